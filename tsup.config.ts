@@ -1,0 +1,18 @@
+import { defineConfig, type Options } from "tsup";
+
+const shared: Options = {
+  entry: { index: "src/index.ts", sandbox: "src/sandbox/index.ts" },
+  target: "node20",
+  platform: "node",
+  // One copy of every class, whichever entry points a program imports.
+  splitting: true,
+  treeshake: true,
+  dts: true,
+  outDir: "dist",
+};
+
+export default defineConfig([
+  { ...shared, format: "esm" },
+  // openid-client is published as ESM only: without bundling it, `require` would fail where Node can't require ESM.
+  { ...shared, format: "cjs", noExternal: ["openid-client", "oauth4webapi", "jose"] },
+]);
