@@ -1,0 +1,38 @@
+import type { ApiPromise, RequestOptions } from "../http/request-options.js";
+import type { Endpoint, TypedEndpoint } from "./endpoint.js";
+
+/** Paging and sorting of a list, by the names of the wire. */
+export interface PagingValues {
+  readonly _size?: number | undefined;
+  readonly _before?: string | undefined;
+  readonly _after?: string | undefined;
+  readonly _sort?: string | undefined;
+}
+
+export interface CallInput<Body> {
+  /** One value for each `{parameter}` of the path, in order. */
+  readonly path: readonly string[];
+  readonly paging?: PagingValues;
+  /** Filters of a list, or the declared query parameters of a single read. */
+  readonly query?: object | undefined;
+  readonly body?: Body;
+}
+
+/** Makes one call of one operation: what resources need to know of the client. */
+export interface Caller {
+  call<Body, Output>(
+    endpoint: TypedEndpoint<Body, Output>,
+    input: CallInput<NoInfer<Body>>,
+    options: RequestOptions | undefined,
+  ): ApiPromise<Output>;
+  /** Refuses an operation that this client can't sign, before any I/O. */
+  assertCallable(endpoint: Endpoint): void;
+  /** Refuses an id that can be no part of a path, before any I/O. */
+  assertId(endpoint: Endpoint, index: number, id: unknown): asserts id is string;
+}
+
+/** Options of a single read. */
+export interface GetOptions<Query> extends RequestOptions {
+  /** The query parameters that the description declares for single reads; their effect is not shown. */
+  readonly query?: Query | undefined;
+}

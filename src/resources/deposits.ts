@@ -1,0 +1,143 @@
+import type { ApiPromise, RequestOptions } from "../http/request-options.js";
+import type { Caller, GetOptions } from "./caller.js";
+import { endpoint } from "./endpoint.js";
+import { type Fields, omit, pick } from "./fields.js";
+import type { ListQuery } from "./list-query.js";
+import { Listing } from "./listing.js";
+
+/** Funds that a liquidity provider put into a gateway (description: "Deposit"). */
+export interface Deposit {
+  /** Assigned by the service on creation. */
+  id: string;
+  /** Gateway into which the funds were deposited. */
+  paymentGatewayId: string;
+  /** Gateway transaction referencing the deposited funds. */
+  paymentGatewayTransactionId: string;
+  /** Amount deposited: a decimal numeral. */
+  amount: string;
+  /** Currency deposited. */
+  currency: string;
+  /** Blockchain transaction of a successful deposit. */
+  blockchainTransactionId: string;
+  /** Response only: URI of the creating request. */
+  requestUri: string;
+  /** Response only: raw body of the creating request. */
+  requestBody: string;
+  /** Response only: public key that verified the creating request, Base64. */
+  paymentGatewayPublicKeyBase64: string;
+  /** Response only: signature of the creating request, Base64. */
+  requestSignatureBase64: string;
+}
+
+const writable = [
+  "paymentGatewayId",
+  "paymentGatewayTransactionId",
+  "amount",
+  "currency",
+  "blockchainTransactionId",
+] as const;
+
+/** Body of create and update. Which fields are required is not shown. */
+export interface DepositFields extends Partial<Pick<Deposit, (typeof writable)[number]>> {}
+
+/** Filters of the list, and the query parameters of the single read: every field except `id`. */
+export interface DepositFilter extends Partial<Omit<Deposit, "id">> {}
+
+export const depositFields: Fields<Deposit> = {
+  id: "text",
+  paymentGatewayId: "text",
+  paymentGatewayTransactionId: "text",
+  amount: "decimal",
+  currency: "text",
+  blockchainTransactionId: "text",
+  requestUri: "text",
+  requestBody: "text",
+  paymentGatewayPublicKeyBase64: "text",
+  requestSignatureBase64: "text",
+};
+
+const body = { fields: pick(depositFields, writable), required: [] };
+const query = omit(depositFields, ["id"]);
+
+export const depositEndpoints = {
+  create: endpoint<Deposit, DepositFields>({
+    operation: "deposits.create",
+    verb: "create",
+    method: "POST",
+    path: "/liquidity-providers/{liquidityProviderId}/deposits",
+    body,
+    record: depositFields,
+    signed: true,
+  }),
+  list: endpoint<Deposit[]>({
+    operation: "deposits.list",
+    verb: "list",
+    method: "GET",
+    path: "/liquidity-providers/{liquidityProviderId}/deposits",
+    query,
+    record: depositFields,
+  }),
+  get: endpoint<Deposit>({
+    operation: "deposits.get",
+    verb: "get",
+    method: "GET",
+    path: "/liquidity-providers/{liquidityProviderId}/deposits/{depositId}",
+    query,
+    record: depositFields,
+  }),
+  update: endpoint<void, DepositFields>({
+    operation: "deposits.update",
+    verb: "update",
+    method: "PUT",
+    path: "/liquidity-providers/{liquidityProviderId}/deposits/{depositId}",
+    body,
+  }),
+};
+
+/** The deposits of one liquidity provider. */
+export class Deposits {
+  readonly #caller: Caller;
+  readonly #liquidityProviderId: string;
+
+  constructor(caller: Caller, liquidityProviderId: string) {
+    caller.assertId(depositEndpoints.list, 0, liquidityProviderId);
+    this.#caller = caller;
+    this.#liquidityProviderId = liquidityProviderId;
+  }
+
+  /**
+   * Records a deposit: `POST /liquidity-providers/{id}/deposits`. Signed; moves money.
+   *
+   * Never repeated by the client once it may have been sent. On `effect: "possible"` look for the deposit whose
+   * `requestSignatureBase64` is the error's `request.signature` before doing it again.
+   *
+   * @returns the stored record, with the request and the signature that created it.
+   * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is no decimal numeral.
+   * @throws {ConfigError} when the client has no `signingKey`.
+   * @throws {OutcomeUnknownError} when no answer came back.
+   */
+  create(fields: DepositFields, options?: RequestOptions): ApiPromise<Deposit> {
+    const input = { path: [this.#liquidityProviderId], body: fields };
+    return this.#caller.call(depositEndpoints.create, input, options);
+  }
+
+  /** Reads one deposit: `GET /liquidity-providers/{id}/deposits/{id}`. */
+  get(depositId: string, options?: GetOptions<DepositFilter>): ApiPromise<Deposit> {
+    const input = { path: [this.#liquidityProviderId, depositId], query: options?.query };
+    return this.#caller.call(depositEndpoints.get, input, options);
+  }
+
+  /**
+   * Updates a deposit: `PUT /liquidity-providers/{id}/deposits/{id}`. Send all five fields: what the service does with
+   * those left out is not shown. Not signed unless `signedOperations` names it. Safe to repeat.
+   */
+  update(depositId: string, fields: DepositFields, options?: RequestOptions): ApiPromise<void> {
+    const input = { path: [this.#liquidityProviderId, depositId], body: fields };
+    return this.#caller.call(depositEndpoints.update, input, options);
+  }
+
+  /** Lists the provider's deposits: `GET /liquidity-providers/{id}/deposits`. */
+  list(query?: ListQuery<Deposit, DepositFilter>, options?: RequestOptions): Listing<Deposit> {
+    return new Listing(this.#caller, depositEndpoints.list, [this.#liquidityProviderId], query, options);
+  }
+}

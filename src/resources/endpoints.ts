@@ -1,0 +1,37 @@
+import { depositEndpoints } from "./deposits.js";
+import type { Endpoint } from "./endpoint.js";
+import { exchangeRateEndpoints } from "./exchange-rates.js";
+import { gatewayWithdrawalEndpoints } from "./gateway-withdrawals.js";
+import { liquidityProviderEndpoints } from "./liquidity-providers.js";
+import { paymentGatewayEndpoints } from "./payment-gateways.js";
+import { paymentIntentEndpoints } from "./payment-intents.js";
+import { paymentEndpoints } from "./payments.js";
+import { transferEndpoints } from "./transfers.js";
+import { withdrawalEndpoints } from "./withdrawals.js";
+
+/** The description's "Operations" table: 31 rows. */
+export const endpoints = {
+  paymentGateways: paymentGatewayEndpoints,
+  gatewayWithdrawals: gatewayWithdrawalEndpoints,
+  liquidityProviders: liquidityProviderEndpoints,
+  deposits: depositEndpoints,
+  withdrawals: withdrawalEndpoints,
+  exchangeRates: exchangeRateEndpoints,
+  transfers: transferEndpoints,
+  paymentIntents: paymentIntentEndpoints,
+  payments: paymentEndpoints,
+};
+
+type Resources = typeof endpoints;
+
+/** Name of an operation, such as `deposits.create`. */
+export type OperationName = {
+  [Resource in keyof Resources]: `${Resource}.${keyof Resources[Resource] & string}`;
+}[keyof Resources];
+
+/** Every row by its operation's name. */
+export const endpointsByOperation: ReadonlyMap<string, Endpoint> = new Map(
+  Object.values<Readonly<Record<string, Endpoint>>>(endpoints)
+    .flatMap((rows) => Object.values(rows))
+    .map((row) => [row.operation, row]),
+);

@@ -1,0 +1,134 @@
+import type { ApiPromise, RequestOptions } from "../http/request-options.js";
+import type { Caller, GetOptions } from "./caller.js";
+import { Deposits } from "./deposits.js";
+import { endpoint } from "./endpoint.js";
+import { ExchangeRates } from "./exchange-rates.js";
+import { type Fields, pick } from "./fields.js";
+import type { ListQuery } from "./list-query.js";
+import { Listing } from "./listing.js";
+import { Transfers } from "./transfers.js";
+import { Withdrawals } from "./withdrawals.js";
+
+/** Someone who funds gateways (description: "Liquidity provider"). */
+export interface LiquidityProvider {
+  /** Assigned by the service on creation. */
+  id: string;
+  firstName: string;
+  lastName: string;
+  email: string;
+}
+
+const writable = ["firstName", "lastName", "email"] as const;
+
+/** Body of create and update. Which fields are required is not shown. */
+export interface LiquidityProviderFields extends Partial<Pick<LiquidityProvider, (typeof writable)[number]>> {}
+
+/** Filters of the list, and the query parameters of the single read: every field. */
+export interface LiquidityProviderFilter extends Partial<LiquidityProvider> {}
+
+export const liquidityProviderFields: Fields<LiquidityProvider> = {
+  id: "text",
+  firstName: "text",
+  lastName: "text",
+  email: "text",
+};
+
+const body = { fields: pick(liquidityProviderFields, writable), required: [] };
+
+export const liquidityProviderEndpoints = {
+  create: endpoint<LiquidityProvider, LiquidityProviderFields>({
+    operation: "liquidityProviders.create",
+    verb: "create",
+    method: "POST",
+    path: "/liquidity-providers",
+    body,
+    record: liquidityProviderFields,
+  }),
+  list: endpoint<LiquidityProvider[]>({
+    operation: "liquidityProviders.list",
+    verb: "list",
+    method: "GET",
+    path: "/liquidity-providers",
+    query: liquidityProviderFields,
+    record: liquidityProviderFields,
+  }),
+  get: endpoint<LiquidityProvider>({
+    operation: "liquidityProviders.get",
+    verb: "get",
+    method: "GET",
+    path: "/liquidity-providers/{liquidityProviderId}",
+    query: liquidityProviderFields,
+    record: liquidityProviderFields,
+  }),
+  update: endpoint<void, LiquidityProviderFields>({
+    operation: "liquidityProviders.update",
+    verb: "update",
+    method: "PUT",
+    path: "/liquidity-providers/{liquidityProviderId}",
+    body,
+  }),
+};
+
+/** Liquidity providers, and the records that are kept under each of them. */
+export class LiquidityProviders {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /**
+   * Creates a liquidity provider: `POST /liquidity-providers`. Not signed.
+   *
+   * Never repeated by the client once it may have been sent: a lost answer throws `OutcomeUnknownError`.
+   *
+   * @returns the stored record, `id` included.
+   * @throws {InvalidArgumentError} on an unknown field or a wrong type, before anything is sent.
+   * @throws {BadRequestError} when the service finds the request invalid.
+   */
+  create(fields: LiquidityProviderFields, options?: RequestOptions): ApiPromise<LiquidityProvider> {
+    return this.#caller.call(liquidityProviderEndpoints.create, { path: [], body: fields }, options);
+  }
+
+  /** Reads one liquidity provider: `GET /liquidity-providers/{id}`. */
+  get(liquidityProviderId: string, options?: GetOptions<LiquidityProviderFilter>): ApiPromise<LiquidityProvider> {
+    const input = { path: [liquidityProviderId], query: options?.query };
+    return this.#caller.call(liquidityProviderEndpoints.get, input, options);
+  }
+
+  /**
+   * Updates a liquidity provider: `PUT /liquidity-providers/{id}`. Send all three fields: what the service does with
+   * those left out is not shown. Safe to repeat, and repeated by the client on transient failures.
+   */
+  update(liquidityProviderId: string, fields: LiquidityProviderFields, options?: RequestOptions): ApiPromise<void> {
+    return this.#caller.call(liquidityProviderEndpoints.update, { path: [liquidityProviderId], body: fields }, options);
+  }
+
+  /** Lists liquidity providers: `GET /liquidity-providers`. Await it for the first page, or iterate it for every record. */
+  list(
+    query?: ListQuery<LiquidityProvider, LiquidityProviderFilter>,
+    options?: RequestOptions,
+  ): Listing<LiquidityProvider> {
+    return new Listing(this.#caller, liquidityProviderEndpoints.list, [], query, options);
+  }
+
+  /** The provider's deposits. Binds the id; no I/O. */
+  deposits(liquidityProviderId: string): Deposits {
+    return new Deposits(this.#caller, liquidityProviderId);
+  }
+
+  /** The provider's withdrawals. Binds the id; no I/O. */
+  withdrawals(liquidityProviderId: string): Withdrawals {
+    return new Withdrawals(this.#caller, liquidityProviderId);
+  }
+
+  /** The provider's exchange rates. Binds the id; no I/O. */
+  exchangeRates(liquidityProviderId: string): ExchangeRates {
+    return new ExchangeRates(this.#caller, liquidityProviderId);
+  }
+
+  /** The provider's transfers. Binds the id; no I/O. */
+  transfers(liquidityProviderId: string): Transfers {
+    return new Transfers(this.#caller, liquidityProviderId);
+  }
+}

@@ -1,0 +1,149 @@
+import type { ApiPromise, RequestOptions } from "../http/request-options.js";
+import type { Caller, GetOptions } from "./caller.js";
+import { endpoint } from "./endpoint.js";
+import { type Fields, omit } from "./fields.js";
+import { GatewayWithdrawals } from "./gateway-withdrawals.js";
+import type { ListQuery } from "./list-query.js";
+import { Listing } from "./listing.js";
+
+/** A financial institution that sends and receives payments (description: "Payment gateway"). */
+export interface PaymentGateway {
+  /** Assigned by the service on creation. */
+  id: string;
+  /** Country of the gateway. Format: not shown. */
+  countryCode: string;
+  /** Currency of the gateway. Format: not shown. */
+  currency: string;
+  /** Type of the gateway. Allowed values: not shown. */
+  type: string;
+  /** Short local name of the institution; also the gateway's identifier in the fields of intents and payments. */
+  institutionId: string;
+  /** Name of the institution. */
+  name: string;
+  /** Fee structure for internal payments, supplied by the gateway. */
+  feeStructure: string;
+  /** Base64 of the PEM public key that verifies the gateway's signed requests: see `publicKeyToBase64`. */
+  rsaPublicKeyBase64: string;
+  /** Contact e-mail of the gateway. */
+  email: string;
+  /** Website of the gateway. */
+  website: string;
+  /** Address used for account verification. */
+  accountVerificationEndpoint: string;
+  /** Bearer token for that address. A secret, returned as stored: keep it out of logs. */
+  accountVerificationBearerToken: string;
+}
+
+/** Body of create and update. Which fields are required is not shown, so none is: the service decides. */
+export interface PaymentGatewayFields extends Partial<Omit<PaymentGateway, "id">> {}
+
+/** Filters of the list, and the query parameters of the single read: every field. */
+export interface PaymentGatewayFilter extends Partial<PaymentGateway> {}
+
+export const paymentGatewayFields: Fields<PaymentGateway> = {
+  id: "text",
+  countryCode: "text",
+  currency: "text",
+  type: "text",
+  institutionId: "text",
+  name: "text",
+  feeStructure: "text",
+  rsaPublicKeyBase64: "text",
+  email: "text",
+  website: "text",
+  accountVerificationEndpoint: "text",
+  accountVerificationBearerToken: "text",
+};
+
+const body = { fields: omit(paymentGatewayFields, ["id"]) satisfies Fields<PaymentGatewayFields>, required: [] };
+
+export const paymentGatewayEndpoints = {
+  create: endpoint<PaymentGateway, PaymentGatewayFields>({
+    operation: "paymentGateways.create",
+    verb: "create",
+    method: "POST",
+    path: "/payment-gateways",
+    body,
+    record: paymentGatewayFields,
+  }),
+  list: endpoint<PaymentGateway[]>({
+    operation: "paymentGateways.list",
+    verb: "list",
+    method: "GET",
+    path: "/payment-gateways",
+    query: paymentGatewayFields,
+    record: paymentGatewayFields,
+  }),
+  get: endpoint<PaymentGateway>({
+    operation: "paymentGateways.get",
+    verb: "get",
+    method: "GET",
+    path: "/payment-gateways/{paymentGatewayId}",
+    query: paymentGatewayFields,
+    record: paymentGatewayFields,
+  }),
+  update: endpoint<void, PaymentGatewayFields>({
+    operation: "paymentGateways.update",
+    verb: "update",
+    method: "PUT",
+    path: "/payment-gateways/{paymentGatewayId}",
+    body,
+  }),
+};
+
+/** Payment gateways: register, read and update them. */
+export class PaymentGateways {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /**
+   * Registers a payment gateway: `POST /payment-gateways`. Not signed.
+   *
+   * Never repeated by the client once it may have been sent: a lost answer throws `OutcomeUnknownError`.
+   *
+   * @returns the stored record, `id` included.
+   * @throws {InvalidArgumentError} on an unknown field or a wrong type, before anything is sent.
+   * @throws {BadRequestError} when the service finds the request invalid.
+   */
+  create(fields: PaymentGatewayFields, options?: RequestOptions): ApiPromise<PaymentGateway> {
+    return this.#caller.call(paymentGatewayEndpoints.create, { path: [], body: fields }, options);
+  }
+
+  /**
+   * Reads one gateway: `GET /payment-gateways/{id}`. The record holds a secret, `accountVerificationBearerToken`.
+   *
+   * @throws {ApiError} with the service's `code` and `message` when there is no such gateway.
+   */
+  get(paymentGatewayId: string, options?: GetOptions<PaymentGatewayFilter>): ApiPromise<PaymentGateway> {
+    const input = { path: [paymentGatewayId], query: options?.query };
+    return this.#caller.call(paymentGatewayEndpoints.get, input, options);
+  }
+
+  /**
+   * Updates a gateway: `PUT /payment-gateways/{id}`. Send every field of the record: what the service does with the
+   * fields that are left out is not shown. Safe to repeat, and repeated by the client on transient failures.
+   */
+  update(paymentGatewayId: string, fields: PaymentGatewayFields, options?: RequestOptions): ApiPromise<void> {
+    return this.#caller.call(paymentGatewayEndpoints.update, { path: [paymentGatewayId], body: fields }, options);
+  }
+
+  /**
+   * Lists gateways: `GET /payment-gateways`. Await it for the first page, or iterate it for every record.
+   *
+   * @throws {PagingError} when going on would lose or repeat records.
+   */
+  list(
+    query?: ListQuery<PaymentGateway, PaymentGatewayFilter>,
+    options?: RequestOptions,
+  ): Listing<PaymentGateway> {
+    return new Listing(this.#caller, paymentGatewayEndpoints.list, [], query, options);
+  }
+
+  /** The withdrawals as this gateway sees them. Binds the id; no I/O. */
+  withdrawals(paymentGatewayId: string): GatewayWithdrawals {
+    return new GatewayWithdrawals(this.#caller, paymentGatewayId);
+  }
+}
