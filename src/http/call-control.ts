@@ -1,0 +1,86 @@
+import type { Waiting } from "../waiting.js";
+import { WireFailure, type WireFailureKind } from "../wire-failure.js";
+import type { Ending } from "./transport.js";
+
+/**
+ * The end of one call: its total deadline and its caller's signal in one place. There is one timer and one listener on the
+ * signal, and `finish` takes both away.
+ */
+export class CallControl implements Waiting, Ending {
+  readonly maxRetries: number;
+  readonly #deadlineMs: number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #signal: AbortSignal | undefined;
+  readonly #onAbort = (): void => this.#end("abort");
+  readonly #listeners = new Set<(kind: WireFailureKind) => void>();
+  #ended: WireFailureKind | undefined;
+
+  constructor(options: {
+    readonly timeoutMs: number;
+    readonly maxRetries: number;
+    readonly signal?: AbortSignal | undefined;
+  }) {
+    this.maxRetries = options.maxRetries;
+    this.#deadlineMs = performance.now() + options.timeoutMs;
+    this.#timer = setTimeout(() => this.#end("timeout"), options.timeoutMs);
+    this.#signal = options.signal;
+    if (this.#signal?.aborted) this.#end("abort");
+    else this.#signal?.addEventListener("abort", this.#onAbort);
+  }
+
+  get ended(): WireFailureKind | undefined {
+    return this.#ended;
+  }
+
+  remainingMs(): number {
+    return this.#ended === undefined ? Math.max(0, this.#deadlineMs - performance.now()) : 0;
+  }
+
+  onEnd(listener: (kind: WireFailureKind) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  race<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const stop = this.#onEndNow((kind) => reject(endedFailure(kind)));
+      work.then(resolve, reject).finally(stop);
+    });
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        stop();
+        resolve();
+      }, ms);
+      const stop = this.#onEndNow((kind) => {
+        clearTimeout(timer);
+        reject(endedFailure(kind));
+      });
+    });
+  }
+
+  /** The call is over: nothing of it is left behind. */
+  finish(): void {
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener("abort", this.#onAbort);
+    this.#listeners.clear();
+  }
+
+  #onEndNow(listener: (kind: WireFailureKind) => void): () => void {
+    if (this.#ended !== undefined) listener(this.#ended);
+    return this.onEnd(listener);
+  }
+
+  #end(kind: WireFailureKind): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = kind;
+    for (const listener of [...this.#listeners]) listener(kind);
+    this.finish();
+  }
+}
+
+function endedFailure(kind: WireFailureKind): WireFailure {
+  return new WireFailure({ kind, sent: false, reason: kind === "timeout" ? "DEADLINE" : "ABORTED" });
+}

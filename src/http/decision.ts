@@ -1,0 +1,107 @@
+import type { Effect } from "../errors.js";
+import type { WireFailure } from "../wire-failure.js";
+import type { WireAnswer } from "./transport.js";
+
+/** What an operation may do, as far as repeating it goes. Creates are never the same twice: the service knows no idempotency key. */
+export type OperationKind = "read" | "update" | "create";
+
+/** How an attempt can end, other than well. */
+export type FailureClass =
+  | "unsent" // refused, DNS, connect timeout, handshake reset: no byte was written
+  | "unsent-for-good" // certificate, TLS version
+  | "maybe-sent" // reset, truncated, garbage: no status came back
+  | "ended" // the call's deadline or its caller's signal, after the request may have left
+  | "ended-unsent" // the same, before
+  | "unauthorized" // 401
+  | "refused" // 400, 403, 404, 405, 413, 415, 422 and every other 4xx
+  | "conflict" // 409
+  | "server-error" // 408, 5xx, and statuses that do not exist
+  | "throttled" // 429
+  | "redirect" // 3xx
+  | "see-other" // 303: what was asked for was done
+  | "broken-off" // 2xx whose body broke off on the way
+  | "ended-reading" // 2xx whose body was still coming when the call ended
+  | "oversized" // 2xx whose body is over the cap
+  | "unreadable"; // 2xx that is not what is described
+
+/** What to do next. Every one but `fail` is bounded by the deadline, by `maxRetries` and by the retry budget. */
+export type Reaction = "fail" | "retry" | "renew-token" | "wait";
+
+export interface Decision {
+  readonly reaction: Reaction;
+  /** What the attempt may have done at the service. */
+  readonly effect: Effect;
+}
+
+const fail = (effect: Effect): Decision => ({ reaction: "fail", effect });
+const retry = (effect: Effect): Decision => ({ reaction: "retry", effect });
+const same = (decision: Decision): Record<OperationKind, Decision> => ({
+  read: decision,
+  update: decision,
+  create: decision,
+});
+
+/**
+ * The decision table. One rule stands behind it: no create is sent again once it may have arrived, and nothing is called
+ * undone that may have been done.
+ */
+export const decisions: Readonly<Record<FailureClass, Readonly<Record<OperationKind, Decision>>>> = {
+  unsent: same(retry("none")),
+  "unsent-for-good": same(fail("none")),
+  "maybe-sent": { read: retry("none"), update: retry("possible"), create: fail("possible") },
+  ended: { read: fail("none"), update: fail("possible"), create: fail("possible") },
+  "ended-unsent": same(fail("none")),
+  unauthorized: same({ reaction: "renew-token", effect: "none" }),
+  refused: same(fail("none")),
+  conflict: { read: fail("none"), update: fail("possible"), create: fail("possible") },
+  "server-error": { read: retry("none"), update: retry("possible"), create: fail("possible") },
+  throttled: same({ reaction: "wait", effect: "none" }),
+  redirect: { read: fail("none"), update: fail("possible"), create: fail("possible") },
+  "see-other": { read: fail("none"), update: fail("done"), create: fail("done") },
+  "broken-off": { read: retry("none"), update: fail("done"), create: fail("done") },
+  "ended-reading": { read: fail("none"), update: fail("done"), create: fail("done") },
+  oversized: { read: fail("none"), update: fail("done"), create: fail("done") },
+  unreadable: { read: retry("none"), update: fail("done"), create: fail("done") },
+};
+
+export function kindOf(method: "GET" | "PUT" | "POST"): OperationKind {
+  return method === "GET" ? "read" : method === "PUT" ? "update" : "create";
+}
+
+export function classifyFailure(failure: WireFailure): FailureClass {
+  if (failure.kind !== "connection") return failure.sent ? "ended" : "ended-unsent";
+  if (failure.sent) return "maybe-sent";
+  return failure.permanent ? "unsent-for-good" : "unsent";
+}
+
+/** The class of an answer by its status; `undefined` for 2xx. What broke in the body of another status changes nothing. */
+export function classifyStatus(status: number): FailureClass | undefined {
+  if (status >= 200 && status < 300) return undefined;
+  const known = statusClasses.get(status);
+  if (known !== undefined) return known;
+  if (status >= 300 && status < 400) return "redirect";
+  if (status >= 400 && status < 500) return "refused";
+  return "server-error";
+}
+
+/** The class of a 2xx whose body broke on its way. */
+export function classifyBroken(broken: NonNullable<WireAnswer["broken"]>): FailureClass {
+  if (broken === "too-large") return "oversized";
+  if (broken === "timeout" || broken === "abort") return "ended-reading";
+  return broken === "cut-short" ? "broken-off" : "unreadable";
+}
+
+const statusClasses: ReadonlyMap<number, FailureClass> = new Map([
+  [303, "see-other"],
+  [401, "unauthorized"],
+  [408, "server-error"],
+  [409, "conflict"],
+  [429, "throttled"],
+]);
+
+/** The graver of two effects: what earlier attempts may have done is not undone by a later refusal. */
+export function graver(one: Effect, other: Effect): Effect {
+  return gravity[one] >= gravity[other] ? one : other;
+}
+
+const gravity: Readonly<Record<Effect, number>> = { none: 0, possible: 1, done: 2 };

@@ -1,0 +1,47 @@
+import { InvalidArgumentError } from "../errors.js";
+import { describeType } from "./path.js";
+
+/**
+ * A caller's own headers, in lower case.
+ *
+ * @throws {InvalidArgumentError} on names or values that HTTP does not allow, and on headers that the client sets itself.
+ */
+export function checkHeaders(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  // The entries of a `Headers` or a `Map` are no properties: they would be left out without a word.
+  if (headers !== undefined && (typeof headers !== "object" || headers === null || Symbol.iterator in headers)) {
+    throw new InvalidArgumentError(`headers must be an object such as { "x-name": "value" }; found ${describeType(headers)}`);
+  }
+  const checked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    const lower = name.toLowerCase();
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+      throw new InvalidArgumentError(`headers: ${JSON.stringify(name)} is no header name`);
+    }
+    if (ownHeaders.has(lower)) {
+      throw new InvalidArgumentError(`headers: ${lower} is set by the client itself and can't be replaced`);
+    }
+    if (typeof value !== "string" || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+      throw new InvalidArgumentError(`headers: the value of ${lower} is not a text of Latin-1 characters on one line`);
+    }
+    checked[lower] = value;
+  }
+  return checked;
+}
+
+const ownHeaders: ReadonlySet<string> = new Set([
+  "accept",
+  "accept-encoding",
+  "authorization",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "expect",
+  "host",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "x-service-signature-base64",
+]);
