@@ -1,0 +1,30 @@
+import { constants, sign } from "node:crypto";
+import { InvalidArgumentError } from "../errors.js";
+import { readSigningKey, type SigningKey, wantedSigningKey } from "./keys.js";
+import { signedText } from "./signed-text.js";
+
+/** A request to be signed. */
+export interface RequestToSign {
+  /** The signing key. Given as a `KeyObject` it is not parsed on every call. */
+  readonly key: SigningKey;
+  /** Request path without host, base path included, exactly as it will be on the wire. */
+  readonly path: string;
+  /** The raw body, exactly as it will be sent: serialise once, sign that, send that. */
+  readonly body: string | Uint8Array;
+}
+
+/**
+ * Signs a request: the value of `X-SERVICE-SIGNATURE-BASE64`, RSA with SHA-256 and PKCS#1 v1.5 over path and body, Base64 on
+ * one line (description: "Digital signatures"). The client does this by itself; this is for requests that are sent otherwise.
+ *
+ * The same key, path and body always give the same signature.
+ *
+ * @throws {InvalidArgumentError} when `path` is a full URL or does not start with `/`, `body` is neither text nor bytes,
+ * or `key` is no private RSA key of at least 2048 bits.
+ */
+export function signRequest({ key, path, body }: RequestToSign): string {
+  const privateKey = readSigningKey(key);
+  if (typeof privateKey === "string") throw new InvalidArgumentError(`key is ${privateKey}; ${wantedSigningKey}`);
+  const text = signedText(path, body);
+  return sign("sha256", text, { key: privateKey, padding: constants.RSA_PKCS1_PADDING }).toString("base64");
+}

@@ -1,0 +1,23 @@
+import { InvalidArgumentError } from "../errors.js";
+import { kindOf } from "./kind-of.js";
+
+/**
+ * The bytes that are signed: the path without host, immediately followed by the raw body
+ * (description: "Digital signatures", 3). Nothing stands between the two.
+ */
+export function signedText(path: string, body: string | Uint8Array): Buffer {
+  assertPath(path);
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+    throw new InvalidArgumentError(
+      `body is ${kindOf(body)}; wanted: the raw body as it is sent, a string or a Uint8Array`,
+    );
+  }
+  return Buffer.concat([Buffer.from(path), typeof body === "string" ? Buffer.from(body) : body]);
+}
+
+function assertPath(path: unknown): void {
+  const wanted = 'wanted: the request path without host, base path included, such as "/payments"';
+  if (typeof path !== "string") throw new InvalidArgumentError(`path is ${kindOf(path)}; ${wanted}`);
+  if (/^[a-z][a-z\d+.-]*:\/\//i.test(path)) throw new InvalidArgumentError(`path is a full URL; ${wanted}`);
+  if (!path.startsWith("/")) throw new InvalidArgumentError(`path does not start with "/"; ${wanted}`);
+}
