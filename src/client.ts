@@ -1,0 +1,147 @@
+import { createHash } from "node:crypto";
+import { callerTokenSource } from "./auth/caller-token-source.js";
+import type { TokenPost } from "./auth/token-endpoint.js";
+import { TokenManager } from "./auth/token-manager.js";
+import { type ClientOptions, type ResolvedOptions, resolveOptions } from "./client-options.js";
+import { type PayOutcome, pay, type TakeFunds } from "./flows/pay.js";
+import { CallControl } from "./http/call-control.js";
+import { emit } from "./http/events.js";
+import { fetchTransport } from "./http/fetch-transport.js";
+import { HttpClient, type Signing, type Tokens } from "./http/http-client.js";
+import type { RequestOptions } from "./http/request-options.js";
+import { RetryBudget } from "./http/retry-budget.js";
+import type { TransportHandle } from "./http/transport.js";
+import { undiciTransport } from "./http/undici-transport.js";
+import { LiquidityProviders } from "./resources/liquidity-providers.js";
+import { PaymentGateways } from "./resources/payment-gateways.js";
+import { type PaymentIntentRequest, PaymentIntents } from "./resources/payment-intents.js";
+import { Payments } from "./resources/payments.js";
+import { createSigner } from "./signing/signer.js";
+
+/**
+ * The client of the Cross-Border Payment Service. Build one for each gateway and keep it: it holds the access token and the
+ * connections. It opens nothing before the first call; `close` it, or `await using` it, when you are done.
+ *
+ * @example
+ * const client = new CrossBorderClient({ baseUrl, auth: { authUrl, realm, clientId, username, password }, signingKey });
+ * const outcome = await client.pay(intentRequest, async (intent) => ({
+ *   senderGatewayTransactionId: await takeFromSender(intent.senderAccount, intent.senderAmount),
+ * }));
+ */
+export class CrossBorderClient {
+  /** Payment gateways, and their withdrawals. */
+  readonly paymentGateways: PaymentGateways;
+  /** Liquidity providers, and their deposits, withdrawals, exchange rates and transfers. */
+  readonly liquidityProviders: LiquidityProviders;
+  /** The first step of a payment. */
+  readonly paymentIntents: PaymentIntents;
+  /** The second step of a payment, and the list of all payments. */
+  readonly payments: Payments;
+  readonly #http: HttpClient;
+
+  /** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
+  constructor(options: ClientOptions) {
+    const resolved = resolveOptions(options);
+    const transport = createTransport(resolved);
+    this.#http = new HttpClient({
+      ...resolved,
+      origin: resolved.baseUrl.origin,
+      basePath: resolved.baseUrl.path,
+      transport,
+      tokens: createTokens(resolved, transport),
+      signing: createSigning(resolved),
+      events: resolved.on,
+      budget: new RetryBudget(),
+      random: Math.random,
+    });
+    this.paymentGateways = new PaymentGateways(this.#http);
+    this.liquidityProviders = new LiquidityProviders(this.#http);
+    this.paymentIntents = new PaymentIntents(this.#http);
+    this.payments = new Payments(this.#http);
+  }
+
+  /**
+   * Makes a payment in its two steps: creates the intent, calls `takeFunds` with it, then creates the signed payment.
+   *
+   * Everything that can be known to stop the second step is looked for before `takeFunds` is called: a missing signing key,
+   * an intent that no payment can be made of. `options.signal` ends the call until the money is taken; after that only the
+   * deadline (`timeoutMs`, for each of the two calls) does.
+   *
+   * When the second step fails, the error's `funds` names the intent and the transaction, and its `effect` says what to do:
+   * `none`: nothing was paid, give the money back or call `payments.create` again. `possible`: do neither; look for
+   * the payment by the error's `request.signature` first. `done`: it was paid, the answer was not readable.
+   *
+   * @returns `paid` with both records, or `declined` when `takeFunds` gave `null`.
+   */
+  pay(request: PaymentIntentRequest, takeFunds: TakeFunds, options?: RequestOptions): Promise<PayOutcome> {
+    return pay(this.#http, request, takeFunds, options);
+  }
+
+  /** Refuses new calls, lets those under way finish, and closes the client's own connections. */
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+function createTransport({ fetch, dispatcher, maxSockets, timeoutMs }: ResolvedOptions): TransportHandle {
+  if (fetch !== undefined) return fetchTransport(fetch);
+  return undiciTransport({ dispatcher, connections: maxSockets, connectTimeoutMs: Math.min(10_000, timeoutMs) });
+}
+
+function createTokens({ auth, tokenLeewayMs, timeoutMs, on }: ResolvedOptions, transport: TransportHandle): Tokens {
+  if ("accessToken" in auth) return callerTokenSource(auth);
+  return new TokenManager({
+    auth,
+    post: tokenPost(transport),
+    timeoutMs,
+    onToken: (event) => emit(on, "token", event),
+    ...(tokenLeewayMs === undefined ? undefined : { leewayMs: tokenLeewayMs }),
+  });
+}
+
+function createSigning({ signingKey }: ResolvedOptions): Signing | undefined {
+  if (signingKey === undefined) return undefined;
+  const signer = createSigner(signingKey);
+  return {
+    sign: (path, body, ending) => {
+      const abort = new AbortController();
+      const stop = ending.onEnd(() => abort.abort());
+      return signer.sign(path, body, { signal: abort.signal }).finally(stop);
+    },
+    describe: (path, body) => ({
+      path,
+      bodySha256: createHash("sha256").update(body).digest("hex"),
+      publicKeySha256: signer.publicKeySha256,
+    }),
+  };
+}
+
+const maxTokenAnswerBytes = 2 ** 20;
+
+/** The token endpoint is reached over the same transport as everything else. */
+function tokenPost(transport: TransportHandle): TokenPost {
+  return async ({ url, headers, body, timeoutMs }) => {
+    const { origin, pathname } = new URL(url);
+    const control = new CallControl({ timeoutMs, maxRetries: 0 });
+    try {
+      const answer = await transport.send(
+        {
+          method: "POST",
+          origin,
+          path: pathname,
+          headers,
+          body: Buffer.from(body),
+          maxResponseBytes: maxTokenAnswerBytes,
+        },
+        control,
+      );
+      return { ...answer, complete: answer.broken === undefined };
+    } finally {
+      control.finish();
+    }
+  };
+}

@@ -1,0 +1,56 @@
+import { InvalidArgumentError } from "../errors.js";
+import { decimalNumeral } from "../money.js";
+import type { PaymentIntent } from "../resources/payment-intents.js";
+import { paymentIntentFields } from "../resources/payment-intents.js";
+import type { PaymentRequest } from "../resources/payments.js";
+
+/**
+ * The body of `payments.create`: the intent's answer and the sending gateway's transaction id
+ * (description: "Payment creation"). Pure; no I/O.
+ *
+ * @throws {InvalidArgumentError} when the intent lacks a field that a payment needs, or the transaction id is empty.
+ */
+export function paymentFromIntent(intent: PaymentIntent, senderGatewayTransactionId: string): PaymentRequest {
+  if (typeof intent !== "object" || intent === null) {
+    throw new InvalidArgumentError("the intent must be the record that paymentIntents.create gave");
+  }
+  if (typeof senderGatewayTransactionId !== "string" || senderGatewayTransactionId === "") {
+    throw new InvalidArgumentError(
+      "senderGatewayTransactionId must be the sending gateway's id of the transaction that took the money: a string that is not empty",
+    );
+  }
+  assertIntent(intent);
+  const { id, senderGatewayId, senderAmount, senderCurrency, senderAccount, senderName } = intent;
+  const { receiverGatewayId, receiverAmount, receiverCurrency, receiverAccount, receiverName } = intent;
+  const { receivingGatewayFee, memo, extras } = intent;
+  return {
+    id,
+    senderGatewayId,
+    senderAmount,
+    senderCurrency,
+    senderAccount,
+    senderName,
+    receiverGatewayId,
+    receiverAmount,
+    receiverCurrency,
+    receiverAccount,
+    receiverName,
+    receivingGatewayFee,
+    memo,
+    senderGatewayTransactionId,
+    ...(extras === undefined ? undefined : { extras }),
+  };
+}
+
+function assertIntent(intent: PaymentIntent): void {
+  for (const [field, kind] of Object.entries(paymentIntentFields)) {
+    const value: unknown = Reflect.get(intent, field);
+    if (kind === "any") continue;
+    if (typeof value !== "string") {
+      throw new InvalidArgumentError(`the intent's ${field} is not a string: a payment can't be made of it`);
+    }
+    if (kind === "decimal" && !decimalNumeral.test(value)) {
+      throw new InvalidArgumentError(`the intent's ${field} is not a decimal numeral: a payment can't be made of it`);
+    }
+  }
+}

@@ -1,0 +1,81 @@
+export type { AccessTokenAuth, AuthOptions, PasswordAuth } from "./auth/auth-options.js";
+export { CrossBorderClient } from "./client.js";
+export type { ClientOptions } from "./client-options.js";
+export {
+  AbortedError,
+  ApiError,
+  AuthenticationError,
+  BadRequestError,
+  ConfigError,
+  ConflictError,
+  ConnectionError,
+  CrossBorderError,
+  type Effect,
+  type ErrorResponse,
+  InvalidArgumentError,
+  NotFoundError,
+  OutcomeUnknownError,
+  PagingError,
+  PermissionDeniedError,
+  RateLimitError,
+  type SentRequest,
+  ServerError,
+  type SignedText,
+  SigningError,
+  type TakenFunds,
+  TimeoutError,
+  TokenError,
+  UnexpectedResponseError,
+  UnprocessableEntityError,
+} from "./errors.js";
+export type { FundsTaken, PayOutcome, TakeFunds } from "./flows/pay.js";
+export { paymentFromIntent } from "./flows/payment-from-intent.js";
+export type { AnswerEvent, ClientEvents, MismatchEvent, RetryEvent, TokenEvent } from "./http/events.js";
+export type { FetchLike } from "./http/fetch-transport.js";
+export type { ValidationMode } from "./http/http-client.js";
+export type { ApiPromise, RequestOptions, ResponseInfo, WithResponse } from "./http/request-options.js";
+export type { DispatcherLike } from "./http/undici-transport.js";
+export { exactExchangeRate, exchangeRate, type IntentAmounts, type RateOptions, type Rounding } from "./money.js";
+export type { GetOptions } from "./resources/caller.js";
+export type { Deposit, DepositFields, DepositFilter, Deposits } from "./resources/deposits.js";
+export type { OperationName } from "./resources/endpoints.js";
+export type { ExchangeRate, ExchangeRateFields, ExchangeRateFilter, ExchangeRates } from "./resources/exchange-rates.js";
+export type {
+  GatewayWithdrawal,
+  GatewayWithdrawalFields,
+  GatewayWithdrawalFilter,
+  GatewayWithdrawals,
+} from "./resources/gateway-withdrawals.js";
+export type {
+  LiquidityProvider,
+  LiquidityProviderFields,
+  LiquidityProviderFilter,
+  LiquidityProviders,
+} from "./resources/liquidity-providers.js";
+export type { ListQuery, SortTerm } from "./resources/list-query.js";
+export type { Listing, Page } from "./resources/listing.js";
+export type {
+  PaymentGateway,
+  PaymentGatewayFields,
+  PaymentGatewayFilter,
+  PaymentGateways,
+} from "./resources/payment-gateways.js";
+export type {
+  PaymentIntent,
+  PaymentIntentFilter,
+  PaymentIntentRequest,
+  PaymentIntents,
+} from "./resources/payment-intents.js";
+export type { Payment, PaymentFilter, PaymentRequest, Payments, PaymentStatus } from "./resources/payments.js";
+export type { Transfer, TransferEnd, TransferFields, TransferFilter, Transfers } from "./resources/transfers.js";
+export type { Withdrawal, WithdrawalFields, WithdrawalFilter, Withdrawals } from "./resources/withdrawals.js";
+export {
+  generateSigningKeyPair,
+  publicKeyToBase64,
+  type SigningKey,
+  type SigningKeyPair,
+} from "./signing/keys.js";
+export { signRequest } from "./signing/sign-request.js";
+export type { RequestSigner } from "./signing/signer.js";
+export { verifySignature } from "./signing/verify.js";
+export { verifyDepositRecord, verifyPaymentRecord } from "./signing/verify-record.js";
