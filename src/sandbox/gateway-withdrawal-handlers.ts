@@ -1,0 +1,65 @@
+import type { GatewayWithdrawal, GatewayWithdrawalFields } from "../resources/gateway-withdrawals.js";
+import { gatewayWithdrawalEndpoints } from "../resources/gateway-withdrawals.js";
+import type { Withdrawal } from "../resources/withdrawals.js";
+import { assertQuery } from "./list-page.js";
+import { checkWithdrawal } from "./record-rules.js";
+import type { Row } from "./records.js";
+import { listPage, notFound } from "./resource-handlers.js";
+import type { Call, Service } from "./service.js";
+
+/** Reads and updates of withdrawals by the gateway that pays them out: the same stored records, seen from there. */
+export interface GatewayWithdrawalHandlers {
+  list(call: Call<unknown>): GatewayWithdrawal[];
+  get(call: Call<unknown>): GatewayWithdrawal;
+  update(call: Call<GatewayWithdrawalFields>): void;
+}
+
+export function gatewayWithdrawalHandlers(service: Service): GatewayWithdrawalHandlers {
+  const rowsOf = ({ params: [gatewayId = ""] }: Call<unknown>) => rowsAt(service, gatewayId);
+  const rowOf = (call: Call<unknown>) => {
+    const row = rowsOf(call).find(({ record }) => record.id === call.params[1]);
+    if (row === undefined) throw notFound("withdrawal");
+    return row;
+  };
+  return {
+    list(call) {
+      const seen = rowsOf(call).map((row) => ({ ...row, record: seenFromGateway(row) }));
+      return listPage(service, gatewayWithdrawalEndpoints.list, call.query, seen);
+    },
+    get(call) {
+      assertQuery(call.query, gatewayWithdrawalEndpoints.get);
+      return seenFromGateway(rowOf(call));
+    },
+    update(call) {
+      const row = rowOf(call);
+      row.record = honored(service, checkWithdrawal(service.ledger, { ...row.record, ...call.body }));
+    },
+  };
+}
+
+function rowsAt({ ledger }: Service, gatewayId: string): Row<Withdrawal>[] {
+  if (ledger.paymentGateways.find(gatewayId) === undefined) throw notFound("payment gateway");
+  return ledger.withdrawals
+    .rows()
+    .filter(({ record }) => ledger.gatewayNamed(record.paymentGatewayId)?.id === gatewayId);
+}
+
+function seenFromGateway({ owner, record }: Row<Withdrawal>): GatewayWithdrawal {
+  const { id, paymentGatewayTransactionId, amount, fee, currency, blockchainTransactionId, status } = record;
+  return {
+    id,
+    gatewayTransactionId: paymentGatewayTransactionId,
+    liquidityProviderId: owner,
+    amount,
+    fee,
+    currency,
+    blockchainTransactionId,
+    status,
+  };
+}
+
+/** No body carries the gateway's transaction id, so it appears when the gateway says that it has paid out. */
+function honored(service: Service, withdrawal: Withdrawal): Withdrawal {
+  if (withdrawal.status !== "processed" || withdrawal.paymentGatewayTransactionId !== "") return withdrawal;
+  return { ...withdrawal, paymentGatewayTransactionId: service.newTransactionId() };
+}

@@ -1,0 +1,19 @@
+/**
+ * The described service in memory, for tests and for trying things out: a function of requests, a server on loopback,
+ * and handlers for MSW. What it had to invent where the description says "not shown" is listed in `docs/sandbox.md`.
+ *
+ * @module
+ */
+export type { Account, AccountDirectory } from "./account-directory.js";
+export type { StoredRecords } from "./ledger.js";
+export { type MswHandlersOptions, type MswHttp, type MswResolver, mswHandlers } from "./msw-handlers.js";
+export {
+  createSandbox,
+  type LoggedRequest,
+  type Sandbox,
+  type SandboxClientOptions,
+  type SandboxWire,
+} from "./sandbox.js";
+export type { SandboxCredentials, SandboxOptions, SandboxRequest } from "./sandbox-options.js";
+export { type SandboxServer, type SandboxServerOptions, startSandbox } from "./server.js";
+export type { TokenRequest } from "./token-endpoint.js";

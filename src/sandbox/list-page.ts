@@ -1,0 +1,121 @@
+import { decimalNumeral, Exact } from "../money.js";
+import type { Endpoint } from "../resources/endpoint.js";
+import type { FieldKind, FieldTable } from "../resources/fields.js";
+import { Refusal } from "./answers.js";
+
+/** A record in a list, with its paging token. */
+export interface Listed {
+  readonly token: number;
+  readonly record: object;
+}
+
+export interface PageLimits {
+  readonly maxSize: number;
+  readonly defaultSize: number;
+}
+
+/**
+ * One page as SQL would read the description: filter, bounds on the token, sort, limit.
+ *
+ * @throws {Refusal} on a parameter that the list does not have, that comes twice, or whose value can't be read.
+ */
+export function pageOf<T extends Listed>(
+  rows: readonly T[],
+  endpoint: Endpoint,
+  query: URLSearchParams,
+  { maxSize, defaultSize }: PageLimits,
+): T[] {
+  const { _size, _after, _before, _sort, ...filters } = assertQuery(query, endpoint);
+  const size = _size === undefined ? defaultSize : parseSize(_size);
+  const after = _after === undefined ? -1 : parseToken("_after", _after);
+  const before = _before === undefined ? Infinity : parseToken("_before", _before);
+  const order = _sort === undefined ? byToken(1) : parseSort(_sort, endpoint);
+  const wanted = Object.entries(filters).map(([name, value]) => filterOf(name, filterKind(endpoint, name), value));
+  return rows
+    .filter((row) => row.token > after && row.token < before && wanted.every((fits) => fits(row.record)))
+    .sort(order)
+    .slice(0, Math.min(size, maxSize));
+}
+
+/** @throws {Refusal} on a parameter that the operation does not have, or that comes twice. */
+export function assertQuery(query: URLSearchParams, endpoint: Endpoint): Record<string, string> {
+  const values: Record<string, string> = {};
+  for (const [name, value] of query) {
+    const known = (endpoint.verb === "list" && paging.has(name)) || filterKind(endpoint, name) !== undefined;
+    if (!known) throw new Refusal("invalid_query", `${name} is no query parameter of ${endpoint.operation}`);
+    if (Object.hasOwn(values, name)) throw new Refusal("invalid_query", `${name} comes more than once`);
+    values[name] = value;
+  }
+  return values;
+}
+
+const paging: ReadonlySet<string> = new Set(["_size", "_before", "_after", "_sort"]);
+
+type Order = (one: Listed, other: Listed) => number;
+
+function filterKind(endpoint: Endpoint, name: string): FieldKind | undefined {
+  const kind = fieldKind(endpoint.openQuery === true ? endpoint.record : endpoint.query, name);
+  return kind === "any" ? undefined : kind;
+}
+
+function fieldKind(fields: FieldTable | undefined, name: string): FieldKind | undefined {
+  return fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined;
+}
+
+function filterOf(name: string, kind: FieldKind | undefined, wanted: string): (record: object) => boolean {
+  if (kind === "integer" && !/^-?\d+$/.test(wanted)) throw new Refusal("invalid_query", `${name} must be an integer`);
+  if (kind === "decimal" && !decimalNumeral.test(wanted)) {
+    throw new Refusal("invalid_query", `${name} must be a decimal numeral`);
+  }
+  const compare = comparison(kind);
+  return (record) => compare(textOf(record, name), wanted) === 0;
+}
+
+function parseSize(value: string): number {
+  if (!/^0*[1-9]\d*$/.test(value)) throw new Refusal("invalid_query", "_size must be an integer above 0");
+  return Number(value);
+}
+
+function parseToken(name: string, value: string): number {
+  if (!/^\d+$/.test(value)) throw new Refusal("invalid_query", `${name} must be a paging token of this list`);
+  return Number(value);
+}
+
+function parseSort(value: string, endpoint: Endpoint): Order {
+  const terms = value.split(",").map((term) => parseSortTerm(term, endpoint));
+  // Records that the terms leave equal stay in the order of their tokens, so that a cursor can follow it.
+  const ties = byToken(value.split(",")[0]?.endsWith(".desc") ? -1 : 1);
+  return (one, other) => {
+    for (const term of terms) {
+      const order = term(one, other);
+      if (order !== 0) return order;
+    }
+    return ties(one, other);
+  };
+}
+
+function parseSortTerm(term: string, endpoint: Endpoint): Order {
+  const [, name = "", direction] = /^(.*)\.(asc|desc)$/.exec(term) ?? [];
+  const sign = direction === "desc" ? -1 : 1;
+  if (name === "pagingToken") return byToken(sign);
+  const kind = fieldKind(endpoint.record, name);
+  if (kind === undefined || kind === "any") {
+    throw new Refusal("invalid_query", "_sort must be made of fieldname.asc and fieldname.desc, separated by commas");
+  }
+  const compare = comparison(kind);
+  return (one, other) => sign * compare(textOf(one.record, name), textOf(other.record, name));
+}
+
+function byToken(sign: 1 | -1): Order {
+  return (one, other) => sign * (one.token - other.token);
+}
+
+/** Amounts, prices and integers compare as numbers, everything else by code units. */
+function comparison(kind: FieldKind | undefined): (one: string, other: string) => number {
+  if (kind === "decimal" || kind === "integer") return (one, other) => new Exact(one).comparedTo(other);
+  return (one, other) => (one < other ? -1 : one > other ? 1 : 0);
+}
+
+function textOf(record: object, name: string): string {
+  return String(Reflect.get(record, name));
+}

@@ -1,0 +1,47 @@
+import { emptyAnswer, jsonAnswer, Refusal, refusalAnswer } from "./answers.js";
+import { type Handlers, handlerOf } from "./handlers.js";
+import { assertBody, type JsonObject, parseJsonObject } from "./request-body.js";
+import type { Route } from "./routes.js";
+import type { SandboxRequest } from "./sandbox-options.js";
+import type { Call, Service } from "./service.js";
+import { checkSignature, signatureHeader } from "./signature-check.js";
+
+/** A request for one operation, by someone who may make it. */
+export interface OperationRequest {
+  readonly seen: SandboxRequest;
+  readonly bytes: Uint8Array;
+  readonly route: Route;
+}
+
+/** Does what is asked for: everything or nothing. */
+export function answerOperation(service: Service, handlers: Handlers, request: OperationRequest): Response {
+  const { endpoint } = request.route;
+  try {
+    const output = handlerOf(handlers, endpoint.operation)(callOf(service, request));
+    return output === undefined ? emptyAnswer() : jsonAnswer(output);
+  } catch (error) {
+    if (error instanceof Refusal) return refusalAnswer(error, endpoint.verb);
+    throw error;
+  }
+}
+
+const noBody: JsonObject = {};
+
+function callOf({ ledger, settings }: Service, { seen, bytes, route }: OperationRequest): Call<JsonObject> {
+  const { endpoint, params } = route;
+  const { headers, path, query } = seen;
+  const body = endpoint.body === undefined ? noBody : parseJsonObject(bytes, headers.get("content-type"));
+  const signedPath = settings.signQuery && query !== "" ? `${path}?${query}` : path;
+  const signature = settings.signedOperations.has(endpoint.operation)
+    ? checkSignature(ledger, {
+        endpoint,
+        params,
+        body,
+        signedPath,
+        rawBody: bytes,
+        signature: headers.get(signatureHeader),
+      })
+    : undefined;
+  assertBody(endpoint, body);
+  return { params, query: new URLSearchParams(query), body, rawText: seen.body, signedPath, signature };
+}

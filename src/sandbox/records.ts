@@ -1,0 +1,49 @@
+import type { Fields } from "../resources/fields.js";
+
+/** A stored record, with what the service knows of it beside its fields. */
+export interface Row<T> {
+  /** Its place in the ledger, which is its paging token. */
+  readonly token: number;
+  /** The liquidity provider under which it is kept; empty for records of their own. */
+  readonly owner: string;
+  record: Readonly<T>;
+}
+
+/** The stored records of one kind, oldest first. */
+export class Collection<T extends { readonly id: string }> {
+  readonly #rows = new Map<string, Row<T>>();
+  readonly #nextToken: () => number;
+
+  /** `nextToken` is shared by the collections of one ledger: tokens rise, with gaps within one collection. */
+  constructor(nextToken: () => number) {
+    this.#nextToken = nextToken;
+  }
+
+  add(record: T, owner = ""): Row<T> {
+    const row = { token: this.#nextToken(), owner, record };
+    this.#rows.set(record.id, row);
+    return row;
+  }
+
+  /** The row with this id, if it is kept under this owner. */
+  find(id: string, owner = ""): Row<T> | undefined {
+    const row = this.#rows.get(id);
+    return row?.owner === owner ? row : undefined;
+  }
+
+  rows(): Row<T>[] {
+    return [...this.#rows.values()];
+  }
+
+  records(): T[] {
+    return this.rows().map((row) => structuredClone(row.record));
+  }
+}
+
+/** A record in which nothing has been said yet: empty texts, zeros and nulls. */
+export function blank<T>(fields: Fields<T>): T {
+  const values = { text: "", status: "", decimal: "0", integer: 0, any: null };
+  const entries = Object.entries<keyof typeof values>(fields).map(([name, kind]) => [name, values[kind]]);
+  // The table names every field of T together with its kind: that is what its type holds it to.
+  return Object.fromEntries(entries) as T;
+}

@@ -1,0 +1,67 @@
+import { decimalNumeral } from "../money.js";
+import type { Endpoint } from "../resources/endpoint.js";
+import type { FieldKind } from "../resources/fields.js";
+import { Refusal } from "./answers.js";
+
+/** What a body holds, before it is known to be what the row says. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** @throws {Refusal} when the body is no JSON object in UTF-8 that came as `application/json`. */
+export function parseJsonObject(bytes: Uint8Array, contentType: string | null): JsonObject {
+  if (!/^application\/json\s*(?:;|$)/i.test(contentType ?? "")) {
+    throw new Refusal("invalid_content_type", "the body must come with Content-Type application/json");
+  }
+  const value = parseJson(bytes);
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return Object.fromEntries(Object.entries(value));
+  throw new Refusal("invalid_body", "the body must be a JSON object");
+}
+
+/**
+ * Holds a body to the fields of its row, in both directions of the table.
+ *
+ * @throws {Refusal} on an unknown field, a value of the wrong type, an amount that is no numeral, and a missing field.
+ */
+export function assertBody(endpoint: Endpoint, body: JsonObject): void {
+  const { operation, body: wanted } = endpoint;
+  if (wanted === undefined) return;
+  for (const [name, value] of Object.entries(body)) {
+    const kind = Object.hasOwn(wanted.fields, name) ? wanted.fields[name] : undefined;
+    if (kind === undefined) throw new Refusal("unknown_field", `${name} is no field of ${operation}`);
+    assertValue(name, kind, value);
+  }
+  const required = [...wanted.required, ...(requiredBeyondTheRows[operation] ?? [])];
+  const missing = required.find((name) => !Object.hasOwn(body, name));
+  if (missing !== undefined) throw new Refusal("missing_field", `${missing} is missing`);
+}
+
+/** The description does not show which fields are required; a record without these would say nothing. */
+const requiredBeyondTheRows: Readonly<Record<string, readonly string[]>> = {
+  "deposits.create": ["paymentGatewayId", "amount", "currency"],
+  "withdrawals.create": ["paymentGatewayId", "amount", "currency"],
+  "exchangeRates.create": [
+    "baseGatewayId",
+    "counterGatewayId",
+    "baseCurrency",
+    "counterCurrency",
+    "buyPrice",
+    "sellPrice",
+  ],
+  "transfers.create": ["from", "to", "amount"],
+};
+
+function assertValue(name: string, kind: FieldKind, value: unknown): void {
+  if (kind === "any") return;
+  if (typeof value !== "string") throw new Refusal("invalid_value", `${name} must be a string`);
+  if (kind === "decimal" && !decimalNumeral.test(value)) {
+    throw new Refusal("invalid_value", `${name} must be a decimal numeral, such as 12.50`);
+  }
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    throw new Refusal("invalid_json", "the body is not JSON");
+  }
+}

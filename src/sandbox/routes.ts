@@ -1,0 +1,54 @@
+import type { Endpoint } from "../resources/endpoint.js";
+import { endpointsByOperation } from "../resources/endpoints.js";
+import { Refusal } from "./answers.js";
+
+/** An operation, and the values of its path's parameters in order. */
+export interface Route {
+  readonly endpoint: Endpoint;
+  readonly params: readonly string[];
+}
+
+/**
+ * The operation that a path on the wire stands for, read from the rows of the description's table.
+ *
+ * @throws {Refusal} 404 when no row has this path, 405 when none has it with this method.
+ */
+export function routeOf(method: string, path: string, basePath: string): Route {
+  const matches = path.startsWith(`${basePath}/`) ? matchesOf(path.slice(basePath.length)) : [];
+  const match = matches.find(({ endpoint }) => endpoint.method === method);
+  if (match !== undefined) return match;
+  if (matches.length === 0) throw new Refusal("unknown_path", "there is no operation at this path", 404);
+  const allow = matches.map(({ endpoint }) => endpoint.method).join(", ");
+  throw new Refusal("method_not_allowed", `this path takes ${allow}`, 405, { allow });
+}
+
+const templates: readonly (readonly [endpoint: Endpoint, segments: readonly string[]])[] = [
+  ...endpointsByOperation.values(),
+].map((endpoint) => [endpoint, endpoint.path.split("/")]);
+
+function matchesOf(path: string): Route[] {
+  const segments = path.split("/");
+  return templates.flatMap(([endpoint, template]) => {
+    const params = paramsOf(template, segments);
+    return params === undefined ? [] : [{ endpoint, params }];
+  });
+}
+
+function paramsOf(template: readonly string[], segments: readonly string[]): string[] | undefined {
+  if (template.length !== segments.length) return undefined;
+  const params: string[] = [];
+  for (const [index, wanted] of template.entries()) {
+    const found = segments[index] ?? "";
+    if (wanted.startsWith("{")) params.push(decoded(found));
+    else if (wanted !== found) return undefined;
+  }
+  return params;
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new Refusal("unknown_path", "the path is not percent-encoded UTF-8", 404);
+  }
+}

@@ -1,0 +1,156 @@
+import { randomBytes } from "node:crypto";
+import { ConfigError } from "../errors.js";
+import { decimalNumeral } from "../money.js";
+import { endpointsByOperation, type OperationName } from "../resources/endpoints.js";
+import type { PaymentIntentRequest } from "../resources/payment-intents.js";
+
+/** Who may ask for tokens. The names are those of the client's `auth` option. */
+export interface SandboxCredentials {
+  readonly realm: string;
+  readonly clientId: string;
+  /** May be empty, as at the service. */
+  readonly clientSecret: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+/** A request as the hooks see it. */
+export interface SandboxRequest {
+  /** The operation, `token` for a token request, and nothing for a path that is neither. */
+  readonly operation: OperationName | "token" | undefined;
+  readonly method: string;
+  /** The path as it was on the wire, base path included, query excluded. */
+  readonly path: string;
+  /** The query without its question mark; empty when there is none. */
+  readonly query: string;
+  readonly headers: Headers;
+  readonly body: string;
+  /** Carries `X-SERVICE-SIGNATURE-BASE64`, right or wrong. */
+  readonly signed: boolean;
+}
+
+type MaybeAnswer = Response | undefined | Promise<Response | undefined>;
+
+export interface SandboxOptions {
+  /** Default: realm and client named `sandbox`, no client secret, a user named `gateway` with a password made for this sandbox. */
+  readonly credentials?: Partial<SandboxCredentials>;
+  /** Path before every operation, such as `/gateway/v1`. It is part of what is signed. Default: none. */
+  readonly basePath?: string;
+  /** Path before `/auth/realms/…`. Default: none. */
+  readonly authPath?: string;
+  /** `expires_in`. Default: 300. */
+  readonly tokenLifetimeSeconds?: number;
+  /** Default: 1,800, counted from the login, or from the refresh that brought it. */
+  readonly refreshTokenLifetimeSeconds?: number;
+  /** Each refresh brings a new refresh token and ends the old one. Default: `false`, as described. */
+  readonly rotateRefreshTokens?: boolean;
+  /** More token requests than `max` from one address within the window get 429 with `Retry-After`. Default: none do. */
+  readonly tokenThrottle?: { readonly max: number; readonly windowSeconds: number };
+  /** The most records on a page, whatever `_size` says. Default: 100. */
+  readonly maxSize?: number;
+  /** Records on a page without `_size`. Default: 20. */
+  readonly defaultSize?: number;
+  /** `receivingGatewayFee`: a decimal numeral, or a function that gives one for an intent. Default: `0`. */
+  readonly fee?: string | ((intent: PaymentIntentRequest) => string);
+  /** Digits of a sender amount after the point. Default: 2. */
+  readonly senderAmountScale?: number;
+  /** Refuses intents with accounts that are not in the directory. Default: `false`; their names are then empty. */
+  readonly requireAccounts?: boolean;
+  /** Exactly these operations have to be signed. Default: the rows that the description says are. */
+  readonly signedOperations?: readonly OperationName[];
+  /** The query string belongs to the signed text. Default: `false`. */
+  readonly signQuery?: boolean;
+  /** Which lists carry `pagingToken`: all, or payments only, as far as the description shows it. Default: `all`. */
+  readonly pagingTokens?: "all" | "payments";
+  /** Milliseconds since 1970. Default: `Date.now`. */
+  readonly now?: () => number;
+  /**
+   * Answers instead of the service: what it returns is the answer, and nothing was done. `Response.error()` breaks the
+   * connection off; a promise that stays pending leaves the request without an answer.
+   */
+  readonly onRequest?: (request: SandboxRequest) => MaybeAnswer;
+  /** Replaces the service's answer after it did what was asked. `Response.error()` loses it. */
+  readonly onResponse?: (request: SandboxRequest, response: Response) => MaybeAnswer;
+}
+
+/** The options with every default in place. */
+export interface SandboxSettings {
+  readonly credentials: SandboxCredentials;
+  readonly basePath: string;
+  readonly authPath: string;
+  readonly tokenLifetimeMs: number;
+  readonly refreshTokenLifetimeMs: number;
+  readonly rotateRefreshTokens: boolean;
+  readonly tokenThrottle: { readonly max: number; readonly windowMs: number } | undefined;
+  readonly maxSize: number;
+  readonly defaultSize: number;
+  readonly fee: (intent: PaymentIntentRequest) => string;
+  readonly senderAmountScale: number;
+  readonly requireAccounts: boolean;
+  readonly signedOperations: ReadonlySet<string>;
+  readonly signQuery: boolean;
+  readonly pagingTokens: "all" | "payments";
+  readonly now: () => number;
+}
+
+/** @throws {ConfigError} when an option has a value that no sandbox can have. */
+export function toSettings(options: SandboxOptions): SandboxSettings {
+  const { credentials, tokenThrottle: throttle } = options;
+  return {
+    credentials: { ...defaultCredentials(), ...credentials },
+    basePath: toPathPrefix("basePath", options.basePath ?? ""),
+    authPath: toPathPrefix("authPath", options.authPath ?? ""),
+    tokenLifetimeMs: 1000 * whole("tokenLifetimeSeconds", options.tokenLifetimeSeconds ?? 300, 1),
+    refreshTokenLifetimeMs: 1000 * whole("refreshTokenLifetimeSeconds", options.refreshTokenLifetimeSeconds ?? 1800, 1),
+    rotateRefreshTokens: options.rotateRefreshTokens ?? false,
+    tokenThrottle: throttle && {
+      max: whole("tokenThrottle.max", throttle.max, 0),
+      windowMs: 1000 * whole("tokenThrottle.windowSeconds", throttle.windowSeconds, 1),
+    },
+    maxSize: whole("maxSize", options.maxSize ?? 100, 1),
+    defaultSize: whole("defaultSize", options.defaultSize ?? 20, 1),
+    fee: toFee(options.fee ?? "0"),
+    senderAmountScale: whole("senderAmountScale", options.senderAmountScale ?? 2, 0),
+    requireAccounts: options.requireAccounts ?? false,
+    signedOperations: toSignedOperations(options.signedOperations),
+    signQuery: options.signQuery ?? false,
+    pagingTokens: options.pagingTokens ?? "all",
+    now: options.now ?? Date.now,
+  };
+}
+
+function defaultCredentials(): SandboxCredentials {
+  const password = randomBytes(12).toString("base64url");
+  return { realm: "sandbox", clientId: "sandbox", clientSecret: "", username: "gateway", password };
+}
+
+function toPathPrefix(option: string, value: string): string {
+  const prefix = value.replace(/\/+$/, "");
+  if (/^(?:\/[^/?#]+)*$/.test(prefix)) return prefix;
+  throw new ConfigError(`${option} must be a path such as "/gateway/v1", or empty`);
+}
+
+function whole(option: string, value: number, least: number): number {
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw new ConfigError(`${option} must be a whole number of at least ${least}`);
+}
+
+function toFee(fee: NonNullable<SandboxOptions["fee"]>): SandboxSettings["fee"] {
+  if (typeof fee === "string") {
+    const fixed = assertFee(fee);
+    return () => fixed;
+  }
+  return (intent) => assertFee(fee(intent));
+}
+
+function assertFee(fee: string): string {
+  if (decimalNumeral.test(fee) && !fee.startsWith("-")) return fee;
+  throw new ConfigError('fee must be a decimal numeral of at least 0, such as "1.50", or a function that returns one');
+}
+
+function toSignedOperations(operations: readonly OperationName[] | undefined): ReadonlySet<string> {
+  const unknown = operations?.find((operation) => !endpointsByOperation.has(operation));
+  if (unknown !== undefined) throw new ConfigError(`signedOperations: there is no operation named "${unknown}"`);
+  const described = [...endpointsByOperation.values()].filter(({ signed }) => signed).map(({ operation }) => operation);
+  return new Set(operations ?? described);
+}

@@ -1,0 +1,254 @@
+import type { OperationName } from "../resources/endpoints.js";
+import type { Payment } from "../resources/payments.js";
+import { AccountDirectory } from "./account-directory.js";
+import { Refusal, refusalAnswer } from "./answers.js";
+import { createHandlers, type Handlers } from "./handlers.js";
+import { type StoredRecords, storedRecords } from "./ledger.js";
+import { answerOperation } from "./operation.js";
+import { type Route, routeOf } from "./routes.js";
+import {
+  type SandboxCredentials,
+  type SandboxOptions,
+  type SandboxRequest,
+  type SandboxSettings,
+  toSettings,
+} from "./sandbox-options.js";
+import { createService, type Service } from "./service.js";
+import { signatureHeader } from "./signature-check.js";
+import { TokenEndpoint, type TokenRequest } from "./token-endpoint.js";
+
+/** One request that reached the sandbox. Its query may hold account numbers; it holds no secret. */
+export interface LoggedRequest {
+  readonly operation: OperationName | "token" | undefined;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  /** Carried a signature, right or wrong. */
+  readonly signed: boolean;
+  readonly atMs: number;
+  /** Of the answer; 0 for a connection that was broken off, nothing while there is no answer. */
+  readonly status: number | undefined;
+}
+
+/** What a server knows about a request and a web `Request` can't carry. */
+export interface SandboxWire {
+  /** Path and query exactly as they were on the wire; URL objects rewrite some paths. */
+  readonly target?: string;
+  /** Where the request came from: the token endpoint throttles by it. */
+  readonly address?: string;
+}
+
+/** Options of a client, as far as the sandbox knows them. */
+export interface SandboxClientOptions {
+  readonly baseUrl: string;
+  readonly auth: SandboxCredentials & { readonly authUrl: string };
+}
+
+/**
+ * The described service in memory. Two sandboxes share nothing.
+ *
+ * What it had to invent, since the description does not show it, is listed in `docs/sandbox.md`.
+ */
+export class Sandbox {
+  /** The accounts that name verification knows. */
+  readonly accounts = new AccountDirectory();
+  /** Base path of the operations; empty when there is none. */
+  readonly basePath: string;
+  /** Base path of the identity provider; empty when there is none. */
+  readonly authPath: string;
+  readonly #options: SandboxOptions;
+  readonly #settings: SandboxSettings;
+  readonly #service: Service;
+  readonly #handlers: Handlers;
+  readonly #tokens: TokenEndpoint;
+  readonly #requests: Writable<LoggedRequest>[] = [];
+  readonly #tokenRequests: TokenRequest[] = [];
+
+  constructor(options: SandboxOptions) {
+    this.#options = options;
+    this.#settings = toSettings(options);
+    this.basePath = this.#settings.basePath;
+    this.authPath = this.#settings.authPath;
+    this.#service = createService(this.#settings, this.accounts);
+    this.#handlers = createHandlers(this.#service);
+    this.#tokens = new TokenEndpoint(this.#settings);
+  }
+
+  /** What a client has to log in with. */
+  get credentials(): SandboxCredentials {
+    return this.#settings.credentials;
+  }
+
+  /** Path of the token endpoint. */
+  get tokenPath(): string {
+    return this.#tokens.path;
+  }
+
+  /** Every request so far, in the order of arrival. */
+  get requests(): readonly LoggedRequest[] {
+    return this.#requests.map((request) => ({ ...request }));
+  }
+
+  /** Every request for a token so far, in the order of arrival. */
+  get tokenRequests(): readonly TokenRequest[] {
+    return [...this.#tokenRequests];
+  }
+
+  /** Copies of everything that is stored. */
+  get ledger(): StoredRecords {
+    return storedRecords(this.#service.ledger);
+  }
+
+  /** Copies of the stored payments, oldest first. */
+  get payments(): readonly Payment[] {
+    return this.#service.ledger.payments.records();
+  }
+
+  /** Makes every access token invalid from now on; with `all`, every refresh token too. */
+  revokeTokens(which: "access" | "all" = "access"): void {
+    this.#tokens.revoke(which);
+  }
+
+  /** Options for a client of this sandbox, where the two addresses lead to it. Neither includes `basePath` or `authPath`. */
+  clientOptions(origins: { readonly baseUrl: string; readonly authUrl: string }): SandboxClientOptions {
+    return {
+      baseUrl: origins.baseUrl + this.basePath,
+      auth: { ...this.credentials, authUrl: origins.authUrl + this.authPath },
+    };
+  }
+
+  /**
+   * The service as a `fetch` of any host: only the path decides. Bound, so that it can be passed on as it is.
+   *
+   * @throws {TypeError} where a hook answers with `Response.error()`, as a broken connection would.
+   */
+  readonly fetch = async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
+    const request = new Request(input, init);
+    const response = await untilAborted(this.handle(request), request.signal);
+    if (response.type === "error") throw new TypeError("fetch failed");
+    return response;
+  };
+
+  /** The service as a function of requests; `Response.error()` stands for a connection that is broken off. */
+  async handle(request: Request, wire: SandboxWire = {}): Promise<Response> {
+    const arrived = await arrive(request, wire, (path, method) => this.#routeOf(path, method));
+    const logged = this.#log(arrived);
+    const response = (await this.#options.onRequest?.(arrived.seen)) ?? (await this.#serve(arrived));
+    logged.status = response.status;
+    return response;
+  }
+
+  async #serve(arrived: Arrived): Promise<Response> {
+    const response = this.#answer(arrived);
+    return (await this.#options.onResponse?.(arrived.seen, response)) ?? response;
+  }
+
+  #answer({ seen, bytes, route, address }: Arrived): Response {
+    const { method, body, headers } = seen;
+    if (route === "token") {
+      return this.#tokens.answer({ method, body, address, contentType: headers.get("content-type") });
+    }
+    if (route instanceof Refusal) return refusalAnswer(route, undefined);
+    if (!this.#tokens.accepts(headers.get("authorization"))) {
+      return refusalAnswer(unauthorized, route.endpoint.verb);
+    }
+    return answerOperation(this.#service, this.#handlers, { seen, bytes, route });
+  }
+
+  #routeOf(path: string, method: string): Destination {
+    if (path === this.#tokens.path) return "token";
+    try {
+      return routeOf(method, path, this.basePath);
+    } catch (error) {
+      if (error instanceof Refusal) return error;
+      throw error;
+    }
+  }
+
+  #log({ seen }: Arrived): Writable<LoggedRequest> {
+    const { operation, method, path, query, signed, body } = seen;
+    const atMs = this.#settings.now();
+    const logged = { operation, method, path, query, signed, atMs, status: undefined };
+    this.#requests.push(logged);
+    if (operation === "token") {
+      const form = new URLSearchParams(body);
+      this.#tokenRequests.push({ grantType: form.get("grant_type") ?? "", atMs, fields: [...form.keys()] });
+    }
+    return logged;
+  }
+}
+
+/**
+ * Makes a sandbox of its own.
+ *
+ * @throws {ConfigError} when an option has a value that no sandbox can have.
+ */
+export function createSandbox(options: SandboxOptions = {}): Sandbox {
+  return new Sandbox(options);
+}
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+type Destination = Route | "token" | Refusal;
+
+interface Arrived {
+  readonly seen: SandboxRequest;
+  readonly bytes: Uint8Array;
+  readonly route: Destination;
+  readonly address: string;
+}
+
+const unauthorized = new Refusal("unauthorized", "the access token is missing or invalid", 401, {
+  "www-authenticate": "Bearer",
+});
+
+async function arrive(
+  request: Request,
+  { target, address = "" }: SandboxWire,
+  routeTo: (path: string, method: string) => Destination,
+): Promise<Arrived> {
+  const { method, headers } = request;
+  const bytes = new Uint8Array(await request.arrayBuffer());
+  const [path, query] = splitTarget(target ?? targetOf(request.url));
+  const route = routeTo(path, method);
+  const seen = {
+    operation: operationOf(route),
+    method,
+    path,
+    query,
+    headers,
+    body: new TextDecoder().decode(bytes),
+    signed: headers.has(signatureHeader),
+  };
+  return { seen, bytes, route, address };
+}
+
+function operationOf(route: Destination): OperationName | "token" | undefined {
+  if (route === "token") return "token";
+  // The rows' `operation` is the key under which the table holds them.
+  return route instanceof Refusal ? undefined : (route.endpoint.operation as OperationName);
+}
+
+function targetOf(url: string): string {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
+}
+
+function splitTarget(target: string): readonly [path: string, query: string] {
+  const mark = target.indexOf("?");
+  return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)];
+}
+
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let onAbort: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort);
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
+  }
+}

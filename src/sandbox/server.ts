@@ -1,0 +1,145 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ConfigError } from "../errors.js";
+import { jsonAnswer } from "./answers.js";
+import { createSandbox, type Sandbox, type SandboxClientOptions } from "./sandbox.js";
+import type { SandboxOptions } from "./sandbox-options.js";
+
+export interface SandboxServerOptions extends SandboxOptions {
+  /** Default: 0, any port that is free. */
+  readonly port?: number;
+  /** Default: `127.0.0.1`. */
+  readonly host?: string;
+  /** A longer body gets 413. Default: 1 MiB. */
+  readonly maxBodyBytes?: number;
+}
+
+/** A sandbox that listens. */
+export interface SandboxServer extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  /** Scheme, host and port. */
+  readonly url: string;
+  /** The client's `baseUrl`, base path included. */
+  readonly baseUrl: string;
+  /** The client's `auth.authUrl`. */
+  readonly authUrl: string;
+  /** What a client needs: `new CrossBorderClient({ ...server.clientOptions, signingKey })`. */
+  readonly clientOptions: SandboxClientOptions;
+  /** Stops listening and ends every connection, whatever it is doing. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a sandbox over HTTP/1.1.
+ *
+ * @throws {ConfigError} when an option has a value that no sandbox can have, or the address can't be listened on.
+ */
+export async function startSandbox(options: SandboxServerOptions = {}): Promise<SandboxServer> {
+  const { port = 0, host = "127.0.0.1", maxBodyBytes = 1024 * 1024, ...sandboxOptions } = options;
+  const sandbox = createSandbox(sandboxOptions);
+  const server = createServer((request, response) => void exchange(sandbox, request, response, maxBodyBytes));
+  const url = await listen(server, port, host);
+  const clientOptions = sandbox.clientOptions({ baseUrl: url, authUrl: url });
+  const close = closing(server);
+  return {
+    sandbox,
+    url,
+    baseUrl: clientOptions.baseUrl,
+    authUrl: clientOptions.auth.authUrl,
+    clientOptions,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function listen(server: Server, port: number, host: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause) => {
+      reject(new ConfigError(`the sandbox can't listen on port ${port} of ${host}`, { cause }));
+    });
+    server.listen(port, host, () => {
+      // Listening on a port, not on a pipe: the address is an object.
+      const address = server.address() as AddressInfo;
+      resolve(`http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`);
+    });
+  });
+}
+
+function closing(server: Server): () => Promise<void> {
+  let closed: Promise<void> | undefined;
+  return () => {
+    closed ??= new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+    return closed;
+  };
+}
+
+/** One request and its answer. Never rejects: whatever goes wrong ends this connection only. */
+async function exchange(
+  sandbox: Sandbox,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  maxBodyBytes: number,
+): Promise<void> {
+  try {
+    const body = await readBody(incoming, maxBodyBytes);
+    const answer = body === undefined ? tooLarge() : await answerTo(sandbox, incoming, body);
+    incoming.resume();
+    await send(answer, outgoing);
+  } catch {
+    // A hook that throws, a path that is no path, a caller that went away.
+    if (!outgoing.headersSent && !outgoing.destroyed) await send(failure(), outgoing);
+    else outgoing.destroy();
+  }
+}
+
+function answerTo(sandbox: Sandbox, incoming: IncomingMessage, body: Uint8Array): Promise<Response> {
+  const { method = "GET", url = "/", socket } = incoming;
+  const target = url.replace(/^https?:\/\/[^/?]*/i, "") || "/";
+  const bodiless = method === "GET" || method === "HEAD";
+  const request = new Request(`http://sandbox.invalid${target}`, {
+    method,
+    headers: headersOf(incoming),
+    ...(bodiless ? {} : { body }),
+  });
+  return sandbox.handle(request, { target, address: socket.remoteAddress ?? "" });
+}
+
+function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    headers.append(rawHeaders[index] ?? "", rawHeaders[index + 1] ?? "");
+  }
+  return headers;
+}
+
+async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function send(answer: Response, outgoing: ServerResponse): Promise<void> {
+  if (answer.type === "error") {
+    outgoing.destroy();
+    return;
+  }
+  const body = Buffer.from(await answer.arrayBuffer());
+  outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), "content-length": body.length });
+  outgoing.end(body);
+}
+
+function tooLarge(): Response {
+  return jsonAnswer({ error: "body_too_large", message: "the body is too large" }, 413, { connection: "close" });
+}
+
+function failure(): Response {
+  return jsonAnswer({ error: "sandbox_failed", message: "the sandbox could not answer" }, 500, { connection: "close" });
+}

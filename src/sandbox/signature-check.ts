@@ -1,0 +1,68 @@
+import { CrossBorderError } from "../errors.js";
+import type { Endpoint } from "../resources/endpoint.js";
+import type { PaymentGateway } from "../resources/payment-gateways.js";
+import { verifySignature } from "../signing/verify.js";
+import { Refusal } from "./answers.js";
+import type { Ledger } from "./ledger.js";
+import type { JsonObject } from "./request-body.js";
+
+/** Name of the header that carries signatures (description: "Digital signatures", 1). */
+export const signatureHeader = "X-SERVICE-SIGNATURE-BASE64";
+
+/** A request as far as its signature is concerned. */
+export interface SignedRequest {
+  readonly endpoint: Endpoint;
+  readonly params: readonly string[];
+  readonly body: JsonObject;
+  /** What was signed before the body: the path as it was on the wire. */
+  readonly signedPath: string;
+  readonly rawBody: Uint8Array;
+  readonly signature: string | null;
+}
+
+/** A signature that has been verified, and the registered key that verified it. */
+export interface VerifiedSignature {
+  readonly signatureBase64: string;
+  readonly publicKeyBase64: string;
+}
+
+/**
+ * Verifies a request with the key of the gateway that it names.
+ *
+ * @throws {Refusal} when the signature is missing, the gateway is not known, or the signature is not its key's.
+ */
+export function checkSignature(ledger: Ledger, request: SignedRequest): VerifiedSignature {
+  const { signature } = request;
+  if (signature === null) throw new Refusal("missing_signature", `the header ${signatureHeader} is missing`);
+  const gateway = signers(ledger, request).find(({ rsaPublicKeyBase64 }) =>
+    isSignedWith(rsaPublicKeyBase64, signature, request),
+  );
+  if (gateway !== undefined) return { signatureBase64: signature, publicKeyBase64: gateway.rsaPublicKeyBase64 };
+  throw new Refusal(
+    "invalid_signature",
+    "the signature is not one of the gateway's registered key over this path and this body",
+  );
+}
+
+const signerFields = ["senderGatewayId", "paymentGatewayId", "gatewayId", "baseGatewayId"];
+
+/** The gateway that the request names. A request that names none may be signed by any registered one. */
+function signers(ledger: Ledger, { endpoint, params, body }: SignedRequest): PaymentGateway[] {
+  const byPath = endpoint.path.startsWith("/payment-gateways/") ? params[0] : undefined;
+  const field = signerFields.find((name) => Object.hasOwn(body, name));
+  const name = byPath ?? (field === undefined ? undefined : body[field]);
+  if (name === undefined) return ledger.paymentGateways.records();
+  const gateway = typeof name === "string" ? ledger.gatewayNamed(name) : undefined;
+  if (gateway === undefined) throw new Refusal("unknown_gateway", "the gateway that has to sign is not registered");
+  return [gateway];
+}
+
+function isSignedWith(publicKey: string, signature: string, { signedPath, rawBody }: SignedRequest): boolean {
+  try {
+    return verifySignature({ publicKey, path: signedPath, body: rawBody, signature });
+  } catch (error) {
+    // What a gateway registered need not be a key; then nothing is signed with it.
+    if (error instanceof CrossBorderError) return false;
+    throw error;
+  }
+}
