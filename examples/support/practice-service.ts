@@ -1,0 +1,42 @@
+import { CrossBorderClient, type ClientOptions, generateSigningKeyPair, type SigningKeyPair } from "cross-border-payments";
+import { type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
+
+/** A service to practise on: a sandbox on loopback in which two gateways and an exchange rate are known. */
+export interface PracticeService extends AsyncDisposable {
+  readonly server: SandboxServer;
+  /** Options of the sending gateway's client, its signing key included. */
+  readonly options: ClientOptions;
+  readonly keys: SigningKeyPair;
+  readonly liquidityProviderId: string;
+}
+
+export async function startPracticeService(): Promise<PracticeService> {
+  const server = await startSandbox({ basePath: "/gateway/v1", fee: "25.50" });
+  const keys = await generateSigningKeyPair();
+  const options = { ...server.clientOptions, signingKey: keys.privateKey };
+  await using client = new CrossBorderClient(options);
+  for (const [institutionId, currency] of [
+    ["alpha-bank", "EUR"],
+    ["beta-mobile", "KES"],
+  ] as const) {
+    await client.paymentGateways.create({ institutionId, currency, rsaPublicKeyBase64: keys.publicKeyBase64 });
+  }
+  const provider = await client.liquidityProviders.create({ firstName: "Lina", lastName: "Quid", email: "lina@example.com" });
+  await client.liquidityProviders.exchangeRates(provider.id).create({
+    baseGatewayId: "alpha-bank",
+    counterGatewayId: "beta-mobile",
+    baseCurrency: "EUR",
+    counterCurrency: "KES",
+    buyPrice: "151.20",
+    sellPrice: "149.85",
+  });
+  server.sandbox.accounts.add({ gatewayId: "alpha-bank", account: "DE-0001", name: "Ada Sender" });
+  server.sandbox.accounts.add({ gatewayId: "beta-mobile", account: "KE-7002", name: "Baraka Receiver" });
+  return {
+    server,
+    options,
+    keys,
+    liquidityProviderId: provider.id,
+    [Symbol.asyncDispose]: () => server.close(),
+  };
+}
