@@ -101,10 +101,9 @@ export function readPublicKey(input: unknown): KeyObject | string {
 const privateKeyFound = "a private key";
 
 function readPublicPem(text: string): KeyObject | string {
-  // Node would derive the public key from a private one, and the mistake would go unseen until the key is published.
+  // Node would derive a public key from a private one or from a certificate, and nobody would see the mistake.
   if (text.includes("PRIVATE KEY-----")) return privateKeyFound;
   if (text.split("-----BEGIN").length > 2) return "a text of several PEM blocks";
-  // Of a certificate, too.
   if (!text.includes("PUBLIC KEY-----")) return unreadablePem(text);
   try {
     return fitting(createPublicKey({ key: text, format: "pem" }), "public");

@@ -24,7 +24,7 @@ export interface RequestSigner {
 
 export interface SigningContext {
   /** Aborts when the call that needs the signature ends: hand it to the key service's client. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Makes the value of `X-SERVICE-SIGNATURE-BASE64`. */

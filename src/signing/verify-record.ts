@@ -165,8 +165,7 @@ function agrees(record: object, body: string, signedFields: RecordRules["signedF
   const signed = parseObject(body);
   if (signed === undefined) return false;
   return Object.entries(signedFields).every(([field, comparison]) => {
-    const ours: unknown = Object.hasOwn(signed, field) ? Reflect.get(signed, field) : undefined;
-    return sameValue(ours ?? "", Reflect.get(record, field) ?? "", comparison);
+    return sameValue(Reflect.get(signed, field) ?? "", Reflect.get(record, field) ?? "", comparison);
   });
 }
 

@@ -1,0 +1,100 @@
+import { type ClientOptions, CrossBorderClient, generateSigningKeyPair, type SigningKeyPair } from "cross-border-payments";
+import { createSandbox, mswHandlers, type Sandbox, type SandboxOptions, startSandbox } from "cross-border-payments/sandbox";
+import { http } from "msw";
+import { setupServer } from "msw/node";
+
+/** One way in which a client reaches the described service. */
+export interface Harness extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly options: ClientOptions;
+  /** A client of this service that is closed together with it. */
+  client(more?: Partial<ClientOptions>): CrossBorderClient;
+}
+
+export type OpenHarness = (options?: SandboxOptions) => Promise<Harness>;
+
+/** Both transports: real sockets to the sandbox's server, and MSW's mocks of the whole described API. */
+export const harnesses: readonly { readonly name: string; readonly open: OpenHarness }[] = [
+  { name: "undici over sockets", open: overSockets },
+  { name: "fetch with MSW", open: withMsw },
+];
+
+async function overSockets(options: SandboxOptions = {}): Promise<Harness> {
+  const server = await startSandbox(options);
+  return harness(server.sandbox, server.clientOptions, () => server.close());
+}
+
+async function withMsw(options: SandboxOptions = {}): Promise<Harness> {
+  const sandbox = createSandbox(options);
+  const origins = { baseUrl: "https://service.test", authUrl: "https://login.test" };
+  const clientOptions = sandbox.clientOptions(origins);
+  const { baseUrl, auth } = clientOptions;
+  const msw = setupServer(...mswHandlers(sandbox, { http, baseUrl, authUrl: auth.authUrl }));
+  msw.listen({ onUnhandledRequest: "error" });
+  const fetchNow: ClientOptions["fetch"] = (url, init) => fetch(url, init);
+  return harness(sandbox, { ...clientOptions, fetch: fetchNow }, () => Promise.resolve(msw.close()));
+}
+
+function harness(sandbox: Sandbox, options: ClientOptions, close: () => Promise<void>): Harness {
+  const clients: CrossBorderClient[] = [];
+  return {
+    sandbox,
+    options,
+    client(more) {
+      const client = new CrossBorderClient({ ...options, ...more });
+      clients.push(client);
+      return client;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(clients.map((client) => client.close()));
+      await close();
+    },
+  };
+}
+
+let keys: Promise<SigningKeyPair> | undefined;
+
+/** One key pair for a whole test file: making one takes long. */
+export function signingKeys(): Promise<SigningKeyPair> {
+  keys ??= generateSigningKeyPair();
+  return keys;
+}
+
+/** Two gateways, a provider and an exchange rate of 1 EUR to 150 KES: what a payment needs. */
+export async function prepareCorridor(harness: Harness): Promise<{
+  readonly client: CrossBorderClient;
+  readonly keys: SigningKeyPair;
+  readonly liquidityProviderId: string;
+}> {
+  const keys = await signingKeys();
+  const client = harness.client({ signingKey: keys.privateKey });
+  for (const [institutionId, currency] of [
+    ["alpha-bank", "EUR"],
+    ["beta-mobile", "KES"],
+  ] as const) {
+    await client.paymentGateways.create({ institutionId, currency, rsaPublicKeyBase64: keys.publicKeyBase64 });
+  }
+  const provider = await client.liquidityProviders.create({ firstName: "Lina", lastName: "Quid", email: "l@example.com" });
+  await client.liquidityProviders.exchangeRates(provider.id).create({
+    baseGatewayId: "alpha-bank",
+    counterGatewayId: "beta-mobile",
+    baseCurrency: "EUR",
+    counterCurrency: "KES",
+    buyPrice: "150",
+    sellPrice: "150",
+  });
+  harness.sandbox.accounts.add({ gatewayId: "alpha-bank", account: "DE-0001", name: "Ada Sender" });
+  harness.sandbox.accounts.add({ gatewayId: "beta-mobile", account: "KE-7002", name: "Baraka Receiver" });
+  return { client, keys, liquidityProviderId: provider.id };
+}
+
+export const intentRequest = {
+  senderGatewayId: "alpha-bank",
+  senderCurrency: "EUR",
+  senderAccount: "DE-0001",
+  receiverGatewayId: "beta-mobile",
+  receiverAccount: "KE-7002",
+  receiverCurrency: "KES",
+  receiverAmount: "15000.00",
+  memo: "school fees",
+};

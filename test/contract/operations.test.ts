@@ -1,0 +1,200 @@
+import { type CrossBorderClient, paymentFromIntent } from "cross-border-payments";
+import { describe, expect, it } from "vitest";
+import { type Harness, harnesses, intentRequest, prepareCorridor, signingKeys } from "./harness.js";
+
+/** The description's table: method, path and the number of path parameters, as the service's own log has to show them. */
+const described = `
+POST /payment-gateways
+GET /payment-gateways
+GET /payment-gateways/{}
+PUT /payment-gateways/{}
+POST /liquidity-providers
+GET /liquidity-providers
+GET /liquidity-providers/{}
+PUT /liquidity-providers/{}
+POST /liquidity-providers/{}/deposits
+GET /liquidity-providers/{}/deposits
+GET /liquidity-providers/{}/deposits/{}
+PUT /liquidity-providers/{}/deposits/{}
+POST /liquidity-providers/{}/withdrawals
+GET /liquidity-providers/{}/withdrawals
+GET /liquidity-providers/{}/withdrawals/{}
+PUT /liquidity-providers/{}/withdrawals/{}
+POST /liquidity-providers/{}/exchange-rates
+GET /liquidity-providers/{}/exchange-rates
+GET /liquidity-providers/{}/exchange-rates/{}
+PUT /liquidity-providers/{}/exchange-rates/{}
+POST /liquidity-providers/{}/transfers
+GET /liquidity-providers/{}/transfers
+GET /liquidity-providers/{}/transfers/{}
+PUT /liquidity-providers/{}/transfers/{}
+GET /payment-gateways/{}/withdrawals
+GET /payment-gateways/{}/withdrawals/{}
+PUT /payment-gateways/{}/withdrawals/{}
+POST /payment-intents
+GET /payment-intents/{}
+POST /payments
+GET /payments
+`
+  .trim()
+  .split("\n");
+
+describe.each(harnesses)("$name", ({ open }) => {
+  it("reaches all 31 operations of the description, and only them", async () => {
+    await using harness = await open();
+    await callEverything(harness);
+    const seen = harness.sandbox.requests
+      .filter(({ operation }) => operation !== "token")
+      .map(({ method, path }) => `${method} ${templateOf(path)}`);
+    expect([...new Set(seen)].sort()).toEqual([...described].sort());
+    expect(described).toHaveLength(31);
+  });
+
+  it("is answered 200 by every one of them", async () => {
+    await using harness = await open();
+    await callEverything(harness);
+    expect(harness.sandbox.requests.filter(({ status }) => status !== 200)).toEqual([]);
+  });
+
+  it("signs payments and deposits, and nothing else by itself", async () => {
+    await using harness = await open();
+    await callEverything(harness);
+    const signed = harness.sandbox.requests.filter((request) => request.signed).map(({ operation }) => operation);
+    expect([...new Set(signed)].sort()).toEqual(["deposits.create", "payments.create"]);
+  });
+
+  it("signs further operations that it is told to sign", async () => {
+    await using harness = await open({ signedOperations: ["deposits.create", "withdrawals.create"] });
+    const { keys, liquidityProviderId } = await prepareCorridor(harness);
+    const client = harness.client({ signingKey: keys.privateKey, signedOperations: ["withdrawals.create"] });
+    await client.liquidityProviders.withdrawals(liquidityProviderId).create(withdrawal);
+    expect(harness.sandbox.requests.at(-1)).toMatchObject({ operation: "withdrawals.create", signed: true, status: 200 });
+  });
+
+  it("sees an update in the next read", async () => {
+    await using harness = await open();
+    const { client } = await prepareCorridor(harness);
+    const provider = await client.liquidityProviders.create({ firstName: "A", lastName: "B", email: "c@example.com" });
+    const nothing: undefined = (await client.liquidityProviders.update(provider.id, {
+      firstName: "New",
+      lastName: "B",
+      email: "c@example.com",
+    })) as undefined;
+    expect(nothing).toBeUndefined();
+    expect(await client.liquidityProviders.get(provider.id)).toMatchObject({ firstName: "New", lastName: "B" });
+  });
+
+  it("keeps amounts to the last digit and timestamps below the millisecond", async () => {
+    await using harness = await open();
+    const { client, liquidityProviderId } = await prepareCorridor(harness);
+    const amount = "123456789012345678901234567890.123456789012345678901234567890";
+    const withdrawals = client.liquidityProviders.withdrawals(liquidityProviderId);
+    const created = await withdrawals.create({ ...withdrawal, amount });
+    expect((await withdrawals.get(created.id)).amount).toBe(amount);
+    const outcome = await client.pay(intentRequest, () => ({ senderGatewayTransactionId: "TX-1" }));
+    const { items } = await client.payments.list();
+    expect(items[0]?.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{4,}Z$/);
+    expect(outcome).toMatchObject({ payment: { createdAt: items[0]?.createdAt } });
+  });
+
+  it("shows one withdrawal from both sides", async () => {
+    await using harness = await open();
+    const { client, liquidityProviderId } = await prepareCorridor(harness);
+    const gateway = (await client.paymentGateways.list({ filter: { institutionId: "beta-mobile" } })).items[0];
+    const created = await client.liquidityProviders
+      .withdrawals(liquidityProviderId)
+      .create({ ...withdrawal, paymentGatewayId: "beta-mobile" });
+    const seen = await client.paymentGateways.withdrawals(gateway?.id ?? "").get(created.id);
+    expect(seen).toMatchObject({ id: created.id, liquidityProviderId, amount: created.amount });
+  });
+
+  it("filters by integer fields as integers", async () => {
+    await using harness = await open();
+    const { client, liquidityProviderId } = await prepareCorridor(harness);
+    const rates = client.liquidityProviders.exchangeRates(liquidityProviderId);
+    const [rate] = (await rates.list()).items;
+    const { items } = await rates.list({ filter: { buyPriceN: rate?.buyPriceN ?? -1 } });
+    expect(items.map(({ id }) => id)).toEqual([rate?.id]);
+    expect((await rates.list({ filter: { buyPriceN: (rate?.buyPriceN ?? 0) + 1 } })).items).toEqual([]);
+  });
+});
+
+const withdrawal = { paymentGatewayId: "beta-mobile", amount: "10.00", fee: "0.10", currency: "KES", status: "requested" };
+
+/** One call of each of the 31 operations, two of them for lists of more than one page. */
+async function callEverything(harness: Harness): Promise<void> {
+  const { client, liquidityProviderId } = await prepareCorridor(harness);
+  await callGateways(client, (await signingKeys()).publicKeyBase64);
+  await callProvider(client, liquidityProviderId);
+  const intent = await client.paymentIntents.create(intentRequest);
+  await client.paymentIntents.get(intent.id, { query: { memo: "school fees" } });
+  await client.payments.create(paymentFromIntent(intent, "TX-1"));
+  await client.payments.list({ size: 10, sort: "createdAt.desc" });
+}
+
+async function callGateways(client: CrossBorderClient, rsaPublicKeyBase64: string): Promise<void> {
+  const gateway = await client.paymentGateways.create({ institutionId: "gamma", currency: "TZS", rsaPublicKeyBase64 });
+  const { id, ...fields } = await client.paymentGateways.get(gateway.id, { query: { countryCode: "TZ" } });
+  await client.paymentGateways.update(id, { ...fields, name: "Gamma" });
+  await client.paymentGateways.list({ filter: { institutionId: "gamma" } });
+}
+
+async function callProvider(client: CrossBorderClient, liquidityProviderId: string): Promise<void> {
+  const providers = client.liquidityProviders;
+  const { id, ...fields } = await providers.get(liquidityProviderId);
+  await providers.update(id, fields);
+  await providers.list({ sort: ["lastName.asc", "firstName.desc"] });
+  await callDeposits(client, id);
+  await callWithdrawals(client, id);
+
+  const rates = providers.exchangeRates(id);
+  const { id: rateId, buyPriceN: _n, buyPriceD: _d, sellPriceN: _sn, sellPriceD: _sd, ...rate } = await rates.create({
+    baseGatewayId: "beta-mobile",
+    counterGatewayId: "alpha-bank",
+    baseCurrency: "KES",
+    counterCurrency: "EUR",
+    buyPrice: "0.0066",
+    sellPrice: "0.0067",
+  });
+  await rates.get(rateId);
+  await rates.update(rateId, rate);
+  await rates.list();
+
+  const transfers = providers.transfers(id);
+  const transfer = { from: "wallet", to: "exchange-rate", exchangeRateId: rateId, gatewayId: "beta-mobile", currency: "KES" };
+  const made = await transfers.create({ ...transfer, amount: "5.00" });
+  await transfers.get(made.id);
+  await transfers.update(made.id, { ...transfer, amount: "6.00" });
+  await transfers.list();
+}
+
+async function callDeposits(client: CrossBorderClient, liquidityProviderId: string): Promise<void> {
+  const deposits = client.liquidityProviders.deposits(liquidityProviderId);
+  const fields = { paymentGatewayId: "beta-mobile", paymentGatewayTransactionId: "D-1", amount: "100", currency: "KES" };
+  const deposit = await deposits.create(fields);
+  await deposits.get(deposit.id, { query: { currency: "KES" } });
+  await deposits.update(deposit.id, { ...fields, amount: "101" });
+  await deposits.list({ filter: { requestSignatureBase64: deposit.requestSignatureBase64 } });
+}
+
+async function callWithdrawals(client: CrossBorderClient, liquidityProviderId: string): Promise<void> {
+  const withdrawals = client.liquidityProviders.withdrawals(liquidityProviderId);
+  const made = await withdrawals.create(withdrawal);
+  await withdrawals.get(made.id);
+  await withdrawals.update(made.id, withdrawal);
+  await withdrawals.list({ filter: { status: "requested" } });
+
+  const gateway = (await client.paymentGateways.list({ filter: { institutionId: "beta-mobile" } })).items[0];
+  const seen = client.paymentGateways.withdrawals(gateway?.id ?? "");
+  const { items } = await seen.list();
+  await seen.get(items[0]?.id ?? "");
+  const { amount, fee, currency } = withdrawal;
+  await seen.update(made.id, { amount, fee, currency, status: "processed", blockchainTransactionId: "b" });
+}
+
+function templateOf(path: string): string {
+  return path
+    .split("/")
+    .map((segment, index) => (index > 0 && index % 2 === 0 ? "{}" : segment))
+    .join("/");
+}

@@ -1,0 +1,175 @@
+import {
+  BadRequestError,
+  ConfigError,
+  CrossBorderClient,
+  exactExchangeRate,
+  exchangeRate,
+  generateSigningKeyPair,
+  OutcomeUnknownError,
+  type RequestSigner,
+  ServerError,
+  signRequest,
+  UnexpectedResponseError,
+  verifyDepositRecord,
+  verifyPaymentRecord,
+} from "cross-border-payments";
+import { describe, expect, it } from "vitest";
+import { harnesses, intentRequest, prepareCorridor } from "./harness.js";
+
+const take = () => ({ senderGatewayTransactionId: "TX-1" });
+
+describe.each(harnesses)("$name", ({ open }) => {
+  it("pays in two steps, with the base path in the signed text", async () => {
+    await using harness = await open({ basePath: "/gateway/v1", fee: "150" });
+    const { client, keys } = await prepareCorridor(harness);
+    const outcome = await client.pay(intentRequest, (intent) => {
+      // (15000.00 + 150) KES at 150 KES for 1 EUR.
+      expect(intent).toMatchObject({ senderAmount: "101.00", senderName: "Ada Sender", receiverName: "Baraka Receiver" });
+      expect(exchangeRate(intent, { scale: 6 })).toBe("0.006733");
+      expect(exactExchangeRate(intent, { scale: 6 })).toBe("0.006667");
+      return take();
+    });
+    if (outcome.status !== "paid") throw new Error("was not paid");
+    const { payment } = outcome;
+    expect(payment).toMatchObject({
+      senderGatewayStatus: "processed",
+      receiverGatewayStatus: "pending",
+      receiverGatewayTransactionId: "",
+      senderGatewayTransactionId: "TX-1",
+      creationRequestUrl: "/gateway/v1/payments",
+    });
+    expect(verifyPaymentRecord(payment, { publicKey: keys.publicKey })).toBe(true);
+    const { creationRequestUrl: path, creationRequestBody: body } = payment;
+    expect(payment.creationRequestSignatureBase64).toBe(signRequest({ key: keys.privateKey, path, body }));
+  });
+
+  it("sends no payment when the sender declines", async () => {
+    await using harness = await open();
+    const { client } = await prepareCorridor(harness);
+    expect((await client.pay(intentRequest, () => null)).status).toBe("declined");
+    expect(harness.sandbox.payments).toEqual([]);
+  });
+
+  it("takes no money when the payment could not be signed afterwards", async () => {
+    await using harness = await open();
+    await prepareCorridor(harness);
+    let taken = 0;
+    const paying = harness.client().pay(intentRequest, () => {
+      taken += 1;
+      return take();
+    });
+    await expect(paying).rejects.toBeInstanceOf(ConfigError);
+    expect(taken).toBe(0);
+  });
+
+  it("says that nothing was paid when the signature is of another key", async () => {
+    await using harness = await open();
+    await prepareCorridor(harness);
+    const { privateKey } = await generateSigningKeyPair();
+    const error = await failureOf(harness.client({ signingKey: privateKey }).pay(intentRequest, take));
+    expect(error).toBeInstanceOf(BadRequestError);
+    expect(error).toMatchObject({ effect: "none", funds: { senderGatewayTransactionId: "TX-1" } });
+    expect(error).toMatchObject({ signed: { path: "/payments", bodySha256: expect.stringMatching(/^[0-9a-f]{64}$/) } });
+    expect(harness.sandbox.payments).toEqual([]);
+  });
+
+  it("sends a payment once when its answer is lost, and hands over what finds it again", async () => {
+    await using harness = await open({
+      onResponse: ({ operation }) => (operation === "payments.create" ? Response.error() : undefined),
+    });
+    const { client } = await prepareCorridor(harness);
+    const error = await failureOf(client.pay(intentRequest, take));
+    expect(error).toBeInstanceOf(OutcomeUnknownError);
+    expect(error).toMatchObject({ effect: "possible", attempts: 1, funds: { senderGatewayTransactionId: "TX-1" } });
+    const posts = harness.sandbox.requests.filter(({ operation }) => operation === "payments.create");
+    expect(posts).toHaveLength(1);
+    const { items } = await client.payments.list();
+    const { request } = error as OutcomeUnknownError;
+    expect(items.map((payment) => payment.creationRequestSignatureBase64)).toEqual([request.signature]);
+    expect(items[0]?.creationRequestBody).toBe(request.body);
+  });
+
+  it("does not repeat a payment that was answered 503", async () => {
+    await using harness = await open({
+      onResponse: ({ operation }) =>
+        operation === "payments.create" ? new Response("busy", { status: 503 }) : undefined,
+    });
+    const { client } = await prepareCorridor(harness);
+    const error = await failureOf(client.pay(intentRequest, take));
+    expect(error).toBeInstanceOf(ServerError);
+    expect(error).toMatchObject({ effect: "possible", attempts: 1 });
+    expect(harness.sandbox.payments).toHaveLength(1);
+  });
+
+  it("keeps the answer of a payment that was made and can't be read", async () => {
+    const html = "<html>proxy</html>";
+    await using harness = await open({
+      onResponse: ({ operation }) => (operation === "payments.create" ? new Response(html) : undefined),
+    });
+    const { client } = await prepareCorridor(harness);
+    const error = await failureOf(client.pay(intentRequest, take));
+    expect(error).toBeInstanceOf(UnexpectedResponseError);
+    expect(error).toMatchObject({ effect: "done", status: 200, response: { text: html } });
+  });
+
+  it("waits as long as a 429 asks and sends the same bytes and signature again", async () => {
+    let refusals = 0;
+    const seen: string[] = [];
+    await using harness = await open({
+      onRequest: ({ operation, headers, body }) => {
+        if (operation !== "payments.create") return undefined;
+        seen.push(headers.get("x-service-signature-base64") + body);
+        return ++refusals === 1 ? new Response("", { status: 429, headers: { "retry-after": "1" } }) : undefined;
+      },
+    });
+    const { client } = await prepareCorridor(harness);
+    const started = performance.now();
+    expect((await client.pay(intentRequest, take)).status).toBe("paid");
+    expect(performance.now() - started).toBeGreaterThanOrEqual(990);
+    expect(seen).toHaveLength(2);
+    expect(seen[0]).toBe(seen[1]);
+    expect(harness.sandbox.payments).toHaveLength(1);
+  });
+
+  it("records a deposit whose stored signature is valid", async () => {
+    await using harness = await open({ basePath: "/v0" });
+    const { client, keys, liquidityProviderId } = await prepareCorridor(harness);
+    const deposit = await client.liquidityProviders.deposits(liquidityProviderId).create({
+      paymentGatewayId: "beta-mobile",
+      paymentGatewayTransactionId: "D-1",
+      amount: "100.00",
+      currency: "KES",
+    });
+    expect(deposit.requestUri).toBe(`/v0/liquidity-providers/${liquidityProviderId}/deposits`);
+    expect(verifyDepositRecord(deposit, { publicKey: keys.publicKey })).toBe(true);
+    expect(verifyDepositRecord({ ...deposit, amount: "1000.00" }, { publicKey: keys.publicKey })).toBe(false);
+  });
+
+  it("signs with a key that stays in a key service, and refuses one that signs something else", async () => {
+    await using harness = await open();
+    const { keys } = await prepareCorridor(harness);
+    const remote: RequestSigner = {
+      publicKey: keys.publicKey,
+      sign: async (text) => Buffer.from(signRequest({ key: keys.privateKey, path: "/", body: text.subarray(1) }), "base64"),
+    };
+    expect((await harness.client({ signingKey: remote }).pay(intentRequest, take)).status).toBe("paid");
+    const broken: RequestSigner = { ...remote, sign: async () => Buffer.alloc(256) };
+    const error = await failureOf(harness.client({ signingKey: broken }).pay(intentRequest, take));
+    expect(error).toMatchObject({ name: "SigningError", effect: "none", funds: { senderGatewayTransactionId: "TX-1" } });
+    expect(harness.sandbox.payments).toHaveLength(1);
+  });
+});
+
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => Promise.reject(new Error("it did not fail")),
+    (error: unknown) => error,
+  );
+}
+
+it("needs no client for a gateway that only reads", () => {
+  expect(
+    () =>
+      new CrossBorderClient({ baseUrl: "https://service.test", auth: { accessToken: () => "token" } }),
+  ).not.toThrow();
+});

@@ -1,0 +1,50 @@
+import { http } from "msw";
+import { setupServer } from "msw/node";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { ConfigError } from "../../src/errors.js";
+import { endpointsByOperation } from "../../src/resources/endpoints.js";
+import { createSandbox, mswHandlers } from "../../src/sandbox/index.js";
+
+const baseUrl = "https://service.test:8443/gw/v1";
+const authUrl = "https://identity.test";
+const sandbox = createSandbox({
+  basePath: "/gw/v1",
+  onRequest: ({ operation }) => (operation === "paymentIntents.create" ? Response.error() : undefined),
+});
+const handlers = mswHandlers(sandbox, { http, baseUrl, authUrl });
+const server = setupServer(...handlers);
+
+beforeEach(() => server.listen({ onUnhandledRequest: "error" }));
+afterEach(() => server.close());
+
+it("makes one handler for each of the 31 operations, and one for the token endpoint", () => {
+  expect(handlers).toHaveLength(32);
+});
+
+it("serves tokens and every operation over global fetch", async () => {
+  const { username, password, clientId: client_id } = sandbox.credentials;
+  const body = new URLSearchParams({ grant_type: "password", username, password, client_id });
+  const answer = await fetch(authUrl + sandbox.tokenPath, { method: "POST", body });
+  const { access_token } = (await answer.json()) as { access_token: string };
+  const headers = { authorization: `Bearer ${access_token}`, "content-type": "application/json" };
+  const before = sandbox.requests.length;
+  const rows = [...endpointsByOperation.values()].filter(({ operation }) => operation !== "paymentIntents.create");
+  for (const { method, path } of rows) {
+    const init = method === "GET" ? { method, headers } : { method, headers, body: "{}" };
+    const response = await fetch(baseUrl + path.replace(/\{\w+\}/g, "a%2Fb"), init);
+    expect([200, 400]).toContain(response.status);
+  }
+  expect(sandbox.requests.slice(before).map(({ operation }) => operation)).toEqual(
+    rows.map(({ operation }) => operation),
+  );
+});
+
+it("breaks a fetch off where a hook says so", async () => {
+  await expect(fetch(`${baseUrl}/payment-intents`, { method: "POST", body: "{}" })).rejects.toThrow(TypeError);
+});
+
+it("refuses addresses whose path is not the sandbox's", () => {
+  expect(() => mswHandlers(sandbox, { http, baseUrl: "https://service.test", authUrl })).toThrow(ConfigError);
+  expect(() => mswHandlers(sandbox, { http, baseUrl, authUrl: "https://identity.test/id" })).toThrow("authPath");
+  expect(() => mswHandlers(sandbox, { http, baseUrl: "service", authUrl })).toThrow("baseUrl");
+});

@@ -1,0 +1,206 @@
+import { expect, it } from "vitest";
+import { endpoints, endpointsByOperation } from "../../src/resources/endpoints.js";
+import { createSandbox } from "../../src/sandbox/index.js";
+import { answerOf, generateKeys, host, openScene, pair, registerGateways } from "./scene.js";
+
+const keys = generateKeys();
+
+async function openProvider() {
+  const scene = await openScene();
+  const gateways = await registerGateways(scene, keys);
+  const provider = await scene.create("/liquidity-providers", { firstName: "Lia", lastName: "P", email: "l@p.test" });
+  return { scene, ...gateways, provider, base: `/liquidity-providers/${provider.id}` };
+}
+
+it("wants an access token for each of the 31 operations", async () => {
+  const sandbox = createSandbox();
+  const rows = [...endpointsByOperation.values()];
+  expect(rows).toHaveLength(31);
+  for (const { method, path } of rows) {
+    const target = host + path.replace(/\{\w+\}/g, "x");
+    for (const headers of [undefined, { authorization: "Bearer wrong" }, { authorization: "Basic abc" }]) {
+      const answer = await answerOf(await sandbox.fetch(target, { method, ...(headers && { headers }) }));
+      expect(answer.status, `${method} ${path}`).toBe(401);
+      expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+    }
+  }
+});
+
+it("creates, reads, updates and lists a record of every plain resource", async () => {
+  const { scene, base, provider } = await openProvider();
+  const cases = [
+    ["/payment-gateways", { institutionId: "carl", name: "Carl" }, { name: "Carla" }],
+    ["/liquidity-providers", { firstName: "Ann" }, { lastName: "Other" }],
+    [`${base}/withdrawals`, { paymentGatewayId: "alfa", amount: "5.00", currency: "EUR" }, { status: "asked" }],
+    [`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" }, { buyPrice: "1.25" }],
+    [`${base}/transfers`, { from: "wallet", to: "wallet", amount: "3" }, { amount: "4" }],
+  ] as const;
+  for (const [path, body, change] of cases) {
+    const created = await scene.create(path, body);
+    expect(created).toMatchObject(body);
+    expect(await scene.send("PUT", `${path}/${created.id}`, change)).toMatchObject({ status: 200, body: undefined });
+    const read = (await scene.send("GET", `${path}/${created.id}`)).body;
+    expect(read).toMatchObject({ ...body, ...change, id: created.id });
+    expect((await scene.send("GET", `${path}?id=${created.id}`)).body).toEqual([
+      { ...read, pagingToken: expect.stringMatching(/^\d+$/) },
+    ]);
+  }
+  expect(scene.sandbox.ledger.liquidityProviders.map(({ id }) => id)).toContain(provider.id);
+});
+
+it("answers with exactly the described fields", async () => {
+  const { scene, base } = await openProvider();
+  const rate = await scene.create(`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" });
+  expect(Object.keys(rate).sort()).toEqual(Object.keys(endpoints.exchangeRates.create.record ?? {}).sort());
+  expect(rate).toMatchObject({ buyPriceN: 11, buyPriceD: 10, sellPriceN: 1, sellPriceD: 1 });
+});
+
+it("keeps the integers of a rate with its prices", async () => {
+  const { scene, base } = await openProvider();
+  const { id } = await scene.create(`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" });
+  await scene.send("PUT", `${base}/exchange-rates/${id}`, { sellPrice: "0.125" });
+  const read = (await scene.send("GET", `${base}/exchange-rates/${id}`)).body;
+  expect(read).toMatchObject({ buyPriceN: 11, buyPriceD: 10, sellPriceN: 1, sellPriceD: 8 });
+});
+
+it("keeps the records of liquidity providers apart", async () => {
+  const { scene, base } = await openProvider();
+  const other = await scene.create("/liquidity-providers", { firstName: "Bo" });
+  const transfer = await scene.create(`${base}/transfers`, { from: "wallet", to: "wallet", amount: "3" });
+  const elsewhere = `/liquidity-providers/${other.id}/transfers`;
+  expect((await scene.send("GET", elsewhere)).body).toEqual([]);
+  expect((await scene.send("GET", `${elsewhere}/${transfer.id}`)).status).toBe(400);
+});
+
+it("shows a gateway the withdrawals of its providers, as the same stored records", async () => {
+  const { scene, base, alfa, bravo, provider } = await openProvider();
+  const asked = { paymentGatewayId: "alfa", amount: "5.00", fee: "0.10", currency: "EUR" };
+  const { id } = await scene.create(`${base}/withdrawals`, asked);
+  const path = `/payment-gateways/${alfa.id}/withdrawals`;
+  const seen = (await scene.send("GET", `${path}/${id}`)).body;
+  expect(seen).toEqual({
+    id,
+    gatewayTransactionId: "",
+    liquidityProviderId: provider.id,
+    amount: "5.00",
+    fee: "0.10",
+    currency: "EUR",
+    blockchainTransactionId: "",
+    status: "pending",
+  });
+  await scene.send("PUT", `${path}/${id}`, { status: "processed", blockchainTransactionId: "chain-1" });
+  const after = (await scene.send("GET", `${base}/withdrawals/${id}`)).body;
+  expect(after).toMatchObject({ status: "processed", blockchainTransactionId: "chain-1" });
+  expect(after.paymentGatewayTransactionId).not.toBe("");
+  const listed = (await scene.send("GET", `${path}?gatewayTransactionId=${after.paymentGatewayTransactionId}`)).body;
+  expect(listed).toMatchObject([{ id, gatewayTransactionId: after.paymentGatewayTransactionId }]);
+  expect((await scene.send("GET", `/payment-gateways/${bravo.id}/withdrawals`)).body).toEqual([]);
+});
+
+it("refuses a single read with code and message, and everything else with error and message", async () => {
+  const { scene, base } = await openProvider();
+  const get = await scene.send("GET", `${base}/deposits/none`);
+  expect(get).toMatchObject({ status: 400, body: { code: "not_found", message: expect.any(String) } });
+  expect(Object.keys(get.body)).toEqual(["code", "message"]);
+  for (const [method, path, body] of [
+    ["PUT", `${base}/deposits/none`, {}],
+    ["GET", "/liquidity-providers/none/deposits", undefined],
+    ["POST", "/liquidity-providers/none/transfers", { from: "wallet", to: "wallet", amount: "1" }],
+    ["GET", "/payment-gateways/none/withdrawals", undefined],
+  ] as const) {
+    const answer = await scene.send(method, path, body);
+    expect(answer.status).toBe(400);
+    expect(answer.body).toEqual({ error: "not_found", message: expect.any(String) });
+  }
+});
+
+it.each([
+  ["a body that is not JSON", "{", "invalid_json"],
+  ["a body that is no object", "[]", "invalid_body"],
+  ["an unknown field", { nickname: "x" }, "unknown_field"],
+  ["a field named like a method of objects", { constructor: "x" }, "unknown_field"],
+  ["a field that only answers have", { id: "x" }, "unknown_field"],
+  ["a wrong type", { firstName: 7 }, "invalid_value"],
+  ["null for a text", { firstName: null }, "invalid_value"],
+])("refuses %s", async (_, body, error) => {
+  const scene = await openScene();
+  expect(await scene.send("POST", "/liquidity-providers", body)).toMatchObject({ status: 400, body: { error } });
+  expect(scene.sandbox.ledger.liquidityProviders).toEqual([]);
+});
+
+it("refuses a body that is not UTF-8, and one that does not come as JSON", async () => {
+  const scene = await openScene();
+  const send = (body: string | Uint8Array, contentType: string) =>
+    scene.sandbox.fetch(`${host}/liquidity-providers`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${scene.token}`, "content-type": contentType },
+      body,
+    });
+  const notUtf8 = Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x22, 0x22, 0x7d]);
+  expect((await answerOf(await send(notUtf8, "application/json"))).body.error).toBe("invalid_json");
+  expect((await answerOf(await send("{}", "text/plain"))).body.error).toBe("invalid_content_type");
+  expect((await send("{}", "application/json; charset=utf-8")).status).toBe(200);
+});
+
+it.each([
+  ["an amount that is no numeral", "transfers", { from: "wallet", to: "wallet", amount: "1e3" }, "invalid_value"],
+  ["a negative amount", "transfers", { from: "wallet", to: "wallet", amount: "-1" }, "invalid_value"],
+  ["an unknown end of a transfer", "transfers", { from: "bank", to: "wallet", amount: "1" }, "invalid_value"],
+  ["a missing field", "transfers", { from: "wallet", to: "wallet" }, "missing_field"],
+  ["an unknown rate", "transfers", { from: "exchange-rate", to: "wallet", amount: "1" }, "unknown_exchange_rate"],
+  ["an unknown gateway", "withdrawals", { paymentGatewayId: "x", amount: "1", currency: "EUR" }, "unknown_gateway"],
+  ["a price of zero", "exchange-rates", { ...pair, buyPrice: "0", sellPrice: "1" }, "invalid_value"],
+  ["a price beyond 2^53", "exchange-rates", { ...pair, buyPrice: "1", sellPrice: "9007199254740993" }, "invalid_value"],
+])("refuses %s", async (_, resource, body, error) => {
+  const { scene, base } = await openProvider();
+  expect(await scene.send("POST", `${base}/${resource}`, body)).toMatchObject({ status: 400, body: { error } });
+});
+
+it("leaves a record as it was when an update is refused", async () => {
+  const { scene, base } = await openProvider();
+  const { id } = await scene.create(`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" });
+  const path = `${base}/exchange-rates/${id}`;
+  const before = (await scene.send("GET", path)).body;
+  expect((await scene.send("PUT", path, { buyPrice: "2", baseGatewayId: "none" })).status).toBe(400);
+  expect((await scene.send("GET", path)).body).toEqual(before);
+});
+
+it("refuses a second gateway with the same institutionId, and lets a gateway keep its own", async () => {
+  const { scene, alfa, bravo } = await openProvider();
+  const second = await scene.send("POST", "/payment-gateways", { institutionId: "alfa" });
+  expect(second).toMatchObject({ status: 400, body: { error: "duplicate_institution_id" } });
+  expect((await scene.send("PUT", `/payment-gateways/${bravo.id}`, { institutionId: "alfa" })).status).toBe(400);
+  expect((await scene.send("PUT", `/payment-gateways/${alfa.id}`, { institutionId: "alfa" })).status).toBe(200);
+});
+
+it("answers 404 to paths and 405 to methods that the description does not have", async () => {
+  const scene = await openScene({ basePath: "/gw" });
+  expect((await scene.send("GET", "/payments")).status).toBe(404);
+  expect((await scene.send("GET", "/gw/payments/1")).status).toBe(404);
+  expect((await scene.send("GET", "/gw/payments/")).status).toBe(404);
+  const wrongMethod = await scene.send("PUT", "/gw/payments", {});
+  expect(wrongMethod.status).toBe(405);
+  expect(wrongMethod.headers.get("allow")).toBe("POST, GET");
+});
+
+it("finds records by ids that have to be encoded in a path", async () => {
+  const scene = await openScene();
+  expect((await scene.send("GET", "/payment-gateways/a%2Fb%20c")).body.code).toBe("not_found");
+  expect((await scene.send("GET", "/payment-gateways/%ff")).status).toBe(404);
+});
+
+it("shares nothing between two sandboxes", async () => {
+  const [one, other] = [await openScene(), await openScene()];
+  await one.create("/liquidity-providers", { firstName: "Ann" });
+  expect((await other.send("GET", "/liquidity-providers")).body).toEqual([]);
+  const foreign = { authorization: `Bearer ${one.token}` };
+  expect((await other.send("GET", "/payments", undefined, { headers: foreign })).status).toBe(401);
+});
+
+it("hands out copies of what it stores", async () => {
+  const scene = await openScene();
+  await scene.create("/liquidity-providers", { firstName: "Ann" });
+  const [copy] = scene.sandbox.ledger.liquidityProviders;
+  if (copy !== undefined) copy.firstName = "changed";
+  expect(scene.sandbox.ledger.liquidityProviders[0]?.firstName).toBe("Ann");
+});

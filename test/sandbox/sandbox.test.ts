@@ -1,0 +1,121 @@
+import { expect, it, vi } from "vitest";
+import { ConfigError } from "../../src/errors.js";
+import { createSandbox, type SandboxOptions, type SandboxRequest } from "../../src/sandbox/index.js";
+import { host, login, openScene } from "./scene.js";
+
+it("logs method, path, operation and status of each request, in the order of arrival", async () => {
+  const scene = await openScene({ now: () => 7_000 });
+  await scene.send("GET", "/payments?_size=2", undefined, { headers: { "x-service-signature-base64": "x" } });
+  await scene.send("GET", "/nowhere");
+  const { tokenPath } = scene.sandbox;
+  const atMs = 7_000;
+  expect(scene.sandbox.requests).toEqual([
+    { operation: "token", method: "POST", path: tokenPath, query: "", signed: false, atMs, status: 200 },
+    { operation: "payments.list", method: "GET", path: "/payments", query: "_size=2", signed: true, atMs, status: 200 },
+    { operation: undefined, method: "GET", path: "/nowhere", query: "", signed: false, atMs, status: 404 },
+  ]);
+});
+
+it("lets a hook answer instead of the service, before anything is done", async () => {
+  const onRequest = ({ operation }: SandboxRequest) =>
+    operation === "liquidityProviders.create" ? new Response("busy", { status: 503 }) : undefined;
+  const scene = await openScene({ onRequest });
+  const response = await scene.sandbox.fetch(`${host}/liquidity-providers`, { method: "POST", body: "{}" });
+  expect([response.status, await response.text()]).toEqual([503, "busy"]);
+  expect(scene.sandbox.ledger.liquidityProviders).toEqual([]);
+  expect(scene.sandbox.requests.at(-1)?.status).toBe(503);
+});
+
+it("counts token requests that a hook answers", async () => {
+  const sandbox = createSandbox({ onRequest: () => new Response("{}", { status: 500 }) });
+  await login(sandbox);
+  expect(sandbox.tokenRequests).toHaveLength(1);
+});
+
+it("lets a hook replace or lose the answer after the service did its work", async () => {
+  const seen: number[] = [];
+  const onResponse = ({ operation }: SandboxRequest, response: Response) => {
+    if (operation !== "liquidityProviders.create") return undefined;
+    seen.push(response.status);
+    return Response.error();
+  };
+  const scene = await openScene({ onResponse });
+  await expect(scene.send("POST", "/liquidity-providers", { firstName: "Ann" })).rejects.toThrow(TypeError);
+  expect(seen).toEqual([200]);
+  expect(scene.sandbox.ledger.liquidityProviders).toMatchObject([{ firstName: "Ann" }]);
+  expect(scene.sandbox.requests.at(-1)?.status).toBe(0);
+});
+
+it("shows hooks the request as it was on the wire", async () => {
+  const onRequest = vi.fn((_: SandboxRequest) => undefined);
+  const scene = await openScene({ onRequest });
+  await scene.send("POST", "/liquidity-providers?a=b", '{"firstName": "Ann"}');
+  expect(onRequest).toHaveBeenLastCalledWith(
+    expect.objectContaining({
+      operation: "liquidityProviders.create",
+      path: "/liquidity-providers",
+      query: "a=b",
+      body: '{"firstName": "Ann"}',
+      signed: false,
+    }),
+  );
+});
+
+it("ends a fetch without an answer when its signal does", async () => {
+  const sandbox = createSandbox({ onRequest: () => new Promise(() => {}) });
+  const controller = new AbortController();
+  const pending = sandbox.fetch(`${host}/payments`, { signal: controller.signal });
+  controller.abort(new Error("enough"));
+  await expect(pending).rejects.toThrow("enough");
+  expect(sandbox.requests).toMatchObject([{ operation: "payments.list", status: undefined }]);
+});
+
+it("gives clients their options, with base path and auth path", () => {
+  const sandbox = createSandbox({ basePath: "/gw/v1/", authPath: "/id", credentials: { username: "ada" } });
+  expect(sandbox.clientOptions({ baseUrl: "https://a.test", authUrl: "https://b.test" })).toEqual({
+    baseUrl: "https://a.test/gw/v1",
+    auth: {
+      authUrl: "https://b.test/id",
+      realm: "sandbox",
+      clientId: "sandbox",
+      clientSecret: "",
+      username: "ada",
+      password: sandbox.credentials.password,
+    },
+  });
+});
+
+it("makes a password of its own for every sandbox", () => {
+  expect(createSandbox().credentials.password).not.toBe(createSandbox().credentials.password);
+});
+
+it("knows, renames and forgets accounts", () => {
+  const { accounts } = createSandbox();
+  accounts.add({ gatewayId: "alfa", account: "A-1", name: "Ada" });
+  accounts.add({ gatewayId: "alfa", account: "A-1", name: "Ada L." });
+  expect(accounts.nameOf("alfa", "A-1")).toBe("Ada L.");
+  expect(accounts.nameOf("bravo", "A-1")).toBeUndefined();
+  expect([accounts.remove("alfa", "A-1"), accounts.remove("alfa", "A-1")]).toEqual([true, false]);
+});
+
+const wrongOptions: readonly (readonly [string, SandboxOptions])[] = [
+  ["basePath", { basePath: "gw" }],
+  ["basePath", { basePath: "https://a.test/gw" }],
+  ["authPath", { authPath: "/a?b" }],
+  ["maxSize", { maxSize: 0 }],
+  ["defaultSize", { defaultSize: 1.5 }],
+  ["tokenLifetimeSeconds", { tokenLifetimeSeconds: 0 }],
+  ["tokenThrottle.max", { tokenThrottle: { max: -1, windowSeconds: 1 } }],
+  ["fee", { fee: "1,50" }],
+  ["fee", { fee: "-1" }],
+];
+
+it.each(wrongOptions)("refuses a wrong %s: %j", (name, options) => {
+  expect(() => createSandbox(options)).toThrow(ConfigError);
+  expect(() => createSandbox(options)).toThrow(name);
+});
+
+it("refuses operations that do not exist", () => {
+  // @ts-expect-error: the type refuses it too.
+  expect(() => createSandbox({ signedOperations: ["payments.delete"] })).toThrow("payments.delete");
+});

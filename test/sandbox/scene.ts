@@ -1,0 +1,132 @@
+import { createSign, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.js";
+
+/** The tests' own key pair and signer: `node:crypto` alone, so that the package's signing is not checked by itself. */
+export interface Keys {
+  readonly privateKey: KeyObject;
+  readonly publicKeyBase64: string;
+}
+
+export function generateKeys(): Keys {
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const pem = publicKey.export({ type: "spki", format: "pem" });
+  return { privateKey, publicKeyBase64: Buffer.from(pem).toString("base64") };
+}
+
+export function signatureOf(text: string, { privateKey }: Keys): string {
+  return createSign("RSA-SHA256").update(text, "utf8").sign(privateKey, "base64");
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape is what they test.
+export type Json = any;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Json;
+}
+
+export interface SendOptions {
+  /** Signs path and body. */
+  readonly keys?: Keys;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Someone who is logged in at a sandbox. */
+export interface Scene {
+  readonly sandbox: Sandbox;
+  readonly token: string;
+  send(method: string, target: string, body?: unknown, options?: SendOptions): Promise<Answer>;
+  /** Registers what the request is about and gives its record; fails when the sandbox refuses. */
+  create(target: string, body: unknown, options?: SendOptions): Promise<Json>;
+}
+
+export const host = "https://service.test";
+
+export async function openScene(options: SandboxOptions = {}): Promise<Scene> {
+  const sandbox = createSandbox(options);
+  const token = (await login(sandbox)).body.access_token;
+  const send: Scene["send"] = async (method, target, body, { keys, headers } = {}) => {
+    const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
+    const signed = keys && { "x-service-signature-base64": signatureOf(target + (text ?? ""), keys) };
+    const request = new Request(host + target, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(text === undefined ? {} : { "content-type": "application/json" }),
+        ...signed,
+        ...headers,
+      },
+      ...(text === undefined ? {} : { body: text }),
+    });
+    return answerOf(await sandbox.fetch(request));
+  };
+  const create: Scene["create"] = async (target, body, options) => {
+    const answer = await send("POST", target, body, options);
+    if (answer.status !== 200) throw new Error(`${target}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  return { sandbox, token, send, create };
+}
+
+export async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+export async function login(sandbox: Sandbox, fields: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  const { clientId, clientSecret, username, password } = sandbox.credentials;
+  return askToken(sandbox, {
+    grant_type: "password",
+    client_id: clientId,
+    client_secret: clientSecret,
+    username,
+    password,
+    ...fields,
+  });
+}
+
+export function refresh(sandbox: Sandbox, refreshToken: string): Promise<Answer> {
+  const { clientId } = sandbox.credentials;
+  return askToken(sandbox, { grant_type: "refresh_token", client_id: clientId, refresh_token: refreshToken });
+}
+
+export async function askToken(sandbox: Sandbox, fields: Readonly<Record<string, string>>): Promise<Answer> {
+  const body = new URLSearchParams(fields);
+  return answerOf(await sandbox.fetch(`https://identity.test${sandbox.tokenPath}`, { method: "POST", body }));
+}
+
+/** Two gateways that share one key pair: `alfa` sends in EUR, `bravo` receives in USD. */
+export async function registerGateways(scene: Scene, keys: Keys, basePath = ""): Promise<{ alfa: Json; bravo: Json }> {
+  const gateway = (institutionId: string, currency: string) =>
+    scene.create(`${basePath}/payment-gateways`, { institutionId, currency, rsaPublicKeyBase64: keys.publicKeyBase64 });
+  return { alfa: await gateway("alfa", "EUR"), bravo: await gateway("bravo", "USD") };
+}
+
+/** A provider whose one rate sells EUR at alfa for USD at bravo. */
+export async function registerRate(scene: Scene, prices: { buyPrice: string; sellPrice: string }): Promise<Json> {
+  const provider = await scene.create("/liquidity-providers", { firstName: "Lia" });
+  return scene.create(`/liquidity-providers/${provider.id}/exchange-rates`, { ...pair, ...prices });
+}
+
+export const pair = {
+  baseGatewayId: "alfa",
+  counterGatewayId: "bravo",
+  baseCurrency: "EUR",
+  counterCurrency: "USD",
+};
+
+export const intentRequest = {
+  senderGatewayId: "alfa",
+  senderCurrency: "EUR",
+  senderAccount: "A-1",
+  receiverGatewayId: "bravo",
+  receiverAccount: "B-1",
+  receiverCurrency: "USD",
+  receiverAmount: "100.00",
+  memo: "rent",
+};
+
+export function paymentOf({ id, extras, ...intent }: Json, senderGatewayTransactionId = "T-1"): Json {
+  return { id, extras, ...intent, senderGatewayTransactionId };
+}

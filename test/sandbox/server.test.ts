@@ -1,0 +1,115 @@
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { expect, it } from "vitest";
+import { ConfigError } from "../../src/errors.js";
+import { startSandbox } from "../../src/sandbox/index.js";
+import { generateKeys, login, signatureOf } from "./scene.js";
+
+const keys = generateKeys();
+
+it("serves tokens and operations under its addresses", async () => {
+  await using server = await startSandbox({ basePath: "/gw", authPath: "/id" });
+  expect(server.baseUrl).toBe(`${server.url}/gw`);
+  expect(server.authUrl).toBe(`${server.url}/id`);
+  expect(server.clientOptions).toMatchObject({ baseUrl: server.baseUrl, auth: { authUrl: server.authUrl } });
+  const { username, password, clientId: client_id } = server.sandbox.credentials;
+  const body = new URLSearchParams({ grant_type: "password", username, password, client_id });
+  const answer = await fetch(`${server.authUrl}/auth/realms/sandbox/protocol/openid-connect/token`, {
+    method: "POST",
+    body,
+  });
+  const { access_token } = (await answer.json()) as { access_token: string };
+  const list = await fetch(`${server.baseUrl}/payments`, { headers: { authorization: `Bearer ${access_token}` } });
+  expect([list.status, list.headers.get("content-type"), await list.json()]).toEqual([200, "application/json", []]);
+});
+
+it("leaves the path as it was on the wire", async () => {
+  await using server = await startSandbox();
+  for (const path of ["/a/../payments", "//payments", "/pay%6Dents?x='", "/a\\b"]) {
+    await raw(server.url, "GET", path);
+  }
+  const seen = server.sandbox.requests.map(({ path, query, status }) => [path, query, status]);
+  expect(seen).toEqual([
+    ["/a/../payments", "", 404],
+    ["//payments", "", 404],
+    ["/pay%6Dents", "x='", 404],
+    ["/a\\b", "", 404],
+  ]);
+});
+
+it("verifies a signature over the bytes that came in", async () => {
+  await using server = await startSandbox();
+  const token = (await login(server.sandbox)).body.access_token;
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const post = (path: string, body: string, extra = {}) =>
+    raw(server.url, "POST", path, body, { ...headers, ...extra });
+  await post("/payment-gateways", JSON.stringify({ institutionId: "alfa", rsaPublicKeyBase64: keys.publicKeyBase64 }));
+  const path = `/liquidity-providers/${JSON.parse((await post("/liquidity-providers", "{}")).text).id}/deposits`;
+  const body = '{ "paymentGatewayId":"alfa","amount":"5",\n "currency":"€" }';
+  const signed = { "x-service-signature-base64": signatureOf(path + body, keys) };
+  const answer = await post(path, body, signed);
+  expect(answer.status).toBe(200);
+  expect(JSON.parse(answer.text)).toMatchObject({ requestUri: path, requestBody: body });
+});
+
+it("gives each of its addresses one throttle", async () => {
+  await using server = await startSandbox({ tokenThrottle: { max: 1, windowSeconds: 60 } });
+  const ask = async () => (await raw(server.url, "POST", server.sandbox.tokenPath, "")).status;
+  expect([await ask(), await ask()]).toEqual([400, 429]);
+});
+
+it("refuses a body that is too large", async () => {
+  await using server = await startSandbox({ maxBodyBytes: 10 });
+  expect((await raw(server.url, "POST", "/payments", "x".repeat(10))).status).toBe(401);
+  expect((await raw(server.url, "POST", "/payments", "x".repeat(100_000))).status).toBe(413);
+});
+
+it("breaks the connection off where a hook says so", async () => {
+  await using server = await startSandbox({ onRequest: () => Response.error() });
+  await expect(raw(server.url, "GET", "/payments")).rejects.toMatchObject({ code: "ECONNRESET" });
+});
+
+it("answers 500 when a hook throws, and goes on", async () => {
+  let broken = true;
+  const onRequest = () => {
+    if (broken) throw new Error("a bug in the test's own hook");
+    return undefined;
+  };
+  await using server = await startSandbox({ onRequest });
+  expect((await raw(server.url, "GET", "/payments")).status).toBe(500);
+  broken = false;
+  expect((await raw(server.url, "GET", "/payments")).status).toBe(401);
+});
+
+it("closes at once, whatever its connections are doing, and more than once", async () => {
+  const server = await startSandbox({ onRequest: () => new Promise(() => {}) });
+  const pending = raw(server.url, "GET", "/payments").catch((error: unknown) => error);
+  const idle = connect(Number(new URL(server.url).port), "127.0.0.1");
+  await new Promise((resolve) => idle.once("connect", resolve));
+  while (server.sandbox.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await server.close();
+  await server.close();
+  expect(await pending).toBeInstanceOf(Error);
+  idle.destroy();
+});
+
+it("says which port it can't have", async () => {
+  await using server = await startSandbox();
+  const port = Number(new URL(server.url).port);
+  await expect(startSandbox({ port })).rejects.toThrow(ConfigError);
+  await expect(startSandbox({ port })).rejects.toThrow(String(port));
+});
+
+function raw(url: string, method: string, path: string, body = "", headers: Readonly<Record<string, string>> = {}) {
+  return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    const outgoing = httpRequest({ hostname, port, method, path, headers, agent: false }, (incoming) => {
+      const chunks: Uint8Array[] = [];
+      incoming.on("data", (chunk) => chunks.push(chunk));
+      incoming.on("error", reject);
+      incoming.on("end", () => resolve({ status: incoming.statusCode, text: Buffer.concat(chunks).toString() }));
+    });
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}

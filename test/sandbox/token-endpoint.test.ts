@@ -1,0 +1,137 @@
+import { expect, it } from "vitest";
+import { createSandbox } from "../../src/sandbox/index.js";
+import { answerOf, askToken, host, login, refresh } from "./scene.js";
+
+function call(sandbox: ReturnType<typeof createSandbox>, token: string) {
+  return sandbox.fetch(`${host}/payments`, { headers: { authorization: `Bearer ${token}` } });
+}
+
+it("answers a login with the five described fields", async () => {
+  const sandbox = createSandbox({ tokenLifetimeSeconds: 60 });
+  const { status, body } = await login(sandbox);
+  expect(status).toBe(200);
+  expect(Object.keys(body).sort()).toEqual(["access_token", "expires_in", "id_token", "refresh_token", "token_type"]);
+  expect(body).toMatchObject({ token_type: "Bearer", expires_in: 60 });
+  expect((await call(sandbox, body.access_token)).status).toBe(200);
+});
+
+it("is found under the realm and the auth path", () => {
+  const sandbox = createSandbox({ authPath: "/identity", credentials: { realm: "my realm" } });
+  expect(sandbox.tokenPath).toBe("/identity/auth/realms/my%20realm/protocol/openid-connect/token");
+});
+
+it.each([
+  ["a wrong password", { password: "wrong" }, 401, "invalid_grant"],
+  ["a wrong user", { username: "wrong" }, 401, "invalid_grant"],
+  ["a wrong client", { client_id: "wrong" }, 401, "invalid_client"],
+  ["a wrong client secret", { client_secret: "wrong" }, 401, "unauthorized_client"],
+  ["another grant", { grant_type: "client_credentials" }, 400, "unsupported_grant_type"],
+])("refuses %s", async (_, fields, status, error) => {
+  const answer = await login(createSandbox({ credentials: { clientSecret: "s3cret" } }), fields);
+  expect(answer.status).toBe(status);
+  expect(answer.body).toEqual({ error, error_description: expect.any(String) });
+});
+
+it("refuses a request that is no form", async () => {
+  const sandbox = createSandbox();
+  const response = await sandbox.fetch(host + sandbox.tokenPath, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: "{}",
+  });
+  expect(await answerOf(response)).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+});
+
+it("takes a login without client_secret where the secret is empty, and not where there is one", async () => {
+  const withoutSecret = async (clientSecret: string) => {
+    const sandbox = createSandbox({ credentials: { clientSecret } });
+    const { clientId, username, password } = sandbox.credentials;
+    return (await askToken(sandbox, { grant_type: "password", client_id: clientId, username, password })).status;
+  };
+  expect(await withoutSecret("")).toBe(200);
+  expect(await withoutSecret("s3cret")).toBe(401);
+});
+
+it("answers a refresh as described, and keeps the refresh token, without rotation", async () => {
+  const sandbox = createSandbox();
+  const first = (await login(sandbox)).body;
+  const { status, body } = await refresh(sandbox, first.refresh_token);
+  expect(status).toBe(200);
+  expect(Object.keys(body).sort()).toEqual(["access_token", "expires_in", "scope", "token_type"]);
+  expect(body.access_token).not.toBe(first.access_token);
+  expect((await refresh(sandbox, first.refresh_token)).status).toBe(200);
+});
+
+it("gives a new refresh token and ends the old one, with rotation", async () => {
+  const sandbox = createSandbox({ rotateRefreshTokens: true });
+  const first = (await login(sandbox)).body;
+  const second = (await refresh(sandbox, first.refresh_token)).body;
+  expect(second.refresh_token).not.toBe(first.refresh_token);
+  const reused = await refresh(sandbox, first.refresh_token);
+  expect(reused).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+  expect((await refresh(sandbox, second.refresh_token)).status).toBe(200);
+});
+
+it("ends access tokens and refresh tokens when their lifetimes are over", async () => {
+  let nowMs = 1_000_000;
+  const sandbox = createSandbox({ now: () => nowMs, tokenLifetimeSeconds: 10, refreshTokenLifetimeSeconds: 20 });
+  const { body } = await login(sandbox);
+  nowMs += 9_999;
+  expect((await call(sandbox, body.access_token)).status).toBe(200);
+  nowMs += 1;
+  expect((await call(sandbox, body.access_token)).status).toBe(401);
+  expect((await refresh(sandbox, body.refresh_token)).status).toBe(200);
+  nowMs += 10_000;
+  expect((await refresh(sandbox, body.refresh_token)).status).toBe(400);
+});
+
+it("revokes access tokens alone, or refresh tokens too", async () => {
+  const sandbox = createSandbox();
+  const { body } = await login(sandbox);
+  sandbox.revokeTokens();
+  expect((await call(sandbox, body.access_token)).status).toBe(401);
+  expect((await refresh(sandbox, body.refresh_token)).status).toBe(200);
+  sandbox.revokeTokens("all");
+  expect((await refresh(sandbox, body.refresh_token)).status).toBe(400);
+});
+
+it("throttles more requests than the window allows, and says for how long", async () => {
+  let nowMs = 0;
+  const sandbox = createSandbox({ now: () => nowMs, tokenThrottle: { max: 2, windowSeconds: 30 } });
+  const { body } = await login(sandbox);
+  nowMs += 500;
+  await refresh(sandbox, body.refresh_token);
+  const throttled = await login(sandbox);
+  expect(throttled.status).toBe(429);
+  expect(throttled.headers.get("retry-after")).toBe("30");
+  nowMs = 30_000;
+  expect((await login(sandbox)).status).toBe(200);
+  expect((await login(sandbox)).status).toBe(429);
+});
+
+it("throttles each address by itself", async () => {
+  const sandbox = createSandbox({ tokenThrottle: { max: 1, windowSeconds: 30 } });
+  const from = async (address: string) => {
+    const request = new Request(host + sandbox.tokenPath, { method: "POST", body: new URLSearchParams() });
+    return (await sandbox.handle(request, { address })).status;
+  };
+  expect([await from("10.0.0.1"), await from("10.0.0.1"), await from("10.0.0.2")]).toEqual([400, 429, 400]);
+});
+
+it("logs grant, time and field names of token requests, and no secret", async () => {
+  const sandbox = createSandbox({ now: () => 42_000 });
+  const { body } = await login(sandbox);
+  await refresh(sandbox, body.refresh_token);
+  expect(sandbox.tokenRequests).toEqual([
+    {
+      grantType: "password",
+      atMs: 42_000,
+      fields: ["grant_type", "client_id", "client_secret", "username", "password"],
+    },
+    { grantType: "refresh_token", atMs: 42_000, fields: ["grant_type", "client_id", "refresh_token"] },
+  ]);
+  const logs = JSON.stringify([sandbox.tokenRequests, sandbox.requests]);
+  for (const secret of [sandbox.credentials.password, body.refresh_token, body.access_token]) {
+    expect(logs).not.toContain(secret);
+  }
+});

@@ -1,0 +1,130 @@
+import {
+  ApiError,
+  type ApiPromise,
+  type ClientOptions,
+  CrossBorderClient,
+  type CrossBorderError,
+  type Deposit,
+  type Effect,
+  type ExchangeRate,
+  type Listing,
+  OutcomeUnknownError,
+  type Page,
+  type Payment,
+  type PaymentIntent,
+  paymentFromIntent,
+  type PaymentRequest,
+  type WithResponse,
+} from "cross-border-payments";
+import { describe, expectTypeOf, it } from "vitest";
+
+declare const client: CrossBorderClient;
+declare const intent: PaymentIntent;
+
+const auth = { authUrl: "https://login.test", realm: "r", clientId: "c", username: "u", password: "p" };
+
+describe("options", () => {
+  it("take the password grant, or a token source of the caller's own", () => {
+    expectTypeOf({ baseUrl: "https://a.test", auth }).toExtend<ClientOptions>();
+    expectTypeOf({ baseUrl: "https://a.test", auth: { accessToken: async () => "t" } }).toExtend<ClientOptions>();
+  });
+
+  it("refuse what there is not", () => {
+    // @ts-expect-error there is no option `retries`
+    new CrossBorderClient({ baseUrl: "https://a.test", auth, retries: 3 });
+    // @ts-expect-error auth is needed
+    new CrossBorderClient({ baseUrl: "https://a.test" });
+    // @ts-expect-error validation has three modes
+    new CrossBorderClient({ baseUrl: "https://a.test", auth, validation: "loose" });
+    // @ts-expect-error there is no such operation
+    new CrossBorderClient({ baseUrl: "https://a.test", auth, signedOperations: ["payments.delete"] });
+    // @ts-expect-error there is no option `timeout`
+    client.payments.list({}, { timeout: 1 });
+  });
+});
+
+describe("bodies", () => {
+  it("carry the described fields and no others", () => {
+    const deposits = client.liquidityProviders.deposits("1");
+    expectTypeOf(deposits.create).parameter(0).toExtend<{ amount?: string }>();
+    // @ts-expect-error requestBody is response only
+    deposits.create({ amount: "1", requestBody: "{}" });
+    // @ts-expect-error amounts are strings
+    deposits.create({ amount: 1 });
+    // @ts-expect-error paymentGatewayTransactionId of a withdrawal is response only
+    client.liquidityProviders.withdrawals("1").create({ paymentGatewayTransactionId: "x" });
+    // @ts-expect-error the N and D companions are response only
+    client.liquidityProviders.exchangeRates("1").create({ buyPriceN: 1 });
+    // @ts-expect-error a gateway's update of a withdrawal has no liquidityProviderId
+    client.paymentGateways.withdrawals("1").update("2", { liquidityProviderId: "3" });
+    // @ts-expect-error an intent has all eight fields
+    client.paymentIntents.create({ memo: "" });
+    // @ts-expect-error the sender amount is computed by the service
+    client.paymentIntents.create({ ...intent, senderAmount: "1" } satisfies object as { senderAmount: string });
+  });
+
+  it("of a payment are made from an intent", () => {
+    expectTypeOf(paymentFromIntent(intent, "TX")).toEqualTypeOf<PaymentRequest>();
+    // @ts-expect-error senderGatewayTransactionId is missing
+    client.payments.create(intent);
+  });
+});
+
+describe("answers", () => {
+  it("are promises of records that know the answer around them", () => {
+    expectTypeOf(client.paymentIntents.get("1")).toEqualTypeOf<ApiPromise<PaymentIntent>>();
+    expectTypeOf(client.paymentIntents.get("1").withResponse()).toEqualTypeOf<Promise<WithResponse<PaymentIntent>>>();
+    expectTypeOf(client.liquidityProviders.update("1", {})).toEqualTypeOf<ApiPromise<void>>();
+    expectTypeOf(client.payments.list()).toEqualTypeOf<Listing<Payment>>();
+    expectTypeOf<Awaited<Listing<Deposit>>>().toEqualTypeOf<Page<Deposit>>();
+  });
+
+  it("keep statuses open, amounts strings and companions numbers", () => {
+    expectTypeOf<"pending">().toExtend<Payment["senderGatewayStatus"]>();
+    expectTypeOf<"a status of next year">().toExtend<Payment["senderGatewayStatus"]>();
+    expectTypeOf<Payment["senderAmount"]>().toEqualTypeOf<string>();
+    expectTypeOf<ExchangeRate["buyPriceN"]>().toEqualTypeOf<number>();
+    expectTypeOf<Payment["extras"]>().toEqualTypeOf<unknown>();
+  });
+
+  it("of a payment in two steps are told apart by their status", async () => {
+    const outcome = await client.pay(intent, () => null);
+    expectTypeOf(outcome.status).toEqualTypeOf<"paid" | "declined">();
+    if (outcome.status === "paid") expectTypeOf(outcome.payment).toEqualTypeOf<Payment>();
+    // @ts-expect-error a declined payment has no record
+    else outcome.payment;
+  });
+});
+
+describe("lists", () => {
+  it("sort and filter by the record's own fields", () => {
+    client.payments.list({ sort: "createdAt.desc" });
+    client.payments.list({ sort: ["createdAt.desc", "id.asc"], size: 10, after: "1", filter: { memo: "x" } });
+    // @ts-expect-error there is no such field
+    client.payments.list({ sort: "created.desc" });
+    // @ts-expect-error a direction is asc or desc
+    client.payments.list({ sort: "createdAt.up" });
+    // @ts-expect-error deposits do not filter by id
+    client.liquidityProviders.deposits("1").list({ filter: { id: "1" } });
+    client.liquidityProviders.exchangeRates("1").list({ filter: { buyPriceN: 3, baseCurrency: "EUR" } });
+    // @ts-expect-error N and D are integers
+    client.liquidityProviders.exchangeRates("1").list({ filter: { buyPriceN: "3" } });
+    // @ts-expect-error toArray needs a maximum
+    client.payments.list().toArray();
+  });
+
+  it("give records and pages", () => {
+    expectTypeOf(client.payments.list().pages()).toEqualTypeOf<AsyncGenerator<Page<Payment>, void, undefined>>();
+    expectTypeOf(client.payments.list().toArray({ max: 1 })).toEqualTypeOf<Promise<Payment[]>>();
+  });
+});
+
+describe("errors", () => {
+  it("say what the call did", () => {
+    expectTypeOf<CrossBorderError["effect"]>().toEqualTypeOf<Effect>();
+    expectTypeOf<Effect>().toEqualTypeOf<"none" | "possible" | "done">();
+    const error: unknown = undefined;
+    if (error instanceof OutcomeUnknownError) expectTypeOf(error.request.body).toEqualTypeOf<string>();
+    if (error instanceof ApiError) expectTypeOf(error.status).toEqualTypeOf<number>();
+  });
+});
