@@ -31,18 +31,21 @@ function ask(
 ): string | Promise<string> {
   const controller = new AbortController();
   const { signal } = controller;
+  let given: unknown;
   try {
-    const given: unknown = accessToken(rejectedToken === undefined ? { signal } : { rejectedToken, signal });
-    // Nothing to wait for, nothing to abort.
-    if (typeof given === "string") return checked(given);
-    const token = Promise.resolve(given).then(checked).catch(toTokenError(rejectedToken));
-    return waiting.race(token).catch((error: unknown) => {
-      controller.abort();
-      throw error;
-    });
+    given = accessToken(rejectedToken === undefined ? { signal } : { rejectedToken, signal });
   } catch (error) {
-    return Promise.reject(error).catch(toTokenError(rejectedToken));
+    return Promise.reject(sourceFailed(error, rejectedToken));
   }
+  // Nothing to wait for, nothing to abort.
+  if (isBearerToken(given)) return given;
+  const token = Promise.resolve(given).then(checked, (error: unknown) => {
+    throw sourceFailed(error, rejectedToken);
+  });
+  return waiting.race(token).catch((error: unknown) => {
+    controller.abort();
+    throw error;
+  });
 }
 
 function checked(given: unknown): string {
@@ -53,20 +56,16 @@ function checked(given: unknown): string {
   });
 }
 
-/** What the function throws is the caller's own, and may still quote the token that it was told of. */
-function toTokenError(rejectedToken: string | undefined): (error: unknown) => never {
-  return (error) => {
-    if (error instanceof TokenError && error.code === "token_source_invalid") throw error;
-    throw new TokenError("auth.accessToken failed", {
-      code: "token_source_failed",
-      cause: error instanceof Error && rejectedToken !== undefined ? withoutToken(error, rejectedToken) : error,
-    });
-  };
+function sourceFailed(error: unknown, rejectedToken: string | undefined): TokenError {
+  const cause = error instanceof Error && rejectedToken !== undefined ? withoutToken(error, rejectedToken) : error;
+  return new TokenError("auth.accessToken failed", { code: "token_source_failed", cause });
 }
 
+/** The error is the caller's own, and may quote the token that its function was told of. */
 function withoutToken(error: Error, token: string): Error {
   const safe = new Error(redactText(error.message, [token]));
   safe.name = error.name;
+  if (error.stack !== undefined) safe.stack = redactText(error.stack, [token]);
   const code: unknown = Reflect.get(error, "code");
   return typeof code === "string" ? Object.assign(safe, { code }) : safe;
 }

@@ -74,7 +74,7 @@ export class TokenEndpoint {
     return this.#request(
       "refresh_token",
       clientSecret === "" ? form : { ...form, client_secret: clientSecret },
-      [refreshToken, ...knownTokens],
+      knownTokens,
     );
   }
 

@@ -127,7 +127,7 @@ export class TokenManager implements TokenSource {
       const landing = this.#afterRefresh(await this.#ask("refresh_token", refreshToken));
       if (landing !== undefined) return this.#land(landing);
     }
-    return this.#land(this.#afterLogin(await this.#ask("password", "")));
+    return this.#land(this.#afterLogin(await this.#ask("password", refreshToken)));
   }
 
   /** In the same turn as the decision that led to it, so that nobody joins a flight that is over. */
@@ -138,7 +138,7 @@ export class TokenManager implements TokenSource {
   }
 
   /** One request, and once more where that is safe. In an outage it is not made twice by every flight. */
-  async #ask(grant: Grant, refreshToken: string): Promise<GrantResult> {
+  async #ask(grant: Grant, refreshToken: string | undefined): Promise<GrantResult> {
     const first = await this.#request(grant, refreshToken);
     if (!("failure" in first) || this.#failures > 0) return first;
     const reaction = grantReactions[first.failure.class][grant];
@@ -147,10 +147,11 @@ export class TokenManager implements TokenSource {
     return this.#request(grant, refreshToken);
   }
 
-  #request(grant: Grant, refreshToken: string): Promise<GrantResult> {
-    const tokens = [this.#token?.value, this.#rejected].filter((token) => token !== undefined);
-    if (grant === "refresh_token") return this.#endpoint.refresh(refreshToken, tokens);
-    return this.#endpoint.login(this.#refreshToken === undefined ? tokens : [...tokens, this.#refreshToken]);
+  #request(grant: Grant, refreshToken: string | undefined): Promise<GrantResult> {
+    const known = [this.#token?.value, this.#rejected, refreshToken].filter((token) => token !== undefined);
+    return grant === "refresh_token" && refreshToken !== undefined
+      ? this.#endpoint.refresh(refreshToken, known)
+      : this.#endpoint.login(known);
   }
 
   /** Where a refresh leads; `undefined`: to a login. */

@@ -1,0 +1,79 @@
+import { inspect } from "node:util";
+import { expect, it } from "vitest";
+import { assertAuthOptions, type PasswordAuth, tokenEndpointUrl } from "../../src/auth/auth-options.js";
+import { ConfigError } from "../../src/errors.js";
+
+const complete: PasswordAuth = {
+  authUrl: "https://id.example",
+  realm: "payments",
+  clientId: "gateway",
+  clientSecret: "canary-secret",
+  username: "canary-user",
+  password: "canary-password",
+};
+
+function refusal(auth: unknown): ConfigError {
+  try {
+    assertAuthOptions(auth);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error("the options were taken");
+}
+
+it("takes the password grant with a secret, with an empty one and without one", () => {
+  const { clientSecret: _, ...without } = complete;
+  for (const auth of [complete, without, { ...complete, clientSecret: "" }, { ...complete, clientSecret: undefined }]) {
+    expect(() => assertAuthOptions(auth)).not.toThrow();
+  }
+});
+
+it("takes a token source of the caller's own", () => {
+  expect(() => assertAuthOptions({ accessToken: () => "token" })).not.toThrow();
+});
+
+it.each([
+  [undefined, "auth is undefined"],
+  [null, "auth is null"],
+  ["canary", "auth is a string"],
+  [[], "auth is an array"],
+  [{}, "auth.authUrl is undefined"],
+  [{ ...complete, authUrl: "http://id.example" }, "auth.authUrl is an http address of a host other than this machine"],
+  [{ ...complete, authUrl: "https://canary:canary@id.example" }, "auth.authUrl is an address with a user name"],
+  [{ ...complete, authUrl: "https://id.example/?canary" }, "auth.authUrl is an address with a query"],
+  [{ ...complete, realm: "" }, "auth.realm is an empty string"],
+  [{ ...complete, realm: "." }, 'auth.realm is "."'],
+  [{ ...complete, realm: ".." }, 'auth.realm is ".."'],
+  [{ ...complete, realm: "\ud800" }, "auth.realm holds half of a surrogate pair"],
+  [{ ...complete, clientId: 7 }, "auth.clientId is a number"],
+  [{ ...complete, clientId: "" }, "auth.clientId is an empty string"],
+  [{ ...complete, clientSecret: null }, "auth.clientSecret is null"],
+  [{ ...complete, clientSecret: ["canary"] }, "auth.clientSecret is an array"],
+  [{ ...complete, username: undefined }, "auth.username is undefined"],
+  [{ ...complete, password: "" }, "auth.password is an empty string"],
+  [{ ...complete, password: 123456 }, "auth.password is a number"],
+  [{ ...complete, password: "canary\udc00" }, "auth.password holds half of a surrogate pair"],
+  [{ ...complete, passwort: "canary" }, "there is no option auth.passwort"],
+  [{ ...complete, "canary canary": 1 }, "there is no option auth.(unprintable)"],
+  [{ accessToken: "canary" }, "auth.accessToken is a string"],
+  [{ accessToken: undefined, ...complete }, "auth.accessToken is undefined"],
+  [{ accessToken: () => "token", ...complete }, "there is no option auth.authUrl beside accessToken"],
+])("refuses the options of case %#, naming what is wrong and no secret", (auth, why) => {
+  const error = refusal(auth);
+  expect(error.message).toContain(why);
+  expect(`${inspect(error, { showHidden: true })}${JSON.stringify(error)}`).not.toMatch(/canary|123456/);
+});
+
+it("joins the address of the token endpoint by hand, so that a base path stays", () => {
+  expect(tokenEndpointUrl({ ...complete, authUrl: "https://id.example:8443/sso/v2/" })).toEqual({
+    origin: "https://id.example:8443",
+    url: "https://id.example:8443/sso/v2/auth/realms/payments/protocol/openid-connect/token",
+  });
+});
+
+it("writes the realm as one segment of the path", () => {
+  const { url } = tokenEndpointUrl({ ...complete, realm: "a/b?c#d e%2f" });
+  expect(url).toBe("https://id.example/auth/realms/a%2Fb%3Fc%23d%20e%252f/protocol/openid-connect/token");
+  expect(new URL(url).href).toBe(url);
+});

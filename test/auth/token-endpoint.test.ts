@@ -1,0 +1,237 @@
+import { expect, it, vi } from "vitest";
+import type { PasswordAuth } from "../../src/auth/auth-options.js";
+import { type GrantResult, TokenEndpoint } from "../../src/auth/token-endpoint.js";
+import { answered, FakeTokenEndpoint, granted, maybeSent, neverSent, type Reply, untrusted } from "./fake-token-endpoint.js";
+
+const auth: PasswordAuth = {
+  authUrl: "https://id.example/base",
+  realm: "cross border",
+  clientId: "gate&way",
+  clientSecret: "s=cret",
+  username: "bänk@example.org",
+  password: "p+w d%&=é",
+};
+
+async function login(reply: Reply, options: Partial<PasswordAuth> = {}): Promise<GrantResult> {
+  return new TokenEndpoint({ ...auth, ...options }, new FakeTokenEndpoint(reply).post, 1000).login([]);
+}
+
+async function failureOf(reply: Reply, options: Partial<PasswordAuth> = {}) {
+  const result = await login(reply, options);
+  if ("failure" in result) return result.failure;
+  throw new Error("a token was granted");
+}
+
+async function bodyOf(options: Partial<PasswordAuth>, refreshToken?: string): Promise<string | undefined> {
+  const fake = new FakeTokenEndpoint(granted("t"));
+  const endpoint = new TokenEndpoint({ ...auth, ...options }, fake.post, 1000);
+  await (refreshToken === undefined ? endpoint.login([]) : endpoint.refresh(refreshToken, []));
+  return fake.requests[0]?.body;
+}
+
+it("posts the login's form to the described address, byte for byte", async () => {
+  const fake = new FakeTokenEndpoint(granted("t"));
+  await new TokenEndpoint(auth, fake.post, 1234).login([]);
+  expect(fake.requests).toEqual([
+    {
+      url: "https://id.example/base/auth/realms/cross%20border/protocol/openid-connect/token",
+      headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json" },
+      body: "grant_type=password&username=b%C3%A4nk%40example.org&password=p%2Bw+d%25%26%3D%C3%A9&client_id=gate%26way&client_secret=s%3Dcret",
+      timeoutMs: 1234,
+    },
+  ]);
+});
+
+it("sends client_secret with the login even when it is empty", async () => {
+  const body = "grant_type=password&username=u&password=p&client_id=gate%26way&client_secret=";
+  expect(await bodyOf({ username: "u", password: "p", clientSecret: "" })).toBe(body);
+  expect(await bodyOf({ username: "u", password: "p", clientSecret: undefined })).toBe(body);
+});
+
+it("sends client_secret with a refresh only when there is one", async () => {
+  expect(await bodyOf({ clientSecret: "" }, "r/1+2")).toBe(
+    "grant_type=refresh_token&client_id=gate%26way&refresh_token=r%2F1%2B2",
+  );
+  expect(await bodyOf({}, "r")).toBe(
+    "grant_type=refresh_token&client_id=gate%26way&refresh_token=r&client_secret=s%3Dcret",
+  );
+});
+
+it("talks http to an identity provider on this machine", async () => {
+  expect(await login(granted("t"), { authUrl: "http://127.0.0.1:8080" })).toMatchObject({ granted: { accessToken: "t" } });
+});
+
+it.each([
+  ["absent", undefined],
+  ["opaque", "no-jwt"],
+  ["no string", { a: 1 }],
+  ["of another issuer", "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL290aGVyIn0."],
+])("takes a token whose id_token is %s", async (_, id_token) => {
+  expect(await login(granted("t", { id_token }))).toMatchObject({ granted: { accessToken: "t" } });
+});
+
+it("reads nothing of the answer but what it uses", async () => {
+  const reply = granted("t", { scope: ["no", "string"], session_state: null, "not-before-policy": 0 });
+  expect(await login(reply)).toMatchObject({ granted: { accessToken: "t", refreshToken: "refresh-of-t", lifetimeMs: 300_000 } });
+});
+
+it.each([
+  [300, 300_000],
+  ["300", 300_000],
+  [0, 0],
+  [0.5, 500],
+  [undefined, undefined],
+  [null, undefined],
+  [-1, undefined],
+  ["soon", undefined],
+  [{}, undefined],
+])("reads expires_in %j as %j ms", async (expires_in, lifetimeMs) => {
+  expect(await login(granted("t", { expires_in }))).toMatchObject({ granted: { lifetimeMs } });
+});
+
+it.each([undefined, null, "", 7])("takes a refresh_token %j for none", async (refresh_token) => {
+  expect(await login(granted("t", { refresh_token }))).toMatchObject({ granted: { refreshToken: undefined } });
+});
+
+it("does not mind how token_type is capitalised", async () => {
+  expect(await login(granted("t", { token_type: "bEARER" }))).toMatchObject({ granted: { accessToken: "t" } });
+});
+
+it("counts a token's life from before its request was sent", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "performance"], now: 1_000_000 });
+  try {
+    const before = { wallMs: Date.now(), monotonicMs: performance.now() };
+    const fake = new FakeTokenEndpoint(granted("t"));
+    const endpoint = new TokenEndpoint(
+      auth,
+      async (request) => {
+        vi.advanceTimersByTime(7000);
+        return fake.post(request);
+      },
+      1000,
+    );
+    expect(await endpoint.login([])).toMatchObject({ granted: { sentAt: before } });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it.each([
+  ["no JSON", answered(200, "<html>Welcome</html>")],
+  ["JSON of another form", answered(200, "[]")],
+  ["null", answered(200, "null")],
+  ["no access_token", granted("t", { access_token: undefined })],
+  ["an access_token that is no string", granted("t", { access_token: 7 })],
+  ["an empty access_token", granted("")],
+  ["an access_token that would break the header", granted("a\r\nx: y")],
+  ["an access_token beyond ASCII", granted("tökén")],
+  ["no token_type", granted("t", { token_type: undefined })],
+  ["a token bound to a key", granted("t", { token_type: "DPoP" })],
+  ["a broken-off body", { ...granted("t"), complete: false }],
+])("calls a 200 with %s unreadable", async (_, reply) => {
+  expect(await failureOf(reply)).toEqual({ class: "unreadable", status: 200 });
+});
+
+it.each([
+  [201, "unreadable"],
+  [204, "unreadable"],
+  [301, "redirected"],
+  [302, "redirected"],
+  [307, "redirected"],
+  [400, "refused"],
+  [401, "refused"],
+  [403, "refused"],
+  [404, "refused"],
+  [405, "refused"],
+  [408, "failing"],
+  [409, "failing"],
+  [413, "refused"],
+  [415, "refused"],
+  [418, "refused"],
+  [422, "refused"],
+  [429, "throttled"],
+  [500, "failing"],
+  [503, "failing"],
+  [999, "failing"],
+])("calls a %i %s", async (status, kind) => {
+  expect(await failureOf(answered(status, "", { "www-authenticate": "Bearer" }))).toEqual({ class: kind, status });
+});
+
+it.each([
+  [neverSent(), "unsent"],
+  [untrusted(), "unsent-for-good"],
+  [maybeSent(), "maybe-sent"],
+  [maybeSent("timeout"), "maybe-sent"],
+  [maybeSent("abort"), "ended"],
+])("tells failures of the wire by their phase (case %#)", async (failure, kind) => {
+  expect(await failureOf(failure)).toMatchObject({ class: kind, reason: failure.reason });
+});
+
+it("takes a foreign error for a request that may have been sent, and shows nothing of it", async () => {
+  const endpoint = new TokenEndpoint(auth, () => Promise.reject(new Error("canary")), 1000);
+  expect(await endpoint.login([])).toEqual({ failure: { class: "maybe-sent", reason: "UNKNOWN" } });
+});
+
+it("keeps the answer's error, description and Retry-After", async () => {
+  const body = { error: "invalid_grant", error_description: "Account is\r\n not fully set up" };
+  expect(await failureOf(answered(400, body, { "retry-after": "7" }))).toEqual({
+    class: "refused",
+    status: 400,
+    oauthError: "invalid_grant",
+    description: "Account is not fully set up",
+    retryAfterMs: 7000,
+  });
+});
+
+it("reads the error of an answer of any content type", async () => {
+  const reply = answered(400, { error: "invalid_client" }, { "content-type": "text/plain" });
+  expect(await failureOf(reply)).toMatchObject({ oauthError: "invalid_client" });
+});
+
+it("cuts a long description short", async () => {
+  const failure = await failureOf(answered(400, { error_description: "long ".repeat(1000) }));
+  expect(failure.description).toHaveLength(301);
+});
+
+it.each(["two words", "<b>", "x".repeat(65), "", 7, null])("leaves out an error code such as %j", async (error) => {
+  expect(await failureOf(answered(400, { error }))).not.toHaveProperty("oauthError");
+});
+
+it("takes every form of a secret out of a description", async () => {
+  const said = [
+    auth.password,
+    encodeURIComponent(auth.password),
+    String(new URLSearchParams({ "": auth.password })),
+    Buffer.from(auth.password).toString("base64"),
+    auth.username,
+    auth.clientSecret,
+  ].join(" or ");
+  const { description } = await failureOf(answered(401, { error_description: `Wrong: ${said}` }));
+  expect(description).toBe("Wrong: [redacted] or [redacted] or =[redacted] or [redacted] or [redacted] or [redacted]");
+});
+
+it("drops a description that repeats a secret too short to be taken out", async () => {
+  const reply = answered(401, { error: "invalid_grant", error_description: "xy is wrong" });
+  expect(await failureOf(reply, { password: "xy" })).toEqual({ class: "refused", status: 401, oauthError: "invalid_grant" });
+});
+
+it("drops an error code that repeats a secret", async () => {
+  const reply = answered(401, { error: "no_canary-password_here" });
+  expect(await failureOf(reply, { password: "canary-password" })).not.toHaveProperty("oauthError");
+});
+
+it("takes the tokens it was told of out of a description", async () => {
+  const reply = answered(400, { error_description: "Token refresh-canary of access-canary is not active" });
+  const endpoint = new TokenEndpoint(auth, new FakeTokenEndpoint(reply).post, 1000);
+  const result = await endpoint.refresh("refresh-canary", ["access-canary", "refresh-canary"]);
+  expect(result).toMatchObject({ failure: { description: "Token [redacted] of [redacted] is not active" } });
+});
+
+it("keeps what it was given when its owner changes the options afterwards", async () => {
+  const options = { ...auth };
+  const fake = new FakeTokenEndpoint(granted("t"));
+  const endpoint = new TokenEndpoint(options, fake.post, 1000);
+  options.password = "changed";
+  await endpoint.login([]);
+  expect(fake.forms[0]?.password).toBe(auth.password);
+});

