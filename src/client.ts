@@ -12,6 +12,7 @@ import type { RequestOptions } from "./http/request-options.js";
 import { RetryBudget } from "./http/retry-budget.js";
 import type { TransportHandle } from "./http/transport.js";
 import { undiciTransport } from "./http/undici-transport.js";
+import { type Caller, callerKey } from "./resources/caller.js";
 import { LiquidityProviders } from "./resources/liquidity-providers.js";
 import { PaymentGateways } from "./resources/payment-gateways.js";
 import { type PaymentIntentRequest, PaymentIntents } from "./resources/payment-intents.js";
@@ -39,6 +40,9 @@ export class CrossBorderClient {
   readonly payments: Payments;
   readonly #http: HttpClient;
 
+  /** For the entry points beside the main one. @internal */
+  declare readonly [callerKey]: Caller;
+
   /** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
   constructor(options: ClientOptions) {
     const resolved = resolveOptions(options);
@@ -54,6 +58,7 @@ export class CrossBorderClient {
       budget: new RetryBudget(),
       random: Math.random,
     });
+    Object.defineProperty(this, callerKey, { value: this.#http });
     this.paymentGateways = new PaymentGateways(this.#http);
     this.liquidityProviders = new LiquidityProviders(this.#http);
     this.paymentIntents = new PaymentIntents(this.#http);

@@ -74,12 +74,15 @@ it.each([
   expect(message).toMatch(/^baseUrl is .+; wanted: an address such as/);
 });
 
-it.each(["https://user:canary@host", "https://canary@host/x", "https://@host", "http://a:canary@host?q", "https://u:canary@ho st"])(
-  "refuses %s without repeating what stands before the host",
-  (value) => {
-    expect(inspect(refusal(value), { showHidden: true })).not.toContain("canary");
-  },
-);
+it.each([
+  "https://user:canary@host",
+  "https://canary@host/x",
+  "https://@host",
+  "http://a:canary@host?q",
+  "https://u:canary@ho st",
+])("refuses %s without repeating what stands before the host", (value) => {
+  expect(inspect(refusal(value), { showHidden: true })).not.toContain("canary");
+});
 
 it("gives two parts that a URL parser leaves exactly as they are", () => {
   fc.assert(

@@ -53,7 +53,8 @@ export function tokenEndpointUrl({ authUrl, realm }: PasswordAuth): { readonly o
   return { origin, url: `${origin}${path}/auth/realms/${encodeURIComponent(realm)}/protocol/openid-connect/token` };
 }
 
-const wantedAuth = "an object: either { authUrl, realm, clientId, clientSecret?, username, password } or { accessToken }";
+const wantedAuth =
+  "an object: either { authUrl, realm, clientId, clientSecret?, username, password } or { accessToken }";
 
 const passwordFields: ReadonlySet<string> = new Set([
   "authUrl",
@@ -75,7 +76,9 @@ function assertPasswordAuth(auth: object): void {
   parseBaseUrl(fields.authUrl, "auth.authUrl");
   for (const name of ["realm", "clientId", "username", "password"]) assertText(name, fields[name]);
   if (fields.realm === "." || fields.realm === "..") {
-    throw new ConfigError(`auth.realm is "${fields.realm}", which would address another path; wanted: the realm's name`);
+    throw new ConfigError(
+      `auth.realm is "${fields.realm}", which would address another path; wanted: the realm's name`,
+    );
   }
   if (fields.clientSecret !== undefined && fields.clientSecret !== "") assertText("clientSecret", fields.clientSecret);
   const others = Object.keys(fields).filter((name) => !passwordFields.has(name));
@@ -85,7 +88,8 @@ function assertPasswordAuth(auth: object): void {
 function assertText(name: string, value: unknown): void {
   if (typeof value !== "string" || value === "") throw refuse(`auth.${name}`, value, "a string that is not empty");
   // A form would carry U+FFFD in its place, and the login would fail for a reason that nobody could see.
-  if (/\p{Cs}/u.test(value)) throw new ConfigError(`auth.${name} holds half of a surrogate pair, which has no encoding`);
+  if (/\p{Cs}/u.test(value))
+    throw new ConfigError(`auth.${name} holds half of a surrogate pair, which has no encoding`);
 }
 
 function assertNoOthers(names: readonly string[], instead: string): void {

@@ -83,7 +83,8 @@ export function toTokenError(failure: GrantFailure, origin: string, heldUntilMs:
   const { code, says } = texts[failure.class];
   const { status, reason, oauthError, description } = failure;
   const answer = [oauthError, description].filter((part) => part !== undefined).join(": ");
-  const held = heldUntilMs === undefined ? "" : `; the next token is asked for at ${toIsoTime(heldUntilMs)} at the earliest`;
+  const held =
+    heldUntilMs === undefined ? "" : `; the next token is asked for at ${toIsoTime(heldUntilMs)} at the earliest`;
   return new TokenError(`no access token: ${says(origin, failure)}${answer === "" ? "" : ` (${answer})`}${held}`, {
     code,
     status,
@@ -123,11 +124,13 @@ const texts: Readonly<
   },
   redirected: {
     code: "token_endpoint_redirected",
-    says: (origin, { status }) => `${origin} answered with a redirect (${status}), which is not followed; check authUrl`,
+    says: (origin, { status }) =>
+      `${origin} answered with a redirect (${status}), which is not followed; check authUrl`,
   },
   unreadable: {
     code: "token_answer_unreadable",
-    says: (origin, { status }) => `the answer of ${origin} (${status}) holds no bearer token in the form that is described`,
+    says: (origin, { status }) =>
+      `the answer of ${origin} (${status}) holds no bearer token in the form that is described`,
   },
   unprepared: {
     code: "token_request_failed",

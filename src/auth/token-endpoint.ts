@@ -64,7 +64,11 @@ export class TokenEndpoint {
   login(knownTokens: readonly string[]): Promise<GrantResult> {
     const { clientId, clientSecret = "", username, password } = this.#auth;
     // The description sends client_secret, maybe empty; openid-client's own client authentication would leave it out.
-    return this.#request("password", { username, password, client_id: clientId, client_secret: clientSecret }, knownTokens);
+    return this.#request(
+      "password",
+      { username, password, client_id: clientId, client_secret: clientSecret },
+      knownTokens,
+    );
   }
 
   /** @param knownTokens whatever the answer might repeat and no message may show. */
@@ -109,7 +113,12 @@ export class TokenEndpoint {
     const server = { issuer: this.origin, token_endpoint: this.#url };
     // The form carries the client's name and secret already.
     const clientAuthentication = (): void => {};
-    const config: Configuration = new openid.Configuration(server, this.#auth.clientId, undefined, clientAuthentication);
+    const config: Configuration = new openid.Configuration(
+      server,
+      this.#auth.clientId,
+      undefined,
+      clientAuthentication,
+    );
     // Timeouts are the wire's business. Zero turns the one of openid-client off.
     config.timeout = 0;
     config[openid.customFetch] = (_url, { body }) => send(String(body));
@@ -183,7 +192,9 @@ function readErrorBody(text: string, secrets: readonly string[]): Pick<GrantFail
 
 function toSafeLine(text: string, secrets: readonly string[]): string {
   const forms = secrets.flatMap(writtenForms).sort((one, other) => other.length - one.length);
-  const line = redactText(text, forms).replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+  const line = redactText(text, forms)
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
   // Very short secrets can't be taken out of a text without tearing it, so the text goes.
   if (secrets.some((secret) => secret !== "" && line.includes(secret))) return "";
   return line.length > 300 ? `${line.slice(0, 300)}…` : line;

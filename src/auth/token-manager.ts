@@ -157,9 +157,10 @@ export class TokenManager implements TokenSource {
   /** Where a refresh leads; `undefined`: to a login. */
   #afterRefresh(result: GrantResult): Landing | undefined {
     if ("granted" in result) {
+      if (result.granted.accessToken !== this.#rejected) return this.#adopt(result.granted, "refresh_token");
       // An answer out of the server's cache: only a login can bring another token.
-      if (result.granted.accessToken === this.#rejected) return undefined;
-      return this.#adopt(result.granted, "refresh_token");
+      this.#refreshToken = result.granted.refreshToken ?? this.#refreshToken;
+      return undefined;
     }
     const { failure } = result;
     const reaction = grantReactions[failure.class].refresh_token;
@@ -185,7 +186,6 @@ export class TokenManager implements TokenSource {
     this.#token = toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs);
     // The answer to a refresh need not repeat the refresh token; the one to a login starts a new session.
     if (refreshToken !== undefined || grant === "password") this.#refreshToken = refreshToken;
-    this.#hold = undefined;
     this.#failures = 0;
     try {
       this.#onToken?.({ grant, ...(lifetimeMs === undefined ? undefined : { expiresInMs: lifetimeMs }) });

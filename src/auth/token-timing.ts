@@ -57,7 +57,11 @@ export const longestHoldMs = 300_000;
  *
  * @param failures how many requests in a row had failed before.
  */
-export function backOffMs({ retryAfterMs }: Pick<GrantFailure, "retryAfterMs">, failures: number, random: () => number): number {
+export function backOffMs(
+  { retryAfterMs }: Pick<GrantFailure, "retryAfterMs">,
+  failures: number,
+  random: () => number,
+): number {
   if (retryAfterMs !== undefined && retryAfterMs > 0) return Math.min(longestHoldMs, retryAfterMs);
   return jitteredMs(failures, random);
 }

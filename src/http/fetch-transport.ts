@@ -3,6 +3,7 @@ import {
   type BrokenBody,
   decodeBody,
   type Ending,
+  gateClosed,
   reasonOf,
   type TransportHandle,
   type WireAnswer,
@@ -27,6 +28,11 @@ export function fetchTransport(fetch: FetchLike): TransportHandle {
 
 async function exchange(fetch: FetchLike, request: WireRequest, ending: Ending): Promise<WireAnswer> {
   if (ending.ended !== undefined) throw failure(ending.ended, false);
+  try {
+    request.beforeSend?.();
+  } catch {
+    throw gateClosed();
+  }
   const abort = new AbortController();
   let endedBy: WireFailureKind | undefined;
   let stopListening: (() => void) | undefined;

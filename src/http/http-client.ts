@@ -8,7 +8,7 @@ import {
 } from "../errors.js";
 import { nextDelayMs } from "../backoff.js";
 import { parseRetryAfterMs } from "../retry-after.js";
-import type { CallInput, Caller } from "../resources/caller.js";
+import type { CallInput, Caller, SignedRequest } from "../resources/caller.js";
 import type { Endpoint, TypedEndpoint } from "../resources/endpoint.js";
 import type { Waiting } from "../waiting.js";
 import { WireFailure } from "../wire-failure.js";
@@ -97,8 +97,34 @@ export class HttpClient implements Caller {
     options: RequestOptions | undefined,
   ): ApiPromise<Output> {
     const slot: ResponseSlot = {};
+    const data = this.#run(endpoint, options, slot, (schemas) => this.#prepare(schemas, endpoint, input, options ?? {}));
     // The row's type and the row's table of fields are held together by the compiler where the row is written.
-    return toApiPromise(this.#run(endpoint, input, options ?? {}, slot) as Promise<Output>, slot);
+    return toApiPromise(data as Promise<Output>, slot);
+  }
+
+  async sign<Body, Output>(
+    endpoint: TypedEndpoint<Body, Output>,
+    input: CallInput<Body>,
+    options: RequestOptions | undefined,
+  ): Promise<SignedRequest> {
+    const control = this.#open(endpoint, options);
+    try {
+      const prepared = this.#prepare(await this.#load(), endpoint, input, options ?? {});
+      return await new Call(this.#options, prepared, control, {}).toSigned();
+    } finally {
+      control.finish();
+    }
+  }
+
+  send<Body, Output>(
+    endpoint: TypedEndpoint<Body, Output>,
+    request: SignedRequest,
+    gate: () => void,
+    options: RequestOptions | undefined,
+  ): ApiPromise<Output> {
+    const slot: ResponseSlot = {};
+    const data = this.#run(endpoint, options, slot, () => this.#presigned(endpoint, request, gate, options ?? {}));
+    return toApiPromise(data as Promise<Output>, slot);
   }
 
   assertId(endpoint: Endpoint, index: number, id: unknown): asserts id is string {
@@ -119,29 +145,31 @@ export class HttpClient implements Caller {
 
   async #run(
     endpoint: Endpoint,
-    input: CallInput<unknown>,
-    options: RequestOptions,
+    options: RequestOptions | undefined,
     slot: ResponseSlot,
+    prepare: (schemas: Schemas) => PreparedCall,
   ): Promise<unknown> {
-    checkRequestOptions(endpoint.operation, options);
-    if (this.#closed) {
-      throw new InvalidArgumentError(`${endpoint.operation}: the client is closed`, { code: "client_closed" });
-    }
-    const control = new CallControl({
-      timeoutMs: options.timeoutMs ?? this.#options.timeoutMs,
-      maxRetries: options.maxRetries ?? this.#options.maxRetries,
-      signal: options.signal,
-    });
+    const control = this.#open(endpoint, options);
     try {
-      const schemas = this.#schemas ?? (await this.#loadSchemas());
-      const prepared = this.#prepare(schemas, endpoint, input, options);
-      return await new Call(this.#options, prepared, control, slot).run((data) => this.#compare(schemas, endpoint, data));
+      const schemas = this.#schemas ?? (await this.#load());
+      const call = new Call(this.#options, prepare(schemas), control, slot);
+      return await call.run((data) => this.#compare(schemas, endpoint, data));
     } finally {
       control.finish();
     }
   }
 
-  async #loadSchemas(): Promise<Schemas> {
+  #open({ operation }: Endpoint, options: RequestOptions = {}): CallControl {
+    checkRequestOptions(operation, options);
+    if (this.#closed) throw new InvalidArgumentError(`${operation}: the client is closed`, { code: "client_closed" });
+    return new CallControl({
+      timeoutMs: options.timeoutMs ?? this.#options.timeoutMs,
+      maxRetries: options.maxRetries ?? this.#options.maxRetries,
+      signal: options.signal,
+    });
+  }
+
+  async #load(): Promise<Schemas> {
     this.#loading ??= Schemas.load();
     this.#schemas = await this.#loading;
     return this.#schemas;
@@ -172,6 +200,25 @@ export class HttpClient implements Caller {
       headers: checkHeaders(options.headers),
       maxResponseBytes: endpoint.verb === "list" ? maxListBytes : maxRecordBytes,
       secrets: [...secretValues(query), ...secretValues(fields ?? {})],
+    };
+  }
+
+  /** A call whose request was made by `sign`, maybe in another process. */
+  #presigned(endpoint: Endpoint, request: SignedRequest, gate: () => void, options: RequestOptions): PreparedCall {
+    const { signQuery, signing, maxRecordBytes, origin } = this.#options;
+    return {
+      endpoint,
+      kind: kindOf(endpoint.method),
+      origin,
+      path: request.path,
+      signedPath: signQuery ? request.path : (request.path.split("?")[0] ?? request.path),
+      signing,
+      signature: request.signature,
+      gate,
+      body: request.body,
+      headers: checkHeaders(options.headers),
+      maxResponseBytes: maxRecordBytes,
+      secrets: secretValues(JSON.parse(request.body)),
     };
   }
 
@@ -219,6 +266,10 @@ interface PreparedCall {
   readonly path: string;
   readonly signedPath: string;
   readonly signing: Signing | undefined;
+  /** Where it was signed before. */
+  readonly signature?: string;
+  /** The caller's last gate. */
+  readonly gate?: () => void;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly maxResponseBytes: number;
@@ -252,6 +303,16 @@ class Call {
     this.#control = control;
     this.#slot = slot;
     this.#body = call.endpoint.method === "GET" ? undefined : Buffer.from(call.body);
+    this.#signature = call.signature;
+  }
+
+  async toSigned(): Promise<SignedRequest> {
+    try {
+      await this.#sign();
+    } catch (error) {
+      throw this.#final(error);
+    }
+    return { path: this.#call.path, body: this.#call.body, signature: this.#signature ?? "" };
   }
 
   async run(problemOf: (data: unknown) => string | undefined): Promise<unknown> {
@@ -266,7 +327,7 @@ class Call {
   /** Signed once: an attempt that is repeated carries the same bytes and the same signature. */
   async #sign(): Promise<void> {
     const { signing, signedPath } = this.#call;
-    if (signing === undefined) return;
+    if (signing === undefined || this.#signature !== undefined) return;
     const signature = signing.sign(signedPath, this.#body ?? new Uint8Array(), this.#control);
     this.#signature = await this.#control.race(signature);
   }
@@ -347,11 +408,11 @@ class Call {
   }
 
   #wireRequest(): WireRequest {
-    const { endpoint, origin, path, headers, maxResponseBytes } = this.#call;
+    const { endpoint, origin, path, headers, maxResponseBytes, gate: beforeSend } = this.#call;
     const own: Record<string, string> = { ...headers, accept: "application/json", authorization: `Bearer ${this.#token}` };
     if (this.#body !== undefined) own["content-type"] = "application/json";
     if (this.#signature !== undefined) own["x-service-signature-base64"] = this.#signature;
-    return { method: endpoint.method, origin, path, headers: own, body: this.#body, maxResponseBytes };
+    return { method: endpoint.method, origin, path, headers: own, body: this.#body, maxResponseBytes, beforeSend };
   }
 
   #tell({ status, headers }: WireAnswer, durationMs: number): void {

@@ -1,4 +1,4 @@
-import type { WireFailureKind } from "../wire-failure.js";
+import { WireFailure, type WireFailureKind } from "../wire-failure.js";
 
 /** One request as it goes over the wire, byte for byte. */
 export interface WireRequest {
@@ -11,6 +11,8 @@ export interface WireRequest {
   readonly body: Uint8Array | undefined;
   /** Answers with more bytes than this are cut off. */
   readonly maxResponseBytes: number;
+  /** The last gate: called when the first byte is about to be written. When it throws, nothing is sent. */
+  readonly beforeSend?: (() => void) | undefined;
 }
 
 /** Why the text of an answer can't be used, although its status is known. */
@@ -59,6 +61,11 @@ export function decodeBody(chunks: readonly Uint8Array[]): { readonly text: stri
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 const lenientUtf8 = new TextDecoder("utf-8");
+
+/** The failure of a request that its own last gate held back. */
+export function gateClosed(): WireFailure {
+  return new WireFailure({ kind: "connection", sent: false, permanent: true, reason: "GATE_CLOSED" });
+}
 
 /** A code that may be shown: of an error only its `code`, else its name. */
 export function reasonOf(error: unknown): string {

@@ -4,6 +4,7 @@ import {
   type BrokenBody,
   decodeBody,
   type Ending,
+  gateClosed,
   reasonOf,
   type TransportHandle,
   type WireAnswer,
@@ -69,7 +70,7 @@ function exchange(
 ): Promise<WireAnswer> {
   if (ending.ended !== undefined) return Promise.reject(unsent(ending.ended));
   return new Promise((resolve, reject) => {
-    const handler = new ExchangeHandler(request.maxResponseBytes, ending, resolve, reject);
+    const handler = new ExchangeHandler(request, ending, resolve, reject);
     try {
       dispatcher.dispatch(
         {
@@ -88,7 +89,7 @@ function exchange(
 }
 
 class ExchangeHandler implements Dispatcher.DispatchHandler {
-  readonly #maxBytes: number;
+  readonly #request: WireRequest;
   readonly #resolve: (answer: WireAnswer) => void;
   readonly #reject: (failure: WireFailure) => void;
   readonly #stopListening: () => void;
@@ -100,12 +101,12 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #bytes = 0;
 
   constructor(
-    maxBytes: number,
+    request: WireRequest,
     ending: Ending,
     resolve: (answer: WireAnswer) => void,
     reject: (failure: WireFailure) => void,
   ) {
-    this.#maxBytes = maxBytes;
+    this.#request = request;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#stopListening = ending.onEnd((kind) => this.#end(kind));
@@ -114,6 +115,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // The call ended while the request was queued. Throwing here leaves the socket as it is and writes nothing.
     if (this.#settled) throw new Error("the call has ended");
+    try {
+      this.#request.beforeSend?.();
+    } catch (error) {
+      this.#reject(gateClosed());
+      this.#settle();
+      throw error;
+    }
     this.#controller = controller;
   }
 
@@ -137,7 +145,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   onResponseData(_controller: unknown, chunk: Buffer): void {
     if (this.#settled) return;
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#maxBytes) this.#cut("too-large");
+    if (this.#bytes > this.#request.maxResponseBytes) this.#cut("too-large");
     else this.#chunks.push(chunk);
   }
 

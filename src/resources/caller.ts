@@ -18,11 +18,37 @@ export interface CallInput<Body> {
   readonly body?: Body;
 }
 
+/** A signed request that is ready to be sent, to the byte. */
+export interface SignedRequest {
+  /** Path and query as they stand in the request line, base path included. */
+  readonly path: string;
+  /** The raw body. */
+  readonly body: string;
+  /** Value of `X-SERVICE-SIGNATURE-BASE64`. */
+  readonly signature: string;
+}
+
+/** Where an object that makes calls keeps its `Caller`, for the entry points beside the main one. */
+export const callerKey: unique symbol = Symbol.for("cross-border-payments.caller");
+
 /** Makes one call of one operation: what resources need to know of the client. */
 export interface Caller {
   call<Body, Output>(
     endpoint: TypedEndpoint<Body, Output>,
     input: CallInput<NoInfer<Body>>,
+    options: RequestOptions | undefined,
+  ): ApiPromise<Output>;
+  /** Checks and signs what `call` would send, and sends nothing. */
+  sign<Body, Output>(
+    endpoint: TypedEndpoint<Body, Output>,
+    input: CallInput<NoInfer<Body>>,
+    options: RequestOptions | undefined,
+  ): Promise<SignedRequest>;
+  /** Sends a request that was signed before, with the very bytes. `gate` is called when the first is about to leave; if it throws, none does. */
+  send<Body, Output>(
+    endpoint: TypedEndpoint<Body, Output>,
+    request: SignedRequest,
+    gate: () => void,
     options: RequestOptions | undefined,
   ): ApiPromise<Output>;
   /** Refuses an operation that this client can't sign, before any I/O. */

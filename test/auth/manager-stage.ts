@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import { TokenManager, type TokenEvent, type TokenManagerOptions } from "../../src/auth/token-manager.js";
+import { type TokenEvent, TokenManager, type TokenManagerOptions } from "../../src/auth/token-manager.js";
 import { FakeTokenEndpoint, type Reply } from "./fake-token-endpoint.js";
 import { Patience } from "./patience.js";
 

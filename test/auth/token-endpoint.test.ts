@@ -1,7 +1,15 @@
 import { expect, it, vi } from "vitest";
 import type { PasswordAuth } from "../../src/auth/auth-options.js";
 import { type GrantResult, TokenEndpoint } from "../../src/auth/token-endpoint.js";
-import { answered, FakeTokenEndpoint, granted, maybeSent, neverSent, type Reply, untrusted } from "./fake-token-endpoint.js";
+import {
+  answered,
+  FakeTokenEndpoint,
+  granted,
+  maybeSent,
+  neverSent,
+  type Reply,
+  untrusted,
+} from "./fake-token-endpoint.js";
 
 const auth: PasswordAuth = {
   authUrl: "https://id.example/base",
@@ -58,7 +66,9 @@ it("sends client_secret with a refresh only when there is one", async () => {
 });
 
 it("talks http to an identity provider on this machine", async () => {
-  expect(await login(granted("t"), { authUrl: "http://127.0.0.1:8080" })).toMatchObject({ granted: { accessToken: "t" } });
+  expect(await login(granted("t"), { authUrl: "http://127.0.0.1:8080" })).toMatchObject({
+    granted: { accessToken: "t" },
+  });
 });
 
 it.each([
@@ -72,7 +82,9 @@ it.each([
 
 it("reads nothing of the answer but what it uses", async () => {
   const reply = granted("t", { scope: ["no", "string"], session_state: null, "not-before-policy": 0 });
-  expect(await login(reply)).toMatchObject({ granted: { accessToken: "t", refreshToken: "refresh-of-t", lifetimeMs: 300_000 } });
+  expect(await login(reply)).toMatchObject({
+    granted: { accessToken: "t", refreshToken: "refresh-of-t", lifetimeMs: 300_000 },
+  });
 });
 
 it.each([
@@ -130,6 +142,17 @@ it.each([
   ["a broken-off body", { ...granted("t"), complete: false }],
 ])("calls a 200 with %s unreadable", async (_, reply) => {
   expect(await failureOf(reply)).toEqual({ class: "unreadable", status: 200 });
+});
+
+it.each([201, 206, 302, 401, 500])("takes no token out of a %i", async (status) => {
+  expect(await failureOf({ ...granted("t"), status })).toMatchObject({ status });
+});
+
+it("leaves the time limit to the wire", async () => {
+  const timeout = vi.spyOn(AbortSignal, "timeout");
+  await login(granted("t"));
+  expect(timeout).not.toHaveBeenCalled();
+  timeout.mockRestore();
 });
 
 it.each([
@@ -212,7 +235,11 @@ it("takes every form of a secret out of a description", async () => {
 
 it("drops a description that repeats a secret too short to be taken out", async () => {
   const reply = answered(401, { error: "invalid_grant", error_description: "xy is wrong" });
-  expect(await failureOf(reply, { password: "xy" })).toEqual({ class: "refused", status: 401, oauthError: "invalid_grant" });
+  expect(await failureOf(reply, { password: "xy" })).toEqual({
+    class: "refused",
+    status: 401,
+    oauthError: "invalid_grant",
+  });
 });
 
 it("drops an error code that repeats a secret", async () => {

@@ -3,15 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { TokenManager } from "../../src/auth/token-manager.js";
 import { ConfigError, TokenError } from "../../src/errors.js";
 import { WireFailure } from "../../src/wire-failure.js";
-import {
-  answered,
-  granted,
-  maybeSent,
-  neverSent,
-  type Reply,
-  refusal,
-  untrusted,
-} from "./fake-token-endpoint.js";
+import { answered, granted, maybeSent, neverSent, type Reply, refusal, untrusted } from "./fake-token-endpoint.js";
 import { auth, fakeTime, pass, secrets, settle, stage, watched } from "./manager-stage.js";
 import { Patience } from "./patience.js";
 
@@ -100,6 +92,7 @@ it("asks for nothing on behalf of a call that is over already", async () => {
   const patience = new Patience();
   patience.abort();
   await expect(manager.current(patience)).rejects.toBeInstanceOf(WireFailure);
+  await settle();
   expect(fake.requests).toHaveLength(0);
 });
 
@@ -419,7 +412,10 @@ it("repeats nothing that was broken off from this side", async () => {
 
 it("repeats nothing where the certificate is bad, and holds nothing against the next call", async () => {
   const { call, fake } = stage([untrusted(), granted("a")]);
-  expect(await failure(call())).toMatchObject({ code: "token_endpoint_untrusted", cause: { code: "CERT_HAS_EXPIRED" } });
+  expect(await failure(call())).toMatchObject({
+    code: "token_endpoint_untrusted",
+    cause: { code: "CERT_HAS_EXPIRED" },
+  });
   expect(fake.requests).toHaveLength(1);
   expect(await call()).toBe("a");
 });
@@ -542,7 +538,14 @@ it("backs off on a 429 without Retry-After", async () => {
 
 it.each(failingStatuses)("backs off longer after each %i in a row, and anew after a success", async (status) => {
   const bad = answered(status);
-  const { call, fake } = stage([bad, bad, bad, granted("a", { expires_in: 0, refresh_token: undefined }), bad, granted("b")]);
+  const { call, fake } = stage([
+    bad,
+    bad,
+    bad,
+    granted("a", { expires_in: 0, refresh_token: undefined }),
+    bad,
+    granted("b"),
+  ]);
   const first = call({ maxRetries: 3 });
   await pass(700);
   expect(await first).toBe("a");
@@ -662,6 +665,24 @@ it("logs in when the refresh brings the refused token again", async () => {
   expect(fake.grants).toEqual(["password", "refresh_token", "password"]);
 });
 
+it("keeps the newest refresh token when a refresh brought the refused token and the login failed", async () => {
+  const again = granted("a", { refresh_token: "newer" });
+  const { call, renew, fake } = stage([granted("a"), again, untrusted(), granted("b")]);
+  await call();
+  await failure(renew("a"));
+  expect(await call()).toBe("b");
+  expect(fake.forms[3]).toMatchObject({ grant_type: "refresh_token", refresh_token: "newer" });
+});
+
+it("has no refresh token after a login that brought none", async () => {
+  const login = granted("b", { refresh_token: undefined });
+  const { call, renew, fake } = stage([granted("a"), granted("a"), login, granted("c")]);
+  await call();
+  await renew("a");
+  expect(await renew("b")).toBe("c");
+  expect(fake.grants).toEqual(["password", "refresh_token", "password", "password"]);
+});
+
 it("rejects when even a login brings the refused token again", async () => {
   const { call, renew } = stage([granted("a"), granted("a"), granted("a")]);
   await call();
@@ -736,6 +757,16 @@ it("shows no secret of the manager when it is printed", async () => {
   for (const secret of [...Object.values(secrets), "canary-token"]) expect(shown).not.toContain(secret);
 });
 
+it("takes a dropped refresh token out of what the login after it is answered", async () => {
+  const used = `used-${crypto.randomUUID()}`;
+  const quoting = answered(400, { error: "invalid_grant", error_description: `Session of ${used} not active` });
+  const { call } = stage([granted("canary-token", { refresh_token: used }), refusal(400), quoting]);
+  await call();
+  await pass(300_000);
+  const error = await failure(call());
+  expect(error.message).toContain("Session of [redacted] not active");
+});
+
 it.each<[string, Reply[]]>([
   ["a certificate", [untrusted()]],
   ["no connection", [neverSent(), neverSent()]],
@@ -765,7 +796,10 @@ it.each<[string, Reply[]]>([
   await pass(30_000);
   const [ofCold, ofWarm] = await Promise.all(failing.map(failure));
   const hidden = Object.values(secrets);
-  for (const [error, values] of [[ofCold, hidden], [ofWarm, [...hidden, "canary-token"]]] as const) {
+  for (const [error, values] of [
+    [ofCold, hidden],
+    [ofWarm, [...hidden, "canary-token"]],
+  ] as const) {
     if (error === undefined) throw new Error("no error");
     const shown = [
       error.message,

@@ -18,9 +18,12 @@ it("takes a leeway of one's own, nothing included", () => {
   expect(toToken("t", sentAt, 300_000, 60_000).leewayMs).toBe(60_000);
 });
 
-it.each([600_000, Number.POSITIVE_INFINITY])("lets a leeway of %d ms take no more than half of the lifetime", (leewayMs) => {
-  expect(toToken("t", sentAt, 300_000, leewayMs).leewayMs).toBe(150_000);
-});
+it.each([600_000, Number.POSITIVE_INFINITY])(
+  "lets a leeway of %d ms take no more than half of the lifetime",
+  (leewayMs) => {
+    expect(toToken("t", sentAt, 300_000, leewayMs).leewayMs).toBe(150_000);
+  },
+);
 
 it("uses a token without a lifetime as long as nobody objects", () => {
   const token = toToken("t", sentAt, undefined, 60_000);

@@ -1,0 +1,135 @@
+import { inspect } from "node:util";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { AccessTokenContext } from "../../src/auth/auth-options.js";
+import { callerTokenSource } from "../../src/auth/caller-token-source.js";
+import { TokenError } from "../../src/errors.js";
+import { WireFailure } from "../../src/wire-failure.js";
+import { fakeTime, settle, watched } from "./manager-stage.js";
+import { Patience } from "./patience.js";
+
+let unhandled: unknown[] = [];
+const onUnhandled = (reason: unknown) => unhandled.push(reason);
+
+beforeEach(async () => {
+  unhandled = [];
+  process.on("unhandledRejection", onUnhandled);
+  await fakeTime();
+});
+
+afterEach(async () => {
+  await settle();
+  vi.useRealTimers();
+  process.off("unhandledRejection", onUnhandled);
+  expect(unhandled).toEqual([]);
+});
+
+async function failure(asked: string | Promise<string>): Promise<TokenError> {
+  const error: unknown = await Promise.resolve(asked).then(
+    (value) => new Error(`no failure but ${value}`),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof TokenError)) throw error;
+  expect(error.effect).toBe("none");
+  return error;
+}
+
+it("gives a token that is there at once as a plain string", () => {
+  expect(callerTokenSource({ accessToken: () => "a" }).current(new Patience())).toBe("a");
+});
+
+it("waits for a token that is promised", async () => {
+  expect(await callerTokenSource({ accessToken: async () => "a" }).current(new Patience())).toBe("a");
+});
+
+it("asks again for every call, and names no refused token unless there is one", async () => {
+  const contexts: AccessTokenContext[] = [];
+  const source = callerTokenSource({
+    accessToken: (context) => {
+      contexts.push(context);
+      return `token-${contexts.length}`;
+    },
+  });
+  expect([source.current(new Patience()), source.current(new Patience())]).toEqual(["token-1", "token-2"]);
+  expect(contexts.some((context) => "rejectedToken" in context)).toBe(false);
+});
+
+it("names the refused token after a 401", async () => {
+  const source = callerTokenSource({ accessToken: ({ rejectedToken }) => `after-${rejectedToken}` });
+  expect(await source.renew("a", new Patience())).toBe("after-a");
+});
+
+it("rejects when the refused token comes back", async () => {
+  const source = callerTokenSource({ accessToken: () => "canary" });
+  const error = await failure(source.renew("canary", new Patience()));
+  expect(error).toMatchObject({ code: "token_rejected" });
+  expect(inspect(error)).not.toContain("canary");
+});
+
+it.each([
+  ["", "an empty string"],
+  ["Bearer canary", "text that can't stand in a header"],
+  ["canary\r\nx: y", "text that can't stand in a header"],
+  ["canary\u0000", "text that can't stand in a header"],
+  ["cänary", "text that can't stand in a header"],
+  [undefined, "undefined"],
+  [null, "null"],
+  [7, "a number"],
+  [{ accessToken: "canary" }, "an object"],
+])("refuses %j without showing it, at once or promised", async (given, found) => {
+  for (const accessToken of [() => given as string, async () => given as string]) {
+    const error = await failure(callerTokenSource({ accessToken }).current(new Patience()));
+    expect(error).toMatchObject({ code: "token_source_invalid" });
+    expect(error.message).toContain(`gave ${found};`);
+    expect(inspect(error, { showHidden: true })).not.toMatch(/c[aä]nary/);
+  }
+});
+
+it("turns what the function throws into an error with a safe cause, at once or promised", async () => {
+  const thrown = Object.assign(new Error("vault: access_token=canary is sealed"), {
+    code: "SEALED",
+    request: { token: "canary" },
+  });
+  const throwing = () => {
+    throw thrown;
+  };
+  for (const accessToken of [throwing, () => Promise.reject(thrown)]) {
+    const error = await failure(callerTokenSource({ accessToken }).current(new Patience()));
+    expect(error).toMatchObject({ code: "token_source_failed", cause: { code: "SEALED" } });
+    expect(String(error.cause)).toBe("Error: vault: access_token=[redacted] is sealed");
+    expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain("canary");
+  }
+});
+
+it("takes the refused token out of what the function throws", async () => {
+  const accessToken = ({ rejectedToken }: AccessTokenContext) =>
+    Promise.reject(new TypeError(`no token but\n    at ${rejectedToken}`));
+  const error = await failure(callerTokenSource({ accessToken }).renew("canary", new Patience()));
+  expect(String(error.cause)).toBe("TypeError: no token but\n    at [redacted]");
+  expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain("canary");
+});
+
+it("survives a function that throws no error at all", async () => {
+  const accessToken = () => Promise.reject("canary");
+  const error = await failure(callerTokenSource({ accessToken }).current(new Patience()));
+  expect(error).toMatchObject({ code: "token_source_failed" });
+  expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain("canary");
+});
+
+it("ends with the call, and tells the function so", async () => {
+  let signal: AbortSignal | undefined;
+  const source = callerTokenSource({
+    accessToken: (context) => {
+      signal = context.signal;
+      return new Promise<string>((_, reject) => {
+        context.signal?.addEventListener("abort", () => reject(new Error("aborted")));
+      });
+    },
+  });
+  const patience = new Patience();
+  const asked = watched(Promise.resolve(source.current(patience)));
+  await settle();
+  expect(signal?.aborted).toBe(false);
+  patience.abort();
+  await expect(asked).rejects.toBeInstanceOf(WireFailure);
+  expect(signal?.aborted).toBe(true);
+});

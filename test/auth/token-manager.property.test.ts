@@ -1,0 +1,248 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { TokenError } from "../../src/errors.js";
+import { WireFailure } from "../../src/wire-failure.js";
+import { answered, granted, maybeSent, neverSent, type Reply, refusal, untrusted } from "./fake-token-endpoint.js";
+import { fakeTime, pass, type Stage, settle, stage } from "./manager-stage.js";
+
+beforeEach(fakeTime);
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+type Answer =
+  | "token"
+  | "brief"
+  | "lasting"
+  | "refused"
+  | "throttled"
+  | "failing"
+  | "redirect"
+  | "unsent"
+  | "maybe"
+  | "untrusted";
+
+type Step =
+  | { readonly do: "call"; readonly maxRetries: number; readonly timeoutMs: number }
+  | { readonly do: "refuse-token"; readonly nth: number }
+  | { readonly do: "answer"; readonly answer: Answer; readonly rotates: boolean; readonly seconds: number }
+  | { readonly do: "pass"; readonly ms: number }
+  | { readonly do: "set-clock"; readonly byMs: number };
+
+const answers: Answer[] = [
+  "token",
+  "token",
+  "brief",
+  "lasting",
+  "refused",
+  "throttled",
+  "failing",
+  "redirect",
+  "unsent",
+  "maybe",
+  "untrusted",
+];
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        do: fc.constant("call" as const),
+        maxRetries: fc.nat(2),
+        timeoutMs: fc.integer({ min: 1, max: 90_000 }),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant("refuse-token" as const), nth: fc.nat(3) }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        do: fc.constant("answer" as const),
+        answer: fc.constantFrom(...answers),
+        rotates: fc.boolean(),
+        seconds: fc.integer({ min: 1, max: 400 }),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constant("pass" as const),
+        ms: fc.oneof(fc.nat(3000), fc.integer({ min: 100_000, max: 320_000 })),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant("set-clock" as const),
+        byMs: fc.integer({ min: -400_000, max: 400_000 }),
+      }),
+    },
+  ),
+  { minLength: 5, maxLength: 40 },
+);
+
+interface Issued {
+  readonly step: number;
+  readonly endsWallMs: number;
+  readonly endsMonotonicMs: number;
+}
+
+/** What an observer outside knows: which tokens are good, and until when the endpoint wants its peace. */
+class World {
+  readonly stage: Stage = stage([], { random: Math.random });
+  readonly issued = new Map<string, Issued>();
+  readonly refused = new Set<string>();
+  readonly handedOut: string[] = [];
+  /** Requests that the calls so far can have been the reason of. */
+  mostRequests = 0;
+  open = 0;
+  #step = 0;
+  #quietUntilMs = 0;
+  #seenRequests = 0;
+  #sentWallMs = 0;
+  #sentMonotonicMs = 0;
+
+  async run(script: readonly Step[]): Promise<void> {
+    for (const step of script) {
+      this.#step += 1;
+      await this.#do(step);
+      this.#look();
+    }
+    for (let turn = 0; turn < 60 && this.open > 0; turn++) {
+      this.#step += 1;
+      if (this.stage.fake.pending > 0) this.#answer("token", true, 300);
+      await pass(2000);
+      this.#look();
+    }
+    expect(this.open).toBe(0);
+  }
+
+  async #do(step: Step): Promise<void> {
+    if (step.do === "call") this.#watch(this.stage.call(step), step.maxRetries);
+    if (step.do === "refuse-token") this.#refuseToken(step.nth);
+    if (step.do === "answer" && this.stage.fake.pending > 0) this.#answer(step.answer, step.rotates, step.seconds);
+    if (step.do === "set-clock") vi.setSystemTime(Date.now() + step.byMs);
+    if (step.do === "pass") await pass(step.ms);
+    else await settle();
+  }
+
+  #refuseToken(nth: number): void {
+    const token = this.handedOut.at(-1 - nth);
+    if (token === undefined) return;
+    this.refused.add(token);
+    this.#watch(this.stage.renew(token), 2);
+  }
+
+  #watch(call: Promise<string>, maxRetries: number): void {
+    // A flight makes at most a refresh, its repetition, a login and its repetition.
+    this.mostRequests += 4 * (maxRetries + 1);
+    this.open += 1;
+    call.then(
+      (token) => {
+        this.open -= 1;
+        this.#handOut(token);
+      },
+      (error: unknown) => {
+        this.open -= 1;
+        if (!(error instanceof TokenError) && !(error instanceof WireFailure))
+          this.wrongs.push(`threw ${String(error)}`);
+      },
+    );
+  }
+
+  readonly wrongs: string[] = [];
+
+  #handOut(token: string): void {
+    this.handedOut.push(token);
+    const known = this.issued.get(token);
+    if (known === undefined) return void this.wrongs.push(`${token} was never issued`);
+    if (this.refused.has(token)) this.wrongs.push(`${token} was refused before`);
+    const over = Date.now() >= known.endsWallMs || performance.now() >= known.endsMonotonicMs;
+    if (over && known.step !== this.#step) this.wrongs.push(`${token} is over and not fresh`);
+  }
+
+  #answer(answer: Answer, rotates: boolean, seconds: number): void {
+    const { fake } = this.stage;
+    const isLogin = fake.grants.at(-1) === "password";
+    if (answer === "throttled") this.#quietUntilMs = performance.now() + Math.min(300, seconds) * 1000;
+    if (answer === "refused" && isLogin) this.#quietUntilMs = performance.now() + 60_000;
+    fake.reply(this.#reply(answer, rotates, seconds));
+  }
+
+  #reply(answer: Answer, rotates: boolean, seconds: number): Reply {
+    if (answer === "refused") return refusal(401);
+    if (answer === "throttled") return answered(429, {}, { "retry-after": String(seconds) });
+    if (answer === "failing") return answered(503);
+    if (answer === "redirect") return answered(302);
+    if (answer === "unsent") return neverSent();
+    if (answer === "maybe") return maybeSent();
+    if (answer === "untrusted") return untrusted();
+    const token = `token-${this.issued.size + 1}`;
+    const lifeMs = answer === "lasting" ? Number.POSITIVE_INFINITY : answer === "brief" ? 3000 : seconds * 1000;
+    this.issued.set(token, {
+      step: this.#step,
+      endsWallMs: this.#sentWallMs + lifeMs,
+      endsMonotonicMs: this.#sentMonotonicMs + lifeMs,
+    });
+    return granted(token, {
+      expires_in: answer === "lasting" ? undefined : lifeMs / 1000,
+      ...(rotates ? undefined : { refresh_token: undefined }),
+    });
+  }
+
+  /** Whatever was asked since the last look was asked in its time. */
+  #look(): void {
+    const { fake } = this.stage;
+    for (const at of fake.arrivalsMs.slice(this.#seenRequests)) {
+      this.#sentMonotonicMs = at;
+      this.#sentWallMs = Date.now() - (performance.now() - at);
+      if (at < this.#quietUntilMs) this.wrongs.push(`asked ${this.#quietUntilMs - at} ms too early`);
+    }
+    this.#seenRequests = fake.arrivalsMs.length;
+    if (fake.mostInFlight > 1) this.wrongs.push("two requests at once");
+    if (fake.requests.length > this.mostRequests) this.wrongs.push("more requests than calls can explain");
+    expect(this.wrongs).toEqual([]);
+  }
+}
+
+it("keeps its promises over any schedule of calls, answers, refusals and clocks", { timeout: 60_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (script) => {
+      vi.useRealTimers();
+      await fakeTime();
+      await new World().run(script);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+it("asks once per lifetime and once per refused token while the endpoint is well", { timeout: 60_000 }, async () => {
+  const wellSteps = fc.array(
+    fc.record({ ms: fc.nat(120_000), calls: fc.integer({ min: 1, max: 5 }), refuse: fc.boolean() }),
+    { minLength: 1, maxLength: 30 },
+  );
+  await fc.assert(
+    fc.asyncProperty(wellSteps, async (script) => {
+      const tokens = Array.from({ length: 100 }, (_, index) => granted(`token-${index}`));
+      const { call, renew, fake } = stage(tokens);
+      const startMs = performance.now();
+      const refused = new Set<string>();
+      for (const { ms, calls, refuse } of script) {
+        const got = await Promise.all(Array.from({ length: calls }, () => call()));
+        expect(new Set(got).size).toBe(1);
+        const [token = ""] = got;
+        if (refuse) {
+          refused.add(token);
+          const renewed = await Promise.all(got.map((used) => renew(used)));
+          expect(new Set(renewed).size).toBe(1);
+          expect(refused).not.toContain(renewed[0]);
+        }
+        vi.advanceTimersByTime(ms);
+      }
+      const lifetimes = Math.floor((performance.now() - startMs) / 295_000);
+      expect(fake.requests.length).toBeLessThanOrEqual(1 + lifetimes + refused.size);
+      expect(fake.grants.filter((grant) => grant === "password")).toHaveLength(1);
+    }),
+    { numRuns: 60 },
+  );
+});

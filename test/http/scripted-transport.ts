@@ -1,0 +1,146 @@
+import { vi } from "vitest";
+import { CrossBorderError } from "../../src/errors.js";
+import { HttpClient, type HttpClientOptions } from "../../src/http/http-client.js";
+import type { RequestOptions } from "../../src/http/request-options.js";
+import { RetryBudget } from "../../src/http/retry-budget.js";
+import type { Ending, TransportHandle, WireAnswer, WireRequest } from "../../src/http/transport.js";
+import type { FieldKind, FieldTable } from "../../src/resources/fields.js";
+import { liquidityProviderEndpoints } from "../../src/resources/liquidity-providers.js";
+import { paymentIntentEndpoints } from "../../src/resources/payment-intents.js";
+import { type PaymentRequest, paymentEndpoints } from "../../src/resources/payments.js";
+import { WireFailure, type WireFailureKind } from "../../src/wire-failure.js";
+
+/** What one exchange comes to: an answer, a failure, or nothing until the call ends (`hang`; `queue` where it was not sent). */
+export type Step = Partial<WireAnswer> | WireFailure | "hang" | "queue";
+
+export interface SentOnce extends Omit<WireRequest, "body"> {
+  readonly body: string | undefined;
+}
+
+/** A transport that answers from a list; its last step stands for all that follow. */
+export class ScriptedTransport implements TransportHandle {
+  readonly sent: SentOnce[] = [];
+  closed = 0;
+  readonly #steps: readonly Step[];
+
+  constructor(steps: readonly Step[]) {
+    this.#steps = steps;
+  }
+
+  readonly send = async (request: WireRequest, ending: Ending): Promise<WireAnswer> => {
+    const step = this.#steps[Math.min(this.sent.length, this.#steps.length - 1)];
+    if (ending.ended !== undefined) throw ended(ending.ended, false);
+    this.sent.push({ ...request, body: request.body === undefined ? undefined : Buffer.from(request.body).toString() });
+    if (step === undefined) throw new Error("the script has no steps");
+    if (step instanceof WireFailure) throw step;
+    if (typeof step === "string") {
+      return new Promise((_, reject) => {
+        const stop = ending.onEnd((kind) => {
+          stop();
+          reject(ended(kind, step === "hang"));
+        });
+      });
+    }
+    return { status: 200, headers: {}, text: "", ...step };
+  };
+
+  async close(): Promise<void> {
+    this.closed += 1;
+  }
+}
+
+/** A client over a script, with a token source and a signer that count, and no waits before a retry. */
+export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpClientOptions> = {}) {
+  const transport = new ScriptedTransport(steps);
+  const tokens = {
+    current: vi.fn<HttpClientOptions["tokens"]["current"]>(() => "token-1"),
+    renew: vi.fn<HttpClientOptions["tokens"]["renew"]>(async (used) => `${used}-renewed`),
+  };
+  const signing = {
+    sign: vi.fn(async (path: string, body: Uint8Array) => `signature of ${path} ${Buffer.from(body).toString()}`),
+    describe: vi.fn((path: string) => ({ path, bodySha256: "body", publicKeySha256: "key" })),
+  };
+  const events = { mismatch: vi.fn(), retry: vi.fn(), answer: vi.fn(), token: vi.fn() };
+  const client = new HttpClient({
+    origin: "https://service.test",
+    basePath: "/gw",
+    transport,
+    tokens,
+    signing,
+    signedOperations: new Set(),
+    signQuery: false,
+    timeoutMs: 30_000,
+    maxRetries: 2,
+    maxRecordBytes: 1000,
+    maxListBytes: 5000,
+    validation: "report",
+    events,
+    budget: new RetryBudget(),
+    random: () => 0,
+    ...overrides,
+  });
+  return { client, transport, tokens, signing, events };
+}
+
+export function json(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Partial<WireAnswer> {
+  return { status, headers, text: JSON.stringify(value) };
+}
+
+export const unsent = new WireFailure({ kind: "connection", sent: false, reason: "ECONNREFUSED" });
+export const broken = new WireFailure({ kind: "connection", sent: true, reason: "ECONNRESET" });
+
+function ended(kind: WireFailureKind, sent: boolean): WireFailure {
+  return new WireFailure({ kind, sent, reason: kind === "timeout" ? "DEADLINE" : "ABORTED" });
+}
+
+/** A record with every field as it is described. */
+export function recordOf(fields: FieldTable): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, kind]) => [name, samples[kind]]));
+}
+
+const samples: Readonly<Record<FieldKind, unknown>> = {
+  text: "text",
+  status: "pending",
+  decimal: "12.50",
+  integer: 7,
+  any: null,
+};
+
+/** A payment's body, with account numbers that may stand in no message. */
+export const payment: PaymentRequest = {
+  senderGatewayId: "alpha",
+  senderAmount: "12.50",
+  senderCurrency: "EUR",
+  senderAccount: "DE11222233334444",
+  senderName: "Erika Sender",
+  receiverGatewayId: "beta",
+  receiverAmount: "10.00",
+  receiverCurrency: "USD",
+  receiverAccount: "US99888877776666",
+  receiverName: "Rob Receiver",
+  receivingGatewayFee: "0.10",
+  memo: "rent",
+  senderGatewayTransactionId: "tx-1",
+};
+
+/** One call of each kind that the decision table tells apart. */
+export const calls = {
+  read: (client: HttpClient, options?: RequestOptions) =>
+    client.call(paymentIntentEndpoints.get, { path: ["pi-1"] }, options),
+  update: (client: HttpClient, options?: RequestOptions) =>
+    client.call(liquidityProviderEndpoints.update, { path: ["lp-1"], body: { firstName: "Ada" } }, options),
+  create: (client: HttpClient, options?: RequestOptions) =>
+    client.call(liquidityProviderEndpoints.create, { path: [], body: { firstName: "Ada" } }, options),
+  signed: (client: HttpClient, options?: RequestOptions) =>
+    client.call(paymentEndpoints.create, { path: [], body: payment }, options),
+};
+
+/** What a call rejects with; a call that resolves fails the test. */
+export async function errorOf(call: PromiseLike<unknown>): Promise<CrossBorderError> {
+  const error: unknown = await Promise.resolve(call).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof CrossBorderError)) throw new Error(`expected a CrossBorderError; found ${String(error)}`);
+  return error;
+}
