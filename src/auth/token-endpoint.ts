@@ -1,4 +1,3 @@
-import type { Configuration } from "openid-client";
 import { redactText } from "../redact.js";
 import { parseRetryAfterMs } from "../retry-after.js";
 import { type PasswordAuth, tokenEndpointUrl } from "./auth-options.js";
@@ -108,30 +107,12 @@ export class TokenEndpoint {
     form: Record<string, string>,
     send: (body: string) => Promise<Response>,
   ): Promise<Omit<Granted, "sentAt"> | undefined> {
-    const openid = await import("openid-client");
-    // Nothing is looked for at the issuer, and nothing is compared with it: the token endpoint is all that is used.
-    const server = { issuer: this.origin, token_endpoint: this.#url };
-    // The form carries the client's name and secret already.
-    const clientAuthentication = (): void => {};
-    const config: Configuration = new openid.Configuration(
-      server,
-      this.#auth.clientId,
-      undefined,
-      clientAuthentication,
-    );
-    // Timeouts are the wire's business. Zero turns the one of openid-client off.
-    config.timeout = 0;
-    config[openid.customFetch] = (_url, { body }) => send(String(body));
-    if (this.#url.startsWith("http:")) openid.allowInsecureRequests(config);
-    // With grant_type among the parameters the form keeps the description's order.
-    const answer = await openid.genericGrantRequest(config, grant, { grant_type: grant, ...form });
+    const { requestGrant } = await import("./openid-grant.js");
+    const answer = await requestGrant({ origin: this.origin, url: this.#url, grant, form, send });
     // openid-client lets tokens pass that are bound to a key; the header takes none that would break it.
-    if (answer.token_type !== "bearer" || !isBearerToken(answer.access_token)) return undefined;
-    return {
-      accessToken: answer.access_token,
-      refreshToken: answer.refresh_token,
-      lifetimeMs: answer.expires_in === undefined ? undefined : answer.expires_in * 1000,
-    };
+    if (answer.tokenType !== "bearer" || !isBearerToken(answer.accessToken)) return undefined;
+    const { accessToken, refreshToken, expiresIn } = answer;
+    return { accessToken, refreshToken, lifetimeMs: expiresIn === undefined ? undefined : expiresIn * 1000 };
   }
 
   async #send(body: string): Promise<TokenPostAnswer> {

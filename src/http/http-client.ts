@@ -102,6 +102,10 @@ export class HttpClient implements Caller {
     return toApiPromise(data as Promise<Output>, slot);
   }
 
+  async check<Body, Output>(endpoint: TypedEndpoint<Body, Output>, input: CallInput<Body>): Promise<void> {
+    this.#prepare(await this.#load(), endpoint, input, {});
+  }
+
   async sign<Body, Output>(
     endpoint: TypedEndpoint<Body, Output>,
     input: CallInput<Body>,

@@ -38,6 +38,8 @@ export interface Caller {
     input: CallInput<NoInfer<Body>>,
     options: RequestOptions | undefined,
   ): ApiPromise<Output>;
+  /** Refuses what `call` would refuse, and does nothing else. */
+  check<Body, Output>(endpoint: TypedEndpoint<Body, Output>, input: CallInput<NoInfer<Body>>): Promise<void>;
   /** Checks and signs what `call` would send, and sends nothing. */
   sign<Body, Output>(
     endpoint: TypedEndpoint<Body, Output>,

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from "node:crypto";
 import { promisify, types } from "node:util";
 import { ConfigError, InvalidArgumentError } from "../errors.js";
-import { kindOf } from "./kind-of.js";
+import { kindOf } from "../kind-of.js";
 
 /**
  * The private RSA key (2048 bits or more) whose public key was given at onboarding (description: "Digital signatures", 4):

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../errors.js";
-import { kindOf } from "./kind-of.js";
+import { kindOf } from "../kind-of.js";
 
 /**
  * The bytes that are signed: the path without host, immediately followed by the raw body

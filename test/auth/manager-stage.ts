@@ -54,9 +54,9 @@ export function stage(script: readonly Reply[], options: Partial<TokenManagerOpt
   };
 }
 
-/** Fakes the clocks and the timers, and loads openid-client first: loading takes time that no fake can pass. */
+/** Fakes the clocks and the timers, and loads the grant's module first: loading takes time that no fake can pass. */
 export async function fakeTime(): Promise<void> {
-  await import("openid-client");
+  await import("../../src/auth/openid-grant.js");
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"], now: Date.UTC(2030, 0, 1) });
 }
 

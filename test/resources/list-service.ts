@@ -1,8 +1,8 @@
 import { toApiPromise } from "../../src/http/api-promise.js";
 import type { ApiPromise, RequestOptions } from "../../src/http/request-options.js";
 import type { CallInput, Caller, PagingValues } from "../../src/resources/caller.js";
-import type { TypedEndpoint } from "../../src/resources/endpoint.js";
 import { compareTokens } from "../../src/resources/paging.js";
+import { fakeCaller } from "./fake-caller.js";
 
 /** As much of a listed record as paging looks at. */
 export interface Row {
@@ -23,7 +23,8 @@ export interface ListServiceOptions {
 }
 
 /** A caller in front of a list in memory, read as SQL does: bounds on the token, then the order, then the limit. */
-export class ListService implements Caller {
+export class ListService {
+  readonly caller: Caller = fakeCaller({ call: (_, input, options) => this.#call(input, options) });
   readonly asked: { readonly paging: PagingValues; readonly query: object | undefined; readonly options: RequestOptions | undefined }[] = [];
   readonly #options: ListServiceOptions;
 
@@ -31,21 +32,13 @@ export class ListService implements Caller {
     this.#options = options;
   }
 
-  call<Body, Output>(
-    _endpoint: TypedEndpoint<Body, Output>,
-    input: CallInput<NoInfer<Body>>,
-    options: RequestOptions | undefined,
-  ): ApiPromise<Output> {
+  #call<Output>(input: CallInput<unknown>, options: RequestOptions | undefined): ApiPromise<Output> {
     const paging = input.paging ?? {};
     this.asked.push({ paging, query: input.query, options });
     const rows: unknown = (this.#options.answer ?? ((values) => this.#select(values)))(paging, this.asked.length);
     const response = { status: 200, headers: { "x-page": `${this.asked.length}` } };
     return toApiPromise(Promise.resolve(rows as Output), { response });
   }
-
-  assertCallable(): void {}
-
-  assertId(): void {}
 
   #select({ _after, _before, _size, _sort }: PagingValues): readonly Row[] {
     const { rows, cap = 100, tokenOf = (row) => row.pagingToken ?? "" } = this.#options;

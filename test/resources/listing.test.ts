@@ -13,7 +13,7 @@ const rowList = endpoint<Row[]>({ operation: "rows.list", verb: "list", method: 
 type Query = ListQuery<Row, object>;
 
 function list(service: ListService, query?: Query, options?: RequestOptions): Listing<Row> {
-  return new Listing(service, rowList, [], query, options);
+  return new Listing(service.caller, rowList, [], query, options);
 }
 
 async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {

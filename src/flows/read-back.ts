@@ -1,0 +1,51 @@
+import { PagingError } from "../errors.js";
+import { Exact } from "../money.js";
+import type { Caller } from "../resources/caller.js";
+import { compareTokens } from "../resources/paging.js";
+import { type Payment, Payments } from "../resources/payments.js";
+import type { Claim, Look, StateOf } from "./flow-state.js";
+
+const newestFirst = { sort: "createdAt.desc", size: 100 } as const;
+
+/** Paging token of the newest payment there is; `null` when there is none. Where the read-back of a later claim stops. */
+export async function newestPagingToken(caller: Caller): Promise<string | null> {
+  const { items } = await new Payments(caller).list({ ...newestFirst, size: 1 });
+  return items[0]?.pagingToken ?? null;
+}
+
+/** A claim's payment, if the service has it: looked for among the newest payments, back to before the claim. */
+export async function lookForPayment(
+  caller: Caller,
+  state: StateOf<"unknown">,
+  timeoutMs: number | undefined,
+): Promise<{ readonly look: Look; readonly found: Payment | undefined }> {
+  const atMs = Date.now();
+  const byOtherMeans: Payment[] = [];
+  let seen = 0;
+  try {
+    for await (const payment of new Payments(caller).list(newestFirst, { timeoutMs })) {
+      if (state.since !== null && compareTokens(payment.pagingToken, state.since) <= 0) break;
+      seen += 1;
+      // The signature is a function of the bytes and the key: no other request has it.
+      if (state.claims.some(({ signature }) => signature === payment.creationRequestSignatureBase64)) {
+        return { look: { atMs, seen }, found: payment };
+      }
+      if (matches(payment, state)) byOtherMeans.push(payment);
+    }
+  } catch (error) {
+    if (!(error instanceof PagingError)) throw error;
+    return { look: { atMs, seen, problem: error.message }, found: undefined };
+  }
+  return { look: { atMs, seen }, found: byOtherMeans[0] };
+}
+
+/** For services that keep the signature or the body in another form than they got it. */
+function matches(payment: Payment, { claims, senderGatewayTransactionId, intent }: StateOf<"unknown">): boolean {
+  if (claims.some(({ body }: Claim) => body === payment.creationRequestBody)) return true;
+  return (
+    payment.senderGatewayTransactionId === senderGatewayTransactionId &&
+    payment.senderGatewayId === intent.senderGatewayId &&
+    payment.receiverAccount === intent.receiverAccount &&
+    new Exact(payment.receiverAmount).eq(intent.receiverAmount)
+  );
+}

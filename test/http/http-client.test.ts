@@ -1,0 +1,436 @@
+import { describe, expect, it, vi } from "vitest";
+import { ApiError, ConfigError, InvalidArgumentError, UnexpectedResponseError } from "../../src/errors.js";
+import type { RequestOptions } from "../../src/http/request-options.js";
+import { depositEndpoints } from "../../src/resources/deposits.js";
+import type { Endpoint, TypedEndpoint } from "../../src/resources/endpoint.js";
+import { exchangeRateEndpoints } from "../../src/resources/exchange-rates.js";
+import { liquidityProviderEndpoints } from "../../src/resources/liquidity-providers.js";
+import { paymentGatewayEndpoints } from "../../src/resources/payment-gateways.js";
+import { paymentIntentEndpoints, paymentIntentFields } from "../../src/resources/payment-intents.js";
+import { paymentEndpoints, paymentFields } from "../../src/resources/payments.js";
+import { calls, errorOf, json, payment, recordOf, scriptedClient } from "./scripted-transport.js";
+
+const intent = recordOf(paymentIntentFields);
+
+/** A call as plain JavaScript can make it. */
+function callWith(client: ReturnType<typeof scriptedClient>["client"], endpoint: Endpoint, input: unknown, options?: unknown) {
+  const { path = [], ...rest } = input as { path?: string[] };
+  return client.call(endpoint as TypedEndpoint<unknown, unknown>, { path, ...rest }, options as RequestOptions);
+}
+
+describe("what is sent", () => {
+  it("is a read with its query, and no body", async () => {
+    const { client, transport } = scriptedClient([json(intent)]);
+    const input = { path: ["a/b ü"], query: { memo: "it's", id: "" } };
+    await client.call(paymentIntentEndpoints.get, input, { headers: { "X-Trace": "1" } });
+    expect(transport.sent).toEqual([
+      {
+        method: "GET",
+        origin: "https://service.test",
+        path: "/gw/payment-intents/a%2Fb%20%C3%BC?id=&memo=it%27s",
+        headers: { "x-trace": "1", accept: "application/json", authorization: "Bearer token-1" },
+        body: undefined,
+        maxResponseBytes: 1000,
+      },
+    ]);
+  });
+
+  it("is a list with paging before the filter, and the cap of lists", async () => {
+    const { client, transport } = scriptedClient([json([])]);
+    const paging = { _size: 2, _after: "7", _before: undefined, _sort: "id.asc" };
+    await client.call(exchangeRateEndpoints.list, { path: ["lp"], paging, query: { buyPriceN: 3 } }, undefined);
+    expect(transport.sent[0]).toMatchObject({
+      path: "/gw/liquidity-providers/lp/exchange-rates?_size=2&_after=7&_sort=id.asc&buyPriceN=3",
+      maxResponseBytes: 5000,
+    });
+  });
+
+  it("is a body with the described fields in the description's order", async () => {
+    const { client, transport } = scriptedClient([json({})]);
+    const body = { lastName: "Lovelace", email: undefined, firstName: "Ada" };
+    await callWith(client, liquidityProviderEndpoints.create, { body });
+    expect(transport.sent[0]?.body).toBe('{"firstName":"Ada","lastName":"Lovelace"}');
+    expect(transport.sent[0]?.headers["content-type"]).toBe("application/json");
+  });
+
+  it("keeps amounts to the last digit", async () => {
+    const { client, transport } = scriptedClient([json({})]);
+    const amount = "100000000000000000000000000000000000000000.000000000000000000001";
+    await client.call(depositEndpoints.create, { path: ["lp"], body: { amount } }, undefined);
+    expect(transport.sent[0]?.body).toBe(`{"amount":"${amount}"}`);
+  });
+
+  it("is signed over the path and the very bytes where the description asks for it", async () => {
+    const { client, transport, signing } = scriptedClient([json(recordOf(paymentFields))]);
+    await calls.signed(client);
+    const [path, body] = signing.sign.mock.calls[0] ?? [];
+    expect(path).toBe("/gw/payments");
+    expect(Buffer.from(body ?? []).toString()).toBe(transport.sent[0]?.body);
+    expect(transport.sent[0]?.headers["x-service-signature-base64"]).toBe(`signature of /gw/payments ${transport.sent[0]?.body}`);
+  });
+
+  it("is signed where the client's options name the operation, with the query if they say so", async () => {
+    const signedOperations = new Set(["paymentIntents.get"]);
+    for (const signQuery of [false, true]) {
+      const { client, signing } = scriptedClient([json(intent)], { signedOperations, signQuery });
+      await client.call(paymentIntentEndpoints.get, { path: ["1"], query: { memo: "x" } }, undefined);
+      const path = signing.sign.mock.calls[0]?.[0];
+      expect(path).toBe(signQuery ? "/gw/payment-intents/1?memo=x" : "/gw/payment-intents/1");
+    }
+  });
+
+  it("is the body as it was when the call was made", async () => {
+    const { client, transport } = scriptedClient([json({})]);
+    await calls.create(client);
+    const body = { firstName: "Ada" };
+    const call = client.call(liquidityProviderEndpoints.create, { path: [], body }, undefined);
+    body.firstName = "Eve";
+    await call;
+    expect(transport.sent[1]?.body).toBe('{"firstName":"Ada"}');
+  });
+});
+
+describe("what comes back", () => {
+  it("is the record as it came: unknown fields and null are kept", async () => {
+    const record = { ...intent, extras: null, memo: null, unknownField: [1] };
+    const { client } = scriptedClient([json(record)]);
+    expect(await calls.read(client)).toEqual(record);
+  });
+
+  it("is nothing after an update, whatever the body", async () => {
+    const { client } = scriptedClient([json({ id: "1" }), { text: "<html>" }, { status: 204 }]);
+    for (let index = 0; index < 3; index++) expect(await calls.update(client)).toBeUndefined();
+  });
+
+  it("comes with status, headers and request id by withResponse, which sends nothing again", async () => {
+    const { client, transport } = scriptedClient([json(intent, 201, { "x-request-id": "r-1", "x-a": "b" })]);
+    const call = calls.read(client);
+    const response = { status: 201, headers: { "x-request-id": "r-1", "x-a": "b" }, requestId: "r-1" };
+    expect(await call.withResponse()).toEqual({ data: intent, response });
+    expect(await call).toEqual(intent);
+    expect(transport.sent).toHaveLength(1);
+  });
+
+  it("does not change any prototype", async () => {
+    const text = `{"id":"1","__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}`;
+    const { client } = scriptedClient([{ text }]);
+    const record = await calls.read(client);
+    expect(Object.hasOwn(record, "__proto__")).toBe(true);
+    expect(Reflect.get({}, "polluted")).toBeUndefined();
+    expect(Object.getPrototypeOf(record)).toBe(Object.prototype);
+  });
+
+  it("is told with the path's template, never with an id", async () => {
+    const { client, events } = scriptedClient([json(intent, 200, { "x-request-id": "r" })]);
+    await calls.read(client);
+    expect(events.answer.mock.calls).toEqual([
+      [
+        {
+          operation: "paymentIntents.get",
+          method: "GET",
+          path: "/payment-intents/{paymentIntentId}",
+          status: 200,
+          attempt: 1,
+          durationMs: expect.any(Number),
+          requestId: "r",
+        },
+      ],
+    ]);
+  });
+
+  it("is not lost to a hook that throws or rejects", async () => {
+    const events = {
+      answer: () => {
+        throw new Error("hook");
+      },
+      mismatch: () => Promise.reject(new Error("hook")) as unknown as void,
+    };
+    const { client } = scriptedClient([json({ id: 1 })], { events });
+    expect(await calls.read(client)).toEqual({ id: 1 });
+  });
+});
+
+describe("validation", () => {
+  const different = { ...intent, id: 12, senderAmount: "1e3", memo: "" };
+
+  it("reports a field that differs once for each operation, and never its value", async () => {
+    const { client, events } = scriptedClient([json(different)]);
+    await calls.read(client);
+    await calls.read(client);
+    expect(events.mismatch.mock.calls.map(([event]) => event)).toEqual([
+      { operation: "paymentIntents.get", field: "id", expected: "a string", found: "a number" },
+      {
+        operation: "paymentIntents.get",
+        field: "senderAmount",
+        expected: 'a decimal numeral in a string, such as "12.50"',
+        found: "another string",
+      },
+    ]);
+    await client.call(paymentIntentEndpoints.create, { path: [], body: intentRequest() }, undefined);
+    expect(events.mismatch).toHaveBeenCalledTimes(4);
+  });
+
+  it("reports a field of a list once, however many records differ", async () => {
+    const rates = [{ buyPriceN: 1.5 }, { buyPriceN: "1" }, {}];
+    const { client, events } = scriptedClient([json(rates)]);
+    expect(await client.call(exchangeRateEndpoints.list, { path: ["lp"] }, undefined)).toEqual(rates);
+    const found = events.mismatch.mock.calls.filter(([event]) => event.field === "buyPriceN");
+    expect(found).toEqual([
+      [
+        {
+          operation: "exchangeRates.list",
+          field: "buyPriceN",
+          expected: "a whole number that JavaScript holds exactly",
+          found: "a number",
+        },
+      ],
+    ]);
+  });
+
+  it("throws when it is strict, with the record on the error and none of it in the message", async () => {
+    const { client } = scriptedClient([json({ ...intent, receiverAccount: 99887766 })], { validation: "strict", maxRetries: 0 });
+    const error = await errorOf(calls.read(client));
+    expect(error).toBeInstanceOf(UnexpectedResponseError);
+    expect(error.message).toContain("receiverAccount is not a string but a number");
+    expect(error.message).not.toContain("99887766");
+    expect(error).toHaveProperty("response.text", JSON.stringify({ ...intent, receiverAccount: 99887766 }));
+  });
+
+  it("says that a create was done although the answer is refused", async () => {
+    const { client, transport } = scriptedClient([json({})], { validation: "strict" });
+    expect(await errorOf(calls.signed(client))).toMatchObject({ effect: "done", attempts: 1 });
+    expect(transport.sent).toHaveLength(1);
+  });
+
+  it("does not look where it is off", async () => {
+    const { client, events } = scriptedClient([json(different)], { validation: "off" });
+    expect(await calls.read(client)).toEqual(different);
+    expect(events.mismatch).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ["a record where a list is wanted", {}],
+    ["an array with something else in it", [{ id: "1" }, "x"]],
+    ["an array with null in it", [null]],
+    ["an array of arrays", [[]]],
+    ["null", null],
+  ])("refuses %s even where it is off", async (_, data) => {
+    const { client } = scriptedClient([json(data)], { validation: "off", maxRetries: 0 });
+    const error = await errorOf(client.call(paymentEndpoints.list, { path: [] }, undefined));
+    expect(error).toBeInstanceOf(UnexpectedResponseError);
+    expect(error.message).toContain("it is not an array of records");
+  });
+});
+
+describe("the error of an answer", () => {
+  it.each([
+    [{ error: "insufficient_funds", message: "Too little" }, "insufficient_funds"],
+    [{ code: "not.found", message: "None" }, "not.found"],
+    [{ error: "first", code: "second" }, "first"],
+    [{ error: "two words", code: "second" }, "second"],
+    [{ error: null, code: "second" }, "second"],
+    [{ error: { nested: true } }, "http_400"],
+    [{ error: true }, "http_400"],
+    [{ error: payment.senderAccount }, "http_400"],
+    [[], "http_400"],
+    ["text", "http_400"],
+    [null, "http_400"],
+  ])("has the code of %j", async (body, code) => {
+    const { client } = scriptedClient([json(body, 400)]);
+    expect((await errorOf(calls.signed(client))).code).toBe(code);
+  });
+
+  it("has the service's message on one line, without what the request holds in secret", async () => {
+    const message = `No account ${payment.senderAccount}\r\n of\u0000 ${payment.senderName} with token-1 for ${payment.receiverAccount}`;
+    const { client } = scriptedClient([json({ error: "bad_request", message }, 400)]);
+    const error = await errorOf(calls.signed(client));
+    if (!(error instanceof ApiError)) throw error;
+    expect(error.serviceMessage).toBe("No account [redacted] of [redacted] with [redacted] for [redacted]");
+    expect(error.message).toBe(
+      "payments.create: the service answered 400: No account [redacted] of [redacted] with [redacted] for [redacted] (nothing was done)",
+    );
+    expect(error.response.text).toContain(payment.senderAccount);
+    for (const shown of [JSON.stringify(error), error.stack, String(error)]) {
+      for (const secret of [payment.senderAccount, payment.receiverAccount, payment.senderName, "token-1"]) {
+        expect(shown).not.toContain(secret);
+      }
+    }
+  });
+
+  it("takes the account numbers of a filter out of the message", async () => {
+    const { client } = scriptedClient([json({ error: "e", message: "no DE123456 here" }, 400)]);
+    const call = client.call(paymentEndpoints.list, { path: [], query: { senderAccount: "DE123456" } }, undefined);
+    expect((await errorOf(call)).message).toContain("no [redacted] here");
+  });
+
+  it("takes a stored bearer token out of the message", async () => {
+    const { client } = scriptedClient([json({ error: "e", message: "bad: very-secret-thing" }, 400)]);
+    const body = { accountVerificationBearerToken: "very-secret-thing" };
+    const call = client.call(paymentGatewayEndpoints.update, { path: ["1"], body }, undefined);
+    expect((await errorOf(call)).message).toContain("bad: [redacted]");
+  });
+
+  it("cuts a message without end", async () => {
+    const { client } = scriptedClient([json({ error: "e", message: "a".repeat(5000) }, 400)]);
+    expect((await errorOf(calls.read(client))).message.length).toBeLessThan(450);
+  });
+
+  it("says of a signed call what was signed, and of no other", async () => {
+    const { client } = scriptedClient([{ status: 400 }]);
+    const signed = { path: "/gw/payments", bodySha256: "body", publicKeySha256: "key" };
+    expect(await errorOf(calls.signed(client))).toHaveProperty("signed", signed);
+    expect(await errorOf(calls.create(client))).not.toHaveProperty("signed");
+  });
+
+  it("shows nothing of an HTML page", async () => {
+    const { client } = scriptedClient([{ status: 502, text: "<html>internal-host-17</html>" }], { maxRetries: 0 });
+    const error = await errorOf(calls.read(client));
+    expect(error.message).toBe("paymentIntents.get: the service answered 502 (nothing was done)");
+    expect(error.code).toBe("http_502");
+  });
+});
+
+describe("input that is refused before anything is sent, signed or asked for", () => {
+  const wrong: readonly (readonly [string, Endpoint, unknown, string])[] = [
+    ["an unknown field of a body", liquidityProviderEndpoints.create, { body: { nick: "x" } }, 'has no field "nick"'],
+    ["an id in the body of a create", liquidityProviderEndpoints.create, { body: { id: "x" } }, 'has no field "id"'],
+    ["a response-only field", depositEndpoints.create, { path: ["lp"], body: { requestUri: "x" } }, 'has no field "requestUri"'],
+    ["__proto__ in a body", liquidityProviderEndpoints.create, { body: JSON.parse('{"__proto__":{}}') }, 'has no field "__proto__"'],
+    ["a body that is no object", liquidityProviderEndpoints.create, { body: "x" }, "must be an object with fields; found a string"],
+    ["a body that is an array", liquidityProviderEndpoints.create, { body: [] }, "must be an object with fields; found an array"],
+    ["no body", liquidityProviderEndpoints.create, {}, "must be an object with fields; found nothing"],
+    ["a field of a wrong type", liquidityProviderEndpoints.create, { body: { email: 5 } }, "needs email to be a string; found a number"],
+    ["null for a field", liquidityProviderEndpoints.create, { body: { email: null } }, "needs email to be a string; found null"],
+    ["a missing field of an intent", paymentIntentEndpoints.create, { body: {} }, "needs memo to be a string; found nothing"],
+    ["a missing field of a payment", paymentEndpoints.create, { body: { ...payment, memo: undefined } }, "needs memo to be a string"],
+    ...["", "1,5", "1e3", " 1", "1 ", "1.", ".5", "+1", "0x1", "NaN", "1\n", "١", 1, 1n].map(
+      (amount) =>
+        [
+          `the amount ${JSON.stringify(String(amount))} (${typeof amount})`,
+          depositEndpoints.create,
+          { path: ["lp"], body: { amount } },
+          "needs amount to be a decimal numeral in a string",
+        ] as const,
+    ),
+    ["an unknown field of a query", paymentIntentEndpoints.get, { path: ["1"], query: { q: "x" } }, 'has no field "q"'],
+    ["the id filter of deposits", depositEndpoints.list, { path: ["1"], query: { id: "x" } }, 'has no field "id"'],
+    ["a text for an integer filter", exchangeRateEndpoints.list, { path: ["1"], query: { buyPriceN: "1" } }, "needs buyPriceN to be a whole number"],
+    ["a number for a text filter", paymentEndpoints.list, { query: { memo: 1 } }, "the query needs memo to be a string; found a number"],
+    ["half a surrogate in a query", paymentEndpoints.list, { query: { memo: "\ud800" } }, "half of a surrogate pair"],
+    ["an empty id", paymentIntentEndpoints.get, { path: [""] }, "paymentIntentId must be the id of a record"],
+    ["the id .", paymentIntentEndpoints.get, { path: ["."] }, 'paymentIntentId must be the id of a record; found "."'],
+    ["the id ..", paymentIntentEndpoints.get, { path: [".."] }, 'paymentIntentId must be the id of a record; found ".."'],
+    ["half a surrogate as an id", paymentIntentEndpoints.get, { path: ["a\udc00"] }, "half of a surrogate pair"],
+    ["a number as an id", paymentIntentEndpoints.get, { path: [7] }, "paymentIntentId must be a string; found a number"],
+    ["no id", paymentIntentEndpoints.get, { path: [] }, "paymentIntentId must be a string; found nothing"],
+  ];
+
+  const circular: { self?: unknown } = {};
+  circular.self = circular;
+
+  it.each([
+    ...wrong,
+    ["extras that JSON can't hold", paymentEndpoints.create, { body: { ...payment, extras: 1n } }, "the body holds what JSON can't"],
+    ["extras inside themselves", paymentEndpoints.create, { body: { ...payment, extras: circular } }, "the body holds what JSON can't"],
+  ] as typeof wrong)("%s", async (_, endpoint, input, message) => {
+    const { client, transport, tokens, signing } = scriptedClient([json({})]);
+    const error = await errorOf(callWith(client, endpoint, input));
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error.message).toContain(message);
+    expect(error.message).toContain(endpoint.operation);
+    expect(error.effect).toBe("none");
+    expect([transport.sent, tokens.current.mock.calls, signing.sign.mock.calls]).toEqual([[], [], []]);
+  });
+
+  const options: readonly (readonly [string, unknown, string])[] = [
+    ["an unknown option", { timeout: 5 }, 'there is no option "timeout"'],
+    ["no time", { timeoutMs: 0 }, "timeoutMs must be"],
+    ["negative time", { timeoutMs: -1 }, "timeoutMs must be"],
+    ["time that timers can't hold", { timeoutMs: 2 ** 31 }, "timeoutMs must be"],
+    ["time that is no number", { timeoutMs: "5" }, "timeoutMs must be"],
+    ["NaN", { timeoutMs: Number.NaN }, "timeoutMs must be"],
+    ["half a retry", { maxRetries: 0.5 }, "maxRetries must be"],
+    ["negative retries", { maxRetries: -1 }, "maxRetries must be"],
+    ["endless retries", { maxRetries: Number.POSITIVE_INFINITY }, "maxRetries must be"],
+    ["a signal that is none", { signal: "stop" }, "signal must be an AbortSignal"],
+    ["headers of the client's own", { headers: { Authorization: "Bearer x" } }, "authorization is set by the client itself"],
+    ["a signature", { headers: { "X-SERVICE-SIGNATURE-BASE64": "x" } }, "x-service-signature-base64 is set by the client"],
+    ["a host", { headers: { host: "x" } }, "host is set by the client itself"],
+    ["a header with a line break", { headers: { "x-a": "1\r\nx-b: 2" } }, "the value of x-a is not a text"],
+    ["a header with NUL", { headers: { "x-a": "\0" } }, "the value of x-a is not a text"],
+    ["a header beyond Latin-1", { headers: { "x-a": "€" } }, "the value of x-a is not a text"],
+    ["a header that is a number", { headers: { "x-a": 1 } }, "the value of x-a is not a text"],
+    ["a header without a name", { headers: { "": "1" } }, "is no header name"],
+    ["a header whose name has a space", { headers: { "x a": "1" } }, "is no header name"],
+    ["a Headers object", { headers: new Headers({ "x-a": "1" }) }, "headers must be an object such as"],
+    ["a Map", { headers: new Map([["x-a", "1"]]) }, "headers must be an object such as"],
+    ["an array of headers", { headers: [["x-a", "1"]] }, "headers must be an object such as"],
+    ["null for headers", { headers: null }, "headers must be an object such as"],
+  ];
+
+  it.each(options)("the option of %s", async (_, given, message) => {
+    const { client, transport, tokens, signing } = scriptedClient([json({})]);
+    const error = await errorOf(callWith(client, paymentEndpoints.create, { body: payment }, given));
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error.message).toContain(message);
+    expect([transport.sent, tokens.current.mock.calls, signing.sign.mock.calls]).toEqual([[], [], []]);
+  });
+
+  it("a signed operation without a key", async () => {
+    const { client, transport, tokens } = scriptedClient([json({})], { signing: undefined });
+    const error = await errorOf(calls.signed(client));
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(error.message).toBe("payments.create is signed, and the client was built without a signingKey");
+    expect(() => client.assertCallable(paymentEndpoints.create)).toThrow(ConfigError);
+    expect(() => client.assertCallable(paymentIntentEndpoints.create)).not.toThrow();
+    expect([transport.sent, tokens.current.mock.calls]).toEqual([[], []]);
+  });
+
+  it("an id that is bound before any call", () => {
+    const { client } = scriptedClient([json({})]);
+    const bind = (id: unknown) => () => client.assertId(depositEndpoints.list, 0, id);
+    expect(bind("lp")).not.toThrow();
+    expect(bind("..")).toThrow("deposits.list: liquidityProviderId must be the id of a record");
+    expect(bind(5)).toThrow(InvalidArgumentError);
+  });
+
+  it("a call of a client that is closed", async () => {
+    const { client, transport } = scriptedClient([json(intent)]);
+    await client.close();
+    expect(await errorOf(calls.read(client))).toMatchObject({ code: "client_closed", effect: "none" });
+    expect([transport.sent, transport.closed]).toEqual([[], 1]);
+  });
+});
+
+describe("a promise of the data", () => {
+  it.each([
+    ["only awaited", (call: ReturnType<typeof calls.read>) => [call]],
+    ["only taken with its response", (call: ReturnType<typeof calls.read>) => [call.withResponse()]],
+    ["taken both ways", (call: ReturnType<typeof calls.read>) => [call, call.withResponse()]],
+  ])("rejects for those who wait, and is never unhandled beside, when %s", async (_, take) => {
+    const unhandled = vi.fn();
+    process.on("unhandledRejection", unhandled);
+    try {
+      const { client } = scriptedClient([{ status: 400 }]);
+      for (const promise of take(calls.read(client))) await errorOf(promise);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(unhandled).not.toHaveBeenCalled();
+    } finally {
+      process.off("unhandledRejection", unhandled);
+    }
+  });
+
+  it("gives way to the caller's mistakes by rejecting, never by throwing", async () => {
+    const { client } = scriptedClient([json(intent)]);
+    const call = callWith(client, paymentIntentEndpoints.get, { path: [""] }, { maxRetries: -1 });
+    expect(call).toBeInstanceOf(Promise);
+    await expect(call).rejects.toBeInstanceOf(InvalidArgumentError);
+  });
+});
+
+function intentRequest() {
+  const { senderGatewayId, senderCurrency, senderAccount, receiverGatewayId, receiverAccount, receiverCurrency } = payment;
+  const { receiverAmount, memo } = payment;
+  const sender = { senderGatewayId, senderCurrency, senderAccount };
+  return { ...sender, receiverGatewayId, receiverAccount, receiverCurrency, receiverAmount, memo };
+}
