@@ -1,7 +1,14 @@
 import { defineConfig, type Options } from "tsup";
 
 const shared: Options = {
-  entry: { index: "src/index.ts", sandbox: "src/sandbox/index.ts" },
+  entry: {
+    index: "src/index.ts",
+    sandbox: "src/sandbox/index.ts",
+    testing: "src/testing/index.ts",
+    flow: "src/flow.ts",
+    "journal/sqlite": "src/journals/sqlite-journal.ts",
+    "journal/postgres": "src/journals/postgres-journal.ts",
+  },
   target: "node20",
   platform: "node",
   // One copy of every class, whichever entry points a program imports.

@@ -218,6 +218,22 @@ export class PagingError extends CrossBorderError {
   }
 }
 
+/**
+ * A journal could not read or store a flow: no room, a broken disk, a database that can't be reached. `effect` is `none`: the
+ * journal is no part of the service.
+ *
+ * `stored` is `nothing` where the database said so: what was there is still there. It is `unknown` where no answer
+ * came from the database: then all of it was stored or nothing, and reading tells which.
+ */
+export class JournalError extends CrossBorderError {
+  static override readonly [brand]: string = "JournalError";
+  readonly stored: "nothing" | "unknown";
+  constructor(message: string, details: Partial<ErrorDetails> & { readonly stored?: "nothing" | "unknown" } = {}) {
+    super(message, { code: "journal_failed", ...details });
+    this.stored = details.stored ?? "nothing";
+  }
+}
+
 export interface ApiErrorDetails extends ErrorDetails {
   readonly response: ErrorResponse;
   readonly serviceMessage?: string | undefined;
@@ -310,7 +326,7 @@ const apiErrorClasses: ReadonlyMap<number, typeof ApiError> = new Map([
  */
 function safeCause(cause: unknown): unknown {
   if (cause instanceof CrossBorderError) return cause;
-  if (!(cause instanceof Error)) return new Error(`a ${cause === null ? "null" : typeof cause} was thrown`);
+  if (!(cause instanceof Error)) return new Error(`something that is no Error was thrown (${cause === null ? "null" : typeof cause})`);
   const safe = new Error(redactText(cause.message));
   hide(safe, "name", cause.name);
   const code: unknown = Reflect.get(cause, "code");

@@ -20,6 +20,8 @@ export interface Claim {
 /** One read-back: a look at the newest payments, back to before the claim. */
 export interface Look {
   readonly atMs: number;
+  /** How many requests may have been sent by then. */
+  readonly claims: number;
   /** How many payments were looked at. */
   readonly seen: number;
   /** Why it could not be finished, where it could not. */

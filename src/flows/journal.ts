@@ -1,9 +1,10 @@
 /** A flow as a journal holds it. What it means is the flow's business: a journal keeps it, and keeps others away from it. */
 export interface JournalEntry {
+  /** 1 to 1,024 bytes of UTF-8, compared byte by byte: no case, no accents and no spaces are made equal. */
   readonly key: string;
   /** Grows by one with every owner. Whoever writes with an older one is refused: that owner was taken for dead. */
   readonly epoch: number;
-  /** Name of the state, for operators and queries; opaque to the journal. */
+  /** Name of the state, for operators and queries; opaque to the journal. 1 to 128 bytes of UTF-8. */
   readonly phase: string;
   /** Nothing is left to be done for it on its own. */
   readonly settled: boolean;
@@ -11,6 +12,7 @@ export interface JournalEntry {
   readonly data: string;
   /** Milliseconds since 1970, by the journal's clock. */
   readonly createdAtMs: number;
+  /** When the state was stored: taking, renewing and releasing a lease leave it alone. */
   readonly updatedAtMs: number;
 }
 
@@ -21,13 +23,16 @@ export type JournalState = Pick<JournalEntry, "phase" | "settled" | "data">;
 export interface LeaseRequest {
   /** A name for operators; it decides nothing. */
   readonly owner: string;
-  /** Counted by the journal's own clock, from when it grants the lease. */
+  /** A whole number, counted by the journal's own clock, from when it grants the lease. */
   readonly leaseMs: number;
 }
 
 /**
  * A durable place for flows. Each method is atomic, and durable once its promise resolves: a claim that could be lost
- * after the request was sent would be worth nothing. A write that fails rejects, and leaves what was there.
+ * after the request was sent would be worth nothing. A write that fails rejects, and leaves what was there; only where the
+ * connection to a database broke before its answer came can the write have been stored whole (`JournalError.stored` is `unknown` then).
+ *
+ * Texts come back exactly as they were given. What can't be kept exactly is refused before anything is stored: U+0000 and lone surrogates.
  *
  * At most one owner has an unexpired lease of a flow. Every new lease has a higher epoch than all before it.
  * `verifyJournal` of `cross-border-payments/testing` checks an implementation.
@@ -35,6 +40,7 @@ export interface LeaseRequest {
 export interface Journal {
   /**
    * Stores a flow that is not there yet, leased to the caller with epoch 1, and says so; otherwise gives what is there, untouched.
+   * A settled state is stored without a lease.
    */
   begin(
     key: string,
@@ -45,7 +51,10 @@ export interface Journal {
   /** The flow as it stands, or `undefined`. */
   read(key: string): Promise<JournalEntry | undefined>;
 
-  /** Takes the lease of a flow, settled or not, with the next epoch; `undefined` when there is no such flow, or another owner's lease has not expired. */
+  /**
+   * Takes the lease of a flow, settled or not, with the next epoch; `undefined` when there is no such flow, or a lease of it has not
+   * expired. A lease of the same owner's is no different: names decide nothing.
+   */
   acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined>;
 
   /**
@@ -56,12 +65,15 @@ export interface Journal {
    */
   acquireAbandoned(lease: LeaseRequest, after: string | undefined): Promise<JournalEntry | undefined>;
 
-  /** Prolongs a lease, from now on; false when `epoch` is not the flow's any more, or its lease was released. */
+  /**
+   * Prolongs a lease, from now on; false when `epoch` is not the flow's any more, or its lease was released or ended by a settled
+   * state. One that has expired, and that nobody took over, is prolonged too.
+   */
   renew(key: string, epoch: number, leaseMs: number): Promise<boolean>;
 
   /**
-   * Stores a state; false, with nothing stored, when `epoch` is not the flow's any more. An expired lease that nobody has
-   * taken over still writes. A settled state ends the lease.
+   * Stores a state; false, with nothing stored, when `epoch` is not the flow's any more. An expired or released lease that nobody
+   * has taken over still writes. The lease is not prolonged. A settled state ends it.
    */
   write(key: string, epoch: number, state: JournalState): Promise<boolean>;
 

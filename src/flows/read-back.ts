@@ -17,26 +17,26 @@ export async function newestPagingToken(caller: Caller): Promise<string | null> 
 export async function lookForPayment(
   caller: Caller,
   state: StateOf<"unknown">,
-  timeoutMs: number | undefined,
 ): Promise<{ readonly look: Look; readonly found: Payment | undefined }> {
   const atMs = Date.now();
+  const claims = state.claims.length;
   const byOtherMeans: Payment[] = [];
   let seen = 0;
   try {
-    for await (const payment of new Payments(caller).list(newestFirst, { timeoutMs })) {
+    for await (const payment of new Payments(caller).list(newestFirst)) {
       if (state.since !== null && compareTokens(payment.pagingToken, state.since) <= 0) break;
       seen += 1;
       // The signature is a function of the bytes and the key: no other request has it.
       if (state.claims.some(({ signature }) => signature === payment.creationRequestSignatureBase64)) {
-        return { look: { atMs, seen }, found: payment };
+        return { look: { atMs, claims, seen }, found: payment };
       }
       if (matches(payment, state)) byOtherMeans.push(payment);
     }
   } catch (error) {
     if (!(error instanceof PagingError)) throw error;
-    return { look: { atMs, seen, problem: error.message }, found: undefined };
+    return { look: { atMs, claims, seen, problem: error.message }, found: undefined };
   }
-  return { look: { atMs, seen }, found: byOtherMeans[0] };
+  return { look: { atMs, claims, seen }, found: byOtherMeans[0] };
 }
 
 /** For services that keep the signature or the body in another form than they got it. */

@@ -1,0 +1,50 @@
+import { CrossBorderError } from "../errors.js";
+import { type FlowState, isSettled, type Phase } from "./flow-state.js";
+import type { JournalEntry, JournalState } from "./journal.js";
+
+/** Encrypts what a journal stores. Both functions may be asynchronous; `decrypt` must give back exactly what `encrypt` got. */
+export interface FlowCipher {
+  encrypt(text: string): Promise<string> | string;
+  decrypt(text: string): Promise<string> | string;
+}
+
+/** States as a journal holds them. */
+export class FlowCodec {
+  readonly #cipher: FlowCipher | undefined;
+
+  constructor(cipher: FlowCipher | undefined) {
+    this.#cipher = cipher;
+  }
+
+  async encode(state: FlowState): Promise<JournalState> {
+    const text = JSON.stringify({ version, state });
+    const data = this.#cipher === undefined ? text : await this.#cipher.encrypt(text);
+    return { phase: state.phase, settled: isSettled(state), data };
+  }
+
+  /** @throws {CrossBorderError} `flow_unreadable` when the entry is none of this library's, or of a later version. */
+  async decode({ key, phase, data }: JournalEntry): Promise<FlowState> {
+    const text = this.#cipher === undefined ? data : await this.#cipher.decrypt(data);
+    const stored = parse(text);
+    if (stored?.version === version && stored.state?.phase === phase) return stored.state;
+    throw new CrossBorderError(
+      `the journal's entry of key ${JSON.stringify(key)} can't be read: another cipher, another program, or a later version wrote it`,
+      { code: "flow_unreadable" },
+    );
+  }
+}
+
+const version = 1;
+
+interface Stored {
+  readonly version?: number;
+  readonly state?: FlowState & { readonly phase: Phase };
+}
+
+function parse(text: string): Stored | undefined {
+  try {
+    return JSON.parse(text) as Stored;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,65 @@
+import { CrossBorderError, JournalError } from "../errors.js";
+
+const meanings: readonly (readonly [sqlState: RegExp, meaning: string])[] = [
+  [/^28/, "the database refused the login"],
+  [/^3D000$/, "there is no such database"],
+  [/^3F000$|^42P01$/, "its tables are missing"],
+  [/^42501$/, "the database user lacks a permission"],
+  [/^25006$/, "the server is read-only, such as a standby"],
+  [/^40|^55P03$/, "other transactions stood in the way"],
+  [/^53100$/, "the server's disk is full"],
+  [/^53/, "the server has no resources left"],
+  [/^57P0[123]$/, "the server is shutting down or starting"],
+  [/^57014$/, "the statement was cancelled"],
+  [/^58|^XX/, "the server failed"],
+];
+
+// Sent before the statement ran, or instead of running it. Of the rest without an SQLSTATE nobody can tell how far it came.
+const neverConnected = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|EHOSTUNREACH|ENETUNREACH)$/;
+
+/** The SQLSTATE of a server's error. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const code = codeOf(error);
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
+
+/** A driver's error as a `JournalError`. `work` completes "could not". */
+export function postgresFailure(error: unknown, work: string): CrossBorderError {
+  if (error instanceof CrossBorderError) return error;
+  const sqlState = sqlStateOf(error);
+  const code = sqlState ?? codeOf(error);
+  const shown = code === undefined ? "" : ` (${code})`;
+  return new JournalError(`PostgresJournal could not ${work}: ${meaningOf(sqlState)}${shown}.`, {
+    cause: withoutText(error, code),
+    stored: sqlState === undefined ? storedWithoutAnswer(code) : storedAfter(sqlState),
+  });
+}
+
+function meaningOf(sqlState: string | undefined): string {
+  if (sqlState === undefined) return "the database can't be reached, or did not answer in time";
+  return meanings.find(([pattern]) => pattern.test(sqlState))?.[1] ?? "the database refused";
+}
+
+function storedWithoutAnswer(code: string | undefined): "nothing" | "unknown" {
+  return code !== undefined && neverConnected.test(code) ? "nothing" : "unknown";
+}
+
+// A server that goes down (57P01, 57P02), or that lost its disk or its wits, may have come past the commit already.
+function storedAfter(sqlState: string): "nothing" | "unknown" {
+  return /^(?:57P0[12]|58|XX|08)/.test(sqlState) ? "unknown" : "nothing";
+}
+
+// The server's and the driver's sentences can quote values, names and addresses; the code says enough.
+function withoutText(error: unknown, code: string | undefined): Error {
+  const name = error instanceof Error ? error.name : typeof error;
+  return Object.assign(new Error(`${name} of the database driver`), code === undefined ? {} : { code });
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const code: unknown = Reflect.get(error, "code");
+  if (typeof code === "string") return code;
+  // Node gives one error for all addresses of a host name.
+  const errors: unknown = Reflect.get(error, "errors");
+  return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : undefined;
+}

@@ -1,0 +1,80 @@
+import { ConfigError } from "../errors.js";
+import type { PostgresConnection, PostgresPool } from "./postgres-pool.js";
+
+/** Names of a journal's tables, quoted for SQL. */
+export interface PostgresTables {
+  readonly schema: string;
+  readonly flows: string;
+  readonly version: string;
+  /** Index names live in the schema too, and stand without it. */
+  readonly indexPrefix: string;
+}
+
+const identifier = /^[A-Za-z_][A-Za-z0-9_]{0,39}$/;
+
+export function tablesOf(schema: string, table: string): PostgresTables {
+  for (const [option, name] of Object.entries({ schema, table })) {
+    if (typeof name === "string" && identifier.test(name)) continue;
+    throw new ConfigError(`PostgresJournal: ${option} must be 1 to 40 letters, digits and underscores, and no digit first`);
+  }
+  return { schema, flows: `"${schema}"."${table}"`, version: `"${schema}"."${table}_version"`, indexPrefix: table };
+}
+
+/** In order; what was released once is never changed. The version table holds how many of them were run. */
+const migrations: readonly ((tables: PostgresTables) => string)[] = [
+  ({ flows, indexPrefix }) => `
+    CREATE TABLE ${flows} (
+      key text COLLATE "C" NOT NULL PRIMARY KEY,
+      epoch bigint NOT NULL,
+      phase text COLLATE "C" NOT NULL,
+      settled boolean NOT NULL,
+      data text NOT NULL,
+      owner text NOT NULL,
+      lease_until timestamptz,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL
+    );
+    CREATE INDEX "${indexPrefix}_by_phase" ON ${flows} (phase, key);
+    CREATE INDEX "${indexPrefix}_unsettled" ON ${flows} (key) WHERE NOT settled;`,
+];
+
+/** Makes the tables, or brings them to this release's version. However many processes start at once, each migration runs once. */
+export async function migrate(pool: PostgresPool, tables: PostgresTables): Promise<void> {
+  // A role that may only read and write rows can open a journal that is up to date.
+  if ((await versionOf(pool, tables)) === migrations.length) return;
+  const connection = await pool.connect();
+  let isBroken = true;
+  try {
+    await connection.query("BEGIN");
+    await migrateAlone(connection, tables);
+    await connection.query("COMMIT");
+    isBroken = false;
+  } finally {
+    // Closing a connection rolls its transaction back.
+    connection.release(isBroken);
+  }
+}
+
+async function migrateAlone(connection: PostgresConnection, tables: PostgresTables): Promise<void> {
+  await connection.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`cross-border-payments ${tables.flows}`]);
+  const version = await versionOf(connection, tables);
+  if (version === migrations.length) return;
+  const schemas = await connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [tables.schema]);
+  if (schemas.rows.length === 0) await connection.query(`CREATE SCHEMA "${tables.schema}"`);
+  await connection.query(`CREATE TABLE IF NOT EXISTS ${tables.version} (version integer NOT NULL)`);
+  for (const migration of migrations.slice(version)) await connection.query(migration(tables));
+  await connection.query(`DELETE FROM ${tables.version}`);
+  await connection.query(`INSERT INTO ${tables.version} (version) VALUES ($1)`, [migrations.length]);
+}
+
+async function versionOf(on: Pick<PostgresPool, "query">, tables: PostgresTables): Promise<number> {
+  const found = await on.query("SELECT 1 WHERE to_regclass($1) IS NOT NULL", [tables.version]);
+  if (found.rows.length === 0) return 0;
+  const { rows } = await on.query(`SELECT version FROM ${tables.version}`);
+  const version = Number(Reflect.get(Object(rows[0]), "version") ?? 0);
+  if (version <= migrations.length) return version;
+  throw new ConfigError(
+    `PostgresJournal: the tables have version ${version}, and this release of cross-border-payments knows ${migrations.length}. ` +
+      "Use the newer release.",
+  );
+}

@@ -1,0 +1,46 @@
+import { CrossBorderError, JournalError } from "../errors.js";
+
+const resultNames: ReadonlyMap<number, string> = new Map([
+  [5, "SQLITE_BUSY"],
+  [6, "SQLITE_LOCKED"],
+  [7, "SQLITE_NOMEM"],
+  [8, "SQLITE_READONLY"],
+  [10, "SQLITE_IOERR"],
+  [11, "SQLITE_CORRUPT"],
+  [13, "SQLITE_FULL"],
+  [14, "SQLITE_CANTOPEN"],
+  [26, "SQLITE_NOTADB"],
+]);
+
+const meanings: ReadonlyMap<string, string> = new Map([
+  ["SQLITE_BUSY", "another process has the file locked. Raise busyTimeoutMs, or find the one that keeps the file to itself"],
+  ["SQLITE_LOCKED", "the table is locked by another user of the same handle"],
+  ["SQLITE_NOMEM", "there is no memory left"],
+  ["SQLITE_READONLY", "the file or its folder can't be written to"],
+  ["SQLITE_IOERR", "the disk failed"],
+  ["SQLITE_CORRUPT", "the file is damaged"],
+  ["SQLITE_FULL", "there is no room left for it"],
+  ["SQLITE_CANTOPEN", "the file can't be opened. Its folder must exist, and be writable"],
+  ["SQLITE_NOTADB", "the file is no SQLite database"],
+]);
+
+/** `SQLITE_FULL` and its like, of node:sqlite's number or better-sqlite3's text; extended codes count as what they extend. */
+export function sqliteResult(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const number: unknown = Reflect.get(error, "errcode");
+  if (typeof number === "number") return resultNames.get(number & 0xff);
+  const text: unknown = Reflect.get(error, "code");
+  return typeof text === "string" ? /^SQLITE_[A-Z]+/.exec(text)?.[0] : undefined;
+}
+
+/** A driver's error as a `JournalError`. `work` completes "could not". */
+export function sqliteFailure(error: unknown, work: string): CrossBorderError {
+  if (error instanceof CrossBorderError) return error;
+  const result = sqliteResult(error);
+  const meaning = (result === undefined ? undefined : meanings.get(result)) ?? "the database refused";
+  return new JournalError(`SqliteJournal could not ${work}: ${meaning}${result === undefined ? "" : ` (${result})`}.`, {
+    cause: error,
+    // After a failed flush nobody knows what the disk has kept.
+    stored: result === "SQLITE_IOERR" ? "unknown" : "nothing",
+  });
+}

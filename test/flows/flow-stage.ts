@@ -1,0 +1,83 @@
+import { type ClientOptions, CrossBorderClient, generateSigningKeyPair, type PaymentIntentRequest } from "cross-border-payments";
+import { MemoryJournal, PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
+import { createSandbox, type Sandbox, type SandboxOptions } from "cross-border-payments/sandbox";
+
+export const request: PaymentIntentRequest = {
+  senderGatewayId: "alpha-bank",
+  senderCurrency: "EUR",
+  senderAccount: "DE-0001",
+  receiverGatewayId: "beta-mobile",
+  receiverAccount: "KE-7002",
+  receiverCurrency: "EUR",
+  receiverAmount: "150.00",
+  memo: "school fees",
+};
+
+/** A gateway's books: idempotent by key, and counting. */
+export class Bank {
+  readonly taken = new Map<string, string>();
+  readonly released: string[] = [];
+  calls = 0;
+  decline = false;
+
+  readonly takeFunds = ({ key }: { readonly key: string }): string | null => {
+    this.calls += 1;
+    if (this.decline) return null;
+    const id = this.taken.get(key) ?? `TX-${this.taken.size + 1}`;
+    this.taken.set(key, id);
+    return id;
+  };
+
+  readonly releaseFunds = ({ key }: { readonly key: string }): void => {
+    this.released.push(key);
+  };
+}
+
+export interface FlowStage {
+  readonly sandbox: Sandbox;
+  readonly journal: MemoryJournal;
+  readonly bank: Bank;
+  /** Another process, as it were: a flow of its own over the same journal. */
+  flow(options?: Partial<PaymentFlowOptions>, client?: Partial<ClientOptions>): PaymentFlow;
+}
+
+let keys: ReturnType<typeof generateSigningKeyPair> | undefined;
+
+export async function flowStage(sandboxOptions: SandboxOptions = {}): Promise<FlowStage> {
+  keys ??= generateSigningKeyPair();
+  const { privateKey, publicKeyBase64 } = await keys;
+  let ready = false;
+  const sandbox = createSandbox({
+    ...sandboxOptions,
+    onRequest: (seen) => (ready ? sandboxOptions.onRequest?.(seen) : undefined),
+    onResponse: (seen, response) => (ready ? sandboxOptions.onResponse?.(seen, response) : undefined),
+  });
+  const options = {
+    ...sandbox.clientOptions({ baseUrl: "https://service.test", authUrl: "https://login.test" }),
+    signingKey: privateKey,
+    fetch: sandbox.fetch,
+  };
+  const client = new CrossBorderClient(options);
+  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
+    await client.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64: publicKeyBase64 });
+  }
+  ready = true;
+  const journal = new MemoryJournal();
+  const bank = new Bank();
+  const { takeFunds, releaseFunds } = bank;
+  return {
+    sandbox,
+    journal,
+    bank,
+    flow: (more, clientOptions) =>
+      new PaymentFlow({
+        client: new CrossBorderClient({ ...options, maxRetries: 0, ...clientOptions }),
+        journal,
+        takeFunds,
+        releaseFunds,
+        leaseMs: 300,
+        readBackDelayMs: 10,
+        ...more,
+      }),
+  };
+}

@@ -1,0 +1,50 @@
+import { ConfigError } from "../../src/errors.js";
+import { toApiPromise } from "../../src/http/api-promise.js";
+import type { RequestOptions } from "../../src/http/request-options.js";
+import type { Caller } from "../../src/resources/caller.js";
+import type { PaymentIntent, PaymentIntentRequest } from "../../src/resources/payment-intents.js";
+import { fakeCaller } from "../resources/fake-caller.js";
+
+export const intentRequest: PaymentIntentRequest = {
+  senderGatewayId: "alpha",
+  senderCurrency: "EUR",
+  senderAccount: "DE11222233334444",
+  receiverGatewayId: "beta",
+  receiverAccount: "US99888877776666",
+  receiverCurrency: "USD",
+  receiverAmount: "10.00",
+  memo: "rent",
+};
+
+export const intent: PaymentIntent = {
+  id: "pi-1",
+  ...intentRequest,
+  senderAmount: "9.2500",
+  senderName: "Erika Sender",
+  receiverName: "Rob Receiver",
+  receivingGatewayFee: "0.10",
+  extras: null,
+};
+
+/** A caller with the two steps of a payment, which notes what it is asked for. */
+export function gatewayCaller(
+  answers: { readonly intent?: () => unknown; readonly payment?: () => unknown; readonly unsigned?: true } = {},
+) {
+  const steps: string[] = [];
+  const asked: { readonly operation: string; readonly body: unknown; readonly options: RequestOptions | undefined }[] = [];
+  const answerOf = async (operation: string): Promise<unknown> => {
+    if (operation === "paymentIntents.create") return (answers.intent ?? (() => intent))();
+    return (answers.payment ?? (() => ({ id: "p-1", senderGatewayStatus: "processed" })))();
+  };
+  const caller: Caller = fakeCaller({
+    call: (endpoint, input, options) => {
+      steps.push(endpoint.operation);
+      asked.push({ operation: endpoint.operation, body: input.body, options });
+      return toApiPromise(answerOf(endpoint.operation) as Promise<never>, {});
+    },
+    assertCallable: () => {
+      if (answers.unsigned) throw new ConfigError("payments.create is signed, and there is no signingKey");
+    },
+  });
+  return { caller, steps, asked };
+}

@@ -1,0 +1,191 @@
+import { describe, expect, it, vi } from "vitest";
+import {
+  AbortedError,
+  ApiError,
+  BadRequestError,
+  ConfigError,
+  CrossBorderError,
+  InvalidArgumentError,
+  OutcomeUnknownError,
+} from "../../src/errors.js";
+import { pay, type TakeFunds } from "../../src/flows/pay.js";
+import { gatewayCaller, intent, intentRequest } from "./gateway-caller.js";
+
+const taking = (steps: string[] = []) =>
+  vi.fn<TakeFunds>(() => {
+    steps.push("takeFunds");
+    return { senderGatewayTransactionId: "tx-1" };
+  });
+
+async function errorOf(outcome: Promise<unknown>): Promise<unknown> {
+  return outcome.then(
+    () => expect.unreachable("the payment went through"),
+    (error: unknown) => error,
+  );
+}
+
+const refusal = () =>
+  ApiError.of("payments.create: the service answered 400", {
+    code: "bad",
+    response: { status: 400, headers: {}, text: "" },
+  });
+
+describe("a payment that goes through", () => {
+  it("creates the intent, takes the money, then creates the payment", async () => {
+    const { caller, steps, asked } = gatewayCaller();
+    const outcome = await pay(caller, intentRequest, taking(steps), undefined);
+    expect(outcome).toEqual({ status: "paid", intent, payment: { id: "p-1", senderGatewayStatus: "processed" } });
+    expect(steps).toEqual(["paymentIntents.create", "takeFunds", "payments.create"]);
+    expect(asked[0]?.body).toBe(intentRequest);
+  });
+
+  it("sends the intent as it came, with the transaction id", async () => {
+    const { caller, asked } = gatewayCaller();
+    await pay(caller, intentRequest, taking(), undefined);
+    expect(JSON.stringify(asked[1]?.body)).toBe(
+      JSON.stringify({
+        id: "pi-1",
+        senderGatewayId: "alpha",
+        senderAmount: "9.2500",
+        senderCurrency: "EUR",
+        senderAccount: "DE11222233334444",
+        senderName: "Erika Sender",
+        receiverGatewayId: "beta",
+        receiverAmount: "10.00",
+        receiverCurrency: "USD",
+        receiverAccount: "US99888877776666",
+        receiverName: "Rob Receiver",
+        receivingGatewayFee: "0.10",
+        memo: "rent",
+        senderGatewayTransactionId: "tx-1",
+        extras: null,
+      }),
+    );
+  });
+
+  it("takes money from the intent that the service gave, once, and waits for it", async () => {
+    const { caller, steps } = gatewayCaller();
+    const takeFunds = vi.fn<TakeFunds>(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      steps.push("taken");
+      return { senderGatewayTransactionId: "tx-1" };
+    });
+    await pay(caller, intentRequest, takeFunds, undefined);
+    expect(takeFunds.mock.calls).toEqual([[intent, { signal: undefined }]]);
+    expect(steps).toEqual(["paymentIntents.create", "taken", "payments.create"]);
+  });
+});
+
+it("makes no payment where the sender declines", async () => {
+  const { caller, steps } = gatewayCaller();
+  expect(await pay(caller, intentRequest, () => null, undefined)).toEqual({ status: "declined", intent });
+  expect(steps).toEqual(["paymentIntents.create"]);
+});
+
+describe("the sender's money is not touched", () => {
+  it("where the client can't sign, and no intent is created", async () => {
+    const { caller, steps } = gatewayCaller({ unsigned: true });
+    const takeFunds = taking();
+    expect(await errorOf(pay(caller, intentRequest, takeFunds, undefined))).toBeInstanceOf(ConfigError);
+    expect([steps, takeFunds.mock.calls]).toEqual([[], []]);
+  });
+
+  it.each([undefined, null, {}, "take"])("where takeFunds is %o, and no intent is created", async (takeFunds) => {
+    const { caller, steps } = gatewayCaller();
+    const error = await errorOf(pay(caller, intentRequest, takeFunds as TakeFunds, undefined));
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(steps).toEqual([]);
+  });
+
+  it("where the intent is refused", async () => {
+    const { caller } = gatewayCaller({
+      intent: () => {
+        throw refusal();
+      },
+    });
+    const takeFunds = taking();
+    const error = await errorOf(pay(caller, intentRequest, takeFunds, undefined));
+    expect(error).toBeInstanceOf(BadRequestError);
+    expect(error).not.toHaveProperty("funds");
+    expect(takeFunds).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ["a missing amount", { ...intent, senderAmount: undefined }],
+    ["an amount that is a number", { ...intent, senderAmount: 9.25 }],
+    ["an amount that is no numeral", { ...intent, receivingGatewayFee: "free" }],
+    ["no name", { ...intent, receiverName: null }],
+    ["no id", { ...intent, id: undefined }],
+    ["nothing", {}],
+  ])("where no payment can be made of the intent: %s", async (_, unusable) => {
+    const { caller, steps } = gatewayCaller({ intent: () => unusable });
+    const takeFunds = taking();
+    expect(await errorOf(pay(caller, intentRequest, takeFunds, undefined))).toBeInstanceOf(InvalidArgumentError);
+    expect(takeFunds).not.toHaveBeenCalled();
+    expect(steps).toEqual(["paymentIntents.create"]);
+  });
+
+  it("where the signal ended the call while the intent was made", async () => {
+    const abort = new AbortController();
+    const { caller, steps } = gatewayCaller({
+      intent: () => {
+        abort.abort();
+        return intent;
+      },
+    });
+    const takeFunds = taking();
+    const error = await errorOf(pay(caller, intentRequest, takeFunds, { signal: abort.signal }));
+    expect(error).toBeInstanceOf(AbortedError);
+    expect(error).toMatchObject({ effect: "none" });
+    expect([takeFunds.mock.calls, steps]).toEqual([[], ["paymentIntents.create"]]);
+  });
+});
+
+describe("once the money is taken", () => {
+  it("the caller's signal ends nothing any more, and the other options stay", async () => {
+    const abort = new AbortController();
+    const { caller, asked } = gatewayCaller();
+    const takeFunds: TakeFunds = (_, { signal }) => {
+      expect(signal).toBe(abort.signal);
+      abort.abort();
+      return { senderGatewayTransactionId: "tx-1" };
+    };
+    const options = { signal: abort.signal, timeoutMs: 5000, maxRetries: 1, headers: { "x-a": "1" } };
+    expect(await pay(caller, intentRequest, takeFunds, options)).toMatchObject({ status: "paid" });
+    expect(asked.map((call) => call.options)).toEqual([options, { timeoutMs: 5000, maxRetries: 1, headers: { "x-a": "1" } }]);
+  });
+
+  it.each([
+    ["refused", refusal(), "none"],
+    ["lost", new OutcomeUnknownError("lost", { request: { path: "/payments", body: "{}" } }), "possible"],
+  ])("the error of a payment that is %s names the intent and the transaction", async (_, failure, effect) => {
+    const { caller, steps } = gatewayCaller({
+      payment: () => {
+        throw failure;
+      },
+    });
+    const error = await errorOf(pay(caller, intentRequest, taking(), undefined));
+    expect(error).toBe(failure);
+    expect(error).toMatchObject({ effect, funds: { intentId: "pi-1", senderGatewayTransactionId: "tx-1" } });
+    expect(steps).toEqual(["paymentIntents.create", "payments.create"]);
+  });
+
+  it.each([undefined, "tx-1", {}, { senderGatewayTransactionId: "" }, { senderGatewayTransactionId: 5 }])(
+    "no payment is made of %j, and the error says what to do",
+    async (funds) => {
+      const { caller, steps } = gatewayCaller();
+      const error = await errorOf(pay(caller, intentRequest, () => funds as never, undefined));
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+      expect(error).toMatchObject({ effect: "none", message: expect.stringContaining("No payment was made") });
+      expect(steps).toEqual(["paymentIntents.create"]);
+    },
+  );
+});
+
+it("throws on what takeFunds throws, and makes no payment", async () => {
+  const { caller, steps } = gatewayCaller();
+  const failure = new Error("the ledger is down");
+  expect(await errorOf(pay(caller, intentRequest, () => Promise.reject(failure), undefined))).toBe(failure);
+  expect(failure).not.toBeInstanceOf(CrossBorderError);
+  expect(steps).toEqual(["paymentIntents.create"]);
+});

@@ -1,0 +1,439 @@
+import { CrossBorderError, InvalidArgumentError } from "cross-border-payments";
+import { type FlowOutcome, type Journal, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
+import { describe, expect, it, vi } from "vitest";
+import { Bank, flowStage, request } from "./flow-stage.js";
+
+const isPayment = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.create";
+const lost = { onResponse: (seen: { readonly operation: string | undefined }) => (isPayment(seen) ? Response.error() : undefined) };
+const resolution = { by: "Olga Operator", why: "the service's back office confirmed it" };
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+async function failureOf(work: Promise<unknown>): Promise<CrossBorderError> {
+  const error = await work.then(
+    () => new Error("it did not fail"),
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof CrossBorderError)) throw error;
+  return error;
+}
+
+/** A journal that fails as an owner's process would: from the named write on, nothing of it works any more. */
+function dyingAt(journal: Journal, phase: string, when: "before" | "after"): Journal {
+  let dead = false;
+  const die = (): never => {
+    dead = true;
+    throw new Error(`died ${when} ${phase}`);
+  };
+  const alive = <A extends unknown[], R>(work: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      if (dead) throw new Error("is dead");
+      return work(...args);
+    };
+  return {
+    begin: alive((...args) => journal.begin(...args)),
+    read: alive((...args) => journal.read(...args)),
+    acquire: alive((...args) => journal.acquire(...args)),
+    acquireAbandoned: alive((...args) => journal.acquireAbandoned(...args)),
+    renew: alive((...args) => journal.renew(...args)),
+    release: alive((...args) => journal.release(...args)),
+    list: alive((...args) => journal.list(...args)),
+    close: () => Promise.resolve(),
+    write: alive(async (key, epoch, state) => {
+      if (state.phase === phase && when === "before") die();
+      const written = await journal.write(key, epoch, state);
+      if (state.phase === phase && when === "after") die();
+      return written;
+    }),
+  };
+}
+
+describe("run", () => {
+  it("pays once, and gives the same outcome to everyone who runs the key again", async () => {
+    const { flow, sandbox, bank } = await flowStage();
+    const first = await flow().run("order-42", request);
+    const again = await flow().run("order-42", request);
+    expect(first).toMatchObject({ status: "paid", key: "order-42", payment: { senderGatewayTransactionId: "TX-1" } });
+    expect(again).toEqual(first);
+    expect(sandbox.payments).toHaveLength(1);
+    expect(bank.calls).toBe(1);
+  });
+
+  it("lets one of many run and the others wait for its outcome", async () => {
+    const { flow, sandbox, bank } = await flowStage();
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => flow().run("order-42", request)));
+    expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
+    expect(sandbox.payments).toHaveLength(1);
+    expect(bank.calls).toBe(1);
+  });
+
+  it("takes nothing and pays nothing when the sender declines", async () => {
+    const { flow, sandbox, bank } = await flowStage();
+    bank.decline = true;
+    expect(await flow().run("k", request)).toMatchObject({ status: "declined", key: "k" });
+    expect(sandbox.payments).toEqual([]);
+    expect(bank.released).toEqual([]);
+  });
+
+  it("names the fields in which a reused key's request differs, and not their values", async () => {
+    const { flow } = await flowStage();
+    await flow().run("k", request);
+    const error = await failureOf(flow().run("k", { ...request, receiverAmount: "151.00", receiverAccount: "KE-1" }));
+    expect(error).toMatchObject({ code: "flow_key_reused", message: expect.stringMatching(/receiverAccount, receiverAmount/) });
+    expect(error.message).not.toContain("151.00");
+  });
+
+  it("refuses a bad request and a bad key before it writes anything", async () => {
+    const { flow, journal } = await flowStage();
+    await expect(flow().run("k", { ...request, receiverAmount: "1,5" })).rejects.toBeInstanceOf(InvalidArgumentError);
+    for (const key of ["", "a\0b", "\ud800", "x".repeat(513), 7 as unknown as string]) {
+      await expect(flow().run(key, request)).rejects.toBeInstanceOf(InvalidArgumentError);
+    }
+    expect(await journal.read("k")).toBeUndefined();
+  });
+
+  it("is rejected without touching money when the service refuses the intent", async () => {
+    const { flow, bank } = await flowStage();
+    const outcome = await flow().run("k", { ...request, receiverGatewayId: "nobody" });
+    expect(outcome).toMatchObject({ status: "rejected", refusal: { by: "service", status: 400 } });
+    expect(bank.calls).toBe(0);
+    expect(bank.released).toEqual([]);
+  });
+
+  it("gives the money back once the service definitely refuses the payment", async () => {
+    const { flow, bank, sandbox } = await flowStage({
+      onRequest: (seen) =>
+        isPayment(seen) ? Response.json({ error: "limit_exceeded", message: "too much" }, { status: 400 }) : undefined,
+    });
+    const outcome = await flow().run("k", request);
+    expect(outcome).toMatchObject({ status: "rejected", refusal: { code: "limit_exceeded" }, senderGatewayTransactionId: "TX-1" });
+    expect(bank.released).toEqual(["k"]);
+    expect(sandbox.payments).toEqual([]);
+  });
+
+  it("keeps asking to give the money back until that is done", async () => {
+    const { flow, bank } = await flowStage({
+      onRequest: (seen) => (isPayment(seen) ? Response.json({ error: "no", message: "no" }, { status: 400 }) : undefined),
+    });
+    let failures = 1;
+    const releaseFunds = ({ key }: { readonly key: string }) => {
+      if (failures-- > 0) throw new Error("the bank is closed");
+      bank.released.push(key);
+    };
+    await expect(flow({ releaseFunds }).run("k", request)).rejects.toThrow("the bank is closed");
+    expect(await all(flow({ releaseFunds }).recover())).toMatchObject([{ status: "rejected" }]);
+    expect(bank.released).toEqual(["k"]);
+  });
+
+  it.each([401, 429, 503])("does not give the money back on %s, which refuses nothing", async (status) => {
+    let answers = 0;
+    const { flow, bank, sandbox } = await flowStage({
+      onRequest: (seen) => (isPayment(seen) && ++answers === 1 ? new Response("", { status }) : undefined),
+    });
+    const work = flow().run("k", request);
+    if (status === 503) {
+      expect(await work).toMatchObject({ status: "held" });
+    } else {
+      expect(await failureOf(work)).toMatchObject({ effect: "none", funds: { senderGatewayTransactionId: "TX-1" } });
+      expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+      expect(sandbox.payments).toHaveLength(1);
+    }
+    expect(bank.released).toEqual([]);
+    expect(bank.taken.size).toBe(1);
+  });
+
+  it("finds a payment whose answer was lost, and sends it once", async () => {
+    const { flow, sandbox, bank } = await flowStage(lost);
+    const outcome = await flow().run("k", request);
+    expect(outcome).toMatchObject({ status: "paid", payment: { id: sandbox.payments[0]?.id } });
+    expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
+    expect(bank.released).toEqual([]);
+  });
+
+  it("finds it among many, behind hundreds of newer ones", async () => {
+    const { flow, sandbox } = await flowStage({ ...lost, maxSize: 7 });
+    const first = flow({ readBackDelayMs: 200 }).run("k0", request);
+    await Promise.all(Array.from({ length: 30 }, (_, index) => flow().run(`k${index + 1}`, request)));
+    expect(await first).toMatchObject({ status: "paid" });
+    expect(sandbox.payments).toHaveLength(31);
+    expect(new Set(sandbox.payments.map((payment) => payment.senderGatewayTransactionId)).size).toBe(31);
+  });
+
+  it("holds a payment that was not found, with everything an operator needs", async () => {
+    const { flow, sandbox, bank } = await flowStage({ onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined) });
+    const outcome = await flow().run("k", request);
+    if (outcome.status !== "held") throw new Error(`is ${outcome.status}`);
+    expect(outcome.looks).toHaveLength(2);
+    expect((outcome.looks[1]?.atMs ?? 0) - (outcome.looks[0]?.atMs ?? 0)).toBeGreaterThanOrEqual(9);
+    expect(JSON.parse(outcome.claim.body)).toMatchObject({ senderGatewayTransactionId: "TX-1", receiverAmount: "150.00" });
+    expect(outcome.claim.signature).toMatch(/^[\w+/]+=*$/);
+    expect(outcome).toMatchObject({ claim: { path: "/payments" }, senderGatewayTransactionId: "TX-1", decisions: [] });
+    expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
+    expect(bank.released).toEqual([]);
+    expect(await flow().run("k", request)).toEqual(outcome);
+    expect(await all(flow().held())).toEqual([outcome]);
+    expect(await all(flow().recover())).toEqual([]);
+  });
+
+  it("leaves the flow where it was when takeFunds throws, and asks again with the same key", async () => {
+    const { flow, bank, sandbox } = await flowStage();
+    const takeFunds = vi.fn(bank.takeFunds).mockImplementationOnce(() => {
+      throw new Error("the bank is closed");
+    });
+    await expect(flow({ takeFunds }).run("k", request)).rejects.toThrow("the bank is closed");
+    expect(await flow({ takeFunds }).run("k", request)).toMatchObject({ status: "paid" });
+    expect(takeFunds.mock.calls.map(([{ key }]) => key)).toEqual(["k", "k"]);
+    expect(sandbox.requests.filter(({ operation }) => operation === "paymentIntents.create")).toHaveLength(1);
+  });
+
+  it("takes no money while it could not look for the payment afterwards", async () => {
+    const { flow, bank } = await flowStage({
+      onRequest: ({ operation }) => (operation === "payments.list" ? new Response("", { status: 403 }) : undefined),
+    });
+    expect(await failureOf(flow().run("k", request))).toMatchObject({ status: 403 });
+    expect(bank.calls).toBe(0);
+  });
+
+  it("does not send past its lease: the last gate closes, and a later run pays once", async () => {
+    const { flow, journal, sandbox, bank } = await flowStage();
+    const stopping: Journal = {
+      ...bound(journal),
+      write: async (key, epoch, state) => {
+        const written = await journal.write(key, epoch, state);
+        // The process stands still, for longer than its lease, between the claim and its sending.
+        if (state.phase === "claimed") block(400);
+        return written;
+      },
+    };
+    const error = await failureOf(flow({ journal: stopping }).run("k", request));
+    expect(error).toMatchObject({ effect: "none", message: expect.stringContaining("GATE_CLOSED") });
+    expect(error.funds).toMatchObject({ senderGatewayTransactionId: "TX-1" });
+    expect(sandbox.requests.filter(isPayment)).toEqual([]);
+    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+    expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
+    expect(bank.calls).toBe(1);
+  });
+
+  it("hands over when its lease was taken meanwhile, and takes the other's outcome", async () => {
+    const { flow, sandbox, bank } = await flowStage();
+    let open: () => void = () => {};
+    const closed = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const journal = new MemoryJournal();
+    const stuck = flow({
+      journal: { ...bound(journal), renew: () => Promise.reject(new Error("the journal is away")) },
+      takeFunds: async (context) => {
+        await closed;
+        return bank.takeFunds(context);
+      },
+    }).run("k", request);
+    await new Promise((resolve) => setTimeout(resolve, 350));
+    const other = await flow({ journal }).run("k", request);
+    open();
+    expect(await stuck).toEqual(other);
+    expect(sandbox.payments).toHaveLength(1);
+    expect(bank.taken.size).toBe(1);
+  });
+});
+
+describe("after a crash", () => {
+  const writes = ["intent", "funds-requested", "funds-taken", "claimed", "paid"];
+
+  it.each(writes.flatMap((phase) => [[phase, "before"] as const, [phase, "after"] as const]))(
+    "at the write of %s (%s it) pays at most once, and settles",
+    async (phase, when) => {
+      const { flow, sandbox, bank, journal } = await flowStage();
+      await flow({ journal: dyingAt(journal, phase, when) })
+        .run("k", request)
+        .catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, 310));
+      const outcomes = await all(flow().recover());
+      const outcome = await flow().run("k", request);
+      expect(outcomes).toEqual(phase === "paid" && when === "after" ? [] : [outcome]);
+      expect(bank.taken.size).toBe(1);
+      // The claim was on disk, and nobody knows whether it had been sent: it had not, and it is held.
+      const held = phase === "claimed" && when === "after";
+      expect(outcome.status).toBe(held ? "held" : "paid");
+      expect(sandbox.payments).toHaveLength(held ? 0 : 1);
+      expect(sandbox.requests.filter(isPayment).length).toBeLessThanOrEqual(1);
+    },
+  );
+
+  it("takes up flows of dead owners only", async () => {
+    const { flow, journal, bank } = await flowStage();
+    let open: () => void = () => {};
+    const closed = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const alive = flow({
+      takeFunds: async (context) => {
+        await closed;
+        return bank.takeFunds(context);
+      },
+    }).run("alive", request);
+    await flow({ journal: dyingAt(journal, "funds-taken", "before") })
+      .run("dead", request)
+      .catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect((await all(flow().recover())).map(({ key }) => key)).toEqual(["dead"]);
+    open();
+    expect(await alive).toMatchObject({ status: "paid" });
+  });
+
+  it("goes on with the others when one flow can't be taken on, and says so at the end", async () => {
+    const { flow, journal, bank } = await flowStage();
+    for (const key of ["a", "b", "c"]) {
+      await flow({ journal: dyingAt(journal, "funds-taken", "before") })
+        .run(key, request)
+        .catch(() => {});
+    }
+    await new Promise((resolve) => setTimeout(resolve, 310));
+    const takeFunds = (context: { readonly key: string }) => {
+      if (context.key === "b") throw new Error("the bank is closed");
+      return bank.takeFunds(context);
+    };
+    const settled: FlowOutcome[] = [];
+    const recovering = async () => {
+      for await (const outcome of flow({ takeFunds }).recover({ concurrency: 2 })) settled.push(outcome);
+    };
+    await expect(recovering()).rejects.toMatchObject({ errors: [expect.objectContaining({ message: expect.stringContaining('"b"') })] });
+    expect(settled.map(({ key }) => key).sort()).toEqual(["a", "c"]);
+    expect((await all(flow().recover())).map(({ key }) => key)).toEqual(["b"]);
+  });
+});
+
+describe("resolve", () => {
+  const notSent = { onRequest: (seen: { readonly operation: string | undefined }) => (isPayment(seen) ? Response.error() : undefined) };
+
+  it("resend: sends the same bytes and signature, with who decided and why on record", async () => {
+    let down = true;
+    const bodies: string[] = [];
+    const { flow, sandbox } = await flowStage({
+      onRequest: (seen) => {
+        if (!isPayment(seen)) return undefined;
+        bodies.push(seen.headers.get("x-service-signature-base64") + seen.body);
+        return down ? Response.error() : undefined;
+      },
+    });
+    await flow().run("k", request);
+    down = false;
+    const outcome = await flow().resolve("k", "resend", resolution);
+    expect(outcome).toMatchObject({ status: "paid", decisions: [{ action: "resend", ...resolution }] });
+    expect(bodies).toHaveLength(2);
+    expect(bodies[0]).toBe(bodies[1]);
+    expect(sandbox.payments).toHaveLength(1);
+  });
+
+  it("resend: does not give the money back when the second sending is refused, since the first is still unknown", async () => {
+    let calls = 0;
+    const { flow, bank } = await flowStage({
+      onRequest: (seen) => {
+        if (!isPayment(seen)) return undefined;
+        return ++calls === 1 ? Response.error() : Response.json({ error: "no", message: "no" }, { status: 400 });
+      },
+    });
+    await flow().run("k", request);
+    expect(await failureOf(flow().resolve("k", "resend", resolution))).toMatchObject({ status: 400 });
+    expect(bank.released).toEqual([]);
+    expect(await flow().outcome("k")).toMatchObject({ status: "held", decisions: [{ action: "resend" }] });
+  });
+
+  it("release: gives the money back on an operator's word", async () => {
+    const { flow, bank } = await flowStage(notSent);
+    await flow().run("k", request);
+    expect(await flow().resolve("k", "release", resolution)).toMatchObject({
+      status: "rejected",
+      refusal: { by: "operator", message: resolution.why },
+      decisions: [{ action: "release", by: resolution.by }],
+    });
+    expect(bank.released).toEqual(["k"]);
+  });
+
+  it("found: takes the payment's record, or looks for it once more", async () => {
+    let hidden = true;
+    const { flow, sandbox } = await flowStage({
+      ...lost,
+      onRequest: ({ operation }) => (operation === "payments.list" && hidden ? Response.json([]) : undefined),
+    });
+    await flow().run("k", request);
+    expect(await failureOf(flow().resolve("k", "found", resolution))).toMatchObject({ code: "flow_payment_not_found" });
+    hidden = false;
+    const [payment] = sandbox.payments;
+    if (payment === undefined) throw new Error("there is no payment");
+    const foreign = { ...payment, creationRequestSignatureBase64: "x", senderGatewayTransactionId: "y" };
+    expect(await failureOf(flow().resolve("k", "found", { ...resolution, payment: foreign }))).toMatchObject({
+      code: "flow_payment_not_found",
+    });
+    expect(await flow().resolve("k", "found", resolution)).toMatchObject({ status: "paid", payment: { id: payment.id } });
+  });
+
+  it("is for held flows only, and needs to know who and why", async () => {
+    const { flow } = await flowStage();
+    await flow().run("k", request);
+    expect(await failureOf(flow().resolve("k", "release", resolution))).toMatchObject({ code: "flow_not_held" });
+    expect(await failureOf(flow().resolve("unknown", "release", resolution))).toMatchObject({ code: "flow_not_held" });
+    expect(await failureOf(flow().resolve("k", "release", { by: "", why: "x" }))).toMatchObject({ code: "invalid_argument" });
+    expect(await failureOf(flow().resolve("k", "pay" as "release", resolution))).toMatchObject({ code: "invalid_argument" });
+  });
+});
+
+describe("what the journal holds", () => {
+  it("has no token, key or password", async () => {
+    const { flow, journal, sandbox } = await flowStage();
+    await flow().run("k", request);
+    const entry = await journal.read("k");
+    expect(entry?.data).not.toContain(sandbox.credentials.password);
+    expect(entry?.data).not.toMatch(/Bearer|BEGIN|accessToken/);
+  });
+
+  it("can be encrypted by a function of the caller's", async () => {
+    const { flow, journal } = await flowStage();
+    const cipher = {
+      encrypt: async (text: string) => Buffer.from(text).toString("base64"),
+      decrypt: async (text: string) => Buffer.from(text, "base64").toString(),
+    };
+    const outcome = await flow({ cipher }).run("k", request);
+    expect((await journal.read("k"))?.data).not.toContain(request.receiverAccount);
+    expect(await flow({ cipher }).outcome("k")).toEqual(outcome);
+    expect(await failureOf(flow().outcome("k"))).toMatchObject({ code: "flow_unreadable" });
+  });
+});
+
+it.each([
+  ["client", { client: {} }],
+  ["journal", { journal: {} }],
+  ["takeFunds", { takeFunds: undefined }],
+  ["releaseFunds", { releaseFunds: 1 }],
+  ["leaseMs", { leaseMs: 5 }],
+  ["readBackDelayMs", { readBackDelayMs: -1 }],
+  ["readBacks", { readBacks: 1 }],
+])("refuses a wrong %s", async (option, wrong) => {
+  const { flow } = await flowStage();
+  expect(() => flow(wrong as never)).toThrow(option);
+  expect(PaymentFlow).toBeTypeOf("function");
+  expect(new Bank().calls).toBe(0);
+});
+
+function bound(journal: Journal): Journal {
+  return {
+    begin: (...args) => journal.begin(...args),
+    read: (...args) => journal.read(...args),
+    acquire: (...args) => journal.acquire(...args),
+    acquireAbandoned: (...args) => journal.acquireAbandoned(...args),
+    renew: (...args) => journal.renew(...args),
+    write: (...args) => journal.write(...args),
+    release: (...args) => journal.release(...args),
+    list: (...args) => journal.list(...args),
+    close: () => journal.close(),
+  };
+}
+
+/** Blocks the whole process, as SIGSTOP or a long collection would. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

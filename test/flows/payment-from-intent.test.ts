@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { InvalidArgumentError } from "../../src/errors.js";
+import { paymentFromIntent } from "../../src/flows/payment-from-intent.js";
+import type { PaymentIntent } from "../../src/resources/payment-intents.js";
+import { paymentEndpoints } from "../../src/resources/payments.js";
+import { intent } from "./gateway-caller.js";
+
+describe("paymentFromIntent", () => {
+  it("is the intent with the transaction id", () => {
+    expect(paymentFromIntent(intent, "tx-1")).toEqual({ ...intent, senderGatewayTransactionId: "tx-1" });
+  });
+
+  it("has every field that the payment needs, and none that it does not know", () => {
+    const { required, fields } = paymentEndpoints.create.body ?? { required: [], fields: {} };
+    const names = Object.keys(paymentFromIntent(intent, "tx-1"));
+    expect(names).toEqual(expect.arrayContaining([...required]));
+    expect(Object.keys(fields)).toEqual(expect.arrayContaining(names));
+  });
+
+  it("leaves out what the service added beyond the description, and an absent extras", () => {
+    const { extras: _, ...bare } = intent;
+    const payment = paymentFromIntent({ ...bare, unknownField: 1 } as unknown as PaymentIntent, "tx-1");
+    expect(payment).toEqual({ ...bare, senderGatewayTransactionId: "tx-1" });
+  });
+
+  it("keeps extras and amounts as they are, and the intent untouched", () => {
+    const given = Object.freeze({ ...intent, senderAmount: "9.250000000000000000000000000001", extras: { a: [1] } });
+    const payment = paymentFromIntent(given, "tx-1");
+    expect([payment.senderAmount, payment.extras]).toEqual(["9.250000000000000000000000000001", { a: [1] }]);
+  });
+
+  it.each(Object.keys(intent).filter((field) => field !== "extras"))("refuses an intent without %s", (field) => {
+    expect(() => paymentFromIntent({ ...intent, [field]: undefined }, "tx-1")).toThrow(
+      new InvalidArgumentError(`the intent's ${field} is not a string: a payment can't be made of it`),
+    );
+  });
+
+  it.each(["senderAmount", "receiverAmount", "receivingGatewayFee"])("refuses an intent whose %s is no numeral, without showing it", (field) => {
+    const refused = () => paymentFromIntent({ ...intent, [field]: "12,5-secret" }, "tx-1");
+    expect(refused).toThrow(`the intent's ${field} is not a decimal numeral: a payment can't be made of it`);
+  });
+
+  it.each([undefined, null, "", 5])("refuses %o as the transaction id", (id) => {
+    expect(() => paymentFromIntent(intent, id as string)).toThrow(InvalidArgumentError);
+  });
+
+  it.each([undefined, null, "pi-1"])("refuses %o as the intent", (given) => {
+    expect(() => paymentFromIntent(given as unknown as PaymentIntent, "tx-1")).toThrow(InvalidArgumentError);
+  });
+});

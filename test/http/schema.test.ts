@@ -1,0 +1,69 @@
+import { describe, expect, it, vi } from "vitest";
+import { Schemas } from "../../src/http/schema.js";
+import { depositEndpoints } from "../../src/resources/deposits.js";
+import { endpointsByOperation } from "../../src/resources/endpoints.js";
+import { paymentEndpoints } from "../../src/resources/payments.js";
+import { recordOf } from "./scripted-transport.js";
+
+const made = vi.hoisted(() => ({ schemas: 0 }));
+
+vi.mock("zod", async (importOriginal) => {
+  const { z, ...rest } = await importOriginal<typeof import("zod")>();
+  const strictObject: typeof z.strictObject = (...args) => {
+    made.schemas += 1;
+    return z.strictObject(...args);
+  };
+  return { ...rest, z: { ...z, strictObject } };
+});
+
+describe("the schemas", () => {
+  it("are made on first use and once, however many calls there are", async () => {
+    const schemas = await Schemas.load();
+    const before = made.schemas;
+    const use = () => {
+      for (const endpoint of endpointsByOperation.values()) {
+        schemas.checkQuery(endpoint, {});
+        if (endpoint.body !== undefined) schemas.checkBody(endpoint.operation, endpoint.body, recordOf(endpoint.body.fields));
+      }
+    };
+    expect(before).toBe(0);
+    use();
+    const once = made.schemas;
+    for (let index = 0; index < 50; index++) use();
+    expect(once).toBeGreaterThan(0);
+    expect(made.schemas).toBe(once);
+  });
+
+  it.each([...endpointsByOperation.values()].filter(({ record }) => record !== undefined))(
+    "find nothing in a record as described: $operation",
+    async (endpoint) => {
+      const schemas = await Schemas.load();
+      const record = recordOf(endpoint.record ?? {});
+      const answer = endpoint.verb === "list" ? [record, { ...record, more: 1 }] : { ...record, more: 1 };
+      expect(schemas.mismatches(endpoint, endpoint.record ?? {}, answer)).toEqual([]);
+    },
+  );
+
+  it("name each field of a body that is at fault, and none of its values", async () => {
+    const schemas = await Schemas.load();
+    const { operation, body } = depositEndpoints.create;
+    if (body === undefined) throw new Error("the row has no body");
+    const value = { amount: "12,50", currency: 5, paymentGatewayId: "secret", colour: "secret" };
+    expect(() => schemas.checkBody(operation, body, value)).toThrow(
+      'deposits.create: the body needs amount to be a decimal numeral in a string, such as "12.50"; found another string; needs currency to be a string; found a number; has no field "colour" (it has paymentGatewayId, paymentGatewayTransactionId, amount, currency, blockchainTransactionId)',
+    );
+  });
+
+  it("let any filter through where the description does not show them", async () => {
+    const schemas = await Schemas.load();
+    expect(schemas.checkQuery(paymentEndpoints.list, { anything: "x", memo: undefined })).toEqual({ anything: "x" });
+  });
+
+  it("tell that a field is missing", async () => {
+    const schemas = await Schemas.load();
+    const { extras: _, ...record } = recordOf(paymentEndpoints.create.record ?? {});
+    expect(schemas.mismatches(paymentEndpoints.create, paymentEndpoints.create.record ?? {}, record)).toEqual([
+      { field: "extras", expected: "any value, null included", found: "nothing" },
+    ]);
+  });
+});
