@@ -15,6 +15,7 @@ import {
   verifyPaymentRecord,
 } from "cross-border-payments";
 import { type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
+import { DemoWire, surviveCrash } from "./survive-crash.js";
 import { Narrator, shorten } from "./narrator.js";
 import { verifyWithOpenssl } from "./verify-with-openssl.js";
 
@@ -34,9 +35,10 @@ const order: PaymentIntentRequest = {
 async function main(): Promise<number> {
   const started = performance.now();
   const narrator = new Narrator();
-  const server = await startSandbox({ basePath: "/gateway/v1", fee: "25.50", maxSize: 100 });
+  const wire = new DemoWire();
+  const server = await startSandbox({ basePath: "/gateway/v1", fee: "25.50", maxSize: 100, onResponse: wire.onResponse });
   try {
-    await tell(narrator, server);
+    await tell(narrator, server, wire);
   } finally {
     await server.close();
   }
@@ -44,7 +46,7 @@ async function main(): Promise<number> {
   return narrator.failed === 0 ? 0 : 1;
 }
 
-async function tell(narrator: Narrator, server: SandboxServer): Promise<void> {
+async function tell(narrator: Narrator, server: SandboxServer, wire: DemoWire): Promise<void> {
   narrator.chapter("A service to talk to");
   narrator.say(`The sandbox listens on ${server.baseUrl} (the described service, in memory).`);
 
@@ -68,6 +70,9 @@ async function tell(narrator: Narrator, server: SandboxServer): Promise<void> {
 
   narrator.chapter(`Paging through ${paymentsInAll} payments`);
   await pageThrough(narrator, alpha, server);
+
+  narrator.chapter("A lost answer and a killed process: nothing is paid twice");
+  await surviveCrash({ narrator, server, wire, order, signingKey: alphaKeys.privateKey });
 }
 
 async function onboard(

@@ -1,5 +1,5 @@
 import { PagingError } from "../errors.js";
-import { Exact } from "../money.js";
+import { decimalNumeral, Exact } from "../money.js";
 import type { Caller } from "../resources/caller.js";
 import { compareTokens } from "../resources/paging.js";
 import { type Payment, Payments } from "../resources/payments.js";
@@ -24,7 +24,7 @@ export async function lookForPayment(
   let seen = 0;
   try {
     for await (const payment of new Payments(caller).list(newestFirst)) {
-      if (state.since !== null && compareTokens(payment.pagingToken, state.since) <= 0) break;
+      if (isBefore(payment, state.since)) break;
       seen += 1;
       // The signature is a function of the bytes and the key: no other request has it.
       if (state.claims.some(({ signature }) => signature === payment.creationRequestSignatureBase64)) {
@@ -39,6 +39,10 @@ export async function lookForPayment(
   return { look: { atMs, claims, seen }, found: byOtherMeans[0] };
 }
 
+function isBefore({ pagingToken }: Partial<Payment>, since: string | null): boolean {
+  return since !== null && typeof pagingToken === "string" && compareTokens(pagingToken, since) <= 0;
+}
+
 /** For services that keep the signature or the body in another form than they got it. */
 function matches(payment: Payment, { claims, senderGatewayTransactionId, intent }: StateOf<"unknown">): boolean {
   if (claims.some(({ body }: Claim) => body === payment.creationRequestBody)) return true;
@@ -46,6 +50,7 @@ function matches(payment: Payment, { claims, senderGatewayTransactionId, intent 
     payment.senderGatewayTransactionId === senderGatewayTransactionId &&
     payment.senderGatewayId === intent.senderGatewayId &&
     payment.receiverAccount === intent.receiverAccount &&
+    decimalNumeral.test(payment.receiverAmount) &&
     new Exact(payment.receiverAmount).eq(intent.receiverAmount)
   );
 }
