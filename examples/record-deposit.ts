@@ -20,5 +20,7 @@ try {
   // No answer came back. The signature names the very request: the deposit either carries it or was not made.
   const { signature } = error.request;
   const found = await deposits.list({ filter: { requestSignatureBase64: signature ?? "" } });
-  console.log(found.items.length > 0 ? "the deposit was recorded" : "not found yet: look again before recording it anew");
+  console.log(
+    found.items.length > 0 ? "the deposit was recorded" : "not found yet: look again before recording it anew",
+  );
 }

@@ -24,7 +24,11 @@ const client = new CrossBorderClient({
 });
 
 test("a provider is created and found again", async () => {
-  const created = await client.liquidityProviders.create({ firstName: "Lina", lastName: "Quid", email: "lina@example.com" });
+  const created = await client.liquidityProviders.create({
+    firstName: "Lina",
+    lastName: "Quid",
+    email: "lina@example.com",
+  });
   const { items } = await client.liquidityProviders.list({ filter: { lastName: "Quid" } });
   assert.equal(items[0]?.id, created.id);
 });

@@ -84,12 +84,14 @@ export class CrossBorderError extends Error {
     hide(this, brand, lineage(new.target));
   }
 
+  // biome-ignore-start lint/complexity/noThisInStatic: `this` is the class on the right of `instanceof`, mostly a subclass
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
     if (!Object.hasOwn(this, brand) || typeof value !== "object" || value === null) return false;
     const kinds: unknown = Reflect.get(value, brand);
     return Array.isArray(kinds) && kinds.includes(this[brand]);
   }
+  // biome-ignore-end lint/complexity/noThisInStatic: see above
 
   /** The enumerable facts and the message; never the response or the request. */
   toJSON(): Record<string, unknown> {
@@ -326,7 +328,8 @@ const apiErrorClasses: ReadonlyMap<number, typeof ApiError> = new Map([
  */
 function safeCause(cause: unknown): unknown {
   if (cause instanceof CrossBorderError) return cause;
-  if (!(cause instanceof Error)) return new Error(`something that is no Error was thrown (${cause === null ? "null" : typeof cause})`);
+  if (!(cause instanceof Error))
+    return new Error(`something that is no Error was thrown (${cause === null ? "null" : typeof cause})`);
   const safe = new Error(redactText(cause.message));
   hide(safe, "name", cause.name);
   const code: unknown = Reflect.get(cause, "code");

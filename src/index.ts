@@ -30,16 +30,21 @@ export {
 } from "./errors.js";
 export type { FundsTaken, PayOutcome, TakeFunds } from "./flows/pay.js";
 export { paymentFromIntent } from "./flows/payment-from-intent.js";
+export type { GetOptions } from "./http/caller.js";
 export type { AnswerEvent, ClientEvents, MismatchEvent, RetryEvent, TokenEvent } from "./http/events.js";
 export type { FetchLike } from "./http/fetch-transport.js";
 export type { ValidationMode } from "./http/http-client.js";
 export type { ApiPromise, RequestOptions, ResponseInfo, WithResponse } from "./http/request-options.js";
 export type { DispatcherLike } from "./http/undici-transport.js";
 export { exactExchangeRate, exchangeRate, type IntentAmounts, type RateOptions, type Rounding } from "./money.js";
-export type { GetOptions } from "./resources/caller.js";
 export type { Deposit, DepositFields, DepositFilter, Deposits } from "./resources/deposits.js";
 export type { OperationName } from "./resources/endpoints.js";
-export type { ExchangeRate, ExchangeRateFields, ExchangeRateFilter, ExchangeRates } from "./resources/exchange-rates.js";
+export type {
+  ExchangeRate,
+  ExchangeRateFields,
+  ExchangeRateFilter,
+  ExchangeRates,
+} from "./resources/exchange-rates.js";
 export type {
   GatewayWithdrawal,
   GatewayWithdrawalFields,
@@ -66,7 +71,7 @@ export type {
   PaymentIntentRequest,
   PaymentIntents,
 } from "./resources/payment-intents.js";
-export type { Payment, PaymentFilter, PaymentRequest, Payments, PaymentStatus } from "./resources/payments.js";
+export type { Payment, PaymentFilter, PaymentRequest, PaymentStatus, Payments } from "./resources/payments.js";
 export type { Transfer, TransferEnd, TransferFields, TransferFilter, Transfers } from "./resources/transfers.js";
 export type { Withdrawal, WithdrawalFields, WithdrawalFilter, Withdrawals } from "./resources/withdrawals.js";
 export {

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
 
-const documents = ["README.md", ...readdirSync("docs").map((file) => `docs/${file}`)].filter((file) => file.endsWith(".md"));
+const documents = ["README.md", ...readdirSync("docs").map((file) => `docs/${file}`)].filter((file) =>
+  file.endsWith(".md"),
+);
 
 /** The TypeScript blocks of a document, each as a module of its own at the root of the project. */
 function codeBlocks(document: string): Map<string, string> {
@@ -17,7 +19,11 @@ function codeBlocks(document: string): Map<string, string> {
 }
 
 function compile(modules: ReadonlyMap<string, string>): string[] {
-  const config = ts.getParsedCommandLineOfConfigFile("tsconfig.json", {}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic() {} });
+  const config = ts.getParsedCommandLineOfConfigFile(
+    "tsconfig.json",
+    {},
+    { ...ts.sys, onUnRecoverableConfigFileDiagnostic() {} },
+  );
   const options = { ...config?.options, noEmit: true };
   const host = ts.createCompilerHost(options);
   const { getSourceFile, fileExists, readFile } = host;
@@ -41,9 +47,13 @@ it("compiles every code block of the documents", () => {
 });
 
 it("leads from every document to files that are there", () => {
-  const root = new Set([...readdirSync(".", { recursive: true, encoding: "utf8" })].filter((path) => !path.startsWith("node_modules")));
+  const root = new Set(
+    [...readdirSync(".", { recursive: true, encoding: "utf8" })].filter((path) => !path.startsWith("node_modules")),
+  );
   for (const document of [...documents, "CONTRIBUTING.md"]) {
-    const links = [...readFileSync(document, "utf8").matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path]) => path ?? "");
+    const links = [...readFileSync(document, "utf8").matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(
+      ([, path]) => path ?? "",
+    );
     const folder = document.startsWith("docs/") ? "docs" : ".";
     for (const link of links) expect(root.has(join(folder, link)), `${document} -> ${link}`).toBe(true);
   }
@@ -54,7 +64,9 @@ it("gives the two commands and names every option in the README", () => {
   expect(readme).toContain("npm ci && npm run demo");
   expect(readme).toContain("npm ci && npm test");
   const options = readFileSync("src/client-options.ts", "utf8");
-  const names = [...(options.split("export interface ClientOptions")[1]?.split("\n}")[0] ?? "").matchAll(/readonly (\w+)\??:/g)];
+  const names = [
+    ...(options.split("export interface ClientOptions")[1]?.split("\n}")[0] ?? "").matchAll(/readonly (\w+)\??:/g),
+  ];
   expect(names.length).toBeGreaterThan(10);
   for (const [, name] of names) expect(readme).toContain(`| \`${name}\` |`);
 });

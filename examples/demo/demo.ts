@@ -15,8 +15,8 @@ import {
   verifyPaymentRecord,
 } from "cross-border-payments";
 import { type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
-import { DemoWire, surviveCrash } from "./survive-crash.js";
 import { Narrator, shorten } from "./narrator.js";
+import { DemoWire, surviveCrash } from "./survive-crash.js";
 import { verifyWithOpenssl } from "./verify-with-openssl.js";
 
 const paymentsInAll = 250;
@@ -36,7 +36,12 @@ async function main(): Promise<number> {
   const started = performance.now();
   const narrator = new Narrator();
   const wire = new DemoWire();
-  const server = await startSandbox({ basePath: "/gateway/v1", fee: "25.50", maxSize: 100, onResponse: wire.onResponse });
+  const server = await startSandbox({
+    basePath: "/gateway/v1",
+    fee: "25.50",
+    maxSize: 100,
+    onResponse: wire.onResponse,
+  });
   try {
     await tell(narrator, server, wire);
   } finally {
@@ -106,11 +111,18 @@ async function onboard(
     [second.name]: `${second.institutionId}, ${second.currency}, id ${second.id}`,
   });
   const stored = await alpha.paymentGateways.get(first.id);
-  narrator.check(stored.rsaPublicKeyBase64 === alphaKeys.publicKeyBase64, "the service holds Alpha's public key as it was given");
+  narrator.check(
+    stored.rsaPublicKeyBase64 === alphaKeys.publicKeyBase64,
+    "the service holds Alpha's public key as it was given",
+  );
 }
 
 async function provideLiquidity(narrator: Narrator, beta: CrossBorderClient): Promise<void> {
-  const provider = await beta.liquidityProviders.create({ firstName: "Lina", lastName: "Quid", email: "lina@example.com" });
+  const provider = await beta.liquidityProviders.create({
+    firstName: "Lina",
+    lastName: "Quid",
+    email: "lina@example.com",
+  });
   const deposit = await beta.liquidityProviders.deposits(provider.id).create({
     paymentGatewayId: "beta-mobile",
     paymentGatewayTransactionId: "BETA-DEP-1",
@@ -142,7 +154,10 @@ async function payOnce(narrator: Narrator, alpha: CrossBorderClient): Promise<Pa
       rate: `${exchangeRate(intent, { scale: 8 })} (sender / receiver amount)`,
       "exact rate": `${exactExchangeRate(intent, { scale: 8 })} (fee in the divisor)`,
     });
-    narrator.check(intent.senderName === "Ada Sender" && intent.receiverName === "Baraka Receiver", "both names are verified");
+    narrator.check(
+      intent.senderName === "Ada Sender" && intent.receiverName === "Baraka Receiver",
+      "both names are verified",
+    );
     // (15000.00 + 25.50) KES / 149.85, rounded up to cents.
     narrator.check(intent.senderAmount === "100.28", "the sender amount is what the exchange rate makes of it");
     narrator.say("The sender agrees. The money is taken: transaction ALPHA-TX-1.");
@@ -162,7 +177,10 @@ async function payOnce(narrator: Narrator, alpha: CrossBorderClient): Promise<Pa
     payment.senderGatewayStatus === "processed" && payment.receiverGatewayStatus === "pending",
     "sender processed, receiver pending: as described",
   );
-  narrator.check(payment.senderGatewayTransactionId === "ALPHA-TX-1", "the payment carries the gateway's own transaction id");
+  narrator.check(
+    payment.senderGatewayTransactionId === "ALPHA-TX-1",
+    "the payment carries the gateway's own transaction id",
+  );
   return payment;
 }
 
@@ -193,7 +211,10 @@ async function refuseForeignKey(narrator: Narrator, beta: CrossBorderClient): Pr
   } catch (error) {
     if (!(error instanceof BadRequestError)) throw error;
     narrator.say(error.message);
-    narrator.check(error.effect === "none", `effect "none": nothing was paid, and the money of ${error.funds?.senderGatewayTransactionId} can go back`);
+    narrator.check(
+      error.effect === "none",
+      `effect "none": nothing was paid, and the money of ${error.funds?.senderGatewayTransactionId} can go back`,
+    );
   }
 }
 
@@ -204,7 +225,9 @@ async function pageThrough(narrator: Narrator, alpha: CrossBorderClient, server:
   const worker = async () => {
     while (next < paymentsInAll) {
       const number = ++next;
-      await alpha.pay({ ...order, memo: `payment ${number}` }, () => ({ senderGatewayTransactionId: `ALPHA-BULK-${number}` }));
+      await alpha.pay({ ...order, memo: `payment ${number}` }, () => ({
+        senderGatewayTransactionId: `ALPHA-BULK-${number}`,
+      }));
     }
   };
   await Promise.all(Array.from({ length: 8 }, worker));
@@ -218,12 +241,18 @@ async function pageThrough(narrator: Narrator, alpha: CrossBorderClient, server:
     sizes.push(page.items.length);
     for (const payment of page.items) ids.add(payment.id);
   }
-  narrator.check(ids.size === paymentsInAll, `every one of ${ids.size} payments came once, in pages of ${sizes.join(", ")}`);
+  narrator.check(
+    ids.size === paymentsInAll,
+    `every one of ${ids.size} payments came once, in pages of ${sizes.join(", ")}`,
+  );
   const newest = await alpha.payments.list({ size: 3, sort: "createdAt.desc" });
   narrator.check(newest.items.length === 3, "the newest three, by createdAt.desc:");
   narrator.table(Object.fromEntries(newest.items.map(({ createdAt, memo }) => [createdAt, memo])));
   const { tokenRequests } = server.sandbox;
-  narrator.check(tokenRequests.length === 2, `${server.sandbox.requests.length} requests, and one token request for each of the two clients`);
+  narrator.check(
+    tokenRequests.length === 2,
+    `${server.sandbox.requests.length} requests, and one token request for each of the two clients`,
+  );
 }
 
 process.exitCode = await main();

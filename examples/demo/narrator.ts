@@ -42,7 +42,10 @@ export class Narrator {
   }
 
   end(seconds: number): void {
-    const verdict = this.#failed === 0 ? this.#paint("green", "Everything went as it should.") : this.#paint("red", "Something went wrong.");
+    const verdict =
+      this.#failed === 0
+        ? this.#paint("green", "Everything went as it should.")
+        : this.#paint("red", "Something went wrong.");
     this.#write(`\n${verdict} ${this.#passed} checks passed, ${this.#failed} failed, ${seconds.toFixed(1)} s.\n`);
   }
 

@@ -17,7 +17,6 @@ const { options, journal, order, leaseMs } = JSON.parse(await text(process.stdin
 await using client = new CrossBorderClient(options);
 const opened = await SqliteJournal.open(journal);
 
-
 const flow = new PaymentFlow({
   client,
   journal: opened,

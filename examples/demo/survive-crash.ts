@@ -72,7 +72,9 @@ function start(args: string[], input: PayingProcessInput) {
 
 /** What dies here is not a process but everything that it can do to its journal. */
 async function withoutSqlite({ narrator, server, wire, order, signingKey }: CrashAct): Promise<string> {
-  narrator.say(`(Node ${process.version} has no SQLite of its own: this act plays in one process, with a journal in memory.)`);
+  narrator.say(
+    `(Node ${process.version} has no SQLite of its own: this act plays in one process, with a journal in memory.)`,
+  );
   const options = { ...server.clientOptions, signingKey };
   const journal = new MemoryJournal();
   const dying = new DyingJournal(journal);
@@ -126,4 +128,3 @@ class DyingJournal {
     this.#dead = true;
   }
 }
-

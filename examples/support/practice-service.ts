@@ -1,4 +1,9 @@
-import { CrossBorderClient, type ClientOptions, generateSigningKeyPair, type SigningKeyPair } from "cross-border-payments";
+import {
+  type ClientOptions,
+  CrossBorderClient,
+  generateSigningKeyPair,
+  type SigningKeyPair,
+} from "cross-border-payments";
 import { type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
 
 /** A service to practise on: a sandbox on loopback in which two gateways and an exchange rate are known. */
@@ -21,7 +26,11 @@ export async function startPracticeService(): Promise<PracticeService> {
   ] as const) {
     await client.paymentGateways.create({ institutionId, currency, rsaPublicKeyBase64: keys.publicKeyBase64 });
   }
-  const provider = await client.liquidityProviders.create({ firstName: "Lina", lastName: "Quid", email: "lina@example.com" });
+  const provider = await client.liquidityProviders.create({
+    firstName: "Lina",
+    lastName: "Quid",
+    email: "lina@example.com",
+  });
   await client.liquidityProviders.exchangeRates(provider.id).create({
     baseGatewayId: "alpha-bank",
     counterGatewayId: "beta-mobile",

@@ -1,5 +1,5 @@
 import { ApiError, CrossBorderError, InvalidArgumentError } from "../errors.js";
-import type { Caller } from "../resources/caller.js";
+import type { Caller } from "../http/caller.js";
 import { type PaymentIntent, PaymentIntents } from "../resources/payment-intents.js";
 import { paymentEndpoints } from "../resources/payments.js";
 import type { Claim, FlowState, Look, Refusal, StateOf, UnsettledPhase } from "./flow-state.js";

@@ -28,7 +28,11 @@ export function assertEpoch(epoch: number): void {
   assertWhole("epoch", epoch, Number.MAX_SAFE_INTEGER);
 }
 
-export function assertQuery(query: { readonly phase: string; readonly after?: string | undefined; readonly limit: number }): void {
+export function assertQuery(query: {
+  readonly phase: string;
+  readonly after?: string | undefined;
+  readonly limit: number;
+}): void {
   assertText("phase", query.phase, 1, 128);
   assertAfter(query.after);
   assertWhole("limit", query.limit, longestLeaseMs);

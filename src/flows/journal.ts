@@ -81,9 +81,11 @@ export interface Journal {
   release(key: string, epoch: number): Promise<void>;
 
   /** Flows in a phase, such as `held`, by key behind `after`, at most `limit`. */
-  list(query: { readonly phase: string; readonly after?: string | undefined; readonly limit: number }): Promise<
-    readonly JournalEntry[]
-  >;
+  list(query: {
+    readonly phase: string;
+    readonly after?: string | undefined;
+    readonly limit: number;
+  }): Promise<readonly JournalEntry[]>;
 
   close(): Promise<void>;
 }

@@ -46,7 +46,16 @@ export class MemoryJournal implements Journal {
     const nowMs = this.#nowMs();
     const leaseUntilMs = state.settled ? undefined : nowMs + lease.leaseMs;
     const { phase, settled, data } = state;
-    const entry = this.#put({ key, epoch: 1, phase, settled, data, createdAtMs: nowMs, updatedAtMs: nowMs, leaseUntilMs });
+    const entry = this.#put({
+      key,
+      epoch: 1,
+      phase,
+      settled,
+      data,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+      leaseUntilMs,
+    });
     return { entry, created: true };
   }
 
@@ -121,7 +130,9 @@ export class MemoryJournal implements Journal {
   }
 
   #behind(after: string | undefined, isWanted: (flow: Stored) => boolean): Stored[] {
-    const wanted = [...this.#flows.values()].filter((flow) => isWanted(flow) && compareBytes(flow.key, after ?? "") > 0);
+    const wanted = [...this.#flows.values()].filter(
+      (flow) => isWanted(flow) && compareBytes(flow.key, after ?? "") > 0,
+    );
     return wanted.sort((one, other) => compareBytes(one.key, other.key));
   }
 

@@ -1,6 +1,6 @@
 import { AbortedError, CrossBorderError, InvalidArgumentError } from "../errors.js";
+import type { Caller } from "../http/caller.js";
 import type { RequestOptions } from "../http/request-options.js";
-import type { Caller } from "../resources/caller.js";
 import { type PaymentIntent, type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { type Payment, Payments, paymentEndpoints } from "../resources/payments.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
@@ -31,17 +31,22 @@ export async function pay(
   takeFunds: TakeFunds,
   options: RequestOptions | undefined,
 ): Promise<PayOutcome> {
-  if (typeof takeFunds !== "function") throw new InvalidArgumentError("pay: takeFunds must be a function of the intent");
+  if (typeof takeFunds !== "function")
+    throw new InvalidArgumentError("pay: takeFunds must be a function of the intent");
   // Whatever would keep the second step from being made is found before the sender's money is touched.
   caller.assertCallable(paymentEndpoints.create);
   const intent = await new PaymentIntents(caller).create(request, options);
   paymentFromIntent(intent, "to be taken");
   const signal = options?.signal;
-  if (signal?.aborted) throw new AbortedError("pay: the caller's signal ended the call before the money was taken");
+  if (signal?.aborted) throw abortedBeforeTaking();
   const funds = await takeFunds(intent, { signal });
   if (funds === null) return { status: "declined", intent };
   const payment = await createPayment(caller, intent, funds, options);
   return { status: "paid", intent, payment };
+}
+
+function abortedBeforeTaking(): AbortedError {
+  return new AbortedError("pay: the caller's signal ended the call before the money was taken", { operation: "pay" });
 }
 
 async function createPayment(

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { AbortedError, ConfigError, CrossBorderError, InvalidArgumentError } from "../errors.js";
-import { type Caller, callerKey } from "../resources/caller.js";
+import { type Caller, callerKey } from "../http/caller.js";
 import { type PaymentIntentRequest, paymentIntentEndpoints } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
 import { type FlowCipher, FlowCodec } from "./flow-codec.js";

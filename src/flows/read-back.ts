@@ -1,6 +1,6 @@
 import { PagingError } from "../errors.js";
+import type { Caller } from "../http/caller.js";
 import { decimalNumeral, Exact } from "../money.js";
-import type { Caller } from "../resources/caller.js";
 import { compareTokens } from "../resources/paging.js";
 import { type Payment, Payments } from "../resources/payments.js";
 import type { Claim, Look, StateOf } from "./flow-state.js";

@@ -121,7 +121,9 @@ function readErrorBody(
   const body = parseObject(text);
   const code = [body.error, body.code].find((value) => isCode(value, secrets));
   if (typeof body.message !== "string") return { code, message: undefined };
-  const line = redactText(body.message, secrets).replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+  const line = redactText(body.message, secrets)
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
   return { code, message: line.length > 300 ? `${line.slice(0, 300)}…` : line };
 }
 

@@ -15,7 +15,7 @@ export interface RetryEvent {
   readonly operation: string;
   /** Number of the attempt that failed, from 1. */
   readonly attempt: number;
-  /** Status of the answer, or a code such as `ECONNREFUSED`. */
+  /** Status of the answer, a code such as `ECONNREFUSED`, or what a 2xx was that could not be used, such as `unreadable`. */
   readonly reason: string;
   /** How long the client waits before the next attempt. */
   readonly delayMs: number;

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../errors.js";
+import { kindOf } from "../kind-of.js";
 
 /** What every method takes as its last argument. */
 export interface RequestOptions {
@@ -38,16 +39,23 @@ export interface ApiPromise<T> extends Promise<T> {
  * @throws {InvalidArgumentError} that names the option.
  */
 export function checkRequestOptions(operation: string, options: RequestOptions): void {
+  if (typeof options !== "object" || options === null) {
+    throw new InvalidArgumentError(`${operation}: the options must be an object such as { timeoutMs: 5000 }`);
+  }
   for (const name in options) {
     if (!known.has(name)) {
-      throw new InvalidArgumentError(`${operation}: there is no option ${JSON.stringify(name)}; there are ${[...known].join(", ")}`);
+      throw new InvalidArgumentError(
+        `${operation}: there is no option ${JSON.stringify(name)}; there are ${[...known].join(", ")}`,
+      );
     }
   }
   const { timeoutMs, maxRetries, signal } = options;
-  if (timeoutMs !== undefined) checkTimeoutMs(timeoutMs, (message) => new InvalidArgumentError(`${operation}: ${message}`));
-  if (maxRetries !== undefined) checkMaxRetries(maxRetries, (message) => new InvalidArgumentError(`${operation}: ${message}`));
-  if (signal !== undefined && !(typeof signal === "object" && "aborted" in signal)) {
-    throw new InvalidArgumentError(`${operation}: signal must be an AbortSignal; found ${typeof signal}`);
+  if (timeoutMs !== undefined)
+    checkTimeoutMs(timeoutMs, (message) => new InvalidArgumentError(`${operation}: ${message}`));
+  if (maxRetries !== undefined)
+    checkMaxRetries(maxRetries, (message) => new InvalidArgumentError(`${operation}: ${message}`));
+  if (signal !== undefined && typeof signal?.addEventListener !== "function") {
+    throw new InvalidArgumentError(`${operation}: signal must be an AbortSignal; found ${kindOf(signal)}`);
   }
 }
 

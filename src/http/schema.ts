@@ -1,8 +1,8 @@
 import type { z as Zod, ZodType } from "zod";
 import { InvalidArgumentError } from "../errors.js";
 import { decimalNumeral } from "../money.js";
-import type { BodyFields, Endpoint } from "../resources/endpoint.js";
-import type { FieldKind, FieldTable } from "../resources/fields.js";
+import type { BodyFields, Endpoint } from "./endpoint.js";
+import type { FieldKind, FieldTable } from "./fields.js";
 import { describeType } from "./path.js";
 
 /** A field that is not what the description says; never with its value. */

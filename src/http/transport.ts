@@ -76,4 +76,3 @@ export function reasonOf(error: unknown): string {
   }
   return "UNKNOWN";
 }
-

@@ -63,11 +63,7 @@ export function undiciTransport(options: UndiciTransportOptions): TransportHandl
   };
 }
 
-function exchange(
-  dispatcher: Pick<Dispatcher, "dispatch">,
-  request: WireRequest,
-  ending: Ending,
-): Promise<WireAnswer> {
+function exchange(dispatcher: Pick<Dispatcher, "dispatch">, request: WireRequest, ending: Ending): Promise<WireAnswer> {
   if (ending.ended !== undefined) return Promise.reject(unsent(ending.ended));
   return new Promise((resolve, reject) => {
     const handler = new ExchangeHandler(request, ending, resolve, reject);
@@ -130,11 +126,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#fail("connection", "UNEXPECTED_UPGRADE");
   }
 
-  onResponseStart(
-    _controller: unknown,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
+  onResponseStart(_controller: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
     if (this.#settled || status < 200) return;
     this.#status = status;
     this.#headers = flatHeaders(headers);

@@ -1,7 +1,7 @@
+import type { Caller, GetOptions } from "../http/caller.js";
+import { endpoint } from "../http/endpoint.js";
+import { type Fields, omit, pick } from "../http/fields.js";
 import type { ApiPromise, RequestOptions } from "../http/request-options.js";
-import type { Caller, GetOptions } from "./caller.js";
-import { endpoint } from "./endpoint.js";
-import { type Fields, omit, pick } from "./fields.js";
 import type { ListQuery } from "./list-query.js";
 import { Listing } from "./listing.js";
 

@@ -1,5 +1,5 @@
+import type { Endpoint } from "../http/endpoint.js";
 import { depositEndpoints } from "./deposits.js";
-import type { Endpoint } from "./endpoint.js";
 import { exchangeRateEndpoints } from "./exchange-rates.js";
 import { gatewayWithdrawalEndpoints } from "./gateway-withdrawals.js";
 import { liquidityProviderEndpoints } from "./liquidity-providers.js";

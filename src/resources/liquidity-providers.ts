@@ -1,9 +1,9 @@
+import type { Caller, GetOptions } from "../http/caller.js";
+import { endpoint } from "../http/endpoint.js";
+import { type Fields, pick } from "../http/fields.js";
 import type { ApiPromise, RequestOptions } from "../http/request-options.js";
-import type { Caller, GetOptions } from "./caller.js";
 import { Deposits } from "./deposits.js";
-import { endpoint } from "./endpoint.js";
 import { ExchangeRates } from "./exchange-rates.js";
-import { type Fields, pick } from "./fields.js";
 import type { ListQuery } from "./list-query.js";
 import { Listing } from "./listing.js";
 import { Transfers } from "./transfers.js";

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, PagingError } from "../errors.js";
+import type { Caller, PagingValues } from "../http/caller.js";
+import type { TypedEndpoint } from "../http/endpoint.js";
 import type { RequestOptions, WithResponse } from "../http/request-options.js";
-import type { Caller, PagingValues } from "./caller.js";
-import type { TypedEndpoint } from "./endpoint.js";
 import type { ListQuery } from "./list-query.js";
 import { assertBehind, assertNotAsked, type Direction, directionOf, type PageMarks, unsoundness } from "./paging.js";
 

@@ -44,7 +44,13 @@ export function unsoundness(page: PageMarks, direction: Direction): string | und
  *
  * @throws {PagingError} when a paging token or a record's id was on that page already, or the tokens turned round.
  */
-export function assertBehind(operation: string, page: PageMarks, before: PageMarks, direction: Direction, trust: boolean): void {
+export function assertBehind(
+  operation: string,
+  page: PageMarks,
+  before: PageMarks,
+  direction: Direction,
+  trust: boolean,
+): void {
   const seenTokens = new Set(before.tokens);
   const seenIds = new Set(before.ids);
   for (const token of page.tokens) {
@@ -78,10 +84,9 @@ export function assertNotAsked(operation: string, cursor: string, asked: Set<str
 }
 
 function repeated(operation: string, what: string): PagingError {
-  return new PagingError(
-    `${operation}: ${what} of an earlier page comes again: the service does not heed the cursor`,
-    { operation },
-  );
+  return new PagingError(`${operation}: ${what} of an earlier page comes again: the service does not heed the cursor`, {
+    operation,
+  });
 }
 
 const wholeNumber = /^-?\d+$/;

@@ -1,7 +1,7 @@
+import type { Caller, GetOptions } from "../http/caller.js";
+import { endpoint } from "../http/endpoint.js";
+import { type Fields, omit } from "../http/fields.js";
 import type { ApiPromise, RequestOptions } from "../http/request-options.js";
-import type { Caller, GetOptions } from "./caller.js";
-import { endpoint } from "./endpoint.js";
-import { type Fields, omit } from "./fields.js";
 import { GatewayWithdrawals } from "./gateway-withdrawals.js";
 import type { ListQuery } from "./list-query.js";
 import { Listing } from "./listing.js";
@@ -135,10 +135,7 @@ export class PaymentGateways {
    *
    * @throws {PagingError} when going on would lose or repeat records.
    */
-  list(
-    query?: ListQuery<PaymentGateway, PaymentGatewayFilter>,
-    options?: RequestOptions,
-  ): Listing<PaymentGateway> {
+  list(query?: ListQuery<PaymentGateway, PaymentGatewayFilter>, options?: RequestOptions): Listing<PaymentGateway> {
     return new Listing(this.#caller, paymentGatewayEndpoints.list, [], query, options);
   }
 

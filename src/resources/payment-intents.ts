@@ -1,7 +1,7 @@
+import type { Caller, GetOptions } from "../http/caller.js";
+import { endpoint } from "../http/endpoint.js";
+import { type Fields, pick } from "../http/fields.js";
 import type { ApiPromise, RequestOptions } from "../http/request-options.js";
-import type { Caller, GetOptions } from "./caller.js";
-import { endpoint } from "./endpoint.js";
-import { type Fields, pick } from "./fields.js";
 
 /** The first step of a payment: what it will cost, and whose accounts these are (description: "Payment intent"). */
 export interface PaymentIntent {

@@ -1,7 +1,7 @@
+import type { Caller } from "../http/caller.js";
+import { endpoint } from "../http/endpoint.js";
+import { type Fields, pick } from "../http/fields.js";
 import type { ApiPromise, RequestOptions } from "../http/request-options.js";
-import type { Caller } from "./caller.js";
-import { endpoint } from "./endpoint.js";
-import { type Fields, pick } from "./fields.js";
 import type { ListQuery } from "./list-query.js";
 import { Listing } from "./listing.js";
 

@@ -1,4 +1,4 @@
-import type { Verb } from "../resources/endpoint.js";
+import type { Verb } from "../http/endpoint.js";
 
 /** Why the service refuses a request. Thrown by whatever finds it out, and turned into the answer in one place. */
 export class Refusal extends Error {

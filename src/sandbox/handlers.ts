@@ -1,5 +1,5 @@
+import type { TypedEndpoint } from "../http/endpoint.js";
 import { depositFields } from "../resources/deposits.js";
-import type { TypedEndpoint } from "../resources/endpoint.js";
 import { endpoints } from "../resources/endpoints.js";
 import { exchangeRateFields } from "../resources/exchange-rates.js";
 import { liquidityProviderFields } from "../resources/liquidity-providers.js";

@@ -1,6 +1,6 @@
+import type { Endpoint } from "../http/endpoint.js";
+import type { FieldKind, FieldTable } from "../http/fields.js";
 import { decimalNumeral, Exact } from "../money.js";
-import type { Endpoint } from "../resources/endpoint.js";
-import type { FieldKind, FieldTable } from "../resources/fields.js";
 import { Refusal } from "./answers.js";
 
 /** A record in a list, with its paging token. */

@@ -1,4 +1,4 @@
-import type { Fields } from "../resources/fields.js";
+import type { Fields } from "../http/fields.js";
 
 /** A stored record, with what the service knows of it beside its fields. */
 export interface Row<T> {

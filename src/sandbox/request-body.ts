@@ -1,6 +1,6 @@
+import type { Endpoint } from "../http/endpoint.js";
+import type { FieldKind } from "../http/fields.js";
 import { decimalNumeral } from "../money.js";
-import type { Endpoint } from "../resources/endpoint.js";
-import type { FieldKind } from "../resources/fields.js";
 import { Refusal } from "./answers.js";
 
 /** What a body holds, before it is known to be what the row says. */

@@ -1,4 +1,4 @@
-import type { Endpoint } from "../resources/endpoint.js";
+import type { Endpoint } from "../http/endpoint.js";
 import { Refusal } from "./answers.js";
 import { assertQuery, pageOf } from "./list-page.js";
 import type { Collection, Row } from "./records.js";

@@ -1,4 +1,4 @@
-import type { Endpoint } from "../resources/endpoint.js";
+import type { Endpoint } from "../http/endpoint.js";
 import { endpointsByOperation } from "../resources/endpoints.js";
 import { Refusal } from "./answers.js";
 

@@ -1,5 +1,5 @@
 import { CrossBorderError } from "../errors.js";
-import type { Endpoint } from "../resources/endpoint.js";
+import type { Endpoint } from "../http/endpoint.js";
 import type { PaymentGateway } from "../resources/payment-gateways.js";
 import { verifySignature } from "../signing/verify.js";
 import { Refusal } from "./answers.js";

@@ -1,7 +1,7 @@
 import { constants, createHash, createPublicKey, sign as cryptoSign, type KeyObject } from "node:crypto";
 import { ConfigError, SigningError } from "../errors.js";
-import { parseSigningKey, readPublicKey, type SigningKey, wantedPublicKey } from "./keys.js";
 import { kindOf } from "../kind-of.js";
+import { parseSigningKey, readPublicKey, type SigningKey, wantedPublicKey } from "./keys.js";
 import { limitConcurrency } from "./limit-concurrency.js";
 import { signedText } from "./signed-text.js";
 import { decodeBase64, verifyText } from "./verify.js";

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { InvalidArgumentError } from "../errors.js";
-import { parsePublicKey, readPublicKey } from "./keys.js";
 import { kindOf } from "../kind-of.js";
+import { parsePublicKey, readPublicKey } from "./keys.js";
 import { signedText } from "./signed-text.js";
 import { decodeBase64, verifyText } from "./verify.js";
 

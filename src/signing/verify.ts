@@ -1,7 +1,7 @@
 import { constants, type KeyObject, verify } from "node:crypto";
 import { InvalidArgumentError } from "../errors.js";
-import { parsePublicKey } from "./keys.js";
 import { kindOf } from "../kind-of.js";
+import { parsePublicKey } from "./keys.js";
 import { signedText } from "./signed-text.js";
 
 /** A signed request as it was received or stored. */

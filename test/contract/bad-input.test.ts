@@ -5,9 +5,17 @@ import { harnesses, intentRequest } from "./harness.js";
 
 describe.each(harnesses)("$name", ({ open }) => {
   it.each<[string, (client: CrossBorderClient) => unknown, RegExp]>([
-    ["an empty id", (client) => client.paymentGateways.get(""), /paymentGatewayId must be the id of a record; found an empty string/],
+    [
+      "an empty id",
+      (client) => client.paymentGateways.get(""),
+      /paymentGatewayId must be the id of a record; found an empty string/,
+    ],
     ["a dot segment", (client) => client.paymentGateways.get(".."), /paymentGatewayId .* found "\.\."/],
-    ["an id that is no string", (client) => client.paymentIntents.get(7 as never), /paymentIntentId must be a string; found a number/],
+    [
+      "an id that is no string",
+      (client) => client.paymentIntents.get(7 as never),
+      /paymentIntentId must be a string; found a number/,
+    ],
     ["half a surrogate pair", (client) => client.paymentGateways.get("\ud800"), /surrogate/],
     [
       "a field that there is not",
@@ -29,7 +37,11 @@ describe.each(harnesses)("$name", ({ open }) => {
       (client) => client.paymentIntents.create({ senderGatewayId: "a" } as never),
       /needs senderCurrency to be a string; found nothing/,
     ],
-    ["no body", (client) => client.liquidityProviders.create(null as never), /must be an object with fields; found null/],
+    [
+      "no body",
+      (client) => client.liquidityProviders.create(null as never),
+      /must be an object with fields; found null/,
+    ],
     ["a wrong filter", (client) => client.payments.list({ filter: { _size: "1" } }), /filter must be/],
     [
       "a filter on a deposit's id",
@@ -37,10 +49,26 @@ describe.each(harnesses)("$name", ({ open }) => {
       /has no field "id"/,
     ],
     ["a page size of none", (client) => client.payments.list({ size: 0 }), /size must be a whole number above 0/],
-    ["a sort term without direction", (client) => client.payments.list({ sort: "createdAt" as never }), /sort must be a term/],
-    ["an option that there is not", (client) => client.payments.list({}, { timeout: 5 } as object), /no option "timeout"/],
-    ["a header of the client's own", (client) => client.payments.list({}, { headers: { Authorization: "x" } }), /authorization is set/],
-    ["a header with a line break", (client) => client.payments.list({}, { headers: { "x-a": "b\r\nc: d" } }), /one line/],
+    [
+      "a sort term without direction",
+      (client) => client.payments.list({ sort: "createdAt" as never }),
+      /sort must be a term/,
+    ],
+    [
+      "an option that there is not",
+      (client) => client.payments.list({}, { timeout: 5 } as object),
+      /no option "timeout"/,
+    ],
+    [
+      "a header of the client's own",
+      (client) => client.payments.list({}, { headers: { Authorization: "x" } }),
+      /authorization is set/,
+    ],
+    [
+      "a header with a line break",
+      (client) => client.payments.list({}, { headers: { "x-a": "b\r\nc: d" } }),
+      /one line/,
+    ],
   ])("refuses %s before any I/O", async (_, call, message) => {
     await using harness = await open();
     const error = await (async () => call(harness.client()))().then(
@@ -104,7 +132,11 @@ it.each<[string, object, RegExp]>([
   ["a deadline of nothing", { baseUrl: "https://a.test", auth, timeoutMs: 0 }, /timeoutMs/],
   ["half a retry", { baseUrl: "https://a.test", auth, maxRetries: 0.5 }, /maxRetries/],
   ["fetch and dispatcher", { baseUrl: "https://a.test", auth, fetch, dispatcher: { dispatch: () => true } }, /exclude/],
-  ["an operation that there is not", { baseUrl: "https://a.test", auth, signedOperations: ["x.y"] }, /signedOperations/],
+  [
+    "an operation that there is not",
+    { baseUrl: "https://a.test", auth, signedOperations: ["x.y"] },
+    /signedOperations/,
+  ],
   ["a key that is none", { baseUrl: "https://a.test", auth, signingKey: "hunter22" }, /signingKey/i],
 ])("refuses to build a client with %s", (_, options, message) => {
   let thrown: unknown;

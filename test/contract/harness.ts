@@ -1,5 +1,16 @@
-import { type ClientOptions, CrossBorderClient, generateSigningKeyPair, type SigningKeyPair } from "cross-border-payments";
-import { createSandbox, mswHandlers, type Sandbox, type SandboxOptions, startSandbox } from "cross-border-payments/sandbox";
+import {
+  type ClientOptions,
+  CrossBorderClient,
+  generateSigningKeyPair,
+  type SigningKeyPair,
+} from "cross-border-payments";
+import {
+  createSandbox,
+  mswHandlers,
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox,
+} from "cross-border-payments/sandbox";
 import { http } from "msw";
 import { setupServer } from "msw/node";
 
@@ -74,7 +85,11 @@ export async function prepareCorridor(harness: Harness): Promise<{
   ] as const) {
     await client.paymentGateways.create({ institutionId, currency, rsaPublicKeyBase64: keys.publicKeyBase64 });
   }
-  const provider = await client.liquidityProviders.create({ firstName: "Lina", lastName: "Quid", email: "l@example.com" });
+  const provider = await client.liquidityProviders.create({
+    firstName: "Lina",
+    lastName: "Quid",
+    email: "l@example.com",
+  });
   await client.liquidityProviders.exchangeRates(provider.id).create({
     baseGatewayId: "alpha-bank",
     counterGatewayId: "beta-mobile",

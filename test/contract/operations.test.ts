@@ -68,7 +68,11 @@ describe.each(harnesses)("$name", ({ open }) => {
     const { keys, liquidityProviderId } = await prepareCorridor(harness);
     const client = harness.client({ signingKey: keys.privateKey, signedOperations: ["withdrawals.create"] });
     await client.liquidityProviders.withdrawals(liquidityProviderId).create(withdrawal);
-    expect(harness.sandbox.requests.at(-1)).toMatchObject({ operation: "withdrawals.create", signed: true, status: 200 });
+    expect(harness.sandbox.requests.at(-1)).toMatchObject({
+      operation: "withdrawals.create",
+      signed: true,
+      status: 200,
+    });
   });
 
   it("sees an update in the next read", async () => {
@@ -119,7 +123,13 @@ describe.each(harnesses)("$name", ({ open }) => {
   });
 });
 
-const withdrawal = { paymentGatewayId: "beta-mobile", amount: "10.00", fee: "0.10", currency: "KES", status: "requested" };
+const withdrawal = {
+  paymentGatewayId: "beta-mobile",
+  amount: "10.00",
+  fee: "0.10",
+  currency: "KES",
+  status: "requested",
+};
 
 /** One call of each of the 31 operations, two of them for lists of more than one page. */
 async function callEverything(harness: Harness): Promise<void> {
@@ -148,7 +158,14 @@ async function callProvider(client: CrossBorderClient, liquidityProviderId: stri
   await callWithdrawals(client, id);
 
   const rates = providers.exchangeRates(id);
-  const { id: rateId, buyPriceN: _n, buyPriceD: _d, sellPriceN: _sn, sellPriceD: _sd, ...rate } = await rates.create({
+  const {
+    id: rateId,
+    buyPriceN: _n,
+    buyPriceD: _d,
+    sellPriceN: _sn,
+    sellPriceD: _sd,
+    ...rate
+  } = await rates.create({
     baseGatewayId: "beta-mobile",
     counterGatewayId: "alpha-bank",
     baseCurrency: "KES",
@@ -161,7 +178,13 @@ async function callProvider(client: CrossBorderClient, liquidityProviderId: stri
   await rates.list();
 
   const transfers = providers.transfers(id);
-  const transfer = { from: "wallet", to: "exchange-rate", exchangeRateId: rateId, gatewayId: "beta-mobile", currency: "KES" };
+  const transfer = {
+    from: "wallet",
+    to: "exchange-rate",
+    exchangeRateId: rateId,
+    gatewayId: "beta-mobile",
+    currency: "KES",
+  };
   const made = await transfers.create({ ...transfer, amount: "5.00" });
   await transfers.get(made.id);
   await transfers.update(made.id, { ...transfer, amount: "6.00" });
@@ -170,7 +193,12 @@ async function callProvider(client: CrossBorderClient, liquidityProviderId: stri
 
 async function callDeposits(client: CrossBorderClient, liquidityProviderId: string): Promise<void> {
   const deposits = client.liquidityProviders.deposits(liquidityProviderId);
-  const fields = { paymentGatewayId: "beta-mobile", paymentGatewayTransactionId: "D-1", amount: "100", currency: "KES" };
+  const fields = {
+    paymentGatewayId: "beta-mobile",
+    paymentGatewayTransactionId: "D-1",
+    amount: "100",
+    currency: "KES",
+  };
   const deposit = await deposits.create(fields);
   await deposits.get(deposit.id, { query: { currency: "KES" } });
   await deposits.update(deposit.id, { ...fields, amount: "101" });

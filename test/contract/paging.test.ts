@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import { PagingError } from "cross-border-payments";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { harnesses } from "./harness.js";
 
@@ -54,7 +54,8 @@ describe.each(harnesses)("$name", ({ open }) => {
     for (const firstName of ["c", "a", "b"]) await client.liquidityProviders.create({ firstName });
     const seen: string[] = [];
     const reading = async () => {
-      for await (const record of client.liquidityProviders.list({ size: 2, sort: "firstName.desc" })) seen.push(record.firstName);
+      for await (const record of client.liquidityProviders.list({ size: 2, sort: "firstName.desc" }))
+        seen.push(record.firstName);
     };
     await expect(reading()).rejects.toBeInstanceOf(PagingError);
     expect(seen).toEqual(["c", "b"]);

@@ -8,7 +8,9 @@ describe.each(harnesses)("$name", ({ open }) => {
     const client = harness.client();
     await Promise.all(Array.from({ length: 1000 }, () => client.liquidityProviders.list({ size: 1 })));
     expect(harness.sandbox.tokenRequests).toHaveLength(1);
-    expect(harness.sandbox.requests.filter(({ operation }) => operation === "liquidityProviders.list")).toHaveLength(1000);
+    expect(harness.sandbox.requests.filter(({ operation }) => operation === "liquidityProviders.list")).toHaveLength(
+      1000,
+    );
   });
 
   it("renews on expiry only, with the refresh token", async () => {

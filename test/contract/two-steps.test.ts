@@ -24,7 +24,11 @@ describe.each(harnesses)("$name", ({ open }) => {
     const { client, keys } = await prepareCorridor(harness);
     const outcome = await client.pay(intentRequest, (intent) => {
       // (15000.00 + 150) KES at 150 KES for 1 EUR.
-      expect(intent).toMatchObject({ senderAmount: "101.00", senderName: "Ada Sender", receiverName: "Baraka Receiver" });
+      expect(intent).toMatchObject({
+        senderAmount: "101.00",
+        senderName: "Ada Sender",
+        receiverName: "Baraka Receiver",
+      });
       expect(exchangeRate(intent, { scale: 6 })).toBe("0.006733");
       expect(exactExchangeRate(intent, { scale: 6 })).toBe("0.006667");
       return take();
@@ -150,12 +154,17 @@ describe.each(harnesses)("$name", ({ open }) => {
     const { keys } = await prepareCorridor(harness);
     const remote: RequestSigner = {
       publicKey: keys.publicKey,
-      sign: async (text) => Buffer.from(signRequest({ key: keys.privateKey, path: "/", body: text.subarray(1) }), "base64"),
+      sign: async (text) =>
+        Buffer.from(signRequest({ key: keys.privateKey, path: "/", body: text.subarray(1) }), "base64"),
     };
     expect((await harness.client({ signingKey: remote }).pay(intentRequest, take)).status).toBe("paid");
     const broken: RequestSigner = { ...remote, sign: async () => Buffer.alloc(256) };
     const error = await failureOf(harness.client({ signingKey: broken }).pay(intentRequest, take));
-    expect(error).toMatchObject({ name: "SigningError", effect: "none", funds: { senderGatewayTransactionId: "TX-1" } });
+    expect(error).toMatchObject({
+      name: "SigningError",
+      effect: "none",
+      funds: { senderGatewayTransactionId: "TX-1" },
+    });
     expect(harness.sandbox.payments).toHaveLength(1);
   });
 });
@@ -169,7 +178,6 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
 
 it("needs no client for a gateway that only reads", () => {
   expect(
-    () =>
-      new CrossBorderClient({ baseUrl: "https://service.test", auth: { accessToken: () => "token" } }),
+    () => new CrossBorderClient({ baseUrl: "https://service.test", auth: { accessToken: () => "token" } }),
   ).not.toThrow();
 });

@@ -1,4 +1,9 @@
-import { type ClientOptions, CrossBorderClient, generateSigningKeyPair, type PaymentIntentRequest } from "cross-border-payments";
+import {
+  type ClientOptions,
+  CrossBorderClient,
+  generateSigningKeyPair,
+  type PaymentIntentRequest,
+} from "cross-border-payments";
 import { MemoryJournal, PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
 import { createSandbox, type Sandbox, type SandboxOptions } from "cross-border-payments/sandbox";
 

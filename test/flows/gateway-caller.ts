@@ -1,7 +1,7 @@
 import { ConfigError } from "../../src/errors.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
+import type { Caller } from "../../src/http/caller.js";
 import type { RequestOptions } from "../../src/http/request-options.js";
-import type { Caller } from "../../src/resources/caller.js";
 import type { PaymentIntent, PaymentIntentRequest } from "../../src/resources/payment-intents.js";
 import { fakeCaller } from "../resources/fake-caller.js";
 
@@ -31,7 +31,8 @@ export function gatewayCaller(
   answers: { readonly intent?: () => unknown; readonly payment?: () => unknown; readonly unsigned?: true } = {},
 ) {
   const steps: string[] = [];
-  const asked: { readonly operation: string; readonly body: unknown; readonly options: RequestOptions | undefined }[] = [];
+  const asked: { readonly operation: string; readonly body: unknown; readonly options: RequestOptions | undefined }[] =
+    [];
   const answerOf = async (operation: string): Promise<unknown> => {
     if (operation === "paymentIntents.create") return (answers.intent ?? (() => intent))();
     return (answers.payment ?? (() => ({ id: "p-1", senderGatewayStatus: "processed" })))();

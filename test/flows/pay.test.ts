@@ -152,7 +152,10 @@ describe("once the money is taken", () => {
     };
     const options = { signal: abort.signal, timeoutMs: 5000, maxRetries: 1, headers: { "x-a": "1" } };
     expect(await pay(caller, intentRequest, takeFunds, options)).toMatchObject({ status: "paid" });
-    expect(asked.map((call) => call.options)).toEqual([options, { timeoutMs: 5000, maxRetries: 1, headers: { "x-a": "1" } }]);
+    expect(asked.map((call) => call.options)).toEqual([
+      options,
+      { timeoutMs: 5000, maxRetries: 1, headers: { "x-a": "1" } },
+    ]);
   });
 
   it.each([

@@ -4,7 +4,9 @@ import { describe, expect, it, vi } from "vitest";
 import { Bank, flowStage, request } from "./flow-stage.js";
 
 const isPayment = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.create";
-const lost = { onResponse: (seen: { readonly operation: string | undefined }) => (isPayment(seen) ? Response.error() : undefined) };
+const lost = {
+  onResponse: (seen: { readonly operation: string | undefined }) => (isPayment(seen) ? Response.error() : undefined),
+};
 const resolution = { by: "Olga Operator", why: "the service's back office confirmed it" };
 
 async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
@@ -29,7 +31,8 @@ function dyingAt(journal: Journal, phase: string, when: "before" | "after"): Jou
     dead = true;
     throw new Error(`died ${when} ${phase}`);
   };
-  const alive = <A extends unknown[], R>(work: (...args: A) => Promise<R>) =>
+  const alive =
+    <A extends unknown[], R>(work: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
       if (dead) throw new Error("is dead");
       return work(...args);
@@ -83,7 +86,10 @@ describe("run", () => {
     const { flow } = await flowStage();
     await flow().run("k", request);
     const error = await failureOf(flow().run("k", { ...request, receiverAmount: "151.00", receiverAccount: "KE-1" }));
-    expect(error).toMatchObject({ code: "flow_key_reused", message: expect.stringMatching(/receiverAccount, receiverAmount/) });
+    expect(error).toMatchObject({
+      code: "flow_key_reused",
+      message: expect.stringMatching(/receiverAccount, receiverAmount/),
+    });
     expect(error.message).not.toContain("151.00");
   });
 
@@ -110,14 +116,19 @@ describe("run", () => {
         isPayment(seen) ? Response.json({ error: "limit_exceeded", message: "too much" }, { status: 400 }) : undefined,
     });
     const outcome = await flow().run("k", request);
-    expect(outcome).toMatchObject({ status: "rejected", refusal: { code: "limit_exceeded" }, senderGatewayTransactionId: "TX-1" });
+    expect(outcome).toMatchObject({
+      status: "rejected",
+      refusal: { code: "limit_exceeded" },
+      senderGatewayTransactionId: "TX-1",
+    });
     expect(bank.released).toEqual(["k"]);
     expect(sandbox.payments).toEqual([]);
   });
 
   it("keeps asking to give the money back until that is done", async () => {
     const { flow, bank } = await flowStage({
-      onRequest: (seen) => (isPayment(seen) ? Response.json({ error: "no", message: "no" }, { status: 400 }) : undefined),
+      onRequest: (seen) =>
+        isPayment(seen) ? Response.json({ error: "no", message: "no" }, { status: 400 }) : undefined,
     });
     let failures = 1;
     const releaseFunds = ({ key }: { readonly key: string }) => {
@@ -164,12 +175,17 @@ describe("run", () => {
   });
 
   it("holds a payment that was not found, with everything an operator needs", async () => {
-    const { flow, sandbox, bank } = await flowStage({ onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined) });
+    const { flow, sandbox, bank } = await flowStage({
+      onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined),
+    });
     const outcome = await flow().run("k", request);
     if (outcome.status !== "held") throw new Error(`is ${outcome.status}`);
     expect(outcome.looks).toHaveLength(2);
     expect((outcome.looks[1]?.atMs ?? 0) - (outcome.looks[0]?.atMs ?? 0)).toBeGreaterThanOrEqual(9);
-    expect(JSON.parse(outcome.claim.body)).toMatchObject({ senderGatewayTransactionId: "TX-1", receiverAmount: "150.00" });
+    expect(JSON.parse(outcome.claim.body)).toMatchObject({
+      senderGatewayTransactionId: "TX-1",
+      receiverAmount: "150.00",
+    });
     expect(outcome.claim.signature).toMatch(/^[\w+/]+=*$/);
     expect(outcome).toMatchObject({ claim: { path: "/payments" }, senderGatewayTransactionId: "TX-1", decisions: [] });
     expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
@@ -301,14 +317,18 @@ describe("after a crash", () => {
     const recovering = async () => {
       for await (const outcome of flow({ takeFunds }).recover({ concurrency: 2 })) settled.push(outcome);
     };
-    await expect(recovering()).rejects.toMatchObject({ errors: [expect.objectContaining({ message: expect.stringContaining('"b"') })] });
+    await expect(recovering()).rejects.toMatchObject({
+      errors: [expect.objectContaining({ message: expect.stringContaining('"b"') })],
+    });
     expect(settled.map(({ key }) => key).sort()).toEqual(["a", "c"]);
     expect((await all(flow().recover())).map(({ key }) => key)).toEqual(["b"]);
   });
 });
 
 describe("resolve", () => {
-  const notSent = { onRequest: (seen: { readonly operation: string | undefined }) => (isPayment(seen) ? Response.error() : undefined) };
+  const notSent = {
+    onRequest: (seen: { readonly operation: string | undefined }) => (isPayment(seen) ? Response.error() : undefined),
+  };
 
   it("resend: sends the same bytes and signature, with who decided and why on record", async () => {
     let down = true;
@@ -369,7 +389,10 @@ describe("resolve", () => {
     expect(await failureOf(flow().resolve("k", "found", { ...resolution, payment: foreign }))).toMatchObject({
       code: "flow_payment_not_found",
     });
-    expect(await flow().resolve("k", "found", resolution)).toMatchObject({ status: "paid", payment: { id: payment.id } });
+    expect(await flow().resolve("k", "found", resolution)).toMatchObject({
+      status: "paid",
+      payment: { id: payment.id },
+    });
   });
 
   it("is for held flows only, and needs to know who and why", async () => {
@@ -377,8 +400,12 @@ describe("resolve", () => {
     await flow().run("k", request);
     expect(await failureOf(flow().resolve("k", "release", resolution))).toMatchObject({ code: "flow_not_held" });
     expect(await failureOf(flow().resolve("unknown", "release", resolution))).toMatchObject({ code: "flow_not_held" });
-    expect(await failureOf(flow().resolve("k", "release", { by: "", why: "x" }))).toMatchObject({ code: "invalid_argument" });
-    expect(await failureOf(flow().resolve("k", "pay" as "release", resolution))).toMatchObject({ code: "invalid_argument" });
+    expect(await failureOf(flow().resolve("k", "release", { by: "", why: "x" }))).toMatchObject({
+      code: "invalid_argument",
+    });
+    expect(await failureOf(flow().resolve("k", "pay" as "release", resolution))).toMatchObject({
+      code: "invalid_argument",
+    });
   });
 });
 

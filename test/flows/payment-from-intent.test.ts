@@ -35,10 +35,13 @@ describe("paymentFromIntent", () => {
     );
   });
 
-  it.each(["senderAmount", "receiverAmount", "receivingGatewayFee"])("refuses an intent whose %s is no numeral, without showing it", (field) => {
-    const refused = () => paymentFromIntent({ ...intent, [field]: "12,5-secret" }, "tx-1");
-    expect(refused).toThrow(`the intent's ${field} is not a decimal numeral: a payment can't be made of it`);
-  });
+  it.each(["senderAmount", "receiverAmount", "receivingGatewayFee"])(
+    "refuses an intent whose %s is no numeral, without showing it",
+    (field) => {
+      const refused = () => paymentFromIntent({ ...intent, [field]: "12,5-secret" }, "tx-1");
+      expect(refused).toThrow(`the intent's ${field} is not a decimal numeral: a payment can't be made of it`);
+    },
+  );
 
   it.each([undefined, null, "", 5])("refuses %o as the transaction id", (id) => {
     expect(() => paymentFromIntent(intent, id as string)).toThrow(InvalidArgumentError);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Effect } from "../../src/errors.js";
 import {
   classifyBroken,
   classifyFailure,
@@ -10,7 +11,6 @@ import {
   kindOf,
   type OperationKind,
 } from "../../src/http/decision.js";
-import type { Effect } from "../../src/errors.js";
 import { WireFailure } from "../../src/wire-failure.js";
 
 const kinds: readonly OperationKind[] = ["read", "update", "create"];
@@ -82,7 +82,9 @@ describe("classifyStatus", () => {
       ranges.set(name, [...(ranges.get(name) ?? []), status]);
     }
     const from = (start: number, end: number, ...without: number[]) =>
-      Array.from({ length: end - start + 1 }, (_, index) => start + index).filter((status) => !without.includes(status));
+      Array.from({ length: end - start + 1 }, (_, index) => start + index).filter(
+        (status) => !without.includes(status),
+      );
     expect(Object.fromEntries(ranges)).toEqual({
       well: from(200, 299),
       redirect: from(300, 399, 303),

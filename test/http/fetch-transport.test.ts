@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { CallControl } from "../../src/http/call-control.js";
 import { type FetchLike, fetchTransport } from "../../src/http/fetch-transport.js";
 import type { WireAnswer, WireRequest } from "../../src/http/transport.js";
@@ -120,7 +120,9 @@ describe("over the fetch of this runtime", () => {
   });
 
   it("keeps an answer that is no UTF-8 as far as it can be read", async () => {
-    const server = await startWireServer({ onRequest: (socket) => socket.end(wireAnswer(200, Buffer.of(0x22, 0xfc, 0x22))) });
+    const server = await startWireServer({
+      onRequest: (socket) => socket.end(wireAnswer(200, Buffer.of(0x22, 0xfc, 0x22))),
+    });
     expect(await send(post(server.origin))).toMatchObject({ text: '"\ufffd"', broken: "not-utf8" });
   });
 });
@@ -138,7 +140,11 @@ describe("over a fetch with ways of its own", () => {
 
   it("settles although the fetch does not heed its signal, and lets go of the answer that comes too late", async () => {
     let cancelled = false;
-    const late = new ReadableStream<Uint8Array>({ cancel: () => void (cancelled = true) });
+    const late = new ReadableStream<Uint8Array>({
+      cancel: () => {
+        cancelled = true;
+      },
+    });
     const fetch: FetchLike = () => new Promise((resolve) => setTimeout(() => resolve(new Response(late)), 60));
     const failure = await failureOf(send(request, ending(20), fetch));
     expect(failure).toMatchObject({ kind: "timeout", sent: true });
@@ -149,7 +155,9 @@ describe("over a fetch with ways of its own", () => {
     let cancelled = false;
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(Buffer.from("[1,")),
-      cancel: () => void (cancelled = true),
+      cancel: () => {
+        cancelled = true;
+      },
     });
     const answer = await send(request, ending(30), async () => new Response(body));
     expect(answer).toMatchObject({ status: 200, text: "[1,", broken: "timeout" });
@@ -163,7 +171,13 @@ describe("over a fetch with ways of its own", () => {
   });
 
   it.each<[string, FetchLike, string]>([
-    ["throws at once", () => { throw Object.assign(new Error("a secret"), { code: "MINE" }); }, "MINE"],
+    [
+      "throws at once",
+      () => {
+        throw Object.assign(new Error("a secret"), { code: "MINE" });
+      },
+      "MINE",
+    ],
     ["rejects with no error", () => Promise.reject("a secret"), "UNKNOWN"],
     ["gives nothing", async () => undefined as unknown as Response, "TypeError"],
   ])("counts as sent where the fetch %s", async (_, fetch, reason) => {
@@ -177,11 +191,35 @@ describe("over a fetch with ways of its own", () => {
       ended: undefined,
       onEnd: () => {
         listeners += 1;
-        return () => void (listeners -= 1);
+        return () => {
+          listeners -= 1;
+        };
       },
     };
     await fetchTransport(async () => new Response("1")).send(request, end);
     await failureOf(fetchTransport(() => Promise.reject(new Error())).send(request, end));
     expect(listeners).toBe(0);
   });
+});
+
+it("calls no fetch when the last gate is closed", async () => {
+  const fetch = vi.fn();
+  const request = {
+    method: "POST",
+    origin: "https://a.test",
+    path: "/payments",
+    headers: {},
+    body: Buffer.from("{}"),
+    maxResponseBytes: 100,
+    beforeSend: () => {
+      throw new Error("too late");
+    },
+  } as const;
+  const control = new CallControl({ timeoutMs: 1000, maxRetries: 0 });
+  await expect(fetchTransport(fetch).send(request, control)).rejects.toMatchObject({
+    sent: false,
+    reason: "GATE_CLOSED",
+  });
+  expect(fetch).not.toHaveBeenCalled();
+  control.finish();
 });

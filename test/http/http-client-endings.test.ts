@@ -15,7 +15,7 @@ const neverSigned: Partial<HttpClientOptions> = {
 };
 
 /** Settles a call with time that is made to pass. */
-async function after<T>(ms: number, call: PromiseLike<T>): Promise<T> {
+async function within<T>(ms: number, call: PromiseLike<T>): Promise<T> {
   const settled = Promise.resolve(call);
   settled.catch(() => {});
   await vi.advanceTimersByTimeAsync(ms);
@@ -25,7 +25,9 @@ async function after<T>(ms: number, call: PromiseLike<T>): Promise<T> {
 /** True once the promise is settled, as far as the time that has passed goes. */
 async function isSettled(call: PromiseLike<unknown>): Promise<boolean> {
   let settled = false;
-  const settle = () => void (settled = true);
+  const settle = () => {
+    settled = true;
+  };
   call.then(settle, settle);
   await vi.advanceTimersByTimeAsync(0);
   return settled;
@@ -51,10 +53,16 @@ interface Phase {
 
 const phases: readonly (readonly [string, Phase])[] = [
   ["waits for its token", { steps: [well], overrides: neverToken, call: "signed", effect: "none", sent: 0 }],
-  ["waits for a renewed token", { steps: [{ status: 401 }], overrides: renewsNever(), call: "signed", effect: "none", sent: 1 }],
+  [
+    "waits for a renewed token",
+    { steps: [{ status: 401 }], overrides: renewsNever(), call: "signed", effect: "none", sent: 1 },
+  ],
   ["waits for its signature", { steps: [well], overrides: neverSigned, call: "signed", effect: "none", sent: 0 }],
   ["is queued", { steps: ["queue"], call: "signed", effect: "none", sent: 1 }],
-  ["is queued again after an answer that was lost", { steps: [broken, "queue"], call: "update", effect: "possible", sent: 2 }],
+  [
+    "is queued again after an answer that was lost",
+    { steps: [broken, "queue"], call: "update", effect: "possible", sent: 2 },
+  ],
   ["waits for the answer to a read", { steps: ["hang"], call: "read", effect: "none", sent: 1 }],
   ["waits for the answer to an update", { steps: ["hang"], call: "update", effect: "possible", sent: 1 }],
   ["waits for the answer to a create", { steps: ["hang"], call: "create", effect: "possible", sent: 1 }],
@@ -71,7 +79,7 @@ describe("the deadline", () => {
     const running = calls[call](client, { timeoutMs: 5000 });
     await vi.advanceTimersByTimeAsync(4999);
     expect(await isSettled(running)).toBe(false);
-    const error = await after(1, errorOf(running));
+    const error = await within(1, errorOf(running));
     expect(error).toBeInstanceOf(effect === "none" ? TimeoutError : OutcomeUnknownError);
     expect(error).toMatchObject({ effect, attempts: sent });
     expect(transport.sent).toHaveLength(sent);
@@ -85,18 +93,18 @@ describe("the deadline", () => {
     };
     const { client } = scriptedClient(["hang"], { tokens });
     const running = calls.read(client, { timeoutMs: 5000 });
-    expect(await after(5000, errorOf(running))).toBeInstanceOf(TimeoutError);
+    expect(await within(5000, errorOf(running))).toBeInstanceOf(TimeoutError);
   });
 
   it("is the client's where the call has none", async () => {
     const { client } = scriptedClient(["hang"], { timeoutMs: 700 });
     const running = errorOf(calls.read(client));
-    expect(await after(700, running)).toBeInstanceOf(TimeoutError);
+    expect(await within(700, running)).toBeInstanceOf(TimeoutError);
   });
 
   it("is not waited for where the next attempt would come after it", async () => {
     const { client, transport } = scriptedClient([{ status: 503 }, well], { random: () => 1 });
-    expect(await after(0, errorOf(calls.read(client, { timeoutMs: 100 })))).toBeInstanceOf(ServerError);
+    expect(await within(0, errorOf(calls.read(client, { timeoutMs: 100 })))).toBeInstanceOf(ServerError);
     expect(transport.sent).toHaveLength(1);
   });
 });
@@ -108,7 +116,7 @@ describe("the caller's signal", () => {
     const running = calls[call](client, { signal: abort.signal });
     expect(await isSettled(running)).toBe(false);
     abort.abort(new Error("a reason of the caller's own"));
-    const error = await after(0, errorOf(running));
+    const error = await within(0, errorOf(running));
     expect(error).toBeInstanceOf(effect === "none" ? AbortedError : OutcomeUnknownError);
     expect(error).toMatchObject({ effect, attempts: sent });
     expect(transport.sent).toHaveLength(sent);
@@ -120,7 +128,7 @@ describe("the caller's signal", () => {
     const running = calls.signed(client, { signal: abort.signal });
     await vi.advanceTimersByTimeAsync(50);
     abort.abort();
-    expect(await after(0, errorOf(running))).toMatchObject({ name: "AbortedError", effect: "none", attempts: 1 });
+    expect(await within(0, errorOf(running))).toMatchObject({ name: "AbortedError", effect: "none", attempts: 1 });
     await vi.advanceTimersByTimeAsync(60_000);
     expect(transport.sent).toHaveLength(1);
   });
@@ -131,17 +139,20 @@ describe("the caller's signal", () => {
     const running = calls.update(client, { signal: abort.signal });
     await vi.advanceTimersByTimeAsync(50);
     abort.abort();
-    const error = await after(0, errorOf(running));
+    const error = await within(0, errorOf(running));
     expect(error).toMatchObject({ name: "OutcomeUnknownError", effect: "possible", attempts: 1 });
     expect(error.message).toContain("ended the call before it was sent again; it may have been done all the same");
   });
 
-  it.each(["read", "update", "create", "signed"] as const)("sends nothing where it is aborted before: %s", async (kind) => {
-    const { client, transport } = scriptedClient([well]);
-    const error = await after(0, errorOf(calls[kind](client, { signal: AbortSignal.abort() })));
-    expect(error).toMatchObject({ name: "AbortedError", effect: "none" });
-    expect(transport.sent).toEqual([]);
-  });
+  it.each(["read", "update", "create", "signed"] as const)(
+    "sends nothing where it is aborted before: %s",
+    async (kind) => {
+      const { client, transport } = scriptedClient([well]);
+      const error = await within(0, errorOf(calls[kind](client, { signal: AbortSignal.abort() })));
+      expect(error).toMatchObject({ name: "AbortedError", effect: "none" });
+      expect(transport.sent).toEqual([]);
+    },
+  );
 
   it.each<[string, readonly Step[]]>([
     ["goes well", [well]],
@@ -158,7 +169,9 @@ describe("the caller's signal", () => {
     if (steps[0] === "hang") abort.abort();
     await running;
     expect(added).toHaveBeenCalledTimes(1);
-    expect(removed.mock.calls.map(([type, listener]) => [type, listener])).toContainEqual(added.mock.calls[0]?.slice(0, 2));
+    expect(removed.mock.calls.map(([type, listener]) => [type, listener])).toContainEqual(
+      added.mock.calls[0]?.slice(0, 2),
+    );
   });
 
   it("is not listened to where the call is refused before", async () => {
@@ -166,8 +179,8 @@ describe("the caller's signal", () => {
     const abort = new AbortController();
     const added = vi.spyOn(abort.signal, "addEventListener");
     const removed = vi.spyOn(abort.signal, "removeEventListener");
-    await after(0, errorOf(calls.read(client, { signal: abort.signal, maxRetries: -1 })));
-    await after(0, errorOf(calls.read(client, { signal: abort.signal, headers: { host: "x" } })));
+    await within(0, errorOf(calls.read(client, { signal: abort.signal, maxRetries: -1 })));
+    await within(0, errorOf(calls.read(client, { signal: abort.signal, headers: { host: "x" } })));
     expect(removed.mock.calls).toHaveLength(added.mock.calls.length);
   });
 });
@@ -181,31 +194,38 @@ describe("Retry-After", () => {
     const running = calls.signed(client);
     await vi.advanceTimersByTimeAsync(waitMs - 1);
     expect(transport.sent).toHaveLength(1);
-    await after(1, running);
+    await within(1, running);
     expect(transport.sent).toHaveLength(2);
     expect(transport.sent[1]).toEqual(transport.sent[0]);
-    expect(events.retry).toHaveBeenCalledWith({ operation: "payments.create", attempt: 1, reason: "429", delayMs: waitMs });
+    expect(events.retry).toHaveBeenCalledWith({
+      operation: "payments.create",
+      attempt: 1,
+      reason: "429",
+      delayMs: waitMs,
+    });
   });
 
   it("is not waited for beyond the deadline", async () => {
     const { client, transport } = scriptedClient([{ status: 429, headers: { "retry-after": "31" } }, well]);
-    const error = await after(0, errorOf(calls.signed(client)));
+    const error = await within(0, errorOf(calls.signed(client)));
     expect(error).toBeInstanceOf(RateLimitError);
     expect(error).toMatchObject({ effect: "none", attempts: 1, retryAfterMs: 31_000 });
     expect(transport.sent).toHaveLength(1);
   });
 
   it("never makes the wait shorter than the client's own", async () => {
-    const { client, transport } = scriptedClient([{ status: 503, headers: { "retry-after": "0" } }, well], { random: () => 1 });
+    const { client, transport } = scriptedClient([{ status: 503, headers: { "retry-after": "0" } }, well], {
+      random: () => 1,
+    });
     const running = calls.read(client);
     await vi.advanceTimersByTimeAsync(99);
     expect(transport.sent).toHaveLength(1);
-    await after(1, running);
+    await within(1, running);
   });
 });
 
 it("waits longer before each attempt, with jitter", async () => {
   const { client, events } = scriptedClient([{ status: 503 }], { random: () => 0.5 });
-  await after(10_000, errorOf(calls.read(client, { maxRetries: 4 })));
+  await within(10_000, errorOf(calls.read(client, { maxRetries: 4 })));
   expect(events.retry.mock.calls.map(([event]) => event.delayMs)).toEqual([50, 100, 200, 400]);
 });

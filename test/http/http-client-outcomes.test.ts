@@ -23,7 +23,17 @@ import { liquidityProviderFields } from "../../src/resources/liquidity-providers
 import { paymentIntentFields } from "../../src/resources/payment-intents.js";
 import { paymentFields } from "../../src/resources/payments.js";
 import { WireFailure } from "../../src/wire-failure.js";
-import { broken, calls, errorOf, json, payment, recordOf, type Step, scriptedClient, unsent } from "./scripted-transport.js";
+import {
+  broken,
+  calls,
+  errorOf,
+  json,
+  payment,
+  recordOf,
+  type Step,
+  scriptedClient,
+  unsent,
+} from "./scripted-transport.js";
 
 type Kind = keyof typeof calls;
 type ErrorClass = new (...args: never) => CrossBorderError;
@@ -39,7 +49,11 @@ const same = (outcome: Outcome) => [outcome, outcome, outcome] as const;
 
 const rows: readonly Row[] = [
   ["unsent", failure("connection", false), ...same([3, ConnectionError, "none", "connection_failed"])],
-  ["unsent for good", failure("connection", false, true), ...same([1, ConnectionError, "none", "connection_refused_for_good"])],
+  [
+    "unsent for good",
+    failure("connection", false, true),
+    ...same([1, ConnectionError, "none", "connection_refused_for_good"]),
+  ],
   [
     "broken after it may have been sent",
     failure("connection", true),
@@ -75,16 +89,40 @@ const rows: readonly Row[] = [
   ...[408, 500, 502, 503, 504, 599, 600, 999].map((status): Row => {
     const Class = status === 408 ? ApiError : ServerError;
     const code = `http_${status}`;
-    return [`${status}`, json({}, status), [3, Class, "none", code], [3, Class, "possible", code], [1, Class, "possible", code]];
+    return [
+      `${status}`,
+      json({}, status),
+      [3, Class, "none", code],
+      [3, Class, "possible", code],
+      [1, Class, "possible", code],
+    ];
   }),
   ["429", json({}, 429), ...same([3, RateLimitError, "none", "http_429"])],
   ...[300, 301, 302, 304, 307, 308].map((status): Row => {
     const code = `http_${status}`;
-    return [`${status}`, { status }, [1, ApiError, "none", code], [1, ApiError, "possible", code], [1, ApiError, "possible", code]];
+    return [
+      `${status}`,
+      { status },
+      [1, ApiError, "none", code],
+      [1, ApiError, "possible", code],
+      [1, ApiError, "possible", code],
+    ];
   }),
-  ["303", { status: 303 }, [1, ApiError, "none", "http_303"], [1, ApiError, "done", "http_303"], [1, ApiError, "done", "http_303"]],
+  [
+    "303",
+    { status: 303 },
+    [1, ApiError, "none", "http_303"],
+    [1, ApiError, "done", "http_303"],
+    [1, ApiError, "done", "http_303"],
+  ],
   ["2xx broken off", { status: 201, text: '{"id":', broken: "cut-short" }, readable, "done", done],
-  ["2xx over the cap", { text: "[[[", broken: "too-large" }, [1, UnexpectedResponseError, "none", "unexpected_response"], "done", done],
+  [
+    "2xx over the cap",
+    { text: "[[[", broken: "too-large" },
+    [1, UnexpectedResponseError, "none", "unexpected_response"],
+    "done",
+    done,
+  ],
   ["2xx that is no UTF-8", { text: '{"a":"\ufffd"}', broken: "not-utf8" }, readable, "done", done],
   ["2xx that is compressed", { text: "", broken: "encoded" }, readable, "done", done],
   ["2xx until the deadline", { text: "{", broken: "timeout" }, [1, TimeoutError, "none", "timeout"], "done", done],
@@ -152,27 +190,36 @@ const well: Readonly<Record<Kind, Step>> = {
 };
 
 describe("a call that goes well in the end", () => {
-  it.each(["read", "update", "create", "signed"] as const)("%s: after two attempts that were not sent", async (kind) => {
-    const { client, transport, events } = scriptedClient([unsent, unsent, well[kind]]);
-    await calls[kind](client);
-    expect(transport.sent).toHaveLength(3);
-    expect(transport.sent[2]).toEqual(transport.sent[0]);
-    expect(events.retry.mock.calls.map(([event]) => event)).toEqual([
-      { operation: operations[kind], attempt: 1, reason: "ECONNREFUSED", delayMs: 0 },
-      { operation: operations[kind], attempt: 2, reason: "ECONNREFUSED", delayMs: 0 },
-    ]);
-  });
+  it.each(["read", "update", "create", "signed"] as const)(
+    "%s: after two attempts that were not sent",
+    async (kind) => {
+      const { client, transport, events } = scriptedClient([unsent, unsent, well[kind]]);
+      await calls[kind](client);
+      expect(transport.sent).toHaveLength(3);
+      expect(transport.sent[2]).toEqual(transport.sent[0]);
+      expect(events.retry.mock.calls.map(([event]) => event)).toEqual([
+        { operation: operations[kind], attempt: 1, reason: "ECONNREFUSED", delayMs: 0 },
+        { operation: operations[kind], attempt: 2, reason: "ECONNREFUSED", delayMs: 0 },
+      ]);
+    },
+  );
 
-  it.each(["read", "update", "create", "signed"] as const)("%s: with a renewed token and the same signature", async (kind) => {
-    const { client, transport, tokens, signing } = scriptedClient([{ status: 401 }, well[kind]]);
-    await calls[kind](client);
-    expect(transport.sent.map(({ headers }) => headers.authorization)).toEqual(["Bearer token-1", "Bearer token-1-renewed"]);
-    expect(transport.sent.map(({ body }) => body)).toEqual([transport.sent[0]?.body, transport.sent[0]?.body]);
-    expect(tokens.renew.mock.calls.map(([used]) => used)).toEqual(["token-1"]);
-    const signatures = transport.sent.map(({ headers }) => headers["x-service-signature-base64"]);
-    expect(new Set(signatures).size).toBe(1);
-    expect(signing.sign).toHaveBeenCalledTimes(kind === "signed" ? 1 : 0);
-  });
+  it.each(["read", "update", "create", "signed"] as const)(
+    "%s: with a renewed token and the same signature",
+    async (kind) => {
+      const { client, transport, tokens, signing } = scriptedClient([{ status: 401 }, well[kind]]);
+      await calls[kind](client);
+      expect(transport.sent.map(({ headers }) => headers.authorization)).toEqual([
+        "Bearer token-1",
+        "Bearer token-1-renewed",
+      ]);
+      expect(transport.sent.map(({ body }) => body)).toEqual([transport.sent[0]?.body, transport.sent[0]?.body]);
+      expect(tokens.renew.mock.calls.map(([used]) => used)).toEqual(["token-1"]);
+      const signatures = transport.sent.map(({ headers }) => headers["x-service-signature-base64"]);
+      expect(new Set(signatures).size).toBe(1);
+      expect(signing.sign).toHaveBeenCalledTimes(kind === "signed" ? 1 : 0);
+    },
+  );
 
   it.each(["read", "update"] as const)("%s: after a reset and a 503", async (kind) => {
     const { client, transport } = scriptedClient([broken, { status: 503 }, well[kind]]);

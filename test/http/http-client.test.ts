@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { ApiError, ConfigError, InvalidArgumentError, UnexpectedResponseError } from "../../src/errors.js";
+import type { Endpoint, TypedEndpoint } from "../../src/http/endpoint.js";
 import type { RequestOptions } from "../../src/http/request-options.js";
 import { depositEndpoints } from "../../src/resources/deposits.js";
-import type { Endpoint, TypedEndpoint } from "../../src/resources/endpoint.js";
 import { exchangeRateEndpoints } from "../../src/resources/exchange-rates.js";
 import { liquidityProviderEndpoints } from "../../src/resources/liquidity-providers.js";
 import { paymentGatewayEndpoints } from "../../src/resources/payment-gateways.js";
@@ -13,7 +13,12 @@ import { calls, errorOf, json, payment, recordOf, scriptedClient } from "./scrip
 const intent = recordOf(paymentIntentFields);
 
 /** A call as plain JavaScript can make it. */
-function callWith(client: ReturnType<typeof scriptedClient>["client"], endpoint: Endpoint, input: unknown, options?: unknown) {
+function callWith(
+  client: ReturnType<typeof scriptedClient>["client"],
+  endpoint: Endpoint,
+  input: unknown,
+  options?: unknown,
+) {
   const { path = [], ...rest } = input as { path?: string[] };
   return client.call(endpoint as TypedEndpoint<unknown, unknown>, { path, ...rest }, options as RequestOptions);
 }
@@ -66,7 +71,9 @@ describe("what is sent", () => {
     const [path, body] = signing.sign.mock.calls[0] ?? [];
     expect(path).toBe("/gw/payments");
     expect(Buffer.from(body ?? []).toString()).toBe(transport.sent[0]?.body);
-    expect(transport.sent[0]?.headers["x-service-signature-base64"]).toBe(`signature of /gw/payments ${transport.sent[0]?.body}`);
+    expect(transport.sent[0]?.headers["x-service-signature-base64"]).toBe(
+      `signature of /gw/payments ${transport.sent[0]?.body}`,
+    );
   });
 
   it("is signed where the client's options name the operation, with the query if they say so", async () => {
@@ -143,7 +150,7 @@ describe("what comes back", () => {
       answer: () => {
         throw new Error("hook");
       },
-      mismatch: () => Promise.reject(new Error("hook")) as unknown as void,
+      mismatch: () => Promise.reject(new Error("hook")) as unknown as undefined,
     };
     const { client } = scriptedClient([json({ id: 1 })], { events });
     expect(await calls.read(client)).toEqual({ id: 1 });
@@ -188,7 +195,10 @@ describe("validation", () => {
   });
 
   it("throws when it is strict, with the record on the error and none of it in the message", async () => {
-    const { client } = scriptedClient([json({ ...intent, receiverAccount: 99887766 })], { validation: "strict", maxRetries: 0 });
+    const { client } = scriptedClient([json({ ...intent, receiverAccount: 99887766 })], {
+      validation: "strict",
+      maxRetries: 0,
+    });
     const error = await errorOf(calls.read(client));
     expect(error).toBeInstanceOf(UnexpectedResponseError);
     expect(error.message).toContain("receiverAccount is not a string but a number");
@@ -294,15 +304,55 @@ describe("input that is refused before anything is sent, signed or asked for", (
   const wrong: readonly (readonly [string, Endpoint, unknown, string])[] = [
     ["an unknown field of a body", liquidityProviderEndpoints.create, { body: { nick: "x" } }, 'has no field "nick"'],
     ["an id in the body of a create", liquidityProviderEndpoints.create, { body: { id: "x" } }, 'has no field "id"'],
-    ["a response-only field", depositEndpoints.create, { path: ["lp"], body: { requestUri: "x" } }, 'has no field "requestUri"'],
-    ["__proto__ in a body", liquidityProviderEndpoints.create, { body: JSON.parse('{"__proto__":{}}') }, 'has no field "__proto__"'],
-    ["a body that is no object", liquidityProviderEndpoints.create, { body: "x" }, "must be an object with fields; found a string"],
-    ["a body that is an array", liquidityProviderEndpoints.create, { body: [] }, "must be an object with fields; found an array"],
+    [
+      "a response-only field",
+      depositEndpoints.create,
+      { path: ["lp"], body: { requestUri: "x" } },
+      'has no field "requestUri"',
+    ],
+    [
+      "__proto__ in a body",
+      liquidityProviderEndpoints.create,
+      { body: JSON.parse('{"__proto__":{}}') },
+      'has no field "__proto__"',
+    ],
+    [
+      "a body that is no object",
+      liquidityProviderEndpoints.create,
+      { body: "x" },
+      "must be an object with fields; found a string",
+    ],
+    [
+      "a body that is an array",
+      liquidityProviderEndpoints.create,
+      { body: [] },
+      "must be an object with fields; found an array",
+    ],
     ["no body", liquidityProviderEndpoints.create, {}, "must be an object with fields; found nothing"],
-    ["a field of a wrong type", liquidityProviderEndpoints.create, { body: { email: 5 } }, "needs email to be a string; found a number"],
-    ["null for a field", liquidityProviderEndpoints.create, { body: { email: null } }, "needs email to be a string; found null"],
-    ["a missing field of an intent", paymentIntentEndpoints.create, { body: {} }, "needs memo to be a string; found nothing"],
-    ["a missing field of a payment", paymentEndpoints.create, { body: { ...payment, memo: undefined } }, "needs memo to be a string"],
+    [
+      "a field of a wrong type",
+      liquidityProviderEndpoints.create,
+      { body: { email: 5 } },
+      "needs email to be a string; found a number",
+    ],
+    [
+      "null for a field",
+      liquidityProviderEndpoints.create,
+      { body: { email: null } },
+      "needs email to be a string; found null",
+    ],
+    [
+      "a missing field of an intent",
+      paymentIntentEndpoints.create,
+      { body: {} },
+      "needs memo to be a string; found nothing",
+    ],
+    [
+      "a missing field of a payment",
+      paymentEndpoints.create,
+      { body: { ...payment, memo: undefined } },
+      "needs memo to be a string",
+    ],
     ...["", "1,5", "1e3", " 1", "1 ", "1.", ".5", "+1", "0x1", "NaN", "1\n", "١", 1, 1n].map(
       (amount) =>
         [
@@ -314,14 +364,34 @@ describe("input that is refused before anything is sent, signed or asked for", (
     ),
     ["an unknown field of a query", paymentIntentEndpoints.get, { path: ["1"], query: { q: "x" } }, 'has no field "q"'],
     ["the id filter of deposits", depositEndpoints.list, { path: ["1"], query: { id: "x" } }, 'has no field "id"'],
-    ["a text for an integer filter", exchangeRateEndpoints.list, { path: ["1"], query: { buyPriceN: "1" } }, "needs buyPriceN to be a whole number"],
-    ["a number for a text filter", paymentEndpoints.list, { query: { memo: 1 } }, "the query needs memo to be a string; found a number"],
+    [
+      "a text for an integer filter",
+      exchangeRateEndpoints.list,
+      { path: ["1"], query: { buyPriceN: "1" } },
+      "needs buyPriceN to be a whole number",
+    ],
+    [
+      "a number for a text filter",
+      paymentEndpoints.list,
+      { query: { memo: 1 } },
+      "the query needs memo to be a string; found a number",
+    ],
     ["half a surrogate in a query", paymentEndpoints.list, { query: { memo: "\ud800" } }, "half of a surrogate pair"],
     ["an empty id", paymentIntentEndpoints.get, { path: [""] }, "paymentIntentId must be the id of a record"],
     ["the id .", paymentIntentEndpoints.get, { path: ["."] }, 'paymentIntentId must be the id of a record; found "."'],
-    ["the id ..", paymentIntentEndpoints.get, { path: [".."] }, 'paymentIntentId must be the id of a record; found ".."'],
+    [
+      "the id ..",
+      paymentIntentEndpoints.get,
+      { path: [".."] },
+      'paymentIntentId must be the id of a record; found ".."',
+    ],
     ["half a surrogate as an id", paymentIntentEndpoints.get, { path: ["a\udc00"] }, "half of a surrogate pair"],
-    ["a number as an id", paymentIntentEndpoints.get, { path: [7] }, "paymentIntentId must be a string; found a number"],
+    [
+      "a number as an id",
+      paymentIntentEndpoints.get,
+      { path: [7] },
+      "paymentIntentId must be a string; found a number",
+    ],
     ["no id", paymentIntentEndpoints.get, { path: [] }, "paymentIntentId must be a string; found nothing"],
   ];
 
@@ -330,8 +400,18 @@ describe("input that is refused before anything is sent, signed or asked for", (
 
   it.each([
     ...wrong,
-    ["extras that JSON can't hold", paymentEndpoints.create, { body: { ...payment, extras: 1n } }, "the body holds what JSON can't"],
-    ["extras inside themselves", paymentEndpoints.create, { body: { ...payment, extras: circular } }, "the body holds what JSON can't"],
+    [
+      "extras that JSON can't hold",
+      paymentEndpoints.create,
+      { body: { ...payment, extras: 1n } },
+      "the body holds what JSON can't",
+    ],
+    [
+      "extras inside themselves",
+      paymentEndpoints.create,
+      { body: { ...payment, extras: circular } },
+      "the body holds what JSON can't",
+    ],
   ] as typeof wrong)("%s", async (_, endpoint, input, message) => {
     const { client, transport, tokens, signing } = scriptedClient([json({})]);
     const error = await errorOf(callWith(client, endpoint, input));
@@ -353,8 +433,16 @@ describe("input that is refused before anything is sent, signed or asked for", (
     ["negative retries", { maxRetries: -1 }, "maxRetries must be"],
     ["endless retries", { maxRetries: Number.POSITIVE_INFINITY }, "maxRetries must be"],
     ["a signal that is none", { signal: "stop" }, "signal must be an AbortSignal"],
-    ["headers of the client's own", { headers: { Authorization: "Bearer x" } }, "authorization is set by the client itself"],
-    ["a signature", { headers: { "X-SERVICE-SIGNATURE-BASE64": "x" } }, "x-service-signature-base64 is set by the client"],
+    [
+      "headers of the client's own",
+      { headers: { Authorization: "Bearer x" } },
+      "authorization is set by the client itself",
+    ],
+    [
+      "a signature",
+      { headers: { "X-SERVICE-SIGNATURE-BASE64": "x" } },
+      "x-service-signature-base64 is set by the client",
+    ],
     ["a host", { headers: { host: "x" } }, "host is set by the client itself"],
     ["a header with a line break", { headers: { "x-a": "1\r\nx-b: 2" } }, "the value of x-a is not a text"],
     ["a header with NUL", { headers: { "x-a": "\0" } }, "the value of x-a is not a text"],
@@ -429,7 +517,8 @@ describe("a promise of the data", () => {
 });
 
 function intentRequest() {
-  const { senderGatewayId, senderCurrency, senderAccount, receiverGatewayId, receiverAccount, receiverCurrency } = payment;
+  const { senderGatewayId, senderCurrency, senderAccount, receiverGatewayId, receiverAccount, receiverCurrency } =
+    payment;
   const { receiverAmount, memo } = payment;
   const sender = { senderGatewayId, senderCurrency, senderAccount };
   return { ...sender, receiverGatewayId, receiverAccount, receiverCurrency, receiverAmount, memo };

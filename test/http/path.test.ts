@@ -4,7 +4,45 @@ import { InvalidArgumentError } from "../../src/errors.js";
 import { encodePathValue, encodeQuery, fillPath, parsePathTemplate } from "../../src/http/path.js";
 
 const origin = "https://service.test";
-const nasty = ["/", "\\", "?", "#", "%", "%2e", "%2F", ".", "..", "...", "'", '"', "<", ">", " ", "\t", "\n", "\0", "+", "&", "=", ";", "@", ":", "ä", "€", "😀", "\u2028", "{", "}", "|", "^", "`", "*", "~", "(", "!"];
+const nasty = [
+  "/",
+  "\\",
+  "?",
+  "#",
+  "%",
+  "%2e",
+  "%2F",
+  ".",
+  "..",
+  "...",
+  "'",
+  '"',
+  "<",
+  ">",
+  " ",
+  "\t",
+  "\n",
+  "\0",
+  "+",
+  "&",
+  "=",
+  ";",
+  "@",
+  ":",
+  "ä",
+  "€",
+  "😀",
+  "\u2028",
+  "{",
+  "}",
+  "|",
+  "^",
+  "`",
+  "*",
+  "~",
+  "(",
+  "!",
+];
 const anyText = fc.oneof(
   fc.string({ unit: "grapheme" }),
   fc.string({ unit: "binary" }),
@@ -43,7 +81,9 @@ describe("fillPath", () => {
 
   it("refuses a value that is missing", () => {
     const parsed = parsePathTemplate("", template);
-    expect(() => fillPath(parsed, "deposits.get", ["lp"])).toThrow("deposits.get: depositId must be a string; found nothing");
+    expect(() => fillPath(parsed, "deposits.get", ["lp"])).toThrow(
+      "deposits.get: depositId must be a string; found nothing",
+    );
   });
 
   it("leaves a template without parameters as it is", () => {
@@ -53,7 +93,10 @@ describe("fillPath", () => {
 
 describe("parsePathTemplate", () => {
   it("takes texts and parameters apart, with the base path in front", () => {
-    expect(parsePathTemplate("/gw", "/a/{one}/b/{two}")).toEqual({ texts: ["/gw/a/", "/b/", ""], parameters: ["one", "two"] });
+    expect(parsePathTemplate("/gw", "/a/{one}/b/{two}")).toEqual({
+      texts: ["/gw/a/", "/b/", ""],
+      parameters: ["one", "two"],
+    });
   });
 
   it("keeps what follows the last parameter", () => {

@@ -23,7 +23,8 @@ describe("the schemas", () => {
     const use = () => {
       for (const endpoint of endpointsByOperation.values()) {
         schemas.checkQuery(endpoint, {});
-        if (endpoint.body !== undefined) schemas.checkBody(endpoint.operation, endpoint.body, recordOf(endpoint.body.fields));
+        if (endpoint.body !== undefined)
+          schemas.checkBody(endpoint.operation, endpoint.body, recordOf(endpoint.body.fields));
       }
     };
     expect(before).toBe(0);

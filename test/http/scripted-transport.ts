@@ -1,10 +1,10 @@
 import { vi } from "vitest";
 import { CrossBorderError } from "../../src/errors.js";
+import type { FieldKind, FieldTable } from "../../src/http/fields.js";
 import { HttpClient, type HttpClientOptions } from "../../src/http/http-client.js";
 import type { RequestOptions } from "../../src/http/request-options.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
 import type { Ending, TransportHandle, WireAnswer, WireRequest } from "../../src/http/transport.js";
-import type { FieldKind, FieldTable } from "../../src/resources/fields.js";
 import { liquidityProviderEndpoints } from "../../src/resources/liquidity-providers.js";
 import { paymentIntentEndpoints } from "../../src/resources/payment-intents.js";
 import { type PaymentRequest, paymentEndpoints } from "../../src/resources/payments.js";
@@ -82,7 +82,11 @@ export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpCl
   return { client, transport, tokens, signing, events };
 }
 
-export function json(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Partial<WireAnswer> {
+export function json(
+  value: unknown,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): Partial<WireAnswer> {
   return { status, headers, text: JSON.stringify(value) };
 }
 

@@ -140,7 +140,9 @@ describe("an exchange that was never sent", () => {
   });
 
   it("says so when the TLS handshake is reset", async () => {
-    const server = await startWireServer({ onConnection: (socket) => socket.once("data", () => socket.resetAndDestroy()) });
+    const server = await startWireServer({
+      onConnection: (socket) => socket.once("data", () => socket.resetAndDestroy()),
+    });
     const failure = await failureOf(transport().send(post(`https://127.0.0.1:${server.port}`), ending()));
     expect(failure).toMatchObject({ kind: "connection", sent: false, permanent: false, reason: "ECONNRESET" });
   });
@@ -149,7 +151,12 @@ describe("an exchange that was never sent", () => {
     const server = await startWireServer({});
     const { send } = transport({ connectTimeoutMs: 50 });
     const failure = await failureOf(send(post(`https://127.0.0.1:${server.port}`), ending()));
-    expect(failure).toMatchObject({ kind: "connection", sent: false, permanent: false, reason: "UND_ERR_CONNECT_TIMEOUT" });
+    expect(failure).toMatchObject({
+      kind: "connection",
+      sent: false,
+      permanent: false,
+      reason: "UND_ERR_CONNECT_TIMEOUT",
+    });
   });
 
   it("settles at the deadline while it is connecting", async () => {
@@ -159,7 +166,10 @@ describe("an exchange that was never sent", () => {
   });
 
   it("does not try again what a certificate forbids", async () => {
-    const server = await startWireServer({ tls: selfSigned(), onRequest: (socket) => socket.write(wireAnswer(200, "1")) });
+    const server = await startWireServer({
+      tls: selfSigned(),
+      onRequest: (socket) => socket.write(wireAnswer(200, "1")),
+    });
     const failure = await failureOf(transport().send(post(server.origin), ending()));
     expect(failure).toMatchObject({
       kind: "connection",
@@ -282,7 +292,9 @@ describe("an answer whose body can't be used", () => {
   it("is cut short where the connection is reset", async () => {
     const server = await startWireServer({
       onRequest: (socket) => {
-        socket.write("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n[", () => setTimeout(() => socket.resetAndDestroy(), 20));
+        socket.write("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n[", () =>
+          setTimeout(() => socket.resetAndDestroy(), 20),
+        );
       },
     });
     expect(await transport().send(post(server.origin), ending())).toMatchObject({ text: "[", broken: "cut-short" });
@@ -308,7 +320,11 @@ describe("an answer whose body can't be used", () => {
     const server = await startWireServer({
       onRequest: (socket) => socket.write(wireAnswer(200, gzipSync("[]"), "content-encoding: gzip\r\n")),
     });
-    expect(await transport().send(get(server.origin), ending())).toMatchObject({ status: 200, text: "", broken: "encoded" });
+    expect(await transport().send(get(server.origin), ending())).toMatchObject({
+      status: 200,
+      text: "",
+      broken: "encoded",
+    });
     expect(server.received().toLowerCase()).not.toContain("accept-encoding");
   });
 
@@ -435,3 +451,19 @@ function selfSigned(): { readonly key: string; readonly cert: string } {
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+it("sends nothing when the last gate is closed, and leaves the socket to the next request", async () => {
+  const server = await startWireServer({ onRequest: (socket) => socket.write(wireAnswer(200, "{}")) });
+  const handle = transport({ connections: 1 });
+  await handle.send(get(server.origin), ending());
+  let called = 0;
+  const beforeSend = () => {
+    called += 1;
+    throw new Error("too late");
+  };
+  const failure = await failureOf(handle.send({ ...post(server.origin), beforeSend }, ending()));
+  expect(failure).toMatchObject({ sent: false, permanent: true, reason: "GATE_CLOSED" });
+  expect(called).toBe(1);
+  await handle.send({ ...get(server.origin), beforeSend: () => {} }, ending());
+  expect(server.requests.map((request) => request.slice(0, 4))).toEqual(["GET ", "GET "]);
+});

@@ -26,12 +26,19 @@ export function installPackage(): InstalledPackage {
   const project = join(folder, "project");
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), '{ "name": "a-gateway", "private": true }');
-  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", tarball], { cwd: project, stdio: "pipe" });
+  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", tarball], {
+    cwd: project,
+    stdio: "pipe",
+  });
   const list = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" });
   return {
     folder: project,
     tarball,
-    files: list.trim().split("\n").map((file) => file.replace(/^package\//, "")).sort(),
+    files: list
+      .trim()
+      .split("\n")
+      .map((file) => file.replace(/^package\//, ""))
+      .sort(),
     run(file, script, flags = []) {
       writeFileSync(join(project, file), script);
       return execFileSync(process.execPath, [...flags, file], { cwd: project, encoding: "utf8" }).trim();

@@ -138,7 +138,15 @@ it.each([
   ["esnext", "bundler", "consumer.ts"],
 ])("type-checks for a consumer with module %s and resolution %s (%s)", (module, moduleResolution, file) => {
   writeFileSync(join(installed.folder, file), consumer);
-  const flags = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022", "--skipLibCheck", "false"];
+  const flags = [
+    "--noEmit",
+    "--strict",
+    "--exactOptionalPropertyTypes",
+    "--target",
+    "es2022",
+    "--skipLibCheck",
+    "false",
+  ];
   const root = process.cwd();
   const types = ["--typeRoots", join(root, "node_modules/@types"), "--types", "node"];
   const tsc = join(root, bin("tsc"));

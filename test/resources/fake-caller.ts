@@ -1,4 +1,4 @@
-import type { Caller } from "../../src/resources/caller.js";
+import type { Caller } from "../../src/http/caller.js";
 
 /** A caller that does what a test gives it; whatever else is asked of it fails. */
 export function fakeCaller(parts: Partial<Caller>): Caller {

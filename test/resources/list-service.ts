@@ -1,6 +1,6 @@
 import { toApiPromise } from "../../src/http/api-promise.js";
+import type { Caller, CallInput, PagingValues } from "../../src/http/caller.js";
 import type { ApiPromise, RequestOptions } from "../../src/http/request-options.js";
-import type { CallInput, Caller, PagingValues } from "../../src/resources/caller.js";
 import { compareTokens } from "../../src/resources/paging.js";
 import { fakeCaller } from "./fake-caller.js";
 
@@ -25,7 +25,11 @@ export interface ListServiceOptions {
 /** A caller in front of a list in memory, read as SQL does: bounds on the token, then the order, then the limit. */
 export class ListService {
   readonly caller: Caller = fakeCaller({ call: (_, input, options) => this.#call(input, options) });
-  readonly asked: { readonly paging: PagingValues; readonly query: object | undefined; readonly options: RequestOptions | undefined }[] = [];
+  readonly asked: {
+    readonly paging: PagingValues;
+    readonly query: object | undefined;
+    readonly options: RequestOptions | undefined;
+  }[] = [];
   readonly #options: ListServiceOptions;
 
   constructor(options: ListServiceOptions) {
@@ -43,11 +47,11 @@ export class ListService {
   #select({ _after, _before, _size, _sort }: PagingValues): readonly Row[] {
     const { rows, cap = 100, tokenOf = (row) => row.pagingToken ?? "" } = this.#options;
     const [field = "pagingToken", order = "asc"] = _sort?.split(",")[0]?.split(".") ?? [];
-    const valueOf = (row: Row) => (field === "pagingToken" ? tokenOf(row) : String(Reflect.get(row, field)));
+    const sortValue = (row: Row) => (field === "pagingToken" ? tokenOf(row) : String(Reflect.get(row, field)));
     return rows
       .filter((row) => _after === undefined || compareTokens(tokenOf(row), _after) > 0)
       .filter((row) => _before === undefined || compareTokens(tokenOf(row), _before) < 0)
-      .sort((one, other) => compareTokens(valueOf(one), valueOf(other)) * (order === "desc" ? -1 : 1))
+      .sort((one, other) => compareTokens(sortValue(one), sortValue(other)) * (order === "desc" ? -1 : 1))
       .slice(0, Math.min(_size ?? cap, cap));
   }
 }

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError, PagingError } from "../../src/errors.js";
+import { endpoint } from "../../src/http/endpoint.js";
 import type { RequestOptions } from "../../src/http/request-options.js";
-import { endpoint } from "../../src/resources/endpoint.js";
 import type { ListQuery } from "../../src/resources/list-query.js";
 import { Listing, type Page } from "../../src/resources/listing.js";
 import { compareTokens } from "../../src/resources/paging.js";
@@ -138,7 +138,15 @@ describe("a listing", () => {
 
   it("takes catch and finally as promises do", async () => {
     const failure = new Error("no");
-    const failing = () => list(new ListService({ rows: [], answer: () => { throw failure; } }));
+    const failing = () =>
+      list(
+        new ListService({
+          rows: [],
+          answer: () => {
+            throw failure;
+          },
+        }),
+      );
     let finished = 0;
     expect(await failing().catch((error: unknown) => error)).toBe(failure);
     await expect(failing().finally(() => void finished++)).rejects.toBe(failure);
@@ -184,11 +192,14 @@ describe("toArray", () => {
     expect(service.asked).toHaveLength(2);
   });
 
-  it.each([undefined, {}, { max: -1 }, { max: Number.NaN }, { max: "5" }])("refuses %j before it asks", async (limit) => {
-    const service = new ListService({ rows: rowsUpTo(5) });
-    await expect(list(service).toArray(limit as { max: number })).rejects.toThrow(InvalidArgumentError);
-    expect(service.asked).toEqual([]);
-  });
+  it.each([undefined, {}, { max: -1 }, { max: Number.NaN }, { max: "5" }])(
+    "refuses %j before it asks",
+    async (limit) => {
+      const service = new ListService({ rows: rowsUpTo(5) });
+      await expect(list(service).toArray(limit as { max: number })).rejects.toThrow(InvalidArgumentError);
+      expect(service.asked).toEqual([]);
+    },
+  );
 });
 
 describe("tokens that do not follow the sort order", () => {
@@ -267,7 +278,8 @@ describe("a service that does not heed the cursor", () => {
   });
 
   it("is found out by the records' ids where tokens are made anew", async () => {
-    const answer = (_: unknown, number: number) => rowsUpTo(2).map(({ id }, index) => ({ id: `${id}`, pagingToken: `${number}${index}` }));
+    const answer = (_: unknown, number: number) =>
+      rowsUpTo(2).map(({ id }, index) => ({ id: `${id}`, pagingToken: `${number}${index}` }));
     const service = new ListService({ rows: [], answer });
     await expect(collect(list(service))).rejects.toThrow("a record of an earlier page comes again");
   });

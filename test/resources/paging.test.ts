@@ -3,9 +3,16 @@ import { describe, expect, it } from "vitest";
 import { PagingError } from "../../src/errors.js";
 import { assertBehind, assertNotAsked, compareTokens, directionOf, unsoundness } from "../../src/resources/paging.js";
 
-const marks = (tokens: (string | undefined)[], ids: (string | undefined)[] = tokens.map(() => undefined)) => ({ tokens, ids });
-const behind = (page: ReturnType<typeof marks>, before: ReturnType<typeof marks>, direction: "up" | "down", trust = false) =>
-  assertBehind("payments.list", page, before, direction, trust);
+const marks = (tokens: (string | undefined)[], ids: (string | undefined)[] = tokens.map(() => undefined)) => ({
+  tokens,
+  ids,
+});
+const behind = (
+  page: ReturnType<typeof marks>,
+  before: ReturnType<typeof marks>,
+  direction: "up" | "down",
+  trust = false,
+) => assertBehind("payments.list", page, before, direction, trust);
 
 describe("directionOf", () => {
   it("is down where the first sort term falls, and up everywhere else", () => {
@@ -63,7 +70,12 @@ describe("assertBehind", () => {
   });
 
   it.each([
-    ["a token that was on the last page", ["2", "3"], [undefined, undefined], "a paging token of an earlier page comes again"],
+    [
+      "a token that was on the last page",
+      ["2", "3"],
+      [undefined, undefined],
+      "a paging token of an earlier page comes again",
+    ],
     ["a record that was on the last page", ["3", "4"], ["b", "c"], "a record of an earlier page comes again"],
     ["the same number written otherwise", ["02"], [undefined], "reaches back before the end"],
     ["a token before the end", ["0"], [undefined], "reaches back before the end"],

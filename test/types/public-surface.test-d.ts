@@ -12,8 +12,8 @@ import {
   type Page,
   type Payment,
   type PaymentIntent,
-  paymentFromIntent,
   type PaymentRequest,
+  paymentFromIntent,
   type WithResponse,
 } from "cross-border-payments";
 import { describe, expectTypeOf, it } from "vitest";

@@ -1,5 +1,5 @@
-import type { ApiPromise, RequestOptions } from "../http/request-options.js";
 import type { Endpoint, TypedEndpoint } from "./endpoint.js";
+import type { ApiPromise, RequestOptions } from "./request-options.js";
 
 /** Paging and sorting of a list, by the names of the wire. */
 export interface PagingValues {

@@ -1,0 +1,292 @@
+import { nextDelayMs } from "../backoff.js";
+import { CrossBorderError, type Effect, type SentRequest, type SignedText } from "../errors.js";
+import { parseRetryAfterMs } from "../retry-after.js";
+import type { Waiting } from "../waiting.js";
+import { WireFailure } from "../wire-failure.js";
+import type { ResponseSlot } from "./api-promise.js";
+import type { CallControl } from "./call-control.js";
+import {
+  brokenTexts,
+  type CallFacts,
+  errorOfAnswer,
+  errorOfFailure,
+  errorOfUnusable,
+  outcomeUnknown,
+} from "./call-errors.js";
+import type { SignedRequest } from "./caller.js";
+import {
+  classifyBroken,
+  classifyFailure,
+  classifyStatus,
+  decisions,
+  type FailureClass,
+  graver,
+  type OperationKind,
+} from "./decision.js";
+import type { Endpoint } from "./endpoint.js";
+import { type ClientEvents, emit } from "./events.js";
+import type { RetryBudget } from "./retry-budget.js";
+import type { Ending, TransportHandle, WireAnswer, WireRequest } from "./transport.js";
+
+/** Tokens, as functions: which grant they come from is not this folder's business. */
+export interface Tokens {
+  current(waiting: Waiting): string | Promise<string>;
+  renew(used: string, waiting: Waiting): Promise<string>;
+}
+
+/** Signatures, as functions. */
+export interface Signing {
+  /** `ending` tells when nobody waits for the signature any more. */
+  sign(path: string, body: Uint8Array, ending: Ending): Promise<string>;
+  describe(path: string, body: Uint8Array): SignedText;
+}
+
+/** What a call needs of the client that makes it. */
+export interface CallContext {
+  readonly transport: TransportHandle;
+  readonly tokens: Tokens;
+  readonly events: ClientEvents;
+  readonly budget: RetryBudget;
+  readonly random: () => number;
+}
+
+/** A call whose input is in order. */
+export interface PreparedCall {
+  readonly endpoint: Endpoint;
+  readonly kind: OperationKind;
+  readonly origin: string;
+  /** Path and query as they stand in the request line. */
+  readonly path: string;
+  readonly signedPath: string;
+  readonly signing: Signing | undefined;
+  /** Where it was signed before. */
+  readonly signature?: string;
+  /** The caller's last gate. */
+  readonly gate?: () => void;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly maxResponseBytes: number;
+  readonly secrets: readonly string[];
+}
+
+/** An attempt that ended badly: what it was, and the error that it becomes if it was the last. */
+interface Failed {
+  readonly class: FailureClass;
+  readonly reason: string;
+  readonly retryAfterMs?: number | undefined;
+  toError(facts: CallFacts): CrossBorderError;
+}
+
+/** One call from its first attempt to its last. */
+export class Call {
+  readonly #client: CallContext;
+  readonly #call: PreparedCall;
+  readonly #control: CallControl;
+  readonly #slot: ResponseSlot;
+  readonly #body: Uint8Array | undefined;
+  #signature: string | undefined;
+  #attempts = 0;
+  /** Attempts that repeated a failed one; that with a renewed token is none of them. */
+  #retries = 0;
+  /** What the attempts so far may have done. */
+  #effect: Effect = "none";
+  #token = "";
+
+  constructor(client: CallContext, call: PreparedCall, control: CallControl, slot: ResponseSlot) {
+    this.#client = client;
+    this.#call = call;
+    this.#control = control;
+    this.#slot = slot;
+    this.#body = call.endpoint.method === "GET" ? undefined : Buffer.from(call.body);
+    this.#signature = call.signature;
+  }
+
+  async toSigned(): Promise<SignedRequest> {
+    try {
+      this.#assertGoingOn();
+      await this.#sign();
+    } catch (error) {
+      throw this.#final(error);
+    }
+    return { path: this.#call.path, body: this.#call.body, signature: this.#signature ?? "" };
+  }
+
+  async run(problemOf: (data: unknown) => string | undefined): Promise<unknown> {
+    try {
+      this.#assertGoingOn();
+      await this.#sign();
+      return await this.#attemptAll(problemOf);
+    } catch (error) {
+      throw this.#final(error);
+    }
+  }
+
+  /** A call that is over before it began asks nobody for a signature or a token. */
+  #assertGoingOn(): void {
+    const kind = this.#control.ended;
+    if (kind !== undefined) throw new WireFailure({ kind, sent: false, reason: "ENDED" });
+  }
+
+  /** Signed once: an attempt that is repeated carries the same bytes and the same signature. */
+  async #sign(): Promise<void> {
+    const { signing, signedPath } = this.#call;
+    if (signing === undefined || this.#signature !== undefined) return;
+    const signature = signing.sign(signedPath, this.#body ?? new Uint8Array(), this.#control);
+    this.#signature = await this.#control.race(signature);
+  }
+
+  async #attemptAll(problemOf: (data: unknown) => string | undefined): Promise<unknown> {
+    let renewed: string | undefined;
+    for (;;) {
+      this.#token = renewed ?? (await this.#client.tokens.current(this.#control));
+      const outcome = await this.#attempt(problemOf);
+      if (!("class" in outcome)) return outcome.data;
+      const decision = decisions[outcome.class][this.#call.kind];
+      this.#effect = graver(this.#effect, decision.effect);
+      if (decision.reaction === "renew-token") {
+        if (renewed !== undefined || this.#control.maxRetries === 0) throw outcome.toError(this.#facts());
+        renewed = await this.#client.tokens.renew(this.#token, this.#control);
+        continue;
+      }
+      renewed = undefined;
+      if (decision.reaction === "fail" || !(await this.#pause(outcome))) throw outcome.toError(this.#facts());
+    }
+  }
+
+  /** Waits before another attempt; false when there is to be none. */
+  async #pause(failed: Failed): Promise<boolean> {
+    const { budget, random, events } = this.#client;
+    if (this.#retries >= this.#control.maxRetries) return false;
+    const delayMs = Math.max(nextDelayMs(this.#retries, random), failed.retryAfterMs ?? 0);
+    if (delayMs >= this.#control.remainingMs() || !budget.take()) return false;
+    this.#retries += 1;
+    const { operation } = this.#call.endpoint;
+    emit(events, "retry", { operation, attempt: this.#attempts, reason: failed.reason, delayMs });
+    await this.#control.sleep(delayMs);
+    return true;
+  }
+
+  async #attempt(problemOf: (data: unknown) => string | undefined): Promise<Failed | { readonly data: unknown }> {
+    this.#attempts += 1;
+    const startMs = performance.now();
+    let answer: WireAnswer;
+    try {
+      answer = await this.#client.transport.send(this.#wireRequest(), this.#control);
+    } catch (error) {
+      if (!(error instanceof WireFailure)) throw error;
+      return {
+        class: classifyFailure(error),
+        reason: error.reason,
+        toError: (facts) => errorOfFailure(error, facts),
+      };
+    }
+    this.#tell(answer, performance.now() - startMs);
+    return this.#read(answer, problemOf);
+  }
+
+  #read(answer: WireAnswer, problemOf: (data: unknown) => string | undefined): Failed | { readonly data: unknown } {
+    const failure = classifyStatus(answer.status);
+    if (failure !== undefined) {
+      const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], Date.now());
+      return {
+        class: failure,
+        reason: String(answer.status),
+        retryAfterMs,
+        toError: (facts) => errorOfAnswer(answer, retryAfterMs, facts),
+      };
+    }
+    this.#client.budget.giveBack();
+    // The description gives the answer to an update no body: whatever it holds, the update is done.
+    if (this.#call.endpoint.verb === "update") return { data: undefined };
+    if (answer.broken !== undefined) {
+      return unusable(answer, classifyBroken(answer.broken), brokenTexts[answer.broken]);
+    }
+    let data: unknown;
+    try {
+      data = JSON.parse(answer.text);
+    } catch {
+      return unusable(answer, "unreadable", "it is not JSON");
+    }
+    const problem = problemOf(data);
+    return problem === undefined ? { data } : unusable(answer, "unreadable", problem);
+  }
+
+  #wireRequest(): WireRequest {
+    const { endpoint, origin, path, headers, maxResponseBytes, gate: beforeSend } = this.#call;
+    const own: Record<string, string> = {
+      ...headers,
+      accept: "application/json",
+      authorization: `Bearer ${this.#token}`,
+    };
+    if (this.#body !== undefined) own["content-type"] = "application/json";
+    if (this.#signature !== undefined) own["x-service-signature-base64"] = this.#signature;
+    return { method: endpoint.method, origin, path, headers: own, body: this.#body, maxResponseBytes, beforeSend };
+  }
+
+  #tell({ status, headers }: WireAnswer, durationMs: number): void {
+    const requestId = headers["x-request-id"];
+    const response = { status, headers, ...(requestId === undefined ? undefined : { requestId }) };
+    this.#slot.response = response;
+    const { operation, method, path } = this.#call.endpoint;
+    emit(this.#client.events, "answer", {
+      operation,
+      method,
+      path,
+      status,
+      attempt: this.#attempts,
+      durationMs,
+      ...(requestId === undefined ? undefined : { requestId }),
+    });
+  }
+
+  /** Whatever ended the call, told together with what the attempts before it may have done. */
+  #final(error: unknown): CrossBorderError {
+    const { operation } = this.#call.endpoint;
+    if (error instanceof WireFailure) return errorOfFailure(error, this.#facts());
+    if (error instanceof CrossBorderError) {
+      if (this.#effect !== "possible" || error.effect !== "none") return error;
+      const what = `${operation}: an earlier attempt had no answer, and the last one failed`;
+      return outcomeUnknown(what, this.#facts(), error);
+    }
+    const what = `${operation}: something failed that was not to be expected`;
+    if (this.#attempts > 0 && this.#call.kind !== "read") return outcomeUnknown(what, this.#facts(), error);
+    return new CrossBorderError(what, {
+      code: "unexpected_failure",
+      operation,
+      attempts: this.#attempts,
+      cause: error,
+    });
+  }
+
+  #facts(): CallFacts {
+    const { endpoint, origin, signing, signedPath, path, body, secrets } = this.#call;
+    const request: SentRequest = {
+      path,
+      body,
+      ...(this.#signature === undefined ? undefined : { signature: this.#signature }),
+    };
+    return {
+      operation: endpoint.operation,
+      origin,
+      attempts: this.#attempts,
+      effect: this.#effect,
+      request,
+      signed: signing?.describe(signedPath, this.#body ?? new Uint8Array()),
+      secrets: [this.#token, ...secrets],
+    };
+  }
+}
+
+function unusable(answer: WireAnswer, failure: FailureClass, problem: string): Failed {
+  return {
+    class: failure,
+    reason: failure,
+    toError: (facts) =>
+      failure === "ended-reading" && facts.effect === "none"
+        ? errorOfFailure(
+            new WireFailure({ kind: answer.broken === "abort" ? "abort" : "timeout", sent: true, reason: "READING" }),
+            facts,
+          )
+        : errorOfUnusable(answer, problem, facts),
+  };
+}
