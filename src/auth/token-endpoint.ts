@@ -59,6 +59,11 @@ export class TokenEndpoint {
     this.#timeoutMs = timeoutMs;
   }
 
+  /** Begins to load what a request needs. */
+  preload(): void {
+    loadGrant().catch(() => {});
+  }
+
   /** @param knownTokens whatever the answer might repeat and no message may show. */
   login(knownTokens: readonly string[]): Promise<GrantResult> {
     const { clientId, clientSecret = "", username, password } = this.#auth;
@@ -107,7 +112,7 @@ export class TokenEndpoint {
     form: Record<string, string>,
     send: (body: string) => Promise<Response>,
   ): Promise<Omit<Granted, "sentAt"> | undefined> {
-    const { requestGrant } = await import("./openid-grant.js");
+    const { requestGrant } = await loadGrant();
     const answer = await requestGrant({ origin: this.origin, url: this.#url, grant, form, send });
     // openid-client lets tokens pass that are bound to a key; the header takes none that would break it.
     if (answer.tokenType !== "bearer" || !isBearerToken(answer.accessToken)) return undefined;
@@ -136,6 +141,10 @@ export class TokenEndpoint {
       ...(retryAfterMs === undefined ? undefined : { retryAfterMs }),
     };
   }
+}
+
+function loadGrant() {
+  return import("./openid-grant.js");
 }
 
 /**

@@ -67,6 +67,10 @@ export class TokenManager implements TokenSource {
     this.#onToken = onToken;
   }
 
+  preload(): void {
+    this.#endpoint.preload();
+  }
+
   current(waiting: Waiting): string | Promise<string> {
     return this.#usable() ?? this.#obtain(waiting);
   }

@@ -2,6 +2,8 @@ import type { Waiting } from "../waiting.js";
 
 /** Where calls get their access tokens from. */
 export interface TokenSource {
+  /** Begins to load what the first token request will need. Asks for nothing, and never throws. */
+  preload?(): void;
   /** The token to use now; a plain string where there is a live one, so that most calls wait for nothing. */
   current(waiting: Waiting): string | Promise<string>;
   /**

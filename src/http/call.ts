@@ -30,6 +30,8 @@ import type { Ending, TransportHandle, WireAnswer, WireRequest } from "./transpo
 
 /** Tokens, as functions: which grant they come from is not this folder's business. */
 export interface Tokens {
+  /** Begins to load what the first token request will need. Asks for nothing, and never throws. */
+  preload?(): void;
   current(waiting: Waiting): string | Promise<string>;
   renew(used: string, waiting: Waiting): Promise<string>;
 }
@@ -66,7 +68,8 @@ export interface PreparedCall {
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly maxResponseBytes: number;
-  readonly secrets: readonly string[];
+  /** Values that may stand in no message. */
+  secrets(): readonly string[];
 }
 
 /** An attempt that ended badly: what it was, and the error that it becomes if it was the last. */
@@ -259,7 +262,7 @@ export class Call {
   }
 
   #facts(): CallFacts {
-    const { endpoint, origin, signing, signedPath, path, body, secrets } = this.#call;
+    const { endpoint, origin, signing, signedPath, path, body } = this.#call;
     const request: SentRequest = {
       path,
       body,
@@ -272,7 +275,7 @@ export class Call {
       effect: this.#effect,
       request,
       signed: signing?.describe(signedPath, this.#body ?? new Uint8Array()),
-      secrets: [this.#token, ...secrets],
+      secrets: [this.#token, ...this.#call.secrets()],
     };
   }
 }

@@ -134,8 +134,13 @@ export class HttpClient implements Caller {
     return { ...input, ...copyOf("body", input.body), ...copyOf("query", input.query) };
   }
 
+  /** With the first call: the libraries that a call needs are loaded side by side. */
   async #load(): Promise<Schemas> {
-    this.#loading ??= Schemas.load();
+    if (this.#loading === undefined) {
+      this.#loading = Schemas.load();
+      this.#options.transport.preload?.();
+      this.#options.tokens.preload?.();
+    }
     this.#schemas = await this.#loading;
     return this.#schemas;
   }
@@ -145,7 +150,7 @@ export class HttpClient implements Caller {
     const { operation } = endpoint;
     const { signQuery, signing, maxListBytes, maxRecordBytes, origin } = this.#options;
     const pathname = fillPath(this.#template(endpoint), operation, input.path);
-    const query = schemas.checkQuery(endpoint, input.query ?? {});
+    const query = input.query === undefined ? undefined : schemas.checkQuery(endpoint, input.query);
     const path = pathname + encodeQuery(operation, { ...input.paging, ...query });
     const fields = endpoint.body === undefined ? undefined : schemas.checkBody(operation, endpoint.body, input.body);
     this.assertCallable(endpoint);
@@ -159,7 +164,7 @@ export class HttpClient implements Caller {
       body: fields === undefined ? "" : serialise(operation, fields),
       headers: checkHeaders(options.headers),
       maxResponseBytes: endpoint.verb === "list" ? maxListBytes : maxRecordBytes,
-      secrets: [...secretValues(query), ...secretValues(fields ?? {})],
+      secrets: () => [...secretValues(query), ...secretValues(fields)],
     };
   }
 
@@ -178,7 +183,7 @@ export class HttpClient implements Caller {
       body: request.body,
       headers: checkHeaders(options.headers),
       maxResponseBytes: maxRecordBytes,
-      secrets: secretValues(JSON.parse(request.body)),
+      secrets: () => secretValues(JSON.parse(request.body)),
     };
   }
 
@@ -240,8 +245,8 @@ function isArrayOfObjects(value: unknown): value is object[] {
 }
 
 /** Values that may stand in no message, although the service may repeat them in one. */
-function secretValues(fields: Readonly<Record<string, unknown>>): string[] {
-  return Object.entries(fields).flatMap(([name, value]) =>
+function secretValues(fields: Readonly<Record<string, unknown>> | undefined): string[] {
+  return Object.entries(fields ?? {}).flatMap(([name, value]) =>
     secretFields.has(name) && typeof value === "string" ? [value] : [],
   );
 }

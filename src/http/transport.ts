@@ -46,6 +46,8 @@ export type Transport = (request: WireRequest, ending: Ending) => Promise<WireAn
 /** A transport and the sockets behind it. */
 export interface TransportHandle {
   readonly send: Transport;
+  /** Begins to load what the first request will need. Opens nothing, and never throws. */
+  preload?(): void;
   close(): Promise<void>;
 }
 

@@ -57,6 +57,11 @@ export function undiciTransport(options: UndiciTransportOptions): TransportHandl
       own ??= openAgent();
       return own.then((agent) => exchange(agent, request, ending));
     },
+    preload() {
+      if (dispatcher !== undefined) return;
+      own ??= openAgent();
+      own.catch(() => {});
+    },
     async close() {
       await (await own)?.close();
     },

@@ -24,8 +24,8 @@ it("tells what an unforeseen failure may have done", async () => {
   };
   const later = scriptedClient([broken], { tokens: { current: raw, renew: async () => "t" } });
   expect(await errorOf(calls.signed(later.client))).toMatchObject({ code: "unexpected_failure", effect: "none" });
-  const { client, transport } = scriptedClient([json({})]);
-  transport.send = () => Promise.reject(new RangeError("a bug"));
+  const transport = { send: () => Promise.reject(new RangeError("a bug")), close: async () => {} };
+  const { client } = scriptedClient([json({})], { transport });
   const error = await errorOf(calls.signed(client));
   expect(error).toBeInstanceOf(OutcomeUnknownError);
   expect(error).toBeInstanceOf(CrossBorderError);
