@@ -15,6 +15,8 @@ export interface ListQuery<Item, Filter> {
   readonly filter?: Filter | undefined;
   /** Gives the paging token of a record that has no `pagingToken`. Without it such lists end after one page, with a `PagingError`. */
   readonly cursor?: ((record: Item) => string) | undefined;
+  /** Asks for the next page while the records of this one are being dealt with. What is asked for ahead is dropped on `break`. Default: false. */
+  readonly prefetch?: boolean | undefined;
   /** Goes on although the paging tokens do not follow the sort order. Records can then be missed or come twice. */
   readonly trustCursor?: boolean | undefined;
 }

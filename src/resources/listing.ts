@@ -104,21 +104,23 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
    * @throws {PagingError} when going on would lose or repeat records.
    */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
-    const asked = new Set<string>();
+    const { operation } = this.#endpoint;
+    const { prefetch = false, trustCursor = false } = this.#query;
+    // Cursors that always go forward can't come again; only trusted ones can go round in a circle.
+    const asked = trustCursor ? new Set<string>() : undefined;
     let before: PageMarks | undefined;
-    let cursor: string | undefined;
+    let coming = this.#ask(undefined);
     for (;;) {
-      const { page, marks } = await this.#ask(cursor);
+      const { page, marks } = await coming;
       if (page.items.length === 0) return;
-      if (before !== undefined) {
-        const trust = this.#query.trustCursor === true;
-        assertBehind(this.#endpoint.operation, marks, before, this.#direction, trust);
-      }
+      if (before !== undefined) assertBehind(operation, marks, before, this.#direction, trustCursor);
+      const ahead = prefetch ? this.#askAhead(page) : undefined;
       yield page;
-      cursor = page.next;
+      const cursor = page.next;
       if (cursor === undefined) return;
-      assertNotAsked(this.#endpoint.operation, cursor, asked);
+      if (asked !== undefined) assertNotAsked(operation, cursor, asked);
       before = marks;
+      coming = ahead ?? this.#ask(cursor);
     }
   }
 
@@ -140,6 +142,20 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
       items.push(item);
     }
     return items;
+  }
+
+  /** The next page, asked for while this one is being dealt with. Whatever is wrong with it is told when it is wanted. */
+  #askAhead(page: Page<Item>) {
+    let cursor: string | undefined;
+    try {
+      cursor = page.next;
+    } catch {
+      return undefined;
+    }
+    if (cursor === undefined) return undefined;
+    const coming = this.#ask(cursor);
+    coming.catch(() => {});
+    return coming;
   }
 
   async #ask(cursor: string | undefined) {
@@ -257,6 +273,7 @@ const checks = {
     wanted: "an object of the record's fields (size, after, before and sort stand beside it)",
   },
   cursor: { accepts: (value: unknown) => typeof value === "function", wanted: "a function of a record" },
+  prefetch: { accepts: (value: unknown) => typeof value === "boolean", wanted: "true or false" },
   trustCursor: { accepts: (value: unknown) => typeof value === "boolean", wanted: "true or false" },
 };
 

@@ -366,3 +366,46 @@ describe("a query that means nothing", () => {
     expect(await collect(list(new ListService({ rows: rowsUpTo(2) }), query))).toHaveLength(2);
   });
 });
+
+describe("prefetch", () => {
+  it("gives the same records as without, for any data and page size", async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async (some) => {
+        const plain = await collect(list(new ListService(some), queryOf(some)));
+        const ahead = await collect(list(new ListService(some), { ...queryOf(some), prefetch: true }));
+        expect(ahead).toEqual(plain);
+      }),
+    );
+  });
+
+  it("asks for the next page before this one is handed out, and for none beyond it", async () => {
+    const service = new ListService({ rows: rowsUpTo(6) });
+    const pages = list(service, { size: 2, prefetch: true }).pages();
+    await pages.next();
+    expect(service.asked.map(({ paging }) => paging._after)).toEqual([undefined, "2"]);
+    await pages.return();
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it("hands out a page whose successor fails, and throws when that one is wanted", async () => {
+    const answer = (_: object, number: number) => {
+      if (number === 2) throw new Error("the service is away");
+      return rowsUpTo(2);
+    };
+    const pages = list(new ListService({ rows: [], answer }), { size: 2, prefetch: true }).pages();
+    expect((await pages.next()).value?.items).toHaveLength(2);
+    await expect(pages.next()).rejects.toThrow("the service is away");
+  });
+
+  it("does not ask ahead of a page from which there is no sound way on", async () => {
+    const rows = [
+      { id: "a", pagingToken: "2" },
+      { id: "b", pagingToken: "1" },
+    ];
+    const service = new ListService({ rows, answer: () => rows });
+    const pages = list(service, { size: 2, prefetch: true }).pages();
+    await pages.next();
+    await expect(pages.next()).rejects.toBeInstanceOf(PagingError);
+    expect(service.asked).toHaveLength(1);
+  });
+});
