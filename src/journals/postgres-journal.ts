@@ -60,7 +60,8 @@ export class PostgresJournal implements Journal {
     if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs >= 2 ** 31) {
       throw new ConfigError("PostgresJournal: timeoutMs must be a whole number of milliseconds above 0");
     }
-    const own = typeof place === "string" ? await openPool(place, timeoutMs) : { pool: assertPool(place), close: async () => {} };
+    const own =
+      typeof place === "string" ? await openPool(place, timeoutMs) : { pool: assertPool(place), close: async () => {} };
     try {
       await assertEncoding(own.pool);
       await migrate(own.pool, tables);
@@ -210,12 +211,15 @@ function statementsFor({ flows }: PostgresTables): Record<keyof typeof workOf, s
 async function assertEncoding(pool: PostgresPool): Promise<void> {
   const { rows } = await pool.query("SELECT current_setting('server_encoding') AS encoding");
   if (Reflect.get(Object(rows[0]), "encoding") === "UTF8") return;
-  throw new ConfigError("PostgresJournal: the database's encoding must be UTF8, or keys and names would not be stored exactly.");
+  throw new ConfigError(
+    "PostgresJournal: the database's encoding must be UTF8, or keys and names would not be stored exactly.",
+  );
 }
 
 function assertPool(pool: PostgresPool): PostgresPool {
   const isPool = typeof pool === "object" && typeof pool?.query === "function" && typeof pool.connect === "function";
-  if (!isPool) throw new ConfigError("PostgresJournal: open needs a postgresql:// URL, or a pool with query and connect");
+  if (!isPool)
+    throw new ConfigError("PostgresJournal: open needs a postgresql:// URL, or a pool with query and connect");
   return pool;
 }
 
@@ -225,12 +229,12 @@ function optionalEntry(row: Row | undefined): JournalEntry | undefined {
 
 function toEntry(row: Row): JournalEntry {
   return {
-    key: String(row["key"]),
-    epoch: Number(row["epoch"]),
-    phase: String(row["phase"]),
-    settled: Number(row["settled"]) === 1,
-    data: String(row["data"]),
-    createdAtMs: Number(row["created_at_ms"]),
-    updatedAtMs: Number(row["updated_at_ms"]),
+    key: String(row.key),
+    epoch: Number(row.epoch),
+    phase: String(row.phase),
+    settled: Number(row.settled) === 1,
+    data: String(row.data),
+    createdAtMs: Number(row.created_at_ms),
+    updatedAtMs: Number(row.updated_at_ms),
   };
 }

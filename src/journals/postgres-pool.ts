@@ -48,5 +48,6 @@ async function loadPg(): Promise<Pick<typeof import("pg"), "Pool">> {
 // A URL that can't be parsed is not shown: nobody can tell where in it the password stands.
 function assertUrl(url: string): void {
   const isUrl = URL.canParse(url) && /^postgres(?:ql)?:$/.test(new URL(url).protocol);
-  if (!isUrl) throw new ConfigError("PostgresJournal: the URL must be of the form postgresql://user:password@host:5432/database");
+  if (!isUrl)
+    throw new ConfigError("PostgresJournal: the URL must be of the form postgresql://user:password@host:5432/database");
 }

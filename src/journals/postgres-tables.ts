@@ -6,6 +6,8 @@ export interface PostgresTables {
   readonly schema: string;
   readonly flows: string;
   readonly version: string;
+  /** The version table's name alone, unquoted. */
+  readonly versionName: string;
   /** Index names live in the schema too, and stand without it. */
   readonly indexPrefix: string;
 }
@@ -15,9 +17,18 @@ const identifier = /^[A-Za-z_][A-Za-z0-9_]{0,39}$/;
 export function tablesOf(schema: string, table: string): PostgresTables {
   for (const [option, name] of Object.entries({ schema, table })) {
     if (typeof name === "string" && identifier.test(name)) continue;
-    throw new ConfigError(`PostgresJournal: ${option} must be 1 to 40 letters, digits and underscores, and no digit first`);
+    throw new ConfigError(
+      `PostgresJournal: ${option} must be 1 to 40 letters, digits and underscores, and no digit first`,
+    );
   }
-  return { schema, flows: `"${schema}"."${table}"`, version: `"${schema}"."${table}_version"`, indexPrefix: table };
+  const versionName = `${table}_version`;
+  return {
+    schema,
+    flows: `"${schema}"."${table}"`,
+    version: `"${schema}"."${versionName}"`,
+    versionName,
+    indexPrefix: table,
+  };
 }
 
 /** In order; what was released once is never changed. The version table holds how many of them were run. */
@@ -45,7 +56,8 @@ export async function migrate(pool: PostgresPool, tables: PostgresTables): Promi
   const connection = await pool.connect();
   let isBroken = true;
   try {
-    await connection.query("BEGIN");
+    // A stricter level would look at the tables as they were before the lock was waited for.
+    await connection.query("BEGIN ISOLATION LEVEL READ COMMITTED");
     await migrateAlone(connection, tables);
     await connection.query("COMMIT");
     isBroken = false;
@@ -56,7 +68,9 @@ export async function migrate(pool: PostgresPool, tables: PostgresTables): Promi
 }
 
 async function migrateAlone(connection: PostgresConnection, tables: PostgresTables): Promise<void> {
-  await connection.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`cross-border-payments ${tables.flows}`]);
+  await connection.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
+    `cross-border-payments ${tables.flows}`,
+  ]);
   const version = await versionOf(connection, tables);
   if (version === migrations.length) return;
   const schemas = await connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [tables.schema]);
@@ -68,7 +82,11 @@ async function migrateAlone(connection: PostgresConnection, tables: PostgresTabl
 }
 
 async function versionOf(on: Pick<PostgresPool, "query">, tables: PostgresTables): Promise<number> {
-  const found = await on.query("SELECT 1 WHERE to_regclass($1) IS NOT NULL", [tables.version]);
+  // Not to_regclass: it may answer from the connection's cache, as it was before the lock was waited for.
+  const found = await on.query(
+    "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2",
+    [tables.schema, tables.versionName],
+  );
   if (found.rows.length === 0) return 0;
   const { rows } = await on.query(`SELECT version FROM ${tables.version}`);
   const version = Number(Reflect.get(Object(rows[0]), "version") ?? 0);

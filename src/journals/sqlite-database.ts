@@ -37,7 +37,9 @@ export function openNodeSqlite(path: string): SqliteDatabase & { close(): void }
         "pass an open better-sqlite3 database in place of the path, or use PostgresJournal.",
     );
   }
-  const { DatabaseSync } = sqlite as { readonly DatabaseSync: new (path: string) => SqliteDatabase & { close(): void } };
+  const { DatabaseSync } = sqlite as {
+    readonly DatabaseSync: new (path: string) => SqliteDatabase & { close(): void };
+  };
   try {
     return new DatabaseSync(path);
   } catch (error) {
@@ -55,7 +57,10 @@ export async function prepareDatabase(database: SqliteDatabase, options: SqliteJ
     throw new ConfigError("SqliteJournal: busyTimeoutMs must be a whole number of milliseconds");
   }
   assertBuild(String(pragma(database, "SELECT sqlite_version()")), processes);
-  assertSupported(pragma(database, "PRAGMA encoding") === "UTF-8", "the file's encoding is not UTF-8, which orders keys");
+  assertSupported(
+    pragma(database, "PRAGMA encoding") === "UTF-8",
+    "the file's encoding is not UTF-8, which orders keys",
+  );
   pragma(database, `PRAGMA busy_timeout = ${busyTimeoutMs}`);
   if (processes === "one") pragma(database, "PRAGMA locking_mode = EXCLUSIVE");
   await untilNotBusy(busyTimeoutMs, () => {

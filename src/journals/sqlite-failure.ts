@@ -13,7 +13,10 @@ const resultNames: ReadonlyMap<number, string> = new Map([
 ]);
 
 const meanings: ReadonlyMap<string, string> = new Map([
-  ["SQLITE_BUSY", "another process has the file locked. Raise busyTimeoutMs, or find the one that keeps the file to itself"],
+  [
+    "SQLITE_BUSY",
+    "another process has the file locked. Raise busyTimeoutMs, or find the one that keeps the file to itself",
+  ],
   ["SQLITE_LOCKED", "the table is locked by another user of the same handle"],
   ["SQLITE_NOMEM", "there is no memory left"],
   ["SQLITE_READONLY", "the file or its folder can't be written to"],

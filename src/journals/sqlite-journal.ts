@@ -150,7 +150,9 @@ export class SqliteJournal implements Journal {
   #all(name: keyof typeof statements, ...parameters: (string | number)[]): Row[] {
     if (this.#isClosed) throw new JournalError("SqliteJournal: the journal is closed.");
     if (isInTransaction(this.#database)) {
-      throw new JournalError("SqliteJournal: a transaction is open on the handle that was passed in; nothing would be durable.");
+      throw new JournalError(
+        "SqliteJournal: a transaction is open on the handle that was passed in; nothing would be durable.",
+      );
     }
     try {
       return this.#statements[name].all(...parameters) as Row[];
@@ -216,12 +218,12 @@ function optionalEntry(row: Row | undefined): JournalEntry | undefined {
 
 function toEntry(row: Row): JournalEntry {
   return {
-    key: String(row["key"]),
-    epoch: Number(row["epoch"]),
-    phase: String(row["phase"]),
-    settled: Number(row["settled"]) === 1,
-    data: String(row["data"]),
-    createdAtMs: Number(row["created_at_ms"]),
-    updatedAtMs: Number(row["updated_at_ms"]),
+    key: String(row.key),
+    epoch: Number(row.epoch),
+    phase: String(row.phase),
+    settled: Number(row.settled) === 1,
+    data: String(row.data),
+    createdAtMs: Number(row.created_at_ms),
+    updatedAtMs: Number(row.updated_at_ms),
   };
 }

@@ -89,11 +89,11 @@ it("opens nothing and keeps no process alive before the first call", () => {
 });
 
 it("holds the built files, the changelog, the licence and the README, and nothing else", () => {
-  const others = installed.files.filter((file) => !/^dist\/[\w.-]+\.(?:c?js|d\.c?ts)$/.test(file));
+  const others = installed.files.filter((file) => !/^dist\/(?:journal\/)?[\w.-]+\.(?:c?js|d\.c?ts)$/.test(file));
   expect(others).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
   expect(installed.files).toEqual(
     expect.arrayContaining(
-      ["index", "sandbox"].flatMap((name) => ["js", "cjs", "d.ts", "d.cts"].map((ending) => `dist/${name}.${ending}`)),
+      ["index", "sandbox", "testing", "flow", "journal/sqlite", "journal/postgres"].flatMap((name) => ["js", "cjs", "d.ts", "d.cts"].map((ending) => `dist/${name}.${ending}`)),
     ),
   );
 });

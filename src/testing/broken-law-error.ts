@@ -1,0 +1,12 @@
+/** A law that a function or a class of yours must keep, and does not. `cause` is what was found. */
+export class BrokenLawError extends Error {
+  override readonly name = "BrokenLawError";
+  /** The law, in words. */
+  readonly law: string;
+
+  constructor(law: string, cause: unknown) {
+    const found = cause instanceof Error ? cause.message : String(cause);
+    super(`Broken: ${law}.\n${found}`, { cause });
+    this.law = law;
+  }
+}

@@ -1,0 +1,3 @@
+export { BrokenLawError } from "./broken-law-error.js";
+export { type FundsFunctions, type FundsReport, verifyFundsFunctions } from "./verify-funds-functions.js";
+export { type JournalReport, type VerifyJournalOptions, verifyJournal } from "./verify-journal.js";

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Journal, JournalState } from "../flows/journal.js";
+import { BrokenLawError } from "./broken-law-error.js";
+import { type LawStage, laws } from "./journal-laws.js";
+
+export interface VerifyJournalOptions {
+  /**
+   * Opens another handle of the same store, as another process would have. Without it, the laws about two owners are tried with
+   * one handle only.
+   */
+  readonly openSecond?: () => Promise<Journal>;
+  /** Opens the same store again, after the first handle was closed. Without it, nothing is known about what outlives a handle. */
+  readonly reopen?: () => Promise<Journal>;
+  /** The lease whose end is waited for, about ten times. Longer than one call takes on a bad day. Default 250. */
+  readonly shortLeaseMs?: number;
+  /** Lets time pass; for a journal with a clock of its own. Default: waits. */
+  readonly wait?: (ms: number) => Promise<void>;
+  /** How many workers compete. Default 8. */
+  readonly workers?: number;
+  /** For how many flows they compete. Default 50. */
+  readonly flows?: number;
+}
+
+/** What `verifyJournal` found, where no law is broken. */
+export interface JournalReport {
+  /** The laws that held, in the order in which they were tried. */
+  readonly held: readonly string[];
+  /** What could not be tried, and what it takes. */
+  readonly notChecked: readonly string[];
+}
+
+/**
+ * Tries every law of the interface `Journal` on a journal of your own, with any test runner or none.
+ *
+ * It leaves flows behind: give it a store of its own, never one with real flows, since it takes over whatever is abandoned. It may run
+ * again on the same store. Killing processes and failing disks are beyond it.
+ *
+ * @param open Opens the journal that is tried; it is closed in the end.
+ * @throws {BrokenLawError} The first law that is broken; `cause` shows what was expected.
+ *
+ * @example
+ * await verifyJournal(() => MyJournal.open(url), { openSecond: () => MyJournal.open(url), reopen: () => MyJournal.open(url) });
+ */
+export async function verifyJournal(
+  open: () => Promise<Journal>,
+  options: VerifyJournalOptions = {},
+): Promise<JournalReport> {
+  const held: string[] = [];
+  const attempt = async (law: string, check: () => Promise<void>): Promise<void> => {
+    try {
+      await check();
+    } catch (error) {
+      throw new BrokenLawError(law, error);
+    }
+    held.push(law);
+  };
+  const journal = await open();
+  const opened = [journal];
+  try {
+    const second = (await options.openSecond?.()) ?? journal;
+    if (second !== journal) opened.push(second);
+    // Keys of a later run follow those of earlier ones, so that nothing left behind by them is abandoned in this one.
+    const run = `verify ${Date.now().toString(36).padStart(9, "0")} ${randomBytes(4).toString("hex")}`;
+    for (const [index, [name, check]] of laws.entries()) {
+      const prefix = `${run} ${String(index).padStart(2, "0")} `;
+      await attempt(name, () => check(toStage(journal, second, prefix, options)));
+    }
+    const { reopen } = options;
+    if (reopen !== undefined) {
+      await attempt("states, epochs and leases outlive their handle", () => outlive(opened, reopen, `${run} reopen `));
+    }
+  } finally {
+    for (const handle of opened) await handle.close();
+  }
+  return { held, notChecked: notChecked(options) };
+}
+
+function toStage(journal: Journal, second: Journal, prefix: string, options: VerifyJournalOptions): LawStage {
+  const { shortLeaseMs: shortMs = 250, wait = sleep, workers = 8, flows = 50 } = options;
+  // Clocks of databases tick apart from timers.
+  const outliveShortLease = async (): Promise<void> => {
+    await wait(shortMs + 50);
+  };
+  return { journal, second, prefix, shortMs, outliveShortLease, workers, flows };
+}
+
+async function outlive(opened: Journal[], reopen: () => Promise<Journal>, prefix: string): Promise<void> {
+  const lease = { owner: "a worker", leaseMs: 600_000 };
+  const state: JournalState = { phase: "claimed", settled: false, data: "the claim" };
+  const [journal] = opened;
+  assert.ok(journal);
+  await journal.begin(prefix, { ...state, data: "" }, lease);
+  await journal.release(prefix, 1);
+  await journal.acquire(prefix, lease);
+  await journal.write(prefix, 2, state);
+  const before = await journal.read(prefix);
+  for (const handle of opened.splice(0)) await handle.close();
+  const again = await reopen();
+  opened.push(again);
+  assert.deepEqual(await again.read(prefix), before);
+  assert.equal(await again.acquire(prefix, lease), undefined, "the lease outlives the handle");
+  assert.equal(await again.write(prefix, 1, state), false, "the epoch outlives the handle");
+  assert.equal(await again.write(prefix, 2, { ...state, settled: true }), true);
+}
+
+function notChecked({ openSecond, reopen }: VerifyJournalOptions): string[] {
+  return [
+    ...(openSecond === undefined ? ["two handles of one store: needs openSecond"] : []),
+    ...(reopen === undefined ? ["what outlives a handle: needs reopen"] : []),
+    "what outlives a killed process or a failing disk: needs processes and disks that fail",
+  ];
+}

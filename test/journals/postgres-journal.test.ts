@@ -1,0 +1,270 @@
+import { randomBytes } from "node:crypto";
+import { createServer, type Socket } from "node:net";
+import { PostgresJournal } from "cross-border-payments/journal/postgres";
+import { verifyJournal } from "cross-border-payments/testing";
+import pg from "pg";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+
+const url = process.env.CBP_POSTGRES_URL ?? "";
+const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set, see test/support/postgres.sh)" : "";
+if (skipped !== "") process.stdout.write(`PostgresJournal is tested with a server only${skipped}\n`);
+
+const state = { phase: "created", settled: false, data: "{}" };
+const lease = { owner: "one", leaseMs: 60_000 };
+const failure = (work: Promise<unknown>) =>
+  work.then(
+    () => expect.unreachable(),
+    (error: unknown) => error,
+  );
+const newSchema = () => `test_${randomBytes(6).toString("hex")}`;
+
+async function openJournal(...parameters: Parameters<typeof PostgresJournal.open>): Promise<PostgresJournal> {
+  const journal = await PostgresJournal.open(...parameters);
+  onTestFinished(() => journal.close());
+  return journal;
+}
+
+it.each(["", "payments.db", "mysql://user:hunter2hunter2@host/db", "postgresql://user:hunter2hunter2@host:port/db"])(
+  "refuses the URL %s without showing it",
+  async (malformed) => {
+    const error = await failure(PostgresJournal.open(malformed));
+    expect(error).toMatchObject({ name: "ConfigError", message: expect.stringContaining("postgresql://") });
+    expect(`${error} ${Reflect.get(Object(error), "stack")}`).not.toContain("hunter2");
+  },
+);
+
+it.each([
+  { schema: 'a"; DROP TABLE x; --' },
+  { schema: "" },
+  { table: "1st" },
+  { table: "é" },
+  { table: "t".repeat(41) },
+  { timeoutMs: 0 },
+])("refuses the options %o", async (options) => {
+  const error = await failure(PostgresJournal.open("postgresql://localhost:1/db", options));
+  expect(error).toMatchObject({ name: "ConfigError" });
+});
+
+it("refuses what is no pool", async () => {
+  expect(await failure(PostgresJournal.open({} as string))).toMatchObject({ name: "ConfigError" });
+});
+
+it("tells a server that can't be reached, without the password", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  await new Promise((resolve) => server.close(resolve));
+  const error = await failure(PostgresJournal.open(`postgresql://user:hunter2hunter2@127.0.0.1:${port}/db`));
+  expect(error).toMatchObject({
+    name: "JournalError",
+    code: "journal_failed",
+    stored: "nothing",
+    message: expect.stringContaining("ECONNREFUSED"),
+  });
+  expect(Reflect.get(Object(error), "stack") + JSON.stringify(error)).not.toContain("hunter2");
+});
+
+it("gives up on a server that does not answer", async () => {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => sockets.push(socket)).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const open = PostgresJournal.open(`postgresql://user@127.0.0.1:${port}/db`, { timeoutMs: 200 });
+  expect(await failure(open)).toMatchObject({ name: "JournalError" });
+});
+
+describe.skipIf(url === "")(`with a server${skipped}`, () => {
+  const admin = new pg.Pool({ connectionString: url, max: 4 });
+  afterAll(() => admin.end());
+
+  const inSchema = (): { readonly schema: string; readonly open: () => Promise<PostgresJournal> } => {
+    const schema = newSchema();
+    onTestFinished(async () => void (await admin.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)));
+    return { schema, open: () => PostgresJournal.open(url, { schema }) };
+  };
+
+  it("keeps the laws of a journal, with two pools and reopened", async () => {
+    const { open } = inSchema();
+    await verifyJournal(open, { openSecond: open, reopen: open });
+  });
+
+  it("keeps the laws of a journal over a pool that is passed in, which stays open", async () => {
+    const { schema } = inSchema();
+    await verifyJournal(() => PostgresJournal.open(admin, { schema, table: "Flows_2" }), { flows: 20 });
+    expect((await admin.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+  });
+
+  it("keeps the laws of a journal where transactions are serializable", async () => {
+    const { schema } = inSchema();
+    const strict = new URL(url);
+    strict.searchParams.set("options", "-c default_transaction_isolation=serializable");
+    const open = () => PostgresJournal.open(strict.href, { schema });
+    await verifyJournal(open, { openSecond: open, flows: 20 });
+  });
+
+  it.each(["read committed", "serializable"])(
+    "makes its tables once when eight start at the same time (%s)",
+    async (level) => {
+      const { schema } = inSchema();
+      const leveled = new URL(url);
+      leveled.searchParams.set("options", `-c default_transaction_isolation=${level.replace(" ", "\\ ")}`);
+      const open = () => PostgresJournal.open(leveled.href, { schema });
+      const journals = await Promise.all(Array.from({ length: 8 }, open));
+      onTestFinished(async () => void (await Promise.all(journals.map((journal) => journal.close()))));
+      expect((await admin.query(`SELECT version FROM ${schema}.cross_border_flows_version`)).rows).toEqual([
+        { version: 1 },
+      ]);
+      const begun = await Promise.all(journals.map((journal) => journal.begin("k", state, lease)));
+      expect(begun.filter(({ created }) => created)).toHaveLength(1);
+    },
+  );
+
+  it("refuses tables of a newer release", async () => {
+    const { schema, open } = inSchema();
+    await (await open()).close();
+    await admin.query(`UPDATE ${schema}.cross_border_flows_version SET version = 99`);
+    expect(await failure(open())).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringMatching(/version 99.*newer release/s),
+    });
+  });
+
+  it("opens for a role that may only read and write rows", async () => {
+    const { schema, open } = inSchema();
+    await (await open()).close();
+    const role = `role_${schema}`;
+    const password = randomBytes(12).toString("hex");
+    await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD '${password}';
+      GRANT USAGE ON SCHEMA ${schema} TO ${role};
+      GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`);
+    const asRole = new URL(url);
+    asRole.username = role;
+    asRole.password = password;
+    const journal = await PostgresJournal.open(asRole.href, { schema });
+    expect((await journal.begin("k", state, lease)).created).toBe(true);
+    await journal.close();
+    const refused = await failure(PostgresJournal.open(asRole.href, { schema: newSchema() }));
+    expect(refused).toMatchObject({
+      name: "JournalError",
+      message: expect.stringContaining("lacks a permission (42501)"),
+    });
+    asRole.password = "hunter2hunter2";
+    const login = await failure(PostgresJournal.open(asRole.href, { schema }));
+    expect(login).toMatchObject({
+      name: "JournalError",
+      message: expect.stringContaining("refused the login (28P01)"),
+    });
+    await admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+
+  it("passes over a flow that another process is taking at this moment, without waiting", async () => {
+    const { schema, open } = inSchema();
+    const journal = await open();
+    onTestFinished(() => journal.close());
+    for (const key of ["a", "b"]) {
+      await journal.begin(key, state, lease);
+      await journal.release(key, 1);
+    }
+    const other = await admin.connect();
+    await other.query("BEGIN");
+    await other.query(`SELECT 1 FROM ${schema}.cross_border_flows WHERE key = 'a' FOR UPDATE`);
+    expect((await journal.acquireAbandoned(lease, undefined))?.key).toBe("b");
+    expect(await journal.acquireAbandoned(lease, undefined)).toBeUndefined();
+    await other.query("ROLLBACK");
+    other.release();
+    expect((await journal.acquireAbandoned(lease, undefined))?.key).toBe("a");
+  });
+
+  it("counts leases by the database's clock, whatever this machine's says", async () => {
+    const { open } = inSchema();
+    const journal = await open();
+    onTestFinished(() => journal.close());
+    const real = Date.now;
+    Date.now = () => real() + 3_600_000;
+    onTestFinished(() => {
+      Date.now = real;
+    });
+    const { entry } = await journal.begin("k", state, lease);
+    expect(Math.abs(entry.createdAtMs - real())).toBeLessThan(60_000);
+    expect(await journal.acquire("k", lease)).toBeUndefined();
+  });
+
+  it("flushes its writes where synchronous_commit is off", async () => {
+    const { schema } = inSchema();
+    const lazy = new URL(url);
+    lazy.searchParams.set("options", "-c synchronous_commit=off");
+    const pool = new pg.Pool({ connectionString: lazy.href, max: 1 });
+    onTestFinished(() => pool.end());
+    const isFlushed = async () => {
+      const { rows } = await admin.query("SELECT pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn() AS flushed");
+      return rows[0].flushed as boolean;
+    };
+    const journal = await openJournal(pool, { schema });
+    await journal.begin("k", state, lease);
+    const afterOther: boolean[] = [];
+    const afterWrite: boolean[] = [];
+    for (let round = 0; round < 10; round++) {
+      await pool.query(`UPDATE ${schema}.cross_border_flows SET owner = $1`, [String(round)]);
+      afterOther.push(await isFlushed());
+      await journal.write("k", 1, { ...state, data: String(round) });
+      afterWrite.push(await isFlushed());
+    }
+    expect(afterOther).toContain(false);
+    // The server's own background writing may come between, now and then.
+    expect(afterWrite.filter((flushed) => flushed).length).toBeGreaterThanOrEqual(8);
+    expect((await pool.query("SHOW synchronous_commit")).rows).toEqual([{ synchronous_commit: "off" }]);
+  });
+
+  it("outlives connections that the server ends, idle or busy", async () => {
+    const { schema } = inSchema();
+    const own = new URL(url);
+    own.searchParams.set("application_name", schema);
+    const journal = await openJournal(own.href, { schema });
+    await journal.begin("k", state, lease);
+    const end = () =>
+      admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [schema]);
+    await end();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect((await journal.read("k"))?.data).toBe("{}");
+    const blocker = await admin.connect();
+    await blocker.query("BEGIN");
+    await blocker.query(`SELECT 1 FROM ${schema}.cross_border_flows FOR UPDATE`);
+    const write = failure(journal.write("k", 1, { ...state, data: "lost" }));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await end();
+    const error = await write;
+    expect(error).toMatchObject({ name: "JournalError", effect: "none", stored: "unknown" });
+    await blocker.query("ROLLBACK");
+    blocker.release();
+    expect(await journal.write("k", 1, { ...state, data: "kept" })).toBe(true);
+  });
+
+  it("refuses everything once it is closed, and closes twice", async () => {
+    const { open } = inSchema();
+    const journal = await open();
+    await journal.close();
+    await journal.close();
+    expect(await failure(journal.read("k"))).toMatchObject({
+      name: "JournalError",
+      message: expect.stringContaining("closed"),
+    });
+  });
+
+  it("refuses a database in another encoding", async () => {
+    const name = newSchema();
+    await admin.query(`CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
+    const other = new URL(url);
+    other.pathname = `/${name}`;
+    expect(await failure(PostgresJournal.open(other.href))).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringContaining("UTF8"),
+    });
+    await admin.query(`DROP DATABASE ${name}`);
+  });
+});

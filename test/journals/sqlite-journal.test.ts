@@ -1,0 +1,295 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
+import { SqliteJournal } from "cross-border-payments/journal/sqlite";
+import { verifyJournal } from "cross-border-payments/testing";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, withoutSqlite } from "./sqlite-stage.js";
+
+const state = { phase: "created", settled: false, data: "{}" };
+const lease = { owner: "one", leaseMs: 60_000 };
+const failure = (work: Promise<unknown>) =>
+  work.then(
+    () => expect.unreachable(),
+    (error: unknown) => error,
+  );
+
+async function openJournal(...parameters: Parameters<typeof SqliteJournal.open>): Promise<SqliteJournal> {
+  const journal = await SqliteJournal.open(...parameters);
+  onTestFinished(() => journal.close());
+  return journal;
+}
+
+it.skipIf(nodeSqlite !== undefined)("says what to do on a Node without node:sqlite", async () => {
+  const error = await failure(SqliteJournal.open(newFile()));
+  expect(error).toMatchObject({
+    name: "ConfigError",
+    message: expect.stringMatching(/Node 22\.13.*better-sqlite3.*PostgresJournal/),
+  });
+});
+
+it.each([
+  ["an empty path", ""],
+  ["no path", undefined],
+  ["something else", {}],
+])("refuses %s", async (_, place) => {
+  expect(await failure(SqliteJournal.open(place as string))).toMatchObject({ name: "ConfigError" });
+});
+
+/** A handle that answers what SQLite of that version would. */
+function ofVersion(version: string) {
+  const asked: string[] = [];
+  const database = {
+    exec: (sql: string) => void asked.push(sql),
+    prepare: (sql: string) => ({
+      all: () => {
+        asked.push(sql);
+        return sql.includes("sqlite_version") ? [{ version }] : [{ value: "UTF-16" }];
+      },
+    }),
+  };
+  return { database, asked };
+}
+
+it.each(["3.51.2", "3.50.99", "3.9.0"])(
+  "refuses SQLite %s for many processes, naming it and the remedies",
+  async (version) => {
+    const { database, asked } = ofVersion(version);
+    const error = await failure(SqliteJournal.open(database));
+    expect(error).toMatchObject({ name: "ConfigError", message: expect.stringContaining(`SQLite ${version}`) });
+    if (version !== "3.9.0")
+      expect(error).toMatchObject({ message: expect.stringMatching(/3\.51\.3.*processes: "one"/s) });
+    expect(asked).toEqual(["SELECT sqlite_version()"]);
+  },
+);
+
+it.each(["3.51.3", "3.52.0", "4.0.0"])("takes SQLite %s for many processes", async (version) => {
+  const error = await failure(SqliteJournal.open(ofVersion(version).database));
+  expect(error).toMatchObject({ message: expect.stringContaining("UTF-8") });
+});
+
+it("takes an older SQLite for one process", async () => {
+  const error = await failure(SqliteJournal.open(ofVersion("3.40.1").database, { processes: "one" }));
+  expect(error).toMatchObject({ message: expect.stringContaining("UTF-8") });
+});
+
+it.each([{ processes: "two" }, { busyTimeoutMs: -1 }, { busyTimeoutMs: 0.5 }])(
+  "refuses the options %o",
+  async (options) => {
+    const open = SqliteJournal.open(ofVersion("3.52.0").database, options as Parameters<typeof SqliteJournal.open>[1]);
+    expect(await failure(open)).toMatchObject({ name: "ConfigError" });
+  },
+);
+
+describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
+  it("keeps the laws of a journal, with two handles and reopened", async () => {
+    const file = newFile();
+    const open = () => SqliteJournal.open(file);
+    await verifyJournal(open, { openSecond: open, reopen: open, flows: 30 });
+  });
+
+  it("keeps the laws of a journal that keeps its file to itself", async () => {
+    const file = newFile();
+    const open = () => SqliteJournal.open(file, { processes: "one" });
+    await verifyJournal(open, { reopen: open, flows: 20 });
+  });
+
+  it("keeps the laws of a journal over a better-sqlite3 handle, which stays open", async () => {
+    const database = openHandle(newFile());
+    await verifyJournal(() => SqliteJournal.open(likeBetterSqlite3(database)), { flows: 20 });
+    expect(database.prepare("SELECT count(*) AS flows FROM flows").all()).not.toEqual([{ flows: 0 }]);
+  });
+
+  it("flushes every write: a write-ahead log with synchronous FULL", async () => {
+    const database = openHandle(newFile());
+    await openJournal(database);
+    expect(Object.values(Object(database.prepare("PRAGMA journal_mode").all()[0]))).toEqual(["wal"]);
+    expect(Object.values(Object(database.prepare("PRAGMA synchronous").all()[0]))).toEqual([2]);
+  });
+
+  it("makes its tables once when eight processes' handles open a new file at the same time", async () => {
+    const file = newFile();
+    const journals = await Promise.all(Array.from({ length: 8 }, () => openJournal(file)));
+    const begun = await Promise.all(journals.map((journal) => journal.begin("k", state, lease)));
+    expect(begun.filter(({ created }) => created)).toHaveLength(1);
+  });
+
+  it("refuses a second handle while one keeps the file to itself, and lets it in afterwards", async () => {
+    const file = newFile();
+    const one = await SqliteJournal.open(file, { processes: "one" });
+    const refused = await failure(SqliteJournal.open(file, { busyTimeoutMs: 50 }));
+    expect(refused).toMatchObject({
+      name: "JournalError",
+      message: expect.stringContaining("keeps the file to itself"),
+    });
+    await one.close();
+    const many = await openJournal(file);
+    const alsoRefused = await failure(SqliteJournal.open(file, { processes: "one", busyTimeoutMs: 50 }));
+    expect(alsoRefused).toMatchObject({ name: "JournalError", code: "journal_failed" });
+    expect(await many.read("k")).toBeUndefined();
+  });
+
+  it("refuses a file of a newer release, and leaves it alone", async () => {
+    const file = newFile();
+    await (await SqliteJournal.open(file)).close();
+    const database = openHandle(file);
+    database.exec("PRAGMA user_version = 99");
+    expect(await failure(SqliteJournal.open(file))).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringMatching(/version 99.*newer release/),
+    });
+    expect(Object.values(Object(database.prepare("PRAGMA user_version").all()[0]))).toEqual([99]);
+  });
+
+  it("refuses another program's database", async () => {
+    const file = newFile();
+    openHandle(file).exec("CREATE TABLE customers (id INTEGER)");
+    expect(await failure(SqliteJournal.open(file))).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringContaining("a file of its own"),
+    });
+  });
+
+  it("refuses a database in memory", async () => {
+    expect(await failure(SqliteJournal.open(":memory:"))).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringContaining("MemoryJournal"),
+    });
+  });
+
+  it("refuses a file that is no database, and one in a folder that is not there", async () => {
+    const file = newFile();
+    writeFileSync(file, "not a database ".repeat(100));
+    expect(await failure(SqliteJournal.open(file))).toMatchObject({
+      name: "JournalError",
+      message: expect.stringContaining("no SQLite database"),
+    });
+    expect(await failure(SqliteJournal.open(`${newFile()}/none/payments.db`))).toMatchObject({
+      name: "JournalError",
+      message: expect.stringContaining("SQLITE_CANTOPEN"),
+    });
+  });
+
+  it("leaves what was there when the file can't grow", async () => {
+    const database = openHandle(newFile());
+    const journal = await openJournal(database);
+    await journal.begin("k", { ...state, data: "kept" }, lease);
+    const pages = Number(Object.values(Object(database.prepare("PRAGMA page_count").all()[0]))[0]);
+    database.prepare(`PRAGMA max_page_count = ${pages + 2}`).all();
+    const before = await journal.read("k");
+    const secret = "CH9300762011623852957 ".repeat(10_000);
+    const error = await failure(journal.write("k", 1, { phase: "claimed", settled: true, data: secret }));
+    expect(error).toMatchObject({
+      name: "JournalError",
+      effect: "none",
+      stored: "nothing",
+      message: expect.stringContaining("SQLITE_FULL"),
+    });
+    expect(JSON.stringify(error)).not.toContain("CH93");
+    expect(await journal.read("k")).toEqual(before);
+    expect(await failure(journal.begin("new", { ...state, data: secret }, lease))).toMatchObject({
+      name: "JournalError",
+    });
+    expect(await journal.read("new")).toBeUndefined();
+    database.prepare("PRAGMA max_page_count = 100000").all();
+    expect(await journal.write("k", 1, { phase: "claimed", settled: false, data: secret })).toBe(true);
+    expect((await journal.read("k"))?.data).toBe(secret);
+  });
+
+  it.each([
+    ["EIO of node:sqlite", { code: "ERR_SQLITE_ERROR", errcode: 778 }, "SQLITE_IOERR", "unknown"],
+    ["EIO of better-sqlite3", { code: "SQLITE_IOERR_FSYNC" }, "SQLITE_IOERR", "unknown"],
+    ["ENOSPC of better-sqlite3", { code: "SQLITE_FULL" }, "SQLITE_FULL", "nothing"],
+    ["a lock", { code: "ERR_SQLITE_ERROR", errcode: 5 }, "SQLITE_BUSY", "nothing"],
+    ["a damaged file", { code: "SQLITE_CORRUPT_INDEX" }, "SQLITE_CORRUPT", "nothing"],
+  ])("tells %s, without the driver's other properties", async (_, properties, result, stored) => {
+    const database = openHandle(newFile());
+    let isBroken = false;
+    const handle = likeBetterSqlite3(database, () => {
+      if (isBroken) throw Object.assign(new Error("driver"), properties, { parameters: ["CH9300762011623852957"] });
+    });
+    const journal = await openJournal(handle);
+    await journal.begin("k", state, lease);
+    const before = await journal.read("k");
+    isBroken = true;
+    for (const work of [
+      () => journal.begin("other", state, lease),
+      () => journal.write("k", 1, { ...state, data: "changed" }),
+      () => journal.renew("k", 1, 1000),
+      () => journal.release("k", 1),
+      () => journal.acquire("k", lease),
+      () => journal.acquireAbandoned(lease, undefined),
+      () => journal.list({ phase: "created", limit: 1 }),
+    ]) {
+      const error = await failure(work());
+      expect(error).toMatchObject({
+        name: "JournalError",
+        effect: "none",
+        stored,
+        message: expect.stringContaining(result),
+      });
+      expect(Object.keys(Object(Reflect.get(Object(error), "cause")))).toEqual(["code"]);
+    }
+    isBroken = false;
+    expect(await journal.read("k")).toEqual(before);
+  });
+
+  it("does not lose the failure of a commit", async () => {
+    const database = openHandle(newFile());
+    const journal = await openJournal(database);
+    await journal.begin("k", state, lease);
+    // Fails when the statement commits, after its row came back.
+    database.exec(`
+      PRAGMA foreign_keys = ON;
+      CREATE TABLE parent (id TEXT PRIMARY KEY);
+      CREATE TABLE child (id TEXT REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
+      CREATE TRIGGER fails_late AFTER UPDATE ON flows BEGIN INSERT INTO child VALUES ('orphan'); END;`);
+    expect(await failure(journal.write("k", 1, { ...state, data: "lost" }))).toMatchObject({ name: "JournalError" });
+    expect((await journal.read("k"))?.data).toBe("{}");
+  });
+
+  it("writes nothing into a transaction that was left open on the handle", async () => {
+    const database = openHandle(newFile());
+    const journal = await openJournal(database);
+    if (Reflect.get(database, "isTransaction") === undefined) return;
+    database.exec("BEGIN");
+    expect(await failure(journal.begin("k", state, lease))).toMatchObject({ name: "JournalError" });
+    database.exec("ROLLBACK");
+    expect((await journal.begin("k", state, lease)).created).toBe(true);
+  });
+
+  it("counts a lease from when it is granted, not from when it waited for another process", async () => {
+    const file = newFile();
+    const journal = await openJournal(file);
+    const lockedMs = 400;
+    const locker = spawn(process.execPath, ["--eval", holdTheLock, file, String(lockedMs)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(locker.stdout, "data");
+    const askedAtMs = Date.now();
+    const { entry } = await journal.begin("k", state, lease);
+    expect(entry.createdAtMs - askedAtMs).toBeGreaterThan(lockedMs / 2);
+    await once(locker, "close");
+  });
+
+  it("refuses everything once it is closed, and closes twice", async () => {
+    const file = newFile();
+    const journal = await SqliteJournal.open(file);
+    await journal.close();
+    await journal.close();
+    expect(await failure(journal.read("k"))).toMatchObject({
+      name: "JournalError",
+      message: expect.stringContaining("closed"),
+    });
+    expect(existsSync(`${file}-wal`)).toBe(false);
+  });
+});
+
+const holdTheLock = `
+  process.removeAllListeners("warning");
+  const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
+  const database = new DatabaseSync(process.argv[1]);
+  database.exec("BEGIN IMMEDIATE");
+  console.log("locked");
+  setTimeout(() => { database.exec("COMMIT"); database.close(); }, Number(process.argv[2]));
+`;

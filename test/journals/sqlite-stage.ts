@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SqliteDatabase } from "cross-border-payments/journal/sqlite";
+import { onTestFinished } from "vitest";
+
+export type Handle = SqliteDatabase & { close(): void };
+
+/** `node:sqlite`, where this Node has it. */
+export const nodeSqlite = process.getBuiltinModule("node:sqlite") as
+  | { readonly DatabaseSync: new (path: string) => Handle }
+  | undefined;
+
+export const withoutSqlite =
+  nodeSqlite === undefined ? ` (skipped: Node ${process.versions.node} has no node:sqlite)` : "";
+
+if (withoutSqlite !== "") process.stdout.write(`SqliteJournal is tested on Node 22.13 and newer${withoutSqlite}\n`);
+
+/** The path of a file that is not there yet, in a folder that goes with the test. */
+export function newFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), "cross-border-journal-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, "payments.db");
+}
+
+export function openHandle(path: string): Handle {
+  if (nodeSqlite === undefined) throw new Error("this Node has no node:sqlite");
+  const database = new nodeSqlite.DatabaseSync(path);
+  onTestFinished(() => {
+    try {
+      database.close();
+    } catch {
+      // The test has closed it.
+    }
+  });
+  return database;
+}
+
+/** A handle as better-sqlite3 has it: `all` only where rows come back, numbers as given, and its own kind of error. */
+export function likeBetterSqlite3(database: Handle, onAll: (sql: string) => void = () => {}): SqliteDatabase {
+  const translated = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      const errcode: unknown = Reflect.get(Object(error), "errcode");
+      throw Object.assign(new Error(String(error)), { code: errcode === 13 ? "SQLITE_FULL" : "SQLITE_ERROR" });
+    }
+  };
+  return {
+    exec: (sql) => translated(() => database.exec(sql)),
+    prepare: (sql) => {
+      const statement = translated(() => database.prepare(sql));
+      return {
+        all: (...parameters) => {
+          onAll(sql);
+          return translated(() => statement.all(...parameters));
+        },
+      };
+    },
+  };
+}
