@@ -1,5 +1,6 @@
 import { nextDelayMs } from "../backoff.js";
 import { CrossBorderError, type Effect, type SentRequest, type SignedText } from "../errors.js";
+import { redactText } from "../redact.js";
 import { parseRetryAfterMs } from "../retry-after.js";
 import type { Waiting } from "../waiting.js";
 import { WireFailure } from "../wire-failure.js";
@@ -94,6 +95,8 @@ export class Call {
   /** What the attempts so far may have done. */
   #effect: Effect = "none";
   #token = "";
+  /** The token that a 401 made this call give up. */
+  #refusedToken = "";
 
   constructor(client: CallContext, call: PreparedCall, control: CallControl, slot: ResponseSlot) {
     this.#client = client;
@@ -148,6 +151,7 @@ export class Call {
       this.#effect = graver(this.#effect, decision.effect);
       if (decision.reaction === "renew-token") {
         if (renewed !== undefined || this.#control.maxRetries === 0) throw outcome.toError(this.#facts());
+        this.#refusedToken = this.#token;
         renewed = await this.#client.tokens.renew(this.#token, this.#control);
         continue;
       }
@@ -227,7 +231,7 @@ export class Call {
   }
 
   #tell({ status, headers }: WireAnswer, durationMs: number): void {
-    const requestId = headers["x-request-id"];
+    const requestId = this.#requestId(headers["x-request-id"]);
     const response = { status, headers, ...(requestId === undefined ? undefined : { requestId }) };
     this.#slot.response = response;
     const { operation, method, path } = this.#call.endpoint;
@@ -240,6 +244,12 @@ export class Call {
       durationMs,
       ...(requestId === undefined ? undefined : { requestId }),
     });
+  }
+
+  /** As it is sent, unless it is no id but something that the request holds in secret. */
+  #requestId(sent: string | undefined): string | undefined {
+    if (sent === undefined || !/^[\w.:/+=-]{1,128}$/.test(sent)) return undefined;
+    return redactText(sent, this.#secrets()) === sent ? sent : undefined;
   }
 
   /** Whatever ended the call, told together with what the attempts before it may have done. */
@@ -261,6 +271,10 @@ export class Call {
     });
   }
 
+  #secrets(): string[] {
+    return [this.#token, this.#refusedToken, ...this.#call.secrets()];
+  }
+
   #facts(): CallFacts {
     const { endpoint, origin, signing, signedPath, path, body } = this.#call;
     const request: SentRequest = {
@@ -275,7 +289,7 @@ export class Call {
       effect: this.#effect,
       request,
       signed: signing?.describe(signedPath, this.#body ?? new Uint8Array()),
-      secrets: [this.#token, ...this.#call.secrets()],
+      secrets: this.#secrets(),
     };
   }
 }
