@@ -232,18 +232,12 @@ export class Call {
 
   #tell({ status, headers }: WireAnswer, durationMs: number): void {
     const requestId = this.#requestId(headers["x-request-id"]);
-    const response = { status, headers, ...(requestId === undefined ? undefined : { requestId }) };
-    this.#slot.response = response;
+    const withId = requestId === undefined ? undefined : { requestId };
+    this.#slot.response = { status, headers, ...withId };
+    if (this.#client.events.answer === undefined) return;
     const { operation, method, path } = this.#call.endpoint;
-    emit(this.#client.events, "answer", {
-      operation,
-      method,
-      path,
-      status,
-      attempt: this.#attempts,
-      durationMs,
-      ...(requestId === undefined ? undefined : { requestId }),
-    });
+    const attempt = this.#attempts;
+    emit(this.#client.events, "answer", { operation, method, path, status, attempt, durationMs, ...withId });
   }
 
   /** As it is sent, unless it is no id but something that the request holds in secret. */
