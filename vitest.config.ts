@@ -23,7 +23,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     // They need the built package.
-    exclude: ["test/package/**", "test/crash/**"],
+    exclude: ["test/package/**", "test/crash/**", "test/guard/**"],
     typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"] },
     testTimeout: 20_000,
     coverage: { provider: "v8", include: ["src/**"], reporter: ["text-summary", "json-summary"] },

@@ -21,6 +21,7 @@ export class Schemas {
   readonly #bodies = new Map<BodyFields, ZodType<Record<string, unknown>>>();
   readonly #queries = new Map<FieldTable, ZodType<QueryValues>>();
   readonly #records = new Map<FieldTable, ZodType>();
+  readonly #lists = new Map<FieldTable, ZodType>();
 
   private constructor(z: typeof Zod) {
     this.#z = z;
@@ -61,28 +62,31 @@ export class Schemas {
     throw refusal(`${endpoint.operation}: the query`, fields, query, result.error.issues);
   }
 
-  /** The fields of an answer that are not as described; none when all is well. `value` is a record or an array of records. */
+  /** The fields of an answer that are not as described, each once; none when all is well. `value` is a record or an array of records. */
   mismatches(endpoint: Endpoint, record: FieldTable, value: unknown): Mismatch[] {
-    const z = this.#z;
-    const schema = remember(this.#records, record, () => z.looseObject(this.#shape(record, answerKinds)));
-    if (endpoint.verb !== "list") return this.#compare(schema, record, value);
+    const isList = endpoint.verb === "list";
+    const schemas = isList ? this.#lists : this.#records;
+    const result = remember(schemas, record, () => this.#answerSchema(record, isList)).safeParse(value);
+    if (result.success) return [];
     const found = new Map<string, Mismatch>();
-    for (const item of value as readonly unknown[]) {
-      for (const mismatch of this.#compare(schema, record, item)) {
-        if (!found.has(mismatch.field)) found.set(mismatch.field, mismatch);
-      }
+    for (const { path } of result.error.issues) {
+      const [index, name] = isList ? path : [undefined, path[0]];
+      const field = String(name);
+      if (found.has(field)) continue;
+      const item: unknown = index === undefined ? value : Reflect.get(value as object, index);
+      found.set(field, {
+        field,
+        expected: expectation(record, field),
+        found: describeFound(Reflect.get(item as object, field)),
+      });
     }
     return [...found.values()];
   }
 
-  #compare(schema: ZodType, record: FieldTable, value: unknown): Mismatch[] {
-    const result = schema.safeParse(value);
-    if (result.success) return [];
-    return result.error.issues.map((issue) => {
-      const field = String(issue.path[0]);
-      const found: unknown = Reflect.get(value as object, field);
-      return { field, expected: expectation(record, field), found: describeFound(found) };
-    });
+  /** Checks and copies nothing that anybody reads: the record is handed on as it came, unknown fields and all. */
+  #answerSchema(record: FieldTable, isList: boolean): ZodType {
+    const schema = this.#z.object(this.#shape(record, answerKinds));
+    return isList ? this.#z.array(schema) : schema;
   }
 
   #bodySchema({ fields, required }: BodyFields): ZodType<Record<string, unknown>> {
