@@ -1,0 +1,51 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "tsup";
+
+/** The worker's script as one file, made from the entry points of the built package: it starts in a tenth of a second, on any Node. */
+export interface BuiltWorker extends AsyncDisposable {
+  readonly path: string;
+}
+
+export async function buildWorker(): Promise<BuiltWorker> {
+  const folder = await mkdtemp(join(tmpdir(), "cbp-worker-"));
+  const entryPoints = await builtEntryPoints();
+  // The repository's own leads to the sources of the package; the worker is to run what is shipped.
+  const tsconfig = join(folder, "tsconfig.json");
+  await writeFile(tsconfig, "{}");
+  await build({
+    config: false,
+    entry: { worker: fileURLToPath(new URL("worker.ts", import.meta.url)) },
+    outDir: folder,
+    format: "cjs",
+    target: "node20",
+    platform: "node",
+    tsconfig,
+    esbuildOptions(options) {
+      options.alias = entryPoints;
+    },
+    noExternal: [/./],
+    external: ["pg-native", "cloudflare:sockets"],
+    silent: true,
+  });
+  return {
+    path: join(folder, "worker.cjs"),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly exports: Readonly<Record<string, string | { readonly import: { readonly default: string } }>>;
+}
+
+async function builtEntryPoints(): Promise<Record<string, string>> {
+  const root = process.env.CBP_CRASH_PACKAGE ?? fileURLToPath(new URL("../..", import.meta.url));
+  const { name, exports }: Manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  const entries = Object.entries(exports).flatMap(([path, target]) =>
+    typeof target === "string" ? [] : [[join(name, path), join(root, target.import.default)] as const],
+  );
+  return Object.fromEntries(entries.sort(([one], [other]) => other.length - one.length));
+}

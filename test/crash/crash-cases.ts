@@ -1,0 +1,110 @@
+import type { BankOptions } from "./bank.js";
+import type { ServiceFault, ServiceOptions } from "./service.js";
+
+export interface CrashStage {
+  readonly point: string;
+  readonly nth?: number;
+  /** `run` by the key, or by taking up what is abandoned. */
+  readonly by: "run" | "recover";
+}
+
+/** Processes that die one after the other at the same flow; the last recovery is another one's. */
+export interface CrashCase {
+  readonly name: string;
+  readonly stages: readonly CrashStage[];
+  readonly declined?: boolean;
+  readonly intentFault?: ServiceFault;
+  readonly paymentFault?: ServiceFault;
+  /** What the flow may end in. */
+  readonly ends: readonly ("paid" | "declined" | "rejected" | "held")[];
+}
+
+type Setting = Omit<CrashCase, "name" | "stages" | "ends">;
+
+const plain: Setting = {};
+const declines: Setting = { declined: true };
+const refusesIntent: Setting = { intentFault: "refuse" };
+const refuses: Setting = { paymentFault: "refuse" };
+const losesAnswer: Setting = { paymentFault: "lost" };
+const losesRequest: Setting = { paymentFault: "reset" };
+
+const paid = ["paid"] as const;
+const declined = ["declined"] as const;
+const rejected = ["rejected"] as const;
+const held = ["held"] as const;
+
+/** Every named point, with what a flow that died there has to end in. */
+export const crashCases: readonly CrashCase[] = [
+  ...once(plain, "begin", { before: paid, during: paid, after: paid }),
+  ...once(plain, "write:intent", { before: paid, during: paid, after: paid }),
+  ...once(plain, "write:funds-requested", { before: paid, during: paid, after: paid }),
+  ...once(plain, "take", { before: paid, after: paid }),
+  ...once(plain, "write:funds-taken", { before: paid, during: paid, after: paid }),
+  ...once(plain, "renew", { before: paid, during: paid, after: paid }),
+  // From here on nobody else may send it: whether it had left is what nobody can know.
+  ...once(plain, "write:claimed", { before: paid, during: ["paid", "held"], after: held }),
+  ...once(plain, "dispatch", { gate: held, open: held, sent: ["paid", "held"], "first-byte": paid, answer: paid }),
+  ...once(plain, "write:paid", { before: paid, during: paid, after: paid }),
+  ...once(plain, "release", { before: paid, during: paid, after: paid }),
+  ...once(declines, "write:declined", { before: declined, during: declined, after: declined }),
+  ...once(refusesIntent, "write:rejected", { before: rejected, during: rejected, after: rejected }),
+  ...once(refuses, "dispatch", { answer: held }),
+  ...once(refuses, "write:refused", { before: held, during: ["held", "rejected"], after: rejected }),
+  ...once(refuses, "give-back", { before: rejected, after: rejected }),
+  ...once(refuses, "write:rejected", { before: rejected, during: rejected, after: rejected }),
+  ...once(losesAnswer, "write:unknown", { before: paid, during: paid, after: paid }),
+  ...once(losesAnswer, "write:paid", { before: paid, during: paid, after: paid }),
+  ...once(losesRequest, "write:unknown", { before: held, during: held, after: held }),
+  ...once(losesRequest, "write:unknown", { before: held, during: held, after: held }, 2),
+  ...once(losesRequest, "write:held", { before: held, during: held, after: held }),
+  ...twice(plain, "write:funds-requested:after", "acquire", "run", { before: paid, during: paid, after: paid }),
+  ...twice(plain, "take:after", "acquireAbandoned", "recover", { after: paid }),
+  ...twice(plain, "take:after", "take", "recover", { before: paid, after: paid }),
+  ...twice(plain, "write:funds-taken:after", "write:claimed", "recover", { before: paid, after: held }),
+  ...twice(plain, "write:funds-taken:after", "dispatch", "recover", { gate: held, sent: ["paid", "held"] }),
+  ...twice(losesAnswer, "dispatch:sent", "write:unknown", "recover", { before: paid, after: paid }),
+  ...twice(losesAnswer, "write:unknown:after", "write:paid", "recover", { before: paid, during: paid, after: paid }),
+  ...twice(losesAnswer, "write:unknown:after", "release", "run", { before: paid, after: paid }),
+  ...twice(plain, "dispatch:gate", "write:held", "recover", { before: held, during: held, after: held }),
+  ...twice(refuses, "write:refused:after", "give-back", "recover", { before: rejected, after: rejected }),
+  ...twice(refuses, "give-back:after", "write:rejected", "run", { before: rejected, after: rejected }),
+];
+
+/** A service and a bank that do what each flow's case says. */
+export function surroundings(
+  caseOf: (key: string) => CrashCase | undefined,
+): ServiceOptions & { readonly bank: BankOptions } {
+  return {
+    fault(operation, key) {
+      if (operation === "payments.create") return caseOf(key)?.paymentFault ?? "none";
+      return (operation === "paymentIntents.create" ? caseOf(key)?.intentFault : undefined) ?? "none";
+    },
+    slowAnswerMs: 0,
+    slowCommitMs: () => 0,
+    bank: { declines: (key) => caseOf(key)?.declined ?? false, fault: () => "none" },
+  };
+}
+
+type Moments = Readonly<Record<string, CrashCase["ends"]>>;
+
+function once(setting: Setting, step: string, moments: Moments, nth = 1): CrashCase[] {
+  return Object.entries(moments).map(([moment, ends]) => {
+    const point = `${step}:${moment}`;
+    const name = [settingName(setting), point, ...(nth === 1 ? [] : [String(nth)])].join(" ");
+    return { ...setting, name, stages: [{ point, nth, by: "run" }], ends };
+  });
+}
+
+function twice(setting: Setting, first: string, step: string, by: CrashStage["by"], moments: Moments): CrashCase[] {
+  return Object.entries(moments).map(([moment, ends]) => {
+    const point = `${step}:${moment}`;
+    const stages = [{ point: first, by: "run" } as const, { point, by }];
+    return { ...setting, name: `${settingName(setting)} ${first} then ${point}`, stages, ends };
+  });
+}
+
+function settingName({ declined, intentFault, paymentFault }: Setting): string {
+  if (declined === true) return "declined";
+  if (intentFault !== undefined) return `intent-${intentFault}`;
+  return paymentFault === undefined ? "plain" : `payment-${paymentFault}`;
+}

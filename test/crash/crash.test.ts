@@ -1,0 +1,59 @@
+import { randomInt } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { crashCases } from "./crash-cases.js";
+import { describeFailingWrites, runFailingWrites } from "./failing-writes.js";
+import { describe as describeKills, runKills } from "./kills.js";
+import { nodeWithSqlite } from "./node-with-sqlite.js";
+import { openAtOnce } from "./opening.js";
+import { describePoints, runPoints } from "./points.js";
+import { say } from "./script-options.js";
+import { measureTakeovers } from "./takeover.js";
+
+const kept = { paidTwice: 0, takenTwice: 0, unsettled: 0, violations: [] };
+const given = process.env.CBP_CRASH_SEED;
+const seed = given === undefined ? randomInt(2 ** 31) : Number(given);
+
+const journals = [
+  { kind: "sqlite", node: nodeWithSqlite(process.env.CBP_CRASH_NODE) },
+  { kind: "postgres", node: process.execPath },
+] as const;
+
+describe.each(journals)("with $kind", (journal) => {
+  it("opens one journal from many processes at once, new or left behind by killed ones", async () => {
+    expect(await openAtOnce({ ...journal, processes: 5, times: 3 })).toEqual([]);
+  });
+
+  it("keeps every flow right when its process dies at any named point and another recovers it", async () => {
+    const result = await runPoints({ ...journal, times: 1, lanes: 16, leaseMs: 2000 });
+    say(`${journal.kind}: ${describePoints(result)}`);
+    expect(result).toMatchObject({ ...kept, flows: crashCases.length });
+  });
+
+  it("pays nothing twice, takes nothing twice and settles everything while four processes are killed and stopped", async () => {
+    say(`${journal.kind}: seed ${seed}`);
+    const options = { ...journal, flows: 300, kills: 30, stops: 4, workers: 4, concurrency: 8, leaseMs: 400, seed };
+    const result = await runKills(options);
+    say(`${journal.kind}: ${describeKills(result)}`);
+    expect(result).toMatchObject({ ...kept, flows: 300, kills: 30, stops: 4 });
+  });
+
+  it("loses nothing and does nothing twice when any write of the journal fails", async () => {
+    const result = await runFailingWrites({ ...journal, leaseMs: 5000 });
+    say(`${journal.kind}: ${describeFailingWrites(result)}`);
+    expect(result).toMatchObject(kept);
+    // Only the end of a lease may fail in silence.
+    const silent = crashCases.filter(({ stages: [first] }) =>
+      /^release:(?:before|after)$/.test(first?.point ?? ""),
+    ).length;
+    expect(result.errors).toBe(result.flows - 2 * silent);
+  });
+
+  it("has another process at work within a second of the lease's end", async () => {
+    const leaseMs = 1000;
+    const { byRunMs, byRecoverMs, verdict } = await measureTakeovers({ ...journal, leaseMs, times: 2 });
+    const times = [...byRunMs, ...byRecoverMs];
+    say(`${journal.kind}: takeovers after ${times.map(Math.round).join(", ")} ms, lease ${leaseMs} ms`);
+    expect(Math.max(...times)).toBeLessThanOrEqual(leaseMs + 1000);
+    expect(verdict).toMatchObject({ ...kept, paid: 4 });
+  });
+});

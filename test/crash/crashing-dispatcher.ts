@@ -1,0 +1,52 @@
+import { subscribe } from "node:diagnostics_channel";
+import type { Dispatcher } from "undici";
+import type { CrashPoints } from "./crash-points.js";
+
+/**
+ * A dispatcher with crash points around the request that pays: `dispatch:gate` before the client's last gate and `dispatch:open` behind it,
+ * both with nothing written; `dispatch:sent` when the body has left, `dispatch:first-byte` and `dispatch:answer`.
+ */
+export function crashingDispatcher(dispatcher: Dispatcher, points: CrashPoints): Pick<Dispatcher, "dispatch"> {
+  subscribe("undici:request:bodySent", (message) => {
+    // What undici publishes on this channel.
+    const { request } = message as { readonly request: { method: string; path: string; body: Uint8Array | null } };
+    if (isPayment(request) && request.body !== null) points.pass("dispatch:sent", keyOf(request.body));
+  });
+  return {
+    dispatch(options, handler) {
+      if (!isPayment(options) || !(options.body instanceof Uint8Array)) return dispatcher.dispatch(options, handler);
+      return dispatcher.dispatch(options, crashing(handler, points, keyOf(options.body)));
+    },
+  };
+}
+
+function crashing(handler: Dispatcher.DispatchHandler, points: CrashPoints, key: string): Dispatcher.DispatchHandler {
+  return {
+    onRequestStart(controller, context) {
+      points.pass("dispatch:gate", key);
+      handler.onRequestStart?.(controller, context);
+      points.pass("dispatch:open", key);
+    },
+    onRequestUpgrade: (controller, status, headers, socket) =>
+      handler.onRequestUpgrade?.(controller, status, headers, socket),
+    onResponseStart(controller, status, headers, statusMessage) {
+      points.pass("dispatch:first-byte", key);
+      handler.onResponseStart?.(controller, status, headers, statusMessage);
+    },
+    onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
+    onResponseEnd(controller, trailers) {
+      points.pass("dispatch:answer", key);
+      handler.onResponseEnd?.(controller, trailers);
+    },
+    onResponseError: (controller, error) => handler.onResponseError?.(controller, error),
+  };
+}
+
+function isPayment({ method, path }: { readonly method: string; readonly path: string }): boolean {
+  return method === "POST" && path.endsWith("/payments");
+}
+
+function keyOf(body: Uint8Array): string {
+  const { memo }: { memo?: string } = JSON.parse(Buffer.from(body).toString());
+  return memo ?? "";
+}

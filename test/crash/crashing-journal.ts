@@ -1,0 +1,67 @@
+import type { Journal, JournalEntry, JournalState, LeaseRequest } from "cross-border-payments/flow";
+import type { CrashPoints } from "./crash-points.js";
+
+/**
+ * A journal with a crash point before, during and after each of its writes: `write:claimed:before` and so on. An error thrown before is
+ * that of a disk which stored nothing; one thrown after, that of a disk which stored all of it and failed to say so.
+ */
+export class CrashingJournal implements Journal {
+  readonly claimTimesMs: number[] = [];
+  readonly #journal: Journal;
+  readonly #points: CrashPoints;
+
+  constructor(journal: Journal, points: CrashPoints) {
+    this.#journal = journal;
+    this.#points = points;
+  }
+
+  begin(key: string, state: JournalState, lease: LeaseRequest) {
+    return this.#around("begin", key, () => this.#journal.begin(key, state, lease));
+  }
+
+  read(key: string): Promise<JournalEntry | undefined> {
+    return this.#journal.read(key);
+  }
+
+  acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined> {
+    return this.#around("acquire", key, () => this.#journal.acquire(key, lease));
+  }
+
+  async acquireAbandoned(lease: LeaseRequest, after: string | undefined): Promise<JournalEntry | undefined> {
+    const entry = await this.#journal.acquireAbandoned(lease, after);
+    if (entry !== undefined) this.#points.passDisk("acquireAbandoned:after", entry.key);
+    return entry;
+  }
+
+  renew(key: string, epoch: number, leaseMs: number): Promise<boolean> {
+    return this.#around("renew", key, () => this.#journal.renew(key, epoch, leaseMs));
+  }
+
+  async write(key: string, epoch: number, state: JournalState): Promise<boolean> {
+    const startMs = performance.now();
+    const stored = await this.#around(`write:${state.phase}`, key, () => this.#journal.write(key, epoch, state));
+    if (state.phase === "claimed") this.claimTimesMs.push(performance.now() - startMs);
+    return stored;
+  }
+
+  release(key: string, epoch: number): Promise<void> {
+    return this.#around("release", key, () => this.#journal.release(key, epoch));
+  }
+
+  list(query: { readonly phase: string; readonly after?: string | undefined; readonly limit: number }) {
+    return this.#journal.list(query);
+  }
+
+  close(): Promise<void> {
+    return this.#journal.close();
+  }
+
+  async #around<T>(name: string, key: string, call: () => Promise<T>): Promise<T> {
+    this.#points.passDisk(`${name}:before`, key);
+    const pending = call();
+    if (this.#points.isAt(`${name}:during`, key)) setImmediate(() => this.#points.pass(`${name}:during`, key));
+    const result = await pending;
+    this.#points.passDisk(`${name}:after`, key);
+    return result;
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * A process dies at each named point, and another one recovers its flow:
+ *
+ *     npx tsx test/crash/points.ts --times 50 --journal sqlite
+ */
+import { type CrashCase, type CrashStage, crashCases, surroundings } from "./crash-cases.js";
+import type { JournalChoice } from "./journal-place.js";
+import type { Verdict } from "./laws.js";
+import { isScript, say, scriptOptions } from "./script-options.js";
+import { Stage } from "./stage.js";
+
+export interface PointsOptions extends JournalChoice {
+  /** How often each point is died at. */
+  readonly times: number;
+  readonly cases?: readonly CrashCase[];
+  /** Processes at a time, each with a journal of its own: a flow is then taken up by the one that is meant to. */
+  readonly lanes: number;
+  readonly leaseMs: number;
+  readonly onProgress?: (line: string) => void;
+}
+
+export interface PointsResult extends Verdict {
+  readonly points: number;
+  readonly kills: number;
+  readonly seconds: number;
+}
+
+export async function runPoints(options: PointsOptions): Promise<PointsResult> {
+  const startedMs = performance.now();
+  const cases = options.cases ?? crashCases;
+  const byKey = new Map<string, CrashCase>();
+  await using stage = await Stage.open({
+    ...options,
+    readBackDelayMs: 50,
+    ...surroundings((key) => byKey.get(key)),
+  });
+  const lanes = Array.from({ length: options.lanes }, (): string[] => []);
+  const problems: string[] = [];
+  let kills = 0;
+  const runLane = async (keys: string[], lane: number, time: number): Promise<void> => {
+    const round = new Map<string, CrashCase>();
+    for (const [index, one] of cases.entries()) {
+      // Each time in another lane, beside others.
+      if ((index + time) % lanes.length === lane) round.set(`${one.name} #${time}`, one);
+    }
+    for (const [key, one] of round) {
+      byKey.set(key, one);
+      keys.push(key);
+      for (const each of one.stages) {
+        kills += 1;
+        const problem = await dieAt(stage, lane, key, each, options.leaseMs);
+        if (problem !== undefined) problems.push(`${key}: ${problem}`);
+      }
+    }
+    problems.push(...(await recoverAll(stage, lane, round, options.leaseMs)));
+  };
+  for (let time = 1; time <= options.times; time += 1) {
+    await Promise.all(lanes.map((keys, lane) => runLane(keys, lane, time)));
+    options.onProgress?.(`  time ${time}: ${kills} kills so far`);
+  }
+  const verdict = await stage.judge(...lanes);
+  const violations = [...verdict.violations, ...problems];
+  return { ...verdict, violations, points: cases.length, kills, seconds: (performance.now() - startedMs) / 1000 };
+}
+
+/** Says what went wrong when the process did not die there. */
+async function dieAt(
+  stage: Stage,
+  lane: number,
+  key: string,
+  { point, nth = 1, by }: CrashStage,
+  leaseMs: number,
+): Promise<string | undefined> {
+  let giveUp: (why: string) => void = () => {};
+  const givenUp = new Promise<string>((resolve) => {
+    giveUp = resolve;
+  });
+  const trouble = { point, key, nth, act: "kill" } as const;
+  // What follows the outcome, such as the release of the lease, has its points too.
+  await using worker = stage.newWorker({ lane, troubles: [trouble] }, (report) => {
+    if (report.type === "settled" && report.outcome.key === key) {
+      setTimeout(giveUp, 1_500, `settled without getting to ${point}`);
+    }
+  });
+  await worker.ready();
+  worker.send(by === "run" ? { type: "run", keys: [key] } : { type: "keep-recovering", everyMs: leaseMs / 4 });
+  const late = setTimeout(giveUp, 15_000, `never got to ${point}`);
+  const end = await Promise.race([worker.ended, givenUp]);
+  clearTimeout(late);
+  return end;
+}
+
+/** A new process takes up what is abandoned, and then everybody is asked for every key. */
+async function recoverAll(
+  stage: Stage,
+  lane: number,
+  round: ReadonlyMap<string, CrashCase>,
+  leaseMs: number,
+): Promise<readonly string[]> {
+  const open = new Set(round.keys());
+  const problems: string[] = [];
+  let allSettled = () => {};
+  const settled = new Promise<void>((resolve) => {
+    allSettled = resolve;
+  });
+  await using worker = stage.newWorker({ lane }, (report) => {
+    if (report.type !== "settled" || report.by !== "run") return;
+    const { key, status } = report.outcome;
+    if (!round.get(key)?.ends.includes(status)) problems.push(`${key}: ended as ${status}`);
+    open.delete(key);
+    if (open.size === 0) allSettled();
+  });
+  await worker.ready();
+  worker.send({ type: "keep-recovering", everyMs: leaseMs / 4 });
+  await pause(leaseMs * 1.5);
+  worker.send({ type: "run", keys: [...round.keys()] });
+  const late = setTimeout(allSettled, 30_000);
+  await Promise.race([settled, worker.ended]);
+  clearTimeout(late);
+  return [...problems, ...[...open].map((key) => `${key}: not recovered`)];
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+export function describePoints(result: PointsResult): string {
+  const { points, kills, flows, paid, declined, rejected, held, heldWithPayment } = result;
+  const { paidTwice, takenTwice, unsettled, violations, seconds } = result;
+  return (
+    `points ${points}, kills ${kills}, flows ${flows}, paid ${paid}, declined ${declined}, rejected ${rejected}, ` +
+    `held ${held} (${heldWithPayment} of them paid), paid twice ${paidTwice}, taken twice ${takenTwice}, unsettled ${unsettled}, ` +
+    `other broken laws ${violations.length}, ${seconds.toFixed(1)} s`
+  );
+}
+
+async function main(): Promise<number> {
+  const options = scriptOptions({ times: 50, lanes: 16, lease: 2000 });
+  say(`journal ${options.kind}`);
+  const result = await runPoints({ ...options, leaseMs: options.lease, onProgress: say });
+  for (const violation of result.violations) say(`  ${violation}`);
+  say(describePoints(result));
+  const { paidTwice, takenTwice, unsettled, violations } = result;
+  return paidTwice + takenTwice + unsettled + violations.length === 0 ? 0 : 1;
+}
+
+if (isScript(import.meta.url)) process.exitCode = await main();

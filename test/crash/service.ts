@@ -1,0 +1,162 @@
+import { CrossBorderClient, generateSigningKeyPair, type Payment } from "cross-border-payments";
+import { type SandboxRequest, type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
+
+export type ServiceFault =
+  | "none"
+  | "refuse" // 400, and nothing done
+  | "throttle" // 429, and nothing done
+  | "unavailable" // 503, and nothing done
+  | "reset" // the connection broken off, and nothing done
+  | "slow-answer" // done, and answered late
+  | "slow-commit" // done only after the client has given up
+  | "lost" // done, and the connection broken off
+  | "unavailable-after"; // done, and 503
+
+export interface ServiceOptions {
+  /** What happens to the `attempt`th request of an operation for a key; lists have no key. */
+  readonly fault: (operation: SandboxRequest["operation"], key: string, attempt: number) => ServiceFault;
+  readonly slowAnswerMs: number;
+  /** Of each slow commit anew. */
+  readonly slowCommitMs: () => number;
+}
+
+/** The sandbox over HTTP, with two gateways and a rate, and with faults. */
+export class FaultyService implements AsyncDisposable {
+  readonly signingKey: string;
+  readonly accessToken: string;
+  readonly #server: SandboxServer;
+
+  private constructor(server: SandboxServer, signingKey: string, accessToken: string) {
+    this.#server = server;
+    this.signingKey = signingKey;
+    this.accessToken = accessToken;
+  }
+
+  static async start(options: ServiceOptions): Promise<FaultyService> {
+    const faults = new Faults(options);
+    const server = await startSandbox({
+      tokenLifetimeSeconds: 24 * 3600,
+      onRequest: (request) => faults.before(request),
+      onResponse: (request) => faults.after(request),
+    });
+    const keys = await generateSigningKeyPair();
+    await using client = new CrossBorderClient({ ...server.clientOptions, signingKey: keys.privateKey });
+    await openCorridor(client, keys.publicKeyBase64);
+    faults.begin();
+    return new FaultyService(server, keys.privateKey, await logIn(server));
+  }
+
+  get baseUrl(): string {
+    return this.#server.baseUrl;
+  }
+
+  get payments(): readonly Payment[] {
+    return this.#server.sandbox.payments;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#server.close();
+  }
+}
+
+class Faults {
+  readonly #options: ServiceOptions;
+  readonly #attempts = new Map<string, number>();
+  readonly #pending = new WeakMap<SandboxRequest, ServiceFault>();
+  #begun = false;
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+  }
+
+  begin(): void {
+    this.#begun = true;
+  }
+
+  async before(request: SandboxRequest): Promise<Response | undefined> {
+    if (!this.#begun || request.operation === "token") return undefined;
+    const key = keyOf(request);
+    const id = `${request.operation} ${key}`;
+    const attempt = (this.#attempts.get(id) ?? 0) + 1;
+    this.#attempts.set(id, attempt);
+    const fault = this.#options.fault(request.operation, key, attempt);
+    this.#pending.set(request, fault);
+    switch (fault) {
+      case "refuse":
+        return refusal(400, "refused");
+      case "throttle":
+        return refusal(429, "too_many_requests", { "retry-after": "0" });
+      case "unavailable":
+        return refusal(503, "unavailable");
+      case "reset":
+        return Response.error();
+      case "slow-commit":
+        await pause(this.#options.slowCommitMs());
+    }
+    return undefined;
+  }
+
+  async after(request: SandboxRequest): Promise<Response | undefined> {
+    switch (this.#pending.get(request)) {
+      case "lost":
+        return Response.error();
+      case "unavailable-after":
+        return refusal(503, "unavailable");
+      case "slow-answer":
+        await pause(this.#options.slowAnswerMs);
+    }
+    return undefined;
+  }
+}
+
+function keyOf({ body }: SandboxRequest): string {
+  if (body === "") return "";
+  const { memo }: { memo?: string } = JSON.parse(body);
+  return memo ?? "";
+}
+
+function refusal(status: number, error: string, headers: Record<string, string> = {}): Response {
+  return Response.json({ error, message: `the service was told to say ${status}` }, { status, headers });
+}
+
+async function openCorridor(client: CrossBorderClient, rsaPublicKeyBase64: string): Promise<void> {
+  for (const [institutionId, currency] of [
+    ["alpha-bank", "EUR"],
+    ["beta-mobile", "KES"],
+  ] as const) {
+    await client.paymentGateways.create({ institutionId, currency, rsaPublicKeyBase64 });
+  }
+  const provider = await client.liquidityProviders.create({
+    firstName: "Lina",
+    lastName: "Quid",
+    email: "l@example.com",
+  });
+  await client.liquidityProviders.exchangeRates(provider.id).create({
+    baseGatewayId: "alpha-bank",
+    counterGatewayId: "beta-mobile",
+    baseCurrency: "EUR",
+    counterCurrency: "KES",
+    buyPrice: "150",
+    sellPrice: "150",
+  });
+}
+
+/** One token for all workers: how tokens are got is not what is tried here. */
+async function logIn({ sandbox, url }: SandboxServer): Promise<string> {
+  const { clientId, clientSecret, username, password } = sandbox.credentials;
+  const body = new URLSearchParams({
+    grant_type: "password",
+    client_id: clientId,
+    client_secret: clientSecret,
+    username,
+    password,
+  });
+  const answer = await fetch(url + sandbox.tokenPath, { method: "POST", body });
+  const { access_token: token }: { access_token?: string } = JSON.parse(await answer.text());
+  if (token === undefined) throw new Error("the sandbox gave no token");
+  return token;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

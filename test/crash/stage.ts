@@ -1,0 +1,82 @@
+import { Bank, type BankOptions } from "./bank.js";
+import { type BuiltWorker, buildWorker } from "./build-worker.js";
+import { type JournalChoice, type OpenedPlace, openPlace } from "./journal-place.js";
+import { judge, type Verdict } from "./laws.js";
+import { FaultyService, type ServiceOptions } from "./service.js";
+import type { Outcome, Report, WorkerSettings } from "./worker-messages.js";
+import { WorkerProcess } from "./worker-process.js";
+
+export interface StageOptions extends JournalChoice, ServiceOptions {
+  readonly leaseMs: number;
+  readonly readBackDelayMs: number;
+  readonly bank: BankOptions;
+}
+
+/** Everything around the workers: a journal, a service and a bank, with the ledgers of the last two. */
+export class Stage implements AsyncDisposable {
+  /** What anybody was ever told. */
+  readonly told: Outcome[] = [];
+  readonly service: FaultyService;
+  readonly bank: Bank;
+  readonly #options: StageOptions;
+  readonly #place: OpenedPlace;
+  readonly #script: BuiltWorker;
+
+  private constructor(
+    options: StageOptions,
+    place: OpenedPlace,
+    script: BuiltWorker,
+    service: FaultyService,
+    bank: Bank,
+  ) {
+    this.#options = options;
+    this.#place = place;
+    this.#script = script;
+    this.service = service;
+    this.bank = bank;
+  }
+
+  static async open(options: StageOptions): Promise<Stage> {
+    const script = await buildWorker();
+    const place = await openPlace(options);
+    return new Stage(options, place, script, await FaultyService.start(options), await Bank.start(options.bank));
+  }
+
+  /** Starts a process. Each lane has a journal of its own. */
+  newWorker(
+    { lane = 0, ...extras }: Pick<WorkerSettings, "troubles" | "diskFaults"> & { readonly lane?: number } = {},
+    onReport: (report: Report) => void = () => {},
+  ): WorkerProcess {
+    const { leaseMs, readBackDelayMs } = this.#options;
+    const { baseUrl, accessToken, signingKey } = this.service;
+    const service = { baseUrl, accessToken, signingKey, bankUrl: this.bank.url };
+    const journal = this.#place.journal(lane);
+    const settings: WorkerSettings = { journal, ...service, leaseMs, readBackDelayMs, ...extras };
+    return new WorkerProcess({
+      node: this.#place.node,
+      script: this.#script.path,
+      settings,
+      onReport: (report) => {
+        if (report.type === "settled") this.told.push(report.outcome);
+        onReport(report);
+      },
+    });
+  }
+
+  /** Reads every outcome in a new process, and holds them against the ledgers. */
+  async judge(...lanes: readonly (readonly string[])[]): Promise<Verdict> {
+    const outcomes: (Outcome | undefined)[] = [];
+    for (const [lane, keys] of lanes.entries()) {
+      await using auditor = await this.newWorker({ lane }).ready();
+      outcomes.push(...(await auditor.audit(keys)));
+    }
+    const { told, service, bank } = this;
+    const verdict = judge({ keys: lanes.flat(), outcomes, told, payments: service.payments, bank: bank.entries });
+    return { ...verdict, violations: [...verdict.violations, ...bank.violations] };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.bank, this.service, this.#script].map((part) => part[Symbol.asyncDispose]()));
+    await this.#place[Symbol.asyncDispose]();
+  }
+}

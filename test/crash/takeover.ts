@@ -1,0 +1,77 @@
+import type { JournalChoice } from "./journal-place.js";
+import type { Verdict } from "./laws.js";
+import { Stage } from "./stage.js";
+
+export interface TakeoverOptions extends JournalChoice {
+  readonly leaseMs: number;
+  readonly times: number;
+}
+
+export interface Takeovers {
+  /** From the death of the owner until another process, which waits for the outcome of the same key, works at the flow. */
+  readonly byRunMs: readonly number[];
+  /** The same, until a process that recovers four times in a lease works at it. */
+  readonly byRecoverMs: readonly number[];
+  readonly verdict: Verdict;
+}
+
+/** Kills owners while they take the money, and measures until somebody else asks for it. */
+export async function measureTakeovers(options: TakeoverOptions): Promise<Takeovers> {
+  const { leaseMs, times } = options;
+  const calls = new Map<string, ((atMs: number) => void)[]>();
+  await using stage = await Stage.open({
+    ...options,
+    readBackDelayMs: 50,
+    slowAnswerMs: 0,
+    slowCommitMs: () => 0,
+    fault: () => "none",
+    bank: {
+      declines: () => false,
+      fault: () => "none",
+      onCall(kind, key) {
+        const listener = kind === "take" ? calls.get(key)?.shift() : undefined;
+        listener?.(performance.now());
+        // The first call, the owner's, gets no answer: the owner dies over it.
+        return (calls.get(key)?.length ?? 0) > 0 ? new Promise<void>(() => {}) : undefined;
+      },
+    },
+  });
+  const expectCall = (key: string): Promise<number> =>
+    new Promise((resolve) => calls.set(key, [...(calls.get(key) ?? []), resolve]));
+
+  const once = async (key: string, by: "run" | "recover"): Promise<number> => {
+    const asked = expectCall(key);
+    const askedAgain = expectCall(key);
+    await using owner = await stage.newWorker().ready();
+    let tellSettled = () => {};
+    const settled = new Promise<void>((resolve) => {
+      tellSettled = resolve;
+    });
+    await using heir = await stage
+      .newWorker({}, (report) => {
+        if (report.type === "settled") tellSettled();
+      })
+      .ready();
+    owner.send({ type: "run", keys: [key] });
+    await asked;
+    heir.send(by === "run" ? { type: "run", keys: [key] } : { type: "keep-recovering", everyMs: leaseMs / 4 });
+    // At any moment between two of its signs of life.
+    await pause(leaseMs * (0.5 + Math.random()));
+    const killedMs = performance.now();
+    owner.signal("SIGKILL");
+    const takenMs = (await askedAgain) - killedMs;
+    await settled;
+    return takenMs;
+  };
+
+  const keysOf = (by: string) => Array.from({ length: times }, (_, index) => `${by} ${index}`);
+  const byRunMs: number[] = [];
+  for (const key of keysOf("run")) byRunMs.push(await once(key, "run"));
+  const byRecoverMs: number[] = [];
+  for (const key of keysOf("recover")) byRecoverMs.push(await once(key, "recover"));
+  return { byRunMs, byRecoverMs, verdict: await stage.judge([...keysOf("run"), ...keysOf("recover")]) };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,86 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import type { Command, Outcome, Report, WorkerSettings } from "./worker-messages.js";
+
+export interface WorkerStart {
+  /** The Node to run it on. */
+  readonly node: string;
+  readonly script: string;
+  readonly settings: WorkerSettings;
+  readonly onReport?: (report: Report) => void;
+}
+
+/** A worker, as the judge sees it. */
+export class WorkerProcess implements AsyncDisposable {
+  /** Resolves when the process has ended, with what it said if nobody killed it. */
+  readonly ended: Promise<string | undefined>;
+  readonly #child: ChildProcess;
+  readonly #ready: Promise<void>;
+  #errors = "";
+  #isOver = false;
+
+  constructor({ node, script, settings, onReport }: WorkerStart) {
+    this.#child = fork(script, { execPath: node, execArgv: [], stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    this.#child.stderr?.on("data", (chunk: Buffer) => {
+      this.#errors += chunk.toString();
+    });
+    this.ended = once(this.#child, "exit").then(([code, signal]) => {
+      this.#isOver = true;
+      return signal === "SIGKILL" || code === 0 ? undefined : `a worker ended with ${signal ?? code}: ${this.#errors}`;
+    });
+    this.#ready = new Promise((resolve) => {
+      this.#child.on("message", (report: Report) => {
+        if (report.type === "ready") resolve();
+        onReport?.(report);
+      });
+    });
+    this.#child.send(settings, () => {});
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** @throws when the worker ends before it is ready. */
+  async ready(): Promise<this> {
+    const early = this.ended.then((error) => Promise.reject(new Error(error ?? "a worker ended before it was ready")));
+    await Promise.race([this.#ready, early]);
+    return this;
+  }
+
+  send(command: Command): void {
+    if (this.#child.connected) this.#child.send(command, () => {});
+  }
+
+  signal(name: "SIGKILL" | "SIGSTOP" | "SIGCONT"): void {
+    this.#child.kill(name);
+  }
+
+  /** The next report of a kind. */
+  next<T extends Report["type"]>(type: T): Promise<Extract<Report, { readonly type: T }>> {
+    return new Promise((resolve, reject) => {
+      const listen = (report: Report): void => {
+        if (!isOf(report, type)) return;
+        this.#child.off("message", listen);
+        resolve(report);
+      };
+      this.#child.on("message", listen);
+      void this.ended.then((error) => reject(new Error(error ?? `a worker ended before it ${type}`)));
+    });
+  }
+
+  async audit(keys: readonly string[]): Promise<readonly (Outcome | undefined)[]> {
+    const answer = this.next("audited");
+    this.send({ type: "audit", keys });
+    return (await answer).outcomes;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.signal("SIGKILL");
+    await this.ended;
+  }
+}
+
+function isOf<T extends Report["type"]>(report: Report, type: T): report is Extract<Report, { readonly type: T }> {
+  return report.type === type;
+}

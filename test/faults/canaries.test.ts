@@ -1,0 +1,212 @@
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { inspect } from "node:util";
+import type { ClientEvents } from "cross-border-payments";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Call, inParallel, intent, payment } from "./calls.js";
+import { type Observation, openStage, playCell, type Stage } from "./cell.js";
+import type { Kind } from "./expectations.js";
+import { canBeWellBefore, type Fault, faults } from "./faults.js";
+import { LoopLag } from "./loop-lag.js";
+import type { SeenRequest } from "./wire-fault-server.js";
+
+const canary = (name: string) => `${name}${randomBytes(12).toString("hex")}`;
+
+/** Secrets of a login. The identity server knows them, and the tokens that it gives. */
+const credentials = { username: "gateway-user", password: canary("pw"), clientSecret: canary("cs") };
+const tokens = {
+  access_token: canary("at"),
+  refresh_token: canary("rt"),
+  id_token: `${canary("eyJ")}.${canary("eyJ")}.${canary("sig")}`,
+};
+/** What a service knows: the access token of the call, and what stands in its body. */
+const accounts = { senderAccount: canary("sa"), receiverAccount: canary("ra") };
+const bearer = { accountVerificationBearerToken: canary("bt") };
+const privateKey = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+const keyLines = String(privateKey.export({ type: "pkcs8", format: "pem" }))
+  .split("\n")
+  .filter((line) => /^[\w+/=]{30,}$/.test(line));
+
+/** The access token gets a number, so that a renewed one is another. */
+const tokensOf = (number: number) => ({ ...tokens, access_token: `${tokens.access_token}${number}` });
+
+const canaries: Readonly<Record<string, readonly string[]>> = {
+  password: [credentials.password],
+  "client secret": [credentials.clientSecret],
+  "access token": [tokens.access_token],
+  "refresh token": [tokens.refresh_token],
+  "id token": [tokens.id_token, ...tokens.id_token.split(".")],
+  "account number": Object.values(accounts),
+  accountVerificationBearerToken: Object.values(bearer),
+  "private key": keyLines,
+};
+
+interface Operation {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly call: Call;
+  /** What the failing server knows and tells wherever it can, beside the tokens that it was sent. */
+  readonly known: readonly string[];
+}
+
+const operations: readonly Operation[] = [
+  {
+    name: "read",
+    kind: "read",
+    call: (client, options) => client.paymentIntents.get("intent-1", { ...options, query: accounts }),
+    known: Object.values(accounts),
+  },
+  {
+    name: "create",
+    kind: "create",
+    call: (client, options) => client.paymentGateways.create({ institutionId: "alpha", ...bearer }, options),
+    known: Object.values(bearer),
+  },
+  {
+    name: "create of an intent",
+    kind: "create",
+    call: (client, options) => client.paymentIntents.create({ ...intent, ...accounts }, options),
+    known: Object.values(accounts),
+  },
+  {
+    name: "payment",
+    kind: "payment",
+    call: (client, options) => client.payments.create({ ...payment, ...accounts }, options),
+    known: Object.values(accounts),
+  },
+  {
+    name: "login",
+    kind: "login",
+    call: (client, options) => client.paymentIntents.get("intent-1", options),
+    known: [credentials.password, credentials.clientSecret],
+  },
+  {
+    name: "refresh",
+    kind: "refresh",
+    call: (client, options) => client.paymentIntents.get("intent-1", options),
+    known: [
+      tokens.refresh_token,
+      tokensOf(1).access_token,
+      tokens.id_token,
+      credentials.clientSecret,
+      credentials.password,
+    ],
+  },
+];
+
+const cells = faults.flatMap((fault, index) =>
+  operations
+    .filter(({ kind }) => kind !== "refresh" || canBeWellBefore(fault))
+    .map((operation) => ({ name: `${fault.name}: ${operation.name}`, fault, index, operation })),
+);
+
+/** One text that may reach a log, and where it stands. */
+interface Shown {
+  readonly where: string;
+  readonly text: string;
+}
+
+/** All of them, by the cell that they come from. */
+const shown = new Map<string, Shown[]>();
+const consoleLines: string[] = [];
+let failures = 0;
+const lag = new LoopLag();
+let stage: Stage;
+let restore = (): void => {};
+
+beforeAll(async () => {
+  restore = captureOutput(consoleLines);
+  stage = await openStage(lag);
+  try {
+    await inParallel(cells, 32, async ({ name, fault, index, operation }) => {
+      const events: unknown[] = [];
+      const observed = await play(fault, index, operation, events);
+      if (observed.error !== undefined) failures += 1;
+      shown.set(name, textsOf(observed, events));
+    });
+  } finally {
+    restore();
+  }
+}, 120_000);
+
+afterAll(async () => {
+  restore();
+  lag.stop();
+  await stage.close();
+});
+
+it("pushes the canaries through failures of every kind", () => {
+  expect(shown.size).toBe(cells.length);
+  expect(failures).toBeGreaterThan(cells.length / 2);
+  expect(
+    [...shown.values()]
+      .flat()
+      .map(({ text }) => text)
+      .join().length,
+  ).toBeGreaterThan(100_000);
+  expect(Object.values(canaries).every((secrets) => secrets.length > 0)).toBe(true);
+});
+
+it.each(Object.entries(canaries))(
+  "shows no %s in a message, a stack, an inspection, JSON or an event",
+  (_, secrets) => {
+    const leaks = [...shown].flatMap(([cell, texts]) =>
+      texts
+        .filter(({ text }) => secrets.some((secret) => text.includes(secret)))
+        .map(({ where }) => `${where} (${cell})`),
+    );
+    expect(leaks).toEqual([]);
+  },
+);
+
+it("prints nothing", () => {
+  expect(consoleLines).toEqual([]);
+});
+
+function play(fault: Fault, index: number, { kind, call, known }: Operation, events: unknown[]): Promise<Observation> {
+  const hook = (event: unknown) => void events.push(event);
+  const on: ClientEvents = { answer: hook, mismatch: hook, retry: hook, token: hook };
+  const told = (requests: readonly SeenRequest[]) => {
+    const sent = requests.map(({ headers }) => headers.get("authorization") ?? "").filter((text) => text !== "");
+    const secrets = [...known, ...sent.map((text) => text.replace("Bearer ", ""))];
+    // Where only one word fits, the secrets take turns.
+    return { text: [...secrets, ...sent].join(" "), word: secrets[index % secrets.length] ?? "" };
+  };
+  return playCell(stage, fault, kind, "always", {
+    call,
+    credentials,
+    signingKey: privateKey,
+    tokens: tokensOf,
+    told,
+    on,
+  });
+}
+
+/** Every way in which an error, an event or the client itself gets into a log. */
+function textsOf({ error, client }: Observation, events: readonly unknown[]): Shown[] {
+  const printed = (what: string, value: unknown): Shown[] => [
+    { where: `inspected ${what}`, text: inspect(value, { depth: 10, showHidden: false }) },
+    { where: `JSON of ${what}`, text: JSON.stringify(value) ?? "" },
+    { where: `text of ${what}`, text: String(value) },
+  ];
+  const texts = [...printed("client", client), ...events.flatMap((event) => printed("event", event))];
+  let what = "error";
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    texts.push(...printed(what, at), { where: `message of ${what}`, text: at.message });
+    texts.push({ where: `stack of ${what}`, text: at.stack ?? "" });
+    what = `cause of ${what}`;
+  }
+  return texts;
+}
+
+function captureOutput(lines: string[]): () => void {
+  const methods = ["log", "info", "warn", "error", "debug", "trace"] as const;
+  const before = methods.map((method) => [method, console[method]] as const);
+  for (const method of methods)
+    console[method] = (...values: unknown[]) => void lines.push(inspect(values, { depth: 10 }));
+  const onWarning = (warning: Error) => void lines.push(inspect(warning));
+  process.on("warning", onWarning);
+  return () => {
+    for (const [method, original] of before) console[method] = original;
+    process.off("warning", onWarning);
+  };
+}

@@ -1,0 +1,342 @@
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ClientEvents, type ClientOptions, CrossBorderClient } from "cross-border-payments";
+import { Agent, buildConnector } from "undici";
+import type { Call } from "./calls.js";
+import { certificates } from "./certificates.js";
+import { isTokenRequest, type Kind } from "./expectations.js";
+import { capBytes, type Fault, longDeadlineMs, shortDeadlineMs } from "./faults.js";
+import type { LoopLag } from "./loop-lag.js";
+import {
+  closedPort,
+  type DeafPort,
+  type GroundTruth,
+  type SeenRequest,
+  startDeafPort,
+  startWireFaultServer,
+  type ToldSecrets,
+  type WireFaultServer,
+} from "./wire-fault-server.js";
+
+/** Whether the fault meets every request, or only the first. */
+export type Mode = "always" | "once";
+
+/** What a matrix of faults shares. */
+export interface Stage {
+  readonly lag: LoopLag;
+  readonly keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+  readonly deaf: DeafPort;
+  close(): Promise<void>;
+}
+
+export async function openStage(lag: LoopLag): Promise<Stage> {
+  certificates();
+  // What is loaded on first use takes time that is no call's own.
+  await Promise.all([import("openid-client"), import("zod")]);
+  const deaf = await startDeafPort();
+  return { lag, deaf, keys: generateKeyPairSync("rsa", { modulusLength: 2048 }), close: () => deaf.close() };
+}
+
+/** What is called, and with what it is called. */
+export interface CellOptions {
+  readonly call: Call;
+  readonly credentials?: { readonly clientSecret: string; readonly username: string; readonly password: string };
+  readonly signingKey?: KeyObject;
+  /** What the token endpoint gives beside `token_type` and `expires_in`; the number counts its answers. */
+  readonly tokens?: (number: number) => Readonly<Record<string, string>>;
+  /** Secrets that the failing server tells. */
+  readonly told?: (requests: readonly SeenRequest[]) => ToldSecrets;
+  readonly on?: ClientEvents;
+}
+
+/** What came of one call, on both sides of the wire. */
+export interface Observation {
+  /** Of a call that went well. */
+  readonly value: unknown;
+  /** Of one that did not. */
+  readonly error: unknown;
+  /** How late it settled, beyond its deadline or its caller's abort. */
+  readonly latenessMs: number;
+  /** Whole requests that reached the server with the fault, without those that came before the call. */
+  readonly seen: readonly SeenRequest[];
+  /** Connections that were tried, where somebody counts them. */
+  readonly connections: number | undefined;
+  /** What the service got and did, whichever server the fault is on. */
+  readonly service: Pick<GroundTruth, "requests" | "commits" | "bytesReceived">;
+  readonly tokenRequests: readonly SeenRequest[];
+  readonly client: CrossBorderClient;
+  /** A later read on the same client: it has to get its own answer. Only after a read that went well. */
+  readonly laterRead: unknown;
+}
+
+export const laterId = "intent-later";
+
+/**
+ * One fault, one operation, one call: with servers and a client of its own. A machine that was too slow to come to the fault
+ * within the call's deadline has shown nothing: then the cell is played again, with more time where the deadline is the fault.
+ */
+export async function playCell(
+  stage: Stage,
+  fault: Fault,
+  kind: Kind,
+  mode: Mode,
+  options: CellOptions,
+): Promise<Observation> {
+  const meetsDeadline = String(fault.is).startsWith("deadline");
+  for (let round = 0; ; round++) {
+    const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** round : 1);
+    const { observation, stoodStillMs } = await playOnce(stage, { fault, kind, mode, options, timeoutMs });
+    if (stoodStillMs < timeoutMs / 4 || round === 3) return observation;
+  }
+}
+
+interface Cell {
+  readonly fault: Fault;
+  readonly kind: Kind;
+  readonly mode: Mode;
+  readonly options: CellOptions;
+  readonly timeoutMs: number;
+}
+
+/** Also tells how long the event loop stood still before the call's end: that much less time the call had. */
+async function playOnce(
+  stage: Stage,
+  cell: Cell,
+): Promise<{ readonly observation: Observation; readonly stoodStillMs: number }> {
+  const { fault, kind, timeoutMs } = cell;
+  const { healthy, failing, atToken } = await startServers(cell);
+  const network = await networkOf(stage, fault, failing);
+  const signing = stallableSigner(stage, fault, cell.options);
+  const client = buildClient(cell, signing.signingKey, {
+    baseUrl: atToken ? healthy.origin : network.origin,
+    authUrl: atToken ? network.origin : healthy.origin,
+    dispatcher: network.dispatcher,
+  });
+  try {
+    const before = await goBefore(fault, kind, client, failing, network.dispatcher);
+    const startMs = performance.now();
+    const abort = abortIn(fault, fault.phase === "signing" ? signing.called : failing.stalled);
+    const outcome = await outcomeOf(cell.options.call(client, { timeoutMs, signal: abort?.signal }));
+    // A token request belongs to no call: what is sent after the call's end is for whoever comes next.
+    const seenAtEnd = failing.truth.requests.length;
+    // Whatever else were sent again, or read late, would show now.
+    await sleep(30);
+    const endMs = abort?.atMs() ?? startMs + timeoutMs;
+    const truth = (atToken ? healthy : failing).truth;
+    const ofService = atToken ? { requests: 0, bytes: 0 } : before;
+    const reads = kind === "read" && outcome.error === undefined;
+    const observation = {
+      value: outcome.value,
+      error: outcome.error,
+      latenessMs: stage.lag.latenessMs(endMs, outcome.settledMs),
+      seen: failing.truth.requests.slice(before.requests, isTokenRequest(kind) ? seenAtEnd : undefined),
+      connections: network.connections(before.connections),
+      service: {
+        requests: truth.requests.slice(ofService.requests),
+        commits: truth.commits.slice(ofService.requests),
+        bytesReceived: truth.bytesReceived - ofService.bytes,
+      },
+      tokenRequests: [...(atToken ? failing : healthy).truth.requests],
+      client,
+      laterRead: reads ? (await outcomeOf(client.paymentIntents.get(laterId))).value : undefined,
+    };
+    return { observation, stoodStillMs: stage.lag.betweenMs(startMs, outcome.settledMs) };
+  } finally {
+    await Promise.all([failing.close(), healthy.close()]);
+    void network.dispatcher?.destroy();
+    void client.close().catch(() => {});
+  }
+}
+
+/** The server with the fault, in the service's place or the identity server's, and one that is well in the other's. */
+async function startServers({ fault, kind, mode, options }: Cell): Promise<{
+  readonly healthy: WireFaultServer;
+  readonly failing: WireFaultServer;
+  /** The fault is in the identity server's place. */
+  readonly atToken: boolean;
+}> {
+  const answer = rightAnswer(fault, kind, options.tokens);
+  const healthy = await startWireFaultServer({ answer });
+  const failing = await startWireFaultServer({
+    answer,
+    play: fault.play,
+    told: options.told,
+    times: mode === "once" ? 1 : undefined,
+    // A refresh needs a login before it.
+    firstWell: kind === "refresh" && fault.afterWell === undefined,
+    tls: typeof fault.tls === "function" ? fault.tls() : undefined,
+  });
+  return { healthy, failing, atToken: isTokenRequest(kind) || fault.phase === "token" };
+}
+
+function buildClient(
+  { options }: Cell,
+  signingKey: NonNullable<ClientOptions["signingKey"]>,
+  { baseUrl, authUrl, dispatcher }: { baseUrl: string; authUrl: string; dispatcher: Agent | undefined },
+): CrossBorderClient {
+  const credentials = options.credentials ?? { clientSecret: "", username: "user", password: "password" };
+  return new CrossBorderClient({
+    baseUrl,
+    auth: { authUrl, realm: "realm", clientId: "client", ...credentials },
+    signingKey,
+    timeoutMs: longDeadlineMs,
+    maxRetries: 2,
+    maxResponseBytes: capBytes,
+    dispatcher,
+    on: options.on,
+  });
+}
+
+/** The caller's abort, some time after the point was reached. */
+function abortIn(
+  fault: Fault,
+  reached: Promise<void>,
+): { readonly signal: AbortSignal; atMs(): number | undefined } | undefined {
+  if (fault.abortAfterMs === undefined) return undefined;
+  const controller = new AbortController();
+  let atMs: number | undefined;
+  void reached
+    .then(() => sleep(fault.abortAfterMs))
+    .then(() => {
+      atMs = performance.now();
+      controller.abort();
+    });
+  return { signal: controller.signal, atMs: () => atMs };
+}
+
+async function outcomeOf(call: PromiseLike<unknown>): Promise<{ value?: unknown; error?: unknown; settledMs: number }> {
+  try {
+    const value = await call;
+    return { value, settledMs: performance.now() };
+  } catch (error) {
+    return { error, settledMs: performance.now() };
+  }
+}
+
+function timeoutOf(fault: Fault, kind: Kind, times: number): number {
+  if (String(fault.is).startsWith("deadline")) return shortDeadlineMs * times;
+  return isTokenRequest(kind) ? longDeadlineMs : (fault.timeoutMs ?? longDeadlineMs);
+}
+
+/** What a service that is well answers: tokens at the token endpoint, and records that repeat what was sent. */
+function rightAnswer(fault: Fault, kind: Kind, tokens: CellOptions["tokens"]): (request: SeenRequest) => string {
+  let tokenNumber = 0;
+  return ({ target, body }) => {
+    if (target.includes("/openid-connect/token")) {
+      tokenNumber += 1;
+      const given = tokens?.(tokenNumber) ?? { access_token: `access-${tokenNumber}`, refresh_token: "refresh-1" };
+      // Over at once, so that the call that comes next asks for a token: by a refresh where it can.
+      if (tokenNumber === 1 && (kind === "refresh" || (fault.afterWell !== undefined && kind === "login"))) {
+        const { access_token, refresh_token } = given;
+        const session = kind === "refresh" ? { refresh_token } : {};
+        return JSON.stringify({ access_token, token_type: "Bearer", expires_in: 0.05, ...session });
+      }
+      return JSON.stringify({ token_type: "Bearer", expires_in: 300, ...given });
+    }
+    const id = target.split(/[/?]/).at(2) ?? "made";
+    return JSON.stringify({ ...(body === "" ? {} : (JSON.parse(body) as object)), id });
+  };
+}
+
+/** What has to happen before the call; what the failing server has seen by then. */
+async function goBefore(
+  fault: Fault,
+  kind: Kind,
+  client: CrossBorderClient,
+  failing: WireFaultServer,
+  dispatcher: Agent | undefined,
+): Promise<{ readonly requests: number; readonly connections: number; readonly bytes: number }> {
+  if (fault.afterWell !== undefined || kind === "refresh") {
+    await client.paymentIntents.get("intent-before");
+    if (fault.afterWell === "hurt") await failing.stalled;
+    // Long enough for what came to the idle connection to be read, and for the token to be over.
+    await sleep(isTokenRequest(kind) ? 120 : 60);
+  }
+  if (fault.phase === "queue") {
+    dispatcher?.request({ origin: failing.origin, path: "/occupant", method: "GET" }).catch(() => {});
+    await failing.stalled;
+  }
+  const { requests, connections, bytesReceived } = failing.truth;
+  return { requests: requests.length, connections, bytes: bytesReceived };
+}
+
+interface Network {
+  readonly origin: string;
+  readonly dispatcher: Agent | undefined;
+  /** Those that were tried, without those before the call. */
+  connections(before: number): number | undefined;
+}
+
+/** Where the client finds the fault. */
+async function networkOf(stage: Stage, fault: Fault, failing: WireFaultServer): Promise<Network> {
+  const accepted = (before: number) => failing.truth.connections - before;
+  const uncounted = () => undefined;
+  switch (fault.place) {
+    case "closed port":
+      return { origin: `http://127.0.0.1:${await closedPort()}`, dispatcher: undefined, connections: uncounted };
+    case "deaf port":
+      return { origin: `http://127.0.0.1:${stage.deaf.port}`, dispatcher: undefined, connections: uncounted };
+    case "no address":
+      return brokenConnector("ENOTFOUND", 1);
+    case "no name server":
+      return brokenConnector("EAI_AGAIN", 1);
+    case "slow connector":
+      return brokenConnector("UND_ERR_CONNECT_TIMEOUT", 30);
+    default:
+  }
+  if (fault.phase === "queue") {
+    return {
+      origin: failing.origin,
+      dispatcher: new Agent({ ...likeTheClients, connections: 1 }),
+      connections: uncounted,
+    };
+  }
+  if (fault.tls === undefined) return { origin: failing.origin, dispatcher: undefined, connections: accepted };
+  const origin = `https://127.0.0.1:${failing.port}`;
+  if (fault.trusts === "nobody else") return { origin, dispatcher: undefined, connections: accepted };
+  const connect = {
+    ca: certificates().authority,
+    ...(fault.clientTlsVersion && { maxVersion: fault.clientTlsVersion }),
+  };
+  return { origin, dispatcher: new Agent({ ...likeTheClients, connect }), connections: accepted };
+}
+
+const likeTheClients = { allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
+
+/**
+ * A host that can't be reached, in the connector: no test can rely on what the name servers of its machine say, nor wait for the
+ * timeout of a connection.
+ */
+function brokenConnector(code: string, afterMs: number): Network {
+  const host = "service.invalid";
+  const connect = buildConnector({});
+  let connections = 0;
+  const dispatcher = new Agent({
+    ...likeTheClients,
+    connect: (options, callback) => {
+      if (options.hostname !== host) return connect(options, callback);
+      connections += 1;
+      setTimeout(() => callback(Object.assign(new Error(`connecting failed: ${code}`), { code }), null), afterMs);
+    },
+  });
+  return { origin: `https://${host}`, dispatcher, connections: () => connections };
+}
+
+function stallableSigner(
+  stage: Stage,
+  fault: Fault,
+  options: CellOptions,
+): { readonly signingKey: NonNullable<ClientOptions["signingKey"]>; readonly called: Promise<void> } {
+  if (fault.phase !== "signing") {
+    return { signingKey: options.signingKey ?? stage.keys.privateKey, called: Promise.resolve() };
+  }
+  let called = (): void => {};
+  const call = new Promise<void>((resolve) => {
+    called = resolve;
+  });
+  const sign = (): Promise<string> => {
+    called();
+    return new Promise(() => {});
+  };
+  return { signingKey: { publicKey: stage.keys.publicKey, sign }, called: call };
+}

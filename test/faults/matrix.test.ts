@@ -1,0 +1,159 @@
+import { AbortedError, ConnectionError, CrossBorderError, TimeoutError } from "cross-border-payments";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { calls, inParallel } from "./calls.js";
+import { laterId, type Mode, type Observation, openStage, playCell, type Stage } from "./cell.js";
+import {
+  type Expected,
+  errorOfStatus,
+  expectations,
+  type FailureClass,
+  isTokenRequest,
+  type Kind,
+  kinds,
+  onceOnly,
+} from "./expectations.js";
+import { canBeWellBefore, type Fault, faults } from "./faults.js";
+import { LoopLag } from "./loop-lag.js";
+
+interface Cell {
+  readonly name: string;
+  readonly fault: Fault;
+  readonly kind: Kind;
+  readonly mode: Mode;
+  /** Any one of them: where the wire itself is a race, there are two. */
+  readonly expected: readonly Expected[];
+}
+
+const cells: readonly Cell[] = faults.flatMap((fault) =>
+  (fault.always === true ? (["always"] as const) : (["always", "once"] as const)).flatMap((mode) =>
+    kindsOf(fault).map((kind) => ({
+      name: `${fault.name}${mode === "once" ? " (once)" : ""}: ${kind}`,
+      fault,
+      kind,
+      mode,
+      expected: classesOf(fault).map((name) => {
+        const expected: Expected = expectations[name][kind];
+        return mode === "once" ? onceOnly(expected) : expected;
+      }),
+    })),
+  ),
+);
+
+const graceMs = 50;
+const atOnce = 32;
+const observations = new Map<string, Observation>();
+const unhandled: unknown[] = [];
+const onUnhandled = (reason: unknown) => unhandled.push(reason);
+const lag = new LoopLag();
+let stage: Stage;
+
+beforeAll(async () => {
+  process.on("unhandledRejection", onUnhandled);
+  stage = await openStage(lag);
+  // All at once, since most of them wait: one after the other they would take minutes.
+  await inParallel(cells, atOnce, async ({ name, fault, kind, mode }) => {
+    observations.set(name, await playCell(stage, fault, kind, mode, { call: calls[kind] }));
+  });
+}, 120_000);
+
+afterAll(async () => {
+  process.off("unhandledRejection", onUnhandled);
+  lag.stop();
+  await stage.close();
+});
+
+it("has at least 45 faults, each under a name of its own", () => {
+  expect(new Set(faults.map(({ name }) => name)).size).toBe(faults.length);
+  expect(faults.length).toBeGreaterThanOrEqual(45);
+});
+
+it("meets every way to fail of the table of expectations", () => {
+  expect(new Set(faults.flatMap(classesOf))).toEqual(new Set(Object.keys(expectations)));
+});
+
+it("leaves no rejection unhandled", () => {
+  expect(unhandled).toEqual([]);
+});
+
+describe("a call that meets a fault", () => {
+  it.each(cells)("$name", ({ name, fault, kind, mode, expected }) => {
+    const observed = observations.get(name);
+    if (observed === undefined) throw new Error("the cell was not played");
+    const allowed = expected.map((one) => ({ ends: endOf(one, fault), effect: one.effect }));
+    expect(allowed).toContainEqual(endOfCall(observed));
+    expectTries(observed, fault, kind, mode, expected);
+    expectTruth(observed, kind);
+    expect(observed.latenessMs).toBeLessThan(graceMs);
+  });
+});
+
+function kindsOf(fault: Fault): readonly Kind[] {
+  return kinds.filter((kind) => kind !== "refresh" || canBeWellBefore(fault));
+}
+
+function classesOf(fault: Fault): readonly FailureClass[] {
+  return typeof fault.is === "string" ? [fault.is] : fault.is;
+}
+
+function endOf({ ends, code }: Expected, { status }: Fault): string {
+  const name = ends === "by status" ? errorOfStatus(status ?? 0) : ends;
+  return code === undefined ? name : `${name} ${code}`;
+}
+
+/** The same from the side of the call. The code counts where the table names one: where there is no answer. */
+function endOfCall({ error }: Observation): { readonly ends: string; readonly effect: string } {
+  if (error === undefined) return { ends: "well", effect: "none" };
+  if (!(error instanceof CrossBorderError)) return { ends: `untyped: ${String(error)}`, effect: "" };
+  const { name, code, effect } = error;
+  return { ends: name === "ConnectionError" || name === "TokenError" ? `${name} ${code}` : name, effect };
+}
+
+/** How often it was tried, by the client's count and by the server's. */
+function expectTries(observed: Observation, fault: Fault, kind: Kind, mode: Mode, expected: readonly Expected[]): void {
+  const { error, seen, connections } = observed;
+  const whole = fault.whole !== false;
+  const [only, ...others] = expected;
+  // Each try is another race then: there are as many as the kinder of the two allows, at most.
+  if (only === undefined || others.length > 0) {
+    expect(seen.length).toBeLessThanOrEqual(mode === "once" ? 1 : 0);
+    expect(connections).toBeLessThanOrEqual(Math.max(...expected.map(({ tries }) => tries)));
+    return;
+  }
+  const { ends, tries, apartMs } = only;
+  const atService = !isTokenRequest(kind) && fault.phase === undefined && ends !== "well";
+  if (atService && error instanceof CrossBorderError) expect(error.attempts).toBe(tries);
+  const servedWell = mode === "once" ? tries - 1 : 0;
+  if (fault.phase === undefined) expect(seen).toHaveLength(whole ? tries : servedWell);
+  // After a call that was ended undici may open a connection that nothing is sent on.
+  const wasEnded = classesOf(fault).some((name) => /^(deadline|abort)/.test(name));
+  if (!whole && !wasEnded && connections !== undefined) expect(connections).toBe(tries);
+  if (apartMs === undefined) return;
+  const gaps = seen.slice(1).map(({ atMs }, index) => atMs - (seen[index]?.atMs ?? 0));
+  // Timers count in whole milliseconds.
+  if (whole) expect(Math.min(...gaps)).toBeGreaterThanOrEqual(apartMs - 2);
+}
+
+/** What the client says against what the service did. */
+function expectTruth({ error, value, service, tokenRequests, laterRead, seen }: Observation, kind: Kind): void {
+  const isCreate = kind === "create" || kind === "payment";
+  const effect = error instanceof CrossBorderError ? error.effect : "done";
+  if (isCreate && effect === "none") expect(service.commits).toHaveLength(0);
+  const wasNeverSent =
+    error instanceof ConnectionError || error instanceof TimeoutError || error instanceof AbortedError;
+  if (isCreate && wasNeverSent) expect(service.bytesReceived).toBe(0);
+  if (isCreate && effect === "possible") expect(service.requests.length).toBeLessThanOrEqual(1);
+  if (isCreate && effect === "done") expect(service.commits).toHaveLength(1);
+  if (!isCreate && error instanceof CrossBorderError) expect(effect).toBe("none");
+  // A payment that is sent again is the same one, byte for byte.
+  const signatures = service.requests.map(({ headers }) => headers.get("x-service-signature-base64"));
+  if (isCreate) expect(new Set(service.requests.map(({ body }) => body)).size).toBeLessThanOrEqual(1);
+  if (kind === "payment") {
+    expect(signatures).not.toContain(undefined);
+    expect(new Set(signatures).size).toBeLessThanOrEqual(1);
+  }
+  if (error === undefined) expect(value).toMatchObject({ id: isCreate ? "made" : "intent-1" });
+  if (kind === "read" && error === undefined) expect(laterRead).toMatchObject({ id: laterId });
+  if (!isTokenRequest(kind)) expect(tokenRequests.length).toBeLessThanOrEqual(2);
+  expect(Reflect.get({}, "polluted")).toBeUndefined();
+  expect(seen.map(({ target }) => target)).not.toContain("/elsewhere");
+}

@@ -1,0 +1,185 @@
+import { CrossBorderClient } from "cross-border-payments";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+beforeEach(async () => {
+  // Loading takes time that no fake can pass.
+  await Promise.all([import("openid-client"), import("zod")]);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"], now: Date.UTC(2030, 0, 1) });
+});
+
+afterEach(() => void vi.useRealTimers());
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/**
+ * The service and its identity server behind a `fetch`, with a clock of their own, which goes as the client's monotonic one does
+ * and can be set forward alone: a machine that sleeps does not stop the server's time.
+ */
+class SimulatedService {
+  readonly tokenRequestsAtMs: number[] = [];
+  /** How often each token was sent when it was over. */
+  readonly sentExpired = new Map<string, number>();
+  accepted = 0;
+  /** What the server's clock is ahead of this process's monotonic one. */
+  aheadMs = 0;
+  readonly #lifetimeMs: number;
+  readonly #expiry = new Map<string, number>();
+
+  constructor(lifetimeMs: number) {
+    this.#lifetimeMs = lifetimeMs;
+  }
+
+  get nowMs(): number {
+    return performance.now() + this.aheadMs;
+  }
+
+  readonly fetch = async (
+    url: string,
+    init: { readonly headers?: unknown; readonly method?: string },
+  ): Promise<Response> => {
+    if (String(url).includes("/openid-connect/token")) return this.#grant();
+    const token = (new Headers(init.headers as Record<string, string>).get("authorization") ?? "").slice(
+      "Bearer ".length,
+    );
+    const expiry = this.#expiry.get(token) ?? Number.NEGATIVE_INFINITY;
+    if (this.nowMs < expiry) {
+      this.accepted += 1;
+      return Response.json({ id: "intent-1" });
+    }
+    this.sentExpired.set(token, (this.sentExpired.get(token) ?? 0) + 1);
+    return Response.json({ error: "unauthorized" }, { status: 401 });
+  };
+
+  /** The most token requests in any time of this length, by the server's clock. */
+  mostWithin(ms: number): number {
+    const all = this.tokenRequestsAtMs;
+    return Math.max(0, ...all.map((from) => all.filter((at) => at >= from && at < from + ms).length));
+  }
+
+  mostOftenSentExpired(): number {
+    return Math.max(0, ...this.sentExpired.values());
+  }
+
+  #grant(): Response {
+    this.tokenRequestsAtMs.push(this.nowMs);
+    const token = `token-${this.tokenRequestsAtMs.length}`;
+    this.#expiry.set(token, this.nowMs + this.#lifetimeMs);
+    return Response.json({
+      access_token: token,
+      refresh_token: "refresh",
+      token_type: "Bearer",
+      expires_in: this.#lifetimeMs / second,
+    });
+  }
+}
+
+interface Simulation {
+  readonly service: SimulatedService;
+  /** Calls at a steady pace. A call that fails ends the test. */
+  run(durationMs: number, everyMs: number): Promise<void>;
+}
+
+function simulate(lifetimeMs: number, tokenLeewayMs?: number): Simulation {
+  const service = new SimulatedService(lifetimeMs);
+  const client = new CrossBorderClient({
+    baseUrl: "https://service.test",
+    auth: { authUrl: "https://id.test", realm: "realm", clientId: "client", username: "user", password: "password" },
+    fetch: service.fetch as typeof fetch,
+    ...(tokenLeewayMs === undefined ? undefined : { tokenLeewayMs }),
+  });
+  return {
+    service,
+    async run(durationMs, everyMs) {
+      for (let passedMs = 0; passedMs < durationMs; passedMs += everyMs) {
+        await client.paymentIntents.get("intent-1");
+        vi.advanceTimersByTime(everyMs);
+      }
+    },
+  };
+}
+
+describe("24 hours of steady calls with tokens of 300 s", () => {
+  it("take at most 289 token requests with a leeway of 0", async () => {
+    const { service, run } = simulate(300 * second, 0);
+    await run(24 * hour, 5 * second);
+    expect(service.tokenRequestsAtMs.length).toBeLessThanOrEqual(289);
+    expect(service.tokenRequestsAtMs.length).toBeGreaterThanOrEqual(288);
+    expect(service.sentExpired.size).toBe(0);
+    expect(service.accepted).toBe((24 * hour) / (5 * second));
+  });
+
+  it("take 293 token requests with the default leeway of 5 s", async () => {
+    const { service, run } = simulate(300 * second);
+    await run(24 * hour, 5 * second);
+    expect(service.tokenRequestsAtMs).toHaveLength(293);
+    expect(service.sentExpired.size).toBe(0);
+  });
+});
+
+it.each([1, 5, 30, 60, 300, 3600])(
+  "asks once per lifetime of %i s, and sends no token that is over",
+  async (seconds) => {
+    const lifetimeMs = seconds * second;
+    const everyMs = lifetimeMs / 20;
+    const lifetimes = 100;
+    const leewayMs = Math.min(5 * second, lifetimeMs / 10);
+    const { service, run } = simulate(lifetimeMs);
+    await run(lifetimes * lifetimeMs, everyMs);
+    // The first call behind the leeway's beginning asks.
+    const periodMs = Math.ceil((lifetimeMs - leewayMs) / everyMs) * everyMs;
+    expect(service.tokenRequestsAtMs).toHaveLength(Math.ceil((lifetimes * lifetimeMs) / periodMs));
+    expect(service.sentExpired.size).toBe(0);
+  },
+);
+
+/** Each is told by what it does to the client's wall clock and to the server's time. */
+const jumps: readonly {
+  readonly name: string;
+  readonly wallMs: number;
+  readonly serverMs: number;
+  /** How often a token may be sent that is over: the client can know nothing of it only where no clock of its own showed it. */
+  readonly expiredSends: number;
+}[] = [
+  { name: "the wall clock is set an hour forward", wallMs: hour, serverMs: 0, expiredSends: 0 },
+  { name: "the wall clock is set an hour back", wallMs: -hour, serverMs: 0, expiredSends: 0 },
+  { name: "the machine sleeps for an hour", wallMs: hour, serverMs: hour, expiredSends: 0 },
+  { name: "the machine is frozen for an hour and its clocks with it", wallMs: 0, serverMs: hour, expiredSends: 1 },
+  {
+    name: "the machine sleeps for an hour and its wall clock is set back by two",
+    wallMs: -hour,
+    serverMs: hour,
+    expiredSends: 1,
+  },
+];
+
+describe.each([60, 300, 3600])("tokens of %i s", (seconds) => {
+  it.each(jumps)("bring no storm when $name", async ({ wallMs, serverMs, expiredSends }) => {
+    const { service, run } = simulate(seconds * second);
+    await run(2 * minute, second);
+    const before = service.tokenRequestsAtMs.length;
+    vi.setSystemTime(Date.now() + wallMs);
+    service.aheadMs += serverMs;
+    await run(10 * second, second / 4);
+    expect(service.tokenRequestsAtMs.length - before).toBeLessThanOrEqual(2);
+    await run(5 * minute, second);
+    vi.setSystemTime(Date.now() - wallMs);
+    await run(5 * minute, second);
+    expect(service.mostWithin(10 * second)).toBeLessThanOrEqual(2);
+    expect(service.mostOftenSentExpired()).toBeLessThanOrEqual(expiredSends);
+  });
+});
+
+it("asks at most twice in 10 s when the wall clock jumps to and fro every second", async () => {
+  const { service, run } = simulate(300 * second);
+  await run(minute, second);
+  const from = service.tokenRequestsAtMs.length;
+  for (let round = 0; round < 5; round++) {
+    vi.setSystemTime(Date.now() + hour);
+    await run(second, second / 4);
+    vi.setSystemTime(Date.now() - hour);
+    await run(second, second / 4);
+  }
+  expect(service.tokenRequestsAtMs.length - from).toBeLessThanOrEqual(2);
+});

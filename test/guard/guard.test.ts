@@ -1,0 +1,65 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { expect, it } from "vitest";
+
+/**
+ * What the built package costs, in counts: they show a regression on a noisy machine, where times don't. A change that is
+ * worth more than its budget raises the number in `budget.json`, in the same commit.
+ */
+type Budget = Readonly<Record<string, number>>;
+
+const budget = JSON.parse(readFileSync(new URL("budget.json", import.meta.url), "utf8")) as Budget;
+const allowance = 1.15;
+const dist = new URL("../../dist/", import.meta.url).href;
+
+const withoutCompilersAndCollections = [
+  "--expose-gc",
+  "--no-opt",
+  "--no-maglev",
+  "--no-sparkplug",
+  "--min-semi-space-size=64",
+  "--max-semi-space-size=64",
+];
+
+function measure(script: string, flags: readonly string[] = []): Budget {
+  const path = new URL(script, import.meta.url).pathname;
+  const printed = execFileSync(process.execPath, [...flags, path, dist], { encoding: "utf8" });
+  return JSON.parse(printed) as Budget;
+}
+
+function expectWithinBudget(found: Budget): void {
+  const over = Object.entries(found).filter(([name, value]) => !(value <= (budget[name] ?? 0) * allowance));
+  expect(over.map(([name, value]) => `${name}: ${value}, the budget is ${budget[name] ?? "missing"}`)).toEqual([]);
+}
+
+it("loads few files: on import, and up to the first answered call", () => {
+  expectWithinBudget(measure("loaded-files.mjs"));
+});
+
+it("allocates little for each call and for each record of a page", () => {
+  expectWithinBudget(measure("allocations.mjs", withoutCompilersAndCollections));
+});
+
+it("has a small main entry, without its dependencies", async () => {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [new URL("index.js", dist).pathname],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "node",
+    packages: "external",
+    metafile: true,
+    write: false,
+  });
+  const minifiedAndGzipped = gzipSync(outputFiles[0]?.contents ?? "", { level: 9 }).length;
+  expectWithinBudget({ mainEntryGzipBytes: minifiedAndGzipped, mainEntryModules: Object.keys(metafile.inputs).length });
+});
+
+it("is a small tarball", () => {
+  const flags = ["pack", "--dry-run", "--json", "--ignore-scripts"];
+  const printed = execFileSync("npm", flags, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  const [packed] = JSON.parse(printed) as { readonly size: number }[];
+  expectWithinBudget({ tarballBytes: packed?.size ?? Number.NaN });
+});
