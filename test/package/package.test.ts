@@ -93,7 +93,9 @@ it("holds the built files, the changelog, the licence and the README, and nothin
   expect(others).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
   expect(installed.files).toEqual(
     expect.arrayContaining(
-      ["index", "sandbox", "testing", "flow", "journal/sqlite", "journal/postgres"].flatMap((name) => ["js", "cjs", "d.ts", "d.cts"].map((ending) => `dist/${name}.${ending}`)),
+      ["index", "sandbox", "testing", "flow", "journal/sqlite", "journal/postgres"].flatMap((name) =>
+        ["js", "cjs", "d.ts", "d.cts"].map((ending) => `dist/${name}.${ending}`),
+      ),
     ),
   );
 });
