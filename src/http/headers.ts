@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../errors.js";
-import { describeType } from "./path.js";
+import { kindOf } from "../kind-of.js";
 
 /**
  * A caller's own headers, in lower case.
@@ -9,9 +9,7 @@ import { describeType } from "./path.js";
 export function checkHeaders(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
   // The entries of a `Headers` or a `Map` are no properties: they would be left out without a word.
   if (headers !== undefined && (typeof headers !== "object" || headers === null || Symbol.iterator in headers)) {
-    throw new InvalidArgumentError(
-      `headers must be an object such as { "x-name": "value" }; found ${describeType(headers)}`,
-    );
+    throw new InvalidArgumentError(`headers must be an object such as { "x-name": "value" }; found ${kindOf(headers)}`);
   }
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers ?? {})) {

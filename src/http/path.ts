@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../errors.js";
+import { kindOf } from "../kind-of.js";
 
 /** A path template in pieces: what stands before, between and after the parameters. */
 export interface PathTemplate {
@@ -36,7 +37,7 @@ export function fillPath(template: PathTemplate, operation: string, values: read
  */
 export function encodePathValue(operation: string, parameter: string, value: unknown): string {
   if (typeof value !== "string") {
-    throw new InvalidArgumentError(`${operation}: ${parameter} must be a string; found ${describeType(value)}`);
+    throw new InvalidArgumentError(`${operation}: ${parameter} must be a string; found ${kindOf(value)}`);
   }
   if (value === "" || value === "." || value === "..") {
     const found = value === "" ? "an empty string" : JSON.stringify(value);
@@ -55,14 +56,6 @@ export function encodeQuery(operation: string, query: Readonly<Record<string, st
     text += (text === "" ? "?" : "&") + pair;
   }
   return text;
-}
-
-export function describeType(value: unknown): string {
-  if (value === null) return "null";
-  if (value === undefined) return "nothing";
-  if (Array.isArray(value)) return "an array";
-  const type = typeof value;
-  return type === "object" ? "an object" : `a ${type}`;
 }
 
 function encode(value: string, what: string): string {

@@ -1,9 +1,9 @@
 import type { z as Zod, ZodType } from "zod";
 import { InvalidArgumentError } from "../errors.js";
+import { kindOf } from "../kind-of.js";
 import { decimalNumeral } from "../money.js";
 import type { BodyFields, Endpoint } from "./endpoint.js";
 import type { FieldKind, FieldTable } from "./fields.js";
-import { describeType } from "./path.js";
 
 /** A field that is not what the description says; never with its value. */
 export interface Mismatch {
@@ -146,7 +146,7 @@ function refusal(what: string, fields: FieldTable, value: unknown, issues: reado
       return issue.keys?.map((key) => `has no field ${JSON.stringify(key)} (it has ${known})`) ?? [];
     }
     const field = issue.path[0];
-    if (typeof field !== "string") return `must be an object with fields; found ${describeType(value)}`;
+    if (typeof field !== "string") return `must be an object with fields; found ${kindOf(value)}`;
     const found: unknown = Reflect.get(value as object, field);
     return `needs ${field} to be ${expectation(fields, field)}; found ${describeFound(found)}`;
   });
@@ -154,7 +154,7 @@ function refusal(what: string, fields: FieldTable, value: unknown, issues: reado
 }
 
 function describeFound(value: unknown): string {
-  return typeof value === "string" ? (value === "" ? "an empty string" : "another string") : describeType(value);
+  return typeof value === "string" ? (value === "" ? "an empty string" : "another string") : kindOf(value);
 }
 
 function remember<K, V>(map: Map<K, V>, key: K, make: () => V): V {

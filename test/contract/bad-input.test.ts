@@ -35,7 +35,7 @@ describe.each(harnesses)("$name", ({ open }) => {
     [
       "a missing field",
       (client) => client.paymentIntents.create({ senderGatewayId: "a" } as never),
-      /needs senderCurrency to be a string; found nothing/,
+      /needs senderCurrency to be a string; found undefined/,
     ],
     [
       "no body",

@@ -328,7 +328,7 @@ describe("input that is refused before anything is sent, signed or asked for", (
       { body: [] },
       "must be an object with fields; found an array",
     ],
-    ["no body", liquidityProviderEndpoints.create, {}, "must be an object with fields; found nothing"],
+    ["no body", liquidityProviderEndpoints.create, {}, "must be an object with fields; found undefined"],
     [
       "a field of a wrong type",
       liquidityProviderEndpoints.create,
@@ -345,7 +345,7 @@ describe("input that is refused before anything is sent, signed or asked for", (
       "a missing field of an intent",
       paymentIntentEndpoints.create,
       { body: {} },
-      "needs memo to be a string; found nothing",
+      "needs memo to be a string; found undefined",
     ],
     [
       "a missing field of a payment",
@@ -392,7 +392,7 @@ describe("input that is refused before anything is sent, signed or asked for", (
       { path: [7] },
       "paymentIntentId must be a string; found a number",
     ],
-    ["no id", paymentIntentEndpoints.get, { path: [] }, "paymentIntentId must be a string; found nothing"],
+    ["no id", paymentIntentEndpoints.get, { path: [] }, "paymentIntentId must be a string; found undefined"],
   ];
 
   const circular: { self?: unknown } = {};

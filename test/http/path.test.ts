@@ -82,7 +82,7 @@ describe("fillPath", () => {
   it("refuses a value that is missing", () => {
     const parsed = parsePathTemplate("", template);
     expect(() => fillPath(parsed, "deposits.get", ["lp"])).toThrow(
-      "deposits.get: depositId must be a string; found nothing",
+      "deposits.get: depositId must be a string; found undefined",
     );
   });
 
@@ -118,7 +118,7 @@ describe("encodePathValue", () => {
   it.each([
     [12, "a number"],
     [null, "null"],
-    [undefined, "nothing"],
+    [undefined, "undefined"],
     [{}, "an object"],
     [["a"], "an array"],
     [true, "a boolean"],

@@ -64,7 +64,7 @@ describe("the schemas", () => {
     const schemas = await Schemas.load();
     const { extras: _, ...record } = recordOf(paymentEndpoints.create.record ?? {});
     expect(schemas.mismatches(paymentEndpoints.create, paymentEndpoints.create.record ?? {}, record)).toEqual([
-      { field: "extras", expected: "any value, null included", found: "nothing" },
+      { field: "extras", expected: "any value, null included", found: "undefined" },
     ]);
   });
 });
