@@ -83,8 +83,8 @@ async function runAllAgain(stage: Stage, all: ReadonlyMap<string, Trial>): Promi
   });
   await using worker = stage.newWorker({}, (report) => {
     if (report.type !== "settled") return;
-    const { key, status } = report.outcome;
-    if (!all.get(key)?.case.ends.includes(status)) problems.push(`${key}: ended as ${status}`);
+    const { key, status, reason = "" } = report.outcome;
+    if (!all.get(key)?.case.ends.includes(status)) problems.push(`${key}: ended as ${status} ${reason}`);
     open.delete(key);
     if (open.size === 0) done();
   });

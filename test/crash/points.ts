@@ -22,6 +22,8 @@ export interface PointsOptions extends JournalChoice {
 export interface PointsResult extends Verdict {
   readonly points: number;
   readonly kills: number;
+  /** Cases whose flow ended in another way than it should have, and what is known of it. No law is broken by that. */
+  readonly unexpected: ReadonlyMap<CrashCase, string>;
   readonly seconds: number;
 }
 
@@ -36,6 +38,7 @@ export async function runPoints(options: PointsOptions): Promise<PointsResult> {
   });
   const lanes = Array.from({ length: options.lanes }, (): string[] => []);
   const problems: string[] = [];
+  const unexpected = new Map<CrashCase, string>();
   let kills = 0;
   const runLane = async (keys: string[], lane: number, time: number): Promise<void> => {
     const round = new Map<string, CrashCase>();
@@ -52,7 +55,9 @@ export async function runPoints(options: PointsOptions): Promise<PointsResult> {
         if (problem !== undefined) problems.push(`${key}: ${problem}`);
       }
     }
-    problems.push(...(await recoverAll(stage, lane, round, options.leaseMs)));
+    const recovery = await recoverAll(stage, lane, round, options.leaseMs);
+    problems.push(...recovery.problems);
+    for (const [one, text] of recovery.unexpected) unexpected.set(one, text);
   };
   for (let time = 1; time <= options.times; time += 1) {
     await Promise.all(lanes.map((keys, lane) => runLane(keys, lane, time)));
@@ -60,7 +65,8 @@ export async function runPoints(options: PointsOptions): Promise<PointsResult> {
   }
   const verdict = await stage.judge(...lanes);
   const violations = [...verdict.violations, ...problems];
-  return { ...verdict, violations, points: cases.length, kills, seconds: (performance.now() - startedMs) / 1000 };
+  const seconds = (performance.now() - startedMs) / 1000;
+  return { ...verdict, violations, points: cases.length, kills, unexpected, seconds };
 }
 
 /** Says what went wrong when the process did not die there. */
@@ -96,17 +102,23 @@ async function recoverAll(
   lane: number,
   round: ReadonlyMap<string, CrashCase>,
   leaseMs: number,
-): Promise<readonly string[]> {
+): Promise<{ readonly problems: readonly string[]; readonly unexpected: ReadonlyMap<CrashCase, string> }> {
   const open = new Set(round.keys());
-  const problems: string[] = [];
+  const unexpected = new Map<CrashCase, string>();
+  const stumbles: string[] = [];
   let allSettled = () => {};
   const settled = new Promise<void>((resolve) => {
     allSettled = resolve;
   });
   await using worker = stage.newWorker({ lane }, (report) => {
+    if (report.type === "stumbled") stumbles.push(`${report.key} ${report.error}`.trim());
     if (report.type !== "settled" || report.by !== "run") return;
-    const { key, status } = report.outcome;
-    if (!round.get(key)?.ends.includes(status)) problems.push(`${key}: ended as ${status}`);
+    const { key, status, reason = "" } = report.outcome;
+    const one = round.get(key);
+    if (one !== undefined && !one.ends.includes(status)) {
+      const before = stumbles.filter((stumble) => stumble.includes(key));
+      unexpected.set(one, [`${key}: ended as ${status}`, reason, ...before].join("; "));
+    }
     open.delete(key);
     if (open.size === 0) allSettled();
   });
@@ -117,7 +129,7 @@ async function recoverAll(
   const late = setTimeout(allSettled, 30_000);
   await Promise.race([settled, worker.ended]);
   clearTimeout(late);
-  return [...problems, ...[...open].map((key) => `${key}: not recovered`)];
+  return { problems: [...open].map((key) => `${key}: not recovered`), unexpected };
 }
 
 function pause(ms: number): Promise<void> {
@@ -126,11 +138,11 @@ function pause(ms: number): Promise<void> {
 
 export function describePoints(result: PointsResult): string {
   const { points, kills, flows, paid, declined, rejected, held, heldWithPayment } = result;
-  const { paidTwice, takenTwice, unsettled, violations, seconds } = result;
+  const { paidTwice, takenTwice, unsettled, violations, unexpected, seconds } = result;
   return (
     `points ${points}, kills ${kills}, flows ${flows}, paid ${paid}, declined ${declined}, rejected ${rejected}, ` +
     `held ${held} (${heldWithPayment} of them paid), paid twice ${paidTwice}, taken twice ${takenTwice}, unsettled ${unsettled}, ` +
-    `other broken laws ${violations.length}, ${seconds.toFixed(1)} s`
+    `other broken laws ${violations.length}, ended unexpectedly ${unexpected.size}, ${seconds.toFixed(1)} s`
   );
 }
 
@@ -139,6 +151,7 @@ async function main(): Promise<number> {
   say(`journal ${options.kind}`);
   const result = await runPoints({ ...options, leaseMs: options.lease, onProgress: say });
   for (const violation of result.violations) say(`  ${violation}`);
+  for (const text of result.unexpected.values()) say(`  ${text}`);
   say(describePoints(result));
   const { paidTwice, takenTwice, unsettled, violations } = result;
   return paidTwice + takenTwice + unsettled + violations.length === 0 ? 0 : 1;

@@ -59,6 +59,8 @@ export interface Outcome {
   readonly status: FlowOutcome["status"];
   readonly paymentId?: string;
   readonly transactionId?: string;
+  /** Why it is held. */
+  readonly reason?: string;
 }
 
 /** The payment that belongs to a key: the key stands in it, where the judge can read it. */

@@ -133,7 +133,13 @@ function toReported(outcome: FlowOutcome): Outcome {
     return { key, status, paymentId, transactionId };
   }
   const transactionId = "senderGatewayTransactionId" in outcome ? outcome.senderGatewayTransactionId : undefined;
-  return { key, status, ...(transactionId === undefined ? undefined : { transactionId }) };
+  const reason = outcome.status === "held" ? `${outcome.reason} (epoch ${outcome.claim.epoch})` : undefined;
+  return {
+    key,
+    status,
+    ...(transactionId === undefined ? undefined : { transactionId }),
+    ...(reason === undefined ? undefined : { reason }),
+  };
 }
 
 function stumble(key: string, error: unknown): void {
