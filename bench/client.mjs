@@ -1,0 +1,32 @@
+import { generateKeyPairSync } from "node:crypto";
+import { importClient } from "./packages.mjs";
+import { intentRequest, paymentRequest, token } from "./record.mjs";
+
+/** The library as a user has it, with everything on that it has: validation, tokens, deadline, retries, hooks. */
+export async function openClient(origin, options = {}) {
+  const { CrossBorderClient } = await importClient();
+  return new CrossBorderClient({
+    baseUrl: origin,
+    auth: { authUrl: new URL(origin).origin, realm: "bench", clientId: "bench", username: "bench", password: "bench" },
+    on: { answer() {}, retry() {}, mismatch() {}, token() {} },
+    ...options,
+  });
+}
+
+export async function clientContender(origin) {
+  const { privateKey: signingKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const client = await openClient(origin, { signingKey });
+  return {
+    get: () => client.paymentIntents.get(token(1)),
+    create: () => client.paymentIntents.create(intentRequest),
+    sign: () => client.payments.create(paymentRequest),
+    async records(size, take) {
+      for await (const record of client.payments.list({ size })) if (!take(record)) break;
+    },
+    async pages(size, take) {
+      for await (const page of client.payments.list({ size }).pages()) {
+        for (const record of page.items) if (!take(record)) return;
+      }
+    },
+  };
+}

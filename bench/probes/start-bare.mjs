@@ -1,0 +1,1 @@
+process.stdout.write(`${JSON.stringify({ ms: performance.now() })}\n`);

@@ -1,0 +1,92 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { client, contenders, secondYardstick, yardstick } from "./contenders.mjs";
+import { versionOf } from "./packages.mjs";
+
+/** The whole of a run as one page. */
+export function toMarkdown(run) {
+  return [
+    "# What the client costs",
+    `CPU time of the measured process for each call or record, as a ratio to bare \`${yardstick}\` and \`JSON.parse\` in the same round: median of ${run.options.rounds} interleaved rounds (least–most). Each contender has a process of its own; the server is another process.${run.options.isQuick ? " **A quick run: rounds are short and few, so expect the ratios to move by a fifth.**" : ""}`,
+    machine(run),
+    ...(run.results.length === 0 ? [] : ["## CPU per call and per record", comparison(run.results)]),
+    ...(run.goals.length === 0 ? [] : ["## Goals", goalTable(run.goals)]),
+    ...(run.failures.size === 0
+      ? []
+      : ["## Not measured", list([...run.failures].map(([who, why]) => `${who}: ${why}`))]),
+    ...findings(),
+    "## Versions",
+    versions(),
+    "",
+  ].join("\n\n");
+}
+
+/** What profiles say of the goals that are not met: written by hand, kept from run to run. */
+function findings() {
+  const file = new URL("findings.md", import.meta.url);
+  return existsSync(file) ? ["## What takes the rest", readFileSync(file, "utf8").trim()] : [];
+}
+
+function machine({ node, canPin, minutes }) {
+  const version = execFileSync(node, ["--version"], { encoding: "utf8" }).trim();
+  const cores = cpus();
+  const apart = canPin ? "client and server on a core each" : "client and server not kept to cores of their own";
+  return `${cores[0]?.model.trim() ?? "unknown CPU"}, ${cores.length} cores, ${process.platform} ${process.arch}, Node ${version.slice(1)}, ${apart}. The run took ${minutes.toFixed(1)} minutes.`;
+}
+
+function comparison(results) {
+  const names = Object.keys(contenders).filter((name) => results.some(({ figures }) => figures.has(name)));
+  const lines = names.map((name) => [
+    name === client ? `**${name}**` : name,
+    ...results.map(({ figures }) => (figures.has(name) ? ratioText(figures.get(name).ratio) : "–")),
+  ]);
+  const bare = results.map(({ row, figures }) => `${figures.get(yardstick).cpuUs.median.toFixed(1)} µs a ${row.unit}`);
+  const second = results.map(({ figures }) => figures.get(client)?.secondRatio.median.toFixed(2) ?? "–");
+  return table(
+    ["", ...results.map(({ row }) => row.title)],
+    [
+      ...lines,
+      [`${yardstick} itself`, ...bare],
+      [`${client} against ${secondYardstick}`, ...second],
+      ["server's share of its core", ...results.map(({ load }) => `${(load * 100).toFixed(0)} %`)],
+    ],
+  );
+}
+
+function ratioText({ median, least, most }) {
+  return `${median.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
+}
+
+function goalTable(goals) {
+  const words = { true: "met", false: "**not met**" };
+  return table(
+    ["work", "goal", "found", ""],
+    goals.map(({ work, goal, found, met }) => [work, goal, found, words[met] ?? "not measured"]),
+  );
+}
+
+function versions() {
+  const names = [
+    "cross-border-payments",
+    "undici",
+    "zod",
+    "openid-client",
+    "stripe",
+    "modern-treasury",
+    "increase",
+    "openai",
+  ];
+  return list(
+    [...names, "@interledger/open-payments", "axios", "got", "ky"].map((name) => `${name} ${versionOf(name)}`),
+  );
+}
+
+function table(head, lines) {
+  const toLine = (cells) => `| ${cells.join(" | ")} |`;
+  return [toLine(head), toLine(head.map(() => "---")), ...lines.map(toLine)].join("\n");
+}
+
+function list(lines) {
+  return lines.map((line) => `- ${line}`).join("\n");
+}

@@ -1,0 +1,196 @@
+import { client, peers, pooledSigning, secondYardstick, yardstick } from "../contenders.mjs";
+import { spread } from "../measure.mjs";
+import { startWorker } from "../processes.mjs";
+
+const bare = [client, yardstick, secondYardstick];
+const everyone = [...bare, ...peers];
+const signers = [...bare, pooledSigning];
+
+/** What every contender does, and how much of the yardstick's CPU the client may spend on it. */
+export const comparisons = [
+  { id: "get-1", title: "GET one record, 1 at a time", work: "get", atOnce: 1, unit: "call", goal: 1, who: everyone },
+  { id: "get-64", title: "GET one record, 64 at once", work: "get", atOnce: 64, unit: "call", goal: 1, who: everyone },
+  {
+    id: "create-1",
+    title: "POST, unsigned, 1 at a time",
+    work: "create",
+    atOnce: 1,
+    unit: "call",
+    goal: 1.05,
+    who: everyone,
+  },
+  {
+    id: "create-64",
+    title: "POST, unsigned, 64 at once",
+    work: "create",
+    atOnce: 64,
+    unit: "call",
+    goal: 1.05,
+    who: everyone,
+  },
+  {
+    id: "signed-1",
+    title: "signed payment, 1 at a time",
+    work: "sign",
+    atOnce: 1,
+    unit: "call",
+    goal: 1.03,
+    who: signers,
+  },
+  {
+    id: "signed-64",
+    title: "signed payment, 64 at once",
+    work: "sign",
+    atOnce: 64,
+    unit: "call",
+    goal: 1.03,
+    who: signers,
+  },
+  {
+    id: "page-100",
+    title: "list, 100 a page, by records",
+    work: "records",
+    size: 100,
+    unit: "record",
+    goal: 1,
+    who: everyone,
+  },
+  {
+    id: "page-1000",
+    title: "list, 1,000 a page, by records",
+    work: "records",
+    size: 1000,
+    unit: "record",
+    goal: 1.15,
+    who: everyone,
+  },
+  {
+    id: "page-100-pages",
+    title: "list, 100 a page, by pages",
+    work: "pages",
+    size: 100,
+    unit: "record",
+    goal: 1,
+    who: bare,
+  },
+  {
+    id: "page-1000-pages",
+    title: "list, 1,000 a page, by pages",
+    work: "pages",
+    size: 1000,
+    unit: "record",
+    goal: 1.15,
+    who: bare,
+  },
+];
+
+/**
+ * Interleaved rounds: in each, every contender takes one turn at every row, and is set against the yardstick of the same round.
+ * Who can't do a row is left out of it, and why is told.
+ */
+export async function compare({ node, server, rounds, budgetMs, peerBudgetMs, warmUpMs, records, only, tell }) {
+  const rows = comparisons.filter(only).map((row) => (row.size === undefined ? row : { ...row, records }));
+  const failures = new Map();
+  const workers = await openWorkers(node, server.origin, new Set(rows.flatMap((row) => row.who)), failures);
+  const results = [];
+  for (const row of rows) {
+    tell(row.title);
+    const able = await warmUp(workers, row, warmUpMs, failures);
+    const samples = new Map(able.map((name) => [name, []]));
+    const load = await serverLoad(server, async () => {
+      for (let round = 0; round < rounds; round++) {
+        for (const name of rotated(able, round)) {
+          const turnMs = signers.includes(name) ? budgetMs : peerBudgetMs;
+          samples.get(name).push(await workers.get(name).sample(row, turnMs));
+        }
+      }
+    });
+    results.push({ row, load, figures: figuresOf(samples) });
+  }
+  for (const worker of workers.values()) worker.stop();
+  return { results, failures };
+}
+
+async function openWorkers(node, origin, names, failures) {
+  const workers = new Map();
+  for (const name of names) {
+    try {
+      workers.set(name, await startWorker(node, name, origin));
+    } catch (error) {
+      failures.set(name, firstLine(error));
+    }
+  }
+  return workers;
+}
+
+async function warmUp(workers, row, warmUpMs, failures) {
+  const able = [];
+  for (const name of row.who.filter((each) => workers.has(each))) {
+    try {
+      await workers.get(name).sample({ ...row, records: undefined }, warmUpMs);
+      able.push(name);
+    } catch (error) {
+      failures.set(`${name}, ${row.title}`, firstLine(error));
+    }
+  }
+  return able;
+}
+
+/** The server's share of its core while `work` went on. */
+async function serverLoad(server, work) {
+  const spentBefore = await server.spent();
+  const from = performance.now();
+  await work();
+  return ((await server.spent()) - spentBefore) / 1000 / (performance.now() - from);
+}
+
+function rotated(names, by) {
+  const at = by % names.length;
+  return [...names.slice(at), ...names.slice(0, at)];
+}
+
+function figuresOf(samples) {
+  const against = (name, other) =>
+    spread(samples.get(name).map(({ cpuUs }, round) => cpuUs / samples.get(other)[round].cpuUs));
+  return new Map(
+    [...samples].map(([name, taken]) => [
+      name,
+      {
+        cpuUs: spread(taken.map(({ cpuUs }) => cpuUs)),
+        wallUs: spread(taken.map(({ wallUs }) => wallUs)),
+        ratio: against(name, yardstick),
+        secondRatio: against(name, secondYardstick),
+      },
+    ]),
+  );
+}
+
+/** The goals that these rows are to meet. */
+export function comparisonGoals(results) {
+  return results.flatMap(({ row, figures }) => {
+    const { ratio } = figures.get(client);
+    const own = {
+      work: row.title,
+      goal: `CPU ≤ ${row.goal.toFixed(2)} × ${yardstick}`,
+      found: `${ratio.median.toFixed(2)} (${ratio.least.toFixed(2)}–${ratio.most.toFixed(2)})`,
+      met: ratio.median <= row.goal,
+    };
+    const rivals = peers.filter((name) => figures.has(name));
+    if (rivals.length === 0) return [own];
+    const [best] = rivals.sort((one, other) => figures.get(one).ratio.median - figures.get(other).ratio.median);
+    const theirs = figures.get(best).ratio.median;
+    return [
+      own,
+      {
+        work: row.title,
+        goal: "ahead of every peer",
+        found: `${ratio.median.toFixed(2)}, the best peer (${best}) ${theirs.toFixed(2)}`,
+        met: ratio.median < theirs,
+      },
+    ];
+  });
+}
+
+function firstLine(error) {
+  return String(error?.message ?? error).split("\n")[0];
+}

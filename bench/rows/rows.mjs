@@ -1,0 +1,18 @@
+import { coldStart } from "./cold-start.mjs";
+import { callsAtOnce, manyRecords, sequentialCalls } from "./memory.mjs";
+import { prefetching } from "./prefetch.mjs";
+import { signatures } from "./signatures.mjs";
+import { sizes } from "./size.mjs";
+import { waitingForOneToken } from "./waiting.mjs";
+
+/** Rows that are no comparison of CPU per call: each gives the goals it measured. */
+export const otherRows = [
+  { id: "signatures", title: "signatures a second, and the event loop", measure: signatures },
+  { id: "records-heap", title: "live heap over many records", measure: manyRecords },
+  { id: "prefetch", title: "prefetching pages", measure: prefetching },
+  { id: "cold-start", title: "cold start", measure: coldStart },
+  { id: "waiting", title: "many calls waiting on one token", measure: waitingForOneToken },
+  { id: "memory-at-once", title: "heap of 1,000 calls at once", measure: callsAtOnce },
+  { id: "memory-calls", title: "heap over many sequential calls", measure: sequentialCalls },
+  { id: "size", title: "sizes", measure: sizes },
+];
