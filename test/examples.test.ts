@@ -20,7 +20,7 @@ it("knows what every example has to print", () => {
   expect(Object.keys(prints).sort()).toEqual(examples.sort());
 });
 
-it.concurrent.each(examples)("%s runs as it is", (file) => {
+it.each(examples)("%s runs as it is", { timeout: 60_000 }, (file) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", `examples/${file}`], {
     encoding: "utf8",
     env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },

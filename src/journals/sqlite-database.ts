@@ -56,9 +56,9 @@ export async function prepareDatabase(database: SqliteDatabase, options: SqliteJ
   if (!Number.isInteger(busyTimeoutMs) || busyTimeoutMs < 0 || busyTimeoutMs >= 2 ** 31) {
     throw new ConfigError("SqliteJournal: busyTimeoutMs must be a whole number of milliseconds");
   }
-  // First of all: whatever reads the file waits for the processes that are opening it at the same time.
-  pragma(database, `PRAGMA busy_timeout = ${busyTimeoutMs}`);
   assertBuild(String(pragma(database, "SELECT sqlite_version()")), processes);
+  // Whatever reads the file waits for the processes that are opening it at the same time.
+  pragma(database, `PRAGMA busy_timeout = ${busyTimeoutMs}`);
   assertSupported(
     pragma(database, "PRAGMA encoding") === "UTF-8",
     "the file's encoding is not UTF-8, which orders keys",
