@@ -56,13 +56,15 @@ export async function prepareDatabase(database: SqliteDatabase, options: SqliteJ
   if (!Number.isInteger(busyTimeoutMs) || busyTimeoutMs < 0 || busyTimeoutMs >= 2 ** 31) {
     throw new ConfigError("SqliteJournal: busyTimeoutMs must be a whole number of milliseconds");
   }
-  assertBuild(String(pragma(database, "SELECT sqlite_version()")), processes);
-  // Whatever reads the file waits for the processes that are opening it at the same time.
+  // A process that turns the file to WAL, or recovers it, locks out whoever only looks at it: even the version is no free question.
+  await untilNotBusy(busyTimeoutMs, () => {
+    assertBuild(String(pragma(database, "SELECT sqlite_version()")), processes);
+  });
   pragma(database, `PRAGMA busy_timeout = ${busyTimeoutMs}`);
-  assertSupported(
-    pragma(database, "PRAGMA encoding") === "UTF-8",
-    "the file's encoding is not UTF-8, which orders keys",
-  );
+  await untilNotBusy(busyTimeoutMs, () => {
+    const encoding = pragma(database, "PRAGMA encoding");
+    assertSupported(encoding === "UTF-8", "the file's encoding is not UTF-8, which orders keys");
+  });
   if (processes === "one") pragma(database, "PRAGMA locking_mode = EXCLUSIVE");
   await untilNotBusy(busyTimeoutMs, () => {
     const mode = pragma(database, "PRAGMA journal_mode = WAL");
