@@ -1,3 +1,4 @@
+import { parseObject } from "../parse-object.js";
 import { redactText } from "../redact.js";
 import { parseRetryAfterMs } from "../retry-after.js";
 import { type PasswordAuth, tokenEndpointUrl } from "./auth-options.js";
@@ -200,13 +201,4 @@ function writtenForms(secret: string): string[] {
 /** Whether a code gives a secret away. Two or three letters stand in any code by chance. */
 function repeats(code: string, secret: string): boolean {
   return secret.length < 4 ? code === secret : code.includes(secret);
-}
-
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
 }

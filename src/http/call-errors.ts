@@ -11,6 +11,7 @@ import {
   TimeoutError,
   UnexpectedResponseError,
 } from "../errors.js";
+import { parseObject } from "../parse-object.js";
 import { redactText } from "../redact.js";
 import type { WireFailure } from "../wire-failure.js";
 import type { BrokenBody, WireAnswer } from "./transport.js";
@@ -129,15 +130,6 @@ function readErrorBody(
 
 function isCode(value: unknown, secrets: readonly string[]): value is string {
   return typeof value === "string" && /^[\w.:-]{1,64}$/.test(value) && redactText(value, secrets) === value;
-}
-
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
 }
 
 function toErrorResponse({ status, headers, text }: WireAnswer): ErrorResponse {
