@@ -1,5 +1,5 @@
-import { generateKeyPairSync, sign } from "node:crypto";
 import { promisify } from "node:util";
+import { makeSigningKey, nodeCrypto } from "./crypto.mjs";
 import { importUndici } from "./packages.mjs";
 import { intentRequest, paymentRequest, token } from "./record.mjs";
 
@@ -10,7 +10,7 @@ export const pooledSigning = "undici.request, crypto.sign in the pool";
 export const bareContenders = {
   "undici.request": (origin) => overRequest(origin, signNow),
 
-  [pooledSigning]: (origin) => overRequest(origin, promisify(sign)),
+  [pooledSigning]: (origin) => overRequest(origin, promisify(nodeCrypto().sign)),
 
   "undici.dispatch": async (origin) => {
     const { getGlobalDispatcher } = await importUndici();
@@ -76,7 +76,11 @@ async function overRequest(origin, signText) {
   );
 }
 
-const signNow = (...input) => sign(...input);
+let sign;
+const signNow = (...input) => {
+  sign ??= nodeCrypto().sign;
+  return sign(...input);
+};
 
 const getHeaders = { accept: "application/json", authorization: "Bearer bench-token" };
 const postHeaders = { ...getHeaders, "content-type": "application/json" };
@@ -129,7 +133,7 @@ function calls(origin, { get, post }, signText = signNow) {
     get: () => get(`${origin}/payment-intents/${token(1)}`),
     create: () => post(`${origin}/payment-intents`, JSON.stringify(intentRequest)),
     sign: async () => {
-      key ??= generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+      key ??= makeSigningKey();
       const body = JSON.stringify(paymentRequest);
       const signature = await signText("sha256", Buffer.from(`/payments${body}`), key);
       return post(`${origin}/payments`, body, { "x-service-signature-base64": signature.toString("base64") });

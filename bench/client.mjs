@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from "node:crypto";
+import { makeSigningKey } from "./crypto.mjs";
 import { importClient } from "./packages.mjs";
 import { intentRequest, paymentRequest, token } from "./record.mjs";
 
@@ -14,12 +14,15 @@ export async function openClient(origin, options = {}) {
 }
 
 export async function clientContender(origin) {
-  const { privateKey: signingKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-  const client = await openClient(origin, { signingKey });
+  const client = await openClient(origin);
+  let signing;
   return {
     get: () => client.paymentIntents.get(token(1)),
     create: () => client.paymentIntents.create(intentRequest),
-    sign: () => client.payments.create(paymentRequest),
+    async sign() {
+      signing ??= await openClient(origin, { signingKey: makeSigningKey() });
+      return signing.payments.create(paymentRequest);
+    },
     async records(size, take) {
       for await (const record of client.payments.list({ size })) if (!take(record)) break;
     },

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from "node:crypto";
+import { nodeCrypto } from "./crypto.mjs";
 import { intentRequest, token } from "./record.mjs";
 
 /** Published SDKs, pointed at the server by their own options, each paging in its own way. */
@@ -54,7 +54,7 @@ export const sdkContenders = {
     const url = `${origin}/open-payments`;
     const client = await createAuthenticatedClient({
       walletAddressUrl: url,
-      privateKey: generateKeyPairSync("ed25519").privateKey,
+      privateKey: nodeCrypto().generateKeyPairSync("ed25519").privateKey,
       keyId: "bench",
       useHttp: true,
       validateResponses: false,

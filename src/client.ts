@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { callerTokenSource } from "./auth/caller-token-source.js";
 import type { TokenPost } from "./auth/token-endpoint.js";
 import { TokenManager } from "./auth/token-manager.js";
@@ -14,6 +13,7 @@ import type { RequestOptions } from "./http/request-options.js";
 import { RetryBudget } from "./http/retry-budget.js";
 import type { TransportHandle } from "./http/transport.js";
 import { undiciTransport } from "./http/undici-transport.js";
+import { nodeCrypto } from "./node-crypto.js";
 import { LiquidityProviders } from "./resources/liquidity-providers.js";
 import { PaymentGateways } from "./resources/payment-gateways.js";
 import { type PaymentIntentRequest, PaymentIntents } from "./resources/payment-intents.js";
@@ -120,7 +120,7 @@ function createSigning({ signingKey }: ResolvedOptions): Signing | undefined {
     },
     describe: (path, body) => ({
       path,
-      bodySha256: createHash("sha256").update(body).digest("hex"),
+      bodySha256: nodeCrypto().createHash("sha256").update(body).digest("hex"),
       publicKeySha256: signer.publicKeySha256,
     }),
   };

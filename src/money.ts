@@ -45,21 +45,36 @@ export function exactExchangeRate(intent: IntentAmounts, options: RateOptions = 
 /** Digits with an optional sign and an optional fraction: no exponent, no separators, no spaces. */
 export const decimalNumeral: RegExp = /^-?\d+(?:\.\d+)?$/;
 
-/** Decimals that keep every digit of sums and products, and never print an exponent. */
-export const Exact: typeof Decimal = Decimal.clone({ precision: 1e9, toExpNeg: -9e15, toExpPos: 9e15 });
+/** A decimal that keeps every digit of sums and products, and never prints an exponent. */
+export function exact(value: Decimal.Value): Decimal {
+  const { Exact } = decimals();
+  return new Exact(value);
+}
 
-const roundings: Readonly<Record<Rounding, typeof Decimal>> = {
-  up: rounded(Decimal.ROUND_UP),
-  down: rounded(Decimal.ROUND_DOWN),
-  ceiling: rounded(Decimal.ROUND_CEIL),
-  floor: rounded(Decimal.ROUND_FLOOR),
-  "half-up": rounded(Decimal.ROUND_HALF_UP),
-  "half-down": rounded(Decimal.ROUND_HALF_DOWN),
-  "half-even": rounded(Decimal.ROUND_HALF_EVEN),
-};
+interface Decimals {
+  readonly Exact: typeof Decimal;
+  /** Each divides to 34 significant digits, and rounds in its own way. */
+  readonly roundings: Readonly<Record<Rounding, typeof Decimal>>;
+}
 
-function rounded(rounding: Decimal.Rounding): typeof Decimal {
-  return Exact.clone({ precision: 34, rounding });
+let made: Decimals | undefined;
+
+/** Made on first use: the library is loaded then, and not with the client. */
+function decimals(): Decimals {
+  if (made !== undefined) return made;
+  const Exact = Decimal.clone({ precision: 1e9, toExpNeg: -9e15, toExpPos: 9e15 });
+  const rounded = (rounding: Decimal.Rounding): typeof Decimal => Exact.clone({ precision: 34, rounding });
+  const roundings = {
+    up: rounded(Decimal.ROUND_UP),
+    down: rounded(Decimal.ROUND_DOWN),
+    ceiling: rounded(Decimal.ROUND_CEIL),
+    floor: rounded(Decimal.ROUND_FLOOR),
+    "half-up": rounded(Decimal.ROUND_HALF_UP),
+    "half-down": rounded(Decimal.ROUND_HALF_DOWN),
+    "half-even": rounded(Decimal.ROUND_HALF_EVEN),
+  };
+  made = { Exact, roundings };
+  return made;
 }
 
 /**
@@ -69,6 +84,7 @@ function rounded(rounding: Decimal.Rounding): typeof Decimal {
  */
 export function divide(dividend: Decimal, divisor: Decimal, options: RateOptions = {}): string {
   const { scale, rounding = "half-even" } = options;
+  const { roundings } = decimals();
   if (!Object.hasOwn(roundings, rounding)) {
     throw new InvalidArgumentError(`rounding is none of ${Object.keys(roundings).join(", ")}`);
   }
@@ -87,7 +103,7 @@ export function divide(dividend: Decimal, divisor: Decimal, options: RateOptions
  * roundings to come out as they would with all of its digits.
  */
 function digitsBeyond(dividend: Decimal, divisor: Decimal, scale: number): Decimal {
-  const shifted = new Exact(dividend).times(`1e${scale + 1}`);
+  const shifted = exact(dividend).times(`1e${scale + 1}`);
   const whole = shifted.divToInt(divisor);
   const lost = shifted.minus(whole.times(divisor));
   const sign = dividend.isNegative() === divisor.isNegative() ? 1 : -1;
@@ -109,5 +125,5 @@ function amount<K extends string>(intent: { readonly [Key in K]: string }, field
   if (typeof value !== "string" || !decimalNumeral.test(value)) {
     throw new InvalidArgumentError(`${field} is not a decimal numeral in a string, such as "12.50"`);
   }
-  return new Exact(value);
+  return exact(value);
 }

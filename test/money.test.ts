@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../src/errors.js";
-import { decimalNumeral, divide, Exact, exactExchangeRate, exchangeRate, type Rounding } from "../src/money.js";
+import { decimalNumeral, divide, exact, exactExchangeRate, exchangeRate, type Rounding } from "../src/money.js";
 
 /** A fraction of two whole numbers, the second above zero: what every rate is before it is rounded. */
 interface Rational {
@@ -155,8 +155,8 @@ describe("against whole-number arithmetic", () => {
       fc.property(wellFormed, wellFormed, (left, right) => {
         const [a, b] = [rational(left), rational(right)];
         const product: Rational = { over: a.over * b.over, under: a.under * b.under };
-        expect(equal(rational(new Exact(left).plus(right).toFixed()), sum(a, b))).toBe(true);
-        expect(equal(rational(new Exact(left).times(right).toFixed()), product)).toBe(true);
+        expect(equal(rational(exact(left).plus(right).toFixed()), sum(a, b))).toBe(true);
+        expect(equal(rational(exact(left).times(right).toFixed()), product)).toBe(true);
       }),
     );
   });
@@ -234,8 +234,8 @@ describe("what is refused", () => {
   );
 
   it("takes scales up to both ends", () => {
-    expect(divide(new Exact(2), new Exact(3), { scale: 0 })).toBe("1");
-    expect(divide(new Exact(1), new Exact(3), { scale: 1000 })).toBe(`0.${"3".repeat(1000)}`);
+    expect(divide(exact(2), exact(3), { scale: 0 })).toBe("1");
+    expect(divide(exact(1), exact(3), { scale: 1000 })).toBe(`0.${"3".repeat(1000)}`);
   });
 });
 

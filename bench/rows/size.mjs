@@ -14,7 +14,7 @@ export async function sizes() {
     }),
   );
   const { outputFiles } = await build({
-    entryPoints: [`${folder}dist/index.js`],
+    entryPoints: [fileURLToPath(new URL("../../src/index.ts", import.meta.url))],
     bundle: true,
     minify: true,
     format: "esm",

@@ -1,6 +1,6 @@
 import { PagingError } from "../errors.js";
 import type { Caller } from "../http/caller.js";
-import { decimalNumeral, Exact } from "../money.js";
+import { decimalNumeral, exact } from "../money.js";
 import { compareTokens } from "../resources/paging.js";
 import { type Payment, Payments } from "../resources/payments.js";
 import type { Claim, Look, StateOf } from "./flow-state.js";
@@ -51,6 +51,6 @@ function matches(payment: Payment, { claims, senderGatewayTransactionId, intent 
     payment.senderGatewayId === intent.senderGatewayId &&
     payment.receiverAccount === intent.receiverAccount &&
     decimalNumeral.test(payment.receiverAmount) &&
-    new Exact(payment.receiverAmount).eq(intent.receiverAmount)
+    exact(payment.receiverAmount).eq(intent.receiverAmount)
   );
 }

@@ -1,4 +1,4 @@
-import type { z as Zod, ZodType } from "zod";
+import type { $ZodType } from "zod/v4/core";
 import { InvalidArgumentError } from "../errors.js";
 import { kindOf } from "../kind-of.js";
 import { decimalNumeral } from "../money.js";
@@ -15,21 +15,23 @@ export interface Mismatch {
 /** Values of a query: texts, and whole numbers where the description says integer. */
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
 
-/** The schemas of the endpoint rows: each is made of its table of fields on first use. */
-export class Schemas {
-  readonly #z: typeof Zod;
-  readonly #bodies = new Map<BodyFields, ZodType<Record<string, unknown>>>();
-  readonly #queries = new Map<FieldTable, ZodType<QueryValues>>();
-  readonly #records = new Map<FieldTable, ZodType>();
-  readonly #lists = new Map<FieldTable, ZodType>();
+/** The part of zod that is made for libraries: without the methods, texts and languages that nobody here asks for. */
+type Zod = typeof import("zod/v4/core");
 
-  private constructor(z: typeof Zod) {
-    this.#z = z;
+/** The schemas of the endpoint rows: each is made of its table of fields, and compiled, on first use. */
+export class Schemas {
+  readonly #zod: Zod;
+  readonly #bodies = new Map<BodyFields, $ZodType<Record<string, unknown>>>();
+  readonly #queries = new Map<FieldTable, $ZodType<QueryValues>>();
+  readonly #records = new Map<FieldTable, $ZodType>();
+  readonly #lists = new Map<FieldTable, $ZodType>();
+
+  private constructor(zod: Zod) {
+    this.#zod = zod;
   }
 
   static async load(): Promise<Schemas> {
-    const { z } = await import("zod");
-    return new Schemas(z);
+    return new Schemas(await import("zod/v4/core"));
   }
 
   /**
@@ -39,7 +41,7 @@ export class Schemas {
    */
   checkBody(operation: string, body: BodyFields, value: unknown): Record<string, unknown> {
     const schema = remember(this.#bodies, body, () => this.#bodySchema(body));
-    const result = schema.safeParse(value);
+    const result = this.#zod.safeParse(schema, value);
     if (result.success) return result.data;
     throw refusal(`${operation}: the body`, body.fields, value, result.error.issues);
   }
@@ -51,13 +53,8 @@ export class Schemas {
    */
   checkQuery(endpoint: Endpoint, query: object): QueryValues {
     const fields = endpoint.query ?? noFields;
-    const schema = remember(this.#queries, fields, () =>
-      endpoint.openQuery === true
-        ? this.#z.record(this.#z.string(), this.#z.string().optional())
-        : // The tables of queries hold texts and integers only.
-          (this.#z.strictObject(this.#shape(fields, queryKinds)).partial() as unknown as ZodType<QueryValues>),
-    );
-    const result = schema.safeParse(query);
+    const schema = remember(this.#queries, fields, () => this.#querySchema(fields, endpoint.openQuery === true));
+    const result = this.#zod.safeParse(schema, query);
     if (result.success) return result.data;
     throw refusal(`${endpoint.operation}: the query`, fields, query, result.error.issues);
   }
@@ -66,10 +63,12 @@ export class Schemas {
   mismatches(endpoint: Endpoint, record: FieldTable, value: unknown): Mismatch[] {
     const isList = endpoint.verb === "list";
     const schemas = isList ? this.#lists : this.#records;
-    const result = remember(schemas, record, () => this.#answerSchema(record, isList)).safeParse(value);
-    if (result.success) return [];
+    const schema = remember(schemas, record, () => this.#answerSchema(record, isList));
+    // The record is handed on as it came, unknown fields and all: nothing is copied unless something is to be told.
+    if (this.#zod.validate(schema, value)) return [];
+    const issues = this.#zod.safeParse(schema, value).error?.issues ?? [];
     const found = new Map<string, Mismatch>();
-    for (const { path } of result.error.issues) {
+    for (const { path } of issues) {
       const [index, name] = isList ? path : [undefined, path[0]];
       const field = String(name);
       if (found.has(field)) continue;
@@ -83,42 +82,67 @@ export class Schemas {
     return [...found.values()];
   }
 
-  /** Checks and copies nothing that anybody reads: the record is handed on as it came, unknown fields and all. */
-  #answerSchema(record: FieldTable, isList: boolean): ZodType {
-    const schema = this.#z.object(this.#shape(record, answerKinds));
-    return isList ? this.#z.array(schema) : schema;
+  #answerSchema(record: FieldTable, isList: boolean): $ZodType {
+    const { compile, $ZodArray, $ZodObjectJIT } = this.#zod;
+    const element = new $ZodObjectJIT({ type: "object", shape: this.#shape(record, answerKinds) });
+    return compile(isList ? new $ZodArray({ type: "array", element }) : element);
   }
 
-  #bodySchema({ fields, required }: BodyFields): ZodType<Record<string, unknown>> {
-    const shape = this.#shape(fields, bodyKinds);
+  #bodySchema({ fields, required }: BodyFields): $ZodType<Record<string, unknown>> {
+    return this.#strictObject(fields, bodyKinds, required);
+  }
+
+  #querySchema(fields: FieldTable, isOpen: boolean): $ZodType<QueryValues> {
+    const { compile, $ZodRecord, $ZodString } = this.#zod;
+    const texts = new $ZodString({ type: "string" });
+    const schema = isOpen
+      ? compile(new $ZodRecord({ type: "record", keyType: texts, valueType: this.#optional(texts) }))
+      : this.#strictObject(fields, queryKinds, []);
+    // The tables of queries hold texts and integers only.
+    return schema as $ZodType<unknown> as $ZodType<QueryValues>;
+  }
+
+  #strictObject(
+    fields: FieldTable,
+    kinds: KindSchemas,
+    required: readonly string[],
+  ): $ZodType<Record<string, unknown>> {
+    const { compile, $ZodNever, $ZodObjectJIT } = this.#zod;
+    const shape = this.#shape(fields, kinds);
     for (const [name, schema] of Object.entries(shape)) {
-      if (!required.includes(name)) shape[name] = schema.optional();
+      if (!required.includes(name)) shape[name] = this.#optional(schema);
     }
-    return this.#z.strictObject(shape);
+    return compile(new $ZodObjectJIT({ type: "object", shape, catchall: new $ZodNever({ type: "never" }) }));
   }
 
-  #shape(fields: FieldTable, kinds: KindSchemas): Record<string, ZodType> {
-    return Object.fromEntries(Object.entries(fields).map(([name, kind]) => [name, kinds[kind](this.#z)]));
+  #optional(innerType: $ZodType): $ZodType {
+    return new this.#zod.$ZodOptional({ type: "optional", innerType });
+  }
+
+  #shape(fields: FieldTable, kinds: KindSchemas): Record<string, $ZodType> {
+    return Object.fromEntries(Object.entries(fields).map(([name, kind]) => [name, kinds[kind](this.#zod)]));
   }
 }
 
 /** One object for all, since schemas are remembered by their tables. */
 const noFields: FieldTable = {};
 
-type KindSchemas = Readonly<Record<FieldKind, (z: typeof Zod) => ZodType>>;
+type KindSchemas = Readonly<Record<FieldKind, (zod: Zod) => $ZodType>>;
+
+const text = ({ $ZodString }: Zod): $ZodType => new $ZodString({ type: "string" });
 
 const answerKinds: KindSchemas = {
-  text: (z) => z.string(),
-  status: (z) => z.string(),
-  decimal: (z) => z.string().regex(decimalNumeral),
-  integer: (z) => z.int(),
-  any: (z) => z.unknown(),
+  text,
+  status: text,
+  decimal: ({ $ZodString, _regex }) => new $ZodString({ type: "string", checks: [_regex(decimalNumeral)] }),
+  integer: ({ $ZodNumberFormat, _int }) => _int($ZodNumberFormat),
+  any: ({ $ZodUnknown }) => new $ZodUnknown({ type: "unknown" }),
 };
 
 const bodyKinds: KindSchemas = answerKinds;
 
 /** A filter may name half a numeral or a pattern of the service's own: only its type is certain. */
-const queryKinds: KindSchemas = { ...answerKinds, decimal: (z) => z.string() };
+const queryKinds: KindSchemas = { ...answerKinds, decimal: text };
 
 const expectations: Readonly<Record<FieldKind, string>> = {
   text: "a string",

@@ -1,4 +1,4 @@
-import type { Dispatcher } from "undici";
+import type { Agent, Dispatcher } from "undici";
 import { WireFailure, type WireFailureKind } from "../wire-failure.js";
 import {
   type BrokenBody,
@@ -36,7 +36,7 @@ export function undiciTransport(options: UndiciTransportOptions): TransportHandl
   let dispatcher = options.dispatcher as Pick<Dispatcher, "dispatch"> | undefined;
 
   const openAgent = async (): Promise<Dispatcher> => {
-    const { Agent } = await import("undici");
+    const Agent = await loadAgent();
     const agent = new Agent({
       // HTTP/2 repeats a refused stream by itself, a payment among them.
       allowH2: false,
@@ -66,6 +66,17 @@ export function undiciTransport(options: UndiciTransportOptions): TransportHandl
       await (await own)?.close();
     },
   };
+}
+
+/** The agent by itself, a third of undici's files; all of undici from a release that keeps the agent elsewhere. */
+async function loadAgent(): Promise<typeof Agent> {
+  try {
+    // @ts-expect-error undici describes the types of its main entry only.
+    const agent = await import("undici/lib/dispatcher/agent.js");
+    return agent.default ?? agent;
+  } catch {
+    return (await import("undici")).Agent;
+  }
 }
 
 function exchange(dispatcher: Pick<Dispatcher, "dispatch">, request: WireRequest, ending: Ending): Promise<WireAnswer> {

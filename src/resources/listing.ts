@@ -3,7 +3,16 @@ import type { Caller, PagingValues } from "../http/caller.js";
 import type { TypedEndpoint } from "../http/endpoint.js";
 import type { RequestOptions, WithResponse } from "../http/request-options.js";
 import type { ListQuery } from "./list-query.js";
-import { assertBehind, assertNotAsked, type Direction, directionOf, type PageMarks, unsoundness } from "./paging.js";
+import {
+  assertBehind,
+  assertNotAsked,
+  type Direction,
+  directionOf,
+  marksOf,
+  type PageMarks,
+  unsoundness,
+} from "./paging.js";
+import { Records } from "./records.js";
 
 /** One page of a list. */
 export class Page<Item> {
@@ -94,8 +103,8 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   }
 
   /** Every record, in order, each once. Asks for a page when it is needed, beginning anew with each iteration. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
-    for await (const page of this.pages()) yield* page.items;
+  [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
+    return new Records(this.pages());
   }
 
   /**
@@ -165,22 +174,14 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
       this.#options,
     );
     const { data: items, response } = await call.withResponse();
-    const marks = this.#marks(items);
+    const tokenOf = this.#query.cursor === undefined ? pagingToken : (item: Item) => this.#tokenOf(item);
+    const marks = marksOf(items, tokenOf, this.#direction);
     const bound = this.#direction === "up" ? "after" : "before";
     return { page: new Page(items, () => this.#next(marks), bound), marks, response };
   }
 
-  #marks(items: readonly Item[]): PageMarks {
-    return {
-      tokens: items.map((item) => this.#tokenOf(item)),
-      ids: items.map((item) => textField(item, "id")),
-    };
-  }
-
   #tokenOf(item: Item): string | undefined {
-    const { cursor } = this.#query;
-    if (cursor === undefined) return textField(item, "pagingToken");
-    const token: unknown = cursor(item);
+    const token: unknown = this.#query.cursor?.(item);
     return typeof token === "string" && token !== "" ? token : undefined;
   }
 
@@ -188,8 +189,8 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   #next(marks: PageMarks): string | undefined {
     const { operation } = this.#endpoint;
     const { cursor, size, trustCursor } = this.#query;
-    if (marks.tokens.length === 0) return undefined;
     const last = marks.tokens.at(-1);
+    if (marks.order !== undefined || marks.tokens.length === 0) return last;
     if (last === undefined || marks.tokens.includes(undefined)) {
       if (cursor !== undefined) {
         throw new PagingError(`${operation}: the query's cursor function gave no paging token for every record`, {
@@ -277,7 +278,7 @@ const checks = {
   trustCursor: { accepts: (value: unknown) => typeof value === "boolean", wanted: "true or false" },
 };
 
-function textField(item: unknown, field: string): string | undefined {
-  const value: unknown = typeof item === "object" && item !== null ? Reflect.get(item, field) : undefined;
-  return typeof value === "string" && value !== "" ? value : undefined;
+function pagingToken(item: unknown): string | undefined {
+  const { pagingToken: token } = item as { readonly pagingToken?: unknown };
+  return typeof token === "string" && token !== "" ? token : undefined;
 }

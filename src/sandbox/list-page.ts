@@ -1,6 +1,6 @@
 import type { Endpoint } from "../http/endpoint.js";
 import type { FieldKind, FieldTable } from "../http/fields.js";
-import { decimalNumeral, Exact } from "../money.js";
+import { decimalNumeral, exact } from "../money.js";
 import { Refusal } from "./answers.js";
 
 /** A record in a list, with its paging token. */
@@ -112,7 +112,7 @@ function byToken(sign: 1 | -1): Order {
 
 /** Amounts, prices and integers compare as numbers, everything else by code units. */
 function comparison(kind: FieldKind | undefined): (one: string, other: string) => number {
-  if (kind === "decimal" || kind === "integer") return (one, other) => new Exact(one).comparedTo(other);
+  if (kind === "decimal" || kind === "integer") return (one, other) => exact(one).comparedTo(other);
   return (one, other) => (one < other ? -1 : one > other ? 1 : 0);
 }
 

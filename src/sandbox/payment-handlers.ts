@@ -1,4 +1,4 @@
-import { Exact } from "../money.js";
+import { exact } from "../money.js";
 import { type PaymentIntent, type PaymentIntentRequest, paymentIntentFields } from "../resources/payment-intents.js";
 import { type Payment, type PaymentRequest, paymentFields } from "../resources/payments.js";
 import { Refusal } from "./answers.js";
@@ -14,7 +14,7 @@ export function createIntent(service: Service, { body }: Call<PaymentIntentReque
   const receiver = endOf(service, "receiverGatewayId", body.receiverGatewayId, body.receiverCurrency);
   const receivingGatewayFee = service.settings.fee(body);
   const { senderAmountScale: scale } = service.settings;
-  const wanted = new Exact(body.receiverAmount).plus(receivingGatewayFee);
+  const wanted = exact(body.receiverAmount).plus(receivingGatewayFee);
   const senderAmount = quote(namedRates(service), { sender, receiver, wanted, scale });
   if (senderAmount === undefined) {
     throw new Refusal("no_exchange_rate", "no liquidity provider has an exchange rate between these gateways");
@@ -91,7 +91,7 @@ const intentFields = [
 ] as const;
 
 function sameValue(field: (typeof intentFields)[number], one: string, other: string): boolean {
-  return paymentIntentFields[field] === "decimal" ? new Exact(one).eq(other) : one === other;
+  return paymentIntentFields[field] === "decimal" ? exact(one).eq(other) : one === other;
 }
 
 function endOf({ ledger }: Service, field: string, gatewayName: string, currency: string): PaymentEnd {

@@ -1,4 +1,4 @@
-import { Exact } from "../money.js";
+import { exact } from "../money.js";
 
 /** A price as a fraction of two integers that JSON numbers can carry. */
 export interface PriceFraction {
@@ -11,9 +11,9 @@ export interface PriceFraction {
  * fraction that fits. Nothing for a price that no such fraction comes close to.
  */
 export function priceFraction(price: string): PriceFraction | undefined {
-  const value = new Exact(price);
+  const value = exact(price);
   if (!value.isPositive() || value.isZero() || value.gt(Number.MAX_SAFE_INTEGER)) return undefined;
-  const largest = new Exact(Number.MAX_SAFE_INTEGER).divToInt(value.lt(1) ? 1 : value);
+  const largest = exact(Number.MAX_SAFE_INTEGER).divToInt(value.lt(1) ? 1 : value);
   const [numerator = 0, denominator = 0] = value.toFraction(largest).map(Number);
   return numerator > 0 && Number.isSafeInteger(numerator) ? { numerator, denominator } : undefined;
 }

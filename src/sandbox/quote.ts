@@ -1,5 +1,5 @@
 import type { Decimal } from "decimal.js";
-import { divide, Exact } from "../money.js";
+import { divide, exact } from "../money.js";
 import type { ExchangeRate } from "../resources/exchange-rates.js";
 
 /** One end of a payment: a gateway, named as its record's id, and the currency there. */
@@ -33,16 +33,16 @@ export function quote(rates: readonly ExchangeRate[], request: QuoteRequest): st
     const base = { gatewayId: rate.baseGatewayId, currency: rate.baseCurrency };
     const counter = { gatewayId: rate.counterGatewayId, currency: rate.counterCurrency };
     if (sameEnd(base, sender) && sameEnd(counter, receiver)) {
-      offers.push(divide(wanted, new Exact(rate.sellPrice), round));
+      offers.push(divide(wanted, exact(rate.sellPrice), round));
     } else if (sameEnd(base, receiver) && sameEnd(counter, sender)) {
       offers.push(divide(wanted.times(rate.buyPrice), one, round));
     }
   }
   if (offers.length === 0 && sender.currency === receiver.currency) offers.push(divide(wanted, one, round));
-  return offers.sort((first, second) => new Exact(first).comparedTo(second))[0];
+  return offers.sort((first, second) => exact(first).comparedTo(second))[0];
 }
 
-const one: Decimal = new Exact(1);
+const one: Decimal = exact(1);
 
 function sameEnd(first: PaymentEnd, second: PaymentEnd): boolean {
   return first.gatewayId === second.gatewayId && first.currency === second.currency;

@@ -1,4 +1,4 @@
-import { Exact } from "../money.js";
+import { exact } from "../money.js";
 import type { Deposit } from "../resources/deposits.js";
 import type { ExchangeRate } from "../resources/exchange-rates.js";
 import type { PaymentGateway } from "../resources/payment-gateways.js";
@@ -74,11 +74,11 @@ export function requireGateway(ledger: Ledger, field: string, name: string): Pay
 }
 
 export function requirePositive(field: string, numeral: string): void {
-  if (!new Exact(numeral).gt(0)) throw new Refusal("invalid_value", `${field} must be above zero`);
+  if (!exact(numeral).gt(0)) throw new Refusal("invalid_value", `${field} must be above zero`);
 }
 
 export function requireNotNegative(field: string, numeral: string): void {
-  if (new Exact(numeral).lt(0)) throw new Refusal("invalid_value", `${field} must not be below zero`);
+  if (exact(numeral).lt(0)) throw new Refusal("invalid_value", `${field} must not be below zero`);
 }
 
 function fractionOf(field: string, price: string): PriceFraction {

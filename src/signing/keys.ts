@@ -1,7 +1,8 @@
-import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { promisify, types } from "node:util";
 import { ConfigError, InvalidArgumentError } from "../errors.js";
 import { kindOf } from "../kind-of.js";
+import { nodeCrypto } from "../node-crypto.js";
 
 /**
  * The private RSA key (2048 bits or more) whose public key was given at onboarding (description: "Digital signatures", 4):
@@ -70,7 +71,7 @@ export function publicKeyToBase64(pem: string | KeyObject): string {
 
 /** Makes a new RSA key pair of 2048 bits. Store the private key where only the signer can read it. */
 export async function generateSigningKeyPair(): Promise<SigningKeyPair> {
-  const { privateKey, publicKey } = await promisify(generateKeyPair)("rsa", {
+  const { privateKey, publicKey } = await promisify(nodeCrypto().generateKeyPair)("rsa", {
     modulusLength: leastBits,
     publicKeyEncoding: { type: "spki", format: "pem" },
     privateKeyEncoding: { type: "pkcs8", format: "pem" },
@@ -106,7 +107,7 @@ function readPublicPem(text: string): KeyObject | string {
   if (text.split("-----BEGIN").length > 2) return "a text of several PEM blocks";
   if (!text.includes("PUBLIC KEY-----")) return unreadablePem(text);
   try {
-    return fitting(createPublicKey({ key: text, format: "pem" }), "public");
+    return fitting(nodeCrypto().createPublicKey({ key: text, format: "pem" }), "public");
   } catch {
     return hasEscapedBreaks(text) ? escapedBreaksFound : "a PEM text whose public key cannot be read";
   }
@@ -116,7 +117,7 @@ function readPublicDer(bytes: Buffer): KeyObject | string {
   if (isPrivateDer(bytes)) return privateKeyFound;
   for (const type of ["spki", "pkcs1"] as const) {
     try {
-      return fitting(createPublicKey({ key: bytes, format: "der", type }), "public");
+      return fitting(nodeCrypto().createPublicKey({ key: bytes, format: "der", type }), "public");
     } catch {
       // It is of the other type, or of none.
     }
@@ -127,7 +128,7 @@ function readPublicDer(bytes: Buffer): KeyObject | string {
 function isPrivateDer(bytes: Buffer): boolean {
   return (["pkcs8", "pkcs1"] as const).some((type) => {
     try {
-      return createPrivateKey({ key: bytes, format: "der", type }).type === "private";
+      return nodeCrypto().createPrivateKey({ key: bytes, format: "der", type }).type === "private";
     } catch {
       return false;
     }
@@ -140,7 +141,7 @@ function readPrivateKey(input: unknown, passphrase?: string): KeyObject | string
   if (!isPem(input)) return "text that is no PEM";
   try {
     const secret = passphrase === undefined ? {} : { passphrase };
-    return fitting(createPrivateKey({ key: input, format: "pem", ...secret }), "private");
+    return fitting(nodeCrypto().createPrivateKey({ key: input, format: "pem", ...secret }), "private");
   } catch {
     if (!/BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(input)) return unreadablePem(input);
     return passphrase === undefined

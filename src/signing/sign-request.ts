@@ -1,5 +1,5 @@
-import { constants, sign } from "node:crypto";
 import { InvalidArgumentError } from "../errors.js";
+import { nodeCrypto } from "../node-crypto.js";
 import { readSigningKey, type SigningKey, wantedSigningKey } from "./keys.js";
 import { signedText } from "./signed-text.js";
 
@@ -26,5 +26,6 @@ export function signRequest({ key, path, body }: RequestToSign): string {
   const privateKey = readSigningKey(key);
   if (typeof privateKey === "string") throw new InvalidArgumentError(`key is ${privateKey}; ${wantedSigningKey}`);
   const text = signedText(path, body);
+  const { constants, sign } = nodeCrypto();
   return sign("sha256", text, { key: privateKey, padding: constants.RSA_PKCS1_PADDING }).toString("base64");
 }

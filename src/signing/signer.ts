@@ -1,6 +1,7 @@
-import { constants, createHash, createPublicKey, sign as cryptoSign, type KeyObject } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { ConfigError, SigningError } from "../errors.js";
 import { kindOf } from "../kind-of.js";
+import { nodeCrypto } from "../node-crypto.js";
 import { parseSigningKey, readPublicKey, type SigningKey, wantedPublicKey } from "./keys.js";
 import { limitConcurrency } from "./limit-concurrency.js";
 import { signedText } from "./signed-text.js";
@@ -56,7 +57,7 @@ function isRequestSigner(input: SigningKey | RequestSigner): input is RequestSig
 function localSigner(key: KeyObject): Signer {
   const limited = limitConcurrency(mostAtOnce);
   return {
-    publicKeySha256: sha256OfPublicKey(createPublicKey(key)),
+    publicKeySha256: sha256OfPublicKey(nodeCrypto().createPublicKey(key)),
     async sign(path, body) {
       const text = signedText(path, body);
       try {
@@ -69,8 +70,9 @@ function localSigner(key: KeyObject): Signer {
 }
 
 function signInThreadPool(key: KeyObject, text: Uint8Array): Promise<Buffer> {
+  const { constants, sign } = nodeCrypto();
   return new Promise((resolve, reject) => {
-    cryptoSign("sha256", text, { key, padding: constants.RSA_PKCS1_PADDING }, (error, signature) => {
+    sign("sha256", text, { key, padding: constants.RSA_PKCS1_PADDING }, (error, signature) => {
       if (error) reject(error);
       else resolve(signature);
     });
@@ -122,7 +124,8 @@ function toBytes(signature: unknown): Buffer {
 }
 
 function sha256OfPublicKey(key: KeyObject): string {
-  return createHash("sha256")
+  return nodeCrypto()
+    .createHash("sha256")
     .update(key.export({ type: "spki", format: "der" }))
     .digest("hex");
 }

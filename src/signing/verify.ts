@@ -1,6 +1,7 @@
-import { constants, type KeyObject, verify } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { InvalidArgumentError } from "../errors.js";
 import { kindOf } from "../kind-of.js";
+import { nodeCrypto } from "../node-crypto.js";
 import { parsePublicKey } from "./keys.js";
 import { signedText } from "./signed-text.js";
 
@@ -39,6 +40,7 @@ export function verifySignature({ publicKey, path, body, signature }: SignatureT
 
 /** The check itself, on a key that has been parsed. */
 export function verifyText(key: KeyObject, text: Uint8Array, signature: Uint8Array): boolean {
+  const { constants, verify } = nodeCrypto();
   return verify("sha256", text, { key, padding: constants.RSA_PKCS1_PADDING }, signature);
 }
 

@@ -32,7 +32,7 @@ export interface Stage {
 export async function openStage(lag: LoopLag): Promise<Stage> {
   certificates();
   // What is loaded on first use takes time that is no call's own.
-  await Promise.all([import("openid-client"), import("zod")]);
+  await Promise.all([import("openid-client"), import("zod/v4/core")]);
   const deaf = await startDeafPort();
   return { lag, deaf, keys: generateKeyPairSync("rsa", { modulusLength: 2048 }), close: () => deaf.close() };
 }

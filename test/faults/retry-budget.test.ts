@@ -11,7 +11,7 @@ const callsPerSecond = 100;
 const everyMs = 1000 / callsPerSecond;
 
 beforeEach(async () => {
-  await import("zod");
+  await import("zod/v4/core");
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
 });
 

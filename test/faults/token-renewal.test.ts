@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 beforeEach(async () => {
   // Loading takes time that no fake can pass.
-  await Promise.all([import("openid-client"), import("zod")]);
+  await Promise.all([import("openid-client"), import("zod/v4/core")]);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"], now: Date.UTC(2030, 0, 1) });
 });
 

@@ -44,7 +44,7 @@ it("allocates little for each call and for each record of a page", () => {
 
 it("has a small main entry, without its dependencies", async () => {
   const { outputFiles, metafile } = await build({
-    entryPoints: [new URL("index.js", dist).pathname],
+    entryPoints: ["src/index.ts"],
     bundle: true,
     minify: true,
     format: "esm",

@@ -1,12 +1,24 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PagingError } from "../../src/errors.js";
-import { assertBehind, assertNotAsked, compareTokens, directionOf, unsoundness } from "../../src/resources/paging.js";
+import {
+  assertBehind,
+  assertNotAsked,
+  compareTokens,
+  type Direction,
+  directionOf,
+  marksOf,
+  unsoundness,
+} from "../../src/resources/paging.js";
 
-const marks = (tokens: (string | undefined)[], ids: (string | undefined)[] = tokens.map(() => undefined)) => ({
-  tokens,
-  ids,
-});
+const marks = (
+  tokens: (string | undefined)[],
+  ids: (string | undefined)[] = tokens.map(() => undefined),
+  direction: Direction = "up",
+) => {
+  const items = tokens.map((token, index) => ({ token, id: ids[index] }));
+  return marksOf(items, ({ token }) => token, direction);
+};
 const behind = (
   page: ReturnType<typeof marks>,
   before: ReturnType<typeof marks>,
@@ -58,14 +70,16 @@ describe("unsoundness", () => {
     [["1"], "up", true],
     [[], "down", true],
   ] as const)("of %j going %s: sound is %s", (tokens, direction, sound) => {
-    expect(unsoundness(marks([...tokens]), direction) === undefined).toBe(sound);
+    expect(unsoundness(marks([...tokens], undefined, direction), direction) === undefined).toBe(sound);
   });
 });
 
 describe("assertBehind", () => {
   it("lets a page pass that begins behind the last one", () => {
     expect(() => behind(marks(["3", "4"], ["c", "d"]), marks(["1", "2"], ["a", "b"]), "up")).not.toThrow();
-    expect(() => behind(marks(["2", "1"]), marks(["4", "3"]), "down")).not.toThrow();
+    expect(() =>
+      behind(marks(["2", "1"], undefined, "down"), marks(["4", "3"], undefined, "down"), "down"),
+    ).not.toThrow();
     expect(() => behind(marks([undefined]), marks(["1"]), "up")).not.toThrow();
   });
 
@@ -87,13 +101,47 @@ describe("assertBehind", () => {
   });
 
   it("refuses the same on the way down", () => {
-    expect(() => behind(marks(["1", "9"]), marks(["3", "2"]), "down")).toThrow("reaches back before the end");
+    expect(() => behind(marks(["1", "9"], undefined, "down"), marks(["3", "2"], undefined, "down"), "down")).toThrow(
+      "reaches back before the end",
+    );
   });
 
   it("asks a trusted cursor for no order, but never lets a record come again", () => {
     expect(() => behind(marks(["0"]), marks(["1", "2"]), "up", true)).not.toThrow();
     expect(() => behind(marks(["1"]), marks(["1", "2"]), "up", true)).toThrow("a paging token of an earlier page");
   });
+});
+
+it("says of ordered pages what looking at every token would say", () => {
+  const token = fc.oneof(fc.stringMatching(/^-?\d{1,2}$/), fc.stringMatching(/^[\da-b]{1,2}$/), fc.constant(undefined));
+  const tokens = fc.uniqueArray(token, { maxLength: 4 }).chain((some) =>
+    // Sorted as often as not: pages that are in order are the ones with a way of their own.
+    fc.constantFrom(
+      some,
+      some.toSorted((one, other) => compareTokens(one ?? "", other ?? "")),
+    ),
+  );
+  const lookAtEach = (
+    page: readonly (string | undefined)[],
+    before: readonly (string | undefined)[],
+    direction: Direction,
+  ) => {
+    const last = before.at(-1);
+    return page.every((each) => {
+      if (each === undefined) return true;
+      if (before.includes(each)) return false;
+      const step = last === undefined ? undefined : compareTokens(last, each);
+      return step === undefined || (direction === "up" ? step < 0 : step > 0);
+    });
+  };
+  fc.assert(
+    fc.property(tokens, tokens, fc.constantFrom<Direction>("up", "down"), (page, before, direction) => {
+      const check = () => behind(marks(page, undefined, direction), marks(before, undefined, direction), direction);
+      if (lookAtEach(page, before, direction)) expect(check).not.toThrow();
+      else expect(check).toThrow(PagingError);
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 it("refuses a cursor that was asked for already", () => {

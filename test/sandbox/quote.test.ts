@@ -1,7 +1,7 @@
 import { Decimal } from "decimal.js";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { Exact } from "../../src/money.js";
+import { exact } from "../../src/money.js";
 import { exchangeRateFields } from "../../src/resources/exchange-rates.js";
 import { priceFraction } from "../../src/sandbox/price-fraction.js";
 import { quote } from "../../src/sandbox/quote.js";
@@ -24,7 +24,7 @@ function rate(base: typeof sender, counter: typeof sender, buyPrice: string, sel
 }
 
 function quoteOf(wanted: string, rates: ReturnType<typeof rate>[], ends = { sender, receiver }, scale = 2) {
-  return quote(rates, { ...ends, wanted: new Exact(wanted), scale });
+  return quote(rates, { ...ends, wanted: exact(wanted), scale });
 }
 
 it("divides by the price at which the sender's currency is sold", () => {
@@ -67,8 +67,8 @@ it("never asks the sender for less than the receiver is to get, nor for a cent m
   const Wide = Decimal.clone({ precision: 60 });
   fc.assert(
     fc.property(numeral, numeral, ([amount, amountDigits], [price, priceDigits]) => {
-      const wanted = new Exact(amount).div(new Exact(10).pow(amountDigits)).toFixed();
-      const sellPrice = new Exact(price).div(new Exact(10).pow(priceDigits)).toFixed();
+      const wanted = exact(amount).div(exact(10).pow(amountDigits)).toFixed();
+      const sellPrice = exact(price).div(exact(10).pow(priceDigits)).toFixed();
       const paid = new Wide(quoteOf(wanted, [rate(sender, receiver, "1", sellPrice)]) ?? "0");
       expect(paid.times(sellPrice).gte(wanted)).toBe(true);
       expect(paid.minus("0.01").times(sellPrice).lt(wanted)).toBe(true);
@@ -94,10 +94,10 @@ it.each(["0", "-1", "9007199254740992", "0.0000000000000000000001"])("has no fra
 it("writes a price of up to 15 digits exactly, in integers that JSON carries", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1e7 }), fc.integer({ min: 0, max: 8 }), (digits, scale) => {
-      const price = new Exact(digits).div(new Exact(10).pow(scale)).toFixed();
+      const price = exact(digits).div(exact(10).pow(scale)).toFixed();
       const { numerator, denominator } = priceFraction(price) ?? { numerator: 0, denominator: 1 };
       expect(Number.isSafeInteger(numerator) && Number.isSafeInteger(denominator)).toBe(true);
-      expect(new Exact(price).times(denominator).eq(numerator)).toBe(true);
+      expect(exact(price).times(denominator).eq(numerator)).toBe(true);
     }),
     { numRuns: 200 },
   );

@@ -1,6 +1,7 @@
 import type * as Crypto from "node:crypto";
 import { expect, it, vi } from "vitest";
 import { SigningError } from "../../src/errors.js";
+import type * as NodeCrypto from "../../src/node-crypto.js";
 import { createSigner } from "../../src/signing/signer.js";
 import { verifySignature } from "../../src/signing/verify.js";
 import { rsaKeyPair } from "./test-keys.js";
@@ -9,8 +10,8 @@ const seen = vi.hoisted(() => ({ now: 0, most: 0, calls: 0 }));
 const faults = vi.hoisted((): Error[] => []);
 
 // Counts and passes on: the signatures are real, and so are the failures but for those that stand in `faults`.
-vi.mock("node:crypto", async (original) => {
-  const crypto = await original<typeof Crypto>();
+vi.mock("../../src/node-crypto.js", async (original) => {
+  const crypto = (await original<typeof NodeCrypto>()).nodeCrypto();
   type Done = (error: Error | null, signature: Buffer) => void;
   const sign = (algorithm: string, text: Uint8Array, key: Crypto.SignKeyObjectInput, done: Done) => {
     seen.calls += 1;
@@ -21,7 +22,7 @@ vi.mock("node:crypto", async (original) => {
       done(faults.shift() ?? error, signature);
     });
   };
-  return { ...crypto, sign };
+  return { nodeCrypto: () => ({ ...crypto, sign }) };
 });
 
 const { privateKey, publicKey } = rsaKeyPair();

@@ -1,0 +1,73 @@
+import type { Page } from "./listing.js";
+
+/**
+ * The records of pages, one after another. A generator would take several promises for each record; here one that has come
+ * already takes a single one.
+ */
+export class Records<Item> implements AsyncGenerator<Item, void, undefined> {
+  readonly #pages: AsyncGenerator<Page<Item>, void, undefined>;
+  #items: readonly Item[] = [];
+  #taken = 0;
+  #ended = false;
+  /** The page that is awaited: whoever asks meanwhile takes his turn after it. */
+  #coming: Promise<void> | undefined;
+
+  constructor(pages: AsyncGenerator<Page<Item>, void, undefined>) {
+    this.#pages = pages;
+  }
+
+  next(): Promise<IteratorResult<Item, void>> {
+    if (this.#taken < this.#items.length) {
+      const value = this.#items[this.#taken++] as Item;
+      return Promise.resolve({ value, done: false });
+    }
+    if (this.#ended) return Promise.resolve({ value: undefined, done: true });
+    if (this.#coming !== undefined) return this.#afterPage(() => this.next());
+    this.#coming = this.#turn();
+    return this.#coming.then(() => this.next());
+  }
+
+  async return(): Promise<IteratorResult<Item, void>> {
+    if (this.#coming !== undefined) return this.#afterPage(() => this.return());
+    this.#end();
+    await this.#pages.return();
+    return { value: undefined, done: true };
+  }
+
+  async throw(error: unknown): Promise<IteratorResult<Item, void>> {
+    await this.return();
+    throw error;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+
+  /** Only who asked for a page is told why there is none; for those behind him the records have ended. */
+  #afterPage<T>(work: () => Promise<T>): Promise<T> {
+    return (this.#coming ?? Promise.resolve()).then(work, work);
+  }
+
+  async #turn(): Promise<void> {
+    try {
+      const { value: page, done } = await this.#pages.next();
+      if (done === true) return this.#end();
+      this.#items = page.items;
+      this.#taken = 0;
+    } catch (error) {
+      this.#end();
+      throw error;
+    } finally {
+      this.#coming = undefined;
+    }
+  }
+
+  #end(): void {
+    this.#items = [];
+    this.#ended = true;
+  }
+}
