@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "../errors.js";
-import { nodeCrypto } from "../node-crypto.js";
 import { readSigningKey, type SigningKey, wantedSigningKey } from "./keys.js";
+import { signNow } from "./sign-now.js";
 import { signedText } from "./signed-text.js";
 
 /** A request to be signed. */
@@ -26,6 +26,5 @@ export function signRequest({ key, path, body }: RequestToSign): string {
   const privateKey = readSigningKey(key);
   if (typeof privateKey === "string") throw new InvalidArgumentError(`key is ${privateKey}; ${wantedSigningKey}`);
   const text = signedText(path, body);
-  const { constants, sign } = nodeCrypto();
-  return sign("sha256", text, { key: privateKey, padding: constants.RSA_PKCS1_PADDING }).toString("base64");
+  return signNow(privateKey, text).toString("base64");
 }

@@ -40,8 +40,8 @@ export function verifySignature({ publicKey, path, body, signature }: SignatureT
 
 /** The check itself, on a key that has been parsed. */
 export function verifyText(key: KeyObject, text: Uint8Array, signature: Uint8Array): boolean {
-  const { constants, verify } = nodeCrypto();
-  return verify("sha256", text, { key, padding: constants.RSA_PKCS1_PADDING }, signature);
+  // For an RSA key, PKCS#1 v1.5 is the padding where none is named.
+  return nodeCrypto().verify("sha256", text, key, signature);
 }
 
 /** The bytes of a canonical Base64 text, or nothing: Node itself skips what is no Base64 and so takes many texts for one. */

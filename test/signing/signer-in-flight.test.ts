@@ -1,19 +1,25 @@
 import type * as Crypto from "node:crypto";
-import { expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { SigningError } from "../../src/errors.js";
 import type * as NodeCrypto from "../../src/node-crypto.js";
 import { createSigner } from "../../src/signing/signer.js";
 import { verifySignature } from "../../src/signing/verify.js";
 import { rsaKeyPair } from "./test-keys.js";
 
-const seen = vi.hoisted(() => ({ now: 0, most: 0, calls: 0 }));
+const seen = vi.hoisted(() => ({ here: 0, now: 0, most: 0, calls: 0 }));
 const faults = vi.hoisted((): Error[] => []);
 
 // Counts and passes on: the signatures are real, and so are the failures but for those that stand in `faults`.
 vi.mock("../../src/node-crypto.js", async (original) => {
   const crypto = (await original<typeof NodeCrypto>()).nodeCrypto();
   type Done = (error: Error | null, signature: Buffer) => void;
-  const sign = (algorithm: string, text: Uint8Array, key: Crypto.SignKeyObjectInput, done: Done) => {
+  const sign = (algorithm: string, text: Uint8Array, key: Crypto.KeyObject, done?: Done) => {
+    if (done === undefined) {
+      seen.here += 1;
+      const fault = faults.shift();
+      if (fault !== undefined) throw fault;
+      return crypto.sign(algorithm, text, key);
+    }
     seen.calls += 1;
     seen.now += 1;
     seen.most = Math.max(seen.most, seen.now);
@@ -21,31 +27,46 @@ vi.mock("../../src/node-crypto.js", async (original) => {
       seen.now -= 1;
       done(faults.shift() ?? error, signature);
     });
+    return undefined;
   };
   return { nodeCrypto: () => ({ ...crypto, sign }) };
 });
 
+beforeEach(() => Object.assign(seen, { here: 0, now: 0, most: 0, calls: 0 }));
+
 const { privateKey, publicKey } = rsaKeyPair();
 
-it("has at most eight signatures in the thread pool, and finishes all that were asked for", async () => {
+it("makes one signature at once and has at most twelve in the thread pool, and finishes all that were asked for", async () => {
   const signer = createSigner(privateKey);
   const paths = Array.from({ length: 100 }, (_, index) => `/payments/${index}`);
   const signatures = await Promise.all(paths.map((path) => signer.sign(path, new Uint8Array())));
-  expect(seen).toEqual({ now: 0, most: 8, calls: 100 });
+  expect(seen).toEqual({ here: 1, now: 0, most: 12, calls: 99 });
   for (const [index, signature] of signatures.entries()) {
     expect(verifySignature({ publicKey, path: paths[index] ?? "", body: "", signature })).toBe(true);
   }
 });
 
-it("hands a lone request to the thread pool in the tick in which it was asked for", async () => {
-  const before = seen.calls;
-  const signature = createSigner(privateKey).sign("/payments", new Uint8Array());
-  expect(seen.calls).toBe(before + 1);
+it("keeps the loop free of a second signature in the same turn", async () => {
+  const signer = createSigner(privateKey);
+  for (let count = 0; count < 2; count++) await signer.sign("/payments", new Uint8Array());
+  expect(seen).toMatchObject({ here: 1, calls: 1 });
+  await new Promise((resolve) => setImmediate(resolve));
+  await signer.sign("/payments", new Uint8Array());
+  expect(seen.here).toBe(2);
+});
+
+it("hands a larger key to the thread pool in the tick in which it was asked for", async () => {
+  const signature = createSigner(rsaKeyPair(3072).privateKey).sign("/payments", new Uint8Array());
+  expect(seen).toMatchObject({ here: 0, calls: 1 });
   await signature;
 });
 
-it("turns a failure of the crypto library into a SigningError, and signs the next request", async () => {
+it.each([
+  ["at once", 0],
+  ["in the thread pool", 1],
+])("turns a failure of the crypto library %s into a SigningError, and signs the next request", async (_, before) => {
   const signer = createSigner(privateKey);
+  for (let count = 0; count < before; count++) await signer.sign("/payments", new Uint8Array());
   faults.push(Object.assign(new Error("out of memory"), { code: "ERR_OSSL_MALLOC_FAILURE" }));
   const error = await signer.sign("/payments", new Uint8Array()).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(SigningError);
