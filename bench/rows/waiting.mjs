@@ -1,7 +1,7 @@
 import { probe } from "../processes.mjs";
 
 export async function waitingForOneToken({ node, pairs }) {
-  const { above, warm, loginsPerWait } = await probe(node, "waiting.mjs", [pairs]);
+  const { above, warm, loginsPerWait } = await probe(node, "waiting.mjs", [pairs], { flags: ["--expose-gc"] });
   const us = ({ median, least, most }) => `${median.toFixed(2)} µs (${least.toFixed(2)}–${most.toFixed(2)})`;
   return [
     {

@@ -2,6 +2,8 @@ import type { Waiting } from "../waiting.js";
 import { WireFailure, type WireFailureKind } from "../wire-failure.js";
 import type { Ending } from "./transport.js";
 
+type Listener = (kind: WireFailureKind) => void;
+
 /**
  * The end of one call: its total deadline and its caller's signal in one place. There is one timer and one listener on the
  * signal, and `finish` takes both away.
@@ -12,7 +14,7 @@ export class CallControl implements Waiting, Ending {
   readonly #timer: NodeJS.Timeout;
   readonly #signal: AbortSignal | undefined;
   readonly #onAbort = (): void => this.#end("abort");
-  readonly #listeners = new Set<(kind: WireFailureKind) => void>();
+  #listeners: Listener[] = [];
   #ended: WireFailureKind | undefined;
 
   constructor(options: {
@@ -36,15 +38,27 @@ export class CallControl implements Waiting, Ending {
     return this.#ended === undefined ? Math.max(0, this.#deadlineMs - performance.now()) : 0;
   }
 
-  onEnd(listener: (kind: WireFailureKind) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  onEnd(listener: Listener): () => void {
+    this.#listeners.push(listener);
+    return () => {
+      const index = this.#listeners.lastIndexOf(listener);
+      if (index >= 0) this.#listeners.splice(index, 1);
+    };
   }
 
   race<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const stop = this.#onEndNow((kind) => reject(endedFailure(kind)));
-      work.then(resolve, reject).finally(stop);
+      work.then(
+        (value) => {
+          stop();
+          resolve(value);
+        },
+        (reason) => {
+          stop();
+          reject(reason);
+        },
+      );
     });
   }
 
@@ -65,10 +79,10 @@ export class CallControl implements Waiting, Ending {
   finish(): void {
     clearTimeout(this.#timer);
     this.#signal?.removeEventListener("abort", this.#onAbort);
-    this.#listeners.clear();
+    this.#listeners = [];
   }
 
-  #onEndNow(listener: (kind: WireFailureKind) => void): () => void {
+  #onEndNow(listener: Listener): () => void {
     if (this.#ended !== undefined) listener(this.#ended);
     return this.onEnd(listener);
   }
@@ -76,7 +90,7 @@ export class CallControl implements Waiting, Ending {
   #end(kind: WireFailureKind): void {
     if (this.#ended !== undefined) return;
     this.#ended = kind;
-    for (const listener of [...this.#listeners]) listener(kind);
+    for (const listener of this.#listeners.slice()) listener(kind);
     this.finish();
   }
 }

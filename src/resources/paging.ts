@@ -37,22 +37,23 @@ export function marksOf<Item>(
   tokenOf: (item: Item) => string | undefined,
   direction: Direction,
 ): PageMarks {
-  const tokens: (string | undefined)[] = [];
-  const ids: (string | undefined)[] = [];
+  const tokens = items.map(tokenOf);
+  const ids = items.map(idOf);
   let areInOrder = items.length > 0;
   let numbers = 0;
   let before: string | undefined;
-  for (const item of items) {
-    const token = tokenOf(item);
-    const { id } = item as { readonly id?: unknown };
-    tokens.push(token);
-    ids.push(typeof id === "string" && id !== "" ? id : undefined);
+  for (const token of tokens) {
     if (token === undefined || (before !== undefined && !leadsOn(before, token, direction))) areInOrder = false;
     else if (wholeNumber.test(token)) numbers += 1;
     before = token;
   }
   if (!areInOrder) return { tokens, ids, order: undefined };
   return { tokens, ids, order: numbers === items.length ? "numbers" : numbers === 0 ? "texts" : undefined };
+}
+
+function idOf(item: unknown): string | undefined {
+  const { id } = item as { readonly id?: unknown };
+  return typeof id === "string" && id !== "" ? id : undefined;
 }
 
 function leadsOn(before: string, token: string, direction: Direction): boolean {
