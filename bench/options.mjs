@@ -5,13 +5,14 @@ export const usage = `npm run bench -- [options]
   --only ROW     only rows whose id begins so (get, create-64, page, signatures, memory, ...); may be given again.
                  Nothing is written then.
   --node NODE    a path, or a major version that is fetched from npm; default 24
-  --rounds N     interleaved rounds; default 7, quick 4
+  --rounds N     interleaved rounds in each of three processes, in one when quick; default 4
   --dist FOLDER  a build of the library other than dist/`;
 
 const full = {
-  rounds: 7,
+  processes: 3,
+  rounds: 4,
   budgetMs: 700,
-  peerBudgetMs: 700,
+  peerBudgetMs: 350,
   warmUpMs: 1500,
   records: 100_000,
   starts: 21,
@@ -23,6 +24,7 @@ const full = {
 };
 
 const quick = {
+  processes: 1,
   rounds: 4,
   budgetMs: 200,
   peerBudgetMs: 60,

@@ -8,7 +8,7 @@ import { versionOf } from "./packages.mjs";
 export function toMarkdown(run) {
   return [
     "# What the client costs",
-    `CPU time of the measured process for each call or record, as a ratio to bare \`${yardstick}\` and \`JSON.parse\` in the same round: median of ${run.options.rounds} interleaved rounds (least–most). Each contender has a process of its own; the server is another process.${run.options.isQuick ? " **A quick run: rounds are short and few, so expect the ratios to move by a fifth.**" : ""}`,
+    `CPU time of the measured process for each call or record, as a ratio to bare \`${yardstick}\` and \`JSON.parse\` in the same round: median of ${run.options.processes * run.options.rounds} interleaved rounds (least–most), ${run.options.processes === 1 ? "all in one process" : `${run.options.rounds} in each of ${run.options.processes} processes`} a contender. The server is another process.${run.options.isQuick ? " **A quick run: rounds are short and few, so expect the ratios to move by a fifth.**" : ""}`,
     machine(run),
     ...(run.results.length === 0 ? [] : ["## CPU per call and per record", comparison(run.results)]),
     ...(run.goals.length === 0 ? [] : ["## Goals", goalTable(run.goals)]),

@@ -85,30 +85,40 @@ export const comparisons = [
 ];
 
 /**
- * Interleaved rounds: in each, every contender takes one turn at every row, and is set against the yardstick of the same round.
+ * Row by row, in interleaved rounds: in each, every contender takes one turn, and is set against the yardstick of the same round.
+ * Some rounds, then new processes: two processes that do the same differ by more than their rounds do.
  * Who can't do a row is left out of it, and why is told.
  */
-export async function compare({ node, server, rounds, budgetMs, peerBudgetMs, warmUpMs, records, only, tell }) {
+export async function compare({ records, only, tell, ...settings }) {
   const rows = comparisons.filter(only).map((row) => (row.size === undefined ? row : { ...row, records }));
   const failures = new Map();
-  const workers = await openWorkers(node, server.origin, new Set(rows.flatMap((row) => row.who)), failures);
   const results = [];
   for (const row of rows) {
     tell(row.title);
-    const able = await warmUp(workers, row, warmUpMs, failures);
-    const samples = new Map(able.map((name) => [name, []]));
-    const load = await serverLoad(server, async () => {
-      for (let round = 0; round < rounds; round++) {
-        for (const name of rotated(able, round)) {
-          const turnMs = signers.includes(name) ? budgetMs : peerBudgetMs;
-          samples.get(name).push(await workers.get(name).sample(row, turnMs));
-        }
-      }
-    });
-    results.push({ row, load, figures: figuresOf(samples) });
+    const samples = new Map(row.who.map((name) => [name, []]));
+    const loads = [];
+    for (let process = 0; process < settings.processes; process++) {
+      loads.push(await sampleRow(row, samples, failures, settings));
+    }
+    for (const name of row.who) if (samples.get(name).length === 0) samples.delete(name);
+    results.push({ row, load: spread(loads).median, figures: figuresOf(samples) });
   }
-  for (const worker of workers.values()) worker.stop();
   return { results, failures };
+}
+
+async function sampleRow(row, samples, failures, { node, server, rounds, budgetMs, peerBudgetMs, warmUpMs }) {
+  const workers = await openWorkers(node, server.origin, row.who, failures);
+  const able = await warmUp(workers, row, warmUpMs, failures);
+  const load = await serverLoad(server, async () => {
+    for (let round = 0; round < rounds; round++) {
+      for (const name of rotated(able, round)) {
+        const turnMs = signers.includes(name) ? budgetMs : peerBudgetMs;
+        samples.get(name).push(await workers.get(name).sample(row, turnMs));
+      }
+    }
+  });
+  for (const worker of workers.values()) worker.stop();
+  return load;
 }
 
 async function openWorkers(node, origin, names, failures) {

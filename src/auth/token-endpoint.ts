@@ -1,10 +1,10 @@
+import { type Moment, now } from "../moment.js";
 import { parseObject } from "../parse-object.js";
 import { redactText } from "../redact.js";
 import { parseRetryAfterMs } from "../retry-after.js";
 import { type PasswordAuth, tokenEndpointUrl } from "./auth-options.js";
 import { classifyAnswer, failureOfWire, type Grant, type GrantFailure } from "./grant-failure.js";
 import { isBearerToken } from "./token-source.js";
-import type { Moment } from "./token-timing.js";
 
 /** One POST of a form. Resolves whenever there is a status; rejects with a `WireFailure` when there is none. */
 export type TokenPost = (request: TokenPostRequest) => Promise<TokenPostAnswer>;
@@ -91,7 +91,7 @@ export class TokenEndpoint {
     let failure: GrantFailure = { class: "unprepared" };
     let sentAt: Moment | undefined;
     const send = async (body: string): Promise<Response> => {
-      sentAt = { wallMs: Date.now(), monotonicMs: performance.now() };
+      sentAt = now();
       const answer = await this.#send(body).catch((error: unknown) => {
         failure = failureOfWire(error);
       });

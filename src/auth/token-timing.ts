@@ -1,14 +1,6 @@
 import { nextDelayMs } from "../backoff.js";
+import { later, type Moment } from "../moment.js";
 import type { GrantFailure } from "./grant-failure.js";
-
-/**
- * One moment on both clocks. The wall clock goes on while the machine sleeps, the monotonic one can't be set back: a token is
- * over as soon as either says so.
- */
-export interface Moment {
-  readonly wallMs: number;
-  readonly monotonicMs: number;
-}
 
 /** An access token and the time that it has. */
 export interface Token {
@@ -29,7 +21,7 @@ export function toToken(value: string, sentAt: Moment, lifetimeMs: number | unde
   if (lifetimeMs === undefined) return { value, leewayMs: 0 };
   return {
     value,
-    expiresAt: { wallMs: sentAt.wallMs + lifetimeMs, monotonicMs: sentAt.monotonicMs + lifetimeMs },
+    expiresAt: later(sentAt, lifetimeMs),
     leewayMs: leewayMs === undefined ? Math.min(5000, lifetimeMs / 10) : Math.min(leewayMs, lifetimeMs / 2),
   };
 }

@@ -1,3 +1,4 @@
+import { later, leftMs, type Moment, now } from "../moment.js";
 import type { Journal, JournalEntry } from "./journal.js";
 
 /** Thrown where an owner finds that it is none any more. Internal: whoever runs the flow then waits for the new owner. */
@@ -28,7 +29,7 @@ export class Lease {
 
   /** Milliseconds for which nobody else can have taken the flow. */
   remainingMs(): number {
-    return this.#lost ? 0 : leftMs(this.#until, now());
+    return this.#lost ? 0 : Math.max(0, leftMs(this.#until, now()));
   }
 
   /** Until when a claim made now may be sent, by the wall clock. A tenth of the lease is kept back for what follows the last gate. */
@@ -69,21 +70,4 @@ export class Lease {
     clearInterval(this.#heartbeat);
     throw new LeaseLost();
   }
-}
-
-export interface Moment {
-  readonly wallMs: number;
-  readonly monotonicMs: number;
-}
-
-export function now(): Moment {
-  return { wallMs: Date.now(), monotonicMs: performance.now() };
-}
-
-function later(moment: Moment, ms: number): Moment {
-  return { wallMs: moment.wallMs + ms, monotonicMs: moment.monotonicMs + ms };
-}
-
-function leftMs(until: Moment, at: Moment): number {
-  return Math.max(0, Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs));
 }

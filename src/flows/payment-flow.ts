@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AbortedError, ConfigError, CrossBorderError, InvalidArgumentError } from "../errors.js";
 import { type Caller, callerKey } from "../http/caller.js";
+import { type Moment, now } from "../moment.js";
 import { type PaymentIntentRequest, paymentIntentEndpoints } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
 import { type FlowCipher, FlowCodec } from "./flow-codec.js";
@@ -23,7 +24,7 @@ import {
   Unclaimed,
 } from "./flow-steps.js";
 import type { Journal, JournalEntry, LeaseRequest } from "./journal.js";
-import { Lease, LeaseLost, type Moment, now } from "./lease.js";
+import { Lease, LeaseLost } from "./lease.js";
 import { lookForPayment } from "./read-back.js";
 
 /** How to build a `PaymentFlow`. */

@@ -48,17 +48,9 @@ export class CallControl implements Waiting, Ending {
 
   race<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const stop = this.#onEndNow((kind) => reject(endedFailure(kind)));
-      work.then(
-        (value) => {
-          stop();
-          resolve(value);
-        },
-        (reason) => {
-          stop();
-          reject(reason);
-        },
-      );
+      // It stays until the call is finished: an end that comes after the work changes nothing any more.
+      this.#onEndNow((kind) => reject(endedFailure(kind)));
+      work.then(resolve, reject);
     });
   }
 

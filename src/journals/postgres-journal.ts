@@ -9,6 +9,7 @@ import {
   assertQuery,
   assertState,
 } from "../flows/journal-arguments.js";
+import { optionalEntry, type Row, toEntry } from "./entry-of-row.js";
 import { postgresFailure, sqlStateOf } from "./postgres-failure.js";
 import { type OwnPool, openPool, type PostgresPool } from "./postgres-pool.js";
 import { migrate, type PostgresTables, tablesOf } from "./postgres-tables.js";
@@ -23,8 +24,6 @@ export interface PostgresJournalOptions {
   /** How long to wait for a connection, and for each answer. Only with a URL: a pool has its own. Default 10,000. */
   readonly timeoutMs?: number;
 }
-
-type Row = Record<string, unknown>;
 
 /**
  * A journal in a PostgreSQL table, for many machines. Leases count by the database's clock.
@@ -221,20 +220,4 @@ function assertPool(pool: PostgresPool): PostgresPool {
   if (!isPool)
     throw new ConfigError("PostgresJournal: open needs a postgresql:// URL, or a pool with query and connect");
   return pool;
-}
-
-function optionalEntry(row: Row | undefined): JournalEntry | undefined {
-  return row === undefined ? undefined : toEntry(row);
-}
-
-function toEntry(row: Row): JournalEntry {
-  return {
-    key: String(row.key),
-    epoch: Number(row.epoch),
-    phase: String(row.phase),
-    settled: Number(row.settled) === 1,
-    data: String(row.data),
-    createdAtMs: Number(row.created_at_ms),
-    updatedAtMs: Number(row.updated_at_ms),
-  };
 }

@@ -9,6 +9,7 @@ import {
   assertQuery,
   assertState,
 } from "../flows/journal-arguments.js";
+import { optionalEntry, type Row, toEntry } from "./entry-of-row.js";
 import {
   openNodeSqlite,
   prepareDatabase,
@@ -20,7 +21,6 @@ import { sqliteFailure } from "./sqlite-failure.js";
 
 export type { SqliteDatabase, SqliteJournalOptions, SqliteStatement } from "./sqlite-database.js";
 
-type Row = Record<string, unknown>;
 type Statements = Record<keyof typeof statements, SqliteStatement>;
 
 /**
@@ -210,20 +210,4 @@ function toDatabase(place: string | SqliteDatabase): { readonly database: Sqlite
 /** `isTransaction` of node:sqlite, `inTransaction` of better-sqlite3; without either, nobody can tell. */
 function isInTransaction(database: SqliteDatabase): boolean {
   return Reflect.get(database, "isTransaction") === true || Reflect.get(database, "inTransaction") === true;
-}
-
-function optionalEntry(row: Row | undefined): JournalEntry | undefined {
-  return row === undefined ? undefined : toEntry(row);
-}
-
-function toEntry(row: Row): JournalEntry {
-  return {
-    key: String(row.key),
-    epoch: Number(row.epoch),
-    phase: String(row.phase),
-    settled: Number(row.settled) === 1,
-    data: String(row.data),
-    createdAtMs: Number(row.created_at_ms),
-    updatedAtMs: Number(row.updated_at_ms),
-  };
 }
