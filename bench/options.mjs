@@ -5,11 +5,11 @@ export const usage = `npm run bench -- [options]
   --only ROW     only rows whose id begins so (get, create-64, page, signatures, memory, ...); may be given again.
                  Nothing is written then.
   --node NODE    a path, or a major version that is fetched from npm; default 24
-  --rounds N     interleaved rounds in each of three processes, in one when quick; default 4
+  --rounds N     interleaved rounds in each of two processes, in one when quick; default 4
   --dist FOLDER  a build of the library other than dist/`;
 
 const full = {
-  processes: 3,
+  processes: 2,
   rounds: 4,
   budgetMs: 700,
   peerBudgetMs: 350,

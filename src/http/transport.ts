@@ -53,12 +53,29 @@ export interface TransportHandle {
 
 /** The whole of a body as text, without a byte order mark. */
 export function decodeBody(chunks: readonly Uint8Array[]): { readonly text: string; readonly broken?: "not-utf8" } {
-  const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+  const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : joined(chunks);
   try {
     return { text: strictUtf8.decode(bytes) };
   } catch {
     return { text: lenientUtf8.decode(bytes), broken: "not-utf8" };
   }
+}
+
+/** Where bodies that came in pieces are put together: new memory for a page of records would cost as much as its decoding. */
+let workspace = new Uint8Array(0);
+const mostKeptBytes = 4 * 2 ** 20;
+
+/** All pieces in one. To be read before the next are joined: the memory is used again. */
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  const size = chunks.reduce((sum, { length }) => sum + length, 0);
+  if (size > mostKeptBytes) return Buffer.concat(chunks);
+  if (size > workspace.length) workspace = new Uint8Array(Math.min(2 * size, mostKeptBytes));
+  let at = 0;
+  for (const chunk of chunks) {
+    workspace.set(chunk, at);
+    at += chunk.length;
+  }
+  return workspace.subarray(0, size);
 }
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
