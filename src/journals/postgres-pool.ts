@@ -35,8 +35,9 @@ export async function openPool(url: string, timeoutMs: number): Promise<OwnPool>
 
 async function loadPg(): Promise<Pick<typeof import("pg"), "Pool">> {
   try {
-    // Older releases of pg are CommonJS only, of a form whose names Node can't tell: they are all on `default`.
-    return (await import("pg")).default;
+    // Imported, an older pg has its names on `default` only, since Node can't tell them; required, it has no `default`.
+    const pg = await import("pg");
+    return pg.default ?? pg;
   } catch (error) {
     throw new ConfigError(
       "PostgresJournal: the package pg can't be loaded. Install it (npm install pg), or pass a pool in place of the URL.",

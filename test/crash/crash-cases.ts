@@ -39,8 +39,8 @@ export const crashCases: readonly CrashCase[] = [
   ...once(plain, "write:intent", { before: paid, during: paid, after: paid }),
   ...once(plain, "write:funds-requested", { before: paid, during: paid, after: paid }),
   ...once(plain, "take", { before: paid, after: paid }),
-  ...once(plain, "write:funds-taken", { before: paid, during: paid, after: paid }),
   // Where a journal has written before it gives its promise, "during" is a moment later: the claim may be there already.
+  ...once(plain, "write:funds-taken", { before: paid, during: ["paid", "held"], after: paid }),
   ...once(plain, "renew", { before: paid, during: ["paid", "held"], after: paid }),
   // From here on nobody else may send it: whether it had left is what nobody can know.
   ...once(plain, "write:claimed", { before: paid, during: ["paid", "held"], after: held }),
