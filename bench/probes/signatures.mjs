@@ -1,12 +1,12 @@
-import { generateKeyPairSync } from "node:crypto";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { openClient } from "../client.mjs";
+import { makeSigningKey } from "../crypto.mjs";
 import { memoryDispatcher } from "../memory-dispatcher.mjs";
 import { paymentRequest, record } from "../record.mjs";
 
 /** Signed payments a second, 64 at once, and how late the event loop is: `signatures.mjs sockets|memory ORIGIN SECONDS`. */
 const [, , over, origin, seconds] = process.argv;
-const { privateKey: signingKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const signingKey = makeSigningKey();
 const answer = Buffer.from(JSON.stringify(record(1)));
 const login = Buffer.from(JSON.stringify({ access_token: "bench-token", token_type: "Bearer", expires_in: 36_000 }));
 const inMemory = memoryDispatcher(({ path }) => ({ bytes: path === "/payments" ? answer : login }));

@@ -1,5 +1,5 @@
 import { nextDelayMs } from "../backoff.js";
-import { later, type Moment } from "../moment.js";
+import { later, type Moment, leftMs as msLeft } from "../moment.js";
 import type { GrantFailure } from "./grant-failure.js";
 
 /** An access token and the time that it has. */
@@ -29,7 +29,7 @@ export function toToken(value: string, sentAt: Moment, lifetimeMs: number | unde
 /** Milliseconds until a token expires, by whichever clock has less; not above 0 once it has. */
 export function leftMs({ expiresAt }: Token, nowWallMs: number, nowMonotonicMs: number): number {
   if (expiresAt === undefined) return Number.POSITIVE_INFINITY;
-  return Math.min(expiresAt.wallMs - nowWallMs, expiresAt.monotonicMs - nowMonotonicMs);
+  return msLeft(expiresAt, { wallMs: nowWallMs, monotonicMs: nowMonotonicMs });
 }
 
 /** Whether a token needs no renewal yet. */

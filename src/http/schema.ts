@@ -40,7 +40,7 @@ export class Schemas {
    * @throws {InvalidArgumentError} that names every field at fault.
    */
   checkBody(operation: string, body: BodyFields, value: unknown): Record<string, unknown> {
-    const schema = remember(this.#bodies, body, () => this.#bodySchema(body));
+    const schema = remember(this.#bodies, body, () => this.#strictObject(body.fields, bodyKinds, body.required));
     const result = this.#zod.safeParse(schema, value);
     if (result.success) return result.data;
     throw refusal(`${operation}: the body`, body.fields, value, result.error.issues);
@@ -86,10 +86,6 @@ export class Schemas {
     const { compile, $ZodArray, $ZodObjectJIT } = this.#zod;
     const element = new $ZodObjectJIT({ type: "object", shape: this.#shape(record, answerKinds) });
     return compile(isList ? new $ZodArray({ type: "array", element }) : element);
-  }
-
-  #bodySchema({ fields, required }: BodyFields): $ZodType<Record<string, unknown>> {
-    return this.#strictObject(fields, bodyKinds, required);
   }
 
   #querySchema(fields: FieldTable, isOpen: boolean): $ZodType<QueryValues> {

@@ -8,6 +8,7 @@ import {
   assertNotAsked,
   type Direction,
   directionOf,
+  filledText,
   marksOf,
   type PageMarks,
   unsoundness,
@@ -174,15 +175,11 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
       this.#options,
     );
     const { data: items, response } = await call.withResponse();
-    const tokenOf = this.#query.cursor === undefined ? pagingToken : (item: Item) => this.#tokenOf(item);
+    const { cursor: cursorOf } = this.#query;
+    const tokenOf = cursorOf === undefined ? pagingToken : (item: Item) => filledText(cursorOf(item));
     const marks = marksOf(items, tokenOf, this.#direction);
     const bound = this.#direction === "up" ? "after" : "before";
     return { page: new Page(items, () => this.#next(marks), bound), marks, response };
-  }
-
-  #tokenOf(item: Item): string | undefined {
-    const token: unknown = this.#query.cursor?.(item);
-    return typeof token === "string" && token !== "" ? token : undefined;
   }
 
   /** The token that leads on from a page. */
@@ -279,6 +276,5 @@ const checks = {
 };
 
 function pagingToken(item: unknown): string | undefined {
-  const { pagingToken: token } = item as { readonly pagingToken?: unknown };
-  return typeof token === "string" && token !== "" ? token : undefined;
+  return filledText((item as { readonly pagingToken?: unknown }).pagingToken);
 }

@@ -52,8 +52,12 @@ export function marksOf<Item>(
 }
 
 function idOf(item: unknown): string | undefined {
-  const { id } = item as { readonly id?: unknown };
-  return typeof id === "string" && id !== "" ? id : undefined;
+  return filledText((item as { readonly id?: unknown }).id);
+}
+
+/** A mark that can be compared: anything but a text that is not empty is none. */
+export function filledText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 function leadsOn(before: string, token: string, direction: Direction): boolean {
@@ -63,7 +67,6 @@ function leadsOn(before: string, token: string, direction: Direction): boolean {
 
 /** Why the token of this page's last record does not lead to the next page; `undefined` where it does. */
 export function unsoundness(page: PageMarks, direction: Direction): string | undefined {
-  if (page.order !== undefined) return undefined;
   for (let index = 1; index < page.tokens.length; index++) {
     const before = page.tokens[index - 1];
     const token = page.tokens[index];

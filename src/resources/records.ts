@@ -22,13 +22,13 @@ export class Records<Item> implements AsyncGenerator<Item, void, undefined> {
       return Promise.resolve({ value, done: false });
     }
     if (this.#ended) return Promise.resolve({ value: undefined, done: true });
-    if (this.#coming !== undefined) return this.#afterPage(() => this.next());
+    if (this.#coming !== undefined) return afterPage(this.#coming, () => this.next());
     this.#coming = this.#turn();
     return this.#coming.then(() => this.next());
   }
 
   async return(): Promise<IteratorResult<Item, void>> {
-    if (this.#coming !== undefined) return this.#afterPage(() => this.return());
+    if (this.#coming !== undefined) return afterPage(this.#coming, () => this.return());
     this.#end();
     await this.#pages.return();
     return { value: undefined, done: true };
@@ -45,11 +45,6 @@ export class Records<Item> implements AsyncGenerator<Item, void, undefined> {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.return();
-  }
-
-  /** Only who asked for a page is told why there is none; for those behind him the records have ended. */
-  #afterPage<T>(work: () => Promise<T>): Promise<T> {
-    return (this.#coming ?? Promise.resolve()).then(work, work);
   }
 
   async #turn(): Promise<void> {
@@ -70,4 +65,9 @@ export class Records<Item> implements AsyncGenerator<Item, void, undefined> {
     this.#items = [];
     this.#ended = true;
   }
+}
+
+/** Only who asked for a page is told why there is none; for those behind him the records have ended. */
+function afterPage<T>(coming: Promise<void>, work: () => Promise<T>): Promise<T> {
+  return coming.then(work, work);
 }
