@@ -5,7 +5,7 @@ const entry = {
   index: "src/index.ts",
   sandbox: "src/sandbox/index.ts",
   testing: "src/testing/index.ts",
-  flow: "src/flow.ts",
+  flow: "src/flows/index.ts",
   "journal/sqlite": "src/journals/sqlite-journal.ts",
   "journal/postgres": "src/journals/postgres-journal.ts",
 };

@@ -8,7 +8,7 @@ const entries = {
   "": "index.ts",
   "/sandbox": "sandbox/index.ts",
   "/testing": "testing/index.ts",
-  "/flow": "flow.ts",
+  "/flow": "flows/index.ts",
   "/journal/sqlite": "journals/sqlite-journal.ts",
   "/journal/postgres": "journals/postgres-journal.ts",
 };

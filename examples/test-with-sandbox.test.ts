@@ -41,10 +41,10 @@ test("an amount that is none is refused before anything is sent", async () => {
   assert.equal(practice.server.sandbox.requests.length, requests);
 });
 
-test("a lost answer is told apart from a refusal", async () => {
+test("a lost response is told apart from a refusal", async () => {
   await using client = new CrossBorderClient({
     ...practice.options,
-    // Everything arrives, and the answer to the payment is lost on its way back.
+    // Everything arrives, and the response to the payment is lost on its way back.
     fetch: async (url, init) => {
       const response = await fetch(url, init);
       if (url.endsWith("/payments")) throw new TypeError("the connection broke");

@@ -1,14 +1,14 @@
+import type { ClientEvents } from "./api/client-events.js";
+import { checkMaxRetries, checkTimeoutMs } from "./api/request-options.js";
 import { type AuthOptions, assertAuthOptions } from "./auth/auth-options.js";
-import { type BaseUrl, parseBaseUrl } from "./base-url.js";
-import { ConfigError } from "./errors.js";
-import type { ClientEvents } from "./http/events.js";
-import type { FetchLike } from "./http/fetch-transport.js";
+import { ConfigError } from "./errors/errors.js";
 import type { ValidationMode } from "./http/http-client.js";
-import { checkMaxRetries, checkTimeoutMs } from "./http/request-options.js";
-import type { DispatcherLike } from "./http/undici-transport.js";
 import { endpointsByOperation, type OperationName } from "./resources/endpoints.js";
 import type { SigningKey } from "./signing/keys.js";
 import type { RequestSigner } from "./signing/signer.js";
+import { type BaseUrl, parseBaseUrl } from "./wire/base-url.js";
+import type { FetchLike } from "./wire/fetch-transport.js";
+import type { DispatcherLike } from "./wire/undici-transport.js";
 
 /** How to build a `CrossBorderClient`. */
 export interface ClientOptions {
@@ -21,17 +21,17 @@ export interface ClientOptions {
    * `RequestSigner` for a KMS or an HSM. RSA of 2,048 bits or more. Needed for signed operations only.
    */
   readonly signingKey?: SigningKey | RequestSigner | undefined;
-  /** Operations to sign beside `payments.create` and `deposits.create`: the description does not list them all. */
+  /** Operations to sign beside `payments.create` and `liquidityProviders.deposits.create`: the description does not list them all. */
   readonly signedOperations?: readonly OperationName[] | undefined;
   /** Whether a query belongs to the signed text, which the description does not show. Default: false. */
   readonly signQuery?: boolean | undefined;
-  /** Total time of one call: token, signing, connecting, answer, waits and retries. Default: 30,000. */
+  /** Total time of one call: token, signing, connecting, response, waits and retries. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
   /** How often a safe failure is tried again; 0 means never. Default: 2. */
   readonly maxRetries?: number | undefined;
-  /** Whether answers that differ from the description are reported (`on.mismatch`), refused, or not looked at. Default: `report`. */
+  /** Whether responses that differ from the description are reported (`on.mismatch`), refused, or not looked at. Default: `report`. */
   readonly validation?: ValidationMode | undefined;
-  /** Largest answer in bytes. Default: 10 MiB for lists and 1 MiB for everything else. */
+  /** Largest response in bytes. Default: 10 MiB for lists and 1 MiB for everything else. */
   readonly maxResponseBytes?: number | undefined;
   /** How long before its expiry a token is renewed. Default: 5,000, and never more than a tenth of its lifetime. */
   readonly tokenLeewayMs?: number | undefined;

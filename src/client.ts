@@ -1,24 +1,24 @@
+import { type ApiClient, apiClientKey } from "./api/api-client.js";
+import { emit } from "./api/client-events.js";
+import type { RequestOptions } from "./api/request-options.js";
 import { callerTokenSource } from "./auth/caller-token-source.js";
 import type { TokenPost } from "./auth/token-endpoint.js";
 import { TokenManager } from "./auth/token-manager.js";
 import { type ClientOptions, type ResolvedOptions, resolveOptions } from "./client-options.js";
 import { type PayOutcome, pay, type TakeFunds } from "./flows/pay.js";
 import type { Signing, Tokens } from "./http/call.js";
-import { CallControl } from "./http/call-control.js";
-import { type Caller, callerKey } from "./http/caller.js";
-import { emit } from "./http/events.js";
-import { fetchTransport } from "./http/fetch-transport.js";
 import { HttpClient } from "./http/http-client.js";
-import type { RequestOptions } from "./http/request-options.js";
 import { RetryBudget } from "./http/retry-budget.js";
-import type { TransportHandle } from "./http/transport.js";
-import { undiciTransport } from "./http/undici-transport.js";
-import { nodeCrypto } from "./node-crypto.js";
+import { nodeCrypto } from "./platform/node-crypto.js";
 import { LiquidityProviders } from "./resources/liquidity-providers.js";
 import { PaymentGateways } from "./resources/payment-gateways.js";
 import { type PaymentIntentRequest, PaymentIntents } from "./resources/payment-intents.js";
 import { Payments } from "./resources/payments.js";
 import { createSigner } from "./signing/signer.js";
+import { CallControl } from "./timing/deadline.js";
+import { fetchTransport } from "./wire/fetch-transport.js";
+import type { TransportHandle } from "./wire/transport.js";
+import { undiciTransport } from "./wire/undici-transport.js";
 
 /**
  * The client of the Cross-Border Payment Service. Build one for each gateway and keep it: it holds the access token and the
@@ -42,7 +42,7 @@ export class CrossBorderClient {
   readonly #http: HttpClient;
 
   /** For the entry points beside the main one. @internal */
-  declare readonly [callerKey]: Caller;
+  declare readonly [apiClientKey]: ApiClient;
 
   /** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
   constructor(options: ClientOptions) {
@@ -59,7 +59,7 @@ export class CrossBorderClient {
       budget: new RetryBudget(),
       random: Math.random,
     });
-    Object.defineProperty(this, callerKey, { value: this.#http });
+    Object.defineProperty(this, apiClientKey, { value: this.#http });
     this.paymentGateways = new PaymentGateways(this.#http);
     this.liquidityProviders = new LiquidityProviders(this.#http);
     this.paymentIntents = new PaymentIntents(this.#http);
@@ -75,7 +75,7 @@ export class CrossBorderClient {
    *
    * When the second step fails, the error's `funds` names the intent and the transaction, and its `effect` says what to do:
    * `none`: nothing was paid, give the money back or call `payments.create` again. `possible`: do neither; look for
-   * the payment by the error's `request.signature` first. `done`: it was paid, the answer was not readable.
+   * the payment by the error's `request.signature` first. `done`: it was paid, the response was not readable.
    *
    * @returns `paid` with both records, or `declined` when `takeFunds` gave `null`.
    */
@@ -126,7 +126,7 @@ function createSigning({ signingKey }: ResolvedOptions): Signing | undefined {
   };
 }
 
-const maxTokenAnswerBytes = 2 ** 20;
+const maxTokenResponseBytes = 2 ** 20;
 
 /** The token endpoint is reached over the same transport as everything else. */
 function tokenPost(transport: TransportHandle): TokenPost {
@@ -134,18 +134,18 @@ function tokenPost(transport: TransportHandle): TokenPost {
     const { origin, pathname } = new URL(url);
     const control = new CallControl({ timeoutMs, maxRetries: 0 });
     try {
-      const answer = await transport.send(
+      const response = await transport.send(
         {
           method: "POST",
           origin,
           path: pathname,
           headers,
           body: Buffer.from(body),
-          maxResponseBytes: maxTokenAnswerBytes,
+          maxResponseBytes: maxTokenResponseBytes,
         },
         control,
       );
-      return { ...answer, complete: answer.broken === undefined };
+      return { ...response, complete: response.broken === undefined };
     } finally {
       control.finish();
     }

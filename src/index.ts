@@ -1,3 +1,7 @@
+export type { GetOptions } from "./api/api-client.js";
+export type { ClientEvents, MismatchEvent, ResponseEvent, RetryEvent, TokenEvent } from "./api/client-events.js";
+export type { ListQuery, SortTerm } from "./api/list-query.js";
+export type { ApiPromise, RequestOptions, ResponseInfo, WithResponse } from "./api/request-options.js";
 export type { AccessTokenAuth, AuthOptions, PasswordAuth } from "./auth/auth-options.js";
 export { CrossBorderClient } from "./client.js";
 export type { ClientOptions } from "./client-options.js";
@@ -27,16 +31,12 @@ export {
   TokenError,
   UnexpectedResponseError,
   UnprocessableEntityError,
-} from "./errors.js";
+} from "./errors/errors.js";
 export type { FundsTaken, PayOutcome, TakeFunds } from "./flows/pay.js";
 export { paymentFromIntent } from "./flows/payment-from-intent.js";
-export type { GetOptions } from "./http/caller.js";
-export type { AnswerEvent, ClientEvents, MismatchEvent, RetryEvent, TokenEvent } from "./http/events.js";
-export type { FetchLike } from "./http/fetch-transport.js";
 export type { ValidationMode } from "./http/http-client.js";
-export type { ApiPromise, RequestOptions, ResponseInfo, WithResponse } from "./http/request-options.js";
-export type { DispatcherLike } from "./http/undici-transport.js";
 export { exactExchangeRate, exchangeRate, type IntentAmounts, type RateOptions, type Rounding } from "./money.js";
+export type { Listing, Page } from "./paging/listing.js";
 export type { Deposit, DepositFields, DepositFilter, Deposits } from "./resources/deposits.js";
 export type { OperationName } from "./resources/endpoints.js";
 export type {
@@ -57,8 +57,6 @@ export type {
   LiquidityProviderFilter,
   LiquidityProviders,
 } from "./resources/liquidity-providers.js";
-export type { ListQuery, SortTerm } from "./resources/list-query.js";
-export type { Listing, Page } from "./resources/listing.js";
 export type {
   PaymentGateway,
   PaymentGatewayFields,
@@ -83,4 +81,6 @@ export {
 export { signRequest } from "./signing/sign-request.js";
 export type { RequestSigner } from "./signing/signer.js";
 export { verifySignature } from "./signing/verify.js";
-export { verifyDepositRecord, verifyPaymentRecord } from "./signing/verify-record.js";
+export { verifyDepositRecord, verifyPaymentRecord } from "./verification/verify-record.js";
+export type { FetchLike } from "./wire/fetch-transport.js";
+export type { DispatcherLike } from "./wire/undici-transport.js";

@@ -1,5 +1,5 @@
 import { Decimal } from "decimal.js";
-import { InvalidArgumentError } from "./errors.js";
+import { InvalidArgumentError } from "./errors/errors.js";
 
 /** How a digit that does not fit is rounded: as in `java.math.RoundingMode`, in lower case. */
 export type Rounding = "up" | "down" | "ceiling" | "floor" | "half-up" | "half-down" | "half-even";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InvalidArgumentError } from "../src/errors.js";
+import { InvalidArgumentError } from "../src/errors/errors.js";
 import { decimalNumeral, divide, exact, exactExchangeRate, exchangeRate, type Rounding } from "../src/money.js";
 
 /** A fraction of two whole numbers, the second above zero: what every rate is before it is rounded. */

@@ -13,9 +13,9 @@ import type { PayingProcessInput } from "./paying-process.js";
 
 const leaseMs = 1000;
 
-/** The wire between gateway and service, which can lose the answer to a payment. */
+/** The wire between gateway and service, which can lose the response to a payment. */
 export class DemoWire {
-  /** Called when an answer is lost; the payment has been made by then. */
+  /** Called when a response is lost; the payment has been made by then. */
   onLoss: (() => void) | undefined;
 
   readonly onResponse = ({ operation }: SandboxRequest): Response | undefined => {
@@ -34,7 +34,7 @@ export interface CrashAct {
   readonly signingKey: string;
 }
 
-/** The payment's answer is lost on the wire, its process is killed at that moment, and another one takes over. */
+/** The payment's response is lost on the wire, its process is killed at that moment, and another one takes over. */
 export async function surviveCrash(act: CrashAct): Promise<void> {
   const { narrator, server } = act;
   const hasSqlite = process.getBuiltinModule?.("node:sqlite") !== undefined;
@@ -52,7 +52,7 @@ async function withTwoProcesses({ narrator, server, wire, order, signingKey }: C
     const first = start(["run"], input);
     wire.onLoss = () => first.kill("SIGKILL");
     const signal = await new Promise((resolve) => first.once("exit", (_, by) => resolve(by)));
-    narrator.check(signal === "SIGKILL", "the payment was made, its answer lost, and the process killed (SIGKILL)");
+    narrator.check(signal === "SIGKILL", "the payment was made, its response lost, and the process killed (SIGKILL)");
     await sleep(leaseMs + 100);
     narrator.say("A new process opens the same SQLite journal, and recovers.");
     return (await text(start(["recover"], input).stdout)).trim();
@@ -86,7 +86,7 @@ async function withoutSqlite({ narrator, server, wire, order, signingKey }: Cras
       () => false,
       () => true,
     );
-  narrator.check(cut, "the payment was made, its answer lost, and its owner cut off from the journal");
+  narrator.check(cut, "the payment was made, its response lost, and its owner cut off from the journal");
   await sleep(leaseMs + 100);
   narrator.say("A new owner recovers.");
   await using second = new CrossBorderClient(options);

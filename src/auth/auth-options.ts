@@ -1,6 +1,6 @@
-import { parseBaseUrl } from "../base-url.js";
-import { ConfigError } from "../errors.js";
-import { kindOf } from "../kind-of.js";
+import { describeValue } from "../errors/describe-value.js";
+import { ConfigError } from "../errors/errors.js";
+import { parseBaseUrl } from "../wire/base-url.js";
 
 /**
  * The password grant of backend applications (description: "Authentication", 1 and 2). The client logs in on the first call,
@@ -22,7 +22,7 @@ export interface PasswordAuth {
 
 /** What a token source of the caller's own is told. */
 export interface AccessTokenContext {
-  /** A token that the service has just answered with 401. The answer must be another one. */
+  /** A token that the service has just responded with 401. The response must be another one. */
   readonly rejectedToken?: string;
   /** Ends when the call that needs the token does: its caller's signal or its deadline. */
   readonly signal?: AbortSignal;
@@ -99,5 +99,5 @@ function assertNoOthers(names: readonly string[], instead: string): void {
 }
 
 function refuse(option: string, value: unknown, wanted: string): ConfigError {
-  return new ConfigError(`${option} is ${kindOf(value)}; wanted: ${wanted}`);
+  return new ConfigError(`${option} is ${describeValue(value)}; wanted: ${wanted}`);
 }

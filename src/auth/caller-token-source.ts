@@ -1,7 +1,7 @@
-import { TokenError } from "../errors.js";
-import { kindOf } from "../kind-of.js";
-import { redactText } from "../redact.js";
-import type { Waiting } from "../waiting.js";
+import { describeValue } from "../errors/describe-value.js";
+import { TokenError } from "../errors/errors.js";
+import { redactText } from "../errors/redact.js";
+import type { Waiting } from "../timing/waiting.js";
 import type { AccessTokenAuth } from "./auth-options.js";
 import { isBearerToken, type TokenSource } from "./token-source.js";
 
@@ -50,7 +50,7 @@ function ask(
 
 function checked(given: unknown): string {
   if (isBearerToken(given)) return given;
-  const found = typeof given === "string" && given !== "" ? "text that can't stand in a header" : kindOf(given);
+  const found = typeof given === "string" && given !== "" ? "text that can't stand in a header" : describeValue(given);
   throw new TokenError(`auth.accessToken gave ${found}; wanted: the bare token, without "Bearer", as printable ASCII`, {
     code: "token_source_invalid",
   });

@@ -1,5 +1,5 @@
-import { TokenError } from "../errors.js";
-import { WireFailure } from "../wire-failure.js";
+import { TokenError } from "../errors/errors.js";
+import { WireFailure } from "../wire/wire-failure.js";
 
 /** How a token is asked for. The names are the values of `grant_type`. */
 export type Grant = "password" | "refresh_token";
@@ -23,9 +23,9 @@ export interface GrantFailure {
   readonly status?: number;
   /** The code of what broke the exchange, such as `ECONNRESET`. */
   readonly reason?: string;
-  /** The `error` of the answer, such as `invalid_grant`. */
+  /** The `error` of the response, such as `invalid_grant`. */
   readonly oauthError?: string;
-  /** The `error_description` of the answer, with what the request held in secret taken out. */
+  /** The `error_description` of the response, with what the request held in secret taken out. */
   readonly description?: string;
   readonly retryAfterMs?: number;
 }
@@ -56,7 +56,7 @@ export const grantReactions: Readonly<Record<GrantFailureClass, Readonly<Record<
   unprepared: { refresh_token: "fail", password: "fail" },
 };
 
-export function classifyAnswer(status: number): GrantFailureClass {
+export function classifyResponse(status: number): GrantFailureClass {
   if (status === 429) return "throttled";
   if (status === 408 || status === 409) return "failing";
   if (status >= 400 && status < 500) return "refused";
@@ -82,10 +82,10 @@ export function failureOfWire(error: unknown): GrantFailure {
 export function toTokenError(failure: GrantFailure, origin: string, heldUntilMs: number | undefined): TokenError {
   const { code, says } = texts[failure.class];
   const { status, reason, oauthError, description } = failure;
-  const answer = [oauthError, description].filter((part) => part !== undefined).join(": ");
+  const response = [oauthError, description].filter((part) => part !== undefined).join(": ");
   const held =
     heldUntilMs === undefined ? "" : `; the next token is asked for at ${toIsoTime(heldUntilMs)} at the earliest`;
-  return new TokenError(`no access token: ${says(origin, failure)}${answer === "" ? "" : ` (${answer})`}${held}`, {
+  return new TokenError(`no access token: ${says(origin, failure)}${response === "" ? "" : ` (${response})`}${held}`, {
     code,
     status,
     oauthError,
@@ -96,7 +96,7 @@ export function toTokenError(failure: GrantFailure, origin: string, heldUntilMs:
 
 const unreachable = {
   code: "token_endpoint_unreachable",
-  says: (origin: string, { reason }: GrantFailure) => `no answer came from ${origin} (${reason})`,
+  says: (origin: string, { reason }: GrantFailure) => `no response came from ${origin} (${reason})`,
 };
 
 const texts: Readonly<
@@ -125,12 +125,12 @@ const texts: Readonly<
   redirected: {
     code: "token_endpoint_redirected",
     says: (origin, { status }) =>
-      `${origin} answered with a redirect (${status}), which is not followed; check authUrl`,
+      `${origin} responded with a redirect (${status}), which is not followed; check authUrl`,
   },
   unreadable: {
-    code: "token_answer_unreadable",
+    code: "token_response_unreadable",
     says: (origin, { status }) =>
-      `the answer of ${origin} (${status}) holds no bearer token in the form that is described`,
+      `the response of ${origin} (${status}) holds no bearer token in the form that is described`,
   },
   unprepared: {
     code: "token_request_failed",

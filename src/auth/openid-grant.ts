@@ -13,7 +13,7 @@ export interface GrantRequest {
   readonly send: (body: string) => Promise<Response>;
 }
 
-export interface GrantAnswer {
+export interface GrantResponse {
   readonly accessToken: string;
   /** In lower case. */
   readonly tokenType: string;
@@ -28,7 +28,7 @@ export interface GrantAnswer {
  *
  * @throws whatever the library throws. Its errors carry tokens and passwords: they may not get out.
  */
-export async function requestGrant({ origin, url, grant, form, send }: GrantRequest): Promise<GrantAnswer> {
+export async function requestGrant({ origin, url, grant, form, send }: GrantRequest): Promise<GrantResponse> {
   // Nothing is looked for at the issuer, and nothing is compared with it: the token endpoint is all that is used.
   const server = { issuer: origin, token_endpoint: url };
   // The form carries the client's name and secret already.
@@ -39,11 +39,11 @@ export async function requestGrant({ origin, url, grant, form, send }: GrantRequ
   config[customFetch] = (_url, { body }) => send(String(body));
   if (url.startsWith("http:")) allowInsecureRequests(config);
   // With grant_type among the parameters the form keeps the description's order.
-  const answer = await genericGrantRequest(config, grant, { grant_type: grant, ...form });
+  const response = await genericGrantRequest(config, grant, { grant_type: grant, ...form });
   return {
-    accessToken: answer.access_token,
-    tokenType: answer.token_type,
-    refreshToken: answer.refresh_token,
-    expiresIn: answer.expires_in,
+    accessToken: response.access_token,
+    tokenType: response.token_type,
+    refreshToken: response.refresh_token,
+    expiresIn: response.expires_in,
   };
 }

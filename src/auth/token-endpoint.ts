@@ -1,13 +1,13 @@
-import { type Moment, now } from "../moment.js";
-import { parseObject } from "../parse-object.js";
-import { redactText } from "../redact.js";
-import { parseRetryAfterMs } from "../retry-after.js";
+import { redactText } from "../errors/redact.js";
+import { parseRetryAfterMs } from "../timing/retry-after.js";
+import { now, type Timestamp } from "../timing/timestamp.js";
+import { parseObject } from "../wire/parse-json-object.js";
 import { type PasswordAuth, tokenEndpointUrl } from "./auth-options.js";
-import { classifyAnswer, failureOfWire, type Grant, type GrantFailure } from "./grant-failure.js";
+import { classifyResponse, failureOfWire, type Grant, type GrantFailure } from "./grant-failure.js";
 import { isBearerToken } from "./token-source.js";
 
 /** One POST of a form. Resolves whenever there is a status; rejects with a `WireFailure` when there is none. */
-export type TokenPost = (request: TokenPostRequest) => Promise<TokenPostAnswer>;
+export type TokenPost = (request: TokenPostRequest) => Promise<TokenPostResponse>;
 
 export interface TokenPostRequest {
   readonly url: string;
@@ -16,7 +16,7 @@ export interface TokenPostRequest {
   readonly timeoutMs: number;
 }
 
-export interface TokenPostAnswer {
+export interface TokenPostResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -28,12 +28,12 @@ export interface TokenPostAnswer {
 /** What the token endpoint gave. */
 export interface Granted {
   readonly accessToken: string;
-  /** Absent where the answer brought none. */
+  /** Absent where the response brought none. */
   readonly refreshToken: string | undefined;
-  /** Absent where the answer named none. */
+  /** Absent where the response named none. */
   readonly lifetimeMs: number | undefined;
   /** The moment before the request was sent. */
-  readonly sentAt: Moment;
+  readonly sentAt: Timestamp;
 }
 
 export type GrantResult = { readonly granted: Granted } | { readonly failure: GrantFailure };
@@ -65,7 +65,7 @@ export class TokenEndpoint {
     loadGrant().catch(() => {});
   }
 
-  /** @param knownTokens whatever the answer might repeat and no message may show. */
+  /** @param knownTokens whatever the response might repeat and no message may show. */
   login(knownTokens: readonly string[]): Promise<GrantResult> {
     const { clientId, clientSecret = "", username, password } = this.#auth;
     // The description sends client_secret, maybe empty; openid-client's own client authentication would leave it out.
@@ -76,7 +76,7 @@ export class TokenEndpoint {
     );
   }
 
-  /** @param knownTokens whatever the answer might repeat and no message may show. */
+  /** @param knownTokens whatever the response might repeat and no message may show. */
   refresh(refreshToken: string, knownTokens: readonly string[]): Promise<GrantResult> {
     const { clientId, clientSecret = "" } = this.#auth;
     const form = { client_id: clientId, refresh_token: refreshToken };
@@ -89,15 +89,15 @@ export class TokenEndpoint {
 
   async #request(grant: Grant, form: Record<string, string>, knownTokens: readonly string[]): Promise<GrantResult> {
     let failure: GrantFailure = { class: "unprepared" };
-    let sentAt: Moment | undefined;
+    let sentAt: Timestamp | undefined;
     const send = async (body: string): Promise<Response> => {
       sentAt = now();
-      const answer = await this.#send(body).catch((error: unknown) => {
+      const response = await this.#send(body).catch((error: unknown) => {
         failure = failureOfWire(error);
       });
-      if (answer === undefined) throw new Error("no answer");
-      failure = this.#failureOf(answer, knownTokens);
-      return toNeededResponse(answer);
+      if (response === undefined) throw new Error("no response");
+      failure = this.#failureOf(response, knownTokens);
+      return toNeededResponse(response);
     };
     try {
       const granted = await this.#grant(grant, form, send);
@@ -114,14 +114,14 @@ export class TokenEndpoint {
     send: (body: string) => Promise<Response>,
   ): Promise<Omit<Granted, "sentAt"> | undefined> {
     const { requestGrant } = await loadGrant();
-    const answer = await requestGrant({ origin: this.origin, url: this.#url, grant, form, send });
+    const response = await requestGrant({ origin: this.origin, url: this.#url, grant, form, send });
     // openid-client lets tokens pass that are bound to a key; the header takes none that would break it.
-    if (answer.tokenType !== "bearer" || !isBearerToken(answer.accessToken)) return undefined;
-    const { accessToken, refreshToken, expiresIn } = answer;
+    if (response.tokenType !== "bearer" || !isBearerToken(response.accessToken)) return undefined;
+    const { accessToken, refreshToken, expiresIn } = response;
     return { accessToken, refreshToken, lifetimeMs: expiresIn === undefined ? undefined : expiresIn * 1000 };
   }
 
-  async #send(body: string): Promise<TokenPostAnswer> {
+  async #send(body: string): Promise<TokenPostResponse> {
     return this.#post({
       url: this.#url,
       headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json" },
@@ -130,9 +130,9 @@ export class TokenEndpoint {
     });
   }
 
-  /** What an answer is as a failure. A 200 counts as unreadable until it has been read. */
-  #failureOf({ status, headers, text }: TokenPostAnswer, knownTokens: readonly string[]): GrantFailure {
-    const failure = { class: classifyAnswer(status), status };
+  /** What a response is as a failure. A 200 counts as unreadable until it has been read. */
+  #failureOf({ status, headers, text }: TokenPostResponse, knownTokens: readonly string[]): GrantFailure {
+    const failure = { class: classifyResponse(status), status };
     if (failure.class === "unreadable") return failure;
     const retryAfterMs = parseRetryAfterMs(headers["retry-after"], Date.now());
     const { username, password, clientSecret = "" } = this.#auth;
@@ -149,10 +149,10 @@ function loadGrant() {
 }
 
 /**
- * The answer as openid-client gets to see it: of a 200 the fields that are used, of anything else the bare fact. It would
+ * The response as openid-client gets to see it: of a 200 the fields that are used, of anything else the bare fact. It would
  * check an id_token against the made-up issuer and refuse a scope that is no string, and nobody here reads either.
  */
-function toNeededResponse({ status, text, complete }: TokenPostAnswer): Response {
+function toNeededResponse({ status, text, complete }: TokenPostResponse): Response {
   if (status !== 200 || !complete) throw new Error("no token");
   const { access_token, token_type, refresh_token, expires_in } = parseObject(text);
   const lifetime = toSeconds(expires_in);

@@ -1,5 +1,5 @@
-import { ConfigError, TokenError } from "../errors.js";
-import type { Waiting } from "../waiting.js";
+import { ConfigError, TokenError } from "../errors/errors.js";
+import type { Waiting } from "../timing/waiting.js";
 import type { PasswordAuth } from "./auth-options.js";
 import { type Grant, type GrantFailure, grantReactions, toTokenError } from "./grant-failure.js";
 import { type Granted, type GrantResult, TokenEndpoint, type TokenPost } from "./token-endpoint.js";
@@ -18,7 +18,7 @@ import {
 /** A token was obtained. */
 export interface TokenEvent {
   readonly grant: Grant;
-  /** Its lifetime, counted from before the request; absent where the answer named none. */
+  /** Its lifetime, counted from before the request; absent where the response named none. */
   readonly expiresInMs?: number;
 }
 
@@ -162,7 +162,7 @@ export class TokenManager implements TokenSource {
   #afterRefresh(result: GrantResult): Landing | undefined {
     if ("granted" in result) {
       if (result.granted.accessToken !== this.#rejected) return this.#adopt(result.granted, "refresh_token");
-      // An answer out of the server's cache: only a login can bring another token.
+      // A response out of the server's cache: only a login can bring another token.
       this.#refreshToken = result.granted.refreshToken ?? this.#refreshToken;
       return undefined;
     }
@@ -188,7 +188,7 @@ export class TokenManager implements TokenSource {
   #adopt(granted: Granted, grant: Grant): Landing {
     const { accessToken, refreshToken, lifetimeMs, sentAt } = granted;
     this.#token = toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs);
-    // The answer to a refresh need not repeat the refresh token; the one to a login starts a new session.
+    // The response to a refresh need not repeat the refresh token; the one to a login starts a new session.
     if (refreshToken !== undefined || grant === "password") this.#refreshToken = refreshToken;
     this.#failures = 0;
     try {

@@ -1,4 +1,4 @@
-import type { Waiting } from "../waiting.js";
+import type { Waiting } from "../timing/waiting.js";
 
 /** Where calls get their access tokens from. */
 export interface TokenSource {

@@ -1,12 +1,12 @@
-import { nextDelayMs } from "../backoff.js";
-import { later, type Moment, leftMs as msLeft } from "../moment.js";
+import { nextDelayMs } from "../timing/backoff.js";
+import { later, leftMs as msLeft, type Timestamp } from "../timing/timestamp.js";
 import type { GrantFailure } from "./grant-failure.js";
 
 /** An access token and the time that it has. */
 export interface Token {
   readonly value: string;
-  /** Absent where the answer named no lifetime: such a token is used until the service refuses it. */
-  readonly expiresAt?: Moment;
+  /** Absent where the response named no lifetime: such a token is used until the service refuses it. */
+  readonly expiresAt?: Timestamp;
   /** How long before its expiry it is renewed. */
   readonly leewayMs: number;
 }
@@ -17,7 +17,7 @@ export interface Token {
  * @param leewayMs by default 5 s or a tenth of the lifetime, whichever is less. A leeway of one's own takes at most half of the
  *   lifetime, since with more than the whole of it every call would ask for a token.
  */
-export function toToken(value: string, sentAt: Moment, lifetimeMs: number | undefined, leewayMs?: number): Token {
+export function toToken(value: string, sentAt: Timestamp, lifetimeMs: number | undefined, leewayMs?: number): Token {
   if (lifetimeMs === undefined) return { value, leewayMs: 0 };
   return {
     value,

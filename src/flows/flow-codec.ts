@@ -1,4 +1,4 @@
-import { CrossBorderError } from "../errors.js";
+import { CrossBorderError } from "../errors/errors.js";
 import { type FlowState, isSettled, type Phase } from "./flow-state.js";
 import type { JournalEntry, JournalState } from "./journal.js";
 

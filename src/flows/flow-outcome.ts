@@ -35,7 +35,7 @@ export interface RejectedFlow {
 }
 
 /**
- * Nobody can tell whether the payment was made: the request may have left, no answer came, and the payment was not found
+ * Nobody can tell whether the payment was made: the request may have left, no response came, and the payment was not found
  * afterwards. The money stays taken until `flow.resolve` is called for it.
  */
 export interface HeldFlow {

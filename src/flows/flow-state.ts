@@ -31,7 +31,7 @@ export interface Look {
 /** A definite no: the service made no payment, or an operator decided so. */
 export interface Refusal {
   readonly by: "service" | "operator";
-  /** Of the service's answer. */
+  /** Of the service's response. */
   readonly status?: number;
   readonly code: string;
   readonly message: string;

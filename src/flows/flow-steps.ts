@@ -1,5 +1,5 @@
-import { ApiError, CrossBorderError, InvalidArgumentError } from "../errors.js";
-import type { Caller } from "../http/caller.js";
+import type { ApiClient } from "../api/api-client.js";
+import { ApiError, CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
 import { type PaymentIntent, PaymentIntents } from "../resources/payment-intents.js";
 import { paymentEndpoints } from "../resources/payments.js";
 import type { Claim, FlowState, Look, Refusal, StateOf, UnsettledPhase } from "./flow-state.js";
@@ -29,7 +29,7 @@ export type ReleaseFundsByKey = (context: {
 
 /** What the steps need of the flow. */
 export interface StepContext {
-  readonly caller: Caller;
+  readonly caller: ApiClient;
   readonly takeFunds: TakeFundsByKey;
   readonly releaseFunds: ReleaseFundsByKey;
   readonly readBackDelayMs: number;
@@ -137,7 +137,8 @@ function afterFailure(state: StateOf<"claimed">, error: unknown): FlowState {
     if (isRefusal(error) && claims.length === 0) return { ...state, phase: "refused", refusal: toRefusal(error) };
     throw new Unclaimed({ ...withoutClaim(state, claims) }, error);
   }
-  const reason = error.effect === "done" ? "the payment was made, but its answer could not be read" : "no answer came";
+  const reason =
+    error.effect === "done" ? "the payment was made, but its response could not be read" : "no response came";
   return { ...state, phase: "unknown", reason };
 }
 

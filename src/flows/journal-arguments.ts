@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../errors.js";
+import { InvalidArgumentError } from "../errors/errors.js";
 import type { JournalState, LeaseRequest } from "./journal.js";
 
 const longestLeaseMs = 2 ** 31 - 1;

@@ -30,7 +30,7 @@ export interface LeaseRequest {
 /**
  * A durable place for flows. Each method is atomic, and durable once its promise resolves: a claim that could be lost
  * after the request was sent would be worth nothing. A write that fails rejects, and leaves what was there; only where the
- * connection to a database broke before its answer came can the write have been stored whole (`JournalError.stored` is `unknown` then).
+ * connection to a database broke before its response came can the write have been stored whole (`JournalError.stored` is `unknown` then).
  *
  * Texts come back exactly as they were given. What can't be kept exactly is refused before anything is stored: U+0000 and lone surrogates.
  *

@@ -1,4 +1,4 @@
-import { later, leftMs, type Moment, now } from "../moment.js";
+import { later, leftMs, now, type Timestamp } from "../timing/timestamp.js";
 import type { Journal, JournalEntry } from "./journal.js";
 
 /** Thrown where an owner finds that it is none any more. Internal: whoever runs the flow then waits for the new owner. */
@@ -13,11 +13,11 @@ export class Lease {
   readonly epoch: number;
   readonly #journal: Journal;
   readonly #leaseMs: number;
-  #until: Moment;
+  #until: Timestamp;
   #lost = false;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  constructor(journal: Journal, entry: Pick<JournalEntry, "key" | "epoch">, leaseMs: number, askedAt: Moment) {
+  constructor(journal: Journal, entry: Pick<JournalEntry, "key" | "epoch">, leaseMs: number, askedAt: Timestamp) {
     this.#journal = journal;
     this.key = entry.key;
     this.epoch = entry.epoch;

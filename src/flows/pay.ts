@@ -1,6 +1,6 @@
-import { AbortedError, CrossBorderError, InvalidArgumentError } from "../errors.js";
-import type { Caller } from "../http/caller.js";
-import type { RequestOptions } from "../http/request-options.js";
+import type { ApiClient } from "../api/api-client.js";
+import type { RequestOptions } from "../api/request-options.js";
+import { AbortedError, CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
 import { type PaymentIntent, type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { type Payment, Payments, paymentEndpoints } from "../resources/payments.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
@@ -26,7 +26,7 @@ export type PayOutcome =
 
 /** The two steps of a payment in order. See `CrossBorderClient.pay`. */
 export async function pay(
-  caller: Caller,
+  caller: ApiClient,
   request: PaymentIntentRequest,
   takeFunds: TakeFunds,
   options: RequestOptions | undefined,
@@ -50,7 +50,7 @@ function abortedBeforeTaking(): AbortedError {
 }
 
 async function createPayment(
-  caller: Caller,
+  caller: ApiClient,
   intent: PaymentIntent,
   funds: FundsTaken,
   options: RequestOptions | undefined,

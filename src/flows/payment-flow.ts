@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { AbortedError, ConfigError, CrossBorderError, InvalidArgumentError } from "../errors.js";
-import { type Caller, callerKey } from "../http/caller.js";
-import { type Moment, now } from "../moment.js";
+import { type ApiClient, apiClientKey } from "../api/api-client.js";
+import { AbortedError, ConfigError, CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
 import { type PaymentIntentRequest, paymentIntentEndpoints } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
+import { now, type Timestamp } from "../timing/timestamp.js";
 import { type FlowCipher, FlowCodec } from "./flow-codec.js";
 import { type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
 import {
@@ -30,14 +30,14 @@ import { lookForPayment } from "./read-back.js";
 /** How to build a `PaymentFlow`. */
 export interface PaymentFlowOptions {
   /** A `CrossBorderClient` with a signing key. */
-  readonly client: { readonly [callerKey]: Caller };
+  readonly client: { readonly [apiClientKey]: ApiClient };
   /** Where flows outlive the process: a `SqliteJournal`, a `PostgresJournal`, or one of your own. */
   readonly journal: Journal;
   readonly takeFunds: TakeFundsByKey;
   readonly releaseFunds: ReleaseFundsByKey;
   /** How long a flow stays with an owner that gives no sign of life. Default: 30,000. */
   readonly leaseMs?: number | undefined;
-  /** Time between two read-backs of a payment whose answer was lost. Default: 10,000. */
+  /** Time between two read-backs of a payment whose response was lost. Default: 10,000. */
   readonly readBackDelayMs?: number | undefined;
   /** How often it is looked for before it is held. At least 2, which is the default. */
   readonly readBacks?: number | undefined;
@@ -86,7 +86,7 @@ export class PaymentFlow {
       readBackDelayMs = 10_000,
       readBacks = 2,
     } = options;
-    const caller = client?.[callerKey];
+    const caller = client?.[apiClientKey];
     if (caller === undefined) throw new ConfigError("client must be a CrossBorderClient");
     if (typeof journal?.begin !== "function")
       throw new ConfigError("journal must be a Journal, such as a SqliteJournal");
@@ -268,7 +268,7 @@ export class PaymentFlow {
     }
   }
 
-  async #recoverOne(entry: JournalEntry, askedAt: Moment, options: RunOptions): Promise<Recovered> {
+  async #recoverOne(entry: JournalEntry, askedAt: Timestamp, options: RunOptions): Promise<Recovered> {
     const { key } = entry;
     try {
       return { key, outcome: await this.#own(entry, await this.#codec.decode(entry), askedAt, options) };
@@ -281,7 +281,7 @@ export class PaymentFlow {
   async #own(
     entry: JournalEntry,
     state: FlowState,
-    askedAt: Moment,
+    askedAt: Timestamp,
     options: RunOptions,
   ): Promise<FlowOutcome | undefined> {
     const lease = new Lease(this.#journal, entry, this.#leaseRequest.leaseMs, askedAt);

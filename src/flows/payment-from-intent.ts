@@ -1,11 +1,11 @@
-import { InvalidArgumentError } from "../errors.js";
+import { InvalidArgumentError } from "../errors/errors.js";
 import { decimalNumeral } from "../money.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import { paymentIntentFields } from "../resources/payment-intents.js";
 import type { PaymentRequest } from "../resources/payments.js";
 
 /**
- * The body of `payments.create`: the intent's answer and the sending gateway's transaction id
+ * The body of `payments.create`: the intent's response and the sending gateway's transaction id
  * (description: "Payment creation"). Pure; no I/O.
  *
  * @throws {InvalidArgumentError} when the intent lacks a field that a payment needs, or the transaction id is empty.

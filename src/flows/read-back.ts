@@ -1,21 +1,21 @@
-import { PagingError } from "../errors.js";
-import type { Caller } from "../http/caller.js";
+import type { ApiClient } from "../api/api-client.js";
+import { PagingError } from "../errors/errors.js";
 import { decimalNumeral, exact } from "../money.js";
-import { compareTokens } from "../resources/paging.js";
+import { compareTokens } from "../paging/cursor-order.js";
 import { type Payment, Payments } from "../resources/payments.js";
 import type { Claim, Look, StateOf } from "./flow-state.js";
 
 const newestFirst = { sort: "createdAt.desc", size: 100 } as const;
 
 /** Paging token of the newest payment there is; `null` when there is none. Where the read-back of a later claim stops. */
-export async function newestPagingToken(caller: Caller): Promise<string | null> {
+export async function newestPagingToken(caller: ApiClient): Promise<string | null> {
   const { items } = await new Payments(caller).list({ ...newestFirst, size: 1 });
   return items[0]?.pagingToken ?? null;
 }
 
 /** A claim's payment, if the service has it: looked for among the newest payments, back to before the claim. */
 export async function lookForPayment(
-  caller: Caller,
+  caller: ApiClient,
   state: StateOf<"unknown">,
 ): Promise<{ readonly look: Look; readonly found: Payment | undefined }> {
   const atMs = Date.now();

@@ -1,6 +1,6 @@
-import type { ApiPromise, ResponseInfo } from "./request-options.js";
+import type { ApiPromise, ResponseInfo } from "../api/request-options.js";
 
-/** Where a running call leaves what it learns of its answer. */
+/** Where a running call leaves what it learns of its response. */
 export interface ResponseSlot {
   response?: ResponseInfo;
 }

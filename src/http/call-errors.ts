@@ -10,11 +10,11 @@ import {
   type SignedText,
   TimeoutError,
   UnexpectedResponseError,
-} from "../errors.js";
-import { parseObject } from "../parse-object.js";
-import { redactText } from "../redact.js";
-import type { WireFailure } from "../wire-failure.js";
-import type { BrokenBody, WireAnswer } from "./transport.js";
+} from "../errors/errors.js";
+import { redactText } from "../errors/redact.js";
+import { parseObject } from "../wire/parse-json-object.js";
+import type { BrokenBody, WireResponse } from "../wire/transport.js";
+import type { WireFailure } from "../wire/wire-failure.js";
 
 /** What every error of a call tells, whatever went wrong. */
 export interface CallFacts {
@@ -44,38 +44,38 @@ export function outcomeUnknown(what: string, facts: CallFacts, cause: unknown): 
   return new OutcomeUnknownError(`${what}; ${advice}`, { operation, attempts, request, cause });
 }
 
-/** The error of an answer other than 2xx (description: "Errors"). */
-export function errorOfAnswer(answer: WireAnswer, retryAfterMs: number | undefined, facts: CallFacts): ApiError {
+/** The error of a response other than 2xx (description: "Errors"). */
+export function errorOfResponse(response: WireResponse, retryAfterMs: number | undefined, facts: CallFacts): ApiError {
   const { operation, attempts, effect, signed } = facts;
-  const { code, message } = readErrorBody(answer.text, facts.secrets);
+  const { code, message } = readErrorBody(response.text, facts.secrets);
   const said = message === undefined ? "" : `: ${message}`;
-  return ApiError.of(`${operation}: the service answered ${answer.status}${said} (${consequences[effect]})`, {
+  return ApiError.of(`${operation}: the service responded with ${response.status}${said} (${consequences[effect]})`, {
     operation,
     attempts,
     effect,
     signed,
-    code: code ?? `http_${answer.status}`,
+    code: code ?? `http_${response.status}`,
     serviceMessage: message,
     retryAfterMs,
-    response: toErrorResponse(answer),
+    response: toErrorResponse(response),
   });
 }
 
 /** The error of a 2xx that can't be used. */
-export function errorOfUnusable(answer: WireAnswer, problem: string, facts: CallFacts): UnexpectedResponseError {
+export function errorOfUnusable(response: WireResponse, problem: string, facts: CallFacts): UnexpectedResponseError {
   const { operation, attempts, effect } = facts;
   return new UnexpectedResponseError(
-    `${operation}: the service answered ${answer.status}, but ${problem} (${consequences[effect]})`,
-    { operation, attempts, effect, response: toErrorResponse(answer) },
+    `${operation}: the service responded with ${response.status}, but ${problem} (${consequences[effect]})`,
+    { operation, attempts, effect, response: toErrorResponse(response) },
   );
 }
 
 export const brokenTexts: Readonly<Record<BrokenBody, string>> = {
-  "cut-short": "the answer broke off",
-  "too-large": "the answer is larger than maxResponseBytes allows",
-  "not-utf8": "the answer is not valid UTF-8",
-  encoded: "the answer is compressed, which was not asked for",
-  connection: "the answer broke off",
+  "cut-short": "the response broke off",
+  "too-large": "the response is larger than maxResponseBytes allows",
+  "not-utf8": "the response is not valid UTF-8",
+  encoded: "the response is compressed, which was not asked for",
+  connection: "the response broke off",
   timeout: "the deadline passed before all of it had come",
   abort: "the caller's signal ended the call before all of it had come",
 };
@@ -96,7 +96,7 @@ interface FailureDetails {
 function failureError(failure: WireFailure, message: string, details: FailureDetails): CrossBorderError {
   if (failure.kind === "timeout") return new TimeoutError(message, details);
   if (failure.kind === "abort") return new AbortedError(message, details);
-  const code = failure.permanent ? "connection_refused_for_good" : "connection_failed";
+  const code = failure.permanent ? "connection_untrusted" : "connection_failed";
   return new ConnectionError(message, { ...details, code });
 }
 
@@ -132,6 +132,6 @@ function isCode(value: unknown, secrets: readonly string[]): value is string {
   return typeof value === "string" && /^[\w.:-]{1,64}$/.test(value) && redactText(value, secrets) === value;
 }
 
-function toErrorResponse({ status, headers, text }: WireAnswer): ErrorResponse {
+function toErrorResponse({ status, headers, text }: WireResponse): ErrorResponse {
   return { status, headers, text };
 }

@@ -1,33 +1,33 @@
-import { nextDelayMs } from "../backoff.js";
-import { CrossBorderError, type Effect, type SentRequest, type SignedText } from "../errors.js";
-import { redactText } from "../redact.js";
-import { parseRetryAfterMs } from "../retry-after.js";
-import type { Waiting } from "../waiting.js";
-import { WireFailure } from "../wire-failure.js";
+import type { SignedRequest } from "../api/api-client.js";
+import { type ClientEvents, emit } from "../api/client-events.js";
+import type { Endpoint } from "../api/endpoint.js";
+import { CrossBorderError, type Effect, type SentRequest, type SignedText } from "../errors/errors.js";
+import { redactText } from "../errors/redact.js";
+import { nextDelayMs } from "../timing/backoff.js";
+import type { CallControl } from "../timing/deadline.js";
+import { parseRetryAfterMs } from "../timing/retry-after.js";
+import type { Waiting } from "../timing/waiting.js";
+import type { Ending, TransportHandle, WireRequest, WireResponse } from "../wire/transport.js";
+import { WireFailure } from "../wire/wire-failure.js";
 import type { ResponseSlot } from "./api-promise.js";
-import type { CallControl } from "./call-control.js";
 import {
   brokenTexts,
   type CallFacts,
-  errorOfAnswer,
   errorOfFailure,
+  errorOfResponse,
   errorOfUnusable,
   outcomeUnknown,
 } from "./call-errors.js";
-import type { SignedRequest } from "./caller.js";
 import {
   classifyBroken,
   classifyFailure,
   classifyStatus,
   decisions,
   type FailureClass,
-  graver,
   type OperationKind,
+  worseEffect,
 } from "./decision.js";
-import type { Endpoint } from "./endpoint.js";
-import { type ClientEvents, emit } from "./events.js";
 import type { RetryBudget } from "./retry-budget.js";
-import type { Ending, TransportHandle, WireAnswer, WireRequest } from "./transport.js";
 
 /** Tokens, as functions: which grant they come from is not this folder's business. */
 export interface Tokens {
@@ -148,7 +148,7 @@ export class Call {
       const outcome = await this.#attempt(problemOf);
       if (!("class" in outcome)) return outcome.data;
       const decision = decisions[outcome.class][this.#call.kind];
-      this.#effect = graver(this.#effect, decision.effect);
+      this.#effect = worseEffect(this.#effect, decision.effect);
       if (decision.reaction === "renew-token") {
         if (renewed !== undefined || this.#control.maxRetries === 0) throw outcome.toError(this.#facts());
         this.#refusedToken = this.#token;
@@ -176,9 +176,9 @@ export class Call {
   async #attempt(problemOf: (data: unknown) => string | undefined): Promise<Failed | { readonly data: unknown }> {
     this.#attempts += 1;
     const startMs = performance.now();
-    let answer: WireAnswer;
+    let response: WireResponse;
     try {
-      answer = await this.#client.transport.send(this.#wireRequest(), this.#control);
+      response = await this.#client.transport.send(this.#wireRequest(), this.#control);
     } catch (error) {
       if (!(error instanceof WireFailure)) throw error;
       return {
@@ -187,35 +187,35 @@ export class Call {
         toError: (facts) => errorOfFailure(error, facts),
       };
     }
-    this.#tell(answer, performance.now() - startMs);
-    return this.#read(answer, problemOf);
+    this.#tell(response, performance.now() - startMs);
+    return this.#read(response, problemOf);
   }
 
-  #read(answer: WireAnswer, problemOf: (data: unknown) => string | undefined): Failed | { readonly data: unknown } {
-    const failure = classifyStatus(answer.status);
+  #read(response: WireResponse, problemOf: (data: unknown) => string | undefined): Failed | { readonly data: unknown } {
+    const failure = classifyStatus(response.status);
     if (failure !== undefined) {
-      const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], Date.now());
+      const retryAfterMs = parseRetryAfterMs(response.headers["retry-after"], Date.now());
       return {
         class: failure,
-        reason: String(answer.status),
+        reason: String(response.status),
         retryAfterMs,
-        toError: (facts) => errorOfAnswer(answer, retryAfterMs, facts),
+        toError: (facts) => errorOfResponse(response, retryAfterMs, facts),
       };
     }
     this.#client.budget.giveBack();
-    // The description gives the answer to an update no body: whatever it holds, the update is done.
+    // The description gives the response to an update no body: whatever it holds, the update is done.
     if (this.#call.endpoint.verb === "update") return { data: undefined };
-    if (answer.broken !== undefined) {
-      return unusable(answer, classifyBroken(answer.broken), brokenTexts[answer.broken]);
+    if (response.broken !== undefined) {
+      return unusable(response, classifyBroken(response.broken), brokenTexts[response.broken]);
     }
     let data: unknown;
     try {
-      data = JSON.parse(answer.text);
+      data = JSON.parse(response.text);
     } catch {
-      return unusable(answer, "unreadable", "it is not JSON");
+      return unusable(response, "unreadable", "it is not JSON");
     }
     const problem = problemOf(data);
-    return problem === undefined ? { data } : unusable(answer, "unreadable", problem);
+    return problem === undefined ? { data } : unusable(response, "unreadable", problem);
   }
 
   #wireRequest(): WireRequest {
@@ -230,14 +230,14 @@ export class Call {
     return { method: endpoint.method, origin, path, headers: own, body: this.#body, maxResponseBytes, beforeSend };
   }
 
-  #tell({ status, headers }: WireAnswer, durationMs: number): void {
+  #tell({ status, headers }: WireResponse, durationMs: number): void {
     const requestId = this.#requestId(headers["x-request-id"]);
     const withId = requestId === undefined ? undefined : { requestId };
     this.#slot.response = { status, headers, ...withId };
-    if (this.#client.events.answer === undefined) return;
+    if (this.#client.events.response === undefined) return;
     const { operation, method, path } = this.#call.endpoint;
     const attempt = this.#attempts;
-    emit(this.#client.events, "answer", { operation, method, path, status, attempt, durationMs, ...withId });
+    emit(this.#client.events, "response", { operation, method, path, status, attempt, durationMs, ...withId });
   }
 
   /** As it is sent, unless it is no id but something that the request holds in secret. */
@@ -252,7 +252,7 @@ export class Call {
     if (error instanceof WireFailure) return errorOfFailure(error, this.#facts());
     if (error instanceof CrossBorderError) {
       if (this.#effect !== "possible" || error.effect !== "none") return error;
-      const what = `${operation}: an earlier attempt had no answer, and the last one failed`;
+      const what = `${operation}: an earlier attempt had no response, and the last one failed`;
       return outcomeUnknown(what, this.#facts(), error);
     }
     const what = `${operation}: something failed that was not to be expected`;
@@ -288,16 +288,16 @@ export class Call {
   }
 }
 
-function unusable(answer: WireAnswer, failure: FailureClass, problem: string): Failed {
+function unusable(response: WireResponse, failure: FailureClass, problem: string): Failed {
   return {
     class: failure,
     reason: failure,
     toError: (facts) =>
       failure === "ended-reading" && facts.effect === "none"
         ? errorOfFailure(
-            new WireFailure({ kind: answer.broken === "abort" ? "abort" : "timeout", sent: true, reason: "READING" }),
+            new WireFailure({ kind: response.broken === "abort" ? "abort" : "timeout", sent: true, reason: "READING" }),
             facts,
           )
-        : errorOfUnusable(answer, problem, facts),
+        : errorOfUnusable(response, problem, facts),
   };
 }

@@ -1,6 +1,6 @@
-import type { Effect } from "../errors.js";
-import type { WireFailure } from "../wire-failure.js";
-import type { WireAnswer } from "./transport.js";
+import type { Effect } from "../errors/errors.js";
+import type { WireResponse } from "../wire/transport.js";
+import type { WireFailure } from "../wire/wire-failure.js";
 
 /** What an operation may do, as far as repeating it goes. Creates are never the same twice: the service knows no idempotency key. */
 export type OperationKind = "read" | "update" | "create";
@@ -64,7 +64,7 @@ export const decisions: Readonly<Record<FailureClass, Readonly<Record<OperationK
   unreadable: { read: retry("none"), update: fail("done"), create: fail("done") },
 };
 
-export function kindOf(method: "GET" | "PUT" | "POST"): OperationKind {
+export function operationKind(method: "GET" | "PUT" | "POST"): OperationKind {
   return method === "GET" ? "read" : method === "PUT" ? "update" : "create";
 }
 
@@ -74,7 +74,7 @@ export function classifyFailure(failure: WireFailure): FailureClass {
   return failure.permanent ? "unsent-for-good" : "unsent";
 }
 
-/** The class of an answer by its status; `undefined` for 2xx. What broke in the body of another status changes nothing. */
+/** The class of a response by its status; `undefined` for 2xx. What broke in the body of another status changes nothing. */
 export function classifyStatus(status: number): FailureClass | undefined {
   if (status >= 200 && status < 300) return undefined;
   const known = statusClasses.get(status);
@@ -85,7 +85,7 @@ export function classifyStatus(status: number): FailureClass | undefined {
 }
 
 /** The class of a 2xx whose body broke on its way. */
-export function classifyBroken(broken: NonNullable<WireAnswer["broken"]>): FailureClass {
+export function classifyBroken(broken: NonNullable<WireResponse["broken"]>): FailureClass {
   if (broken === "too-large") return "oversized";
   if (broken === "timeout" || broken === "abort") return "ended-reading";
   return broken === "cut-short" ? "broken-off" : "unreadable";
@@ -99,8 +99,8 @@ const statusClasses: ReadonlyMap<number, FailureClass> = new Map([
   [429, "throttled"],
 ]);
 
-/** The graver of two effects: what earlier attempts may have done is not undone by a later refusal. */
-export function graver(one: Effect, other: Effect): Effect {
+/** The worseEffect of two effects: what earlier attempts may have done is not undone by a later refusal. */
+export function worseEffect(one: Effect, other: Effect): Effect {
   return gravity[one] >= gravity[other] ? one : other;
 }
 

@@ -1,5 +1,5 @@
-import { InvalidArgumentError } from "../errors.js";
-import { kindOf } from "../kind-of.js";
+import { describeValue } from "../errors/describe-value.js";
+import { InvalidArgumentError } from "../errors/errors.js";
 
 /**
  * A caller's own headers, in lower case.
@@ -9,7 +9,9 @@ import { kindOf } from "../kind-of.js";
 export function checkHeaders(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
   // The entries of a `Headers` or a `Map` are no properties: they would be left out without a word.
   if (headers !== undefined && (typeof headers !== "object" || headers === null || Symbol.iterator in headers)) {
-    throw new InvalidArgumentError(`headers must be an object such as { "x-name": "value" }; found ${kindOf(headers)}`);
+    throw new InvalidArgumentError(
+      `headers must be an object such as { "x-name": "value" }; found ${describeValue(headers)}`,
+    );
   }
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers ?? {})) {

@@ -1,17 +1,17 @@
-import { ConfigError, InvalidArgumentError } from "../errors.js";
+import type { ApiClient, CallInput, SignedRequest } from "../api/api-client.js";
+import { emit } from "../api/client-events.js";
+import type { Endpoint, TypedEndpoint } from "../api/endpoint.js";
+import { type ApiPromise, checkRequestOptions, type RequestOptions } from "../api/request-options.js";
+import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
+import { CallControl } from "../timing/deadline.js";
 import { type ResponseSlot, toApiPromise } from "./api-promise.js";
 import { Call, type CallContext, type PreparedCall, type Signing } from "./call.js";
-import { CallControl } from "./call-control.js";
-import type { Caller, CallInput, SignedRequest } from "./caller.js";
-import { kindOf } from "./decision.js";
-import type { Endpoint, TypedEndpoint } from "./endpoint.js";
-import { emit } from "./events.js";
+import { operationKind } from "./decision.js";
 import { checkHeaders } from "./headers.js";
 import { encodePathValue, encodeQuery, fillPath, type PathTemplate, parsePathTemplate } from "./path.js";
-import { type ApiPromise, checkRequestOptions, type RequestOptions } from "./request-options.js";
 import { Schemas } from "./schema.js";
 
-/** How answers are held against the description: `report` tells of differences, `strict` throws on them, `off` does not look. */
+/** How responses are held against the description: `report` tells of differences, `strict` throws on them, `off` does not look. */
 export type ValidationMode = "report" | "strict" | "off";
 
 export interface HttpClientOptions extends CallContext {
@@ -31,7 +31,7 @@ export interface HttpClientOptions extends CallContext {
 }
 
 /** Makes calls: from an endpoint's row and its input to the record, or to an error that says what was done. */
-export class HttpClient implements Caller {
+export class HttpClient implements ApiClient {
   readonly #options: HttpClientOptions;
   readonly #templates = new Map<Endpoint, PathTemplate>();
   readonly #reported = new Set<string>();
@@ -156,7 +156,7 @@ export class HttpClient implements Caller {
     this.assertCallable(endpoint);
     return {
       endpoint,
-      kind: kindOf(endpoint.method),
+      kind: operationKind(endpoint.method),
       origin,
       path,
       signedPath: signQuery ? path : pathname,
@@ -173,7 +173,7 @@ export class HttpClient implements Caller {
     const { signQuery, signing, maxRecordBytes, origin } = this.#options;
     return {
       endpoint,
-      kind: kindOf(endpoint.method),
+      kind: operationKind(endpoint.method),
       origin,
       path: request.path,
       signedPath: signQuery ? request.path : (request.path.split("?")[0] ?? request.path),

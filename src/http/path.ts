@@ -1,5 +1,5 @@
-import { InvalidArgumentError } from "../errors.js";
-import { kindOf } from "../kind-of.js";
+import { describeValue } from "../errors/describe-value.js";
+import { InvalidArgumentError } from "../errors/errors.js";
 
 /** A path template in pieces: what stands before, between and after the parameters. */
 export interface PathTemplate {
@@ -37,7 +37,7 @@ export function fillPath(template: PathTemplate, operation: string, values: read
  */
 export function encodePathValue(operation: string, parameter: string, value: unknown): string {
   if (typeof value !== "string") {
-    throw new InvalidArgumentError(`${operation}: ${parameter} must be a string; found ${kindOf(value)}`);
+    throw new InvalidArgumentError(`${operation}: ${parameter} must be a string; found ${describeValue(value)}`);
   }
   if (value === "" || value === "." || value === "..") {
     const found = value === "" ? "an empty string" : JSON.stringify(value);

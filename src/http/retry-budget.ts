@@ -1,5 +1,5 @@
 /**
- * A token bucket that bounds the retries of a whole client, so that an outage is not answered with a storm: each retry takes
+ * A token bucket that bounds the retries of a whole client, so that an outage does not set off a storm of requests: each retry takes
  * from it, each success gives a little back. While nothing succeeds, calls are soon tried once only.
  */
 export class RetryBudget {
@@ -18,7 +18,7 @@ export class RetryBudget {
     return true;
   }
 
-  /** A call was answered. */
+  /** A call got a response. */
   giveBack(): void {
     if (this.#left < this.#capacity) this.#left += 1;
   }

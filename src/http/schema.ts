@@ -1,9 +1,9 @@
 import type { $ZodType } from "zod/v4/core";
-import { InvalidArgumentError } from "../errors.js";
-import { kindOf } from "../kind-of.js";
+import type { BodyFields, Endpoint } from "../api/endpoint.js";
+import type { FieldKind, FieldTable } from "../api/fields.js";
+import { describeValue } from "../errors/describe-value.js";
+import { InvalidArgumentError } from "../errors/errors.js";
 import { decimalNumeral } from "../money.js";
-import type { BodyFields, Endpoint } from "./endpoint.js";
-import type { FieldKind, FieldTable } from "./fields.js";
 
 /** A field that is not what the description says; never with its value. */
 export interface Mismatch {
@@ -59,11 +59,11 @@ export class Schemas {
     throw refusal(`${endpoint.operation}: the query`, fields, query, result.error.issues);
   }
 
-  /** The fields of an answer that are not as described, each once; none when all is well. `value` is a record or an array of records. */
+  /** The fields of a response that are not as described, each once; none when all is well. `value` is a record or an array of records. */
   mismatches(endpoint: Endpoint, record: FieldTable, value: unknown): Mismatch[] {
     const isList = endpoint.verb === "list";
     const schemas = isList ? this.#lists : this.#records;
-    const schema = remember(schemas, record, () => this.#answerSchema(record, isList));
+    const schema = remember(schemas, record, () => this.#recordSchema(record, isList));
     // The record is handed on as it came, unknown fields and all: nothing is copied unless something is to be told.
     if (this.#zod.validate(schema, value)) return [];
     const issues = this.#zod.safeParse(schema, value).error?.issues ?? [];
@@ -82,9 +82,9 @@ export class Schemas {
     return [...found.values()];
   }
 
-  #answerSchema(record: FieldTable, isList: boolean): $ZodType {
+  #recordSchema(record: FieldTable, isList: boolean): $ZodType {
     const { compile, $ZodArray, $ZodObjectJIT } = this.#zod;
-    const element = new $ZodObjectJIT({ type: "object", shape: this.#shape(record, answerKinds) });
+    const element = new $ZodObjectJIT({ type: "object", shape: this.#shape(record, recordKinds) });
     return compile(isList ? new $ZodArray({ type: "array", element }) : element);
   }
 
@@ -127,7 +127,7 @@ type KindSchemas = Readonly<Record<FieldKind, (zod: Zod) => $ZodType>>;
 
 const text = ({ $ZodString }: Zod): $ZodType => new $ZodString({ type: "string" });
 
-const answerKinds: KindSchemas = {
+const recordKinds: KindSchemas = {
   text,
   status: text,
   decimal: ({ $ZodString, _regex }) => new $ZodString({ type: "string", checks: [_regex(decimalNumeral)] }),
@@ -135,10 +135,10 @@ const answerKinds: KindSchemas = {
   any: ({ $ZodUnknown }) => new $ZodUnknown({ type: "unknown" }),
 };
 
-const bodyKinds: KindSchemas = answerKinds;
+const bodyKinds: KindSchemas = recordKinds;
 
 /** A filter may name half a numeral or a pattern of the service's own: only its type is certain. */
-const queryKinds: KindSchemas = { ...answerKinds, decimal: text };
+const queryKinds: KindSchemas = { ...recordKinds, decimal: text };
 
 const expectations: Readonly<Record<FieldKind, string>> = {
   text: "a string",
@@ -166,7 +166,7 @@ function refusal(what: string, fields: FieldTable, value: unknown, issues: reado
       return issue.keys?.map((key) => `has no field ${JSON.stringify(key)} (it has ${known})`) ?? [];
     }
     const field = issue.path[0];
-    if (typeof field !== "string") return `must be an object with fields; found ${kindOf(value)}`;
+    if (typeof field !== "string") return `must be an object with fields; found ${describeValue(value)}`;
     const found: unknown = Reflect.get(value as object, field);
     return `needs ${field} to be ${expectation(fields, field)}; found ${describeFound(found)}`;
   });
@@ -174,7 +174,7 @@ function refusal(what: string, fields: FieldTable, value: unknown, issues: reado
 }
 
 function describeFound(value: unknown): string {
-  return typeof value === "string" ? (value === "" ? "an empty string" : "another string") : kindOf(value);
+  return typeof value === "string" ? (value === "" ? "an empty string" : "another string") : describeValue(value);
 }
 
 function remember<K, V>(map: Map<K, V>, key: K, make: () => V): V {

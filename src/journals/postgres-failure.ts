@@ -1,4 +1,4 @@
-import { CrossBorderError, JournalError } from "../errors.js";
+import { CrossBorderError, JournalError } from "../errors/errors.js";
 
 const meanings: readonly (readonly [sqlState: RegExp, meaning: string])[] = [
   [/^28/, "the database refused the login"],
@@ -31,16 +31,16 @@ export function postgresFailure(error: unknown, work: string): CrossBorderError 
   const shown = code === undefined ? "" : ` (${code})`;
   return new JournalError(`PostgresJournal could not ${work}: ${meaningOf(sqlState)}${shown}.`, {
     cause: withoutText(error, code),
-    stored: sqlState === undefined ? storedWithoutAnswer(code) : storedAfter(sqlState),
+    stored: sqlState === undefined ? storedWithoutResponse(code) : storedAfter(sqlState),
   });
 }
 
 function meaningOf(sqlState: string | undefined): string {
-  if (sqlState === undefined) return "the database can't be reached, or did not answer in time";
+  if (sqlState === undefined) return "the database can't be reached, or did not respond in time";
   return meanings.find(([pattern]) => pattern.test(sqlState))?.[1] ?? "the database refused";
 }
 
-function storedWithoutAnswer(code: string | undefined): "nothing" | "unknown" {
+function storedWithoutResponse(code: string | undefined): "nothing" | "unknown" {
   return code !== undefined && neverConnected.test(code) ? "nothing" : "unknown";
 }
 

@@ -1,4 +1,4 @@
-import { ConfigError, JournalError } from "../errors.js";
+import { ConfigError, JournalError } from "../errors/errors.js";
 import type { Journal, JournalEntry, JournalState, LeaseRequest } from "../flows/journal.js";
 import {
   assertAfter,
@@ -21,7 +21,7 @@ export interface PostgresJournalOptions {
   readonly schema?: string;
   /** Letters, digits and underscores. Default `cross_border_flows`. */
   readonly table?: string;
-  /** How long to wait for a connection, and for each answer. Only with a URL: a pool has its own. Default 10,000. */
+  /** How long to wait for a connection, and for each response. Only with a URL: a pool has its own. Default 10,000. */
   readonly timeoutMs?: number;
 }
 

@@ -1,4 +1,4 @@
-import { ConfigError } from "../errors.js";
+import { ConfigError } from "../errors/errors.js";
 
 /** What a journal needs of a pool: `Pool` of `pg`, or one like it. */
 export interface PostgresPool {

@@ -1,4 +1,4 @@
-import { ConfigError } from "../errors.js";
+import { ConfigError } from "../errors/errors.js";
 import type { PostgresConnection, PostgresPool } from "./postgres-pool.js";
 
 /** Names of a journal's tables, quoted for SQL. */
@@ -82,7 +82,7 @@ async function migrateAlone(connection: PostgresConnection, tables: PostgresTabl
 }
 
 async function versionOf(on: Pick<PostgresPool, "query">, tables: PostgresTables): Promise<number> {
-  // Not to_regclass: it may answer from the connection's cache, as it was before the lock was waited for.
+  // Not to_regclass: it may respond from the connection's cache, as it was before the lock was waited for.
   const found = await on.query(
     "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2",
     [tables.schema, tables.versionName],

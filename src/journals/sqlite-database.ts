@@ -1,4 +1,4 @@
-import { ConfigError } from "../errors.js";
+import { ConfigError } from "../errors/errors.js";
 import { sqliteFailure, sqliteResult } from "./sqlite-failure.js";
 
 /**

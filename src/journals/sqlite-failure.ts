@@ -1,4 +1,4 @@
-import { CrossBorderError, JournalError } from "../errors.js";
+import { CrossBorderError, JournalError } from "../errors/errors.js";
 
 const resultNames: ReadonlyMap<number, string> = new Map([
   [5, "SQLITE_BUSY"],

@@ -1,4 +1,4 @@
-import { ConfigError, JournalError } from "../errors.js";
+import { ConfigError, JournalError } from "../errors/errors.js";
 import type { Journal, JournalEntry, JournalState, LeaseRequest } from "../flows/journal.js";
 import {
   assertAfter,

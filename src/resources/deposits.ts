@@ -1,9 +1,9 @@
-import type { Caller, GetOptions } from "../http/caller.js";
-import { endpoint } from "../http/endpoint.js";
-import { type Fields, omit, pick } from "../http/fields.js";
-import type { ApiPromise, RequestOptions } from "../http/request-options.js";
-import type { ListQuery } from "./list-query.js";
-import { Listing } from "./listing.js";
+import type { ApiClient, GetOptions } from "../api/api-client.js";
+import { endpoint } from "../api/endpoint.js";
+import { type Fields, omit, pick } from "../api/fields.js";
+import type { ListQuery } from "../api/list-query.js";
+import type { ApiPromise, RequestOptions } from "../api/request-options.js";
+import { Listing } from "../paging/listing.js";
 
 /** Funds that a liquidity provider put into a gateway (description: "Deposit"). */
 export interface Deposit {
@@ -61,7 +61,7 @@ const query = omit(depositFields, ["id"]);
 
 export const depositEndpoints = {
   create: endpoint<Deposit, DepositFields>({
-    operation: "deposits.create",
+    operation: "liquidityProviders.deposits.create",
     verb: "create",
     method: "POST",
     path: "/liquidity-providers/{liquidityProviderId}/deposits",
@@ -70,7 +70,7 @@ export const depositEndpoints = {
     signed: true,
   }),
   list: endpoint<Deposit[]>({
-    operation: "deposits.list",
+    operation: "liquidityProviders.deposits.list",
     verb: "list",
     method: "GET",
     path: "/liquidity-providers/{liquidityProviderId}/deposits",
@@ -78,7 +78,7 @@ export const depositEndpoints = {
     record: depositFields,
   }),
   get: endpoint<Deposit>({
-    operation: "deposits.get",
+    operation: "liquidityProviders.deposits.get",
     verb: "get",
     method: "GET",
     path: "/liquidity-providers/{liquidityProviderId}/deposits/{depositId}",
@@ -86,7 +86,7 @@ export const depositEndpoints = {
     record: depositFields,
   }),
   update: endpoint<void, DepositFields>({
-    operation: "deposits.update",
+    operation: "liquidityProviders.deposits.update",
     verb: "update",
     method: "PUT",
     path: "/liquidity-providers/{liquidityProviderId}/deposits/{depositId}",
@@ -96,10 +96,10 @@ export const depositEndpoints = {
 
 /** The deposits of one liquidity provider. */
 export class Deposits {
-  readonly #caller: Caller;
+  readonly #caller: ApiClient;
   readonly #liquidityProviderId: string;
 
-  constructor(caller: Caller, liquidityProviderId: string) {
+  constructor(caller: ApiClient, liquidityProviderId: string) {
     caller.assertId(depositEndpoints.list, 0, liquidityProviderId);
     this.#caller = caller;
     this.#liquidityProviderId = liquidityProviderId;
@@ -114,7 +114,7 @@ export class Deposits {
    * @returns the stored record, with the request and the signature that created it.
    * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is no decimal numeral.
    * @throws {ConfigError} when the client has no `signingKey`.
-   * @throws {OutcomeUnknownError} when no answer came back.
+   * @throws {OutcomeUnknownError} when no response came back.
    */
   create(fields: DepositFields, options?: RequestOptions): ApiPromise<Deposit> {
     const input = { path: [this.#liquidityProviderId], body: fields };

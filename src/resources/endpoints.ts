@@ -1,4 +1,4 @@
-import type { Endpoint } from "../http/endpoint.js";
+import type { Endpoint } from "../api/endpoint.js";
 import { depositEndpoints } from "./deposits.js";
 import { exchangeRateEndpoints } from "./exchange-rates.js";
 import { gatewayWithdrawalEndpoints } from "./gateway-withdrawals.js";
@@ -12,19 +12,19 @@ import { withdrawalEndpoints } from "./withdrawals.js";
 /** The description's "Operations" table: 31 rows. */
 export const endpoints = {
   paymentGateways: paymentGatewayEndpoints,
-  gatewayWithdrawals: gatewayWithdrawalEndpoints,
+  "paymentGateways.withdrawals": gatewayWithdrawalEndpoints,
   liquidityProviders: liquidityProviderEndpoints,
-  deposits: depositEndpoints,
-  withdrawals: withdrawalEndpoints,
-  exchangeRates: exchangeRateEndpoints,
-  transfers: transferEndpoints,
+  "liquidityProviders.deposits": depositEndpoints,
+  "liquidityProviders.withdrawals": withdrawalEndpoints,
+  "liquidityProviders.exchangeRates": exchangeRateEndpoints,
+  "liquidityProviders.transfers": transferEndpoints,
   paymentIntents: paymentIntentEndpoints,
   payments: paymentEndpoints,
 };
 
 type Resources = typeof endpoints;
 
-/** Name of an operation, such as `deposits.create`. */
+/** Name of an operation, such as `liquidityProviders.deposits.create`. */
 export type OperationName = {
   [Resource in keyof Resources]: `${Resource}.${keyof Resources[Resource] & string}`;
 }[keyof Resources];

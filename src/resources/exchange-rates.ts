@@ -1,9 +1,9 @@
-import type { Caller, GetOptions } from "../http/caller.js";
-import { endpoint } from "../http/endpoint.js";
-import { type Fields, pick } from "../http/fields.js";
-import type { ApiPromise, RequestOptions } from "../http/request-options.js";
-import type { ListQuery } from "./list-query.js";
-import { Listing } from "./listing.js";
+import type { ApiClient, GetOptions } from "../api/api-client.js";
+import { endpoint } from "../api/endpoint.js";
+import { type Fields, pick } from "../api/fields.js";
+import type { ListQuery } from "../api/list-query.js";
+import type { ApiPromise, RequestOptions } from "../api/request-options.js";
+import { Listing } from "../paging/listing.js";
 
 /** The prices at which a liquidity provider trades between two gateways (description: "Exchange rate"). */
 export interface ExchangeRate {
@@ -60,7 +60,7 @@ const body = { fields: pick(exchangeRateFields, writable), required: [] };
 
 export const exchangeRateEndpoints = {
   create: endpoint<ExchangeRate, ExchangeRateFields>({
-    operation: "exchangeRates.create",
+    operation: "liquidityProviders.exchangeRates.create",
     verb: "create",
     method: "POST",
     path: "/liquidity-providers/{liquidityProviderId}/exchange-rates",
@@ -68,7 +68,7 @@ export const exchangeRateEndpoints = {
     record: exchangeRateFields,
   }),
   list: endpoint<ExchangeRate[]>({
-    operation: "exchangeRates.list",
+    operation: "liquidityProviders.exchangeRates.list",
     verb: "list",
     method: "GET",
     path: "/liquidity-providers/{liquidityProviderId}/exchange-rates",
@@ -76,7 +76,7 @@ export const exchangeRateEndpoints = {
     record: exchangeRateFields,
   }),
   get: endpoint<ExchangeRate>({
-    operation: "exchangeRates.get",
+    operation: "liquidityProviders.exchangeRates.get",
     verb: "get",
     method: "GET",
     path: "/liquidity-providers/{liquidityProviderId}/exchange-rates/{exchangeRateId}",
@@ -84,7 +84,7 @@ export const exchangeRateEndpoints = {
     record: exchangeRateFields,
   }),
   update: endpoint<void, ExchangeRateFields>({
-    operation: "exchangeRates.update",
+    operation: "liquidityProviders.exchangeRates.update",
     verb: "update",
     method: "PUT",
     path: "/liquidity-providers/{liquidityProviderId}/exchange-rates/{exchangeRateId}",
@@ -94,10 +94,10 @@ export const exchangeRateEndpoints = {
 
 /** The exchange rates of one liquidity provider. */
 export class ExchangeRates {
-  readonly #caller: Caller;
+  readonly #caller: ApiClient;
   readonly #liquidityProviderId: string;
 
-  constructor(caller: Caller, liquidityProviderId: string) {
+  constructor(caller: ApiClient, liquidityProviderId: string) {
     caller.assertId(exchangeRateEndpoints.list, 0, liquidityProviderId);
     this.#caller = caller;
     this.#liquidityProviderId = liquidityProviderId;
@@ -106,7 +106,7 @@ export class ExchangeRates {
   /**
    * Creates an exchange rate: `POST /liquidity-providers/{id}/exchange-rates`. Not signed unless `signedOperations` names it.
    *
-   * Never repeated by the client once it may have been sent: a lost answer throws `OutcomeUnknownError`.
+   * Never repeated by the client once it may have been sent: a lost response throws `OutcomeUnknownError`.
    *
    * @throws {InvalidArgumentError} on an unknown field, a wrong type or a price that is no decimal numeral.
    */

@@ -1,9 +1,9 @@
-import type { Caller, GetOptions } from "../http/caller.js";
-import { endpoint } from "../http/endpoint.js";
-import { type Fields, pick } from "../http/fields.js";
-import type { ApiPromise, RequestOptions } from "../http/request-options.js";
-import type { ListQuery } from "./list-query.js";
-import { Listing } from "./listing.js";
+import type { ApiClient, GetOptions } from "../api/api-client.js";
+import { endpoint } from "../api/endpoint.js";
+import { type Fields, pick } from "../api/fields.js";
+import type { ListQuery } from "../api/list-query.js";
+import type { ApiPromise, RequestOptions } from "../api/request-options.js";
+import { Listing } from "../paging/listing.js";
 
 /** A withdrawal as its payment gateway sees it (description: "Withdrawal as seen from a payment gateway"). */
 export interface GatewayWithdrawal {
@@ -44,7 +44,7 @@ export const gatewayWithdrawalFields: Fields<GatewayWithdrawal> = {
 
 export const gatewayWithdrawalEndpoints = {
   list: endpoint<GatewayWithdrawal[]>({
-    operation: "gatewayWithdrawals.list",
+    operation: "paymentGateways.withdrawals.list",
     verb: "list",
     method: "GET",
     path: "/payment-gateways/{paymentGatewayId}/withdrawals",
@@ -52,7 +52,7 @@ export const gatewayWithdrawalEndpoints = {
     record: gatewayWithdrawalFields,
   }),
   get: endpoint<GatewayWithdrawal>({
-    operation: "gatewayWithdrawals.get",
+    operation: "paymentGateways.withdrawals.get",
     verb: "get",
     method: "GET",
     path: "/payment-gateways/{paymentGatewayId}/withdrawals/{withdrawalId}",
@@ -60,7 +60,7 @@ export const gatewayWithdrawalEndpoints = {
     record: gatewayWithdrawalFields,
   }),
   update: endpoint<void, GatewayWithdrawalFields>({
-    operation: "gatewayWithdrawals.update",
+    operation: "paymentGateways.withdrawals.update",
     verb: "update",
     method: "PUT",
     path: "/payment-gateways/{paymentGatewayId}/withdrawals/{withdrawalId}",
@@ -70,10 +70,10 @@ export const gatewayWithdrawalEndpoints = {
 
 /** The withdrawals of one payment gateway. */
 export class GatewayWithdrawals {
-  readonly #caller: Caller;
+  readonly #caller: ApiClient;
   readonly #paymentGatewayId: string;
 
-  constructor(caller: Caller, paymentGatewayId: string) {
+  constructor(caller: ApiClient, paymentGatewayId: string) {
     caller.assertId(gatewayWithdrawalEndpoints.list, 0, paymentGatewayId);
     this.#caller = caller;
     this.#paymentGatewayId = paymentGatewayId;

@@ -1,11 +1,11 @@
-import type { Caller, GetOptions } from "../http/caller.js";
-import { endpoint } from "../http/endpoint.js";
-import { type Fields, pick } from "../http/fields.js";
-import type { ApiPromise, RequestOptions } from "../http/request-options.js";
+import type { ApiClient, GetOptions } from "../api/api-client.js";
+import { endpoint } from "../api/endpoint.js";
+import { type Fields, pick } from "../api/fields.js";
+import type { ListQuery } from "../api/list-query.js";
+import type { ApiPromise, RequestOptions } from "../api/request-options.js";
+import { Listing } from "../paging/listing.js";
 import { Deposits } from "./deposits.js";
 import { ExchangeRates } from "./exchange-rates.js";
-import type { ListQuery } from "./list-query.js";
-import { Listing } from "./listing.js";
 import { Transfers } from "./transfers.js";
 import { Withdrawals } from "./withdrawals.js";
 
@@ -71,16 +71,16 @@ export const liquidityProviderEndpoints = {
 
 /** Liquidity providers, and the records that are kept under each of them. */
 export class LiquidityProviders {
-  readonly #caller: Caller;
+  readonly #caller: ApiClient;
 
-  constructor(caller: Caller) {
+  constructor(caller: ApiClient) {
     this.#caller = caller;
   }
 
   /**
    * Creates a liquidity provider: `POST /liquidity-providers`. Not signed.
    *
-   * Never repeated by the client once it may have been sent: a lost answer throws `OutcomeUnknownError`.
+   * Never repeated by the client once it may have been sent: a lost response throws `OutcomeUnknownError`.
    *
    * @returns the stored record, `id` included.
    * @throws {InvalidArgumentError} on an unknown field or a wrong type, before anything is sent.

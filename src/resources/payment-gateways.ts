@@ -1,10 +1,10 @@
-import type { Caller, GetOptions } from "../http/caller.js";
-import { endpoint } from "../http/endpoint.js";
-import { type Fields, omit } from "../http/fields.js";
-import type { ApiPromise, RequestOptions } from "../http/request-options.js";
+import type { ApiClient, GetOptions } from "../api/api-client.js";
+import { endpoint } from "../api/endpoint.js";
+import { type Fields, omit } from "../api/fields.js";
+import type { ListQuery } from "../api/list-query.js";
+import type { ApiPromise, RequestOptions } from "../api/request-options.js";
+import { Listing } from "../paging/listing.js";
 import { GatewayWithdrawals } from "./gateway-withdrawals.js";
-import type { ListQuery } from "./list-query.js";
-import { Listing } from "./listing.js";
 
 /** A financial institution that sends and receives payments (description: "Payment gateway"). */
 export interface PaymentGateway {
@@ -93,16 +93,16 @@ export const paymentGatewayEndpoints = {
 
 /** Payment gateways: register, read and update them. */
 export class PaymentGateways {
-  readonly #caller: Caller;
+  readonly #caller: ApiClient;
 
-  constructor(caller: Caller) {
+  constructor(caller: ApiClient) {
     this.#caller = caller;
   }
 
   /**
    * Registers a payment gateway: `POST /payment-gateways`. Not signed.
    *
-   * Never repeated by the client once it may have been sent: a lost answer throws `OutcomeUnknownError`.
+   * Never repeated by the client once it may have been sent: a lost response throws `OutcomeUnknownError`.
    *
    * @returns the stored record, `id` included.
    * @throws {InvalidArgumentError} on an unknown field or a wrong type, before anything is sent.

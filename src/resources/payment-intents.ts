@@ -1,7 +1,7 @@
-import type { Caller, GetOptions } from "../http/caller.js";
-import { endpoint } from "../http/endpoint.js";
-import { type Fields, pick } from "../http/fields.js";
-import type { ApiPromise, RequestOptions } from "../http/request-options.js";
+import type { ApiClient, GetOptions } from "../api/api-client.js";
+import { endpoint } from "../api/endpoint.js";
+import { type Fields, pick } from "../api/fields.js";
+import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 
 /** The first step of a payment: what it will cost, and whose accounts these are (description: "Payment intent"). */
 export interface PaymentIntent {
@@ -86,9 +86,9 @@ export const paymentIntentEndpoints = {
 
 /** Payment intents: the first of the two steps. */
 export class PaymentIntents {
-  readonly #caller: Caller;
+  readonly #caller: ApiClient;
 
-  constructor(caller: Caller) {
+  constructor(caller: ApiClient) {
     this.#caller = caller;
   }
 

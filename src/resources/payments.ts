@@ -1,9 +1,9 @@
-import type { Caller } from "../http/caller.js";
-import { endpoint } from "../http/endpoint.js";
-import { type Fields, pick } from "../http/fields.js";
-import type { ApiPromise, RequestOptions } from "../http/request-options.js";
-import type { ListQuery } from "./list-query.js";
-import { Listing } from "./listing.js";
+import type { ApiClient } from "../api/api-client.js";
+import { endpoint } from "../api/endpoint.js";
+import { type Fields, pick } from "../api/fields.js";
+import type { ListQuery } from "../api/list-query.js";
+import type { ApiPromise, RequestOptions } from "../api/request-options.js";
+import { Listing } from "../paging/listing.js";
 
 /** State of a payment at one of its gateways. Values that the description does not show come through as they are. */
 export type PaymentStatus = "pending" | "processed" | "error" | "reverted" | (string & {});
@@ -77,7 +77,7 @@ const required = [
   "senderGatewayTransactionId",
 ] as const;
 
-/** Body of create: the intent's answer and the sending gateway's transaction id. `paymentFromIntent` makes one. */
+/** Body of create: the intent's response and the sending gateway's transaction id. `paymentFromIntent` makes one. */
 export interface PaymentRequest extends Pick<Payment, (typeof required)[number]> {
   /** The intent's id; may be present. */
   id?: string;
@@ -147,9 +147,9 @@ export const paymentEndpoints = {
 
 /** Payments: the second of the two steps, and the record of all that were made. */
 export class Payments {
-  readonly #caller: Caller;
+  readonly #caller: ApiClient;
 
-  constructor(caller: Caller) {
+  constructor(caller: ApiClient) {
     this.#caller = caller;
   }
 
@@ -163,7 +163,7 @@ export class Payments {
    * @throws {InvalidArgumentError} on a missing or unknown field, or an amount that is no decimal numeral.
    * @throws {ConfigError} when the client has no `signingKey`.
    * @throws {ApiError} on any 4xx, with the service's own `code` and message: nothing was paid.
-   * @throws {OutcomeUnknownError} when no answer came back.
+   * @throws {OutcomeUnknownError} when no response came back.
    */
   create(payment: PaymentRequest, options?: RequestOptions): ApiPromise<Payment> {
     return this.#caller.call(paymentEndpoints.create, { path: [], body: payment }, options);

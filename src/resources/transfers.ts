@@ -1,11 +1,11 @@
-import type { Caller, GetOptions } from "../http/caller.js";
-import { endpoint } from "../http/endpoint.js";
-import { type Fields, pick } from "../http/fields.js";
-import type { ApiPromise, RequestOptions } from "../http/request-options.js";
-import type { ListQuery } from "./list-query.js";
-import { Listing } from "./listing.js";
+import type { ApiClient, GetOptions } from "../api/api-client.js";
+import { endpoint } from "../api/endpoint.js";
+import { type Fields, pick } from "../api/fields.js";
+import type { ListQuery } from "../api/list-query.js";
+import type { ApiPromise, RequestOptions } from "../api/request-options.js";
+import { Listing } from "../paging/listing.js";
 
-/** What a transfer goes from or to: on creation one of the two known values; in answers whatever the service says. */
+/** What a transfer goes from or to: on creation one of the two known values; in responses whatever the service says. */
 export type TransferEnd = "wallet" | "exchange-rate" | (string & {});
 
 /** Money moved between a provider's wallet and its exchange rates (description: "Transfer"). */
@@ -46,7 +46,7 @@ const body = { fields: pick(transferFields, writable), required: [] };
 
 export const transferEndpoints = {
   create: endpoint<Transfer, TransferFields>({
-    operation: "transfers.create",
+    operation: "liquidityProviders.transfers.create",
     verb: "create",
     method: "POST",
     path: "/liquidity-providers/{liquidityProviderId}/transfers",
@@ -54,7 +54,7 @@ export const transferEndpoints = {
     record: transferFields,
   }),
   list: endpoint<Transfer[]>({
-    operation: "transfers.list",
+    operation: "liquidityProviders.transfers.list",
     verb: "list",
     method: "GET",
     path: "/liquidity-providers/{liquidityProviderId}/transfers",
@@ -62,7 +62,7 @@ export const transferEndpoints = {
     record: transferFields,
   }),
   get: endpoint<Transfer>({
-    operation: "transfers.get",
+    operation: "liquidityProviders.transfers.get",
     verb: "get",
     method: "GET",
     path: "/liquidity-providers/{liquidityProviderId}/transfers/{transferId}",
@@ -70,7 +70,7 @@ export const transferEndpoints = {
     record: transferFields,
   }),
   update: endpoint<void, TransferFields>({
-    operation: "transfers.update",
+    operation: "liquidityProviders.transfers.update",
     verb: "update",
     method: "PUT",
     path: "/liquidity-providers/{liquidityProviderId}/transfers/{transferId}",
@@ -80,10 +80,10 @@ export const transferEndpoints = {
 
 /** The transfers of one liquidity provider. */
 export class Transfers {
-  readonly #caller: Caller;
+  readonly #caller: ApiClient;
   readonly #liquidityProviderId: string;
 
-  constructor(caller: Caller, liquidityProviderId: string) {
+  constructor(caller: ApiClient, liquidityProviderId: string) {
     caller.assertId(transferEndpoints.list, 0, liquidityProviderId);
     this.#caller = caller;
     this.#liquidityProviderId = liquidityProviderId;
@@ -92,7 +92,7 @@ export class Transfers {
   /**
    * Creates a transfer: `POST /liquidity-providers/{id}/transfers`. Moves money; not signed unless `signedOperations` names it.
    *
-   * Never repeated by the client once it may have been sent: a lost answer throws `OutcomeUnknownError`.
+   * Never repeated by the client once it may have been sent: a lost response throws `OutcomeUnknownError`.
    *
    * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is no decimal numeral.
    */

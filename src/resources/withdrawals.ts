@@ -1,9 +1,9 @@
-import type { Caller, GetOptions } from "../http/caller.js";
-import { endpoint } from "../http/endpoint.js";
-import { type Fields, pick } from "../http/fields.js";
-import type { ApiPromise, RequestOptions } from "../http/request-options.js";
-import type { ListQuery } from "./list-query.js";
-import { Listing } from "./listing.js";
+import type { ApiClient, GetOptions } from "../api/api-client.js";
+import { endpoint } from "../api/endpoint.js";
+import { type Fields, pick } from "../api/fields.js";
+import type { ListQuery } from "../api/list-query.js";
+import type { ApiPromise, RequestOptions } from "../api/request-options.js";
+import { Listing } from "../paging/listing.js";
 
 /** Funds that a liquidity provider takes out of a gateway (description: "Withdrawal"). */
 export interface Withdrawal {
@@ -47,7 +47,7 @@ const body = { fields: pick(withdrawalFields, writable), required: [] };
 
 export const withdrawalEndpoints = {
   create: endpoint<Withdrawal, WithdrawalFields>({
-    operation: "withdrawals.create",
+    operation: "liquidityProviders.withdrawals.create",
     verb: "create",
     method: "POST",
     path: "/liquidity-providers/{liquidityProviderId}/withdrawals",
@@ -55,7 +55,7 @@ export const withdrawalEndpoints = {
     record: withdrawalFields,
   }),
   list: endpoint<Withdrawal[]>({
-    operation: "withdrawals.list",
+    operation: "liquidityProviders.withdrawals.list",
     verb: "list",
     method: "GET",
     path: "/liquidity-providers/{liquidityProviderId}/withdrawals",
@@ -63,7 +63,7 @@ export const withdrawalEndpoints = {
     record: withdrawalFields,
   }),
   get: endpoint<Withdrawal>({
-    operation: "withdrawals.get",
+    operation: "liquidityProviders.withdrawals.get",
     verb: "get",
     method: "GET",
     path: "/liquidity-providers/{liquidityProviderId}/withdrawals/{withdrawalId}",
@@ -71,7 +71,7 @@ export const withdrawalEndpoints = {
     record: withdrawalFields,
   }),
   update: endpoint<void, WithdrawalFields>({
-    operation: "withdrawals.update",
+    operation: "liquidityProviders.withdrawals.update",
     verb: "update",
     method: "PUT",
     path: "/liquidity-providers/{liquidityProviderId}/withdrawals/{withdrawalId}",
@@ -81,10 +81,10 @@ export const withdrawalEndpoints = {
 
 /** The withdrawals of one liquidity provider. */
 export class Withdrawals {
-  readonly #caller: Caller;
+  readonly #caller: ApiClient;
   readonly #liquidityProviderId: string;
 
-  constructor(caller: Caller, liquidityProviderId: string) {
+  constructor(caller: ApiClient, liquidityProviderId: string) {
     caller.assertId(withdrawalEndpoints.list, 0, liquidityProviderId);
     this.#caller = caller;
     this.#liquidityProviderId = liquidityProviderId;
@@ -93,7 +93,7 @@ export class Withdrawals {
   /**
    * Requests a withdrawal: `POST /liquidity-providers/{id}/withdrawals`. Not signed unless `signedOperations` names it.
    *
-   * Never repeated by the client once it may have been sent: a lost answer throws `OutcomeUnknownError`.
+   * Never repeated by the client once it may have been sent: a lost response throws `OutcomeUnknownError`.
    *
    * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is no decimal numeral.
    */

@@ -1,4 +1,4 @@
-import type { TypedEndpoint } from "../http/endpoint.js";
+import type { TypedEndpoint } from "../api/endpoint.js";
 import { depositFields } from "../resources/deposits.js";
 import { endpoints } from "../resources/endpoints.js";
 import { exchangeRateFields } from "../resources/exchange-rates.js";
@@ -23,7 +23,7 @@ import type { Call, Service } from "./service.js";
 
 type Endpoints = typeof endpoints;
 
-/** What answers one row: takes a call with the row's body, gives the row's output, or throws a `Refusal`. */
+/** What handles one row: takes a call with the row's body, gives the row's output, or throws a `Refusal`. */
 export type Handler<Row> = Row extends TypedEndpoint<infer Body, infer Output> ? (call: Call<Body>) => Output : never;
 
 /** A handler for every row of the description's table: one too few does not compile. */
@@ -41,12 +41,12 @@ export function createHandlers(service: Service): Handlers {
       blank: blank(paymentGatewayFields),
       settle: (gateway) => checkGateway(ledger, gateway),
     }),
-    gatewayWithdrawals: gatewayWithdrawalHandlers(service),
+    "paymentGateways.withdrawals": gatewayWithdrawalHandlers(service),
     liquidityProviders: topResource(service, endpoints.liquidityProviders, {
       collection: ledger.liquidityProviders,
       blank: blank(liquidityProviderFields),
     }),
-    deposits: providerResource(service, endpoints.deposits, {
+    "liquidityProviders.deposits": providerResource(service, endpoints["liquidityProviders.deposits"], {
       collection: ledger.deposits,
       blank: blank(depositFields),
       create: (deposit, call) => ({
@@ -59,17 +59,17 @@ export function createHandlers(service: Service): Handlers {
       }),
       settle: (deposit) => checkDeposit(ledger, deposit),
     }),
-    withdrawals: providerResource(service, endpoints.withdrawals, {
+    "liquidityProviders.withdrawals": providerResource(service, endpoints["liquidityProviders.withdrawals"], {
       collection: ledger.withdrawals,
       blank: { ...blank(withdrawalFields), status: "pending" },
       settle: (withdrawal) => checkWithdrawal(ledger, withdrawal),
     }),
-    exchangeRates: providerResource(service, endpoints.exchangeRates, {
+    "liquidityProviders.exchangeRates": providerResource(service, endpoints["liquidityProviders.exchangeRates"], {
       collection: ledger.exchangeRates,
       blank: blank(exchangeRateFields),
       settle: (rate) => settleExchangeRate(ledger, rate),
     }),
-    transfers: providerResource(service, endpoints.transfers, {
+    "liquidityProviders.transfers": providerResource(service, endpoints["liquidityProviders.transfers"], {
       collection: ledger.transfers,
       blank: blank(transferFields),
       create: checkTransferEnds,
@@ -93,7 +93,8 @@ export function createHandlers(service: Service): Handlers {
 
 /** The handler of one row, for a call whose body has been held to that row. */
 export function handlerOf(handlers: Handlers, operation: string): (call: Call<unknown>) => unknown {
-  const [resource = "", verb = ""] = operation.split(".");
+  const dot = operation.lastIndexOf(".");
+  const [resource, verb] = [operation.slice(0, dot), operation.slice(dot + 1)];
   const handler: unknown = Reflect.get(Reflect.get(handlers, resource), verb);
   // Rows and handlers have the same keys: `Handlers` is mapped over the table that the operation comes from.
   return handler as (call: Call<unknown>) => unknown;

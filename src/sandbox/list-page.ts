@@ -1,7 +1,7 @@
-import type { Endpoint } from "../http/endpoint.js";
-import type { FieldKind, FieldTable } from "../http/fields.js";
+import type { Endpoint } from "../api/endpoint.js";
+import type { FieldKind, FieldTable } from "../api/fields.js";
 import { decimalNumeral, exact } from "../money.js";
-import { Refusal } from "./answers.js";
+import { Refusal } from "./responses.js";
 
 /** A record in a list, with its paging token. */
 export interface Listed {

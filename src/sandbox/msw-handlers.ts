@@ -1,4 +1,4 @@
-import { ConfigError } from "../errors.js";
+import { ConfigError } from "../errors/errors.js";
 import { endpointsByOperation } from "../resources/endpoints.js";
 import type { Sandbox } from "./sandbox.js";
 

@@ -1,6 +1,6 @@
-import { emptyAnswer, jsonAnswer, Refusal, refusalAnswer } from "./answers.js";
 import { type Handlers, handlerOf } from "./handlers.js";
 import { assertBody, type JsonObject, parseJsonObject } from "./request-body.js";
+import { emptyResponse, jsonResponse, Refusal, refusalResponse } from "./responses.js";
 import type { Route } from "./routes.js";
 import type { SandboxRequest } from "./sandbox-options.js";
 import type { Call, Service } from "./service.js";
@@ -14,13 +14,13 @@ export interface OperationRequest {
 }
 
 /** Does what is asked for: everything or nothing. */
-export function answerOperation(service: Service, handlers: Handlers, request: OperationRequest): Response {
+export function respondToOperation(service: Service, handlers: Handlers, request: OperationRequest): Response {
   const { endpoint } = request.route;
   try {
     const output = handlerOf(handlers, endpoint.operation)(callOf(service, request));
-    return output === undefined ? emptyAnswer() : jsonAnswer(output);
+    return output === undefined ? emptyResponse() : jsonResponse(output);
   } catch (error) {
-    if (error instanceof Refusal) return refusalAnswer(error, endpoint.verb);
+    if (error instanceof Refusal) return refusalResponse(error, endpoint.verb);
     throw error;
   }
 }

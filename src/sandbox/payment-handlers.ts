@@ -1,10 +1,10 @@
 import { exact } from "../money.js";
 import { type PaymentIntent, type PaymentIntentRequest, paymentIntentFields } from "../resources/payment-intents.js";
 import { type Payment, type PaymentRequest, paymentFields } from "../resources/payments.js";
-import { Refusal } from "./answers.js";
 import { type PaymentEnd, quote } from "./quote.js";
 import { requireGateway, requireNotNegative, requirePositive } from "./record-rules.js";
 import { blank } from "./records.js";
+import { Refusal } from "./responses.js";
 import type { Call, Service } from "./service.js";
 
 /** The first step: computes what the sender pays, and verifies both names. */

@@ -4,9 +4,9 @@ import type { ExchangeRate } from "../resources/exchange-rates.js";
 import type { PaymentGateway } from "../resources/payment-gateways.js";
 import type { Transfer } from "../resources/transfers.js";
 import type { Withdrawal } from "../resources/withdrawals.js";
-import { Refusal } from "./answers.js";
 import type { Ledger } from "./ledger.js";
 import { type PriceFraction, priceFraction } from "./price-fraction.js";
+import { Refusal } from "./responses.js";
 
 /** A gateway is named by its `institutionId` in payments: no two may share one. */
 export function checkGateway(ledger: Ledger, gateway: PaymentGateway): PaymentGateway {

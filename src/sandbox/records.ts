@@ -1,4 +1,4 @@
-import type { Fields } from "../http/fields.js";
+import type { Fields } from "../api/fields.js";
 
 /** A stored record, with what the service knows of it beside its fields. */
 export interface Row<T> {

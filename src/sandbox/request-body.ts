@@ -1,7 +1,7 @@
-import type { Endpoint } from "../http/endpoint.js";
-import type { FieldKind } from "../http/fields.js";
+import type { Endpoint } from "../api/endpoint.js";
+import type { FieldKind } from "../api/fields.js";
 import { decimalNumeral } from "../money.js";
-import { Refusal } from "./answers.js";
+import { Refusal } from "./responses.js";
 
 /** What a body holds, before it is known to be what the row says. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -37,9 +37,9 @@ export function assertBody(endpoint: Endpoint, body: JsonObject): void {
 
 /** The description does not show which fields are required; a record without these would say nothing. */
 const requiredBeyondTheRows: Readonly<Record<string, readonly string[]>> = {
-  "deposits.create": ["paymentGatewayId", "amount", "currency"],
-  "withdrawals.create": ["paymentGatewayId", "amount", "currency"],
-  "exchangeRates.create": [
+  "liquidityProviders.deposits.create": ["paymentGatewayId", "amount", "currency"],
+  "liquidityProviders.withdrawals.create": ["paymentGatewayId", "amount", "currency"],
+  "liquidityProviders.exchangeRates.create": [
     "baseGatewayId",
     "counterGatewayId",
     "baseCurrency",
@@ -47,7 +47,7 @@ const requiredBeyondTheRows: Readonly<Record<string, readonly string[]>> = {
     "buyPrice",
     "sellPrice",
   ],
-  "transfers.create": ["from", "to", "amount"],
+  "liquidityProviders.transfers.create": ["from", "to", "amount"],
 };
 
 function assertValue(name: string, kind: FieldKind, value: unknown): void {

@@ -1,7 +1,7 @@
-import type { Endpoint } from "../http/endpoint.js";
-import { Refusal } from "./answers.js";
+import type { Endpoint } from "../api/endpoint.js";
 import { assertQuery, pageOf } from "./list-page.js";
 import type { Collection, Row } from "./records.js";
+import { Refusal } from "./responses.js";
 import type { Call, Service } from "./service.js";
 
 /** What makes one kind of record different from the others. */

@@ -1,6 +1,6 @@
-import type { Endpoint } from "../http/endpoint.js";
+import type { Endpoint } from "../api/endpoint.js";
 import { endpointsByOperation } from "../resources/endpoints.js";
-import { Refusal } from "./answers.js";
+import { Refusal } from "./responses.js";
 
 /** An operation, and the values of its path's parameters in order. */
 export interface Route {

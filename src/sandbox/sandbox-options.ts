@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { ConfigError } from "../errors.js";
+import { ConfigError } from "../errors/errors.js";
 import { decimalNumeral } from "../money.js";
 import { endpointsByOperation, type OperationName } from "../resources/endpoints.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
@@ -29,7 +29,7 @@ export interface SandboxRequest {
   readonly signed: boolean;
 }
 
-type MaybeAnswer = Response | undefined | Promise<Response | undefined>;
+type MaybeResponse = Response | undefined | Promise<Response | undefined>;
 
 export interface SandboxOptions {
   /** Default: realm and client named `sandbox`, no client secret, a user named `gateway` with a password made for this sandbox. */
@@ -65,12 +65,12 @@ export interface SandboxOptions {
   /** Milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
   /**
-   * Answers instead of the service: what it returns is the answer, and nothing was done. `Response.error()` breaks the
-   * connection off; a promise that stays pending leaves the request without an answer.
+   * Responds instead of the service: what it returns is the response, and nothing was done. `Response.error()` breaks the
+   * connection off; a promise that stays pending leaves the request without a response.
    */
-  readonly onRequest?: (request: SandboxRequest) => MaybeAnswer;
-  /** Replaces the service's answer after it did what was asked. `Response.error()` loses it. */
-  readonly onResponse?: (request: SandboxRequest, response: Response) => MaybeAnswer;
+  readonly onRequest?: (request: SandboxRequest) => MaybeResponse;
+  /** Replaces the service's response after it did what was asked. `Response.error()` loses it. */
+  readonly onResponse?: (request: SandboxRequest, response: Response) => MaybeResponse;
 }
 
 /** The options with every default in place. */

@@ -1,10 +1,10 @@
 import type { OperationName } from "../resources/endpoints.js";
 import type { Payment } from "../resources/payments.js";
 import { AccountDirectory } from "./account-directory.js";
-import { Refusal, refusalAnswer } from "./answers.js";
 import { createHandlers, type Handlers } from "./handlers.js";
 import { type StoredRecords, storedRecords } from "./ledger.js";
-import { answerOperation } from "./operation.js";
+import { respondToOperation } from "./operation.js";
+import { Refusal, refusalResponse } from "./responses.js";
 import { type Route, routeOf } from "./routes.js";
 import {
   type SandboxCredentials,
@@ -26,7 +26,7 @@ export interface LoggedRequest {
   /** Carried a signature, right or wrong. */
   readonly signed: boolean;
   readonly atMs: number;
-  /** Of the answer; 0 for a connection that was broken off, nothing while there is no answer. */
+  /** Of the response; 0 for a connection that was broken off, nothing while there is no response. */
   readonly status: number | undefined;
 }
 
@@ -120,7 +120,7 @@ export class Sandbox {
   /**
    * The service as a `fetch` of any host: only the path decides. Bound, so that it can be passed on as it is.
    *
-   * @throws {TypeError} where a hook answers with `Response.error()`, as a broken connection would.
+   * @throws {TypeError} where a hook responds with `Response.error()`, as a broken connection would.
    */
   readonly fetch = async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init);
@@ -139,20 +139,20 @@ export class Sandbox {
   }
 
   async #serve(arrived: Arrived): Promise<Response> {
-    const response = this.#answer(arrived);
+    const response = this.#respond(arrived);
     return (await this.#options.onResponse?.(arrived.seen, response)) ?? response;
   }
 
-  #answer({ seen, bytes, route, address }: Arrived): Response {
+  #respond({ seen, bytes, route, address }: Arrived): Response {
     const { method, body, headers } = seen;
     if (route === "token") {
-      return this.#tokens.answer({ method, body, address, contentType: headers.get("content-type") });
+      return this.#tokens.respond({ method, body, address, contentType: headers.get("content-type") });
     }
-    if (route instanceof Refusal) return refusalAnswer(route, undefined);
+    if (route instanceof Refusal) return refusalResponse(route, undefined);
     if (!this.#tokens.accepts(headers.get("authorization"))) {
-      return refusalAnswer(unauthorized, route.endpoint.verb);
+      return refusalResponse(unauthorized, route.endpoint.verb);
     }
-    return answerOperation(this.#service, this.#handlers, { seen, bytes, route });
+    return respondToOperation(this.#service, this.#handlers, { seen, bytes, route });
   }
 
   #routeOf(path: string, method: string): Destination {

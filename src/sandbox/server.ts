@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ConfigError } from "../errors.js";
-import { jsonAnswer } from "./answers.js";
+import { ConfigError } from "../errors/errors.js";
+import { jsonResponse } from "./responses.js";
 import { createSandbox, type Sandbox, type SandboxClientOptions } from "./sandbox.js";
 import type { SandboxOptions } from "./sandbox-options.js";
 
@@ -76,7 +76,7 @@ function closing(server: Server): () => Promise<void> {
   };
 }
 
-/** One request and its answer. Never rejects: whatever goes wrong ends this connection only. */
+/** One request and its response. Never rejects: whatever goes wrong ends this connection only. */
 async function exchange(
   sandbox: Sandbox,
   incoming: IncomingMessage,
@@ -85,9 +85,9 @@ async function exchange(
 ): Promise<void> {
   try {
     const body = await readBody(incoming, maxBodyBytes);
-    const answer = body === undefined ? tooLarge() : await answerTo(sandbox, incoming, body);
+    const response = body === undefined ? tooLarge() : await responseTo(sandbox, incoming, body);
     incoming.resume();
-    await send(answer, outgoing);
+    await send(response, outgoing);
   } catch {
     // A hook that throws, a path that is no path, a caller that went away.
     if (!outgoing.headersSent && !outgoing.destroyed) await send(failure(), outgoing);
@@ -95,7 +95,7 @@ async function exchange(
   }
 }
 
-function answerTo(sandbox: Sandbox, incoming: IncomingMessage, body: Uint8Array): Promise<Response> {
+function responseTo(sandbox: Sandbox, incoming: IncomingMessage, body: Uint8Array): Promise<Response> {
   const { method = "GET", url = "/", socket } = incoming;
   const target = url.replace(/^https?:\/\/[^/?]*/i, "") || "/";
   const bodiless = method === "GET" || method === "HEAD";
@@ -126,20 +126,22 @@ async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Ui
   return Buffer.concat(chunks);
 }
 
-async function send(answer: Response, outgoing: ServerResponse): Promise<void> {
-  if (answer.type === "error") {
+async function send(response: Response, outgoing: ServerResponse): Promise<void> {
+  if (response.type === "error") {
     outgoing.destroy();
     return;
   }
-  const body = Buffer.from(await answer.arrayBuffer());
-  outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), "content-length": body.length });
+  const body = Buffer.from(await response.arrayBuffer());
+  outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), "content-length": body.length });
   outgoing.end(body);
 }
 
 function tooLarge(): Response {
-  return jsonAnswer({ error: "body_too_large", message: "the body is too large" }, 413, { connection: "close" });
+  return jsonResponse({ error: "body_too_large", message: "the body is too large" }, 413, { connection: "close" });
 }
 
 function failure(): Response {
-  return jsonAnswer({ error: "sandbox_failed", message: "the sandbox could not answer" }, 500, { connection: "close" });
+  return jsonResponse({ error: "sandbox_failed", message: "the sandbox could not respond" }, 500, {
+    connection: "close",
+  });
 }

@@ -1,10 +1,10 @@
-import { CrossBorderError } from "../errors.js";
-import type { Endpoint } from "../http/endpoint.js";
+import type { Endpoint } from "../api/endpoint.js";
+import { CrossBorderError } from "../errors/errors.js";
 import type { PaymentGateway } from "../resources/payment-gateways.js";
 import { verifySignature } from "../signing/verify.js";
-import { Refusal } from "./answers.js";
 import type { Ledger } from "./ledger.js";
 import type { JsonObject } from "./request-body.js";
+import { Refusal } from "./responses.js";
 
 /** Name of the header that carries signatures (description: "Digital signatures", 1). */
 export const signatureHeader = "X-SERVICE-SIGNATURE-BASE64";

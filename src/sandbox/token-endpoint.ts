@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { jsonAnswer } from "./answers.js";
+import { jsonResponse } from "./responses.js";
 import type { SandboxSettings } from "./sandbox-options.js";
 
 /** One request for a token, told without any secret. */
@@ -45,8 +45,8 @@ export class TokenEndpoint {
     if (which === "all") this.#refreshTokens.clear();
   }
 
-  answer(form: TokenForm): Response {
-    if (form.method !== "POST") return jsonAnswer({ error: "method_not_allowed" }, 405, { allow: "POST" });
+  respond(form: TokenForm): Response {
+    if (form.method !== "POST") return jsonResponse({ error: "method_not_allowed" }, 405, { allow: "POST" });
     const waitMs = this.#throttledForMs(form.address);
     if (waitMs > 0) {
       const headers = { "retry-after": String(Math.ceil(waitMs / 1000)) };
@@ -79,7 +79,7 @@ export class TokenEndpoint {
     if (fields.get("username") !== username || fields.get("password") !== password) {
       return oauthError("invalid_grant", "Invalid user credentials", 401);
     }
-    return tokenAnswer({
+    return tokenResponse({
       access_token: this.#newAccessToken(),
       refresh_token: this.#newRefreshToken(),
       id_token: foreignIdToken(),
@@ -92,15 +92,15 @@ export class TokenEndpoint {
     if (!this.#lives(this.#refreshTokens, refreshToken)) {
       return oauthError("invalid_grant", "Token is not active", 400);
     }
-    const answer = {
+    const response = {
       access_token: this.#newAccessToken(),
       expires_in: this.#settings.tokenLifetimeMs / 1000,
       scope: "openid email profile",
       token_type: "Bearer",
     };
-    if (!this.#settings.rotateRefreshTokens) return tokenAnswer(answer);
+    if (!this.#settings.rotateRefreshTokens) return tokenResponse(response);
     this.#refreshTokens.delete(refreshToken);
-    return tokenAnswer({ ...answer, refresh_token: this.#newRefreshToken() });
+    return tokenResponse({ ...response, refresh_token: this.#newRefreshToken() });
   }
 
   #newAccessToken(): string {
@@ -136,12 +136,12 @@ export class TokenEndpoint {
   }
 }
 
-function tokenAnswer(body: Readonly<Record<string, string | number>>): Response {
-  return jsonAnswer(body, 200, { "cache-control": "no-store", pragma: "no-cache" });
+function tokenResponse(body: Readonly<Record<string, string | number>>): Response {
+  return jsonResponse(body, 200, { "cache-control": "no-store", pragma: "no-cache" });
 }
 
 function oauthError(error: string, description: string, status: number, headers?: Readonly<Record<string, string>>) {
-  return jsonAnswer({ error, error_description: description }, status, headers);
+  return jsonResponse({ error, error_description: description }, status, headers);
 }
 
 /** Looks like an ID token, but another issuer made it and its signature is none: clients have no business with it. */

@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import { promisify, types } from "node:util";
-import { ConfigError, InvalidArgumentError } from "../errors.js";
-import { kindOf } from "../kind-of.js";
-import { nodeCrypto } from "../node-crypto.js";
+import { describeValue } from "../errors/describe-value.js";
+import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
+import { nodeCrypto } from "../platform/node-crypto.js";
 
 /**
  * The private RSA key (2048 bits or more) whose public key was given at onboarding (description: "Digital signatures", 4):
@@ -82,7 +82,7 @@ export async function generateSigningKeyPair(): Promise<SigningKeyPair> {
 /** The key, or what was found in its place. */
 export function readSigningKey(input: unknown): KeyObject | string {
   if (typeof input !== "object" || input === null || types.isKeyObject(input)) return readPrivateKey(input);
-  if (!("key" in input)) return kindOf(input);
+  if (!("key" in input)) return describeValue(input);
   if (!("passphrase" in input) || typeof input.passphrase !== "string") return "a key whose passphrase is no string";
   return readPrivateKey(input.key, input.passphrase);
 }
@@ -90,7 +90,7 @@ export function readSigningKey(input: unknown): KeyObject | string {
 /** The key, or what was found in its place. */
 export function readPublicKey(input: unknown): KeyObject | string {
   if (types.isKeyObject(input)) return fitting(input, "public");
-  if (typeof input !== "string" || input === "") return kindOf(input);
+  if (typeof input !== "string" || input === "") return describeValue(input);
   if (isPem(input)) return readPublicPem(input);
   const base64 = input.replace(/\s+/g, "");
   if (!/^[A-Za-z\d+/]+={0,2}$/.test(base64)) return "text that is neither PEM nor Base64";
@@ -137,7 +137,7 @@ function isPrivateDer(bytes: Buffer): boolean {
 
 function readPrivateKey(input: unknown, passphrase?: string): KeyObject | string {
   if (types.isKeyObject(input)) return fitting(input, "private");
-  if (typeof input !== "string" || input === "") return kindOf(input);
+  if (typeof input !== "string" || input === "") return describeValue(input);
   if (!isPem(input)) return "text that is no PEM";
   try {
     const secret = passphrase === undefined ? {} : { passphrase };

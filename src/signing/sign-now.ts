@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { nodeCrypto } from "../node-crypto.js";
+import { nodeCrypto } from "../platform/node-crypto.js";
 
 /**
  * The signature itself. For an RSA key, PKCS#1 v1.5 is the padding where none is named; naming it would cost Node 24 another

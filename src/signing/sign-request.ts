@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../errors.js";
+import { InvalidArgumentError } from "../errors/errors.js";
 import { readSigningKey, type SigningKey, wantedSigningKey } from "./keys.js";
 import { signNow } from "./sign-now.js";
 import { signedText } from "./signed-text.js";

@@ -1,5 +1,5 @@
-import { InvalidArgumentError } from "../errors.js";
-import { kindOf } from "../kind-of.js";
+import { describeValue } from "../errors/describe-value.js";
+import { InvalidArgumentError } from "../errors/errors.js";
 
 /**
  * The bytes that are signed: the path without host, immediately followed by the raw body
@@ -9,7 +9,7 @@ export function signedText(path: string, body: string | Uint8Array): Buffer {
   assertPath(path);
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
     throw new InvalidArgumentError(
-      `body is ${kindOf(body)}; wanted: the raw body as it is sent, a string or a Uint8Array`,
+      `body is ${describeValue(body)}; wanted: the raw body as it is sent, a string or a Uint8Array`,
     );
   }
   return Buffer.concat([Buffer.from(path), typeof body === "string" ? Buffer.from(body) : body]);
@@ -17,7 +17,7 @@ export function signedText(path: string, body: string | Uint8Array): Buffer {
 
 function assertPath(path: unknown): void {
   const wanted = 'wanted: the request path without host, base path included, such as "/payments"';
-  if (typeof path !== "string") throw new InvalidArgumentError(`path is ${kindOf(path)}; ${wanted}`);
+  if (typeof path !== "string") throw new InvalidArgumentError(`path is ${describeValue(path)}; ${wanted}`);
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(path)) throw new InvalidArgumentError(`path is a full URL; ${wanted}`);
   if (!path.startsWith("/")) throw new InvalidArgumentError(`path does not start with "/"; ${wanted}`);
 }

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
-import { ConfigError, SigningError } from "../errors.js";
-import { kindOf } from "../kind-of.js";
-import { nodeCrypto } from "../node-crypto.js";
+import { describeValue } from "../errors/describe-value.js";
+import { ConfigError, SigningError } from "../errors/errors.js";
+import { nodeCrypto } from "../platform/node-crypto.js";
 import { parseSigningKey, readPublicKey, type SigningKey, wantedPublicKey } from "./keys.js";
 import { limitConcurrency } from "./limit-concurrency.js";
 import { signNow } from "./sign-now.js";
@@ -93,7 +93,7 @@ function signInThreadPool(key: KeyObject, text: Uint8Array): Promise<Buffer> {
 
 function foreignSigner(signer: RequestSigner): Signer {
   if (typeof signer.sign !== "function") {
-    throw new ConfigError(`signingKey.sign is ${kindOf(signer.sign)}; wanted: a function that signs`);
+    throw new ConfigError(`signingKey.sign is ${describeValue(signer.sign)}; wanted: a function that signs`);
   }
   const publicKey = readPublicKey(signer.publicKey);
   if (typeof publicKey === "string") {
@@ -127,7 +127,7 @@ function toBytes(signature: unknown): Buffer {
   if (signature instanceof Uint8Array) return Buffer.from(signature);
   if (typeof signature !== "string") {
     throw new SigningError(
-      `the signer returned ${kindOf(signature)}; wanted: the signature's bytes or their Base64 text`,
+      `the signer returned ${describeValue(signature)}; wanted: the signature's bytes or their Base64 text`,
     );
   }
   const bytes = decodeBase64(signature.replace(/\s+/g, ""));

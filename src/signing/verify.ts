@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
-import { InvalidArgumentError } from "../errors.js";
-import { kindOf } from "../kind-of.js";
-import { nodeCrypto } from "../node-crypto.js";
+import { describeValue } from "../errors/describe-value.js";
+import { InvalidArgumentError } from "../errors/errors.js";
+import { nodeCrypto } from "../platform/node-crypto.js";
 import { parsePublicKey } from "./keys.js";
 import { signedText } from "./signed-text.js";
 
@@ -30,7 +30,7 @@ export interface SignatureToVerify {
  */
 export function verifySignature({ publicKey, path, body, signature }: SignatureToVerify): boolean {
   if (typeof signature !== "string") {
-    throw new InvalidArgumentError(`signature is ${kindOf(signature)}; wanted: Base64 on one line, in a string`);
+    throw new InvalidArgumentError(`signature is ${describeValue(signature)}; wanted: Base64 on one line, in a string`);
   }
   const bytes = decodeBase64(signature);
   const key = parsePublicKey(publicKey);

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
 import { assertAuthOptions, type PasswordAuth, tokenEndpointUrl } from "../../src/auth/auth-options.js";
-import { ConfigError } from "../../src/errors.js";
+import { ConfigError } from "../../src/errors/errors.js";
 
 const complete: PasswordAuth = {
   authUrl: "https://id.example",

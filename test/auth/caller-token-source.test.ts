@@ -2,8 +2,8 @@ import { inspect } from "node:util";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { AccessTokenContext } from "../../src/auth/auth-options.js";
 import { callerTokenSource } from "../../src/auth/caller-token-source.js";
-import { TokenError } from "../../src/errors.js";
-import { WireFailure } from "../../src/wire-failure.js";
+import { TokenError } from "../../src/errors/errors.js";
+import { WireFailure } from "../../src/wire/wire-failure.js";
 import { fakeTime, settle, watched } from "./manager-stage.js";
 import { Patience } from "./patience.js";
 

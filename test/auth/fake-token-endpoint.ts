@@ -1,10 +1,10 @@
-import type { TokenPost, TokenPostAnswer, TokenPostRequest } from "../../src/auth/token-endpoint.js";
-import { WireFailure, type WireFailureKind } from "../../src/wire-failure.js";
+import type { TokenPost, TokenPostRequest, TokenPostResponse } from "../../src/auth/token-endpoint.js";
+import { WireFailure, type WireFailureKind } from "../../src/wire/wire-failure.js";
 
-/** What the fake answers: an answer, or the failure of an exchange without one. */
-export type Reply = TokenPostAnswer | WireFailure;
+/** What the fake responses: a response, or the failure of an exchange without one. */
+export type Reply = TokenPostResponse | WireFailure;
 
-/** A token endpoint behind a `TokenPost`: it answers by script, or waits to be told. */
+/** A token endpoint behind a `TokenPost`: it responds by script, or waits to be told. */
 export class FakeTokenEndpoint {
   readonly requests: TokenPostRequest[] = [];
   /** When each request came, by the monotonic clock. */
@@ -40,7 +40,7 @@ export class FakeTokenEndpoint {
     this.#script.push(...replies);
   }
 
-  /** Answers the oldest request that waits. */
+  /** Responses the oldest request that waits. */
   reply(reply: Reply): void {
     const resolve = this.#waiting.shift();
     if (resolve === undefined) throw new Error("no token request waits for a reply");
@@ -58,7 +58,7 @@ export class FakeTokenEndpoint {
 }
 
 /** A 200 with a token of 300 s and a refresh token, unless told otherwise. `undefined` leaves a field out. */
-export function granted(accessToken: string, fields: Record<string, unknown> = {}): TokenPostAnswer {
+export function granted(accessToken: string, fields: Record<string, unknown> = {}): TokenPostResponse {
   const body = {
     access_token: accessToken,
     token_type: "Bearer",
@@ -66,15 +66,15 @@ export function granted(accessToken: string, fields: Record<string, unknown> = {
     refresh_token: `refresh-of-${accessToken}`,
     ...fields,
   };
-  return answered(200, body);
+  return responded(200, body);
 }
 
-export function answered(status: number, body: unknown = {}, headers: Record<string, string> = {}): TokenPostAnswer {
+export function responded(status: number, body: unknown = {}, headers: Record<string, string> = {}): TokenPostResponse {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   return { status, headers: { "content-type": "application/json", ...headers }, text, complete: true };
 }
 
-export const refusal = (status: number) => answered(status, { error: "invalid_grant", error_description: "Not now" });
+export const refusal = (status: number) => responded(status, { error: "invalid_grant", error_description: "Not now" });
 
 export const neverSent = () => new WireFailure({ kind: "connection", sent: false, reason: "ECONNREFUSED" });
 export const untrusted = () =>

@@ -18,11 +18,11 @@ export interface Stage {
   readonly events: TokenEvent[];
   /** One call that needs a token. */
   call(patience?: ConstructorParameters<typeof Patience>[0]): Promise<string>;
-  /** One call whose token `used` was answered with 401. */
+  /** One call whose token `used` got 401. */
   renew(used: string, patience?: ConstructorParameters<typeof Patience>[0]): Promise<string>;
 }
 
-/** A manager before a token endpoint that answers by script. Jitter is off. */
+/** A manager before a token endpoint that responds by script. Jitter is off. */
 export function stage(script: readonly Reply[], options: Partial<TokenManagerOptions> = {}): Stage {
   const fake = new FakeTokenEndpoint(...script);
   const events: TokenEvent[] = [];

@@ -1,5 +1,5 @@
-import type { Waiting } from "../../src/waiting.js";
-import { WireFailure, type WireFailureKind } from "../../src/wire-failure.js";
+import type { Waiting } from "../../src/timing/waiting.js";
+import { WireFailure, type WireFailureKind } from "../../src/wire/wire-failure.js";
 
 /** The patience of a call in a test: a deadline on the faked clock, and an end from outside. */
 export class Patience implements Waiting {

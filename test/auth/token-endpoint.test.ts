@@ -2,12 +2,12 @@ import { expect, it, vi } from "vitest";
 import type { PasswordAuth } from "../../src/auth/auth-options.js";
 import { type GrantResult, TokenEndpoint } from "../../src/auth/token-endpoint.js";
 import {
-  answered,
   FakeTokenEndpoint,
   granted,
   maybeSent,
   neverSent,
   type Reply,
+  responded,
   untrusted,
 } from "./fake-token-endpoint.js";
 
@@ -80,7 +80,7 @@ it.each([
   expect(await login(granted("t", { id_token }))).toMatchObject({ granted: { accessToken: "t" } });
 });
 
-it("reads nothing of the answer but what it uses", async () => {
+it("reads nothing of the response but what it uses", async () => {
   const reply = granted("t", { scope: ["no", "string"], session_state: null, "not-before-policy": 0 });
   expect(await login(reply)).toMatchObject({
     granted: { accessToken: "t", refreshToken: "refresh-of-t", lifetimeMs: 300_000 },
@@ -129,9 +129,9 @@ it("counts a token's life from before its request was sent", async () => {
 });
 
 it.each([
-  ["no JSON", answered(200, "<html>Welcome</html>")],
-  ["JSON of another form", answered(200, "[]")],
-  ["null", answered(200, "null")],
+  ["no JSON", responded(200, "<html>Welcome</html>")],
+  ["JSON of another form", responded(200, "[]")],
+  ["null", responded(200, "null")],
   ["no access_token", granted("t", { access_token: undefined })],
   ["an access_token that is no string", granted("t", { access_token: 7 })],
   ["an empty access_token", granted("")],
@@ -177,7 +177,7 @@ it.each([
   [503, "failing"],
   [999, "failing"],
 ])("calls a %i %s", async (status, kind) => {
-  expect(await failureOf(answered(status, "", { "www-authenticate": "Bearer" }))).toEqual({ class: kind, status });
+  expect(await failureOf(responded(status, "", { "www-authenticate": "Bearer" }))).toEqual({ class: kind, status });
 });
 
 it.each([
@@ -195,9 +195,9 @@ it("takes a foreign error for a request that may have been sent, and shows nothi
   expect(await endpoint.login([])).toEqual({ failure: { class: "maybe-sent", reason: "UNKNOWN" } });
 });
 
-it("keeps the answer's error, description and Retry-After", async () => {
+it("keeps the response's error, description and Retry-After", async () => {
   const body = { error: "invalid_grant", error_description: "Account is\r\n not fully set up" };
-  expect(await failureOf(answered(400, body, { "retry-after": "7" }))).toEqual({
+  expect(await failureOf(responded(400, body, { "retry-after": "7" }))).toEqual({
     class: "refused",
     status: 400,
     oauthError: "invalid_grant",
@@ -206,18 +206,18 @@ it("keeps the answer's error, description and Retry-After", async () => {
   });
 });
 
-it("reads the error of an answer of any content type", async () => {
-  const reply = answered(400, { error: "invalid_client" }, { "content-type": "text/plain" });
+it("reads the error of a response of any content type", async () => {
+  const reply = responded(400, { error: "invalid_client" }, { "content-type": "text/plain" });
   expect(await failureOf(reply)).toMatchObject({ oauthError: "invalid_client" });
 });
 
 it("cuts a long description short", async () => {
-  const failure = await failureOf(answered(400, { error_description: "long ".repeat(1000) }));
+  const failure = await failureOf(responded(400, { error_description: "long ".repeat(1000) }));
   expect(failure.description).toHaveLength(301);
 });
 
 it.each(["two words", "<b>", "x".repeat(65), "", 7, null])("leaves out an error code such as %j", async (error) => {
-  expect(await failureOf(answered(400, { error }))).not.toHaveProperty("oauthError");
+  expect(await failureOf(responded(400, { error }))).not.toHaveProperty("oauthError");
 });
 
 it("takes every form of a secret out of a description", async () => {
@@ -229,12 +229,12 @@ it("takes every form of a secret out of a description", async () => {
     auth.username,
     auth.clientSecret,
   ].join(" or ");
-  const { description } = await failureOf(answered(401, { error_description: `Wrong: ${said}` }));
+  const { description } = await failureOf(responded(401, { error_description: `Wrong: ${said}` }));
   expect(description).toBe("Wrong: [redacted] or [redacted] or =[redacted] or [redacted] or [redacted] or [redacted]");
 });
 
 it("drops a description that repeats a secret too short to be taken out", async () => {
-  const reply = answered(401, { error: "invalid_grant", error_description: "xy is wrong" });
+  const reply = responded(401, { error: "invalid_grant", error_description: "xy is wrong" });
   expect(await failureOf(reply, { password: "xy" })).toEqual({
     class: "refused",
     status: 401,
@@ -243,12 +243,12 @@ it("drops a description that repeats a secret too short to be taken out", async 
 });
 
 it("drops an error code that repeats a secret", async () => {
-  const reply = answered(401, { error: "no_canary-password_here" });
+  const reply = responded(401, { error: "no_canary-password_here" });
   expect(await failureOf(reply, { password: "canary-password" })).not.toHaveProperty("oauthError");
 });
 
 it("takes the tokens it was told of out of a description", async () => {
-  const reply = answered(400, { error_description: "Token refresh-canary of access-canary is not active" });
+  const reply = responded(400, { error_description: "Token refresh-canary of access-canary is not active" });
   const endpoint = new TokenEndpoint(auth, new FakeTokenEndpoint(reply).post, 1000);
   const result = await endpoint.refresh("refresh-canary", ["access-canary", "refresh-canary"]);
   expect(result).toMatchObject({ failure: { description: "Token [redacted] of [redacted] is not active" } });

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { TokenError } from "../../src/errors.js";
-import { WireFailure } from "../../src/wire-failure.js";
-import { answered, granted, maybeSent, neverSent, type Reply, refusal, untrusted } from "./fake-token-endpoint.js";
+import { TokenError } from "../../src/errors/errors.js";
+import { WireFailure } from "../../src/wire/wire-failure.js";
+import { granted, maybeSent, neverSent, type Reply, refusal, responded, untrusted } from "./fake-token-endpoint.js";
 import { fakeTime, pass, type Stage, settle, stage } from "./manager-stage.js";
 
 beforeEach(fakeTime);
@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-type Answer =
+type Response =
   | "token"
   | "brief"
   | "lasting"
@@ -25,11 +25,11 @@ type Answer =
 type Step =
   | { readonly do: "call"; readonly maxRetries: number; readonly timeoutMs: number }
   | { readonly do: "refuse-token"; readonly nth: number }
-  | { readonly do: "answer"; readonly answer: Answer; readonly rotates: boolean; readonly seconds: number }
+  | { readonly do: "response"; readonly response: Response; readonly rotates: boolean; readonly seconds: number }
   | { readonly do: "pass"; readonly ms: number }
   | { readonly do: "set-clock"; readonly byMs: number };
 
-const answers: Answer[] = [
+const responses: Response[] = [
   "token",
   "token",
   "brief",
@@ -57,8 +57,8 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     {
       weight: 4,
       arbitrary: fc.record({
-        do: fc.constant("answer" as const),
-        answer: fc.constantFrom(...answers),
+        do: fc.constant("response" as const),
+        response: fc.constantFrom(...responses),
         rotates: fc.boolean(),
         seconds: fc.integer({ min: 1, max: 400 }),
       }),
@@ -110,7 +110,7 @@ class World {
     }
     for (let turn = 0; turn < 60 && this.open > 0; turn++) {
       this.#step += 1;
-      if (this.stage.fake.pending > 0) this.#answer("token", true, 300);
+      if (this.stage.fake.pending > 0) this.#respond("token", true, 300);
       await pass(2000);
       this.#look();
     }
@@ -120,7 +120,7 @@ class World {
   async #do(step: Step): Promise<void> {
     if (step.do === "call") this.#watch(this.stage.call(step), step.maxRetries);
     if (step.do === "refuse-token") this.#refuseToken(step.nth);
-    if (step.do === "answer" && this.stage.fake.pending > 0) this.#answer(step.answer, step.rotates, step.seconds);
+    if (step.do === "response" && this.stage.fake.pending > 0) this.#respond(step.response, step.rotates, step.seconds);
     if (step.do === "set-clock") vi.setSystemTime(Date.now() + step.byMs);
     if (step.do === "pass") await pass(step.ms);
     else await settle();
@@ -161,31 +161,31 @@ class World {
     if (over && known.step !== this.#step) this.wrongs.push(`${token} is over and not fresh`);
   }
 
-  #answer(answer: Answer, rotates: boolean, seconds: number): void {
+  #respond(response: Response, rotates: boolean, seconds: number): void {
     const { fake } = this.stage;
     const isLogin = fake.grants.at(-1) === "password";
-    if (answer === "throttled") this.#quietUntilMs = performance.now() + Math.min(300, seconds) * 1000;
-    if (answer === "refused" && isLogin) this.#quietUntilMs = performance.now() + 60_000;
-    fake.reply(this.#reply(answer, rotates, seconds));
+    if (response === "throttled") this.#quietUntilMs = performance.now() + Math.min(300, seconds) * 1000;
+    if (response === "refused" && isLogin) this.#quietUntilMs = performance.now() + 60_000;
+    fake.reply(this.#reply(response, rotates, seconds));
   }
 
-  #reply(answer: Answer, rotates: boolean, seconds: number): Reply {
-    if (answer === "refused") return refusal(401);
-    if (answer === "throttled") return answered(429, {}, { "retry-after": String(seconds) });
-    if (answer === "failing") return answered(503);
-    if (answer === "redirect") return answered(302);
-    if (answer === "unsent") return neverSent();
-    if (answer === "maybe") return maybeSent();
-    if (answer === "untrusted") return untrusted();
+  #reply(response: Response, rotates: boolean, seconds: number): Reply {
+    if (response === "refused") return refusal(401);
+    if (response === "throttled") return responded(429, {}, { "retry-after": String(seconds) });
+    if (response === "failing") return responded(503);
+    if (response === "redirect") return responded(302);
+    if (response === "unsent") return neverSent();
+    if (response === "maybe") return maybeSent();
+    if (response === "untrusted") return untrusted();
     const token = `token-${this.issued.size + 1}`;
-    const lifeMs = answer === "lasting" ? Number.POSITIVE_INFINITY : answer === "brief" ? 3000 : seconds * 1000;
+    const lifeMs = response === "lasting" ? Number.POSITIVE_INFINITY : response === "brief" ? 3000 : seconds * 1000;
     this.issued.set(token, {
       step: this.#step,
       endsWallMs: this.#sentWallMs + lifeMs,
       endsMonotonicMs: this.#sentMonotonicMs + lifeMs,
     });
     return granted(token, {
-      expires_in: answer === "lasting" ? undefined : lifeMs / 1000,
+      expires_in: response === "lasting" ? undefined : lifeMs / 1000,
       ...(rotates ? undefined : { refresh_token: undefined }),
     });
   }
@@ -205,7 +205,7 @@ class World {
   }
 }
 
-it("keeps its promises over any schedule of calls, answers, refusals and clocks", { timeout: 60_000 }, async () => {
+it("keeps its promises over any schedule of calls, responses, refusals and clocks", { timeout: 60_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (script) => {
       vi.useRealTimers();

@@ -1,9 +1,9 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { TokenManager } from "../../src/auth/token-manager.js";
-import { ConfigError, TokenError } from "../../src/errors.js";
-import { WireFailure } from "../../src/wire-failure.js";
-import { answered, granted, maybeSent, neverSent, type Reply, refusal, untrusted } from "./fake-token-endpoint.js";
+import { ConfigError, TokenError } from "../../src/errors/errors.js";
+import { WireFailure } from "../../src/wire/wire-failure.js";
+import { granted, maybeSent, neverSent, type Reply, refusal, responded, untrusted } from "./fake-token-endpoint.js";
 import { auth, fakeTime, pass, secrets, settle, stage, watched } from "./manager-stage.js";
 import { Patience } from "./patience.js";
 
@@ -158,7 +158,7 @@ it.each([-1, Number.NaN])("refuses a leeway of %d", (leewayMs) => {
   expect(build).toThrow(ConfigError);
 });
 
-it("counts a token's life from before the request, however long the answer takes", async () => {
+it("counts a token's life from before the request, however long the response takes", async () => {
   const { call, fake } = stage([]);
   const first = call({ timeoutMs: 300_000 });
   await pass(200_000);
@@ -203,7 +203,7 @@ it("does not use a token for longer because the wall clock was set back", async 
   expect(await call()).toBe("b");
 });
 
-it("keeps the old refresh token when the answer has none", async () => {
+it("keeps the old refresh token when the response has none", async () => {
   const bare = { refresh_token: undefined };
   const { call, fake } = stage([granted("a"), granted("b", bare), granted("c", bare)]);
   for (const token of ["a", "b", "c"]) {
@@ -213,7 +213,7 @@ it("keeps the old refresh token when the answer has none", async () => {
   expect(fake.forms.slice(1).map((form) => form.refresh_token)).toEqual(["refresh-of-a", "refresh-of-a"]);
 });
 
-it("goes over to a new refresh token as soon as an answer brings one", async () => {
+it("goes over to a new refresh token as soon as a response brings one", async () => {
   const { call, fake } = stage([granted("a"), granted("b"), granted("c")]);
   for (let calls = 0; calls < 3; calls++) {
     await call();
@@ -296,8 +296,8 @@ it("repeats a refresh that never left once, with the same refresh token", async 
 });
 
 it.each([
-  ["throttled", answered(429, {}, { "retry-after": "3" })],
-  ["answered with 503", answered(503, {}, { "retry-after": "3" })],
+  ["throttled", responded(429, {}, { "retry-after": "3" })],
+  ["responded with 503", responded(503, {}, { "retry-after": "3" })],
 ])("serves a token that still lives while the refresh is %s, without asking again", async (_, reply) => {
   const { call, fake } = stage([granted("a"), reply, granted("b")]);
   await call();
@@ -314,8 +314,8 @@ it.each([
 it.each([
   ["never leaves", neverSent()],
   ["meets a bad certificate", untrusted()],
-  ["is redirected", answered(302)],
-  ["brings no token", answered(200, "<html>")],
+  ["is redirected", responded(302)],
+  ["brings no token", responded(200, "<html>")],
 ])("serves a token that still lives when its refresh %s, and lets a backoff pass before the next", async (_, reply) => {
   const { call, fake } = stage([granted("a"), reply, granted("b")]);
   await call();
@@ -330,7 +330,7 @@ it.each([
 });
 
 it("does not serve a token past its end while the endpoint is throttled", async () => {
-  const { call } = stage([granted("a"), answered(429, {}, { "retry-after": "60" })]);
+  const { call } = stage([granted("a"), responded(429, {}, { "retry-after": "60" })]);
   await call();
   await pass(295_000);
   expect(await call()).toBe("a");
@@ -432,7 +432,7 @@ it.each(refusedStatuses)("stops for 60 s after a login that was refused with %i"
   expect(await call()).toBe("a");
 });
 
-it("says in a refused login's message what was answered, what to check and until when it waits", async () => {
+it("says in a refused login's message what was responded, what to check and until when it waits", async () => {
   const { call } = stage([refusal(401)]);
   expect((await failure(call())).message).toBe(
     "no access token: https://id.example refused the login with 401; check authUrl, realm, clientId, clientSecret, " +
@@ -461,7 +461,7 @@ it("stops for 60 s when the login after a refused refresh is refused, too", asyn
 });
 
 it("waits for Retry-After on a 429, once for all", async () => {
-  const { call, fake } = stage([answered(429, {}, { "retry-after": "7" }), granted("a")]);
+  const { call, fake } = stage([responded(429, {}, { "retry-after": "7" }), granted("a")]);
   const calls = [call(), call(), call()];
   await pass(3000);
   calls.push(call());
@@ -474,7 +474,7 @@ it("waits for Retry-After on a 429, once for all", async () => {
 });
 
 it("reads a Retry-After that is a date", async () => {
-  const { call, fake } = stage([answered(429, {}, { "retry-after": "Tue, 01 Jan 2030 00:00:09 GMT" }), granted("a")]);
+  const { call, fake } = stage([responded(429, {}, { "retry-after": "Tue, 01 Jan 2030 00:00:09 GMT" }), granted("a")]);
   const first = call();
   await pass(8999);
   expect(fake.requests).toHaveLength(1);
@@ -483,7 +483,7 @@ it("reads a Retry-After that is a date", async () => {
 });
 
 it("holds for 300 s at most, however long Retry-After is", async () => {
-  const { call } = stage([answered(429, {}, { "retry-after": "86400" }), granted("a")]);
+  const { call } = stage([responded(429, {}, { "retry-after": "86400" }), granted("a")]);
   const heldUntilMs = Date.now() + 300_000;
   expect(await failure(call())).toMatchObject({ code: "token_throttled", heldUntilMs });
   await pass(300_000);
@@ -491,7 +491,7 @@ it("holds for 300 s at most, however long Retry-After is", async () => {
 });
 
 it("fails at once, and tells until when, where the hold is longer than the call's patience", async () => {
-  const { call, fake } = stage([answered(429, {}, { "retry-after": "30" }), granted("a")]);
+  const { call, fake } = stage([responded(429, {}, { "retry-after": "30" }), granted("a")]);
   const heldUntilMs = Date.now() + 30_000;
   expect(await failure(call({ timeoutMs: 30_000 }))).toMatchObject({ code: "token_throttled", heldUntilMs });
   expect(await failure(call({ timeoutMs: 29_000 }))).toMatchObject({ code: "token_throttled", heldUntilMs });
@@ -502,14 +502,14 @@ it("fails at once, and tells until when, where the hold is longer than the call'
 });
 
 it("waits for no hold on behalf of a call with maxRetries 0", async () => {
-  const { call, fake } = stage([answered(429, {}, { "retry-after": "1" })]);
+  const { call, fake } = stage([responded(429, {}, { "retry-after": "1" })]);
   expect(await failure(call({ maxRetries: 0 }))).toMatchObject({ code: "token_throttled" });
   expect(await failure(call({ maxRetries: 0 }))).toMatchObject({ code: "token_throttled" });
   expect(fake.requests).toHaveLength(1);
 });
 
 it("waits for at most maxRetries holds", async () => {
-  const throttled = answered(429, {}, { "retry-after": "1" });
+  const throttled = responded(429, {}, { "retry-after": "1" });
   const { call, fake } = stage([throttled, throttled, throttled, throttled]);
   const first = watched(call({ maxRetries: 2 }));
   await pass(10_000);
@@ -518,7 +518,7 @@ it("waits for at most maxRetries holds", async () => {
 });
 
 it("ends the wait for a hold as soon as the call is aborted", async () => {
-  const { manager } = stage([answered(429, {}, { "retry-after": "5" })]);
+  const { manager } = stage([responded(429, {}, { "retry-after": "5" })]);
   const patience = new Patience();
   const waiting = watched(Promise.resolve(manager.current(patience)));
   await pass(1000);
@@ -528,7 +528,7 @@ it("ends the wait for a hold as soon as the call is aborted", async () => {
 });
 
 it("backs off on a 429 without Retry-After", async () => {
-  const { call, fake } = stage([answered(429), answered(429), granted("a")]);
+  const { call, fake } = stage([responded(429), responded(429), granted("a")]);
   const first = call();
   await pass(300);
   expect(await first).toBe("a");
@@ -537,7 +537,7 @@ it("backs off on a 429 without Retry-After", async () => {
 });
 
 it.each(failingStatuses)("backs off longer after each %i in a row, and anew after a success", async (status) => {
-  const bad = answered(status);
+  const bad = responded(status);
   const { call, fake } = stage([
     bad,
     bad,
@@ -557,7 +557,7 @@ it.each(failingStatuses)("backs off longer after each %i in a row, and anew afte
 });
 
 it("tells the status and the end of the hold when a failing endpoint outlasts the call", async () => {
-  const { call } = stage([answered(503), answered(503)]);
+  const { call } = stage([responded(503), responded(503)]);
   const first = watched(call({ maxRetries: 1 }));
   await pass(100);
   expect(await failure(first)).toMatchObject({
@@ -568,9 +568,9 @@ it("tells the status and the end of the hold when a failing endpoint outlasts th
 });
 
 it.each([
-  ["a redirect", answered(307, {}, { location: "https://other.example" }), "token_endpoint_redirected"],
-  ["an HTML page", answered(200, "<html>"), "token_answer_unreadable"],
-  ["a broken-off answer", { ...granted("x"), complete: false }, "token_answer_unreadable"],
+  ["a redirect", responded(307, {}, { location: "https://other.example" }), "token_endpoint_redirected"],
+  ["an HTML page", responded(200, "<html>"), "token_response_unreadable"],
+  ["a broken-off response", { ...granted("x"), complete: false }, "token_response_unreadable"],
 ])("fails on %s, shares the failure and forgets it", async (_, reply, code) => {
   const { call, fake } = stage([reply, granted("a")]);
   const [one, two] = await Promise.all([failure(call()), failure(call())]);
@@ -629,8 +629,8 @@ it("joins a renewal that is under way when the old token is refused meanwhile", 
 });
 
 it.each([
-  ["throttled", answered(429, {}, { "retry-after": "60" }), "token_throttled"],
-  ["redirected", answered(302), "token_endpoint_redirected"],
+  ["throttled", responded(429, {}, { "retry-after": "60" }), "token_throttled"],
+  ["redirected", responded(302), "token_endpoint_redirected"],
 ])("never serves a refused token again, even when its renewal is %s", async (_, reply, code) => {
   const { call, renew } = stage([granted("a"), reply, reply]);
   await call();
@@ -720,7 +720,7 @@ it.each<[string, Reply[]]>([
   ["a login", [granted("a")]],
   ["a failed login", [untrusted()]],
   ["a refused login", [refusal(401)]],
-  ["a throttled login", [answered(429, {}, { "retry-after": "300" })]],
+  ["a throttled login", [responded(429, {}, { "retry-after": "300" })]],
 ])("leaves no timer behind after %s", async (_, script) => {
   const { call } = stage(script);
   await call().catch(() => {});
@@ -757,9 +757,9 @@ it("shows no secret of the manager when it is printed", async () => {
   for (const secret of [...Object.values(secrets), "canary-token"]) expect(shown).not.toContain(secret);
 });
 
-it("takes a dropped refresh token out of what the login after it is answered", async () => {
+it("takes a dropped refresh token out of what the login after it is responded", async () => {
   const used = `used-${crypto.randomUUID()}`;
-  const quoting = answered(400, { error: "invalid_grant", error_description: `Session of ${used} not active` });
+  const quoting = responded(400, { error: "invalid_grant", error_description: `Session of ${used} not active` });
   const { call } = stage([granted("canary-token", { refresh_token: used }), refusal(400), quoting]);
   await call();
   await pass(300_000);
@@ -770,14 +770,14 @@ it("takes a dropped refresh token out of what the login after it is answered", a
 it.each<[string, Reply[]]>([
   ["a certificate", [untrusted()]],
   ["no connection", [neverSent(), neverSent()]],
-  ["a lost answer", [maybeSent(), maybeSent()]],
-  ["a redirect", [answered(302, "{}", { location: `https://x/${secrets.password}` })]],
-  ["an unreadable answer", [answered(200, { access_token: { secrets }, note: secrets.password })]],
+  ["a lost response", [maybeSent(), maybeSent()]],
+  ["a redirect", [responded(302, "{}", { location: `https://x/${secrets.password}` })]],
+  ["an unreadable response", [responded(200, { access_token: { secrets }, note: secrets.password })]],
   ["a token without type", [granted("canary-token", { token_type: undefined })]],
   ...[400, 401, 403, 404, 408, 409, 422, 429, 500, 503].map((status): [string, Reply[]] => [
     `a ${status} that repeats all it was sent`,
     Array.from({ length: 3 }, () =>
-      answered(
+      responded(
         status,
         {
           error: secrets.password,

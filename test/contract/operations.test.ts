@@ -50,7 +50,7 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(described).toHaveLength(31);
   });
 
-  it("is answered 200 by every one of them", async () => {
+  it("gets 200 by every one of them", async () => {
     await using harness = await open();
     await callEverything(harness);
     expect(harness.sandbox.requests.filter(({ status }) => status !== 200)).toEqual([]);
@@ -60,16 +60,21 @@ describe.each(harnesses)("$name", ({ open }) => {
     await using harness = await open();
     await callEverything(harness);
     const signed = harness.sandbox.requests.filter((request) => request.signed).map(({ operation }) => operation);
-    expect([...new Set(signed)].sort()).toEqual(["deposits.create", "payments.create"]);
+    expect([...new Set(signed)].sort()).toEqual(["liquidityProviders.deposits.create", "payments.create"]);
   });
 
   it("signs further operations that it is told to sign", async () => {
-    await using harness = await open({ signedOperations: ["deposits.create", "withdrawals.create"] });
+    await using harness = await open({
+      signedOperations: ["liquidityProviders.deposits.create", "liquidityProviders.withdrawals.create"],
+    });
     const { keys, liquidityProviderId } = await prepareCorridor(harness);
-    const client = harness.client({ signingKey: keys.privateKey, signedOperations: ["withdrawals.create"] });
+    const client = harness.client({
+      signingKey: keys.privateKey,
+      signedOperations: ["liquidityProviders.withdrawals.create"],
+    });
     await client.liquidityProviders.withdrawals(liquidityProviderId).create(withdrawal);
     expect(harness.sandbox.requests.at(-1)).toMatchObject({
-      operation: "withdrawals.create",
+      operation: "liquidityProviders.withdrawals.create",
       signed: true,
       status: 200,
     });

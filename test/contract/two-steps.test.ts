@@ -77,7 +77,7 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(harness.sandbox.payments).toEqual([]);
   });
 
-  it("sends a payment once when its answer is lost, and hands over what finds it again", async () => {
+  it("sends a payment once when its response is lost, and hands over what finds it again", async () => {
     await using harness = await open({
       onResponse: ({ operation }) => (operation === "payments.create" ? Response.error() : undefined),
     });
@@ -93,7 +93,7 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(items[0]?.creationRequestBody).toBe(request.body);
   });
 
-  it("does not repeat a payment that was answered 503", async () => {
+  it("does not repeat a payment that got 503", async () => {
     await using harness = await open({
       onResponse: ({ operation }) =>
         operation === "payments.create" ? new Response("busy", { status: 503 }) : undefined,
@@ -105,7 +105,7 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(harness.sandbox.payments).toHaveLength(1);
   });
 
-  it("keeps the answer of a payment that was made and can't be read", async () => {
+  it("keeps the response of a payment that was made and can't be read", async () => {
     const html = "<html>proxy</html>";
     await using harness = await open({
       onResponse: ({ operation }) => (operation === "payments.create" ? new Response(html) : undefined),

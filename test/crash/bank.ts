@@ -16,7 +16,7 @@ export interface BankOptions {
   /** Whether the sender says no. */
   readonly declines: (key: string) => boolean;
   readonly fault: (key: string, attempt: number) => BankFault;
-  /** Told of every call before it is answered; the call waits for what it gives. */
+  /** Told of every call before it is responded; the call waits for what it gives. */
   readonly onCall?: (kind: BankEntry["kind"], key: string) => Promise<void> | void;
 }
 
@@ -66,9 +66,9 @@ export class Bank implements AsyncDisposable {
       response.writeHead(503).end();
       return;
     }
-    const answer = JSON.stringify(kind === "take" ? this.#take(body) : this.#release(body));
+    const text = JSON.stringify(kind === "take" ? this.#take(body) : this.#release(body));
     if (fault === "lost") response.destroy();
-    else response.writeHead(200, { "content-length": Buffer.byteLength(answer) }).end(answer);
+    else response.writeHead(200, { "content-length": Buffer.byteLength(text) }).end(text);
   }
 
   #take({ key, intentId, amount }: Omit<BankEntry, "kind" | "transactionId">): string | null {

@@ -25,7 +25,7 @@ const plain: Setting = {};
 const declines: Setting = { declined: true };
 const refusesIntent: Setting = { intentFault: "refuse" };
 const refuses: Setting = { paymentFault: "refuse" };
-const losesAnswer: Setting = { paymentFault: "lost" };
+const losesResponse: Setting = { paymentFault: "lost" };
 const losesRequest: Setting = { paymentFault: "reset" };
 
 const paid = ["paid"] as const;
@@ -44,17 +44,17 @@ export const crashCases: readonly CrashCase[] = [
   ...once(plain, "renew", { before: paid, during: ["paid", "held"], after: paid }),
   // From here on nobody else may send it: whether it had left is what nobody can know.
   ...once(plain, "write:claimed", { before: paid, during: ["paid", "held"], after: held }),
-  ...once(plain, "dispatch", { gate: held, open: held, sent: ["paid", "held"], "first-byte": paid, answer: paid }),
+  ...once(plain, "dispatch", { gate: held, open: held, sent: ["paid", "held"], "first-byte": paid, response: paid }),
   ...once(plain, "write:paid", { before: paid, during: paid, after: paid }),
   ...once(plain, "release", { before: paid, during: paid, after: paid }),
   ...once(declines, "write:declined", { before: declined, during: declined, after: declined }),
   ...once(refusesIntent, "write:rejected", { before: rejected, during: rejected, after: rejected }),
-  ...once(refuses, "dispatch", { answer: held }),
+  ...once(refuses, "dispatch", { response: held }),
   ...once(refuses, "write:refused", { before: held, during: ["held", "rejected"], after: rejected }),
   ...once(refuses, "give-back", { before: rejected, after: rejected }),
   ...once(refuses, "write:rejected", { before: rejected, during: rejected, after: rejected }),
-  ...once(losesAnswer, "write:unknown", { before: paid, during: paid, after: paid }),
-  ...once(losesAnswer, "write:paid", { before: paid, during: paid, after: paid }),
+  ...once(losesResponse, "write:unknown", { before: paid, during: paid, after: paid }),
+  ...once(losesResponse, "write:paid", { before: paid, during: paid, after: paid }),
   ...once(losesRequest, "write:unknown", { before: held, during: held, after: held }),
   ...once(losesRequest, "write:unknown", { before: held, during: held, after: held }, 2),
   ...once(losesRequest, "write:held", { before: held, during: held, after: held }),
@@ -63,9 +63,9 @@ export const crashCases: readonly CrashCase[] = [
   ...twice(plain, "take:after", "take", "recover", { before: paid, after: paid }),
   ...twice(plain, "write:funds-taken:after", "write:claimed", "recover", { before: paid, after: held }),
   ...twice(plain, "write:funds-taken:after", "dispatch", "recover", { gate: held, sent: ["paid", "held"] }),
-  ...twice(losesAnswer, "dispatch:sent", "write:unknown", "recover", { before: paid, after: paid }),
-  ...twice(losesAnswer, "write:unknown:after", "write:paid", "recover", { before: paid, during: paid, after: paid }),
-  ...twice(losesAnswer, "write:unknown:after", "release", "run", { before: paid, after: paid }),
+  ...twice(losesResponse, "dispatch:sent", "write:unknown", "recover", { before: paid, after: paid }),
+  ...twice(losesResponse, "write:unknown:after", "write:paid", "recover", { before: paid, during: paid, after: paid }),
+  ...twice(losesResponse, "write:unknown:after", "release", "run", { before: paid, after: paid }),
   ...twice(plain, "dispatch:gate", "write:held", "recover", { before: held, during: held, after: held }),
   ...twice(refuses, "write:refused:after", "give-back", "recover", { before: rejected, after: rejected }),
   ...twice(refuses, "give-back:after", "write:rejected", "run", { before: rejected, after: rejected }),
@@ -80,7 +80,7 @@ export function surroundings(
       if (operation === "payments.create") return caseOf(key)?.paymentFault ?? "none";
       return (operation === "paymentIntents.create" ? caseOf(key)?.intentFault : undefined) ?? "none";
     },
-    slowAnswerMs: 0,
+    slowResponseMs: 0,
     slowCommitMs: () => 0,
     bank: { declines: (key) => caseOf(key)?.declined ?? false, fault: () => "none" },
   };

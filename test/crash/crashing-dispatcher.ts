@@ -4,7 +4,7 @@ import type { CrashPoints } from "./crash-points.js";
 
 /**
  * A dispatcher with crash points around the request that pays: `dispatch:gate` before the client's last gate and `dispatch:open` behind it,
- * both with nothing written; `dispatch:sent` when the body has left, `dispatch:first-byte` and `dispatch:answer`.
+ * both with nothing written; `dispatch:sent` when the body has left, `dispatch:first-byte` and `dispatch:response`.
  */
 export function crashingDispatcher(dispatcher: Dispatcher, points: CrashPoints): Pick<Dispatcher, "dispatch"> {
   subscribe("undici:request:bodySent", (message) => {
@@ -35,7 +35,7 @@ function crashing(handler: Dispatcher.DispatchHandler, points: CrashPoints, key:
     },
     onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
     onResponseEnd(controller, trailers) {
-      points.pass("dispatch:answer", key);
+      points.pass("dispatch:response", key);
       handler.onResponseEnd?.(controller, trailers);
     },
     onResponseError: (controller, error) => handler.onResponseError?.(controller, error),

@@ -16,7 +16,7 @@ export async function measureClaims(
     ...options,
     leaseMs: 30_000,
     readBackDelayMs: 50,
-    slowAnswerMs: 0,
+    slowResponseMs: 0,
     slowCommitMs: () => 0,
     fault: () => "none",
     bank: { declines: () => false, fault: () => "none" },

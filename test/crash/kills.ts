@@ -43,7 +43,7 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
     ...options,
     readBackDelayMs: 120,
     fault: serviceFaults(seed),
-    slowAnswerMs: leaseMs / 3,
+    slowResponseMs: leaseMs / 3,
     // Some before the last read-back, some after it.
     slowCommitMs: () => leaseMs * (1 + 2 * random()),
     bank: {
@@ -255,7 +255,7 @@ const paymentFaults: readonly (readonly [number, ServiceFault])[] = [
   [2, "throttle"],
   [3, "unavailable"],
   [5, "reset"],
-  [4, "slow-answer"],
+  [4, "slow-response"],
   [5, "slow-commit"],
   [7, "lost"],
   [3, "unavailable-after"],

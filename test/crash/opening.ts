@@ -9,7 +9,7 @@ export async function openAtOnce(
     ...options,
     leaseMs: 1000,
     readBackDelayMs: 50,
-    slowAnswerMs: 0,
+    slowResponseMs: 0,
     slowCommitMs: () => 0,
     fault: () => "none",
     bank: { declines: () => false, fault: () => "none" },

@@ -7,7 +7,7 @@ export type ServiceFault =
   | "throttle" // 429, and nothing done
   | "unavailable" // 503, and nothing done
   | "reset" // the connection broken off, and nothing done
-  | "slow-answer" // done, and answered late
+  | "slow-response" // done, and responded late
   | "slow-commit" // done only after the client has given up
   | "lost" // done, and the connection broken off
   | "unavailable-after"; // done, and 503
@@ -15,7 +15,7 @@ export type ServiceFault =
 export interface ServiceOptions {
   /** What happens to the `attempt`th request of an operation for a key; lists have no key. */
   readonly fault: (operation: SandboxRequest["operation"], key: string, attempt: number) => ServiceFault;
-  readonly slowAnswerMs: number;
+  readonly slowResponseMs: number;
   /** Of each slow commit anew. */
   readonly slowCommitMs: () => number;
 }
@@ -102,8 +102,8 @@ class Faults {
         return Response.error();
       case "unavailable-after":
         return refusal(503, "unavailable");
-      case "slow-answer":
-        await pause(this.#options.slowAnswerMs);
+      case "slow-response":
+        await pause(this.#options.slowResponseMs);
     }
     return undefined;
   }
@@ -151,8 +151,8 @@ async function logIn({ sandbox, url }: SandboxServer): Promise<string> {
     username,
     password,
   });
-  const answer = await fetch(url + sandbox.tokenPath, { method: "POST", body });
-  const { access_token: token }: { access_token?: string } = JSON.parse(await answer.text());
+  const response = await fetch(url + sandbox.tokenPath, { method: "POST", body });
+  const { access_token: token }: { access_token?: string } = JSON.parse(await response.text());
   if (token === undefined) throw new Error("the sandbox gave no token");
   return token;
 }

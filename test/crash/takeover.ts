@@ -22,7 +22,7 @@ export async function measureTakeovers(options: TakeoverOptions): Promise<Takeov
   await using stage = await Stage.open({
     ...options,
     readBackDelayMs: 50,
-    slowAnswerMs: 0,
+    slowResponseMs: 0,
     slowCommitMs: () => 0,
     fault: () => "none",
     bank: {
@@ -31,7 +31,7 @@ export async function measureTakeovers(options: TakeoverOptions): Promise<Takeov
       onCall(kind, key) {
         const listener = kind === "take" ? calls.get(key)?.shift() : undefined;
         listener?.(performance.now());
-        // The first call, the owner's, gets no answer: the owner dies over it.
+        // The first call, the owner's, gets no response: the owner dies over it.
         return (calls.get(key)?.length ?? 0) > 0 ? new Promise<void>(() => {}) : undefined;
       },
     },

@@ -70,9 +70,9 @@ export class WorkerProcess implements AsyncDisposable {
   }
 
   async audit(keys: readonly string[]): Promise<readonly (Outcome | undefined)[]> {
-    const answer = this.next("audited");
+    const response = this.next("audited");
     this.send({ type: "audit", keys });
-    return (await answer).outcomes;
+    return (await response).outcomes;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -91,9 +91,9 @@ function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoint
   });
   const askBank = async (path: string, body: object): Promise<unknown> => {
     const origin = settings.bankUrl;
-    const answer = await agent.request({ origin, path, method: "POST", body: JSON.stringify(body) });
-    const text = await answer.body.text();
-    if (answer.statusCode !== 200) throw new Error(`the bank says ${answer.statusCode}`);
+    const response = await agent.request({ origin, path, method: "POST", body: JSON.stringify(body) });
+    const text = await response.body.text();
+    if (response.statusCode !== 200) throw new Error(`the bank says ${response.statusCode}`);
     return JSON.parse(text);
   };
   return new PaymentFlow({

@@ -42,7 +42,7 @@ export interface CellOptions {
   readonly call: Call;
   readonly credentials?: { readonly clientSecret: string; readonly username: string; readonly password: string };
   readonly signingKey?: KeyObject;
-  /** What the token endpoint gives beside `token_type` and `expires_in`; the number counts its answers. */
+  /** What the token endpoint gives beside `token_type` and `expires_in`; the number counts its responses. */
   readonly tokens?: (number: number) => Readonly<Record<string, string>>;
   /** Secrets that the failing server tells. */
   readonly told?: (requests: readonly SeenRequest[]) => ToldSecrets;
@@ -65,7 +65,7 @@ export interface Observation {
   readonly service: Pick<GroundTruth, "requests" | "commits" | "bytesReceived">;
   readonly tokenRequests: readonly SeenRequest[];
   readonly client: CrossBorderClient;
-  /** A later read on the same client: it has to get its own answer. Only after a read that went well. */
+  /** A later read on the same client: it has to get its own response. Only after a read that went well. */
   readonly laterRead: unknown;
 }
 
@@ -155,10 +155,10 @@ async function startServers({ fault, kind, mode, options }: Cell): Promise<{
   /** The fault is in the identity server's place. */
   readonly atToken: boolean;
 }> {
-  const answer = rightAnswer(fault, kind, options.tokens);
-  const healthy = await startWireFaultServer({ answer });
+  const response = rightResponse(fault, kind, options.tokens);
+  const healthy = await startWireFaultServer({ response });
   const failing = await startWireFaultServer({
-    answer,
+    response,
     play: fault.play,
     told: options.told,
     times: mode === "once" ? 1 : undefined,
@@ -218,8 +218,8 @@ function timeoutOf(fault: Fault, kind: Kind, times: number): number {
   return isTokenRequest(kind) ? longDeadlineMs : (fault.timeoutMs ?? longDeadlineMs);
 }
 
-/** What a service that is well answers: tokens at the token endpoint, and records that repeat what was sent. */
-function rightAnswer(fault: Fault, kind: Kind, tokens: CellOptions["tokens"]): (request: SeenRequest) => string {
+/** What a service that is well responses: tokens at the token endpoint, and records that repeat what was sent. */
+function rightResponse(fault: Fault, kind: Kind, tokens: CellOptions["tokens"]): (request: SeenRequest) => string {
   let tokenNumber = 0;
   return ({ target, body }) => {
     if (target.includes("/openid-connect/token")) {

@@ -59,7 +59,7 @@ export const expectations = {
     ...tokens(token("token_endpoint_unreachable", 2)),
   },
   "unsent for good": {
-    ...all(ends("ConnectionError", "none", 1, "connection_refused_for_good")),
+    ...all(ends("ConnectionError", "none", 1, "connection_untrusted")),
     ...tokens(token("token_endpoint_untrusted", 1)),
   },
   "deadline unsent": { ...all(deadline), ...tokens(deadline) },
@@ -86,17 +86,17 @@ export const expectations = {
   "body broken": {
     read: ends("UnexpectedResponseError", "none", most),
     ...creates(done),
-    ...tokens(token("token_answer_unreadable", 1)),
+    ...tokens(token("token_response_unreadable", 1)),
   },
   "body over the cap": {
     read: ends("UnexpectedResponseError", "none", 1),
     ...creates(done),
-    ...tokens(token("token_answer_unreadable", 1)),
+    ...tokens(token("token_response_unreadable", 1)),
   },
   "deadline reading": { read: deadline, ...creates(done), ...tokens(deadline) },
   "abort reading": { read: abort, ...creates(done), ...tokens(abort) },
   // 200 is the only success that the description gives the token endpoint.
-  "another success": { ...all(well()), ...tokens(token("token_answer_unreadable", 1)) },
+  "another success": { ...all(well()), ...tokens(token("token_response_unreadable", 1)) },
 
   // The status decides.
   refused: { ...all(refusedByStatus), login: token("login_refused", 1), refresh: token("login_refused", 2) },

@@ -130,14 +130,14 @@ async function startTruthfulSandbox(
       else if (deed !== undefined) deed.refusals += 1;
       if (!begun || operation === "token") return undefined;
       const then = weighted(random, [
-        [92, "answer"],
-        [4, "slow answer"],
+        [92, "response"],
+        [4, "slow response"],
         [2, "failure"],
-        [2, "no answer"],
+        [2, "no response"],
       ] as const);
       if (then === "failure") return Response.json({ error: "failed", message: "it failed" }, { status: 500 });
-      if (then === "no answer") return Response.error();
-      if (then === "slow answer") {
+      if (then === "no response") return Response.error();
+      if (then === "slow response") {
         working += 1;
         await new Promise((resolve) => setTimeout(resolve, random() * 80));
         working -= 1;

@@ -3,7 +3,7 @@ import type { TlsOptions } from "node:tls";
 import { gzipSync } from "node:zlib";
 import { certificates } from "./certificates.js";
 import type { FailureClass } from "./expectations.js";
-import { type Exchange, type Play, wireAnswer } from "./wire-fault-server.js";
+import { type Exchange, type Play, wireResponse } from "./wire-fault-server.js";
 
 /** One named way in which the wire or the service fails. */
 export interface Fault {
@@ -20,7 +20,7 @@ export interface Fault {
   readonly trusts?: "nobody else";
   /** Whole requests reach the server. Default: true. */
   readonly whole?: boolean;
-  /** Status of the answer, where the class needs one. */
+  /** Status of the response, where the class needs one. */
   readonly status?: number;
   /** The call's deadline where neither of the usual ones does, except for logins. */
   readonly timeoutMs?: number;
@@ -43,7 +43,7 @@ export function canBeWellBefore({ place, tls, play }: Fault): boolean {
 export const shortDeadlineMs = 600;
 export const longDeadlineMs = 6000;
 
-/** Answers with more bytes are over the cap. The same as the client's own cap for token answers. */
+/** Responses with more bytes are over the cap. The same as the client's own cap for token responses. */
 export const capBytes = 2 ** 20;
 
 type Cut = (socket: Socket) => void;
@@ -55,7 +55,7 @@ function afterDelivery(work: () => void): void {
   setTimeout(() => setImmediate(() => setImmediate(work)), 20);
 }
 
-/** Writes the beginning of an answer and then does the rest. */
+/** Writes the beginning of a response and then does the rest. */
 function partly(text: (exchange: Exchange) => string | Buffer, then: Cut | "stall"): Play {
   return {
     atRequest: (exchange) => {
@@ -142,7 +142,7 @@ const goodTls = () => ({ ...certificates().good });
 const connecting: readonly Fault[] = [
   { name: "refused", is: "unsent", place: "closed port", whole: false, always: true },
   { name: "DNS: no such host", is: "unsent", place: "no address", tls: "client only", whole: false, always: true },
-  { name: "DNS: no answer", is: "unsent", place: "no name server", tls: "client only", whole: false, always: true },
+  { name: "DNS: no response", is: "unsent", place: "no name server", tls: "client only", whole: false, always: true },
   { name: "connect timeout", is: "unsent", place: "slow connector", whole: false, always: true },
   { name: "SYN dropped", is: "deadline unsent", place: "deaf port", whole: false, always: true },
   {
@@ -237,10 +237,10 @@ const stale: readonly Fault[] = [
     play: afterFirst(reset),
   },
   {
-    name: "stale keep-alive: a stray answer while idle",
+    name: "stale keep-alive: a stray response while idle",
     is: "well",
     afterWell: "hurt",
-    play: afterFirst((socket) => void socket.write(wireAnswer(500, "{}"))),
+    play: afterFirst((socket) => void socket.write(wireResponse(500, "{}"))),
   },
   {
     name: "stale keep-alive: FIN as the request comes",
@@ -262,11 +262,11 @@ const stale: readonly Fault[] = [
   },
 ].map((fault) => ({ ...fault, always: true }) as Fault);
 
-/** Every request is answered well, and once the first connection lies idle, something happens to it. */
+/** Every request is responded well, and once the first connection lies idle, something happens to it. */
 function afterFirst(then: Cut): Play {
   return {
     atRequest: ({ socket, number, rightBody, stalled }) => {
-      socket.write(wireAnswer(200, rightBody));
+      socket.write(wireResponse(200, rightBody));
       if (number > 1) return;
       afterDelivery(() => {
         then(socket);
@@ -276,7 +276,7 @@ function afterFirst(then: Cut): Play {
   };
 }
 
-/** The first request of a connection is answered well, and the second one is played with. */
+/** The first request of a connection is responded well, and the second one is played with. */
 function onSecond(then: (exchange: Exchange) => void): Play {
   return {
     atRequest: (exchange) => {
@@ -307,7 +307,7 @@ const pace: readonly Fault[] = [
     is: "well",
     play: {
       atRequest: ({ socket, rightBody }) => {
-        const bytes = wireAnswer(200, rightBody);
+        const bytes = wireResponse(200, rightBody);
         const step = Math.ceil(bytes.length / 30);
         every(5, socket, (count) => socket.write(bytes.subarray((count - 1) * step, count * step)));
       },
@@ -346,20 +346,20 @@ const pace: readonly Fault[] = [
     },
   },
   {
-    name: "flood of 1xx, then the answer",
+    name: "flood of 1xx, then the response",
     is: "well",
     play: says(
-      ({ rightBody }) => "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(500) + wireAnswer(200, rightBody),
+      ({ rightBody }) => "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(500) + wireResponse(200, rightBody),
     ),
   },
 ];
 
 const protocol: readonly Fault[] = [
-  // undici takes an unasked 100 for a broken answer. That is on the safe side: nothing is repeated, nothing is called undone.
+  // undici takes an unasked 100 for a broken response. That is on the safe side: nothing is repeated, nothing is called undone.
   {
     name: "100 Continue that was not asked for",
     is: "maybe sent",
-    play: says(({ rightBody }) => `HTTP/1.1 100 Continue\r\n\r\n${wireAnswer(200, rightBody)}`),
+    play: says(({ rightBody }) => `HTTP/1.1 100 Continue\r\n\r\n${wireResponse(200, rightBody)}`),
   },
   {
     name: "101 Switching Protocols",
@@ -389,7 +389,7 @@ const protocol: readonly Fault[] = [
   {
     name: "huge headers",
     is: "maybe sent",
-    play: says(({ rightBody }) => wireAnswer(200, rightBody, `x-a: ${"a".repeat(40_000)}\r\n`)),
+    play: says(({ rightBody }) => wireResponse(200, rightBody, `x-a: ${"a".repeat(40_000)}\r\n`)),
   },
   {
     name: "two content lengths",
@@ -404,9 +404,9 @@ const protocol: readonly Fault[] = [
     ),
   },
   {
-    name: "two answers to one request",
+    name: "two responses to one request",
     is: "well",
-    play: says(({ rightBody }) => Buffer.concat([wireAnswer(200, rightBody), wireAnswer(500, "{}")])),
+    play: says(({ rightBody }) => Buffer.concat([wireResponse(200, rightBody), wireResponse(500, "{}")])),
   },
 ];
 
@@ -457,7 +457,7 @@ const bodies: readonly Fault[] = [
   {
     name: "a body over the cap",
     is: "body over the cap",
-    play: says(({ told }) => wireAnswer(200, JSON.stringify({ id: told.text, memo: "m".repeat(capBytes) }))),
+    play: says(({ told }) => wireResponse(200, JSON.stringify({ id: told.text, memo: "m".repeat(capBytes) }))),
   },
   {
     name: "chunks over the cap",
@@ -467,73 +467,73 @@ const bodies: readonly Fault[] = [
   {
     name: "gzip although none was asked for",
     is: "body broken",
-    play: says(({ rightBody }) => wireAnswer(200, gzipSync(rightBody), "content-encoding: gzip\r\n")),
+    play: says(({ rightBody }) => wireResponse(200, gzipSync(rightBody), "content-encoding: gzip\r\n")),
   },
   {
     name: "a page instead of JSON",
     is: "body broken",
-    play: says(({ told }) => wireAnswer(200, `<html>${told.text}</html>`, "content-type: text/html\r\n")),
+    play: says(({ told }) => wireResponse(200, `<html>${told.text}</html>`, "content-type: text/html\r\n")),
   },
   {
     name: "JSON of the wrong content type",
     is: "well",
-    play: says(({ rightBody }) => wireAnswer(200, rightBody, "content-type: text/html\r\n")),
+    play: says(({ rightBody }) => wireResponse(200, rightBody, "content-type: text/html\r\n")),
   },
   {
     name: "invalid UTF-8",
     is: "body broken",
     play: says(({ rightBody }) =>
-      wireAnswer(200, Buffer.from(rightBody.replace("{", '{"name":"M\xfcller",'), "latin1")),
+      wireResponse(200, Buffer.from(rightBody.replace("{", '{"name":"M\xfcller",'), "latin1")),
     ),
   },
   {
     name: "UTF-16",
     is: "body broken",
-    play: says(({ rightBody }) => wireAnswer(200, Buffer.from(`\ufeff${rightBody}`, "utf16le"))),
+    play: says(({ rightBody }) => wireResponse(200, Buffer.from(`\ufeff${rightBody}`, "utf16le"))),
   },
   {
     name: "a byte order mark",
     is: "well",
-    play: says(({ rightBody }) => wireAnswer(200, `\ufeff${rightBody}`)),
+    play: says(({ rightBody }) => wireResponse(200, `\ufeff${rightBody}`)),
   },
   {
     name: "deep nesting beside the fields",
     is: "well",
     play: says(({ rightBody }) =>
-      wireAnswer(200, rightBody.replace("{", `{"deep":${"[".repeat(50_000)}${"]".repeat(50_000)},`)),
+      wireResponse(200, rightBody.replace("{", `{"deep":${"[".repeat(50_000)}${"]".repeat(50_000)},`)),
     ),
   },
   {
     name: "deep nesting instead of a record",
     is: "body broken",
-    play: says(() => wireAnswer(200, "[".repeat(50_000) + "]".repeat(50_000))),
+    play: says(() => wireResponse(200, "[".repeat(50_000) + "]".repeat(50_000))),
   },
   {
     name: "deep nesting without end",
     is: "body broken",
-    play: says(() => wireAnswer(200, '{"a":'.repeat(50_000))),
+    play: says(() => wireResponse(200, '{"a":'.repeat(50_000))),
   },
   {
     name: "duplicate keys",
     is: "well",
-    play: says(({ rightBody }) => wireAnswer(200, rightBody.replace("{", '{"id":"first","access_token":"first",'))),
+    play: says(({ rightBody }) => wireResponse(200, rightBody.replace("{", '{"id":"first","access_token":"first",'))),
   },
   {
     name: "__proto__ as a key",
     is: "well",
     play: says(({ rightBody }) =>
-      wireAnswer(
+      wireResponse(
         200,
         rightBody.replace("{", '{"__proto__":{"polluted":"yes"},"constructor":{"prototype":{"polluted":"yes"}},'),
       ),
     ),
   },
-  { name: "an empty body", is: "body broken", play: says(() => wireAnswer(200, "")) },
-  { name: "null", is: "body broken", play: says(() => wireAnswer(200, "null")) },
+  { name: "an empty body", is: "body broken", play: says(() => wireResponse(200, "")) },
+  { name: "null", is: "body broken", play: says(() => wireResponse(200, "null")) },
   {
     name: "text in JSON",
     is: "body broken",
-    play: says(({ told }) => wireAnswer(200, JSON.stringify(told.text))),
+    play: says(({ told }) => wireResponse(200, JSON.stringify(told.text))),
   },
 ];
 
@@ -543,14 +543,14 @@ function errorBody({ told }: Exchange, status: number): string {
   return JSON.stringify({ error: told.word || "refused", code: told.word, message: said, error_description: said });
 }
 
-function answers(status: number, headers: () => string = () => ""): Play {
+function responses(status: number, headers: () => string = () => ""): Play {
   const tells = (exchange: Exchange) =>
     exchange.told.text === "" ? "" : `x-request-id: ${exchange.told.word}\r\nx-told: ${exchange.told.text}\r\n`;
   return {
     commits: !refusals.has(status),
     atRequest: (exchange) =>
       exchange.socket.write(
-        wireAnswer(
+        wireResponse(
           status,
           status === 304 ? "" : errorBody(exchange, status),
           headers() + tells(exchange),
@@ -573,22 +573,22 @@ const plainStatuses: readonly (readonly [FailureClass, readonly number[]])[] = [
 
 const statuses: readonly Fault[] = [
   ...plainStatuses.flatMap(([is, all]) =>
-    all.map((status) => ({ name: `status ${status}`, is, status, play: answers(status) })),
+    all.map((status) => ({ name: `status ${status}`, is, status, play: responses(status) })),
   ),
   ...[300, 301, 302, 304, 307, 308].map(
     (status): Fault => ({
       name: `redirect ${status}`,
       is: "redirect",
       status,
-      play: answers(status, () => "location: /elsewhere\r\n"),
+      play: responses(status, () => "location: /elsewhere\r\n"),
     }),
   ),
-  { name: "redirect 303", is: "see other", status: 303, play: answers(303, () => "location: /elsewhere\r\n") },
+  { name: "redirect 303", is: "see other", status: 303, play: responses(303, () => "location: /elsewhere\r\n") },
   ...[201, 202, 206].map(
     (status): Fault => ({
       name: `status ${status}`,
       is: "another success",
-      play: says(({ rightBody }) => wireAnswer(status, rightBody)),
+      play: says(({ rightBody }) => wireResponse(status, rightBody)),
     }),
   ),
   { name: "status 204", is: "body broken", play: says(() => "HTTP/1.1 204 No Content\r\n\r\n") },
@@ -596,7 +596,7 @@ const statuses: readonly Fault[] = [
     name: "status 502 as a page",
     is: "failing",
     status: 502,
-    play: says(({ told }) => wireAnswer(502, `<html>${told.text}</html>`, "content-type: text/html\r\n")),
+    play: says(({ told }) => wireResponse(502, `<html>${told.text}</html>`, "content-type: text/html\r\n")),
   },
   {
     name: "status 400 whose body breaks off",
@@ -615,7 +615,7 @@ const statuses: readonly Fault[] = [
     is: "refused",
     status: 400,
     play: {
-      ...says(({ told }) => wireAnswer(400, `{"message":"${told.text}"}${" ".repeat(capBytes)}`)),
+      ...says(({ told }) => wireResponse(400, `{"message":"${told.text}"}${" ".repeat(capBytes)}`)),
       commits: false,
     },
   },
@@ -650,7 +650,7 @@ const waits: readonly Fault[] = [
         name: `status ${status} with Retry-After: ${form}`,
         is: wait === "none" ? base : wait === "long" ? `${base}, long wait` : `${base}, wait of 1 s`,
         status,
-        play: answers(status, () => `retry-after: ${value()}\r\n`),
+        play: responses(status, () => `retry-after: ${value()}\r\n`),
         ...(wait === "of 1 s" ? { timeoutMs: 1700 } : undefined),
       };
     }),
@@ -663,7 +663,7 @@ const waits: readonly Fault[] = [
           name: `status ${status} with Retry-After: 0 s`,
           is,
           status,
-          play: answers(status, () => "retry-after: 0\r\n"),
+          play: responses(status, () => "retry-after: 0\r\n"),
         }),
       ),
     ),
@@ -671,13 +671,13 @@ const waits: readonly Fault[] = [
     name: "status 409 with Retry-After: 10 s",
     is: "conflict, long wait",
     status: 409,
-    play: answers(409, () => "retry-after: 10\r\n"),
+    play: responses(409, () => "retry-after: 10\r\n"),
   },
   {
     name: "redirect 301 with Retry-After: 0 s",
     is: "redirect",
     status: 301,
-    play: answers(301, () => "retry-after: 0\r\nlocation: /elsewhere\r\n"),
+    play: responses(301, () => "retry-after: 0\r\nlocation: /elsewhere\r\n"),
   },
 ];
 

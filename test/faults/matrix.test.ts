@@ -100,7 +100,7 @@ function endOf({ ends, code }: Expected, { status }: Fault): string {
   return code === undefined ? name : `${name} ${code}`;
 }
 
-/** The same from the side of the call. The code counts where the table names one: where there is no answer. */
+/** The same from the side of the call. The code counts where the table names one: where there is no response. */
 function endOfCall({ error }: Observation): { readonly ends: string; readonly effect: string } {
   if (error === undefined) return { ends: "well", effect: "none" };
   if (!(error instanceof CrossBorderError)) return { ends: `untyped: ${String(error)}`, effect: "" };

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { HttpClient } from "../../src/http/http-client.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
-import type { TransportHandle } from "../../src/http/transport.js";
 import { liquidityProviderEndpoints } from "../../src/resources/liquidity-providers.js";
 import { paymentEndpoints } from "../../src/resources/payments.js";
-import { WireFailure } from "../../src/wire-failure.js";
+import type { TransportHandle } from "../../src/wire/transport.js";
+import { WireFailure } from "../../src/wire/wire-failure.js";
 import { payment } from "./calls.js";
 
 const callsPerSecond = 100;

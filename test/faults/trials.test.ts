@@ -14,7 +14,7 @@ it(`says nothing false, and repeats no payment, in ${trials} trials through the 
     falseDone: 0,
     paymentsRepeated: 0,
     paymentsMadeTwice: 0,
-    strangeAnswers: 0,
+    strangeResponses: 0,
     untypedErrors: 0,
     unhandledRejections: 0,
     late: 0,

@@ -28,8 +28,8 @@ export interface Faulty {
   /** Payments that arrived once more after they may have been done. */
   paymentsRepeated: number;
   paymentsMadeTwice: number;
-  /** A call got the answer to another one. */
-  strangeAnswers: number;
+  /** A call got the response to another one. */
+  strangeResponses: number;
   untypedErrors: number;
   unhandledRejections: number;
   /** Calls that settled more than 50 ms after their deadline, without the time in which the event loop stood still. */
@@ -66,7 +66,7 @@ export async function runTrials({ trials, seed, atOnce = 64 }: TrialOptions): Pr
     falseDone: 0,
     paymentsRepeated: 0,
     paymentsMadeTwice: 0,
-    strangeAnswers: 0,
+    strangeResponses: 0,
     untypedErrors: 0,
     unhandledRejections: 0,
     late: 0,
@@ -159,7 +159,7 @@ class Block {
     try {
       await call(client, abort?.signal);
     } catch (error) {
-      if (error instanceof StrangeAnswer) this.#faulty.strangeAnswers += 1;
+      if (error instanceof StrangeResponse) this.#faulty.strangeResponses += 1;
       else if (!(error instanceof CrossBorderError)) this.#faulty.untypedErrors += 1;
       else [effect, end] = [error.effect, `${error.name} ${error.effect}`];
     }
@@ -216,11 +216,11 @@ interface Trial {
   call(client: CrossBorderClient, signal: AbortSignal | undefined): Promise<void>;
 }
 
-/** An answer that belongs to another call. */
-class StrangeAnswer extends Error {}
+/** A response that belongs to another call. */
+class StrangeResponse extends Error {}
 
 function assertOwn(isOwn: boolean): void {
-  if (!isOwn) throw new StrangeAnswer("the answer belongs to another call");
+  if (!isOwn) throw new StrangeResponse("the response belongs to another call");
 }
 
 function payTrial(key: string): Trial {

@@ -32,7 +32,7 @@ export interface Exchange {
   readonly number: number;
   /** Number of the request on its connection, from 1. */
   readonly numberOnConnection: number;
-  /** What the service would have answered. */
+  /** What the service would have responded. */
   readonly rightBody: string;
   /** Secrets that the server knows, for plays that tell things; empty where nothing is to be told. */
   readonly told: ToldSecrets;
@@ -40,7 +40,7 @@ export interface Exchange {
   stalled(): void;
 }
 
-/** What a service that tells secrets puts into its answers. */
+/** What a service that tells secrets puts into its responses. */
 export interface ToldSecrets {
   /** A sentence with all of them. */
   readonly text: string;
@@ -54,7 +54,7 @@ export interface Play {
   readonly atAccept?: (socket: Socket, stalled: () => void) => void;
   /** Takes it over when the first bytes are there, of which 16 are read at most. */
   readonly atFirstBytes?: (socket: Socket, stalled: () => void) => void;
-  /** Takes it over when a whole request is there. `false` leaves this request to the right answer. */
+  /** Takes it over when a whole request is there. `false` leaves this request to the right response. */
   readonly atRequest?: (exchange: Exchange) => unknown;
   /** Whether the service does what a whole request asks before it misbehaves: the worst case. Default: true. */
   readonly commits?: boolean;
@@ -67,7 +67,7 @@ export interface WireFaultServerOptions {
   /** The first connection is served well, for one request; then it is closed. */
   readonly firstWell?: boolean | undefined;
   readonly tls?: TlsOptions | undefined;
-  readonly answer: (request: SeenRequest) => string;
+  readonly response: (request: SeenRequest) => string;
   /** From all the requests so far. Default: nothing is told. */
   readonly told?: ((requests: readonly SeenRequest[]) => ToldSecrets) | undefined;
 }
@@ -85,7 +85,7 @@ export interface WireFaultServer {
 const nothingTold: ToldSecrets = { text: "", word: "" };
 
 export async function startWireFaultServer(options: WireFaultServerOptions): Promise<WireFaultServer> {
-  const { play = {}, answer } = options;
+  const { play = {}, response } = options;
   const requests: SeenRequest[] = [];
   const commits: SeenRequest[] = [];
   const sockets = new Set<Socket>();
@@ -100,14 +100,14 @@ export async function startWireFaultServer(options: WireFaultServerOptions): Pro
 
   const onRequest = (socket: Socket, request: SeenRequest, numberOnConnection: number): void => {
     requests.push(request);
-    const rightBody = answer(request);
+    const rightBody = response(request);
     const mine = play.atRequest !== undefined && takesTurn();
     const told = options.told?.(requests) ?? nothingTold;
     const exchange = { socket, request, number: requests.length, numberOnConnection, rightBody, told, stalled };
-    // What a play does not want is done and answered as it should be.
+    // What a play does not want is done and responded as it should be.
     const isPlayed = mine && play.atRequest?.(exchange) !== false;
     if (!isPlayed || play.commits !== false) commits.push(request);
-    if (!isPlayed) socket.write(wireAnswer(200, rightBody, isSpared() ? "connection: close\r\n" : ""));
+    if (!isPlayed) socket.write(wireResponse(200, rightBody, isSpared() ? "connection: close\r\n" : ""));
   };
   const serve = (socket: Socket): void => {
     if (play.atFirstBytes !== undefined && takesTurn()) {
@@ -152,8 +152,8 @@ export async function startWireFaultServer(options: WireFaultServerOptions): Pro
   };
 }
 
-/** A well-formed answer. */
-export function wireAnswer(status: number, body: string | Buffer, headers = "", reason = "Said"): Buffer {
+/** A well-formed response. */
+export function wireResponse(status: number, body: string | Buffer, headers = "", reason = "Said"): Buffer {
   const bytes = Buffer.from(body);
   const type = /^content-type:/im.test(headers) ? "" : "content-type: application/json\r\n";
   const head = `HTTP/1.1 ${status} ${reason}\r\n${type}${headers}content-length: ${bytes.length}\r\n\r\n`;

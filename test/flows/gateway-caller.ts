@@ -1,9 +1,9 @@
-import { ConfigError } from "../../src/errors.js";
+import type { ApiClient } from "../../src/api/api-client.js";
+import type { RequestOptions } from "../../src/api/request-options.js";
+import { ConfigError } from "../../src/errors/errors.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
-import type { Caller } from "../../src/http/caller.js";
-import type { RequestOptions } from "../../src/http/request-options.js";
 import type { PaymentIntent, PaymentIntentRequest } from "../../src/resources/payment-intents.js";
-import { fakeCaller } from "../resources/fake-caller.js";
+import { fakeCaller } from "../paging/fake-api-client.js";
 
 export const intentRequest: PaymentIntentRequest = {
   senderGatewayId: "alpha",
@@ -28,23 +28,23 @@ export const intent: PaymentIntent = {
 
 /** A caller with the two steps of a payment, which notes what it is asked for. */
 export function gatewayCaller(
-  answers: { readonly intent?: () => unknown; readonly payment?: () => unknown; readonly unsigned?: true } = {},
+  responses: { readonly intent?: () => unknown; readonly payment?: () => unknown; readonly unsigned?: true } = {},
 ) {
   const steps: string[] = [];
   const asked: { readonly operation: string; readonly body: unknown; readonly options: RequestOptions | undefined }[] =
     [];
-  const answerOf = async (operation: string): Promise<unknown> => {
-    if (operation === "paymentIntents.create") return (answers.intent ?? (() => intent))();
-    return (answers.payment ?? (() => ({ id: "p-1", senderGatewayStatus: "processed" })))();
+  const responseOf = async (operation: string): Promise<unknown> => {
+    if (operation === "paymentIntents.create") return (responses.intent ?? (() => intent))();
+    return (responses.payment ?? (() => ({ id: "p-1", senderGatewayStatus: "processed" })))();
   };
-  const caller: Caller = fakeCaller({
+  const caller: ApiClient = fakeCaller({
     call: (endpoint, input, options) => {
       steps.push(endpoint.operation);
       asked.push({ operation: endpoint.operation, body: input.body, options });
-      return toApiPromise(answerOf(endpoint.operation) as Promise<never>, {});
+      return toApiPromise(responseOf(endpoint.operation) as Promise<never>, {});
     },
     assertCallable: () => {
-      if (answers.unsigned) throw new ConfigError("payments.create is signed, and there is no signingKey");
+      if (responses.unsigned) throw new ConfigError("payments.create is signed, and there is no signingKey");
     },
   });
   return { caller, steps, asked };

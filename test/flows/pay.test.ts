@@ -7,7 +7,7 @@ import {
   CrossBorderError,
   InvalidArgumentError,
   OutcomeUnknownError,
-} from "../../src/errors.js";
+} from "../../src/errors/errors.js";
 import { pay, type TakeFunds } from "../../src/flows/pay.js";
 import { gatewayCaller, intent, intentRequest } from "./gateway-caller.js";
 
@@ -25,7 +25,7 @@ async function errorOf(outcome: Promise<unknown>): Promise<unknown> {
 }
 
 const refusal = () =>
-  ApiError.of("payments.create: the service answered 400", {
+  ApiError.of("payments.create: the service responded with 400", {
     code: "bad",
     response: { status: 400, headers: {}, text: "" },
   });

@@ -141,9 +141,9 @@ describe("run", () => {
   });
 
   it.each([401, 429, 503])("does not give the money back on %s, which refuses nothing", async (status) => {
-    let answers = 0;
+    let responses = 0;
     const { flow, bank, sandbox } = await flowStage({
-      onRequest: (seen) => (isPayment(seen) && ++answers === 1 ? new Response("", { status }) : undefined),
+      onRequest: (seen) => (isPayment(seen) && ++responses === 1 ? new Response("", { status }) : undefined),
     });
     const work = flow().run("k", request);
     if (status === 503) {
@@ -157,7 +157,7 @@ describe("run", () => {
     expect(bank.taken.size).toBe(1);
   });
 
-  it("finds a payment whose answer was lost, and sends it once", async () => {
+  it("finds a payment whose response was lost, and sends it once", async () => {
     const { flow, sandbox, bank } = await flowStage(lost);
     const outcome = await flow().run("k", request);
     expect(outcome).toMatchObject({ status: "paid", payment: { id: sandbox.payments[0]?.id } });

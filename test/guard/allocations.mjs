@@ -11,7 +11,7 @@ import { intentRequest, paymentRequest, record } from "../../bench/record.mjs";
  */
 const calls = 200;
 const pageSize = 100;
-const answers = {
+const responses = {
   GET: Buffer.from(JSON.stringify(record(1))),
   POST: Buffer.from(JSON.stringify(record(1))),
   page: Buffer.from(JSON.stringify(Array.from({ length: pageSize }, (_, index) => record(index + 1)))),
@@ -19,8 +19,8 @@ const answers = {
 };
 
 const dispatcher = memoryDispatcher(({ method, path }) => {
-  if (path.endsWith("/token")) return { bytes: answers.login };
-  return { bytes: path.startsWith("/payments?") ? answers.page : answers[method] };
+  if (path.endsWith("/token")) return { bytes: responses.login };
+  return { bytes: path.startsWith("/payments?") ? responses.page : responses[method] };
 });
 const { CrossBorderClient } = await import(`${process.argv[2]}index.js`);
 const baseUrl = "http://127.0.0.1:9";

@@ -34,7 +34,7 @@ function expectWithinBudget(found: Budget): void {
   expect(over.map(([name, value]) => `${name}: ${value}, the budget is ${budget[name] ?? "missing"}`)).toEqual([]);
 }
 
-it("loads few files: on import, and up to the first answered call", () => {
+it("loads few files: on import, and up to the first response", () => {
   expectWithinBudget(measure("loaded-files.mjs"));
 });
 

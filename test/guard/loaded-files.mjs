@@ -4,7 +4,7 @@ import { Session } from "node:inspector";
 import { record } from "../../bench/record.mjs";
 
 /**
- * Counts the files that Node compiles: on import of the main entry, and up to the first answered call.
+ * Counts the files that Node compiles: on import of the main entry, and up to the first response.
  * `loaded-files.mjs DIST_URL` prints them as JSON.
  */
 const loaded = new Set();
@@ -32,8 +32,8 @@ const baseUrl = `http://127.0.0.1:${server.address().port}`;
 const auth = { authUrl: baseUrl, realm: "r", clientId: "c", username: "u", password: "p" };
 const client = new CrossBorderClient({ baseUrl, auth });
 await client.paymentIntents.get("1");
-const filesUpToFirstAnswer = loaded.size - before;
+const filesUpToFirstResponse = loaded.size - before;
 await client.close();
 server.close();
 
-process.stdout.write(`${JSON.stringify({ filesOnImport, filesUpToFirstAnswer })}\n`);
+process.stdout.write(`${JSON.stringify({ filesOnImport, filesUpToFirstResponse })}\n`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Effect } from "../../src/errors.js";
+import type { Effect } from "../../src/errors/errors.js";
 import {
   classifyBroken,
   classifyFailure,
@@ -7,11 +7,11 @@ import {
   type Decision,
   decisions,
   type FailureClass,
-  graver,
-  kindOf,
   type OperationKind,
+  operationKind,
+  worseEffect,
 } from "../../src/http/decision.js";
-import { WireFailure } from "../../src/wire-failure.js";
+import { WireFailure } from "../../src/wire/wire-failure.js";
 
 const kinds: readonly OperationKind[] = ["read", "update", "create"];
 
@@ -103,13 +103,13 @@ describe("classifyStatus", () => {
 });
 
 it("knows what a method may do", () => {
-  expect([kindOf("GET"), kindOf("PUT"), kindOf("POST")]).toEqual(["read", "update", "create"]);
+  expect([operationKind("GET"), operationKind("PUT"), operationKind("POST")]).toEqual(["read", "update", "create"]);
 });
 
-describe("graver", () => {
+describe("worseEffect", () => {
   it("keeps what earlier attempts may have done", () => {
     const effects: Effect[] = ["none", "possible", "done"];
-    const table = effects.map((one) => effects.map((other) => graver(one, other)));
+    const table = effects.map((one) => effects.map((other) => worseEffect(one, other)));
     expect(table).toEqual([
       ["none", "possible", "done"],
       ["possible", "possible", "done"],

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { CrossBorderError, InvalidArgumentError, OutcomeUnknownError } from "../../src/errors.js";
+import { CrossBorderError, InvalidArgumentError, OutcomeUnknownError } from "../../src/errors/errors.js";
 import { liquidityProviderFields } from "../../src/resources/liquidity-providers.js";
 import { paymentEndpoints, paymentFields } from "../../src/resources/payments.js";
 import { broken, calls, errorOf, json, payment, recordOf, scriptedClient } from "./scripted-transport.js";

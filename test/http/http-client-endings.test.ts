@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { AbortedError, OutcomeUnknownError, RateLimitError, ServerError, TimeoutError } from "../../src/errors.js";
+import {
+  AbortedError,
+  OutcomeUnknownError,
+  RateLimitError,
+  ServerError,
+  TimeoutError,
+} from "../../src/errors/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { Schemas } from "../../src/http/schema.js";
 import { paymentIntentFields } from "../../src/resources/payment-intents.js";
@@ -60,13 +66,13 @@ const phases: readonly (readonly [string, Phase])[] = [
   ["waits for its signature", { steps: [well], overrides: neverSigned, call: "signed", effect: "none", sent: 0 }],
   ["is queued", { steps: ["queue"], call: "signed", effect: "none", sent: 1 }],
   [
-    "is queued again after an answer that was lost",
+    "is queued again after a response that was lost",
     { steps: [broken, "queue"], call: "update", effect: "possible", sent: 2 },
   ],
-  ["waits for the answer to a read", { steps: ["hang"], call: "read", effect: "none", sent: 1 }],
-  ["waits for the answer to an update", { steps: ["hang"], call: "update", effect: "possible", sent: 1 }],
-  ["waits for the answer to a create", { steps: ["hang"], call: "create", effect: "possible", sent: 1 }],
-  ["waits for the answer to a payment", { steps: ["hang"], call: "signed", effect: "possible", sent: 1 }],
+  ["waits for the response to a read", { steps: ["hang"], call: "read", effect: "none", sent: 1 }],
+  ["waits for the response to an update", { steps: ["hang"], call: "update", effect: "possible", sent: 1 }],
+  ["waits for the response to a create", { steps: ["hang"], call: "create", effect: "possible", sent: 1 }],
+  ["waits for the response to a payment", { steps: ["hang"], call: "signed", effect: "possible", sent: 1 }],
 ];
 
 function renewsNever(): Partial<HttpClientOptions> {

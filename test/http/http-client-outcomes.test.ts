@@ -17,12 +17,12 @@ import {
   TokenError,
   UnexpectedResponseError,
   UnprocessableEntityError,
-} from "../../src/errors.js";
+} from "../../src/errors/errors.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
 import { liquidityProviderFields } from "../../src/resources/liquidity-providers.js";
 import { paymentIntentFields } from "../../src/resources/payment-intents.js";
 import { paymentFields } from "../../src/resources/payments.js";
-import { WireFailure } from "../../src/wire-failure.js";
+import { WireFailure } from "../../src/wire/wire-failure.js";
 import {
   broken,
   calls,
@@ -52,7 +52,7 @@ const rows: readonly Row[] = [
   [
     "unsent for good",
     failure("connection", false, true),
-    ...same([1, ConnectionError, "none", "connection_refused_for_good"]),
+    ...same([1, ConnectionError, "none", "connection_untrusted"]),
   ],
   [
     "broken after it may have been sent",
@@ -304,7 +304,7 @@ describe("the retry budget", () => {
     expect(transport.sent.length).toBeGreaterThan(300);
   });
 
-  it("is given back by answers", async () => {
+  it("is given back by responses", async () => {
     const budget = new RetryBudget(5);
     expect([budget.take(), budget.take()]).toEqual([true, false]);
     const { client } = scriptedClient([well.read], { budget });

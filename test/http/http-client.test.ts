@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import { ApiError, ConfigError, InvalidArgumentError, UnexpectedResponseError } from "../../src/errors.js";
-import type { Endpoint, TypedEndpoint } from "../../src/http/endpoint.js";
-import type { RequestOptions } from "../../src/http/request-options.js";
+import type { Endpoint, TypedEndpoint } from "../../src/api/endpoint.js";
+import type { RequestOptions } from "../../src/api/request-options.js";
+import { ApiError, ConfigError, InvalidArgumentError, UnexpectedResponseError } from "../../src/errors/errors.js";
 import { depositEndpoints } from "../../src/resources/deposits.js";
 import { exchangeRateEndpoints } from "../../src/resources/exchange-rates.js";
 import { liquidityProviderEndpoints } from "../../src/resources/liquidity-providers.js";
@@ -130,7 +130,7 @@ describe("what comes back", () => {
   it("is told with the path's template, never with an id", async () => {
     const { client, events } = scriptedClient([json(intent, 200, { "x-request-id": "r" })]);
     await calls.read(client);
-    expect(events.answer.mock.calls).toEqual([
+    expect(events.response.mock.calls).toEqual([
       [
         {
           operation: "paymentIntents.get",
@@ -147,7 +147,7 @@ describe("what comes back", () => {
 
   it("is not lost to a hook that throws or rejects", async () => {
     const events = {
-      answer: () => {
+      response: () => {
         throw new Error("hook");
       },
       mismatch: () => Promise.reject(new Error("hook")) as unknown as undefined,
@@ -185,7 +185,7 @@ describe("validation", () => {
     expect(found).toEqual([
       [
         {
-          operation: "exchangeRates.list",
+          operation: "liquidityProviders.exchangeRates.list",
           field: "buyPriceN",
           expected: "a whole number that JavaScript holds exactly",
           found: "a number",
@@ -206,7 +206,7 @@ describe("validation", () => {
     expect(error).toHaveProperty("response.text", JSON.stringify({ ...intent, receiverAccount: 99887766 }));
   });
 
-  it("says that a create was done although the answer is refused", async () => {
+  it("says that a create was done although the response is refused", async () => {
     const { client, transport } = scriptedClient([json({})], { validation: "strict" });
     expect(await errorOf(calls.signed(client))).toMatchObject({ effect: "done", attempts: 1 });
     expect(transport.sent).toHaveLength(1);
@@ -232,7 +232,7 @@ describe("validation", () => {
   });
 });
 
-describe("the error of an answer", () => {
+describe("the error of a response", () => {
   it.each([
     [{ error: "insufficient_funds", message: "Too little" }, "insufficient_funds"],
     [{ code: "not.found", message: "None" }, "not.found"],
@@ -257,7 +257,7 @@ describe("the error of an answer", () => {
     if (!(error instanceof ApiError)) throw error;
     expect(error.serviceMessage).toBe("No account [redacted] of [redacted] with [redacted] for [redacted]");
     expect(error.message).toBe(
-      "payments.create: the service answered 400: No account [redacted] of [redacted] with [redacted] for [redacted] (nothing was done)",
+      "payments.create: the service responded with 400: No account [redacted] of [redacted] with [redacted] for [redacted] (nothing was done)",
     );
     expect(error.response.text).toContain(payment.senderAccount);
     for (const shown of [JSON.stringify(error), error.stack, String(error)]) {
@@ -295,7 +295,7 @@ describe("the error of an answer", () => {
   it("shows nothing of an HTML page", async () => {
     const { client } = scriptedClient([{ status: 502, text: "<html>internal-host-17</html>" }], { maxRetries: 0 });
     const error = await errorOf(calls.read(client));
-    expect(error.message).toBe("paymentIntents.get: the service answered 502 (nothing was done)");
+    expect(error.message).toBe("paymentIntents.get: the service responded with 502 (nothing was done)");
     expect(error.code).toBe("http_502");
   });
 });
@@ -478,7 +478,7 @@ describe("input that is refused before anything is sent, signed or asked for", (
     const { client } = scriptedClient([json({})]);
     const bind = (id: unknown) => () => client.assertId(depositEndpoints.list, 0, id);
     expect(bind("lp")).not.toThrow();
-    expect(bind("..")).toThrow("deposits.list: liquidityProviderId must be the id of a record");
+    expect(bind("..")).toThrow("liquidityProviders.deposits.list: liquidityProviderId must be the id of a record");
     expect(bind(5)).toThrow(InvalidArgumentError);
   });
 

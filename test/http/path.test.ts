@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InvalidArgumentError } from "../../src/errors.js";
+import { InvalidArgumentError } from "../../src/errors/errors.js";
 import { encodePathValue, encodeQuery, fillPath, parsePathTemplate } from "../../src/http/path.js";
 
 const origin = "https://service.test";
@@ -57,7 +57,7 @@ describe("fillPath", () => {
   it("makes paths that the URL parser leaves as they are and that decode to the values", () => {
     fc.assert(
       fc.property(base, anyId, anyId, (prefix, one, other) => {
-        const path = fillPath(parsePathTemplate(prefix, template), "deposits.get", [one, other]);
+        const path = fillPath(parsePathTemplate(prefix, template), "liquidityProviders.deposits.get", [one, other]);
         const url = new URL(origin + path);
         expect(url.origin).toBe(origin);
         expect(url.pathname).toBe(path);
@@ -81,8 +81,8 @@ describe("fillPath", () => {
 
   it("refuses a value that is missing", () => {
     const parsed = parsePathTemplate("", template);
-    expect(() => fillPath(parsed, "deposits.get", ["lp"])).toThrow(
-      "deposits.get: depositId must be a string; found undefined",
+    expect(() => fillPath(parsed, "liquidityProviders.deposits.get", ["lp"])).toThrow(
+      "liquidityProviders.deposits.get: depositId must be a string; found undefined",
     );
   });
 

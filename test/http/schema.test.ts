@@ -40,8 +40,8 @@ describe("the schemas", () => {
     async (endpoint) => {
       const schemas = await Schemas.load();
       const record = recordOf(endpoint.record ?? {});
-      const answer = endpoint.verb === "list" ? [record, { ...record, more: 1 }] : { ...record, more: 1 };
-      expect(schemas.mismatches(endpoint, endpoint.record ?? {}, answer)).toEqual([]);
+      const response = endpoint.verb === "list" ? [record, { ...record, more: 1 }] : { ...record, more: 1 };
+      expect(schemas.mismatches(endpoint, endpoint.record ?? {}, response)).toEqual([]);
     },
   );
 
@@ -51,7 +51,7 @@ describe("the schemas", () => {
     if (body === undefined) throw new Error("the row has no body");
     const value = { amount: "12,50", currency: 5, paymentGatewayId: "secret", colour: "secret" };
     expect(() => schemas.checkBody(operation, body, value)).toThrow(
-      'deposits.create: the body needs amount to be a decimal numeral in a string, such as "12.50"; found another string; needs currency to be a string; found a number; has no field "colour" (it has paymentGatewayId, paymentGatewayTransactionId, amount, currency, blockchainTransactionId)',
+      'liquidityProviders.deposits.create: the body needs amount to be a decimal numeral in a string, such as "12.50"; found another string; needs currency to be a string; found a number; has no field "colour" (it has paymentGatewayId, paymentGatewayTransactionId, amount, currency, blockchainTransactionId)',
     );
   });
 

@@ -1,23 +1,23 @@
 import { vi } from "vitest";
-import { CrossBorderError } from "../../src/errors.js";
-import type { FieldKind, FieldTable } from "../../src/http/fields.js";
+import type { FieldKind, FieldTable } from "../../src/api/fields.js";
+import type { RequestOptions } from "../../src/api/request-options.js";
+import { CrossBorderError } from "../../src/errors/errors.js";
 import { HttpClient, type HttpClientOptions } from "../../src/http/http-client.js";
-import type { RequestOptions } from "../../src/http/request-options.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
-import type { Ending, TransportHandle, WireAnswer, WireRequest } from "../../src/http/transport.js";
 import { liquidityProviderEndpoints } from "../../src/resources/liquidity-providers.js";
 import { paymentIntentEndpoints } from "../../src/resources/payment-intents.js";
 import { type PaymentRequest, paymentEndpoints } from "../../src/resources/payments.js";
-import { WireFailure, type WireFailureKind } from "../../src/wire-failure.js";
+import type { Ending, TransportHandle, WireRequest, WireResponse } from "../../src/wire/transport.js";
+import { WireFailure, type WireFailureKind } from "../../src/wire/wire-failure.js";
 
-/** What one exchange comes to: an answer, a failure, or nothing until the call ends (`hang`; `queue` where it was not sent). */
-export type Step = Partial<WireAnswer> | WireFailure | "hang" | "queue";
+/** What one exchange comes to: a response, a failure, or nothing until the call ends (`hang`; `queue` where it was not sent). */
+export type Step = Partial<WireResponse> | WireFailure | "hang" | "queue";
 
 export interface SentOnce extends Omit<WireRequest, "body"> {
   readonly body: string | undefined;
 }
 
-/** A transport that answers from a list; its last step stands for all that follow. */
+/** A transport that responds from a list; its last step stands for all that follow. */
 export class ScriptedTransport implements TransportHandle {
   readonly sent: SentOnce[] = [];
   closed = 0;
@@ -27,7 +27,7 @@ export class ScriptedTransport implements TransportHandle {
     this.#steps = steps;
   }
 
-  readonly send = async (request: WireRequest, ending: Ending): Promise<WireAnswer> => {
+  readonly send = async (request: WireRequest, ending: Ending): Promise<WireResponse> => {
     const step = this.#steps[Math.min(this.sent.length, this.#steps.length - 1)];
     if (ending.ended !== undefined) throw ended(ending.ended, false);
     this.sent.push({ ...request, body: request.body === undefined ? undefined : Buffer.from(request.body).toString() });
@@ -60,7 +60,7 @@ export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpCl
     sign: vi.fn(async (path: string, body: Uint8Array) => `signature of ${path} ${Buffer.from(body).toString()}`),
     describe: vi.fn((path: string) => ({ path, bodySha256: "body", publicKeySha256: "key" })),
   };
-  const events = { mismatch: vi.fn(), retry: vi.fn(), answer: vi.fn(), token: vi.fn() };
+  const events = { mismatch: vi.fn(), retry: vi.fn(), response: vi.fn(), token: vi.fn() };
   const client = new HttpClient({
     origin: "https://service.test",
     basePath: "/gw",
@@ -86,7 +86,7 @@ export function json(
   value: unknown,
   status = 200,
   headers: Readonly<Record<string, string>> = {},
-): Partial<WireAnswer> {
+): Partial<WireResponse> {
   return { status, headers, text: JSON.stringify(value) };
 }
 

@@ -65,7 +65,7 @@ it("tells a server that can't be reached, without the password", async () => {
   expect(Reflect.get(Object(error), "stack") + JSON.stringify(error)).not.toContain("hunter2");
 });
 
-it("gives up on a server that does not answer", async () => {
+it("gives up on a server that does not respond", async () => {
   const sockets: Socket[] = [];
   const server = createServer((socket) => sockets.push(socket)).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));

@@ -36,7 +36,7 @@ it.each([
   expect(await failure(SqliteJournal.open(place as string))).toMatchObject({ name: "ConfigError" });
 });
 
-/** A handle that answers what SQLite of that version would. */
+/** A handle that responds what SQLite of that version would. */
 function ofVersion(version: string) {
   const asked: string[] = [];
   const database = {

@@ -1,7 +1,7 @@
 import { http } from "msw";
 import { setupServer } from "msw/node";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ConfigError } from "../../src/errors.js";
+import { ConfigError } from "../../src/errors/errors.js";
 import { endpointsByOperation } from "../../src/resources/endpoints.js";
 import { createSandbox, mswHandlers } from "../../src/sandbox/index.js";
 
@@ -24,8 +24,8 @@ it("makes one handler for each of the 31 operations, and one for the token endpo
 it("serves tokens and every operation over global fetch", async () => {
   const { username, password, clientId: client_id } = sandbox.credentials;
   const body = new URLSearchParams({ grant_type: "password", username, password, client_id });
-  const answer = await fetch(authUrl + sandbox.tokenPath, { method: "POST", body });
-  const { access_token } = (await answer.json()) as { access_token: string };
+  const response = await fetch(authUrl + sandbox.tokenPath, { method: "POST", body });
+  const { access_token } = (await response.json()) as { access_token: string };
   const headers = { authorization: `Bearer ${access_token}`, "content-type": "application/json" };
   const before = sandbox.requests.length;
   const rows = [...endpointsByOperation.values()].filter(({ operation }) => operation !== "paymentIntents.create");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { endpoints, endpointsByOperation } from "../../src/resources/endpoints.js";
 import { createSandbox } from "../../src/sandbox/index.js";
-import { answerOf, generateKeys, host, openScene, pair, registerGateways } from "./scene.js";
+import { generateKeys, host, openScene, pair, registerGateways, responseOf } from "./scene.js";
 
 const keys = generateKeys();
 
@@ -19,9 +19,9 @@ it("wants an access token for each of the 31 operations", async () => {
   for (const { method, path } of rows) {
     const target = host + path.replace(/\{\w+\}/g, "x");
     for (const headers of [undefined, { authorization: "Bearer wrong" }, { authorization: "Basic abc" }]) {
-      const answer = await answerOf(await sandbox.fetch(target, { method, ...(headers && { headers }) }));
-      expect(answer.status, `${method} ${path}`).toBe(401);
-      expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+      const response = await responseOf(await sandbox.fetch(target, { method, ...(headers && { headers }) }));
+      expect(response.status, `${method} ${path}`).toBe(401);
+      expect(response.headers.get("www-authenticate")).toBe("Bearer");
     }
   }
 });
@@ -48,10 +48,12 @@ it("creates, reads, updates and lists a record of every plain resource", async (
   expect(scene.sandbox.ledger.liquidityProviders.map(({ id }) => id)).toContain(provider.id);
 });
 
-it("answers with exactly the described fields", async () => {
+it("responses with exactly the described fields", async () => {
   const { scene, base } = await openProvider();
   const rate = await scene.create(`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" });
-  expect(Object.keys(rate).sort()).toEqual(Object.keys(endpoints.exchangeRates.create.record ?? {}).sort());
+  expect(Object.keys(rate).sort()).toEqual(
+    Object.keys(endpoints["liquidityProviders.exchangeRates"].create.record ?? {}).sort(),
+  );
   expect(rate).toMatchObject({ buyPriceN: 11, buyPriceD: 10, sellPriceN: 1, sellPriceD: 1 });
 });
 
@@ -108,9 +110,9 @@ it("refuses a single read with code and message, and everything else with error 
     ["POST", "/liquidity-providers/none/transfers", { from: "wallet", to: "wallet", amount: "1" }],
     ["GET", "/payment-gateways/none/withdrawals", undefined],
   ] as const) {
-    const answer = await scene.send(method, path, body);
-    expect(answer.status).toBe(400);
-    expect(answer.body).toEqual({ error: "not_found", message: expect.any(String) });
+    const response = await scene.send(method, path, body);
+    expect(response.status).toBe(400);
+    expect(response.body).toEqual({ error: "not_found", message: expect.any(String) });
   }
 });
 
@@ -119,7 +121,7 @@ it.each([
   ["a body that is no object", "[]", "invalid_body"],
   ["an unknown field", { nickname: "x" }, "unknown_field"],
   ["a field named like a method of objects", { constructor: "x" }, "unknown_field"],
-  ["a field that only answers have", { id: "x" }, "unknown_field"],
+  ["a field that only responses have", { id: "x" }, "unknown_field"],
   ["a wrong type", { firstName: 7 }, "invalid_value"],
   ["null for a text", { firstName: null }, "invalid_value"],
 ])("refuses %s", async (_, body, error) => {
@@ -137,8 +139,8 @@ it("refuses a body that is not UTF-8, and one that does not come as JSON", async
       body,
     });
   const notUtf8 = Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x22, 0x22, 0x7d]);
-  expect((await answerOf(await send(notUtf8, "application/json"))).body.error).toBe("invalid_json");
-  expect((await answerOf(await send("{}", "text/plain"))).body.error).toBe("invalid_content_type");
+  expect((await responseOf(await send(notUtf8, "application/json"))).body.error).toBe("invalid_json");
+  expect((await responseOf(await send("{}", "text/plain"))).body.error).toBe("invalid_content_type");
   expect((await send("{}", "application/json; charset=utf-8")).status).toBe(200);
 });
 
@@ -173,7 +175,7 @@ it("refuses a second gateway with the same institutionId, and lets a gateway kee
   expect((await scene.send("PUT", `/payment-gateways/${alfa.id}`, { institutionId: "alfa" })).status).toBe(200);
 });
 
-it("answers 404 to paths and 405 to methods that the description does not have", async () => {
+it("responses 404 to paths and 405 to methods that the description does not have", async () => {
   const scene = await openScene({ basePath: "/gw" });
   expect((await scene.send("GET", "/payments")).status).toBe(404);
   expect((await scene.send("GET", "/gw/payments/1")).status).toBe(404);

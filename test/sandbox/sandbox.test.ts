@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { ConfigError } from "../../src/errors.js";
+import { ConfigError } from "../../src/errors/errors.js";
 import { createSandbox, type SandboxOptions, type SandboxRequest } from "../../src/sandbox/index.js";
 import { host, login, openScene } from "./scene.js";
 
@@ -16,7 +16,7 @@ it("logs method, path, operation and status of each request, in the order of arr
   ]);
 });
 
-it("lets a hook answer instead of the service, before anything is done", async () => {
+it("lets a hook response instead of the service, before anything is done", async () => {
   const onRequest = ({ operation }: SandboxRequest) =>
     operation === "liquidityProviders.create" ? new Response("busy", { status: 503 }) : undefined;
   const scene = await openScene({ onRequest });
@@ -26,13 +26,13 @@ it("lets a hook answer instead of the service, before anything is done", async (
   expect(scene.sandbox.requests.at(-1)?.status).toBe(503);
 });
 
-it("counts token requests that a hook answers", async () => {
+it("counts token requests that a hook responses", async () => {
   const sandbox = createSandbox({ onRequest: () => new Response("{}", { status: 500 }) });
   await login(sandbox);
   expect(sandbox.tokenRequests).toHaveLength(1);
 });
 
-it("lets a hook replace or lose the answer after the service did its work", async () => {
+it("lets a hook replace or lose the response after the service did its work", async () => {
   const seen: number[] = [];
   const onResponse = ({ operation }: SandboxRequest, response: Response) => {
     if (operation !== "liquidityProviders.create") return undefined;
@@ -61,7 +61,7 @@ it("shows hooks the request as it was on the wire", async () => {
   );
 });
 
-it("ends a fetch without an answer when its signal does", async () => {
+it("ends a fetch without a response when its signal does", async () => {
   const sandbox = createSandbox({ onRequest: () => new Promise(() => {}) });
   const controller = new AbortController();
   const pending = sandbox.fetch(`${host}/payments`, { signal: controller.signal });

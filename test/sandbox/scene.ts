@@ -17,10 +17,10 @@ export function signatureOf(text: string, { privateKey }: Keys): string {
   return createSign("RSA-SHA256").update(text, "utf8").sign(privateKey, "base64");
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape is what they test.
+// biome-ignore lint/suspicious/noExplicitAny: tests look into responses whose shape is what they test.
 export type Json = any;
 
-export interface Answer {
+export interface ReadResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Json;
@@ -36,7 +36,7 @@ export interface SendOptions {
 export interface Scene {
   readonly sandbox: Sandbox;
   readonly token: string;
-  send(method: string, target: string, body?: unknown, options?: SendOptions): Promise<Answer>;
+  send(method: string, target: string, body?: unknown, options?: SendOptions): Promise<ReadResponse>;
   /** Registers what the request is about and gives its record; fails when the sandbox refuses. */
   create(target: string, body: unknown, options?: SendOptions): Promise<Json>;
 }
@@ -59,22 +59,22 @@ export async function openScene(options: SandboxOptions = {}): Promise<Scene> {
       },
       ...(text === undefined ? {} : { body: text }),
     });
-    return answerOf(await sandbox.fetch(request));
+    return responseOf(await sandbox.fetch(request));
   };
   const create: Scene["create"] = async (target, body, options) => {
-    const answer = await send("POST", target, body, options);
-    if (answer.status !== 200) throw new Error(`${target}: ${answer.status} ${JSON.stringify(answer.body)}`);
-    return answer.body;
+    const response = await send("POST", target, body, options);
+    if (response.status !== 200) throw new Error(`${target}: ${response.status} ${JSON.stringify(response.body)}`);
+    return response.body;
   };
   return { sandbox, token, send, create };
 }
 
-export async function answerOf(response: Response): Promise<Answer> {
+export async function responseOf(response: Response): Promise<ReadResponse> {
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
 }
 
-export async function login(sandbox: Sandbox, fields: Readonly<Record<string, string>> = {}): Promise<Answer> {
+export async function login(sandbox: Sandbox, fields: Readonly<Record<string, string>> = {}): Promise<ReadResponse> {
   const { clientId, clientSecret, username, password } = sandbox.credentials;
   return askToken(sandbox, {
     grant_type: "password",
@@ -86,14 +86,14 @@ export async function login(sandbox: Sandbox, fields: Readonly<Record<string, st
   });
 }
 
-export function refresh(sandbox: Sandbox, refreshToken: string): Promise<Answer> {
+export function refresh(sandbox: Sandbox, refreshToken: string): Promise<ReadResponse> {
   const { clientId } = sandbox.credentials;
   return askToken(sandbox, { grant_type: "refresh_token", client_id: clientId, refresh_token: refreshToken });
 }
 
-export async function askToken(sandbox: Sandbox, fields: Readonly<Record<string, string>>): Promise<Answer> {
+export async function askToken(sandbox: Sandbox, fields: Readonly<Record<string, string>>): Promise<ReadResponse> {
   const body = new URLSearchParams(fields);
-  return answerOf(await sandbox.fetch(`https://identity.test${sandbox.tokenPath}`, { method: "POST", body }));
+  return responseOf(await sandbox.fetch(`https://identity.test${sandbox.tokenPath}`, { method: "POST", body }));
 }
 
 /** Two gateways that share one key pair: `alfa` sends in EUR, `bravo` receives in USD. */

@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { expect, it } from "vitest";
-import { ConfigError } from "../../src/errors.js";
+import { ConfigError } from "../../src/errors/errors.js";
 import { startSandbox } from "../../src/sandbox/index.js";
 import { generateKeys, login, signatureOf } from "./scene.js";
 
@@ -14,11 +14,11 @@ it("serves tokens and operations under its addresses", async () => {
   expect(server.clientOptions).toMatchObject({ baseUrl: server.baseUrl, auth: { authUrl: server.authUrl } });
   const { username, password, clientId: client_id } = server.sandbox.credentials;
   const body = new URLSearchParams({ grant_type: "password", username, password, client_id });
-  const answer = await fetch(`${server.authUrl}/auth/realms/sandbox/protocol/openid-connect/token`, {
+  const response = await fetch(`${server.authUrl}/auth/realms/sandbox/protocol/openid-connect/token`, {
     method: "POST",
     body,
   });
-  const { access_token } = (await answer.json()) as { access_token: string };
+  const { access_token } = (await response.json()) as { access_token: string };
   const list = await fetch(`${server.baseUrl}/payments`, { headers: { authorization: `Bearer ${access_token}` } });
   expect([list.status, list.headers.get("content-type"), await list.json()]).toEqual([200, "application/json", []]);
 });
@@ -47,9 +47,9 @@ it("verifies a signature over the bytes that came in", async () => {
   const path = `/liquidity-providers/${JSON.parse((await post("/liquidity-providers", "{}")).text).id}/deposits`;
   const body = '{ "paymentGatewayId":"alfa","amount":"5",\n "currency":"€" }';
   const signed = { "x-service-signature-base64": signatureOf(path + body, keys) };
-  const answer = await post(path, body, signed);
-  expect(answer.status).toBe(200);
-  expect(JSON.parse(answer.text)).toMatchObject({ requestUri: path, requestBody: body });
+  const response = await post(path, body, signed);
+  expect(response.status).toBe(200);
+  expect(JSON.parse(response.text)).toMatchObject({ requestUri: path, requestBody: body });
 });
 
 it("gives each of its addresses one throttle", async () => {
@@ -69,7 +69,7 @@ it("breaks the connection off where a hook says so", async () => {
   await expect(raw(server.url, "GET", "/payments")).rejects.toMatchObject({ code: "ECONNRESET" });
 });
 
-it("answers 500 when a hook throws, and goes on", async () => {
+it("responses 500 when a hook throws, and goes on", async () => {
   let broken = true;
   const onRequest = () => {
     if (broken) throw new Error("a bug in the test's own hook");

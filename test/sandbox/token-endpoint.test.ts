@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.js";
-import { answerOf, askToken, host, login, refresh } from "./scene.js";
+import { askToken, host, login, refresh, responseOf } from "./scene.js";
 
 function call(sandbox: ReturnType<typeof createSandbox>, token: string) {
   return sandbox.fetch(`${host}/payments`, { headers: { authorization: `Bearer ${token}` } });
 }
 
-it("answers a login with the five described fields", async () => {
+it("responses a login with the five described fields", async () => {
   const sandbox = createSandbox({ tokenLifetimeSeconds: 60 });
   const { status, body } = await login(sandbox);
   expect(status).toBe(200);
@@ -27,9 +27,9 @@ it.each([
   ["a wrong client secret", { client_secret: "wrong" }, 401, "unauthorized_client"],
   ["another grant", { grant_type: "client_credentials" }, 400, "unsupported_grant_type"],
 ])("refuses %s", async (_, fields, status, error) => {
-  const answer = await login(createSandbox({ credentials: { clientSecret: "s3cret" } }), fields);
-  expect(answer.status).toBe(status);
-  expect(answer.body).toEqual({ error, error_description: expect.any(String) });
+  const response = await login(createSandbox({ credentials: { clientSecret: "s3cret" } }), fields);
+  expect(response.status).toBe(status);
+  expect(response.body).toEqual({ error, error_description: expect.any(String) });
 });
 
 it("refuses a request that is no form", async () => {
@@ -39,7 +39,7 @@ it("refuses a request that is no form", async () => {
     headers: { "content-type": "application/json" },
     body: "{}",
   });
-  expect(await answerOf(response)).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+  expect(await responseOf(response)).toMatchObject({ status: 400, body: { error: "invalid_request" } });
 });
 
 it("takes a login without client_secret where the secret is empty, and not where there is one", async () => {
@@ -52,7 +52,7 @@ it("takes a login without client_secret where the secret is empty, and not where
   expect(await withoutSecret("s3cret")).toBe(401);
 });
 
-it("answers a refresh as described, and keeps the refresh token, without rotation", async () => {
+it("responses a refresh as described, and keeps the refresh token, without rotation", async () => {
   const sandbox = createSandbox();
   const first = (await login(sandbox)).body;
   const { status, body } = await refresh(sandbox, first.refresh_token);

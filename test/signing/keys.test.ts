@@ -1,6 +1,6 @@
 import { createSecretKey, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { ConfigError, InvalidArgumentError } from "../../src/errors.js";
+import { ConfigError, InvalidArgumentError } from "../../src/errors/errors.js";
 import {
   generateSigningKeyPair,
   parsePublicKey,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InvalidArgumentError } from "../../src/errors.js";
+import { InvalidArgumentError } from "../../src/errors/errors.js";
 import { signRequest } from "../../src/signing/sign-request.js";
 import { verifySignature } from "../../src/signing/verify.js";
 import { expectToTellNothingOf, pkcs8, rsaKeyPair, spki, thrownBy } from "./test-keys.js";

@@ -1,7 +1,7 @@
 import type * as Crypto from "node:crypto";
 import { beforeEach, expect, it, vi } from "vitest";
-import { SigningError } from "../../src/errors.js";
-import type * as NodeCrypto from "../../src/node-crypto.js";
+import { SigningError } from "../../src/errors/errors.js";
+import type * as NodeCrypto from "../../src/platform/node-crypto.js";
 import { createSigner } from "../../src/signing/signer.js";
 import { verifySignature } from "../../src/signing/verify.js";
 import { rsaKeyPair } from "./test-keys.js";
@@ -10,7 +10,7 @@ const seen = vi.hoisted(() => ({ here: 0, now: 0, most: 0, calls: 0 }));
 const faults = vi.hoisted((): Error[] => []);
 
 // Counts and passes on: the signatures are real, and so are the failures but for those that stand in `faults`.
-vi.mock("../../src/node-crypto.js", async (original) => {
+vi.mock("../../src/platform/node-crypto.js", async (original) => {
   const crypto = (await original<typeof NodeCrypto>()).nodeCrypto();
   type Done = (error: Error | null, signature: Buffer) => void;
   const sign = (algorithm: string, text: Uint8Array, key: Crypto.KeyObject, done?: Done) => {

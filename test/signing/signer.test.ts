@@ -1,7 +1,7 @@
 import * as crypto from "node:crypto";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { ConfigError, InvalidArgumentError, SigningError } from "../../src/errors.js";
+import { ConfigError, InvalidArgumentError, SigningError } from "../../src/errors/errors.js";
 import { publicKeyToBase64 } from "../../src/signing/keys.js";
 import { signRequest } from "../../src/signing/sign-request.js";
 import { createSigner, type RequestSigner, type SigningContext } from "../../src/signing/signer.js";
@@ -91,7 +91,7 @@ describe("a key service", () => {
     ["Base64 in lines of 76", (bytes: Buffer) => base64(bytes).replace(/(.{76})/g, "$1\n")],
     ["Base64 in lines of 64 with Windows line ends", (bytes: Buffer) => base64(bytes).replace(/(.{64})/g, "$1\r\n")],
     ["Base64 with a line break at its end", (bytes: Buffer) => `${base64(bytes)}\n`],
-  ])("may answer in %s; the header is one line", async (_name, encode) => {
+  ])("may respond in %s; the header is one line", async (_name, encode) => {
     const signer = createSigner(keyService(async (text) => encode(await properly(text))));
     expect(await signer.sign(path, body)).toBe(expected);
   });
@@ -147,8 +147,8 @@ describe("a key service", () => {
     ["the signer returned an object; wanted: the signature's bytes or their Base64 text", { signature: "c2ln" }],
     ["the signer returned a text that is no Base64", "a signature?"],
     ["the signer returned a text that is no Base64", ""],
-  ])("is told what is wrong: %s", async (message, answer) => {
-    const error = await rejection(createSigner(keyService(async () => answer as string)).sign(path, body));
+  ])("is told what is wrong: %s", async (message, response) => {
+    const error = await rejection(createSigner(keyService(async () => response as string)).sign(path, body));
     expect(error).toBeInstanceOf(SigningError);
     expect(error).toMatchObject({ message, effect: "none" });
   });

@@ -1,6 +1,6 @@
 import { sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { InvalidArgumentError } from "../../src/errors.js";
+import { InvalidArgumentError } from "../../src/errors/errors.js";
 import { publicKeyToBase64 } from "../../src/signing/keys.js";
 import { type SignatureToVerify, verifySignature } from "../../src/signing/verify.js";
 import { base64, pkcs8, rsaKeyPair, spki, thrownBy } from "./test-keys.js";

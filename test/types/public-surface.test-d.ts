@@ -70,8 +70,8 @@ describe("bodies", () => {
   });
 });
 
-describe("answers", () => {
-  it("are promises of records that know the answer around them", () => {
+describe("responses", () => {
+  it("are promises of records that know the response around them", () => {
     expectTypeOf(client.paymentIntents.get("1")).toEqualTypeOf<ApiPromise<PaymentIntent>>();
     expectTypeOf(client.paymentIntents.get("1").withResponse()).toEqualTypeOf<Promise<WithResponse<PaymentIntent>>>();
     expectTypeOf(client.liquidityProviders.update("1", {})).toEqualTypeOf<ApiPromise<void>>();

@@ -1,0 +1,352 @@
+import { redactText } from "./redact.js";
+
+/**
+ * What a failed call did at the service.
+ *
+ * - `none`: nothing. It is safe to call again, or to give the money back.
+ * - `possible`: nobody can tell from here. Look before doing anything (see `OutcomeUnknownError`).
+ * - `done`: the service did it, although the response could not be used.
+ */
+export type Effect = "none" | "possible" | "done";
+
+/** The response behind an error. It never takes part in printing or in `JSON.stringify`: it may hold account numbers. */
+export interface ErrorResponse {
+  readonly status: number;
+  /** Header names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as it came, as far as it came. */
+  readonly text: string;
+}
+
+/** A signed or unsigned request whose outcome matters. It never takes part in printing: it holds account numbers. */
+export interface SentRequest {
+  /** Path as it was on the wire, base path included. */
+  readonly path: string;
+  /** The raw body, exactly as it was sent. */
+  readonly body: string;
+  /** The `X-SERVICE-SIGNATURE-BASE64` header; it comes back as `creationRequestSignatureBase64` in listed payments. */
+  readonly signature?: string;
+}
+
+/** What was signed, told without any secret: for comparing with what the service saw. */
+export interface SignedText {
+  /** The path that was signed, base path included. */
+  readonly path: string;
+  /** SHA-256 of the raw body, in hex. */
+  readonly bodySha256: string;
+  /** SHA-256 of the public key's DER form (SubjectPublicKeyInfo), in hex. */
+  readonly publicKeySha256: string;
+}
+
+/** Money that was taken before the failure: what a caller needs in order to go on or to give it back. */
+export interface TakenFunds {
+  readonly intentId: string;
+  readonly senderGatewayTransactionId: string;
+}
+
+export interface ErrorDetails {
+  readonly code: string;
+  readonly effect?: Effect;
+  readonly operation?: string | undefined;
+  readonly attempts?: number | undefined;
+  readonly cause?: unknown;
+}
+
+const brand: unique symbol = Symbol.for("cross-border-payments.error");
+
+/**
+ * The base of every error of this package. `instanceof` holds across the ESM and the CommonJS copy.
+ *
+ * Never contains a token, a key, a password, a body or an account number, neither in `message` nor in `cause`.
+ */
+export class CrossBorderError extends Error {
+  static readonly [brand]: string = "CrossBorderError";
+
+  /** Stable, for programs. For responses of the service: its own `error` or `code`. */
+  readonly code: string;
+  /** What the failed call did at the service. */
+  readonly effect: Effect;
+  /** Such as `payments.create`, where the error belongs to one call. */
+  declare readonly operation?: string;
+  /** How often the request was tried. */
+  declare readonly attempts?: number;
+  /** Set by `client.pay` when the sender's money had been taken before the failure. */
+  declare funds?: TakenFunds;
+
+  constructor(message: string, details: ErrorDetails) {
+    super(redactText(message));
+    hide(this, "name", new.target[brand]);
+    this.code = details.code;
+    this.effect = details.effect ?? "none";
+    if (details.operation !== undefined) this.operation = details.operation;
+    if (details.attempts !== undefined) this.attempts = details.attempts;
+    if (details.cause !== undefined) hide(this, "cause", safeCause(details.cause));
+    hide(this, brand, lineage(new.target));
+  }
+
+  // biome-ignore-start lint/complexity/noThisInStatic: `this` is the class on the right of `instanceof`, mostly a subclass
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
+    if (!Object.hasOwn(this, brand) || typeof value !== "object" || value === null) return false;
+    const kinds: unknown = Reflect.get(value, brand);
+    return Array.isArray(kinds) && kinds.includes(this[brand]);
+  }
+  // biome-ignore-end lint/complexity/noThisInStatic: see above
+
+  /** The enumerable facts and the message; never the response or the request. */
+  toJSON(): Record<string, unknown> {
+    const facts: Record<string, unknown> = { name: this.name, message: this.message };
+    return Object.assign(facts, this);
+  }
+}
+
+/** An argument of a call is wrong. Thrown before any I/O. */
+export class InvalidArgumentError extends CrossBorderError {
+  static override readonly [brand]: string = "InvalidArgumentError";
+  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+    super(message, { code: "invalid_argument", ...details });
+  }
+}
+
+/** An option of the client is wrong, or a package that it needs is missing. Thrown when the client is built. */
+export class ConfigError extends CrossBorderError {
+  static override readonly [brand]: string = "ConfigError";
+  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+    super(message, { code: "invalid_config", ...details });
+  }
+}
+
+/** A signature could not be made; nothing was sent. */
+export class SigningError extends CrossBorderError {
+  static override readonly [brand]: string = "SigningError";
+  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+    super(message, { code: "signing_failed", ...details });
+  }
+}
+
+/**
+ * No access token could be had; the call itself was not sent, so `effect` is `none`. The codes:
+ *
+ * - `login_refused`: the credentials, the client or the realm are wrong. Every call fails at once until `heldUntilMs`.
+ * - `token_throttled`: the token endpoint responded with 429 and is left alone until `heldUntilMs`.
+ * - `token_endpoint_failing`: it responded with 408, 409 or 5xx and is left alone until `heldUntilMs`.
+ * - `token_endpoint_unreachable`: no response came from it.
+ * - `token_endpoint_untrusted`: its certificate or its TLS is not acceptable.
+ * - `token_endpoint_redirected`: it responded with a redirect, which is never followed.
+ * - `token_response_unreadable`: its response holds no bearer token.
+ * - `token_request_failed`: the request could not be made at all.
+ * - `token_rejected`: the service refused a token with 401, and there was no other to be had.
+ * - `token_source_failed`: the `accessToken` function of the options failed.
+ * - `token_source_invalid`: the `accessToken` function gave something that can be no token.
+ */
+export class TokenError extends CrossBorderError {
+  static override readonly [brand]: string = "TokenError";
+  /** Status of the token endpoint's response, where there was one. */
+  declare readonly status?: number;
+  /** The `error` of the token endpoint's response, such as `invalid_grant`. */
+  declare readonly oauthError?: string;
+  /** Until when (milliseconds since 1970) the client asks for no other token. */
+  declare readonly heldUntilMs?: number;
+  constructor(message: string, details: TokenErrorDetails) {
+    super(message, details);
+    if (details.status !== undefined) this.status = details.status;
+    if (details.oauthError !== undefined) this.oauthError = details.oauthError;
+    if (details.heldUntilMs !== undefined) this.heldUntilMs = details.heldUntilMs;
+  }
+}
+
+export interface TokenErrorDetails extends ErrorDetails {
+  readonly status?: number | undefined;
+  readonly oauthError?: string | undefined;
+  readonly heldUntilMs?: number | undefined;
+}
+
+/** The service could not be reached, or a read broke off. */
+export class ConnectionError extends CrossBorderError {
+  static override readonly [brand]: string = "ConnectionError";
+  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+    super(message, { code: "connection_failed", ...details });
+  }
+}
+
+/** The call's total deadline (`timeoutMs`) passed. */
+export class TimeoutError extends CrossBorderError {
+  static override readonly [brand]: string = "TimeoutError";
+  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+    super(message, { code: "timeout", ...details });
+  }
+}
+
+/** The caller's `signal` ended the call. */
+export class AbortedError extends CrossBorderError {
+  static override readonly [brand]: string = "AbortedError";
+  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+    super(message, { code: "aborted", ...details });
+  }
+}
+
+/**
+ * The request may have reached the service and no response came back: neither success nor failure. `effect` is `possible`.
+ *
+ * Do not call again and do not give the money back: look for `request.signature` among the listed payments first.
+ */
+export class OutcomeUnknownError extends CrossBorderError {
+  static override readonly [brand]: string = "OutcomeUnknownError";
+  /** The exact request, for reconciliation. */
+  declare readonly request: SentRequest;
+  constructor(message: string, details: Partial<ErrorDetails> & { readonly request: SentRequest }) {
+    super(message, { code: "outcome_unknown", effect: "possible", ...details });
+    hide(this, "request", details.request);
+  }
+}
+
+/** The service responded, but not in the form that is described: not JSON, of another shape, too large or cut short. */
+export class UnexpectedResponseError extends CrossBorderError {
+  static override readonly [brand]: string = "UnexpectedResponseError";
+  declare readonly status: number;
+  declare readonly response: ErrorResponse;
+  constructor(message: string, details: Partial<ErrorDetails> & { readonly response: ErrorResponse }) {
+    super(message, { code: "unexpected_response", ...details });
+    this.status = details.response.status;
+    hide(this, "response", details.response);
+  }
+}
+
+/** Going on with a list would lose or repeat records. */
+export class PagingError extends CrossBorderError {
+  static override readonly [brand]: string = "PagingError";
+  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+    super(message, { code: "paging", ...details });
+  }
+}
+
+/**
+ * A journal could not read or store a flow: no room, a broken disk, a database that can't be reached. `effect` is `none`: the
+ * journal is no part of the service.
+ *
+ * `stored` is `nothing` where the database said so: what was there is still there. It is `unknown` where no response
+ * came from the database: then all of it was stored or nothing, and reading tells which.
+ */
+export class JournalError extends CrossBorderError {
+  static override readonly [brand]: string = "JournalError";
+  readonly stored: "nothing" | "unknown";
+  constructor(message: string, details: Partial<ErrorDetails> & { readonly stored?: "nothing" | "unknown" } = {}) {
+    super(message, { code: "journal_failed", ...details });
+    this.stored = details.stored ?? "nothing";
+  }
+}
+
+export interface ApiErrorDetails extends ErrorDetails {
+  readonly response: ErrorResponse;
+  readonly serviceMessage?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly signed?: SignedText | undefined;
+}
+
+/** The service responded with a status other than 2xx (description: "Errors"). */
+export class ApiError extends CrossBorderError {
+  static override readonly [brand]: string = "ApiError";
+  readonly status: number;
+  /** The response's own `message`, with what the request holds in secret taken out. */
+  declare readonly serviceMessage?: string;
+  /** What the response's `Retry-After` asked for. */
+  declare readonly retryAfterMs?: number;
+  /** On signed calls: what exactly was signed, to compare with what the service saw. */
+  declare readonly signed?: SignedText;
+  declare readonly response: ErrorResponse;
+
+  constructor(message: string, details: ApiErrorDetails) {
+    super(message, details);
+    this.status = details.response.status;
+    if (details.serviceMessage !== undefined) this.serviceMessage = details.serviceMessage;
+    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
+    if (details.signed !== undefined) this.signed = details.signed;
+    hide(this, "response", details.response);
+  }
+
+  /** The subclass that stands for the status. */
+  static of(message: string, details: ApiErrorDetails): ApiError {
+    const status = details.response.status;
+    const Class = apiErrorClasses.get(status) ?? (status >= 500 ? ServerError : ApiError);
+    return new Class(message, details);
+  }
+}
+
+/** 400: the request is invalid. */
+export class BadRequestError extends ApiError {
+  static override readonly [brand]: string = "BadRequestError";
+}
+
+/** 401: the access token is missing or invalid, and a new one did not help. */
+export class AuthenticationError extends ApiError {
+  static override readonly [brand]: string = "AuthenticationError";
+}
+
+/** 403: the token's owner may not do this. */
+export class PermissionDeniedError extends ApiError {
+  static override readonly [brand]: string = "PermissionDeniedError";
+}
+
+/** 404: there is no such record. */
+export class NotFoundError extends ApiError {
+  static override readonly [brand]: string = "NotFoundError";
+}
+
+/** 409: the request stands against the record's present state. */
+export class ConflictError extends ApiError {
+  static override readonly [brand]: string = "ConflictError";
+}
+
+/** 422: the fields are well-formed and still not acceptable. */
+export class UnprocessableEntityError extends ApiError {
+  static override readonly [brand]: string = "UnprocessableEntityError";
+}
+
+/** 429: too many requests. */
+export class RateLimitError extends ApiError {
+  static override readonly [brand]: string = "RateLimitError";
+}
+
+/** 5xx: the service failed; on a write, `effect` is `possible`. */
+export class ServerError extends ApiError {
+  static override readonly [brand]: string = "ServerError";
+}
+
+const apiErrorClasses: ReadonlyMap<number, typeof ApiError> = new Map([
+  [400, BadRequestError],
+  [401, AuthenticationError],
+  [403, PermissionDeniedError],
+  [404, NotFoundError],
+  [409, ConflictError],
+  [422, UnprocessableEntityError],
+  [429, RateLimitError],
+]);
+
+/**
+ * An error that may be shown: of a foreign error only its name, its code and its redacted message are kept,
+ * since foreign errors carry requests, tokens and responses in their other properties.
+ */
+function safeCause(cause: unknown): unknown {
+  if (cause instanceof CrossBorderError) return cause;
+  if (!(cause instanceof Error))
+    return new Error(`something that is no Error was thrown (${cause === null ? "null" : typeof cause})`);
+  const safe = new Error(redactText(cause.message));
+  hide(safe, "name", cause.name);
+  const code: unknown = Reflect.get(cause, "code");
+  if (typeof code === "string") Object.assign(safe, { code });
+  const frames = cause.stack?.indexOf("\n    at ") ?? -1;
+  safe.stack = `${cause.name}: ${safe.message}${frames < 0 ? "" : redactText(cause.stack?.slice(frames) ?? "")}`;
+  return safe;
+}
+
+function lineage(from: typeof CrossBorderError): string[] {
+  const names: string[] = [];
+  for (let at: unknown = from; typeof at === "function"; at = Object.getPrototypeOf(at)) {
+    if (Object.hasOwn(at, brand)) names.push(String(Reflect.get(at, brand)));
+  }
+  return names;
+}
+
+function hide(target: object, key: PropertyKey, value: unknown): void {
+  Object.defineProperty(target, key, { value, enumerable: false, configurable: true, writable: true });
+}

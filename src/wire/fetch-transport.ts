@@ -1,0 +1,122 @@
+import {
+  type BrokenBody,
+  decodeBody,
+  type Ending,
+  gateClosed,
+  reasonOf,
+  type TransportHandle,
+  type WireRequest,
+  type WireResponse,
+} from "./transport.js";
+import { WireFailure, type WireFailureKind } from "./wire-failure.js";
+
+/** What is needed of a `fetch`. */
+export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
+
+/**
+ * The transport over a `fetch` of the caller's: for MSW, browsers and edge runtimes.
+ *
+ * A fetch does not tell when the first byte leaves, and one that is handed in may repeat requests by itself. So whatever
+ * fails after it was called counts as sent.
+ */
+export function fetchTransport(fetch: FetchLike): TransportHandle {
+  return {
+    send: (request, ending) => exchange(fetch, request, ending),
+    close: () => Promise.resolve(),
+  };
+}
+
+async function exchange(fetch: FetchLike, request: WireRequest, ending: Ending): Promise<WireResponse> {
+  if (ending.ended !== undefined) throw failure(ending.ended, false);
+  try {
+    request.beforeSend?.();
+  } catch {
+    throw gateClosed();
+  }
+  const abort = new AbortController();
+  let endedBy: WireFailureKind | undefined;
+  let stopListening: (() => void) | undefined;
+  // Not every fetch heeds its signal: the races below settle whatever it does.
+  const ended = new Promise<never>((_, reject) => {
+    stopListening = ending.onEnd((kind) => {
+      endedBy = kind;
+      reject(failure(kind, true));
+      abort.abort();
+    });
+  });
+  ended.catch(() => {});
+  try {
+    const starting = start(fetch, request, abort.signal);
+    starting.then((late) => endedBy !== undefined && discard(late.body)).catch(() => {});
+    const response = await Promise.race([starting, ended]);
+    const chunks: Uint8Array[] = [];
+    const reading = readBody(response.body, request.maxResponseBytes, chunks, abort.signal);
+    const broken = await Promise.race([reading, ended.catch(() => undefined)]);
+    // What came after the end is left out, although it may still come in.
+    const decoded = decodeBody([...chunks]);
+    const problem = endedBy ?? broken ?? decoded.broken;
+    return {
+      // A browser shows nothing of a redirect that it does not follow, not even its status.
+      status: response.type === "opaqueredirect" ? 302 : response.status,
+      headers: Object.fromEntries(response.headers),
+      text: decoded.text,
+      ...(problem === undefined ? undefined : { broken: problem }),
+    };
+  } catch (error) {
+    if (error instanceof WireFailure) throw error;
+    throw new WireFailure({ kind: "connection", sent: true, reason: reasonOf(error) });
+  } finally {
+    stopListening?.();
+  }
+}
+
+async function start(fetch: FetchLike, request: WireRequest, signal: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(request.origin + request.path, {
+      method: request.method,
+      headers: request.headers as Record<string, string>,
+      redirect: "manual",
+      signal,
+      ...(request.body === undefined ? undefined : { body: request.body as Uint8Array<ArrayBuffer> }),
+    });
+  } catch (error) {
+    const cause: unknown = error instanceof Error ? (error.cause ?? error) : error;
+    throw new WireFailure({ kind: "connection", sent: true, reason: reasonOf(cause) });
+  }
+}
+
+/** Reads into `chunks`, which hold what came even where the reading breaks off. */
+async function readBody(
+  body: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+  chunks: Uint8Array[],
+  signal: AbortSignal,
+): Promise<BrokenBody | undefined> {
+  const reader = body?.getReader();
+  if (reader === undefined) return undefined;
+  signal.addEventListener("abort", () => discard(reader), { once: true });
+  let bytes = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return undefined;
+      bytes += value.byteLength;
+      if (bytes > maxBytes) {
+        discard(reader);
+        return "too-large";
+      }
+      chunks.push(value);
+    }
+  } catch {
+    return "cut-short";
+  }
+}
+
+/** Lets go of what nobody reads: a response that is left lying holds its socket. */
+function discard(body: { cancel(): Promise<void> } | null): void {
+  body?.cancel().catch(() => {});
+}
+
+function failure(kind: WireFailureKind, sent: boolean): WireFailure {
+  return new WireFailure({ kind, sent, reason: kind === "timeout" ? "DEADLINE" : "ABORTED" });
+}

@@ -1,0 +1,230 @@
+import type { Agent, Dispatcher } from "undici";
+import {
+  type BrokenBody,
+  decodeBody,
+  type Ending,
+  gateClosed,
+  reasonOf,
+  type TransportHandle,
+  type WireRequest,
+  type WireResponse,
+} from "./transport.js";
+import { WireFailure, type WireFailureKind } from "./wire-failure.js";
+
+/**
+ * What is needed of an undici dispatcher, so that one of the caller's own copy of undici (7 or 8) fits: an `Agent`, a
+ * `ProxyAgent`, a `MockAgent`.
+ */
+export interface DispatcherLike {
+  dispatch(options: never, handler: never): boolean;
+}
+
+export interface UndiciTransportOptions {
+  /** Used instead of an agent of the client's own; closing it stays with its owner. */
+  readonly dispatcher?: DispatcherLike | undefined;
+  /** Most sockets to one origin. */
+  readonly connections: number;
+  readonly connectTimeoutMs: number;
+}
+
+/**
+ * The transport over undici's `dispatch`. Its handler's `onRequestStart` is the one sure sign of whether a byte can have been
+ * written: error codes are not, since a reset in the TLS handshake and one after the whole request look alike.
+ */
+export function undiciTransport(options: UndiciTransportOptions): TransportHandle {
+  let own: Promise<Dispatcher> | undefined;
+  let dispatcher = options.dispatcher as Pick<Dispatcher, "dispatch"> | undefined;
+
+  const openAgent = async (): Promise<Dispatcher> => {
+    const Agent = await loadAgent();
+    const agent = new Agent({
+      // HTTP/2 repeats a refused stream by itself, a payment among them.
+      allowH2: false,
+      pipelining: 1,
+      connections: options.connections,
+      connect: { timeout: options.connectTimeoutMs },
+      // They measure idleness only; the call's own deadline is the one that counts.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    dispatcher = agent;
+    return agent;
+  };
+
+  return {
+    send(request, ending) {
+      if (dispatcher !== undefined) return exchange(dispatcher, request, ending);
+      own ??= openAgent();
+      return own.then((agent) => exchange(agent, request, ending));
+    },
+    preload() {
+      if (dispatcher !== undefined) return;
+      own ??= openAgent();
+      own.catch(() => {});
+    },
+    async close() {
+      await (await own)?.close();
+    },
+  };
+}
+
+/** The agent by itself, a third of undici's files; all of undici from a release that keeps the agent elsewhere. */
+async function loadAgent(): Promise<typeof Agent> {
+  try {
+    // @ts-expect-error undici describes the types of its main entry only.
+    const agent = await import("undici/lib/dispatcher/agent.js");
+    return agent.default ?? agent;
+  } catch {
+    return (await import("undici")).Agent;
+  }
+}
+
+function exchange(
+  dispatcher: Pick<Dispatcher, "dispatch">,
+  request: WireRequest,
+  ending: Ending,
+): Promise<WireResponse> {
+  if (ending.ended !== undefined) return Promise.reject(unsent(ending.ended));
+  return new Promise((resolve, reject) => {
+    const handler = new ExchangeHandler(request, ending, resolve, reject);
+    try {
+      dispatcher.dispatch(
+        {
+          origin: request.origin,
+          path: request.path,
+          method: request.method,
+          headers: request.headers as Record<string, string>,
+          body: request.body ?? null,
+        },
+        handler,
+      );
+    } catch (error) {
+      handler.onResponseError(undefined, error);
+    }
+  });
+}
+
+class ExchangeHandler implements Dispatcher.DispatchHandler {
+  readonly #request: WireRequest;
+  readonly #resolve: (response: WireResponse) => void;
+  readonly #reject: (failure: WireFailure) => void;
+  readonly #stopListening: () => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #settled = false;
+  #status = 0;
+  #headers: Record<string, string> = {};
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(
+    request: WireRequest,
+    ending: Ending,
+    resolve: (response: WireResponse) => void,
+    reject: (failure: WireFailure) => void,
+  ) {
+    this.#request = request;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#stopListening = ending.onEnd((kind) => this.#end(kind));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // The call ended while the request was queued. Throwing here leaves the socket as it is and writes nothing.
+    if (this.#settled) throw new Error("the call has ended");
+    try {
+      this.#request.beforeSend?.();
+    } catch (error) {
+      this.#reject(gateClosed());
+      this.#settle();
+      throw error;
+    }
+    this.#controller = controller;
+  }
+
+  onRequestUpgrade(_controller: unknown, _status: number, _headers: unknown, socket: { destroy(): void }): void {
+    socket.destroy();
+    this.#fail("connection", "UNEXPECTED_UPGRADE");
+  }
+
+  onResponseStart(_controller: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
+    if (this.#settled || status < 200) return;
+    this.#status = status;
+    this.#headers = flatHeaders(headers);
+    const encoding = this.#headers["content-encoding"];
+    if (encoding !== undefined && encoding !== "identity") this.#cut("encoded");
+  }
+
+  onResponseData(_controller: unknown, chunk: Buffer): void {
+    if (this.#settled) return;
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#request.maxResponseBytes) this.#cut("too-large");
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#settled) return;
+    if (this.#status === 0) this.#fail("connection", "NO_STATUS");
+    else this.#respond();
+  }
+
+  onResponseError(_controller: unknown, error: unknown): void {
+    if (this.#settled) return;
+    if (this.#status === 0) this.#fail("connection", reasonOf(error));
+    else this.#respond("cut-short");
+  }
+
+  #end(kind: WireFailureKind): void {
+    if (this.#settled) return;
+    if (this.#status === 0) this.#fail(kind, kind === "timeout" ? "DEADLINE" : "ABORTED");
+    else this.#respond(kind);
+    this.#controller?.abort(new Error("the call has ended"));
+  }
+
+  #cut(broken: BrokenBody): void {
+    this.#respond(broken);
+    this.#controller?.abort(new Error("the response can't be used"));
+  }
+
+  #respond(broken?: BrokenBody): void {
+    this.#settle();
+    const { text, broken: undecoded } = decodeBody(this.#chunks);
+    const problem = broken ?? undecoded;
+    this.#resolve({
+      status: this.#status,
+      headers: this.#headers,
+      text,
+      ...(problem === undefined ? undefined : { broken: problem }),
+    });
+  }
+
+  #fail(kind: WireFailureKind, reason: string): void {
+    this.#settle();
+    const sent = this.#controller !== undefined;
+    this.#reject(new WireFailure({ kind, sent, permanent: !sent && isPermanent(reason), reason }));
+  }
+
+  #settle(): void {
+    this.#settled = true;
+    this.#stopListening();
+  }
+}
+
+/** Failures to connect that will be the same next time: certificates, TLS versions, something that speaks no TLS. */
+function isPermanent(reason: string): boolean {
+  return /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_|HOSTNAME_|UND_ERR_INVALID_ARG|ERR_INVALID_)/.test(
+    reason,
+  );
+}
+
+function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) flat[name] = typeof value === "string" ? value : value.join(", ");
+  }
+  return flat;
+}
+
+function unsent(kind: WireFailureKind): WireFailure {
+  return new WireFailure({ kind, sent: false, reason: kind === "timeout" ? "DEADLINE" : "ABORTED" });
+}

@@ -1,0 +1,219 @@
+import { inspect } from "node:util";
+import { describe, expect, it, vi } from "vitest";
+import * as errors from "../../src/errors/errors.js";
+
+const {
+  ApiError,
+  BadRequestError,
+  CrossBorderError,
+  InvalidArgumentError,
+  OutcomeUnknownError,
+  PagingError,
+  ServerError,
+  TokenError,
+  UnexpectedResponseError,
+} = errors;
+
+const response = { status: 400, headers: { "x-secret": "header-secret" }, text: "body-secret" };
+const request = { path: "/payments", body: '{"senderAccount":"account-secret"}', signature: "signature-secret" };
+
+const samples = [
+  new errors.InvalidArgumentError("x"),
+  new errors.ConfigError("x"),
+  new errors.SigningError("x"),
+  new TokenError("x", { code: "invalid_grant", status: 400, heldUntilMs: 5 }),
+  new errors.ConnectionError("x"),
+  new errors.TimeoutError("x"),
+  new errors.AbortedError("x"),
+  new OutcomeUnknownError("x", { request }),
+  new UnexpectedResponseError("x", { response }),
+  new PagingError("x"),
+  ...[400, 401, 403, 404, 409, 418, 422, 429, 500, 599].map((status) =>
+    ApiError.of("x", { code: "c", response: { ...response, status } }),
+  ),
+];
+
+/** The module as a second copy of the package loads it. */
+async function secondCopy(): Promise<typeof errors> {
+  vi.resetModules();
+  return import("../../src/errors/errors.js");
+}
+
+describe("instanceof", () => {
+  it("holds across two copies of the package, both ways, for every class", async () => {
+    const copy = await secondCopy();
+    expect(copy.CrossBorderError).not.toBe(CrossBorderError);
+    for (const error of samples) {
+      const Twin: unknown = Reflect.get(copy, error.name);
+      if (typeof Twin !== "function") throw new Error(`the copy has no ${error.name}`);
+      expect(error instanceof Twin).toBe(true);
+      expect(error instanceof copy.CrossBorderError).toBe(true);
+    }
+    const theirs = copy.ApiError.of("x", { code: "c", response });
+    expect([theirs instanceof BadRequestError, theirs instanceof ApiError, theirs instanceof Error]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect([theirs instanceof ServerError, theirs instanceof TokenError]).toEqual([false, false]);
+  });
+
+  it("tells a class from its sisters and its subclasses", () => {
+    const plain = ApiError.of("x", { code: "c", response: { ...response, status: 418 } });
+    expect([plain instanceof ApiError, plain instanceof BadRequestError]).toEqual([true, false]);
+    expect(new errors.TimeoutError("x") instanceof errors.AbortedError).toBe(false);
+  });
+
+  it("takes a subclass of the caller's own for what it is", async () => {
+    class MyError extends BadRequestError {
+      readonly mine = true;
+    }
+    const mine = new MyError("x", { code: "c", response });
+    expect([mine instanceof MyError, mine instanceof BadRequestError, mine instanceof CrossBorderError]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    const copy = await secondCopy();
+    expect(mine instanceof copy.BadRequestError).toBe(true);
+    expect(new BadRequestError("x", { code: "c", response }) instanceof MyError).toBe(false);
+    expect(new copy.BadRequestError("x", { code: "c", response }) instanceof MyError).toBe(false);
+  });
+
+  it.each([undefined, null, "CrossBorderError", 5, {}, new Error("x"), Object.create(null)])(
+    "is false for %o",
+    (value) => {
+      expect(value instanceof CrossBorderError).toBe(false);
+    },
+  );
+});
+
+describe("an error", () => {
+  it.each(samples.map((error) => [error.name, error] as const))(
+    "%s has its name in name, stack, text and JSON",
+    (name, error) => {
+      expect(name).toBe(error.constructor.name);
+      expect(String(error)).toBe(`${name}: x`);
+      expect(error.stack?.split("\n")[0]).toBe(`${name}: x`);
+      expect(error.toJSON()).toMatchObject({ name, message: "x", code: error.code, effect: error.effect });
+      expect(Object.keys(error)).not.toContain("name");
+    },
+  );
+
+  it("has the class of its status", () => {
+    const classes = [400, 401, 403, 404, 409, 422, 429, 500, 503, 599, 999, 302, 418, 408].map(
+      (status) => ApiError.of("x", { code: "c", response: { ...response, status } }).name,
+    );
+    expect(classes).toEqual([
+      "BadRequestError",
+      "AuthenticationError",
+      "PermissionDeniedError",
+      "NotFoundError",
+      "ConflictError",
+      "UnprocessableEntityError",
+      "RateLimitError",
+      "ServerError",
+      "ServerError",
+      "ServerError",
+      "ServerError",
+      "ApiError",
+      "ApiError",
+      "ApiError",
+    ]);
+  });
+
+  it("says that it did nothing unless it is told otherwise; an unknown outcome is possible", () => {
+    expect(new PagingError("x").effect).toBe("none");
+    expect(new OutcomeUnknownError("x", { request }).effect).toBe("possible");
+    expect(new UnexpectedResponseError("x", { response, effect: "done" }).effect).toBe("done");
+  });
+
+  it("has no fields for what it does not know", () => {
+    expect(Object.keys(new InvalidArgumentError("x"))).toEqual(["code", "effect"]);
+    expect(Object.keys(ApiError.of("x", { code: "c", response }))).toEqual(["code", "effect", "status"]);
+  });
+
+  it("tells all its facts in JSON", () => {
+    const signed = { path: "/p", bodySha256: "b", publicKeySha256: "k" };
+    const details = { operation: "payments.create", attempts: 2, serviceMessage: "no", retryAfterMs: 5, signed };
+    const error = ApiError.of("x", { code: "c", effect: "possible", response, ...details });
+    error.funds = { intentId: "i", senderGatewayTransactionId: "t" };
+    expect(JSON.parse(JSON.stringify(error))).toEqual({
+      name: "BadRequestError",
+      message: "x",
+      code: "c",
+      effect: "possible",
+      status: 400,
+      funds: { intentId: "i", senderGatewayTransactionId: "t" },
+      ...details,
+    });
+  });
+
+  it("takes keys and tokens out of its message", () => {
+    const error = new InvalidArgumentError("bad -----BEGIN PRIVATE KEY-----\nAAAA and Bearer abc");
+    expect(error.message).toBe("bad [key]");
+    expect(error.stack).not.toContain("AAAA");
+  });
+});
+
+describe("the response and the request behind an error", () => {
+  const withResponse = ApiError.of("x", { code: "c", response });
+  const withRequest = new OutcomeUnknownError("x", { request, cause: new UnexpectedResponseError("y", { response }) });
+
+  it("are there for programs", () => {
+    expect(withResponse.response).toEqual(response);
+    expect(withRequest.request).toEqual(request);
+  });
+
+  it.each([
+    ["util.inspect", (error: Error) => inspect(error, { depth: 10 })],
+    ["JSON.stringify", (error: Error) => JSON.stringify(error)],
+    ["a template", (error: Error) => `${error}`],
+    ["its stack", (error: Error) => error.stack ?? ""],
+    ["a spread", (error: Error) => inspect({ ...error }, { depth: 10 })],
+  ])("are not shown by %s", (_, show) => {
+    for (const error of [withResponse, withRequest]) {
+      expect(show(error)).not.toMatch(/secret/);
+    }
+  });
+});
+
+describe("a cause", () => {
+  it("of this package is kept as it is", () => {
+    const cause = new errors.TimeoutError("late");
+    expect(new OutcomeUnknownError("x", { request, cause }).cause).toBe(cause);
+  });
+
+  it("from elsewhere keeps its name, code, redacted message and frames, and nothing else", () => {
+    const foreign = Object.assign(new TypeError("password=hunter2 refused"), {
+      code: "E_FOREIGN",
+      request: { headers: { authorization: "Bearer secret-token" } },
+      cause: new Error("secret-cause"),
+    });
+    const cause = new errors.ConnectionError("x", { cause: foreign }).cause;
+    if (!(cause instanceof Error)) throw new Error("there is no cause");
+    expect([cause.name, cause.message]).toEqual(["TypeError", "password=[redacted] refused"]);
+    expect(Reflect.ownKeys(cause).sort()).toEqual(["code", "message", "name", "stack"]);
+    expect(cause.stack).toMatch(/^TypeError: password=\[redacted\] refused\n {4}at .*errors\.test\.ts/);
+    expect(inspect(new errors.ConnectionError("x", { cause: foreign }), { depth: 10 })).not.toMatch(/hunter2|secret/);
+  });
+
+  it("whose message looks like a stack shows nothing by it", () => {
+    const foreign = new Error("failed\n    at password=hunter2");
+    expect(inspect(new errors.ConnectionError("x", { cause: foreign }))).not.toContain("hunter2");
+  });
+
+  it.each([
+    ["a string", "secret", "something that is no Error was thrown (string)"],
+    ["null", null, "something that is no Error was thrown (null)"],
+    ["an object", { token: "secret" }, "something that is no Error was thrown (object)"],
+  ])("that is %s is told by its type only", (_, thrown, message) => {
+    const error = new errors.ConnectionError("x", { cause: thrown });
+    expect(error.cause).toHaveProperty("message", message);
+    expect(inspect(error)).not.toContain("secret");
+  });
+
+  it("that is absent is absent", () => {
+    expect("cause" in new PagingError("x")).toBe(false);
+  });
+});

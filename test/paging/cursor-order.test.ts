@@ -1,0 +1,156 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { PagingError } from "../../src/errors/errors.js";
+import {
+  assertBehind,
+  assertNotAsked,
+  compareTokens,
+  type Direction,
+  directionOf,
+  marksOf,
+  unsoundness,
+} from "../../src/paging/cursor-order.js";
+
+const marks = (
+  tokens: (string | undefined)[],
+  ids: (string | undefined)[] = tokens.map(() => undefined),
+  direction: Direction = "up",
+) => {
+  const items = tokens.map((token, index) => ({ token, id: ids[index] }));
+  return marksOf(items, ({ token }) => token, direction);
+};
+const behind = (
+  page: ReturnType<typeof marks>,
+  before: ReturnType<typeof marks>,
+  direction: "up" | "down",
+  trust = false,
+) => assertBehind("payments.list", page, before, direction, trust);
+
+describe("directionOf", () => {
+  it("is down where the first sort term falls, and up everywhere else", () => {
+    expect([undefined, "createdAt.asc", "createdAt.desc"].map(directionOf)).toEqual(["up", "up", "down"]);
+    expect([[], ["a.desc", "b.asc"], ["a.asc", "b.desc"]].map(directionOf)).toEqual(["up", "down", "up"]);
+    expect([undefined, "desc", "description.asc"].map(directionOf)).toEqual(["up", "up", "up"]);
+  });
+});
+
+describe("compareTokens", () => {
+  it("compares whole numbers of any length by value", () => {
+    fc.assert(
+      fc.property(fc.bigInt(-(10n ** 60n), 10n ** 60n), fc.bigInt(-(10n ** 60n), 10n ** 60n), (one, other) => {
+        expect(Math.sign(compareTokens(`${one}`, `${other}`))).toBe(one < other ? -1 : one > other ? 1 : 0);
+      }),
+    );
+  });
+
+  it("takes leading zeros for nothing", () => {
+    expect(compareTokens("0012", "12")).toBe(0);
+    expect(compareTokens("0009", "10")).toBeLessThan(0);
+  });
+
+  it("compares everything else by code units", () => {
+    const text = fc.string().filter((value) => !/^-?\d+$/.test(value));
+    fc.assert(
+      fc.property(text, text, (one, other) => {
+        expect(Math.sign(compareTokens(one, other))).toBe(one < other ? -1 : one > other ? 1 : 0);
+      }),
+    );
+  });
+});
+
+describe("unsoundness", () => {
+  it.each([
+    [["1", "2", "10"], "up", true],
+    [["10", "2", "1"], "up", false],
+    [["1", "1"], "up", false],
+    [["10", "2", "1"], "down", true],
+    [["1", "2"], "down", false],
+    [["2", "2"], "down", false],
+    [["2024-01-01", "2024-01-02"], "up", true],
+    [["1"], "up", true],
+    [[], "down", true],
+  ] as const)("of %j going %s: sound is %s", (tokens, direction, sound) => {
+    expect(unsoundness(marks([...tokens], undefined, direction), direction) === undefined).toBe(sound);
+  });
+});
+
+describe("assertBehind", () => {
+  it("lets a page pass that begins behind the last one", () => {
+    expect(() => behind(marks(["3", "4"], ["c", "d"]), marks(["1", "2"], ["a", "b"]), "up")).not.toThrow();
+    expect(() =>
+      behind(marks(["2", "1"], undefined, "down"), marks(["4", "3"], undefined, "down"), "down"),
+    ).not.toThrow();
+    expect(() => behind(marks([undefined]), marks(["1"]), "up")).not.toThrow();
+  });
+
+  it.each([
+    [
+      "a token that was on the last page",
+      ["2", "3"],
+      [undefined, undefined],
+      "a paging token of an earlier page comes again",
+    ],
+    ["a record that was on the last page", ["3", "4"], ["b", "c"], "a record of an earlier page comes again"],
+    ["the same number written otherwise", ["02"], [undefined], "reaches back before the end"],
+    ["a token before the end", ["0"], [undefined], "reaches back before the end"],
+    ["a later token before the end", ["3", "0"], [undefined, undefined], "reaches back before the end"],
+  ])("refuses a page with %s", (_, tokens, ids, message) => {
+    const check = () => behind(marks(tokens, ids), marks(["1", "2"], ["a", "b"]), "up");
+    expect(check).toThrow(PagingError);
+    expect(check).toThrow(message);
+  });
+
+  it("refuses the same on the way down", () => {
+    expect(() => behind(marks(["1", "9"], undefined, "down"), marks(["3", "2"], undefined, "down"), "down")).toThrow(
+      "reaches back before the end",
+    );
+  });
+
+  it("asks a trusted cursor for no order, but never lets a record come again", () => {
+    expect(() => behind(marks(["0"]), marks(["1", "2"]), "up", true)).not.toThrow();
+    expect(() => behind(marks(["1"]), marks(["1", "2"]), "up", true)).toThrow("a paging token of an earlier page");
+  });
+});
+
+it("says of ordered pages what looking at every token would say", () => {
+  const token = fc.oneof(fc.stringMatching(/^-?\d{1,2}$/), fc.stringMatching(/^[\da-b]{1,2}$/), fc.constant(undefined));
+  const tokens = fc.uniqueArray(token, { maxLength: 4 }).chain((some) =>
+    // Sorted as often as not: pages that are in order are the ones with a way of their own.
+    fc.constantFrom(
+      some,
+      some.toSorted((one, other) => compareTokens(one ?? "", other ?? "")),
+    ),
+  );
+  const lookAtEach = (
+    page: readonly (string | undefined)[],
+    before: readonly (string | undefined)[],
+    direction: Direction,
+  ) => {
+    const last = before.at(-1);
+    return page.every((each) => {
+      if (each === undefined) return true;
+      if (before.includes(each)) return false;
+      const step = last === undefined ? undefined : compareTokens(last, each);
+      return step === undefined || (direction === "up" ? step < 0 : step > 0);
+    });
+  };
+  fc.assert(
+    fc.property(tokens, tokens, fc.constantFrom<Direction>("up", "down"), (page, before, direction) => {
+      const check = () => behind(marks(page, undefined, direction), marks(before, undefined, direction), direction);
+      if (lookAtEach(page, before, direction)) expect(check).not.toThrow();
+      else expect(check).toThrow(PagingError);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+it("refuses a cursor that was asked for already", () => {
+  const asked = new Set<string>();
+  assertNotAsked("payments.list", "7", asked);
+  assertNotAsked("payments.list", "8", asked);
+  expect(() => assertNotAsked("payments.list", "7", asked)).toThrow(
+    new PagingError("payments.list: the cursor of an earlier page comes again: the service does not heed the cursor", {
+      operation: "payments.list",
+    }),
+  );
+});

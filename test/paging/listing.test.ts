@@ -1,0 +1,411 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { endpoint } from "../../src/api/endpoint.js";
+import type { ListQuery } from "../../src/api/list-query.js";
+import type { RequestOptions } from "../../src/api/request-options.js";
+import { InvalidArgumentError, PagingError } from "../../src/errors/errors.js";
+import { compareTokens } from "../../src/paging/cursor-order.js";
+import { Listing, type Page } from "../../src/paging/listing.js";
+import { ListService, type ListServiceOptions, type Row, rowsUpTo } from "./list-service.js";
+
+const rowList = endpoint<Row[]>({ operation: "rows.list", verb: "list", method: "GET", path: "/rows", record: {} });
+
+type Query = ListQuery<Row, object>;
+
+function list(service: ListService, query?: Query, options?: RequestOptions): Listing<Row> {
+  return new Listing(service.caller, rowList, [], query, options);
+}
+
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const collected: Item[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
+
+const pagesOf = async (listing: Listing<Row>): Promise<Page<Row>[]> => collect(listing.pages());
+const tokensOf = (rows: readonly Row[]) => rows.map((row) => row.pagingToken);
+
+const numericToken = fc.bigInt(0n, 10n ** 40n).map(String);
+const textToken = fc.string({ minLength: 1, maxLength: 6 }).filter((text) => !/^-?\d+$/.test(text));
+const someTokens = fc.oneof(
+  fc.uniqueArray(fc.oneof(fc.nat(30).map(String), numericToken), { maxLength: 25 }),
+  fc.uniqueArray(textToken, { maxLength: 25 }),
+);
+
+const world = someTokens.chain((tokens) =>
+  fc.record({
+    rows: fc.constant(tokens.map((pagingToken, index): Row => ({ id: `r${index}`, pagingToken }))),
+    cap: fc.integer({ min: 1, max: 6 }),
+    size: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
+    descending: fc.boolean(),
+    after: tokens.length === 0 ? fc.constant(undefined) : fc.option(fc.constantFrom(...tokens), { nil: undefined }),
+    before: tokens.length === 0 ? fc.constant(undefined) : fc.option(fc.constantFrom(...tokens), { nil: undefined }),
+  }),
+);
+
+interface World extends ListServiceOptions, Pick<Query, "size" | "after" | "before"> {
+  readonly descending: boolean;
+}
+
+const queryOf = ({ size, after, before, descending }: World): Query => ({
+  size,
+  after,
+  before,
+  sort: descending ? "pagingToken.desc" : undefined,
+});
+
+function expectedOf({ rows, after, before, descending }: World): Row[] {
+  return rows
+    .filter(({ pagingToken = "" }) => after === undefined || compareTokens(pagingToken, after) > 0)
+    .filter(({ pagingToken = "" }) => before === undefined || compareTokens(pagingToken, before) < 0)
+    .sort((one, other) => compareTokens(one.pagingToken ?? "", other.pagingToken ?? "") * (descending ? -1 : 1));
+}
+
+describe("any list with sound cursors", () => {
+  it("gives every record once and in order, whatever the size, the service's cap, the data and the direction", async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async (made) => {
+        expect(await collect(list(new ListService(made), queryOf(made)))).toEqual(expectedOf(made));
+      }),
+    );
+  });
+
+  it("goes on exactly where a stored cursor left off", async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async (made) => {
+        const expected = expectedOf(made);
+        let seen = 0;
+        for (const page of await pagesOf(list(new ListService(made), queryOf(made)))) {
+          seen += page.items.length;
+          const { next, nextQuery } = page;
+          expect(nextQuery).toEqual(made.descending ? { before: next } : { after: next });
+          const rest = list(new ListService(made), { ...queryOf(made), ...nextQuery });
+          expect(await collect(rest)).toEqual(expected.slice(seen));
+        }
+        expect(seen).toBe(expected.length);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("keeps the caller's bounds, size, sort and filter on every page", async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async (made) => {
+        const service = new ListService(made);
+        const filter = { name: "x" };
+        await collect(list(service, { ...queryOf(made), filter }));
+        const kept = made.descending ? "_after" : "_before";
+        for (const { paging, query } of service.asked) {
+          expect(paging[kept]).toBe(made.descending ? made.after : made.before);
+          expect(paging._size).toBe(made.size);
+          expect(paging._sort).toBe(made.descending ? "pagingToken.desc" : undefined);
+          expect(query).toBe(filter);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("asks for no more than one page beyond the records", async () => {
+    const service = new ListService({ rows: rowsUpTo(10), cap: 3 });
+    await collect(list(service));
+    expect(service.asked.map(({ paging }) => paging._after)).toEqual([undefined, "3", "6", "9", "10"]);
+  });
+});
+
+describe("a listing", () => {
+  it("asks for nothing before it is used", () => {
+    const service = new ListService({ rows: rowsUpTo(3) });
+    list(service);
+    expect(service.asked).toEqual([]);
+  });
+
+  it("asks for the first page once, however often it is awaited", async () => {
+    const service = new ListService({ rows: rowsUpTo(5), cap: 2 });
+    const listing = list(service);
+    const [one, other] = [await listing, await listing];
+    expect(one).toBe(other);
+    const { data, response } = await listing.withResponse();
+    expect([data, response.headers["x-page"]]).toEqual([one, "1"]);
+    expect([tokensOf(one.items), one.next]).toEqual([["1", "2"], "2"]);
+    expect(service.asked).toHaveLength(1);
+  });
+
+  it("has no next behind an empty page", async () => {
+    const page = await list(new ListService({ rows: [] }));
+    expect([page.items, page.next, page.nextQuery]).toEqual([[], undefined, undefined]);
+  });
+
+  it("takes catch and finally as promises do", async () => {
+    const failure = new Error("no");
+    const failing = () =>
+      list(
+        new ListService({
+          rows: [],
+          response: () => {
+            throw failure;
+          },
+        }),
+      );
+    let finished = 0;
+    expect(await failing().catch((error: unknown) => error)).toBe(failure);
+    await expect(failing().finally(() => void finished++)).rejects.toBe(failure);
+    await list(new ListService({ rows: [] })).finally(() => void finished++);
+    expect(finished).toBe(2);
+  });
+
+  it("hands the options to each page", async () => {
+    const service = new ListService({ rows: rowsUpTo(3), cap: 2 });
+    const options = { timeoutMs: 5 };
+    await collect(list(service, undefined, options));
+    expect(service.asked.map((asked) => asked.options)).toEqual([options, options, options]);
+  });
+
+  it("stops asking at a break", async () => {
+    const service = new ListService({ rows: rowsUpTo(10), cap: 2 });
+    for await (const row of list(service)) if (row.pagingToken === "3") break;
+    expect(service.asked).toHaveLength(2);
+    for await (const _ of list(service).pages()) break;
+    expect(service.asked).toHaveLength(3);
+  });
+
+  it("joins sort terms with commas", async () => {
+    const service = new ListService({ rows: [] });
+    await list(service, { sort: ["createdAt.desc", "id.asc"] });
+    expect(service.asked[0]?.paging._sort).toBe("createdAt.desc,id.asc");
+  });
+});
+
+describe("toArray", () => {
+  it("gives all records where there are no more than max", async () => {
+    const service = new ListService({ rows: rowsUpTo(5), cap: 2 });
+    expect(await list(service).toArray({ max: 5 })).toHaveLength(5);
+    expect(await list(service).toArray({ max: Number.POSITIVE_INFINITY })).toHaveLength(5);
+    expect(await list(new ListService({ rows: [] })).toArray({ max: 0 })).toEqual([]);
+  });
+
+  it("throws where there are more", async () => {
+    const service = new ListService({ rows: rowsUpTo(5), cap: 2 });
+    await expect(list(service).toArray({ max: 3 })).rejects.toThrow(
+      new PagingError("rows.list: there are more than 3 records", { operation: "rows.list" }),
+    );
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it.each([undefined, {}, { max: -1 }, { max: Number.NaN }, { max: "5" }])(
+    "refuses %j before it asks",
+    async (limit) => {
+      const service = new ListService({ rows: rowsUpTo(5) });
+      await expect(list(service).toArray(limit as { max: number })).rejects.toThrow(InvalidArgumentError);
+      expect(service.asked).toEqual([]);
+    },
+  );
+});
+
+describe("tokens that do not follow the sort order", () => {
+  const rows: Row[] = [
+    { id: "a", pagingToken: "5", name: "a" },
+    { id: "b", pagingToken: "1", name: "b" },
+    { id: "c", pagingToken: "9", name: "c" },
+    { id: "d", pagingToken: "3", name: "d" },
+  ];
+
+  it("give the first page, and an error instead of the second", async () => {
+    const service = new ListService({ rows, cap: 2 });
+    const seen: unknown[] = [];
+    const walk = async () => {
+      for await (const row of list(service, { sort: "name.asc" })) seen.push(row.id);
+    };
+    await expect(walk()).rejects.toThrow(
+      "rows.list: the page after this one would lose or repeat records: its paging tokens do not strictly rise",
+    );
+    expect(seen).toEqual(["a", "b"]);
+    expect(service.asked).toHaveLength(1);
+  });
+
+  it("give a first page whose next throws", async () => {
+    const page = await list(new ListService({ rows, cap: 2 }), { sort: "name.desc" });
+    expect(page.items.map(({ id }) => id)).toEqual(["d", "c"]);
+    expect(() => page.next).toThrow(PagingError);
+    expect(() => page.nextQuery).toThrow("do not strictly fall");
+    expect(JSON.parse(JSON.stringify(page))).toEqual({ items: page.items });
+  });
+
+  it("are gone on with where the caller trusts the cursor", async () => {
+    // A service whose cursor is the place in its own order, whatever the tokens look like.
+    const response = ({ _after }: { readonly _after?: string | undefined }) => {
+      const start = rows.findIndex(({ pagingToken }) => pagingToken === _after) + 1;
+      return rows.slice(start, start + 2);
+    };
+    const service = new ListService({ rows, response: (paging) => (paging._after === "3" ? [] : response(paging)) });
+    expect(await collect(list(service, { sort: "name.asc", trustCursor: true }))).toEqual(rows);
+    expect(service.asked.map(({ paging }) => paging._after)).toEqual([undefined, "1", "3"]);
+  });
+
+  it("end in an error where a trusted cursor lets a record come again", async () => {
+    const service = new ListService({ rows, cap: 2 });
+    const walk = collect(list(service, { sort: "name.asc", trustCursor: true }));
+    await expect(walk).rejects.toThrow("a paging token of an earlier page comes again");
+  });
+
+  it("never give a record twice or an endless loop, whatever the tokens are", async () => {
+    const tokens = fc.array(fc.nat(6).map(String), { minLength: 1, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(tokens, { minLength: 1, maxLength: 4 }), fc.boolean(), async (pages, trustCursor) => {
+        // The pages come round and round, whatever is asked for.
+        const service = new ListService({
+          rows: [],
+          response: (_, number) => (pages[(number - 1) % pages.length] ?? []).map((pagingToken) => ({ pagingToken })),
+        });
+        const seen: Page<Row>[] = [];
+        const walk = async () => {
+          for await (const page of list(service, { trustCursor }).pages()) seen.push(page);
+        };
+        await expect(walk()).rejects.toThrow(PagingError);
+        expect(service.asked.length).toBeLessThanOrEqual(10);
+        const later = seen.slice(1).flatMap(({ items }) => tokensOf(items));
+        if (!trustCursor) expect(tokensOf(seen[0]?.items ?? []).some((token) => later.includes(token))).toBe(false);
+      }),
+    );
+  });
+});
+
+describe("a service that does not heed the cursor", () => {
+  it("ends in an error, not in a loop", async () => {
+    const service = new ListService({ rows: [], response: () => rowsUpTo(3) });
+    await expect(collect(list(service))).rejects.toThrow("a paging token of an earlier page comes again");
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it("is found out by the records' ids where tokens are made anew", async () => {
+    const response = (_: unknown, number: number) =>
+      rowsUpTo(2).map(({ id }, index) => ({ id: `${id}`, pagingToken: `${number}${index}` }));
+    const service = new ListService({ rows: [], response });
+    await expect(collect(list(service))).rejects.toThrow("a record of an earlier page comes again");
+  });
+});
+
+describe("records without a paging token", () => {
+  const rows = ["a", "b", "c", "d", "e"].map((name): Row => ({ id: name, name }));
+  const byName = { rows, tokenOf: (row: Row) => row.name ?? "" };
+
+  it("throw behind a page that may be full", async () => {
+    const service = new ListService({ ...byName, cap: 3 });
+    const seen: Row[] = [];
+    const walk = async (query: Query) => {
+      for await (const row of list(service, query)) seen.push(row);
+    };
+    await expect(walk({ size: 3 })).rejects.toThrow("the page may be full and its records carry no pagingToken");
+    await expect(walk({})).rejects.toThrow(PagingError);
+    expect(seen).toHaveLength(6);
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it("end with a page that is shorter than was asked", async () => {
+    const service = new ListService(byName);
+    expect(await collect(list(service, { size: 6 }))).toEqual(rows);
+    expect(service.asked).toHaveLength(1);
+  });
+
+  it("end with an empty page", async () => {
+    expect(await collect(list(new ListService({ rows: [] })))).toEqual([]);
+  });
+
+  it("are all given where a cursor function stands in", async () => {
+    const service = new ListService({ ...byName, cap: 2 });
+    const cursor = (row: Row) => row.name ?? "";
+    expect(await collect(list(service, { cursor }))).toEqual(rows);
+    expect(service.asked.map(({ paging }) => paging._after)).toEqual([undefined, "b", "d", "e"]);
+  });
+
+  it("give the first page and then an error where the cursor function gives nothing", async () => {
+    const service = new ListService({ ...byName, cap: 2 });
+    const page = await list(service, { cursor: () => "", size: 100 });
+    expect(page.items).toHaveLength(2);
+    expect(() => page.next).toThrow("rows.list: the query's cursor function gave no paging token for every record");
+  });
+
+  it("throw where only some carry a token", async () => {
+    const service = new ListService({ rows: [], response: () => [{ pagingToken: "1" }, { id: "x" }] });
+    await expect(collect(list(service, { size: 100 }))).rejects.toThrow("carry no pagingToken");
+  });
+});
+
+describe("a query that means nothing", () => {
+  const refused: [unknown, string][] = [
+    [null, "the query must be an object"],
+    ["size", "the query must be an object"],
+    [{ size: 0 }, "size must be a whole number above 0"],
+    [{ size: 1.5 }, "size must be"],
+    [{ size: "10" }, "size must be"],
+    [{ after: "" }, "after must be a paging token"],
+    [{ before: 12 }, "before must be a paging token"],
+    [{ sort: "createdAt" }, "sort must be a term"],
+    [{ sort: "createdAt.up" }, "sort must be"],
+    [{ sort: "a.asc,b.desc" }, "sort must be"],
+    [{ sort: [] }, "sort must be"],
+    [{ sort: ["a.asc", ""] }, "sort must be"],
+    [{ filter: [] }, "filter must be an object"],
+    [{ filter: { _size: "5" } }, "filter must be"],
+    [{ cursor: "id" }, "cursor must be a function"],
+    [{ trustCursor: "yes" }, "trustCursor must be true or false"],
+    [{ pageSize: 5 }, 'the query has no "pageSize"'],
+    [{ constructor: 5 }, 'the query has no "constructor"'],
+  ];
+
+  it.each(refused)("is refused before anything is asked: %j", (query, message) => {
+    const service = new ListService({ rows: [] });
+    const make = () => list(service, query as Query);
+    expect(make).toThrow(InvalidArgumentError);
+    expect(make).toThrow(`rows.list: ${message}`);
+    expect(service.asked).toEqual([]);
+  });
+
+  it("takes undefined for the default", async () => {
+    const query = { size: undefined, after: undefined, sort: undefined, filter: undefined, cursor: undefined };
+    expect(await collect(list(new ListService({ rows: rowsUpTo(2) }), query))).toHaveLength(2);
+  });
+});
+
+describe("prefetch", () => {
+  it("gives the same records as without, for any data and page size", async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async (some) => {
+        const plain = await collect(list(new ListService(some), queryOf(some)));
+        const ahead = await collect(list(new ListService(some), { ...queryOf(some), prefetch: true }));
+        expect(ahead).toEqual(plain);
+      }),
+    );
+  });
+
+  it("asks for the next page before this one is handed out, and for none beyond it", async () => {
+    const service = new ListService({ rows: rowsUpTo(6) });
+    const pages = list(service, { size: 2, prefetch: true }).pages();
+    await pages.next();
+    expect(service.asked.map(({ paging }) => paging._after)).toEqual([undefined, "2"]);
+    await pages.return();
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it("hands out a page whose successor fails, and throws when that one is wanted", async () => {
+    const response = (_: object, number: number) => {
+      if (number === 2) throw new Error("the service is away");
+      return rowsUpTo(2);
+    };
+    const pages = list(new ListService({ rows: [], response }), { size: 2, prefetch: true }).pages();
+    expect((await pages.next()).value?.items).toHaveLength(2);
+    await expect(pages.next()).rejects.toThrow("the service is away");
+  });
+
+  it("does not ask ahead of a page from which there is no sound way on", async () => {
+    const rows = [
+      { id: "a", pagingToken: "2" },
+      { id: "b", pagingToken: "1" },
+    ];
+    const service = new ListService({ rows, response: () => rows });
+    const pages = list(service, { size: 2, prefetch: true }).pages();
+    await pages.next();
+    await expect(pages.next()).rejects.toBeInstanceOf(PagingError);
+    expect(service.asked).toHaveLength(1);
+  });
+});

@@ -1,0 +1,101 @@
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { ConfigError } from "../../src/errors/errors.js";
+import { parseBaseUrl } from "../../src/wire/base-url.js";
+
+function refusal(value: unknown): ConfigError {
+  try {
+    parseBaseUrl(value, "baseUrl");
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error("the address was taken");
+}
+
+it.each([
+  ["https://host", "https://host", ""],
+  ["https://host/", "https://host", ""],
+  ["https://host/gw/v1", "https://host", "/gw/v1"],
+  ["https://host/gw/v1/", "https://host", "/gw/v1"],
+  ["https://host:8443/a%20b/~c", "https://host:8443", "/a%20b/~c"],
+  ["HTTPS://Host:443/Path", "https://host", "/Path"],
+])("takes %s apart", (value, origin, path) => {
+  expect(parseBaseUrl(value, "baseUrl")).toEqual({ origin, path });
+});
+
+it.each(["http://localhost:3000", "http://127.0.0.1:80/x", "http://127.8.9.10", "http://[::1]:1234"])(
+  "allows %s, since it does not leave the machine",
+  (value) => {
+    expect(() => parseBaseUrl(value, "baseUrl")).not.toThrow();
+  },
+);
+
+it.each([
+  ["http://host/x", "in the clear"],
+  ["http://127.0.0.1.example.org", "in the clear"],
+  ["http://localhost.example.org", "in the clear"],
+  ["http://10.0.0.1", "in the clear"],
+  ["http://0.0.0.0", "in the clear"],
+  ["ftp://host", "neither https nor http"],
+  ["javascript:alert(1)", "no absolute address"],
+  ["host/path", "no absolute address"],
+  ["//host/path", "no absolute address"],
+  ["https:host", "no absolute address"],
+  ["https://", "no absolute address"],
+  ["https://host:99999", "no absolute address"],
+  ["https://host?", "a query"],
+  ["https://host/?a=b", "a query"],
+  ["https://host/#", "a fragment"],
+  ["https://host/#a", "a fragment"],
+  ["https://host/a\\b", "a backslash"],
+  ["https://host\\a", "a backslash"],
+  ["https://host/a\tb", "white space"],
+  ["https://host/a\n", "white space"],
+  [" https://host", "white space"],
+  ["https://host/a b", "white space"],
+  ["https://host/a\u0000", "control characters"],
+  ["https://host/a/../b", "not written as it goes over the wire"],
+  ["https://host/./b", "not written as it goes over the wire"],
+  ["https://host/b/..", "not written as it goes over the wire"],
+  ["https://host/%2e%2E/b", "not written as it goes over the wire"],
+  ["https://host/grün", "not written as it goes over the wire"],
+  ['https://host/"x"', "not written as it goes over the wire"],
+  ["", "an empty string"],
+  [undefined, "undefined"],
+  [null, "null"],
+  [42, "a number"],
+  [["https://host"], "an array"],
+  [new URL("https://host"), "an object"],
+])("refuses %j and says why", (value, why) => {
+  const { message } = refusal(value);
+  expect(message).toContain(why);
+  expect(message).toMatch(/^baseUrl is .+; wanted: an address such as/);
+});
+
+it.each([
+  "https://user:canary@host",
+  "https://canary@host/x",
+  "https://@host",
+  "http://a:canary@host?q",
+  "https://u:canary@ho st",
+])("refuses %s without repeating what stands before the host", (value) => {
+  expect(inspect(refusal(value), { showHidden: true })).not.toContain("canary");
+});
+
+it("gives two parts that a URL parser leaves exactly as they are", () => {
+  fc.assert(
+    fc.property(fc.webUrl({ validSchemes: ["https"], withQueryParameters: false, withFragments: false }), (address) => {
+      let base: ReturnType<typeof parseBaseUrl>;
+      try {
+        base = parseBaseUrl(address, "baseUrl");
+      } catch (error) {
+        expect(error).toBeInstanceOf(ConfigError);
+        return;
+      }
+      const url = new URL(`${base.origin}${base.path}/payments`);
+      expect(url.href).toBe(`${base.origin}${base.path}/payments`);
+    }),
+  );
+});

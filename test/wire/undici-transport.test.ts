@@ -1,0 +1,469 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { MockAgent } from "undici";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { CallControl } from "../../src/timing/deadline.js";
+import type { TransportHandle, WireRequest } from "../../src/wire/transport.js";
+import { type UndiciTransportOptions, undiciTransport } from "../../src/wire/undici-transport.js";
+import { WireFailure } from "../../src/wire/wire-failure.js";
+import { startWireServer, wireResponse } from "./wire-server.js";
+
+function transport(options: Partial<UndiciTransportOptions> = {}): TransportHandle {
+  const handle = undiciTransport({ connections: 8, connectTimeoutMs: 5000, ...options });
+  onTestFinished(() => void handle.close().catch(() => {}));
+  return handle;
+}
+
+function ending(timeoutMs = 5000, signal?: AbortSignal): CallControl {
+  const control = new CallControl({ timeoutMs, maxRetries: 0, signal });
+  onTestFinished(() => control.finish());
+  return control;
+}
+
+function post(origin: string, body = '{"amount":"1.00"}', maxResponseBytes = 1000): WireRequest {
+  return {
+    method: "POST",
+    origin,
+    path: "/gw/payments?a=%27",
+    headers: { "content-type": "application/json", "x-service-signature-base64": "c2ln" },
+    body: Buffer.from(body),
+    maxResponseBytes,
+  };
+}
+
+function get(origin: string, path = "/gw/payments", maxResponseBytes = 1000): WireRequest {
+  return { method: "GET", origin, path, headers: { accept: "application/json" }, body: undefined, maxResponseBytes };
+}
+
+async function failureOf(exchange: Promise<unknown>): Promise<WireFailure> {
+  const failure: unknown = await exchange.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(failure instanceof WireFailure)) throw new Error(`expected a WireFailure; found ${String(failure)}`);
+  return failure;
+}
+
+describe("an exchange that goes well", () => {
+  it("puts the request on the wire byte for byte and adds nothing but host, connection and content-length", async () => {
+    const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, '{"id":"1"}')) });
+    const response = await transport().send(post(server.origin), ending());
+    expect(response).toEqual({
+      status: 200,
+      headers: { "content-type": "application/json", "content-length": "10" },
+      text: '{"id":"1"}',
+    });
+    expect(server.received().split("\r\n")).toEqual([
+      "POST /gw/payments?a=%27 HTTP/1.1",
+      `host: 127.0.0.1:${server.port}`,
+      "connection: keep-alive",
+      "content-type: application/json",
+      "x-service-signature-base64: c2ln",
+      "content-length: 17",
+      "",
+      '{"amount":"1.00"}',
+    ]);
+  });
+
+  it("uses a socket again", async () => {
+    const server = await startWireServer({
+      onRequest: (socket, _, number) => socket.write(wireResponse(200, `${number}`)),
+    });
+    const { send } = transport({ connections: 1 });
+    const texts = [];
+    for (let index = 0; index < 3; index++) texts.push((await send(get(server.origin), ending())).text);
+    expect(texts).toEqual(["1", "2", "3"]);
+    expect(server.connections()).toBe(1);
+  });
+
+  it("joins headers that come more than once, and takes any name", async () => {
+    const headers = "X-A: 1\r\nx-a: 2\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\n__proto__: p\r\nconstructor: c\r\n";
+    const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "1", headers)) });
+    const response = await transport().send(get(server.origin), ending());
+    expect(response.headers).toMatchObject({ "x-a": "1, 2", "set-cookie": "a=1, b=2", constructor: "c" });
+    expect(Reflect.get({}, "p")).toBeUndefined();
+  });
+
+  it("takes a byte order mark away", async () => {
+    const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "\ufeff[]")) });
+    expect((await transport().send(get(server.origin), ending())).text).toBe("[]");
+  });
+
+  it("puts characters together that are cut between two packets", async () => {
+    const bytes = Buffer.from('"€😀"');
+    const server = await startWireServer({
+      onRequest: async (socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${bytes.length}\r\n\r\n`);
+        for (const byte of bytes) {
+          socket.write(Buffer.of(byte));
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+      },
+    });
+    expect((await transport().send(get(server.origin), ending())).text).toBe('"€😀"');
+  });
+
+  it("waits through interim responses", async () => {
+    const server = await startWireServer({
+      onRequest: (socket) => {
+        for (let index = 0; index < 500; index++) socket.write("HTTP/1.1 102 Processing\r\nx-a: interim\r\n\r\n");
+        socket.write(wireResponse(200, "1"));
+      },
+    });
+    const response = await transport().send(post(server.origin), ending());
+    expect([response.status, response.text, response.headers["x-a"]]).toEqual([200, "1", undefined]);
+  });
+
+  it("does not follow a redirect", async () => {
+    const elsewhere = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "1")) });
+    const server = await startWireServer({
+      onRequest: (socket) => socket.write(wireResponse(307, "", `location: ${elsewhere.origin}/payments\r\n`)),
+    });
+    expect((await transport().send(post(server.origin), ending())).status).toBe(307);
+    expect(elsewhere.connections()).toBe(0);
+  });
+});
+
+describe("an exchange that was never sent", () => {
+  it("says so when the connection is refused", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    await new Promise((resolve) => server.close(resolve));
+    const port = typeof address === "object" ? address?.port : undefined;
+    const failure = await failureOf(transport().send(post(`http://127.0.0.1:${port}`), ending()));
+    expect(failure).toMatchObject({ kind: "connection", sent: false, permanent: false, reason: "ECONNREFUSED" });
+  });
+
+  it("says so when the TLS handshake is reset", async () => {
+    const server = await startWireServer({
+      onConnection: (socket) => socket.once("data", () => socket.resetAndDestroy()),
+    });
+    const failure = await failureOf(transport().send(post(`https://127.0.0.1:${server.port}`), ending()));
+    expect(failure).toMatchObject({ kind: "connection", sent: false, permanent: false, reason: "ECONNRESET" });
+  });
+
+  it("says so when the TLS handshake does not come to an end", async () => {
+    const server = await startWireServer({});
+    const { send } = transport({ connectTimeoutMs: 50 });
+    const failure = await failureOf(send(post(`https://127.0.0.1:${server.port}`), ending()));
+    expect(failure).toMatchObject({
+      kind: "connection",
+      sent: false,
+      permanent: false,
+      reason: "UND_ERR_CONNECT_TIMEOUT",
+    });
+  });
+
+  it("settles at the deadline while it is connecting", async () => {
+    const server = await startWireServer({});
+    const failure = await failureOf(transport().send(post(`https://127.0.0.1:${server.port}`), ending(30)));
+    expect(failure).toMatchObject({ kind: "timeout", sent: false, reason: "DEADLINE" });
+  });
+
+  it("does not try again what a certificate forbids", async () => {
+    const server = await startWireServer({
+      tls: selfSigned(),
+      onRequest: (socket) => socket.write(wireResponse(200, "1")),
+    });
+    const failure = await failureOf(transport().send(post(server.origin), ending()));
+    expect(failure).toMatchObject({
+      kind: "connection",
+      sent: false,
+      permanent: true,
+      reason: "DEPTH_ZERO_SELF_SIGNED_CERT",
+    });
+    expect(server.received()).toBe("");
+  });
+
+  it("does not try again what speaks no TLS", async () => {
+    const server = await startWireServer({
+      onConnection: (socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
+    });
+    const failure = await failureOf(transport().send(post(`https://127.0.0.1:${server.port}`), ending()));
+    expect(failure).toMatchObject({ kind: "connection", sent: false, permanent: true });
+    expect(failure.reason).toMatch(/^(EPROTO|ERR_SSL_)/);
+    expect(server.received()).not.toContain("POST");
+  });
+
+  it("opens nothing for a call that has ended", async () => {
+    const server = await startWireServer({});
+    const failure = await failureOf(transport().send(post(server.origin), ending(5000, AbortSignal.abort())));
+    expect(failure).toMatchObject({ kind: "abort", sent: false, reason: "ABORTED" });
+    expect(server.connections()).toBe(0);
+  });
+
+  it("stays unsent when it is aborted in the queue, and leaves the socket to the next request", async () => {
+    let release = () => {};
+    const server = await startWireServer({
+      onRequest: (socket, _, number) => {
+        if (number > 1) socket.write(wireResponse(200, `${number}`));
+        else release = () => socket.write(wireResponse(200, "1"));
+      },
+    });
+    const { send } = transport({ connections: 1 });
+    const first = send(get(server.origin, "/first"), ending());
+    const abort = new AbortController();
+    const queued = failureOf(send(post(server.origin, '{"queued":1}'), ending(5000, abort.signal)));
+    while (server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    abort.abort();
+    expect(await queued).toMatchObject({ kind: "abort", sent: false, reason: "ABORTED" });
+    const third = send(get(server.origin, "/third"), ending());
+    release();
+    expect([(await first).text, (await third).text]).toEqual(["1", "2"]);
+    expect(server.received()).not.toContain("queued");
+    expect(server.requests).toHaveLength(2);
+    expect(server.connections()).toBe(1);
+  });
+});
+
+describe("an exchange that may have been sent", () => {
+  it.each([
+    ["reset", (socket: { resetAndDestroy(): void }) => socket.resetAndDestroy()],
+    ["closed", (socket: { destroy(): void }) => socket.destroy()],
+  ])("is called unsent only where nothing arrived when the connection is %s at once", async (_, cut) => {
+    for (let index = 0; index < 20; index++) {
+      const server = await startWireServer({ onConnection: cut });
+      const failure = await failureOf(transport().send(post(server.origin), ending()));
+      expect(failure).toMatchObject({ kind: "connection", permanent: false });
+      expect(failure.sent || server.received() === "").toBe(true);
+    }
+  });
+
+  it.each([
+    ["reset", (socket: { resetAndDestroy(): void }) => socket.resetAndDestroy(), "ECONNRESET"],
+    ["closed", (socket: { end(): void }) => socket.end(), "UND_ERR_SOCKET"],
+  ])("says so when the connection is %s after the whole request", async (_, cut, reason) => {
+    const server = await startWireServer({ onRequest: cut });
+    const failure = await failureOf(transport().send(post(server.origin), ending()));
+    expect(failure).toMatchObject({ kind: "connection", sent: true, permanent: false, reason });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ["says nothing", () => {}],
+    ["drips", drip],
+    ["sends interim responses without end", flood],
+  ])("settles at the deadline when the service %s, and drops the connection", async (_, onRequest) => {
+    const server = await startWireServer({ onRequest });
+    const failure = await failureOf(transport().send(post(server.origin), ending(60)));
+    expect(failure).toMatchObject({ kind: "timeout", sent: true, reason: "DEADLINE" });
+    await server.idle();
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("settles at the caller's abort, and drops the connection", async () => {
+    const abort = new AbortController();
+    const server = await startWireServer({ onRequest: () => abort.abort() });
+    const failure = await failureOf(transport().send(post(server.origin), ending(5000, abort.signal)));
+    expect(failure).toMatchObject({ kind: "abort", sent: true, reason: "ABORTED" });
+    await server.idle();
+  });
+
+  it.each([
+    ["an upgrade", "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"],
+    ["garbage", "SSH-2.0-OpenSSH_9.6\r\n"],
+    ["half a status line", "HTTP/1.1 2"],
+    ["two content lengths", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n1"],
+    ["headers without end", `HTTP/1.1 200 OK\r\nx-a: ${"a".repeat(40_000)}\r\n\r\n`],
+  ])("says so when the service responds with %s", async (_, text) => {
+    const server = await startWireServer({ onRequest: (socket) => socket.end(text) });
+    const failure = await failureOf(transport().send(post(server.origin), ending()));
+    expect(failure).toMatchObject({ kind: "connection", sent: true, permanent: false });
+    expect(failure.reason).toMatch(/^\w+$/);
+    await server.idle();
+  });
+});
+
+describe("a response whose body can't be used", () => {
+  it.each([
+    ["content-length", 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"id":'],
+    ["chunks", 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n6\r\n{"id":\r\n5\r\n'],
+  ])("is cut short where it ends before its %s say so", async (_, text) => {
+    const server = await startWireServer({ onRequest: (socket) => socket.end(text) });
+    const response = await transport().send(post(server.origin), ending());
+    expect(response).toMatchObject({ status: 200, text: '{"id":', broken: "cut-short" });
+  });
+
+  it("is cut short where the connection is reset", async () => {
+    const server = await startWireServer({
+      onRequest: (socket) => {
+        socket.write("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n[", () =>
+          setTimeout(() => socket.resetAndDestroy(), 20),
+        );
+      },
+    });
+    expect(await transport().send(post(server.origin), ending())).toMatchObject({ text: "[", broken: "cut-short" });
+  });
+
+  it("is too large above the cap, and the connection is dropped", async () => {
+    const server = await startWireServer({
+      onRequest: (socket) => socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n${"1".repeat(2000)}`),
+    });
+    const response = await transport().send(get(server.origin), ending());
+    expect(response).toMatchObject({ status: 200, broken: "too-large" });
+    expect(response.text.length).toBeLessThanOrEqual(1000);
+    await server.idle();
+  });
+
+  it("is well with as many bytes as the cap allows", async () => {
+    const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "1".repeat(1000))) });
+    const response = await transport().send(get(server.origin), ending());
+    expect([response.text.length, response.broken]).toEqual([1000, undefined]);
+  });
+
+  it("is refused when it is compressed, since that was not asked for", async () => {
+    const server = await startWireServer({
+      onRequest: (socket) => socket.write(wireResponse(200, gzipSync("[]"), "content-encoding: gzip\r\n")),
+    });
+    expect(await transport().send(get(server.origin), ending())).toMatchObject({
+      status: 200,
+      text: "",
+      broken: "encoded",
+    });
+    expect(server.received().toLowerCase()).not.toContain("accept-encoding");
+  });
+
+  it("is kept as far as it can be read when it is no UTF-8", async () => {
+    const server = await startWireServer({
+      onRequest: (socket) => socket.write(wireResponse(200, Buffer.from('{"name":"M\xfcller"}', "latin1"))),
+    });
+    const response = await transport().send(get(server.origin), ending());
+    expect(response).toMatchObject({ text: '{"name":"M\ufffdller"}', broken: "not-utf8" });
+  });
+
+  it.each(["timeout", "abort"] as const)("is kept as far as it came at the %s", async (kind) => {
+    const abort = new AbortController();
+    const server = await startWireServer({
+      onRequest: (socket) => {
+        socket.write("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n[1,");
+        if (kind === "abort") setTimeout(() => abort.abort(), 40);
+      },
+    });
+    const end = ending(kind === "timeout" ? 60 : 5000, abort.signal);
+    expect(await transport().send(post(server.origin), end)).toMatchObject({ status: 200, text: "[1,", broken: kind });
+    await server.idle();
+  });
+});
+
+it("gives no request the second response to another", async () => {
+  const server = await startWireServer({
+    onRequest: (socket, _, number) => {
+      if (number > 1) socket.write(wireResponse(200, "right"));
+      else socket.write(Buffer.concat([wireResponse(200, "first"), wireResponse(200, "stray")]));
+    },
+  });
+  const { send } = transport({ connections: 1 });
+  expect((await send(get(server.origin), ending())).text).toBe("first");
+  expect((await send(get(server.origin), ending())).text).toBe("right");
+});
+
+it("gives no request the response that came to an idle socket", async () => {
+  const server = await startWireServer({
+    onRequest: (socket, _, number) => {
+      socket.write(wireResponse(200, `${number}`));
+      if (number === 1) setTimeout(() => socket.write(wireResponse(200, "stray")), 20);
+    },
+  });
+  const { send } = transport({ connections: 1 });
+  expect((await send(get(server.origin), ending())).text).toBe("1");
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  expect((await send(get(server.origin), ending())).text).toBe("2");
+});
+
+describe("close", () => {
+  it("lets what is under way finish and closes the sockets", async () => {
+    const server = await startWireServer({
+      onRequest: (socket) => void setTimeout(() => socket.write(wireResponse(200, "1")), 30),
+    });
+    const handle = transport();
+    const exchange = handle.send(get(server.origin), ending());
+    while (server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await handle.close();
+    expect((await exchange).text).toBe("1");
+    await server.idle();
+  });
+
+  it("has nothing to do before the first request", async () => {
+    await expect(transport().close()).resolves.toBeUndefined();
+  });
+});
+
+describe("a dispatcher of the caller's", () => {
+  it("may be a MockAgent, and stays open", async () => {
+    const agent = new MockAgent();
+    onTestFinished(() => agent.close());
+    agent.disableNetConnect();
+    agent.get("https://mock.test").intercept({ path: "/gw/payments" }).reply(200, { id: "1" }).times(2);
+    const handle = transport({ dispatcher: agent });
+    expect(await handle.send(get("https://mock.test"), ending())).toMatchObject({ status: 200, text: '{"id":"1"}' });
+    await handle.close();
+    expect((await handle.send(get("https://mock.test"), ending())).status).toBe(200);
+  });
+
+  it("counts as unsent where it throws before it starts the request", async () => {
+    const dispatcher = {
+      dispatch(): boolean {
+        throw Object.assign(new Error("a secret"), { code: "MINE" });
+      },
+    };
+    const failure = await failureOf(transport({ dispatcher }).send(post("https://mock.test"), ending()));
+    expect(failure).toMatchObject({ kind: "connection", sent: false, reason: "MINE", message: "MINE" });
+  });
+
+  it("counts as sent where it fails after it has started the request", async () => {
+    const dispatcher = {
+      dispatch(_: never, handler: never): boolean {
+        const started: { onRequestStart(controller: object): void } = handler;
+        started.onRequestStart({ abort() {} });
+        throw new Error("a secret");
+      },
+    };
+    const failure = await failureOf(transport({ dispatcher }).send(post("https://mock.test"), ending()));
+    expect(failure).toMatchObject({ kind: "connection", sent: true, reason: "Error", message: "Error" });
+  });
+});
+
+function drip(socket: { write(text: string): void; once(event: "close", listener: () => void): unknown }): void {
+  socket.write("HTTP/1.1 200 OK\r\nx-a: ");
+  const timer = setInterval(() => socket.write("a"), 5);
+  socket.once("close", () => clearInterval(timer));
+}
+
+function flood(socket: { write(text: string): void; once(event: "close", listener: () => void): unknown }): void {
+  const timer = setInterval(() => socket.write("HTTP/1.1 102 Processing\r\n\r\n"), 5);
+  socket.once("close", () => clearInterval(timer));
+}
+
+function selfSigned(): { readonly key: string; readonly cert: string } {
+  const folder = mkdtempSync(join(tmpdir(), "certificate-"));
+  try {
+    const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+    const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"];
+    const made = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+    execFileSync("openssl", [...made, "-keyout", key, "-out", cert, ...subject], { stdio: "ignore" });
+    return { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+it("sends nothing when the last gate is closed, and leaves the socket to the next request", async () => {
+  const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "{}")) });
+  const handle = transport({ connections: 1 });
+  await handle.send(get(server.origin), ending());
+  let called = 0;
+  const beforeSend = () => {
+    called += 1;
+    throw new Error("too late");
+  };
+  const failure = await failureOf(handle.send({ ...post(server.origin), beforeSend }, ending()));
+  expect(failure).toMatchObject({ sent: false, permanent: true, reason: "GATE_CLOSED" });
+  expect(called).toBe(1);
+  await handle.send({ ...get(server.origin), beforeSend: () => {} }, ending());
+  expect(server.requests.map((request) => request.slice(0, 4))).toEqual(["GET ", "GET "]);
+});
