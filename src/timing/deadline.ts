@@ -1,43 +1,78 @@
-import type { Ending } from "../wire/transport.js";
-import { WireFailure, type WireFailureKind } from "../wire/wire-failure.js";
-import type { Waiting } from "./waiting.js";
+import { leftMs, now, type Timestamp } from "./timestamp.js";
 
-type Listener = (kind: WireFailureKind) => void;
+/** What ended the work: its total time, or its caller's signal. */
+export type EndKind = "timeout" | "abort";
+
+/** Thrown when a `Deadline` ends before the work does. */
+export class Ended extends Error {
+  readonly kind: EndKind;
+  /** False only where it is certain that no byte of a request was written. */
+  readonly sent: boolean;
+
+  constructor(kind: EndKind, sent: boolean) {
+    super(kind);
+    this.name = "Ended";
+    this.kind = kind;
+    this.sent = sent;
+  }
+}
+
+export interface DeadlineOptions {
+  /** Total time from now. Without it only the signal ends the work. */
+  readonly timeoutMs?: number | undefined;
+  /** The caller's signal. */
+  readonly signal?: AbortSignal | undefined;
+  /** A request that has not been sent by then, by either clock, is not sent at all. */
+  readonly sendBy?: Timestamp | undefined;
+}
+
+type Listener = (kind: EndKind) => void;
 
 /**
- * The end of one call: its total deadline and its caller's signal in one place. There is one timer and one listener on the
- * signal, and `finish` takes both away.
+ * The end of one piece of work (a call, a token request, a flow): its total time and its caller's signal in one place.
+ * Whatever waits, waits through this. There is one timer and one listener on the signal; `finish` removes both.
  */
-export class CallControl implements Waiting, Ending {
-  readonly maxRetries: number;
-  readonly #deadlineMs: number;
-  readonly #timer: NodeJS.Timeout;
-  readonly #signal: AbortSignal | undefined;
+export class Deadline {
+  readonly #untilMs: number;
+  readonly #sendBy: Timestamp | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #callersSignal: AbortSignal | undefined;
   readonly #onAbort = (): void => this.#end("abort");
   #listeners: Listener[] = [];
-  #ended: WireFailureKind | undefined;
+  #ended: EndKind | undefined;
+  #abort: AbortController | undefined;
 
-  constructor(options: {
-    readonly timeoutMs: number;
-    readonly maxRetries: number;
-    readonly signal?: AbortSignal | undefined;
-  }) {
-    this.maxRetries = options.maxRetries;
-    this.#deadlineMs = performance.now() + options.timeoutMs;
-    this.#timer = setTimeout(() => this.#end("timeout"), options.timeoutMs);
-    this.#signal = options.signal;
-    if (this.#signal?.aborted) this.#end("abort");
-    else this.#signal?.addEventListener("abort", this.#onAbort);
+  constructor({ timeoutMs, signal, sendBy }: DeadlineOptions) {
+    this.#untilMs = timeoutMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + timeoutMs;
+    this.#sendBy = sendBy;
+    this.#timer = timeoutMs === undefined ? undefined : setTimeout(() => this.#end("timeout"), timeoutMs);
+    this.#callersSignal = signal;
+    if (signal?.aborted) this.#end("abort");
+    else signal?.addEventListener("abort", this.#onAbort);
   }
 
-  get ended(): WireFailureKind | undefined {
+  /** Set once the work has ended. It looks at the clock as well: a blocked event loop delays timers. */
+  get ended(): EndKind | undefined {
+    if (this.#ended === undefined && performance.now() >= this.#untilMs) this.#end("timeout");
     return this.#ended;
   }
 
+  /** Milliseconds until the end; 0 once it has come. */
   remainingMs(): number {
-    return this.#ended === undefined ? Math.max(0, this.#deadlineMs - performance.now()) : 0;
+    return this.#ended === undefined ? Math.max(0, this.#untilMs - performance.now()) : 0;
   }
 
+  /** A signal that aborts at the end, for APIs that take one. Made on first use. */
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      const abort = new AbortController();
+      this.#onEndOrNow(() => abort.abort());
+      this.#abort = abort;
+    }
+    return this.#abort.signal;
+  }
+
+  /** Calls `listener` at the end. The function it returns removes the listener. */
   onEnd(listener: Listener): () => void {
     this.#listeners.push(listener);
     return () => {
@@ -46,47 +81,65 @@ export class CallControl implements Waiting, Ending {
     };
   }
 
+  /** @throws {Ended} when the work has ended. */
+  assertNotEnded(): void {
+    if (this.ended !== undefined) throw this.failure(false);
+  }
+
+  /**
+   * To be called just before the first byte of a request is written.
+   *
+   * @throws {Ended} when the work has ended, or the request was to be sent earlier.
+   */
+  assertMaySend(): void {
+    this.assertNotEnded();
+    if (this.#sendBy !== undefined && leftMs(this.#sendBy, now()) <= 0) throw new Ended("timeout", false);
+  }
+
+  /** The error to throw at the end. `sent` is false only where no byte of the request was written. */
+  failure(sent: boolean): Ended {
+    return new Ended(this.#ended ?? "timeout", sent);
+  }
+
+  /** Settles as `work` does, or throws `Ended` as soon as the end comes; `work` itself continues. */
   race<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      // It stays until the call is finished: an end that comes after the work changes nothing any more.
-      this.#onEndNow((kind) => reject(endedFailure(kind)));
+      // The listener stays until `finish`: rejecting a promise that has been resolved does nothing.
+      this.#onEndOrNow(() => reject(this.failure(false)));
       work.then(resolve, reject);
     });
   }
 
+  /** Waits, or throws `Ended` as soon as the end comes. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         stop();
         resolve();
       }, ms);
-      const stop = this.#onEndNow((kind) => {
+      const stop = this.#onEndOrNow(() => {
         clearTimeout(timer);
-        reject(endedFailure(kind));
+        reject(this.failure(false));
       });
     });
   }
 
-  /** The call is over: nothing of it is left behind. */
+  /** The work is done: removes the timer and every listener. */
   finish(): void {
     clearTimeout(this.#timer);
-    this.#signal?.removeEventListener("abort", this.#onAbort);
+    this.#callersSignal?.removeEventListener("abort", this.#onAbort);
     this.#listeners = [];
   }
 
-  #onEndNow(listener: Listener): () => void {
+  #onEndOrNow(listener: Listener): () => void {
     if (this.#ended !== undefined) listener(this.#ended);
     return this.onEnd(listener);
   }
 
-  #end(kind: WireFailureKind): void {
+  #end(kind: EndKind): void {
     if (this.#ended !== undefined) return;
     this.#ended = kind;
     for (const listener of this.#listeners.slice()) listener(kind);
     this.finish();
   }
-}
-
-function endedFailure(kind: WireFailureKind): WireFailure {
-  return new WireFailure({ kind, sent: false, reason: kind === "timeout" ? "DEADLINE" : "ABORTED" });
 }

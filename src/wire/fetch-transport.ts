@@ -1,14 +1,7 @@
-import {
-  type BrokenBody,
-  decodeBody,
-  type Ending,
-  gateClosed,
-  reasonOf,
-  type TransportHandle,
-  type WireRequest,
-  type WireResponse,
-} from "./transport.js";
-import { WireFailure, type WireFailureKind } from "./wire-failure.js";
+import { type Deadline, Ended } from "../timing/deadline.js";
+import { BodyDecoder } from "./body-decoder.js";
+import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
+import { reasonOf, WireFailure } from "./wire-failure.js";
 
 /** What is needed of a `fetch`. */
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
@@ -19,42 +12,41 @@ export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
  * A fetch does not tell when the first byte leaves, and one that is handed in may repeat requests by itself. So whatever
  * fails after it was called counts as sent.
  */
-export function fetchTransport(fetch: FetchLike): TransportHandle {
+export function fetchTransport(fetch: FetchLike): Transport {
+  const decoder = new BodyDecoder();
   return {
-    send: (request, ending) => exchange(fetch, request, ending),
+    send: (request, deadline) => exchange(fetch, decoder, request, deadline),
     close: () => Promise.resolve(),
   };
 }
 
-async function exchange(fetch: FetchLike, request: WireRequest, ending: Ending): Promise<WireResponse> {
-  if (ending.ended !== undefined) throw failure(ending.ended, false);
-  try {
-    request.beforeSend?.();
-  } catch {
-    throw gateClosed();
-  }
+async function exchange(
+  fetch: FetchLike,
+  decoder: BodyDecoder,
+  request: WireRequest,
+  deadline: Deadline,
+): Promise<WireResponse> {
+  deadline.assertMaySend();
   const abort = new AbortController();
-  let endedBy: WireFailureKind | undefined;
   let stopListening: (() => void) | undefined;
-  // Not every fetch heeds its signal: the races below settle whatever it does.
+  // Not every fetch respects its signal: the races below settle whatever it does.
   const ended = new Promise<never>((_, reject) => {
-    stopListening = ending.onEnd((kind) => {
-      endedBy = kind;
-      reject(failure(kind, true));
+    stopListening = deadline.onEnd(() => {
+      reject(deadline.failure(true));
       abort.abort();
     });
   });
   ended.catch(() => {});
   try {
     const starting = start(fetch, request, abort.signal);
-    starting.then((late) => endedBy !== undefined && discard(late.body)).catch(() => {});
+    starting.then((late) => abort.signal.aborted && discard(late.body)).catch(() => {});
     const response = await Promise.race([starting, ended]);
     const chunks: Uint8Array[] = [];
     const reading = readBody(response.body, request.maxResponseBytes, chunks, abort.signal);
     const broken = await Promise.race([reading, ended.catch(() => undefined)]);
-    // What came after the end is left out, although it may still come in.
-    const decoded = decodeBody([...chunks]);
-    const problem = endedBy ?? broken ?? decoded.broken;
+    // A copy: chunks may still arrive after the end.
+    const decoded = decoder.decode([...chunks]);
+    const problem = (abort.signal.aborted ? deadline.ended : undefined) ?? broken ?? decoded.broken;
     return {
       // A browser shows nothing of a redirect that it does not follow, not even its status.
       status: response.type === "opaqueredirect" ? 302 : response.status,
@@ -63,8 +55,8 @@ async function exchange(fetch: FetchLike, request: WireRequest, ending: Ending):
       ...(problem === undefined ? undefined : { broken: problem }),
     };
   } catch (error) {
-    if (error instanceof WireFailure) throw error;
-    throw new WireFailure({ kind: "connection", sent: true, reason: reasonOf(error) });
+    if (error instanceof WireFailure || error instanceof Ended) throw error;
+    throw new WireFailure({ sent: true, reason: reasonOf(error) });
   } finally {
     stopListening?.();
   }
@@ -81,7 +73,7 @@ async function start(fetch: FetchLike, request: WireRequest, signal: AbortSignal
     });
   } catch (error) {
     const cause: unknown = error instanceof Error ? (error.cause ?? error) : error;
-    throw new WireFailure({ kind: "connection", sent: true, reason: reasonOf(cause) });
+    throw new WireFailure({ sent: true, reason: reasonOf(cause) });
   }
 }
 
@@ -115,8 +107,4 @@ async function readBody(
 /** Lets go of what nobody reads: a response that is left lying holds its socket. */
 function discard(body: { cancel(): Promise<void> } | null): void {
   body?.cancel().catch(() => {});
-}
-
-function failure(kind: WireFailureKind, sent: boolean): WireFailure {
-  return new WireFailure({ kind, sent, reason: kind === "timeout" ? "DEADLINE" : "ABORTED" });
 }

@@ -1,15 +1,8 @@
 import type { Agent, Dispatcher } from "undici";
-import {
-  type BrokenBody,
-  decodeBody,
-  type Ending,
-  gateClosed,
-  reasonOf,
-  type TransportHandle,
-  type WireRequest,
-  type WireResponse,
-} from "./transport.js";
-import { WireFailure, type WireFailureKind } from "./wire-failure.js";
+import type { Deadline, EndKind } from "../timing/deadline.js";
+import { BodyDecoder } from "./body-decoder.js";
+import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
+import { reasonOf, WireFailure } from "./wire-failure.js";
 
 /**
  * What is needed of an undici dispatcher, so that one of the caller's own copy of undici (7 or 8) fits: an `Agent`, a
@@ -31,9 +24,10 @@ export interface UndiciTransportOptions {
  * The transport over undici's `dispatch`. Its handler's `onRequestStart` is the one sure sign of whether a byte can have been
  * written: error codes are not, since a reset in the TLS handshake and one after the whole request look alike.
  */
-export function undiciTransport(options: UndiciTransportOptions): TransportHandle {
+export function undiciTransport(options: UndiciTransportOptions): Transport {
   let own: Promise<Dispatcher> | undefined;
   let dispatcher = options.dispatcher as Pick<Dispatcher, "dispatch"> | undefined;
+  const decoder = new BodyDecoder();
 
   const openAgent = async (): Promise<Dispatcher> => {
     const Agent = await loadAgent();
@@ -52,10 +46,10 @@ export function undiciTransport(options: UndiciTransportOptions): TransportHandl
   };
 
   return {
-    send(request, ending) {
-      if (dispatcher !== undefined) return exchange(dispatcher, request, ending);
+    send(request, deadline) {
+      if (dispatcher !== undefined) return exchange(dispatcher, decoder, request, deadline);
       own ??= openAgent();
-      return own.then((agent) => exchange(agent, request, ending));
+      return own.then((agent) => exchange(agent, decoder, request, deadline));
     },
     preload() {
       if (dispatcher !== undefined) return;
@@ -81,12 +75,13 @@ async function loadAgent(): Promise<typeof Agent> {
 
 function exchange(
   dispatcher: Pick<Dispatcher, "dispatch">,
+  decoder: BodyDecoder,
   request: WireRequest,
-  ending: Ending,
+  deadline: Deadline,
 ): Promise<WireResponse> {
-  if (ending.ended !== undefined) return Promise.reject(unsent(ending.ended));
+  if (deadline.ended !== undefined) return Promise.reject(deadline.failure(false));
   return new Promise((resolve, reject) => {
-    const handler = new ExchangeHandler(request, ending, resolve, reject);
+    const handler = new ExchangeHandler(request, deadline, decoder, resolve, reject);
     try {
       dispatcher.dispatch(
         {
@@ -106,8 +101,10 @@ function exchange(
 
 class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #request: WireRequest;
+  readonly #deadline: Deadline;
+  readonly #decoder: BodyDecoder;
   readonly #resolve: (response: WireResponse) => void;
-  readonly #reject: (failure: WireFailure) => void;
+  readonly #reject: (failure: Error) => void;
   readonly #stopListening: () => void;
   #controller: Dispatcher.DispatchController | undefined;
   #settled = false;
@@ -118,24 +115,26 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   constructor(
     request: WireRequest,
-    ending: Ending,
+    deadline: Deadline,
+    decoder: BodyDecoder,
     resolve: (response: WireResponse) => void,
-    reject: (failure: WireFailure) => void,
+    reject: (failure: Error) => void,
   ) {
     this.#request = request;
+    this.#deadline = deadline;
+    this.#decoder = decoder;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#stopListening = ending.onEnd((kind) => this.#end(kind));
+    this.#stopListening = deadline.onEnd((kind) => this.#end(kind));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // The call ended while the request was queued. Throwing here leaves the socket as it is and writes nothing.
     if (this.#settled) throw new Error("the call has ended");
     try {
-      this.#request.beforeSend?.();
+      this.#deadline.assertMaySend();
     } catch (error) {
-      this.#reject(gateClosed());
-      this.#settle();
+      this.#fail(error as Error);
       throw error;
     }
     this.#controller = controller;
@@ -143,7 +142,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onRequestUpgrade(_controller: unknown, _status: number, _headers: unknown, socket: { destroy(): void }): void {
     socket.destroy();
-    this.#fail("connection", "UNEXPECTED_UPGRADE");
+    this.#break("UNEXPECTED_UPGRADE");
   }
 
   onResponseStart(_controller: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
@@ -163,19 +162,19 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#settled) return;
-    if (this.#status === 0) this.#fail("connection", "NO_STATUS");
+    if (this.#status === 0) this.#break("NO_STATUS");
     else this.#respond();
   }
 
   onResponseError(_controller: unknown, error: unknown): void {
     if (this.#settled) return;
-    if (this.#status === 0) this.#fail("connection", reasonOf(error));
+    if (this.#status === 0) this.#break(reasonOf(error));
     else this.#respond("cut-short");
   }
 
-  #end(kind: WireFailureKind): void {
+  #end(kind: EndKind): void {
     if (this.#settled) return;
-    if (this.#status === 0) this.#fail(kind, kind === "timeout" ? "DEADLINE" : "ABORTED");
+    if (this.#status === 0) this.#fail(this.#deadline.failure(this.#controller !== undefined));
     else this.#respond(kind);
     this.#controller?.abort(new Error("the call has ended"));
   }
@@ -187,7 +186,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   #respond(broken?: BrokenBody): void {
     this.#settle();
-    const { text, broken: undecoded } = decodeBody(this.#chunks);
+    const { text, broken: undecoded } = this.#decoder.decode(this.#chunks);
     const problem = broken ?? undecoded;
     this.#resolve({
       status: this.#status,
@@ -197,10 +196,15 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     });
   }
 
-  #fail(kind: WireFailureKind, reason: string): void {
-    this.#settle();
+  #break(reason: string): void {
     const sent = this.#controller !== undefined;
-    this.#reject(new WireFailure({ kind, sent, permanent: !sent && isPermanent(reason), reason }));
+    this.#fail(new WireFailure({ sent, permanent: !sent && isPermanent(reason), reason }));
+  }
+
+  #fail(failure: Error): void {
+    if (this.#settled) return;
+    this.#settle();
+    this.#reject(failure);
   }
 
   #settle(): void {
@@ -223,8 +227,4 @@ function flatHeaders(headers: Record<string, string | string[] | undefined>): Re
     if (value !== undefined) flat[name] = typeof value === "string" ? value : value.join(", ");
   }
   return flat;
-}
-
-function unsent(kind: WireFailureKind): WireFailure {
-  return new WireFailure({ kind, sent: false, reason: kind === "timeout" ? "DEADLINE" : "ABORTED" });
 }

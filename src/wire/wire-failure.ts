@@ -1,30 +1,30 @@
-/** How an exchange broke off. */
-export type WireFailureKind = "connection" | "timeout" | "abort";
-
 /**
- * An exchange over the wire that brought no status. Internal: it is translated into a public error, whose kind depends on
- * the operation, where it is caught.
+ * A connection that failed before a status arrived. Internal: a call or a token request turns it into a public error. (What
+ * the deadline or the caller's signal ends is `Ended`.)
  */
 export class WireFailure extends Error {
-  readonly kind: WireFailureKind;
-  /** False only where it is certain that not one byte of the request was written. */
+  /** False only where it is certain that no byte of the request was written. */
   readonly sent: boolean;
-  /** Trying again can't help: a certificate that is not trusted, a TLS version that is not spoken. */
+  /** Trying again can't help: an untrusted certificate, a TLS version that is not supported. */
   readonly permanent: boolean;
-  /** The code of what happened, such as `ECONNREFUSED`. Never a message: messages carry addresses and bodies. */
+  /** An error code such as `ECONNREFUSED`. Never a message: messages carry addresses and bodies. */
   readonly reason: string;
 
-  constructor(details: {
-    readonly kind: WireFailureKind;
-    readonly sent: boolean;
-    readonly permanent?: boolean;
-    readonly reason: string;
-  }) {
+  constructor(details: { readonly sent: boolean; readonly permanent?: boolean; readonly reason: string }) {
     super(details.reason);
     this.name = "WireFailure";
-    this.kind = details.kind;
     this.sent = details.sent;
     this.permanent = details.permanent ?? false;
     this.reason = details.reason;
   }
+}
+
+/** A code that may be shown: the error's `code`, or else its name. */
+export function reasonOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "UNKNOWN";
+  for (const key of ["code", "name"]) {
+    const value: unknown = Reflect.get(error, key);
+    if (typeof value === "string" && /^\w{1,64}$/.test(value)) return value;
+  }
+  return "UNKNOWN";
 }
