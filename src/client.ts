@@ -1,23 +1,20 @@
 import { type ApiClient, apiClientKey } from "./api/api-client.js";
-import { emit } from "./api/client-events.js";
 import type { RequestOptions } from "./api/request-options.js";
 import { callerTokenSource } from "./auth/caller-token-source.js";
-import type { TokenPost } from "./auth/token-endpoint.js";
 import { TokenManager } from "./auth/token-manager.js";
+import type { TokenSource } from "./auth/token-source.js";
 import { type ClientOptions, type ResolvedOptions, resolveOptions } from "./client-options.js";
 import { type PayOutcome, pay, type TakeFunds } from "./flows/pay.js";
-import type { Signing, Tokens } from "./http/call.js";
+import { emit } from "./http/client-events.js";
 import { HttpClient } from "./http/http-client.js";
 import { RetryBudget } from "./http/retry-budget.js";
-import { nodeCrypto } from "./platform/node-crypto.js";
 import { LiquidityProviders } from "./resources/liquidity-providers.js";
 import { PaymentGateways } from "./resources/payment-gateways.js";
 import { type PaymentIntentRequest, PaymentIntents } from "./resources/payment-intents.js";
 import { Payments } from "./resources/payments.js";
 import { createSigner } from "./signing/signer.js";
-import { CallControl } from "./timing/deadline.js";
 import { fetchTransport } from "./wire/fetch-transport.js";
-import type { TransportHandle } from "./wire/transport.js";
+import type { Transport } from "./wire/transport.js";
 import { undiciTransport } from "./wire/undici-transport.js";
 
 /**
@@ -47,15 +44,31 @@ export class CrossBorderClient {
   /** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
   constructor(options: ClientOptions) {
     const resolved = resolveOptions(options);
+    const {
+      baseUrl,
+      signingKey,
+      signedOperations,
+      signQuery,
+      timeoutMs,
+      maxRetries,
+      validation,
+      on: events,
+    } = resolved;
     const transport = createTransport(resolved);
     this.#http = new HttpClient({
-      ...resolved,
-      origin: resolved.baseUrl.origin,
-      basePath: resolved.baseUrl.path,
+      origin: baseUrl.origin,
+      basePath: baseUrl.path,
       transport,
       tokens: createTokens(resolved, transport),
-      signing: createSigning(resolved),
-      events: resolved.on,
+      signer: signingKey === undefined ? undefined : createSigner(signingKey),
+      signedOperations: new Set(signedOperations),
+      signQuery,
+      timeoutMs,
+      maxRetries,
+      validation,
+      maxRecordBytes: resolved.maxResponseBytes ?? mebibyte,
+      maxListBytes: resolved.maxResponseBytes ?? 10 * mebibyte,
+      events,
       budget: new RetryBudget(),
       random: Math.random,
     });
@@ -93,61 +106,17 @@ export class CrossBorderClient {
   }
 }
 
-function createTransport({ fetch, dispatcher, maxSockets, timeoutMs }: ResolvedOptions): TransportHandle {
+const mebibyte = 2 ** 20;
+
+function createTransport({ fetch, dispatcher, maxSockets, timeoutMs }: ResolvedOptions): Transport {
   if (fetch !== undefined) return fetchTransport(fetch);
   return undiciTransport({ dispatcher, connections: maxSockets, connectTimeoutMs: Math.min(10_000, timeoutMs) });
 }
 
-function createTokens({ auth, tokenLeewayMs, timeoutMs, on }: ResolvedOptions, transport: TransportHandle): Tokens {
+function createTokens(
+  { auth, tokenLeewayMs: leewayMs, timeoutMs, on }: ResolvedOptions,
+  transport: Transport,
+): TokenSource {
   if ("accessToken" in auth) return callerTokenSource(auth);
-  return new TokenManager({
-    auth,
-    post: tokenPost(transport),
-    timeoutMs,
-    onToken: (event) => emit(on, "token", event),
-    ...(tokenLeewayMs === undefined ? undefined : { leewayMs: tokenLeewayMs }),
-  });
-}
-
-function createSigning({ signingKey }: ResolvedOptions): Signing | undefined {
-  if (signingKey === undefined) return undefined;
-  const signer = createSigner(signingKey);
-  return {
-    sign: (path, body, ending) => {
-      const abort = new AbortController();
-      const stop = ending.onEnd(() => abort.abort());
-      return signer.sign(path, body, { signal: abort.signal }).finally(stop);
-    },
-    describe: (path, body) => ({
-      path,
-      bodySha256: nodeCrypto().createHash("sha256").update(body).digest("hex"),
-      publicKeySha256: signer.publicKeySha256,
-    }),
-  };
-}
-
-const maxTokenResponseBytes = 2 ** 20;
-
-/** The token endpoint is reached over the same transport as everything else. */
-function tokenPost(transport: TransportHandle): TokenPost {
-  return async ({ url, headers, body, timeoutMs }) => {
-    const { origin, pathname } = new URL(url);
-    const control = new CallControl({ timeoutMs, maxRetries: 0 });
-    try {
-      const response = await transport.send(
-        {
-          method: "POST",
-          origin,
-          path: pathname,
-          headers,
-          body: Buffer.from(body),
-          maxResponseBytes: maxTokenResponseBytes,
-        },
-        control,
-      );
-      return { ...response, complete: response.broken === undefined };
-    } finally {
-      control.finish();
-    }
-  };
+  return new TokenManager({ auth, transport, timeoutMs, leewayMs, onToken: (event) => emit(on, "token", event) });
 }

@@ -1,8 +1,8 @@
 export type { GetOptions } from "./api/api-client.js";
-export type { ClientEvents, MismatchEvent, ResponseEvent, RetryEvent, TokenEvent } from "./api/client-events.js";
 export type { ListQuery, SortTerm } from "./api/list-query.js";
 export type { ApiPromise, RequestOptions, ResponseInfo, WithResponse } from "./api/request-options.js";
 export type { AccessTokenAuth, AuthOptions, PasswordAuth } from "./auth/auth-options.js";
+export type { TokenEvent } from "./auth/token-event.js";
 export { CrossBorderClient } from "./client.js";
 export type { ClientOptions } from "./client-options.js";
 export {
@@ -34,11 +34,13 @@ export {
 } from "./errors/errors.js";
 export type { FundsTaken, PayOutcome, TakeFunds } from "./flows/pay.js";
 export { paymentFromIntent } from "./flows/payment-from-intent.js";
-export type { ValidationMode } from "./http/http-client.js";
+export type { ClientEvents, MismatchEvent, ResponseEvent, RetryEvent } from "./http/client-events.js";
+export type { ValidationMode } from "./http/read-response.js";
 export { exactExchangeRate, exchangeRate, type IntentAmounts, type RateOptions, type Rounding } from "./money.js";
-export type { Listing, Page } from "./paging/listing.js";
+export type { Listing } from "./paging/listing.js";
+export type { Page } from "./paging/page.js";
+export type { OperationName } from "./resources/catalogue.js";
 export type { Deposit, DepositFields, DepositFilter, Deposits } from "./resources/deposits.js";
-export type { OperationName } from "./resources/endpoints.js";
 export type {
   ExchangeRate,
   ExchangeRateFields,

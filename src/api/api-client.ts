@@ -1,7 +1,8 @@
-import type { Endpoint, TypedEndpoint } from "./endpoint.js";
+import type { Timestamp } from "../timing/timestamp.js";
+import type { Operation, TypedOperation } from "./operation.js";
 import type { ApiPromise, RequestOptions } from "./request-options.js";
 
-/** Paging and sorting of a list, by the names of the wire. */
+/** Paging and sorting of a list, by their names on the wire. */
 export interface PagingValues {
   readonly _size?: number | undefined;
   readonly _before?: string | undefined;
@@ -10,15 +11,13 @@ export interface PagingValues {
 }
 
 export interface CallInput<Body> {
-  /** One value for each `{parameter}` of the path, in order. */
-  readonly path: readonly string[];
-  readonly paging?: PagingValues;
+  readonly body?: Body;
   /** Filters of a list, or the declared query parameters of a single read. */
   readonly query?: object | undefined;
-  readonly body?: Body;
+  readonly paging?: PagingValues;
 }
 
-/** A signed request that is ready to be sent, to the byte. */
+/** A signed request, ready to be sent byte for byte. */
 export interface SignedRequest {
   /** Path and query as they stand in the request line, base path included. */
   readonly path: string;
@@ -28,36 +27,47 @@ export interface SignedRequest {
   readonly signature: string;
 }
 
-/** Where an object that makes calls keeps its `ApiClient`, for the entry points beside the main one. */
-export const apiClientKey: unique symbol = Symbol.for("cross-border-payments.caller");
-
-/** Makes one call of one operation: what resources need to know of the client. */
+/** Calls operations: what resources and flows need of the client. */
 export interface ApiClient {
-  call<Body, Output>(
-    endpoint: TypedEndpoint<Body, Output>,
-    input: CallInput<NoInfer<Body>>,
-    options: RequestOptions | undefined,
+  /** Calls one operation. `ids` are the parameters of its path, in order. */
+  call<Ids extends readonly string[], Body, Output>(
+    operation: TypedOperation<string, Ids, Body, Output>,
+    ids: NoInfer<Ids>,
+    input?: CallInput<NoInfer<Body>>,
+    options?: RequestOptions,
   ): ApiPromise<Output>;
-  /** Refuses what `call` would refuse, and does nothing else. */
-  check<Body, Output>(endpoint: TypedEndpoint<Body, Output>, input: CallInput<NoInfer<Body>>): Promise<void>;
+  /** Refuses what `call` would refuse before any I/O, and does nothing else. */
+  check<Ids extends readonly string[], Body, Output>(
+    operation: TypedOperation<string, Ids, Body, Output>,
+    ids: NoInfer<Ids>,
+    input: CallInput<NoInfer<Body>>,
+  ): Promise<void>;
   /** Checks and signs what `call` would send, and sends nothing. */
-  sign<Body, Output>(
-    endpoint: TypedEndpoint<Body, Output>,
+  sign<Ids extends readonly string[], Body, Output>(
+    operation: TypedOperation<string, Ids, Body, Output>,
+    ids: NoInfer<Ids>,
     input: CallInput<NoInfer<Body>>,
-    options: RequestOptions | undefined,
+    options?: RequestOptions,
   ): Promise<SignedRequest>;
-  /** Sends a request that was signed before, with the very bytes. `gate` is called when the first is about to leave; if it throws, none does. */
-  send<Body, Output>(
-    endpoint: TypedEndpoint<Body, Output>,
+  /**
+   * Sends a request that `sign` made, maybe in another process, byte for byte.
+   *
+   * @param sendBy a request that has not been sent by then, by either clock, is not sent at all.
+   */
+  send<Ids extends readonly string[], Body, Output>(
+    operation: TypedOperation<string, Ids, Body, Output>,
     request: SignedRequest,
-    gate: () => void,
-    options: RequestOptions | undefined,
+    sendBy: Timestamp,
+    options?: RequestOptions,
   ): ApiPromise<Output>;
-  /** Refuses an operation that this client can't sign, before any I/O. */
-  assertCallable(endpoint: Endpoint): void;
-  /** Refuses an id that can be no part of a path, before any I/O. */
-  assertId(endpoint: Endpoint, index: number, id: unknown): asserts id is string;
+  /** Refuses an operation that this client can't sign. */
+  assertCallable(operation: Operation): void;
+  /** Refuses an id that can't be the path's parameter at `index`. */
+  assertId(operation: Operation, index: number, id: unknown): asserts id is string;
 }
+
+/** Where a client keeps its `ApiClient`, for the entry points beside the main one. The same in every copy of this package. */
+export const apiClientKey: unique symbol = Symbol.for("cross-border-payments.api-client");
 
 /** Options of a single read. */
 export interface GetOptions<Query> extends RequestOptions {

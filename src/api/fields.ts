@@ -1,10 +1,35 @@
 /**
- * What a field of the description is made of. `decimal` is a numeral carried in a string, `status` a string of known and
- * unknown values, `integer` a JSON number, `any` whatever JSON holds.
+ * What a field of the description is. The kind decides everything that is done with the field: how it is checked, filtered and
+ * stored, and whether it may appear in a message.
  */
-export type FieldKind = "text" | "decimal" | "status" | "integer" | "any";
+export type FieldKind = "text" | "decimal" | "timestamp" | "status" | "integer" | "secret" | "account" | "any";
 
-/** The kinds that a TypeScript type may have: this is how the compiler holds the tables to the interfaces. */
+interface FieldKindFacts {
+  /** What a value must be, for messages. */
+  readonly wanted: string;
+  /** Its value never appears in a message, an event or a log. */
+  readonly isConfidential?: true;
+}
+
+const aString = "a string";
+
+export const fieldKinds: Readonly<Record<FieldKind, FieldKindFacts>> = {
+  text: { wanted: aString },
+  /** A numeral carried in a string, so that no digit is lost. */
+  decimal: { wanted: 'a decimal numeral in a string, such as "12.50"' },
+  /** ISO 8601 in UTC, kept as a string so that no sub-second digit is lost. */
+  timestamp: { wanted: aString },
+  /** A string of known values; others are let through. */
+  status: { wanted: aString },
+  integer: { wanted: "a whole number that JavaScript holds exactly" },
+  /** A credential. */
+  secret: { wanted: aString, isConfidential: true },
+  /** An account number, or the name of an account's holder. */
+  account: { wanted: aString, isConfidential: true },
+  any: { wanted: "any value, null included" },
+};
+
+/** The kinds that a TypeScript type may have: this is how the compiler holds a table of fields to its interface. */
 type KindOf<T> = unknown extends T
   ? "any"
   : [T] extends [number]
@@ -13,25 +38,21 @@ type KindOf<T> = unknown extends T
       ? Exclude<FieldKind, "integer" | "any">
       : never;
 
-/** A table of all the fields of `T`: one too many or one too few does not compile. */
+/** A table of all fields of `T`: one too many or one too few does not compile. */
 export type Fields<T> = { readonly [K in keyof T]-?: KindOf<Exclude<T[K], undefined>> };
 
-/** The same table where `T` is not known any more. */
+/** The same table where `T` is not known. */
 export type FieldTable = Readonly<Record<string, FieldKind>>;
 
-/** The part of a table that `names` names. */
-export function pick<F extends FieldTable, const K extends keyof F & string>(
-  fields: F,
-  names: readonly K[],
-): { readonly [Name in K]: F[Name] } {
-  return Object.fromEntries(names.map((name) => [name, fields[name]])) as { readonly [Name in K]: F[Name] };
+/** The kind of a field; `undefined` when the table has no such field. */
+export function kindOfField(fields: FieldTable, name: string): FieldKind | undefined {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** A table without some of its fields. */
-export function omit<F extends FieldTable, const K extends keyof F & string>(
-  fields: F,
-  names: readonly K[],
-): Omit<F, K> {
-  const left = Object.entries(fields).filter(([name]) => !(names as readonly string[]).includes(name));
-  return Object.fromEntries(left) as Omit<F, K>;
+/** The values that may appear in no message, although the service may repeat them in one. */
+export function confidentialValues(fields: FieldTable, values: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(values).flatMap(([name, value]) => {
+    const kind = kindOfField(fields, name);
+    return kind !== undefined && fieldKinds[kind].isConfidential && typeof value === "string" ? [value] : [];
+  });
 }

@@ -1,13 +1,14 @@
-import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
+import type { Operation } from "./operation.js";
+import { assertOptions, type Option, type OptionTable } from "./option-table.js";
 
 /** What every method takes as its last argument. */
 export interface RequestOptions {
-  /** Ends the call. What had been sent by then may still have its effect: see the error's `effect`. */
+  /** Ends the call. What was sent by then may still take effect: see the error's `effect`. */
   readonly signal?: AbortSignal | undefined;
-  /** Total time for the call: token, signing, connecting, response, waits and retries. Default: the client's. */
+  /** Total time of the call in milliseconds: token, signature, connection, response, waits and retries. Default: the client's. */
   readonly timeoutMs?: number | undefined;
-  /** How often a safe failure is tried again; 0 means never. Default: the client's. */
+  /** How often a safe failure is retried; 0 means never. Default: the client's. */
   readonly maxRetries?: number | undefined;
   /** Further headers. Those that the client sets itself are refused. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -18,7 +19,7 @@ export interface ResponseInfo {
   readonly status: number;
   /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** `x-request-id`, where the service or a proxy before it sends one. */
+  /** `x-request-id`, where the service or a proxy in front of it sends one. */
   readonly requestId?: string;
 }
 
@@ -27,49 +28,55 @@ export interface WithResponse<T> {
   readonly response: ResponseInfo;
 }
 
-/** A promise of the data that can also give the response around it. */
+/** A promise of the data that also gives the response around it. */
 export interface ApiPromise<T> extends Promise<T> {
-  /** The same call, with status and headers. It sends nothing again. */
+  /** The same call, with status and headers. Nothing is sent again. */
   withResponse(): Promise<WithResponse<T>>;
 }
+
+export const timeoutMsOption: Pick<Option<number>, "accepts" | "wanted"> = {
+  accepts: (value) => typeof value === "number" && value > 0 && value <= 2 ** 31 - 1,
+  wanted: "a number of milliseconds above 0 and up to 2147483647",
+};
+
+export const maxRetriesOption: Pick<Option<number>, "accepts" | "wanted"> = {
+  accepts: (value) => Number.isInteger(value) && Number(value) >= 0,
+  wanted: "a whole number, 0 or more",
+};
+
+const requestOptions: OptionTable<RequestOptions> = {
+  signal: {
+    accepts: (value) => typeof (value as AbortSignal | null)?.addEventListener === "function",
+    wanted: "an AbortSignal",
+    documentation: "ends the call",
+  },
+  timeoutMs: { ...timeoutMsOption, documentation: "total time of the call" },
+  maxRetries: { ...maxRetriesOption, documentation: "how often a safe failure is retried" },
+  headers: {
+    // Names and values are checked where the headers are put together, with a message for each.
+    accepts: () => true,
+    wanted: "an object of headers",
+    documentation: "further headers",
+  },
+};
+
+/** A single read takes the query parameters that the description declares for it. */
+const getOptions: OptionTable<RequestOptions & { readonly query?: object }> = {
+  ...requestOptions,
+  query: {
+    accepts: (value) => typeof value === "object" && value !== null,
+    wanted: "an object of the record's fields",
+    documentation: "declared query parameters",
+  },
+};
 
 /**
  * Refuses options that mean nothing, before any I/O.
  *
  * @throws {InvalidArgumentError} that names the option.
  */
-export function checkRequestOptions(operation: string, options: RequestOptions): void {
-  if (typeof options !== "object" || options === null) {
-    throw new InvalidArgumentError(`${operation}: the options must be an object such as { timeoutMs: 5000 }`);
-  }
-  for (const name in options) {
-    if (!known.has(name)) {
-      throw new InvalidArgumentError(
-        `${operation}: there is no option ${JSON.stringify(name)}; there are ${[...known].join(", ")}`,
-      );
-    }
-  }
-  const { timeoutMs, maxRetries, signal } = options;
-  if (timeoutMs !== undefined)
-    checkTimeoutMs(timeoutMs, (message) => new InvalidArgumentError(`${operation}: ${message}`));
-  if (maxRetries !== undefined)
-    checkMaxRetries(maxRetries, (message) => new InvalidArgumentError(`${operation}: ${message}`));
-  if (signal !== undefined && typeof signal?.addEventListener !== "function") {
-    throw new InvalidArgumentError(`${operation}: signal must be an AbortSignal; found ${describeValue(signal)}`);
-  }
+export function assertRequestOptions({ name, verb }: Operation, options: RequestOptions | undefined): void {
+  if (options === undefined) return;
+  const refuse = (message: string) => new InvalidArgumentError(`${name}: ${message}`);
+  assertOptions(verb === "get" ? getOptions : requestOptions, options, "the options", refuse);
 }
-
-/** A total deadline in milliseconds, as timers can hold it. */
-export function checkTimeoutMs(value: unknown, refuse: (message: string) => Error): void {
-  if (typeof value !== "number" || !(value > 0 && value <= 2 ** 31 - 1)) {
-    throw refuse(`timeoutMs must be a number of milliseconds above 0 and up to 2147483647; found ${String(value)}`);
-  }
-}
-
-export function checkMaxRetries(value: unknown, refuse: (message: string) => Error): void {
-  if (typeof value !== "number" || !Number.isInteger(value) || value < 0) {
-    throw refuse(`maxRetries must be a whole number, 0 or more; found ${String(value)}`);
-  }
-}
-
-const known: ReadonlySet<string> = new Set(["signal", "timeoutMs", "maxRetries", "headers", "query"]);

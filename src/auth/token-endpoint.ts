@@ -1,7 +1,7 @@
 import { redactText } from "../errors/redact.js";
 import { parseRetryAfterMs } from "../timing/retry-after.js";
 import { now, type Timestamp } from "../timing/timestamp.js";
-import { parseObject } from "../wire/parse-json-object.js";
+import { parseJsonObject } from "../wire/parse-json-object.js";
 import { type PasswordAuth, tokenEndpointUrl } from "./auth-options.js";
 import { classifyResponse, failureOfWire, type Grant, type GrantFailure } from "./grant-failure.js";
 import { isBearerToken } from "./token-source.js";
@@ -154,7 +154,7 @@ function loadGrant() {
  */
 function toNeededResponse({ status, text, complete }: TokenPostResponse): Response {
   if (status !== 200 || !complete) throw new Error("no token");
-  const { access_token, token_type, refresh_token, expires_in } = parseObject(text);
+  const { access_token, token_type, refresh_token, expires_in } = parseJsonObject(text);
   const lifetime = toSeconds(expires_in);
   return Response.json({
     access_token,
@@ -172,7 +172,7 @@ function toSeconds(expiresIn: unknown): number | undefined {
 
 /** `error` and `error_description`, neither taken on trust. */
 function readErrorBody(text: string, secrets: readonly string[]): Pick<GrantFailure, "oauthError" | "description"> {
-  const { error, error_description: said } = parseObject(text);
+  const { error, error_description: said } = parseJsonObject(text);
   const oauthError = typeof error === "string" && /^[\w.:-]{1,64}$/.test(error) ? error : undefined;
   const line = typeof said === "string" ? toSafeLine(said, secrets) : "";
   return {

@@ -1,96 +1,66 @@
-import type { SignedRequest } from "../api/api-client.js";
-import { type ClientEvents, emit } from "../api/client-events.js";
-import type { Endpoint } from "../api/endpoint.js";
-import { CrossBorderError, type Effect, type SentRequest, type SignedText } from "../errors/errors.js";
+import type { CallInput, SignedRequest } from "../api/api-client.js";
+import { confidentialValues } from "../api/fields.js";
+import type { Operation } from "../api/operation.js";
+import type { RequestOptions, ResponseInfo } from "../api/request-options.js";
+import type { TokenSource } from "../auth/token-source.js";
+import { ConfigError, type CrossBorderError, type Effect } from "../errors/errors.js";
 import { redactText } from "../errors/redact.js";
+import type { Signer } from "../signing/signer.js";
 import { nextDelayMs } from "../timing/backoff.js";
-import type { CallControl } from "../timing/deadline.js";
-import { parseRetryAfterMs } from "../timing/retry-after.js";
-import type { Waiting } from "../timing/waiting.js";
-import type { Ending, TransportHandle, WireRequest, WireResponse } from "../wire/transport.js";
-import { WireFailure } from "../wire/wire-failure.js";
-import type { ResponseSlot } from "./api-promise.js";
-import {
-  brokenTexts,
-  type CallFacts,
-  errorOfFailure,
-  errorOfResponse,
-  errorOfUnusable,
-  outcomeUnknown,
-} from "./call-errors.js";
-import {
-  classifyBroken,
-  classifyFailure,
-  classifyStatus,
-  decisions,
-  type FailureClass,
-  type OperationKind,
-  worseEffect,
-} from "./decision.js";
+import { Deadline } from "../timing/deadline.js";
+import type { Timestamp } from "../timing/timestamp.js";
+import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
+import { toError } from "./call-error.js";
+import { type ClientEvents, emit } from "./client-events.js";
+import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
+import { type Failure, failureOfThrown } from "./failure.js";
+import { checkHeaders } from "./headers.js";
+import { type PreparedRequest, prepareRequest, presignedRequest, type RequestSettings } from "./prepare-request.js";
+import { readResponse, type ValidationMode } from "./read-response.js";
 import type { RetryBudget } from "./retry-budget.js";
-
-/** Tokens, as functions: which grant they come from is not this folder's business. */
-export interface Tokens {
-  /** Begins to load what the first token request will need. Asks for nothing, and never throws. */
-  preload?(): void;
-  current(waiting: Waiting): string | Promise<string>;
-  renew(used: string, waiting: Waiting): Promise<string>;
-}
-
-/** Signatures, as functions. */
-export interface Signing {
-  /** `ending` tells when nobody waits for the signature any more. */
-  sign(path: string, body: Uint8Array, ending: Ending): Promise<string>;
-  describe(path: string, body: Uint8Array): SignedText;
-}
+import type { Mismatch, SchemaLoader, Schemas } from "./schema.js";
 
 /** What a call needs of the client that makes it. */
-export interface CallContext {
-  readonly transport: TransportHandle;
-  readonly tokens: Tokens;
+export interface CallContext extends RequestSettings {
+  readonly origin: string;
+  readonly transport: Transport;
+  readonly tokens: TokenSource;
+  /** Absent where the client was built without a signing key. */
+  readonly signer: Signer | undefined;
+  readonly schemas: SchemaLoader;
   readonly events: ClientEvents;
+  /** The mismatches that were reported before. */
+  readonly reported: Set<string>;
   readonly budget: RetryBudget;
   readonly random: () => number;
+  readonly timeoutMs: number;
+  readonly maxRetries: number;
+  readonly validation: ValidationMode;
+  readonly maxRecordBytes: number;
+  readonly maxListBytes: number;
 }
 
-/** A call whose input is in order. */
-export interface PreparedCall {
-  readonly endpoint: Endpoint;
-  readonly kind: OperationKind;
-  readonly origin: string;
-  /** Path and query as they stand in the request line. */
-  readonly path: string;
-  readonly signedPath: string;
-  readonly signing: Signing | undefined;
-  /** Where it was signed before. */
-  readonly signature?: string;
-  /** The caller's last gate. */
-  readonly gate?: () => void;
-  readonly body: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly maxResponseBytes: number;
-  /** Values that may stand in no message. */
-  secrets(): readonly string[];
-}
+/** What a call is made of: the caller's input, or a request that was signed earlier. */
+export type CallSource =
+  | { readonly ids: readonly string[]; readonly input: CallInput<unknown>; readonly signed: boolean }
+  | { readonly presigned: SignedRequest; readonly sendBy: Timestamp };
 
-/** An attempt that ended badly: what it was, and the error that it becomes if it was the last. */
-interface Failed {
-  readonly class: FailureClass;
-  readonly reason: string;
-  readonly retryAfterMs?: number | undefined;
-  toError(facts: CallFacts): CrossBorderError;
-}
+type Outcome = { readonly data: unknown } | Failure;
 
-/** One call from its first attempt to its last. */
+/** One call, in the order in which it happens: prepare, sign, attempt, read, and one place where a failure becomes an error. */
 export class Call {
+  /** Of the last response, once there was one. */
+  response: ResponseInfo | undefined;
   readonly #client: CallContext;
-  readonly #call: PreparedCall;
-  readonly #control: CallControl;
-  readonly #slot: ResponseSlot;
-  readonly #body: Uint8Array | undefined;
+  readonly #operation: Operation;
+  readonly #kind: OperationKind;
+  readonly #source: CallSource;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #deadline: Deadline;
+  readonly #maxRetries: number;
   #signature: string | undefined;
   #attempts = 0;
-  /** Attempts that repeated a failed one; that with a renewed token is none of them. */
+  /** Attempts that repeated a failed one; the one with a renewed token does not count. */
   #retries = 0;
   /** What the attempts so far may have done. */
   #effect: Effect = "none";
@@ -98,206 +68,186 @@ export class Call {
   /** The token that a 401 made this call give up. */
   #refusedToken = "";
 
-  constructor(client: CallContext, call: PreparedCall, control: CallControl, slot: ResponseSlot) {
+  /** @throws {InvalidArgumentError} when an option or a header can't be used. */
+  constructor(client: CallContext, operation: Operation, source: CallSource, options: RequestOptions = {}) {
     this.#client = client;
-    this.#call = call;
-    this.#control = control;
-    this.#slot = slot;
-    this.#body = call.endpoint.method === "GET" ? undefined : Buffer.from(call.body);
-    this.#signature = call.signature;
+    this.#operation = operation;
+    this.#kind = operationKind(operation.method);
+    this.#source = source;
+    this.#headers = checkHeaders(options.headers);
+    this.#maxRetries = options.maxRetries ?? client.maxRetries;
+    this.#deadline = new Deadline({
+      timeoutMs: options.timeoutMs ?? client.timeoutMs,
+      signal: options.signal,
+      sendBy: "sendBy" in source ? source.sendBy : undefined,
+    });
   }
 
+  /** The data of the response, or the error that says what was done. */
+  async run(): Promise<unknown> {
+    try {
+      const schemas = this.#client.schemas.loaded ?? (await this.#client.schemas.load());
+      const request = this.#prepare(schemas);
+      const outcome = await this.#perform(request, schemas);
+      if ("data" in outcome) return outcome.data;
+      throw await this.#toError(outcome, request);
+    } finally {
+      this.#deadline.finish();
+    }
+  }
+
+  /** The request, checked and signed, but not sent. */
   async toSigned(): Promise<SignedRequest> {
     try {
-      this.#assertGoingOn();
-      await this.#sign();
-    } catch (error) {
-      throw this.#final(error);
+      const request = this.#prepare(this.#client.schemas.loaded ?? (await this.#client.schemas.load()));
+      const failure = await this.#sign(request).catch(failureOfThrown);
+      if (failure !== undefined) throw await this.#toError(failure, request);
+      return { path: request.path, body: request.text, signature: this.#signature ?? "" };
+    } finally {
+      this.#deadline.finish();
     }
-    return { path: this.#call.path, body: this.#call.body, signature: this.#signature ?? "" };
   }
 
-  async run(problemOf: (data: unknown) => string | undefined): Promise<unknown> {
+  #prepare(schemas: Schemas): PreparedRequest {
+    const { signer } = this.#client;
+    if ("presigned" in this.#source) return presignedRequest(this.#client, this.#source.presigned);
+    const { ids, input, signed } = this.#source;
+    const request = prepareRequest(this.#client, schemas, this.#operation, ids, input);
+    if (signed) assertSigner(this.#operation, signer);
+    return request;
+  }
+
+  async #perform(request: PreparedRequest, schemas: Schemas): Promise<Outcome> {
     try {
-      this.#assertGoingOn();
-      await this.#sign();
-      return await this.#attemptAll(problemOf);
-    } catch (error) {
-      throw this.#final(error);
-    }
-  }
-
-  /** A call that is over before it began asks nobody for a signature or a token. */
-  #assertGoingOn(): void {
-    const kind = this.#control.ended;
-    if (kind !== undefined) throw new WireFailure({ kind, sent: false, reason: "ENDED" });
-  }
-
-  /** Signed once: an attempt that is repeated carries the same bytes and the same signature. */
-  async #sign(): Promise<void> {
-    const { signing, signedPath } = this.#call;
-    if (signing === undefined || this.#signature !== undefined) return;
-    const signature = signing.sign(signedPath, this.#body ?? new Uint8Array(), this.#control);
-    this.#signature = await this.#control.race(signature);
-  }
-
-  async #attemptAll(problemOf: (data: unknown) => string | undefined): Promise<unknown> {
-    let renewed: string | undefined;
-    for (;;) {
-      this.#token = renewed ?? (await this.#client.tokens.current(this.#control));
-      const outcome = await this.#attempt(problemOf);
-      if (!("class" in outcome)) return outcome.data;
-      const decision = decisions[outcome.class][this.#call.kind];
-      this.#effect = worseEffect(this.#effect, decision.effect);
-      if (decision.reaction === "renew-token") {
-        if (renewed !== undefined || this.#control.maxRetries === 0) throw outcome.toError(this.#facts());
-        this.#refusedToken = this.#token;
-        renewed = await this.#client.tokens.renew(this.#token, this.#control);
-        continue;
+      await this.#sign(request);
+      let renewed: string | undefined;
+      for (;;) {
+        this.#token = renewed ?? (await this.#client.tokens.current(this.#deadline, this.#maxRetries));
+        const outcome = await this.#attempt(request, schemas);
+        if ("data" in outcome || outcome.kind === "thrown") return outcome;
+        const { reaction, effect } = decisions[outcome.class][this.#kind];
+        this.#effect = worseEffect(this.#effect, effect);
+        if (reaction === "renew-token") {
+          if (renewed !== undefined || this.#maxRetries === 0) return outcome;
+          this.#refusedToken = this.#token;
+          renewed = await this.#client.tokens.renew(this.#token, this.#deadline, this.#maxRetries);
+        } else {
+          renewed = undefined;
+          if (reaction === "fail" || !(await this.#waitToRetry(outcome))) return outcome;
+        }
       }
-      renewed = undefined;
-      if (decision.reaction === "fail" || !(await this.#pause(outcome))) throw outcome.toError(this.#facts());
+    } catch (error) {
+      return failureOfThrown(error);
     }
   }
 
-  /** Waits before another attempt; false when there is to be none. */
-  async #pause(failed: Failed): Promise<boolean> {
-    const { budget, random, events } = this.#client;
-    if (this.#retries >= this.#control.maxRetries) return false;
-    const delayMs = Math.max(nextDelayMs(this.#retries, random), failed.retryAfterMs ?? 0);
-    if (delayMs >= this.#control.remainingMs() || !budget.take()) return false;
-    this.#retries += 1;
-    const { operation } = this.#call.endpoint;
-    emit(events, "retry", { operation, attempt: this.#attempts, reason: failed.reason, delayMs });
-    await this.#control.sleep(delayMs);
-    return true;
+  /** Signed once: a retry carries the same bytes and the same signature. A call that has ended asks nobody for anything. */
+  async #sign({ signedPath, body, signature }: PreparedRequest): Promise<void> {
+    this.#deadline.assertNotEnded();
+    const { signer } = this.#client;
+    this.#signature = signature;
+    if ("presigned" in this.#source || !this.#source.signed || signer === undefined) return;
+    this.#signature = await this.#deadline.race(signer.sign(signedPath, body ?? new Uint8Array(), this.#deadline));
   }
 
-  async #attempt(problemOf: (data: unknown) => string | undefined): Promise<Failed | { readonly data: unknown }> {
+  async #attempt(request: PreparedRequest, schemas: Schemas): Promise<Outcome> {
     this.#attempts += 1;
     const startMs = performance.now();
     let response: WireResponse;
     try {
-      response = await this.#client.transport.send(this.#wireRequest(), this.#control);
+      response = await this.#client.transport.send(this.#toWire(request), this.#deadline);
     } catch (error) {
-      if (!(error instanceof WireFailure)) throw error;
-      return {
-        class: classifyFailure(error),
-        reason: error.reason,
-        toError: (facts) => errorOfFailure(error, facts),
-      };
+      return failureOfThrown(error);
     }
-    this.#tell(response, performance.now() - startMs);
-    return this.#read(response, problemOf);
+    this.#reportResponse(response, request, performance.now() - startMs);
+    const { outcome, mismatches } = readResponse(this.#operation, response, this.#client.validation, schemas);
+    if ("data" in outcome || outcome.kind === "unusable") this.#client.budget.giveBack();
+    if (mismatches.length > 0) this.#reportMismatches(mismatches);
+    return outcome;
   }
 
-  #read(response: WireResponse, problemOf: (data: unknown) => string | undefined): Failed | { readonly data: unknown } {
-    const failure = classifyStatus(response.status);
-    if (failure !== undefined) {
-      const retryAfterMs = parseRetryAfterMs(response.headers["retry-after"], Date.now());
-      return {
-        class: failure,
-        reason: String(response.status),
-        retryAfterMs,
-        toError: (facts) => errorOfResponse(response, retryAfterMs, facts),
-      };
-    }
-    this.#client.budget.giveBack();
-    // The description gives the response to an update no body: whatever it holds, the update is done.
-    if (this.#call.endpoint.verb === "update") return { data: undefined };
-    if (response.broken !== undefined) {
-      return unusable(response, classifyBroken(response.broken), brokenTexts[response.broken]);
-    }
-    let data: unknown;
-    try {
-      data = JSON.parse(response.text);
-    } catch {
-      return unusable(response, "unreadable", "it is not JSON");
-    }
-    const problem = problemOf(data);
-    return problem === undefined ? { data } : unusable(response, "unreadable", problem);
-  }
-
-  #wireRequest(): WireRequest {
-    const { endpoint, origin, path, headers, maxResponseBytes, gate: beforeSend } = this.#call;
-    const own: Record<string, string> = {
-      ...headers,
+  #toWire({ path, body }: PreparedRequest): WireRequest {
+    const { origin, maxListBytes, maxRecordBytes } = this.#client;
+    const { method, verb } = this.#operation;
+    const headers: Record<string, string> = {
+      ...this.#headers,
       accept: "application/json",
       authorization: `Bearer ${this.#token}`,
     };
-    if (this.#body !== undefined) own["content-type"] = "application/json";
-    if (this.#signature !== undefined) own["x-service-signature-base64"] = this.#signature;
-    return { method: endpoint.method, origin, path, headers: own, body: this.#body, maxResponseBytes, beforeSend };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    if (this.#signature !== undefined) headers["x-service-signature-base64"] = this.#signature;
+    return { method, origin, path, headers, body, maxResponseBytes: verb === "list" ? maxListBytes : maxRecordBytes };
   }
 
-  #tell({ status, headers }: WireResponse, durationMs: number): void {
-    const requestId = this.#requestId(headers["x-request-id"]);
-    const withId = requestId === undefined ? undefined : { requestId };
-    this.#slot.response = { status, headers, ...withId };
-    if (this.#client.events.response === undefined) return;
-    const { operation, method, path } = this.#call.endpoint;
-    const attempt = this.#attempts;
-    emit(this.#client.events, "response", { operation, method, path, status, attempt, durationMs, ...withId });
-  }
-
-  /** As it is sent, unless it is no id but something that the request holds in secret. */
-  #requestId(sent: string | undefined): string | undefined {
-    if (sent === undefined || !/^[\w.:/+=-]{1,128}$/.test(sent)) return undefined;
-    return redactText(sent, this.#secrets()) === sent ? sent : undefined;
-  }
-
-  /** Whatever ended the call, told together with what the attempts before it may have done. */
-  #final(error: unknown): CrossBorderError {
-    const { operation } = this.#call.endpoint;
-    if (error instanceof WireFailure) return errorOfFailure(error, this.#facts());
-    if (error instanceof CrossBorderError) {
-      if (this.#effect !== "possible" || error.effect !== "none") return error;
-      const what = `${operation}: an earlier attempt had no response, and the last one failed`;
-      return outcomeUnknown(what, this.#facts(), error);
-    }
-    const what = `${operation}: something failed that was not to be expected`;
-    if (this.#attempts > 0 && this.#call.kind !== "read") return outcomeUnknown(what, this.#facts(), error);
-    return new CrossBorderError(what, {
-      code: "unexpected_failure",
-      operation,
-      attempts: this.#attempts,
-      cause: error,
+  /** Waits before a retry; false when there is to be none. */
+  async #waitToRetry(failure: Exclude<Failure, { kind: "thrown" }>): Promise<boolean> {
+    const { budget, random, events } = this.#client;
+    if (this.#retries >= this.#maxRetries) return false;
+    const retryAfterMs = failure.kind === "status" ? (failure.retryAfterMs ?? 0) : 0;
+    const delayMs = Math.max(nextDelayMs(this.#retries, random), retryAfterMs);
+    if (delayMs >= this.#deadline.remainingMs() || !budget.take()) return false;
+    this.#retries += 1;
+    emit(events, "retry", {
+      operation: this.#operation.name,
+      attempt: this.#attempts,
+      reason: failure.reason,
+      delayMs,
     });
+    await this.#deadline.sleep(delayMs);
+    return true;
   }
 
-  #secrets(): string[] {
-    return [this.#token, this.#refusedToken, ...this.#call.secrets()];
+  #reportResponse({ status, headers }: WireResponse, request: PreparedRequest, durationMs: number): void {
+    const requestId = this.#safeRequestId(headers["x-request-id"], request);
+    const withId = requestId === undefined ? undefined : { requestId };
+    this.response = { status, headers, ...withId };
+    if (this.#client.events.response === undefined) return;
+    const { name: operation, method, path } = this.#operation;
+    const event = { operation, method, path: path.text, status, attempt: this.#attempts, durationMs, ...withId };
+    emit(this.#client.events, "response", event);
   }
 
-  #facts(): CallFacts {
-    const { endpoint, origin, signing, signedPath, path, body } = this.#call;
-    const request: SentRequest = {
-      path,
-      body,
-      ...(this.#signature === undefined ? undefined : { signature: this.#signature }),
-    };
-    return {
-      operation: endpoint.operation,
+  /** Each field of an operation once in the life of a client. */
+  #reportMismatches(mismatches: readonly Mismatch[]): void {
+    const { events, reported } = this.#client;
+    const { name: operation } = this.#operation;
+    for (const mismatch of mismatches) {
+      const key = `${operation} ${mismatch.field}`;
+      if (reported.has(key)) continue;
+      reported.add(key);
+      emit(events, "mismatch", { operation, ...mismatch });
+    }
+  }
+
+  /** As it was sent, unless it is not an id but something that the request keeps secret. */
+  #safeRequestId(sent: string | undefined, request: PreparedRequest): string | undefined {
+    if (sent === undefined || !/^[\w.:/+=-]{1,128}$/.test(sent)) return undefined;
+    return redactText(sent, this.#secrets(request)) === sent ? sent : undefined;
+  }
+
+  async #toError(failure: Failure, request: PreparedRequest): Promise<CrossBorderError> {
+    const { path, text, signedPath, body } = request;
+    const { signer, origin } = this.#client;
+    const isSigned = "presigned" in this.#source || this.#source.signed;
+    return toError(failure, {
+      operation: this.#operation.name,
+      kind: this.#kind,
       origin,
       attempts: this.#attempts,
       effect: this.#effect,
-      request,
-      signed: signing?.describe(signedPath, this.#body ?? new Uint8Array()),
-      secrets: this.#secrets(),
-    };
+      request: { path, body: text, ...(this.#signature === undefined ? undefined : { signature: this.#signature }) },
+      signed: isSigned ? await signer?.describe(signedPath, body ?? new Uint8Array()) : undefined,
+      secrets: this.#secrets(request),
+    });
+  }
+
+  #secrets({ values }: PreparedRequest): string[] {
+    return [this.#token, this.#refusedToken, ...confidentialValues(this.#operation.record, values)];
   }
 }
 
-function unusable(response: WireResponse, failure: FailureClass, problem: string): Failed {
-  return {
-    class: failure,
-    reason: failure,
-    toError: (facts) =>
-      failure === "ended-reading" && facts.effect === "none"
-        ? errorOfFailure(
-            new WireFailure({ kind: response.broken === "abort" ? "abort" : "timeout", sent: true, reason: "READING" }),
-            facts,
-          )
-        : errorOfUnusable(response, problem, facts),
-  };
+/** @throws {ConfigError} when a signed operation has no key to be signed with. */
+export function assertSigner({ name: operation }: Operation, signer: Signer | undefined): asserts signer is Signer {
+  if (signer !== undefined) return;
+  throw new ConfigError(`${operation} is signed, and the client was built without a signingKey`, { operation });
 }

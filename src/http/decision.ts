@@ -1,11 +1,13 @@
+import type { Method } from "../api/operation.js";
 import type { Effect } from "../errors/errors.js";
-import type { WireResponse } from "../wire/transport.js";
+import { Ended } from "../timing/deadline.js";
+import type { BrokenBody } from "../wire/transport.js";
 import type { WireFailure } from "../wire/wire-failure.js";
 
-/** What an operation may do, as far as repeating it goes. Creates are never the same twice: the service knows no idempotency key. */
+/** What an operation does, as far as repeating it is concerned. No two creates are the same: the service has no idempotency key. */
 export type OperationKind = "read" | "update" | "create";
 
-/** How an attempt can end, other than well. */
+/** How an attempt can fail. */
 export type FailureClass =
   | "unsent" // refused, DNS, connect timeout, handshake reset: no byte was written
   | "unsent-for-good" // certificate, TLS version
@@ -24,8 +26,8 @@ export type FailureClass =
   | "oversized" // 2xx whose body is over the cap
   | "unreadable"; // 2xx that is not what is described
 
-/** What to do next. Every one but `fail` is bounded by the deadline, by `maxRetries` and by the retry budget. */
-export type Reaction = "fail" | "retry" | "renew-token" | "wait";
+/** What to do next. A retry waits at least as long as `Retry-After` says, and is bounded by the deadline, `maxRetries` and the retry budget. */
+export type Reaction = "fail" | "retry" | "renew-token";
 
 export interface Decision {
   readonly reaction: Reaction;
@@ -42,8 +44,8 @@ const same = (decision: Decision): Record<OperationKind, Decision> => ({
 });
 
 /**
- * The decision table. One rule stands behind it: no create is sent again once it may have arrived, and nothing is called
- * undone that may have been done.
+ * The decision table. The rule behind it: no create is sent again once it may have arrived, and an attempt that may have had an
+ * effect is never reported as `none`.
  */
 export const decisions: Readonly<Record<FailureClass, Readonly<Record<OperationKind, Decision>>>> = {
   unsent: same(retry("none")),
@@ -55,7 +57,7 @@ export const decisions: Readonly<Record<FailureClass, Readonly<Record<OperationK
   refused: same(fail("none")),
   conflict: { read: fail("none"), update: fail("possible"), create: fail("possible") },
   "server-error": { read: retry("none"), update: retry("possible"), create: fail("possible") },
-  throttled: same({ reaction: "wait", effect: "none" }),
+  throttled: same(retry("none")),
   redirect: { read: fail("none"), update: fail("possible"), create: fail("possible") },
   "see-other": { read: fail("none"), update: fail("done"), create: fail("done") },
   "broken-off": { read: retry("none"), update: fail("done"), create: fail("done") },
@@ -64,12 +66,12 @@ export const decisions: Readonly<Record<FailureClass, Readonly<Record<OperationK
   unreadable: { read: retry("none"), update: fail("done"), create: fail("done") },
 };
 
-export function operationKind(method: "GET" | "PUT" | "POST"): OperationKind {
+export function operationKind(method: Method): OperationKind {
   return method === "GET" ? "read" : method === "PUT" ? "update" : "create";
 }
 
-export function classifyFailure(failure: WireFailure): FailureClass {
-  if (failure.kind !== "connection") return failure.sent ? "ended" : "ended-unsent";
+export function classifyFailure(failure: WireFailure | Ended): FailureClass {
+  if (failure instanceof Ended) return failure.sent ? "ended" : "ended-unsent";
   if (failure.sent) return "maybe-sent";
   return failure.permanent ? "unsent-for-good" : "unsent";
 }
@@ -84,8 +86,8 @@ export function classifyStatus(status: number): FailureClass | undefined {
   return "server-error";
 }
 
-/** The class of a 2xx whose body broke on its way. */
-export function classifyBroken(broken: NonNullable<WireResponse["broken"]>): FailureClass {
+/** The class of a 2xx whose body broke off or can't be read. */
+export function classifyBroken(broken: BrokenBody): FailureClass {
   if (broken === "too-large") return "oversized";
   if (broken === "timeout" || broken === "abort") return "ended-reading";
   return broken === "cut-short" ? "broken-off" : "unreadable";
@@ -99,9 +101,9 @@ const statusClasses: ReadonlyMap<number, FailureClass> = new Map([
   [429, "throttled"],
 ]);
 
-/** The worseEffect of two effects: what earlier attempts may have done is not undone by a later refusal. */
+/** What earlier attempts may have done is not undone by a later refusal. */
 export function worseEffect(one: Effect, other: Effect): Effect {
-  return gravity[one] >= gravity[other] ? one : other;
+  return severity[one] >= severity[other] ? one : other;
 }
 
-const gravity: Readonly<Record<Effect, number>> = { none: 0, possible: 1, done: 2 };
+const severity: Readonly<Record<Effect, number>> = { none: 0, possible: 1, done: 2 };

@@ -1,6 +1,6 @@
 import type { $ZodType } from "zod/v4/core";
-import type { BodyFields, Endpoint } from "../api/endpoint.js";
-import type { FieldKind, FieldTable } from "../api/fields.js";
+import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
+import type { BodyFields, Operation } from "../api/operation.js";
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { decimalNumeral } from "../money.js";
@@ -15,23 +15,34 @@ export interface Mismatch {
 /** Values of a query: texts, and whole numbers where the description says integer. */
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
 
-/** The part of zod that is made for libraries: without the methods, texts and languages that nobody here asks for. */
+/** The part of zod that is made for libraries, without the methods, texts and languages that are not needed here. */
 type Zod = typeof import("zod/v4/core");
 
-/** The schemas of the endpoint rows: each is made of its table of fields, and compiled, on first use. */
+/** Loads zod with the first call. */
+export class SchemaLoader {
+  /** Set once zod is loaded. */
+  loaded: Schemas | undefined;
+  #loading: Promise<Schemas> | undefined;
+
+  load(): Promise<Schemas> {
+    this.#loading ??= import("zod/v4/core").then((zod) => {
+      this.loaded = new Schemas(zod);
+      return this.loaded;
+    });
+    return this.#loading;
+  }
+}
+
+/** The schemas of the operations: each is made from a table of fields, and compiled, on first use. */
 export class Schemas {
   readonly #zod: Zod;
   readonly #bodies = new Map<BodyFields, $ZodType<Record<string, unknown>>>();
-  readonly #queries = new Map<FieldTable, $ZodType<QueryValues>>();
+  readonly #queries = new Map<FieldTable | "open", $ZodType<QueryValues>>();
   readonly #records = new Map<FieldTable, $ZodType>();
   readonly #lists = new Map<FieldTable, $ZodType>();
 
-  private constructor(zod: Zod) {
+  constructor(zod: Zod) {
     this.#zod = zod;
-  }
-
-  static async load(): Promise<Schemas> {
-    return new Schemas(await import("zod/v4/core"));
   }
 
   /**
@@ -39,11 +50,11 @@ export class Schemas {
    *
    * @throws {InvalidArgumentError} that names every field at fault.
    */
-  checkBody(operation: string, body: BodyFields, value: unknown): Record<string, unknown> {
+  checkBody({ name }: Operation, body: BodyFields, value: unknown): Record<string, unknown> {
     const schema = remember(this.#bodies, body, () => this.#strictObject(body.fields, bodyKinds, body.required));
     const result = this.#zod.safeParse(schema, value);
     if (result.success) return result.data;
-    throw refusal(`${operation}: the body`, body.fields, value, result.error.issues);
+    throw refusal(`${name}: the body`, body.fields, value, result.error.issues);
   }
 
   /**
@@ -51,20 +62,23 @@ export class Schemas {
    *
    * @throws {InvalidArgumentError} that names every query field at fault.
    */
-  checkQuery(endpoint: Endpoint, query: object): QueryValues {
-    const fields = endpoint.query ?? noFields;
-    const schema = remember(this.#queries, fields, () => this.#querySchema(fields, endpoint.openQuery === true));
+  checkQuery(operation: Operation, query: object): QueryValues {
+    const fields = operation.query ?? noFields;
+    const schema = remember(this.#queries, fields, () => this.#querySchema(fields));
     const result = this.#zod.safeParse(schema, query);
     if (result.success) return result.data;
-    throw refusal(`${endpoint.operation}: the query`, fields, query, result.error.issues);
+    throw refusal(`${operation.name}: the query`, fields === "open" ? noFields : fields, query, result.error.issues);
   }
 
-  /** The fields of a response that are not as described, each once; none when all is well. `value` is a record or an array of records. */
-  mismatches(endpoint: Endpoint, record: FieldTable, value: unknown): Mismatch[] {
-    const isList = endpoint.verb === "list";
-    const schemas = isList ? this.#lists : this.#records;
-    const schema = remember(schemas, record, () => this.#recordSchema(record, isList));
-    // The record is handed on as it came, unknown fields and all: nothing is copied unless something is to be told.
+  /**
+   * The fields of a response that are not as described, each once; none when all is well.
+   *
+   * @param value a record or, for a list, an array of records.
+   */
+  mismatches({ verb, record }: Operation, value: unknown): Mismatch[] {
+    const isList = verb === "list";
+    const schema = remember(isList ? this.#lists : this.#records, record, () => this.#recordSchema(record, isList));
+    // The record is passed on as it came, unknown fields included: nothing is copied unless there is something to report.
     if (this.#zod.validate(schema, value)) return [];
     const issues = this.#zod.safeParse(schema, value).error?.issues ?? [];
     const found = new Map<string, Mismatch>();
@@ -75,7 +89,7 @@ export class Schemas {
       const item: unknown = index === undefined ? value : Reflect.get(value as object, index);
       found.set(field, {
         field,
-        expected: expectation(record, field),
+        expected: wantedOf(record, field),
         found: describeFound(Reflect.get(item as object, field)),
       });
     }
@@ -88,12 +102,13 @@ export class Schemas {
     return compile(isList ? new $ZodArray({ type: "array", element }) : element);
   }
 
-  #querySchema(fields: FieldTable, isOpen: boolean): $ZodType<QueryValues> {
+  #querySchema(fields: FieldTable | "open"): $ZodType<QueryValues> {
     const { compile, $ZodRecord, $ZodString } = this.#zod;
     const texts = new $ZodString({ type: "string" });
-    const schema = isOpen
-      ? compile(new $ZodRecord({ type: "record", keyType: texts, valueType: this.#optional(texts) }))
-      : this.#strictObject(fields, queryKinds, []);
+    const schema =
+      fields === "open"
+        ? compile(new $ZodRecord({ type: "record", keyType: texts, valueType: this.#optional(texts) }))
+        : this.#strictObject(fields, queryKinds, []);
     // The tables of queries hold texts and integers only.
     return schema as $ZodType<unknown> as $ZodType<QueryValues>;
   }
@@ -129,28 +144,27 @@ const text = ({ $ZodString }: Zod): $ZodType => new $ZodString({ type: "string" 
 
 const recordKinds: KindSchemas = {
   text,
+  timestamp: text,
   status: text,
-  decimal: ({ $ZodString, _regex }) => new $ZodString({ type: "string", checks: [_regex(decimalNumeral)] }),
-  integer: ({ $ZodNumberFormat, _int }) => _int($ZodNumberFormat),
+  secret: text,
+  account: text,
+  decimal: ({ $ZodString, $ZodCheckRegex }) =>
+    new $ZodString({
+      type: "string",
+      checks: [new $ZodCheckRegex({ check: "string_format", format: "regex", pattern: decimalNumeral })],
+    }),
+  integer: ({ $ZodNumberFormat }) =>
+    new $ZodNumberFormat({ type: "number", check: "number_format", format: "safeint", abort: false }),
   any: ({ $ZodUnknown }) => new $ZodUnknown({ type: "unknown" }),
 };
 
 const bodyKinds: KindSchemas = recordKinds;
 
-/** A filter may name half a numeral or a pattern of the service's own: only its type is certain. */
+/** A filter may be half a numeral, or a pattern of the service's own: only its type is certain. */
 const queryKinds: KindSchemas = { ...recordKinds, decimal: text };
 
-const expectations: Readonly<Record<FieldKind, string>> = {
-  text: "a string",
-  status: "a string",
-  decimal: 'a decimal numeral in a string, such as "12.50"',
-  integer: "a whole number that JavaScript holds exactly",
-  any: "any value, null included",
-};
-
-function expectation(fields: FieldTable, field: string): string {
-  const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
-  return expectations[kind ?? "text"];
+function wantedOf(fields: FieldTable, field: string): string {
+  return fieldKinds[kindOfField(fields, field) ?? "text"].wanted;
 }
 
 interface Issue {
@@ -168,7 +182,7 @@ function refusal(what: string, fields: FieldTable, value: unknown, issues: reado
     const field = issue.path[0];
     if (typeof field !== "string") return `must be an object with fields; found ${describeValue(value)}`;
     const found: unknown = Reflect.get(value as object, field);
-    return `needs ${field} to be ${expectation(fields, field)}; found ${describeFound(found)}`;
+    return `needs ${field} to be ${wantedOf(fields, field)}; found ${describeFound(found)}`;
   });
   return new InvalidArgumentError(`${what} ${problems.join("; ")}`);
 }

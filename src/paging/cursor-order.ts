@@ -22,7 +22,7 @@ export function compareTokens(one: string, other: string): number {
 }
 
 /** The marks of one page: what is needed to go on after it, and to notice that going on would not be sound. */
-export interface PageMarks {
+export interface CursorFields {
   readonly tokens: readonly (string | undefined)[];
   readonly ids: readonly (string | undefined)[];
   /**
@@ -32,11 +32,11 @@ export interface PageMarks {
   readonly order: "numbers" | "texts" | undefined;
 }
 
-export function marksOf<Item>(
+export function cursorFieldsOf<Item>(
   items: readonly Item[],
   tokenOf: (item: Item) => string | undefined,
   direction: Direction,
-): PageMarks {
+): CursorFields {
   const tokens = items.map(tokenOf);
   const ids = items.map(idOf);
   let areInOrder = items.length > 0;
@@ -52,11 +52,11 @@ export function marksOf<Item>(
 }
 
 function idOf(item: unknown): string | undefined {
-  return filledText((item as { readonly id?: unknown }).id);
+  return nonEmptyText((item as { readonly id?: unknown }).id);
 }
 
 /** A mark that can be compared: anything but a text that is not empty is none. */
-export function filledText(value: unknown): string | undefined {
+export function nonEmptyText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
@@ -66,7 +66,7 @@ function leadsOn(before: string, token: string, direction: Direction): boolean {
 }
 
 /** Why the token of this page's last record does not lead to the next page; `undefined` where it does. */
-export function unsoundness(page: PageMarks, direction: Direction): string | undefined {
+export function whyUnsound(page: CursorFields, direction: Direction): string | undefined {
   for (let index = 1; index < page.tokens.length; index++) {
     const before = page.tokens[index - 1];
     const token = page.tokens[index];
@@ -85,8 +85,8 @@ export function unsoundness(page: PageMarks, direction: Direction): string | und
  */
 export function assertBehind(
   operation: string,
-  page: PageMarks,
-  before: PageMarks,
+  page: CursorFields,
+  before: CursorFields,
   direction: Direction,
   trust: boolean,
 ): void {
@@ -114,7 +114,7 @@ function assertNoneOf(
 }
 
 /** Every token, not only the first: one that lies before the end may be of a record of any earlier page. */
-function assertEachBehind(operation: string, page: PageMarks, last: string, direction: Direction): void {
+function assertEachBehind(operation: string, page: CursorFields, last: string, direction: Direction): void {
   for (const token of page.tokens) {
     if (token === undefined || leadsOn(last, token, direction)) continue;
     throw new PagingError(
@@ -125,13 +125,13 @@ function assertEachBehind(operation: string, page: PageMarks, last: string, dire
 }
 
 /**
- * Refuses a cursor that was asked for already. Tokens in order never come to that; those that are trusted without an order can.
+ * Refuses a cursor that was requested for already. Tokens in order never come to that; those that are trusted without an order can.
  *
  * @throws {PagingError} where going on would be an endless loop.
  */
-export function assertNotAsked(operation: string, cursor: string, asked: Set<string>): void {
-  if (asked.has(cursor)) throw repeated(operation, "the cursor");
-  asked.add(cursor);
+export function assertNotRequested(operation: string, cursor: string, requested: Set<string>): void {
+  if (requested.has(cursor)) throw repeated(operation, "the cursor");
+  requested.add(cursor);
 }
 
 function repeated(operation: string, what: string): PagingError {

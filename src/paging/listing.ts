@@ -1,84 +1,66 @@
 import type { ApiClient, PagingValues } from "../api/api-client.js";
-import type { TypedEndpoint } from "../api/endpoint.js";
-import type { ListQuery } from "../api/list-query.js";
+import { assertListQuery, type ListQuery } from "../api/list-query.js";
+import type { TypedOperation } from "../api/operation.js";
 import type { RequestOptions, WithResponse } from "../api/request-options.js";
 import { InvalidArgumentError, PagingError } from "../errors/errors.js";
 import {
   assertBehind,
-  assertNotAsked,
+  assertNotRequested,
+  type CursorFields,
+  cursorFieldsOf,
   type Direction,
   directionOf,
-  filledText,
-  marksOf,
-  type PageMarks,
-  unsoundness,
+  nonEmptyText,
+  whyUnsound,
 } from "./cursor-order.js";
+import { Page } from "./page.js";
 import { Records } from "./records.js";
 
-/** One page of a list. */
-export class Page<Item> {
-  /** The page's records, as the service sent them. */
-  readonly items: readonly Item[];
-  readonly #next: () => string | undefined;
-  readonly #bound: "after" | "before";
-
-  constructor(items: readonly Item[], next: () => string | undefined, bound: "after" | "before") {
-    this.items = items;
-    this.#next = next;
-    this.#bound = bound;
-  }
-
-  /**
-   * The cursor behind this page; `undefined` when there is no further page. It can be stored: a later
-   * `list({ ...query, after: next })` goes on from here. Where the list is sorted downwards, it is `before: next`;
-   * `nextQuery` knows which.
-   *
-   * @throws {PagingError} when going on from this page would lose or repeat records.
-   */
-  get next(): string | undefined {
-    return this.#next();
-  }
-
-  /** The cursor as the part of a query that it is: `list({ ...query, ...page.nextQuery })`. `undefined` at the end. */
-  get nextQuery(): { readonly after: string } | { readonly before: string } | undefined {
-    const next = this.#next();
-    if (next === undefined) return undefined;
-    return this.#bound === "after" ? { after: next } : { before: next };
-  }
+/** A list of records. Nothing is requested before it is awaited or iterated. */
+export function listRecords<Ids extends readonly string[], Item>(
+  client: ApiClient,
+  operation: TypedOperation<string, Ids, never, Item[]>,
+  ids: NoInfer<Ids>,
+  query: ListQuery<NoInfer<Item>, object> | undefined,
+  options: RequestOptions | undefined,
+): Listing<Item> {
+  return new Listing(client, operation, ids, query, options);
 }
 
+type ListOperation<Item> = TypedOperation<string, readonly string[], never, Item[]>;
+
 /**
- * A list that has not been asked for yet. Awaiting it gives the first `Page`, iterating it gives every record, page after
- * page; `break` stops the asking.
+ * A list that has not been requested yet. Awaiting it gives the first `Page`, iterating it gives every record, page after page;
+ * `break` stops requesting.
  *
- * A short page is no end, since the service's own maximum of `_size` is not shown: the end is an empty page.
+ * A short page does not prove the end, because the service's maximum `_size` is not shown: the list ends with an empty page.
  */
 export class Listing<Item> implements PromiseLike<Page<Item>> {
-  readonly #caller: ApiClient;
-  readonly #endpoint: TypedEndpoint<never, Item[]>;
-  readonly #path: readonly string[];
+  readonly #client: ApiClient;
+  readonly #operation: ListOperation<Item>;
+  readonly #ids: readonly string[];
   readonly #query: ListQuery<Item, object>;
   readonly #options: RequestOptions | undefined;
   readonly #direction: Direction;
   #first: Promise<WithResponse<Page<Item>>> | undefined;
 
   constructor(
-    caller: ApiClient,
-    endpoint: TypedEndpoint<never, Item[]>,
-    path: readonly string[],
+    client: ApiClient,
+    operation: ListOperation<Item>,
+    ids: readonly string[],
     query: ListQuery<Item, object> | undefined,
     options: RequestOptions | undefined,
   ) {
-    checkListQuery(endpoint.operation, query);
-    this.#caller = caller;
-    this.#endpoint = endpoint;
-    this.#path = path;
+    assertListQuery(operation.name, query);
+    this.#client = client;
+    this.#operation = operation;
+    this.#ids = ids;
     this.#query = query ?? {};
     this.#options = options;
     this.#direction = directionOf(this.#query.sort);
   }
 
-  /** The first page. Asked for once, however often it is awaited. */
+  /** The first page. It is requested once, however often it is awaited. */
   // biome-ignore lint/suspicious/noThenProperty: a listing is awaited for its first page
   then<A = Page<Item>, B = never>(
     onFulfilled?: ((page: Page<Item>) => A | PromiseLike<A>) | null,
@@ -99,11 +81,11 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
 
   /** The first page, with status and headers. */
   withResponse(): Promise<WithResponse<Page<Item>>> {
-    this.#first ??= this.#ask(undefined).then(({ page, response }) => ({ data: page, response }));
+    this.#first ??= this.#request(undefined).then(({ page, response }) => ({ data: page, response }));
     return this.#first;
   }
 
-  /** Every record, in order, each once. Asks for a page when it is needed, beginning anew with each iteration. */
+  /** Every record, in order, each once. Requests a page when it is needed, and starts afresh with each iteration. */
   [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     return new Records(this.pages());
   }
@@ -114,23 +96,23 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
    * @throws {PagingError} when going on would lose or repeat records.
    */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
-    const { operation } = this.#endpoint;
+    const { name } = this.#operation;
     const { prefetch = false, trustCursor = false } = this.#query;
-    // Cursors that always go forward can't come again; only trusted ones can go round in a circle.
-    const asked = trustCursor ? new Set<string>() : undefined;
-    let before: PageMarks | undefined;
-    let coming = this.#ask(undefined);
+    // Cursors that always move forward can't repeat; only trusted ones can go round in a circle.
+    const requested = trustCursor ? new Set<string>() : undefined;
+    let before: CursorFields | undefined;
+    let next = this.#request(undefined);
     for (;;) {
-      const { page, marks } = await coming;
+      const { page, fields } = await next;
       if (page.items.length === 0) return;
-      if (before !== undefined) assertBehind(operation, marks, before, this.#direction, trustCursor);
-      const ahead = prefetch ? this.#askAhead(page) : undefined;
+      if (before !== undefined) assertBehind(name, fields, before, this.#direction, trustCursor);
+      const ahead = prefetch ? this.#prefetch(page) : undefined;
       yield page;
       const cursor = page.next;
       if (cursor === undefined) return;
-      if (asked !== undefined) assertNotAsked(operation, cursor, asked);
-      before = marks;
-      coming = ahead ?? this.#ask(cursor);
+      if (requested !== undefined) assertNotRequested(name, cursor, requested);
+      before = fields;
+      next = ahead ?? this.#request(cursor);
     }
   }
 
@@ -141,21 +123,22 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
    * @throws {PagingError} when there are more, or when going on would lose or repeat records.
    */
   async toArray(limit: { readonly max: number }): Promise<Item[]> {
-    const { operation } = this.#endpoint;
+    const { name } = this.#operation;
     const max: unknown = limit?.max;
     if (typeof max !== "number" || !(max >= 0)) {
-      throw new InvalidArgumentError(`${operation}: toArray needs { max }: how many records there may be at most`);
+      throw new InvalidArgumentError(`${name}: toArray needs { max }: how many records there may be at most`);
     }
     const items: Item[] = [];
     for await (const item of this) {
-      if (items.length >= max) throw new PagingError(`${operation}: there are more than ${max} records`, { operation });
+      if (items.length >= max)
+        throw new PagingError(`${name}: there are more than ${max} records`, { operation: name });
       items.push(item);
     }
     return items;
   }
 
-  /** The next page, asked for while this one is being dealt with. Whatever is wrong with it is told when it is wanted. */
-  #askAhead(page: Page<Item>) {
+  /** The next page, requested while this one is being processed. Whatever is wrong with it is reported when it is needed. */
+  #prefetch(page: Page<Item>) {
     let cursor: string | undefined;
     try {
       cursor = page.next;
@@ -163,46 +146,46 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
       return undefined;
     }
     if (cursor === undefined) return undefined;
-    const coming = this.#ask(cursor);
-    coming.catch(() => {});
-    return coming;
+    const next = this.#request(cursor);
+    next.catch(() => {});
+    return next;
   }
 
-  async #ask(cursor: string | undefined) {
-    const call = this.#caller.call(
-      this.#endpoint,
-      { path: this.#path, paging: toPagingValues(this.#query, this.#direction, cursor), query: this.#query.filter },
-      this.#options,
-    );
+  async #request(cursor: string | undefined) {
+    const { cursor: cursorOf, filter } = this.#query;
+    const paging = toPagingValues(this.#query, this.#direction, cursor);
+    const call = this.#client.call(this.#operation, this.#ids, { paging, query: filter }, this.#options);
     const { data: items, response } = await call.withResponse();
-    const { cursor: cursorOf } = this.#query;
-    const tokenOf = cursorOf === undefined ? pagingToken : (item: Item) => filledText(cursorOf(item));
-    const marks = marksOf(items, tokenOf, this.#direction);
+    const tokenOf = cursorOf === undefined ? pagingToken : (item: Item) => nonEmptyText(cursorOf(item));
+    const fields = cursorFieldsOf(items, tokenOf, this.#direction);
     const bound = this.#direction === "up" ? "after" : "before";
-    return { page: new Page(items, () => this.#next(marks), bound), marks, response };
+    return { page: new Page(items, () => this.#next(fields), bound), fields, response };
   }
 
-  /** The token that leads on from a page. */
-  #next(marks: PageMarks): string | undefined {
-    const { operation } = this.#endpoint;
+  /** The token that leads to the page after this one. */
+  #next(fields: CursorFields): string | undefined {
+    const { name: operation } = this.#operation;
     const { cursor, size, trustCursor } = this.#query;
-    const last = marks.tokens.at(-1);
-    if (marks.order !== undefined || marks.tokens.length === 0) return last;
-    if (last === undefined || marks.tokens.includes(undefined)) {
+    const last = fields.tokens.at(-1);
+    if (fields.order !== undefined || fields.tokens.length === 0) return last;
+    if (last === undefined || fields.tokens.includes(undefined)) {
       if (cursor !== undefined) {
-        throw new PagingError(`${operation}: the query's cursor function gave no paging token for every record`, {
-          operation,
-        });
+        throw new PagingError(
+          `${operation}: the query's cursor function did not return a paging token for every record`,
+          {
+            operation,
+          },
+        );
       }
-      const none = marks.tokens.every((token) => token === undefined);
-      // Without a cursor nothing leads on; that there is nothing more is sure only of a page that is shorter than was asked.
-      if (none && size !== undefined && marks.tokens.length < size) return undefined;
+      const none = fields.tokens.every((token) => token === undefined);
+      // Without tokens nothing leads on; only a page shorter than requested is certain to be the last.
+      if (none && size !== undefined && fields.tokens.length < size) return undefined;
       throw new PagingError(
-        `${operation}: the page may be full and its records carry no pagingToken, so what follows can't be asked for: give the query a cursor function, or a size above the number of records`,
+        `${operation}: the page may be full and its records have no pagingToken, so the next page can't be requested: give the query a cursor function, or a size above the number of records`,
         { operation },
       );
     }
-    const problem = trustCursor === true ? undefined : unsoundness(marks, this.#direction);
+    const problem = trustCursor === true ? undefined : whyUnsound(fields, this.#direction);
     if (problem === undefined) return last;
     throw new PagingError(
       `${operation}: the page after this one would lose or repeat records: ${problem}; leave sort out, sort by what the tokens follow, or set trustCursor`,
@@ -227,54 +210,6 @@ function toPagingValues(
   };
 }
 
-function checkListQuery(operation: string, query: unknown): void {
-  if (query === undefined) return;
-  if (typeof query !== "object" || query === null) {
-    throw new InvalidArgumentError(`${operation}: the query must be an object such as { size: 100 }`);
-  }
-  const problem = Object.entries(query)
-    .map(([name, value]) => problemOf(name, value))
-    .find((text) => text !== undefined);
-  if (problem !== undefined) throw new InvalidArgumentError(`${operation}: ${problem}`);
-}
-
-function problemOf(name: string, value: unknown): string | undefined {
-  if (!Object.hasOwn(checks, name)) {
-    return `the query has no ${JSON.stringify(name)}; it has ${Object.keys(checks).join(", ")} (fields of the record go into filter)`;
-  }
-  if (value === undefined) return undefined;
-  const { accepts, wanted } = checks[name as keyof typeof checks];
-  return accepts(value) ? undefined : `${name} must be ${wanted}`;
-}
-
-const isToken = (value: unknown) => typeof value === "string" && value !== "";
-const isTerm = (value: unknown) => typeof value === "string" && /^[^.,\s]+\.(?:asc|desc)$/.test(value);
-const token = { accepts: isToken, wanted: "a paging token: a string that is not empty" };
-
-const checks = {
-  size: {
-    accepts: (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0,
-    wanted: "a whole number above 0",
-  },
-  after: token,
-  before: token,
-  sort: {
-    accepts: (value: unknown) => (Array.isArray(value) ? value.length > 0 && value.every(isTerm) : isTerm(value)),
-    wanted: 'a term such as "createdAt.desc", or an array of terms',
-  },
-  filter: {
-    accepts: (value: unknown) =>
-      typeof value === "object" &&
-      value !== null &&
-      !Array.isArray(value) &&
-      !Object.keys(value).some((field) => field.startsWith("_")),
-    wanted: "an object of the record's fields (size, after, before and sort stand beside it)",
-  },
-  cursor: { accepts: (value: unknown) => typeof value === "function", wanted: "a function of a record" },
-  prefetch: { accepts: (value: unknown) => typeof value === "boolean", wanted: "true or false" },
-  trustCursor: { accepts: (value: unknown) => typeof value === "boolean", wanted: "true or false" },
-};
-
 function pagingToken(item: unknown): string | undefined {
-  return filledText((item as { readonly pagingToken?: unknown }).pagingToken);
+  return nonEmptyText((item as { readonly pagingToken?: unknown }).pagingToken);
 }

@@ -1,4 +1,4 @@
-import type { Page } from "./listing.js";
+import type { Page } from "./page.js";
 
 /**
  * The records of pages, one after another. A generator would take several promises for each record; here one that has come

@@ -1,9 +1,8 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
-import { endpoint } from "../api/endpoint.js";
-import { type Fields, omit, pick } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
-import { Listing } from "../paging/listing.js";
+import { resource } from "../api/resource.js";
+import { type Listing, listRecords } from "../paging/listing.js";
 
 /** Funds that a liquidity provider put into a gateway (description: "Deposit"). */
 export interface Deposit {
@@ -43,65 +42,39 @@ export interface DepositFields extends Partial<Pick<Deposit, (typeof writable)[n
 /** Filters of the list, and the query parameters of the single read: every field except `id`. */
 export interface DepositFilter extends Partial<Omit<Deposit, "id">> {}
 
-export const depositFields: Fields<Deposit> = {
-  id: "text",
-  paymentGatewayId: "text",
-  paymentGatewayTransactionId: "text",
-  amount: "decimal",
-  currency: "text",
-  blockchainTransactionId: "text",
-  requestUri: "text",
-  requestBody: "text",
-  paymentGatewayPublicKeyBase64: "text",
-  requestSignatureBase64: "text",
-};
-
-const body = { fields: pick(depositFields, writable), required: [] };
-const query = omit(depositFields, ["id"]);
-
-export const depositEndpoints = {
-  create: endpoint<Deposit, DepositFields>({
-    operation: "liquidityProviders.deposits.create",
-    verb: "create",
-    method: "POST",
-    path: "/liquidity-providers/{liquidityProviderId}/deposits",
-    body,
-    record: depositFields,
-    signed: true,
-  }),
-  list: endpoint<Deposit[]>({
-    operation: "liquidityProviders.deposits.list",
-    verb: "list",
-    method: "GET",
-    path: "/liquidity-providers/{liquidityProviderId}/deposits",
-    query,
-    record: depositFields,
-  }),
-  get: endpoint<Deposit>({
-    operation: "liquidityProviders.deposits.get",
-    verb: "get",
-    method: "GET",
-    path: "/liquidity-providers/{liquidityProviderId}/deposits/{depositId}",
-    query,
-    record: depositFields,
-  }),
-  update: endpoint<void, DepositFields>({
-    operation: "liquidityProviders.deposits.update",
-    verb: "update",
-    method: "PUT",
-    path: "/liquidity-providers/{liquidityProviderId}/deposits/{depositId}",
-    body,
-  }),
-};
+/** The description's rows of this resource. */
+export const deposits = resource<Deposit, DepositFields>()(
+  "liquidityProviders.deposits",
+  "/liquidity-providers/{liquidityProviderId}/deposits",
+  {
+    fields: {
+      id: "text",
+      paymentGatewayId: "text",
+      paymentGatewayTransactionId: "text",
+      amount: "decimal",
+      currency: "text",
+      blockchainTransactionId: "text",
+      requestUri: "text",
+      requestBody: "text",
+      paymentGatewayPublicKeyBase64: "text",
+      requestSignatureBase64: "text",
+    },
+    filters: { except: ["id"] },
+    create: { body: writable, signed: true, signer: "paymentGatewayId" },
+    list: true,
+    get: true,
+    update: { body: writable, signer: "paymentGatewayId" },
+  },
+);
 
 /** The deposits of one liquidity provider. */
 export class Deposits {
-  readonly #caller: ApiClient;
+  readonly #client: ApiClient;
   readonly #liquidityProviderId: string;
 
-  constructor(caller: ApiClient, liquidityProviderId: string) {
-    caller.assertId(depositEndpoints.list, 0, liquidityProviderId);
-    this.#caller = caller;
+  constructor(client: ApiClient, liquidityProviderId: string) {
+    client.assertId(deposits.list, 0, liquidityProviderId);
+    this.#client = client;
     this.#liquidityProviderId = liquidityProviderId;
   }
 
@@ -117,14 +90,12 @@ export class Deposits {
    * @throws {OutcomeUnknownError} when no response came back.
    */
   create(fields: DepositFields, options?: RequestOptions): ApiPromise<Deposit> {
-    const input = { path: [this.#liquidityProviderId], body: fields };
-    return this.#caller.call(depositEndpoints.create, input, options);
+    return this.#client.call(deposits.create, [this.#liquidityProviderId], { body: fields }, options);
   }
 
   /** Reads one deposit: `GET /liquidity-providers/{id}/deposits/{id}`. */
   get(depositId: string, options?: GetOptions<DepositFilter>): ApiPromise<Deposit> {
-    const input = { path: [this.#liquidityProviderId, depositId], query: options?.query };
-    return this.#caller.call(depositEndpoints.get, input, options);
+    return this.#client.call(deposits.get, [this.#liquidityProviderId, depositId], { query: options?.query }, options);
   }
 
   /**
@@ -132,12 +103,11 @@ export class Deposits {
    * those left out is not shown. Not signed unless `signedOperations` names it. Safe to repeat.
    */
   update(depositId: string, fields: DepositFields, options?: RequestOptions): ApiPromise<void> {
-    const input = { path: [this.#liquidityProviderId, depositId], body: fields };
-    return this.#caller.call(depositEndpoints.update, input, options);
+    return this.#client.call(deposits.update, [this.#liquidityProviderId, depositId], { body: fields }, options);
   }
 
   /** Lists the provider's deposits: `GET /liquidity-providers/{id}/deposits`. */
   list(query?: ListQuery<Deposit, DepositFilter>, options?: RequestOptions): Listing<Deposit> {
-    return new Listing(this.#caller, depositEndpoints.list, [this.#liquidityProviderId], query, options);
+    return listRecords(this.#client, deposits.list, [this.#liquidityProviderId], query, options);
   }
 }

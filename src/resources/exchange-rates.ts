@@ -1,9 +1,8 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
-import { endpoint } from "../api/endpoint.js";
-import { type Fields, pick } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
-import { Listing } from "../paging/listing.js";
+import { resource } from "../api/resource.js";
+import { type Listing, listRecords } from "../paging/listing.js";
 
 /** The prices at which a liquidity provider trades between two gateways (description: "Exchange rate"). */
 export interface ExchangeRate {
@@ -42,64 +41,39 @@ export interface ExchangeRateFields extends Partial<Pick<ExchangeRate, (typeof w
 /** Filters of the list, and the query parameters of the single read: every field; the N and D companions are integers. */
 export interface ExchangeRateFilter extends Partial<ExchangeRate> {}
 
-export const exchangeRateFields: Fields<ExchangeRate> = {
-  id: "text",
-  baseGatewayId: "text",
-  counterGatewayId: "text",
-  baseCurrency: "text",
-  counterCurrency: "text",
-  buyPrice: "decimal",
-  sellPrice: "decimal",
-  buyPriceN: "integer",
-  buyPriceD: "integer",
-  sellPriceN: "integer",
-  sellPriceD: "integer",
-};
-
-const body = { fields: pick(exchangeRateFields, writable), required: [] };
-
-export const exchangeRateEndpoints = {
-  create: endpoint<ExchangeRate, ExchangeRateFields>({
-    operation: "liquidityProviders.exchangeRates.create",
-    verb: "create",
-    method: "POST",
-    path: "/liquidity-providers/{liquidityProviderId}/exchange-rates",
-    body,
-    record: exchangeRateFields,
-  }),
-  list: endpoint<ExchangeRate[]>({
-    operation: "liquidityProviders.exchangeRates.list",
-    verb: "list",
-    method: "GET",
-    path: "/liquidity-providers/{liquidityProviderId}/exchange-rates",
-    query: exchangeRateFields,
-    record: exchangeRateFields,
-  }),
-  get: endpoint<ExchangeRate>({
-    operation: "liquidityProviders.exchangeRates.get",
-    verb: "get",
-    method: "GET",
-    path: "/liquidity-providers/{liquidityProviderId}/exchange-rates/{exchangeRateId}",
-    query: exchangeRateFields,
-    record: exchangeRateFields,
-  }),
-  update: endpoint<void, ExchangeRateFields>({
-    operation: "liquidityProviders.exchangeRates.update",
-    verb: "update",
-    method: "PUT",
-    path: "/liquidity-providers/{liquidityProviderId}/exchange-rates/{exchangeRateId}",
-    body,
-  }),
-};
+/** The description's rows of this resource. */
+export const exchangeRates = resource<ExchangeRate, ExchangeRateFields>()(
+  "liquidityProviders.exchangeRates",
+  "/liquidity-providers/{liquidityProviderId}/exchange-rates",
+  {
+    fields: {
+      id: "text",
+      baseGatewayId: "text",
+      counterGatewayId: "text",
+      baseCurrency: "text",
+      counterCurrency: "text",
+      buyPrice: "decimal",
+      sellPrice: "decimal",
+      buyPriceN: "integer",
+      buyPriceD: "integer",
+      sellPriceN: "integer",
+      sellPriceD: "integer",
+    },
+    create: { body: writable, signer: "baseGatewayId" },
+    list: true,
+    get: true,
+    update: { body: writable, signer: "baseGatewayId" },
+  },
+);
 
 /** The exchange rates of one liquidity provider. */
 export class ExchangeRates {
-  readonly #caller: ApiClient;
+  readonly #client: ApiClient;
   readonly #liquidityProviderId: string;
 
-  constructor(caller: ApiClient, liquidityProviderId: string) {
-    caller.assertId(exchangeRateEndpoints.list, 0, liquidityProviderId);
-    this.#caller = caller;
+  constructor(client: ApiClient, liquidityProviderId: string) {
+    client.assertId(exchangeRates.list, 0, liquidityProviderId);
+    this.#client = client;
     this.#liquidityProviderId = liquidityProviderId;
   }
 
@@ -111,14 +85,17 @@ export class ExchangeRates {
    * @throws {InvalidArgumentError} on an unknown field, a wrong type or a price that is no decimal numeral.
    */
   create(fields: ExchangeRateFields, options?: RequestOptions): ApiPromise<ExchangeRate> {
-    const input = { path: [this.#liquidityProviderId], body: fields };
-    return this.#caller.call(exchangeRateEndpoints.create, input, options);
+    return this.#client.call(exchangeRates.create, [this.#liquidityProviderId], { body: fields }, options);
   }
 
   /** Reads one exchange rate: `GET /liquidity-providers/{id}/exchange-rates/{id}`. */
   get(exchangeRateId: string, options?: GetOptions<ExchangeRateFilter>): ApiPromise<ExchangeRate> {
-    const input = { path: [this.#liquidityProviderId, exchangeRateId], query: options?.query };
-    return this.#caller.call(exchangeRateEndpoints.get, input, options);
+    return this.#client.call(
+      exchangeRates.get,
+      [this.#liquidityProviderId, exchangeRateId],
+      { query: options?.query },
+      options,
+    );
   }
 
   /**
@@ -126,12 +103,16 @@ export class ExchangeRates {
    * does with those left out is not shown. Safe to repeat, and repeated by the client on transient failures.
    */
   update(exchangeRateId: string, fields: ExchangeRateFields, options?: RequestOptions): ApiPromise<void> {
-    const input = { path: [this.#liquidityProviderId, exchangeRateId], body: fields };
-    return this.#caller.call(exchangeRateEndpoints.update, input, options);
+    return this.#client.call(
+      exchangeRates.update,
+      [this.#liquidityProviderId, exchangeRateId],
+      { body: fields },
+      options,
+    );
   }
 
   /** Lists the provider's exchange rates: `GET /liquidity-providers/{id}/exchange-rates`. */
   list(query?: ListQuery<ExchangeRate, ExchangeRateFilter>, options?: RequestOptions): Listing<ExchangeRate> {
-    return new Listing(this.#caller, exchangeRateEndpoints.list, [this.#liquidityProviderId], query, options);
+    return listRecords(this.#client, exchangeRates.list, [this.#liquidityProviderId], query, options);
   }
 }

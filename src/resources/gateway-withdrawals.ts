@@ -1,9 +1,8 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
-import { endpoint } from "../api/endpoint.js";
-import { type Fields, pick } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
-import { Listing } from "../paging/listing.js";
+import { resource } from "../api/resource.js";
+import { type Listing, listRecords } from "../paging/listing.js";
 
 /** A withdrawal as its payment gateway sees it (description: "Withdrawal as seen from a payment gateway"). */
 export interface GatewayWithdrawal {
@@ -31,58 +30,46 @@ export interface GatewayWithdrawalFields extends Partial<Pick<GatewayWithdrawal,
 /** Filters of the list, and the query parameters of the single read: the withdrawal's own fields. */
 export interface GatewayWithdrawalFilter extends Partial<GatewayWithdrawal> {}
 
-export const gatewayWithdrawalFields: Fields<GatewayWithdrawal> = {
-  id: "text",
-  gatewayTransactionId: "text",
-  liquidityProviderId: "text",
-  amount: "decimal",
-  fee: "decimal",
-  currency: "text",
-  blockchainTransactionId: "text",
-  status: "text",
-};
-
-export const gatewayWithdrawalEndpoints = {
-  list: endpoint<GatewayWithdrawal[]>({
-    operation: "paymentGateways.withdrawals.list",
-    verb: "list",
-    method: "GET",
-    path: "/payment-gateways/{paymentGatewayId}/withdrawals",
-    query: gatewayWithdrawalFields,
-    record: gatewayWithdrawalFields,
-  }),
-  get: endpoint<GatewayWithdrawal>({
-    operation: "paymentGateways.withdrawals.get",
-    verb: "get",
-    method: "GET",
-    path: "/payment-gateways/{paymentGatewayId}/withdrawals/{withdrawalId}",
-    query: gatewayWithdrawalFields,
-    record: gatewayWithdrawalFields,
-  }),
-  update: endpoint<void, GatewayWithdrawalFields>({
-    operation: "paymentGateways.withdrawals.update",
-    verb: "update",
-    method: "PUT",
-    path: "/payment-gateways/{paymentGatewayId}/withdrawals/{withdrawalId}",
-    body: { fields: pick(gatewayWithdrawalFields, writable), required: [] },
-  }),
-};
+/** The description's rows of this resource. */
+export const gatewayWithdrawals = resource<GatewayWithdrawal, GatewayWithdrawalFields>()(
+  "paymentGateways.withdrawals",
+  "/payment-gateways/{paymentGatewayId}/withdrawals",
+  {
+    fields: {
+      id: "text",
+      gatewayTransactionId: "text",
+      liquidityProviderId: "text",
+      amount: "decimal",
+      fee: "decimal",
+      currency: "text",
+      blockchainTransactionId: "text",
+      status: "status",
+    },
+    list: true,
+    get: true,
+    update: { body: writable },
+  },
+);
 
 /** The withdrawals of one payment gateway. */
 export class GatewayWithdrawals {
-  readonly #caller: ApiClient;
+  readonly #client: ApiClient;
   readonly #paymentGatewayId: string;
 
-  constructor(caller: ApiClient, paymentGatewayId: string) {
-    caller.assertId(gatewayWithdrawalEndpoints.list, 0, paymentGatewayId);
-    this.#caller = caller;
+  constructor(client: ApiClient, paymentGatewayId: string) {
+    client.assertId(gatewayWithdrawals.list, 0, paymentGatewayId);
+    this.#client = client;
     this.#paymentGatewayId = paymentGatewayId;
   }
 
   /** Reads one withdrawal: `GET /payment-gateways/{id}/withdrawals/{id}`. */
   get(withdrawalId: string, options?: GetOptions<GatewayWithdrawalFilter>): ApiPromise<GatewayWithdrawal> {
-    const input = { path: [this.#paymentGatewayId, withdrawalId], query: options?.query };
-    return this.#caller.call(gatewayWithdrawalEndpoints.get, input, options);
+    return this.#client.call(
+      gatewayWithdrawals.get,
+      [this.#paymentGatewayId, withdrawalId],
+      { query: options?.query },
+      options,
+    );
   }
 
   /**
@@ -90,8 +77,12 @@ export class GatewayWithdrawals {
    * those left out is not shown. Safe to repeat, and repeated by the client on transient failures.
    */
   update(withdrawalId: string, fields: GatewayWithdrawalFields, options?: RequestOptions): ApiPromise<void> {
-    const input = { path: [this.#paymentGatewayId, withdrawalId], body: fields };
-    return this.#caller.call(gatewayWithdrawalEndpoints.update, input, options);
+    return this.#client.call(
+      gatewayWithdrawals.update,
+      [this.#paymentGatewayId, withdrawalId],
+      { body: fields },
+      options,
+    );
   }
 
   /** Lists the gateway's withdrawals: `GET /payment-gateways/{id}/withdrawals`. */
@@ -99,6 +90,6 @@ export class GatewayWithdrawals {
     query?: ListQuery<GatewayWithdrawal, GatewayWithdrawalFilter>,
     options?: RequestOptions,
   ): Listing<GatewayWithdrawal> {
-    return new Listing(this.#caller, gatewayWithdrawalEndpoints.list, [this.#paymentGatewayId], query, options);
+    return listRecords(this.#client, gatewayWithdrawals.list, [this.#paymentGatewayId], query, options);
   }
 }

@@ -1,9 +1,8 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
-import { endpoint } from "../api/endpoint.js";
-import { type Fields, pick } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
-import { Listing } from "../paging/listing.js";
+import { resource } from "../api/resource.js";
+import { type Listing, listRecords } from "../paging/listing.js";
 import { Deposits } from "./deposits.js";
 import { ExchangeRates } from "./exchange-rates.js";
 import { Transfers } from "./transfers.js";
@@ -26,55 +25,30 @@ export interface LiquidityProviderFields extends Partial<Pick<LiquidityProvider,
 /** Filters of the list, and the query parameters of the single read: every field. */
 export interface LiquidityProviderFilter extends Partial<LiquidityProvider> {}
 
-export const liquidityProviderFields: Fields<LiquidityProvider> = {
-  id: "text",
-  firstName: "text",
-  lastName: "text",
-  email: "text",
-};
-
-const body = { fields: pick(liquidityProviderFields, writable), required: [] };
-
-export const liquidityProviderEndpoints = {
-  create: endpoint<LiquidityProvider, LiquidityProviderFields>({
-    operation: "liquidityProviders.create",
-    verb: "create",
-    method: "POST",
-    path: "/liquidity-providers",
-    body,
-    record: liquidityProviderFields,
-  }),
-  list: endpoint<LiquidityProvider[]>({
-    operation: "liquidityProviders.list",
-    verb: "list",
-    method: "GET",
-    path: "/liquidity-providers",
-    query: liquidityProviderFields,
-    record: liquidityProviderFields,
-  }),
-  get: endpoint<LiquidityProvider>({
-    operation: "liquidityProviders.get",
-    verb: "get",
-    method: "GET",
-    path: "/liquidity-providers/{liquidityProviderId}",
-    query: liquidityProviderFields,
-    record: liquidityProviderFields,
-  }),
-  update: endpoint<void, LiquidityProviderFields>({
-    operation: "liquidityProviders.update",
-    verb: "update",
-    method: "PUT",
-    path: "/liquidity-providers/{liquidityProviderId}",
-    body,
-  }),
-};
+/** The description's rows of this resource. */
+export const liquidityProviders = resource<LiquidityProvider, LiquidityProviderFields>()(
+  "liquidityProviders",
+  "/liquidity-providers",
+  {
+    fields: {
+      id: "text",
+      firstName: "text",
+      lastName: "text",
+      email: "text",
+    },
+    create: { body: writable },
+    list: true,
+    get: true,
+    update: { body: writable },
+  },
+);
 
 /** Liquidity providers, and the records that are kept under each of them. */
 export class LiquidityProviders {
-  readonly #caller: ApiClient;
+  readonly #client: ApiClient;
 
-  constructor(caller: ApiClient) {
-    this.#caller = caller;
+  constructor(client: ApiClient) {
+    this.#client = client;
   }
 
   /**
@@ -87,13 +61,12 @@ export class LiquidityProviders {
    * @throws {BadRequestError} when the service finds the request invalid.
    */
   create(fields: LiquidityProviderFields, options?: RequestOptions): ApiPromise<LiquidityProvider> {
-    return this.#caller.call(liquidityProviderEndpoints.create, { path: [], body: fields }, options);
+    return this.#client.call(liquidityProviders.create, [], { body: fields }, options);
   }
 
   /** Reads one liquidity provider: `GET /liquidity-providers/{id}`. */
   get(liquidityProviderId: string, options?: GetOptions<LiquidityProviderFilter>): ApiPromise<LiquidityProvider> {
-    const input = { path: [liquidityProviderId], query: options?.query };
-    return this.#caller.call(liquidityProviderEndpoints.get, input, options);
+    return this.#client.call(liquidityProviders.get, [liquidityProviderId], { query: options?.query }, options);
   }
 
   /**
@@ -101,7 +74,7 @@ export class LiquidityProviders {
    * those left out is not shown. Safe to repeat, and repeated by the client on transient failures.
    */
   update(liquidityProviderId: string, fields: LiquidityProviderFields, options?: RequestOptions): ApiPromise<void> {
-    return this.#caller.call(liquidityProviderEndpoints.update, { path: [liquidityProviderId], body: fields }, options);
+    return this.#client.call(liquidityProviders.update, [liquidityProviderId], { body: fields }, options);
   }
 
   /** Lists liquidity providers: `GET /liquidity-providers`. Await it for the first page, or iterate it for every record. */
@@ -109,26 +82,26 @@ export class LiquidityProviders {
     query?: ListQuery<LiquidityProvider, LiquidityProviderFilter>,
     options?: RequestOptions,
   ): Listing<LiquidityProvider> {
-    return new Listing(this.#caller, liquidityProviderEndpoints.list, [], query, options);
+    return listRecords(this.#client, liquidityProviders.list, [], query, options);
   }
 
   /** The provider's deposits. Binds the id; no I/O. */
   deposits(liquidityProviderId: string): Deposits {
-    return new Deposits(this.#caller, liquidityProviderId);
+    return new Deposits(this.#client, liquidityProviderId);
   }
 
   /** The provider's withdrawals. Binds the id; no I/O. */
   withdrawals(liquidityProviderId: string): Withdrawals {
-    return new Withdrawals(this.#caller, liquidityProviderId);
+    return new Withdrawals(this.#client, liquidityProviderId);
   }
 
   /** The provider's exchange rates. Binds the id; no I/O. */
   exchangeRates(liquidityProviderId: string): ExchangeRates {
-    return new ExchangeRates(this.#caller, liquidityProviderId);
+    return new ExchangeRates(this.#client, liquidityProviderId);
   }
 
   /** The provider's transfers. Binds the id; no I/O. */
   transfers(liquidityProviderId: string): Transfers {
-    return new Transfers(this.#caller, liquidityProviderId);
+    return new Transfers(this.#client, liquidityProviderId);
   }
 }

@@ -1,9 +1,8 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
-import { endpoint } from "../api/endpoint.js";
-import { type Fields, omit } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
-import { Listing } from "../paging/listing.js";
+import { resource } from "../api/resource.js";
+import { type Listing, listRecords } from "../paging/listing.js";
 import { GatewayWithdrawals } from "./gateway-withdrawals.js";
 
 /** A financial institution that sends and receives payments (description: "Payment gateway"). */
@@ -34,69 +33,58 @@ export interface PaymentGateway {
   accountVerificationBearerToken: string;
 }
 
+const writable = [
+  "countryCode",
+  "currency",
+  "type",
+  "institutionId",
+  "name",
+  "feeStructure",
+  "rsaPublicKeyBase64",
+  "email",
+  "website",
+  "accountVerificationEndpoint",
+  "accountVerificationBearerToken",
+] as const;
+
 /** Body of create and update. Which fields are required is not shown, so none is: the service decides. */
-export interface PaymentGatewayFields extends Partial<Omit<PaymentGateway, "id">> {}
+export interface PaymentGatewayFields extends Partial<Pick<PaymentGateway, (typeof writable)[number]>> {}
 
 /** Filters of the list, and the query parameters of the single read: every field. */
 export interface PaymentGatewayFilter extends Partial<PaymentGateway> {}
 
-export const paymentGatewayFields: Fields<PaymentGateway> = {
-  id: "text",
-  countryCode: "text",
-  currency: "text",
-  type: "text",
-  institutionId: "text",
-  name: "text",
-  feeStructure: "text",
-  rsaPublicKeyBase64: "text",
-  email: "text",
-  website: "text",
-  accountVerificationEndpoint: "text",
-  accountVerificationBearerToken: "text",
-};
-
-const body = { fields: omit(paymentGatewayFields, ["id"]) satisfies Fields<PaymentGatewayFields>, required: [] };
-
-export const paymentGatewayEndpoints = {
-  create: endpoint<PaymentGateway, PaymentGatewayFields>({
-    operation: "paymentGateways.create",
-    verb: "create",
-    method: "POST",
-    path: "/payment-gateways",
-    body,
-    record: paymentGatewayFields,
-  }),
-  list: endpoint<PaymentGateway[]>({
-    operation: "paymentGateways.list",
-    verb: "list",
-    method: "GET",
-    path: "/payment-gateways",
-    query: paymentGatewayFields,
-    record: paymentGatewayFields,
-  }),
-  get: endpoint<PaymentGateway>({
-    operation: "paymentGateways.get",
-    verb: "get",
-    method: "GET",
-    path: "/payment-gateways/{paymentGatewayId}",
-    query: paymentGatewayFields,
-    record: paymentGatewayFields,
-  }),
-  update: endpoint<void, PaymentGatewayFields>({
-    operation: "paymentGateways.update",
-    verb: "update",
-    method: "PUT",
-    path: "/payment-gateways/{paymentGatewayId}",
-    body,
-  }),
-};
+/** The description's rows of this resource. */
+export const paymentGateways = resource<PaymentGateway, PaymentGatewayFields>()(
+  "paymentGateways",
+  "/payment-gateways",
+  {
+    fields: {
+      id: "text",
+      countryCode: "text",
+      currency: "text",
+      type: "text",
+      institutionId: "text",
+      name: "text",
+      feeStructure: "text",
+      rsaPublicKeyBase64: "text",
+      email: "text",
+      website: "text",
+      accountVerificationEndpoint: "text",
+      accountVerificationBearerToken: "secret",
+    },
+    create: { body: writable },
+    list: true,
+    get: true,
+    update: { body: writable },
+  },
+);
 
 /** Payment gateways: register, read and update them. */
 export class PaymentGateways {
-  readonly #caller: ApiClient;
+  readonly #client: ApiClient;
 
-  constructor(caller: ApiClient) {
-    this.#caller = caller;
+  constructor(client: ApiClient) {
+    this.#client = client;
   }
 
   /**
@@ -109,7 +97,7 @@ export class PaymentGateways {
    * @throws {BadRequestError} when the service finds the request invalid.
    */
   create(fields: PaymentGatewayFields, options?: RequestOptions): ApiPromise<PaymentGateway> {
-    return this.#caller.call(paymentGatewayEndpoints.create, { path: [], body: fields }, options);
+    return this.#client.call(paymentGateways.create, [], { body: fields }, options);
   }
 
   /**
@@ -118,8 +106,7 @@ export class PaymentGateways {
    * @throws {ApiError} with the service's `code` and `message` when there is no such gateway.
    */
   get(paymentGatewayId: string, options?: GetOptions<PaymentGatewayFilter>): ApiPromise<PaymentGateway> {
-    const input = { path: [paymentGatewayId], query: options?.query };
-    return this.#caller.call(paymentGatewayEndpoints.get, input, options);
+    return this.#client.call(paymentGateways.get, [paymentGatewayId], { query: options?.query }, options);
   }
 
   /**
@@ -127,7 +114,7 @@ export class PaymentGateways {
    * fields that are left out is not shown. Safe to repeat, and repeated by the client on transient failures.
    */
   update(paymentGatewayId: string, fields: PaymentGatewayFields, options?: RequestOptions): ApiPromise<void> {
-    return this.#caller.call(paymentGatewayEndpoints.update, { path: [paymentGatewayId], body: fields }, options);
+    return this.#client.call(paymentGateways.update, [paymentGatewayId], { body: fields }, options);
   }
 
   /**
@@ -136,11 +123,11 @@ export class PaymentGateways {
    * @throws {PagingError} when going on would lose or repeat records.
    */
   list(query?: ListQuery<PaymentGateway, PaymentGatewayFilter>, options?: RequestOptions): Listing<PaymentGateway> {
-    return new Listing(this.#caller, paymentGatewayEndpoints.list, [], query, options);
+    return listRecords(this.#client, paymentGateways.list, [], query, options);
   }
 
   /** The withdrawals as this gateway sees them. Binds the id; no I/O. */
   withdrawals(paymentGatewayId: string): GatewayWithdrawals {
-    return new GatewayWithdrawals(this.#caller, paymentGatewayId);
+    return new GatewayWithdrawals(this.#client, paymentGatewayId);
   }
 }

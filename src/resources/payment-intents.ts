@@ -1,7 +1,6 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
-import { endpoint } from "../api/endpoint.js";
-import { type Fields, pick } from "../api/fields.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
+import { resource } from "../api/resource.js";
 
 /** The first step of a payment: what it will cost, and whose accounts these are (description: "Payment intent"). */
 export interface PaymentIntent {
@@ -48,48 +47,34 @@ export interface PaymentIntentFilter extends Partial<Omit<PaymentIntent, "extras
   extras?: string;
 }
 
-export const paymentIntentFields: Fields<PaymentIntent> = {
-  id: "text",
-  senderGatewayId: "text",
-  senderAmount: "decimal",
-  senderCurrency: "text",
-  senderAccount: "text",
-  senderName: "text",
-  receiverGatewayId: "text",
-  receiverAmount: "decimal",
-  receiverCurrency: "text",
-  receiverAccount: "text",
-  receiverName: "text",
-  receivingGatewayFee: "decimal",
-  memo: "text",
-  extras: "any",
-};
-
-export const paymentIntentEndpoints = {
-  create: endpoint<PaymentIntent, PaymentIntentRequest>({
-    operation: "paymentIntents.create",
-    verb: "create",
-    method: "POST",
-    path: "/payment-intents",
-    body: { fields: pick(paymentIntentFields, writable), required: writable },
-    record: paymentIntentFields,
-  }),
-  get: endpoint<PaymentIntent>({
-    operation: "paymentIntents.get",
-    verb: "get",
-    method: "GET",
-    path: "/payment-intents/{paymentIntentId}",
-    query: { ...paymentIntentFields, extras: "text" },
-    record: paymentIntentFields,
-  }),
-};
+/** The description's rows of this resource. */
+export const paymentIntents = resource<PaymentIntent, PaymentIntentRequest>()("paymentIntents", "/payment-intents", {
+  fields: {
+    id: "text",
+    senderGatewayId: "text",
+    senderAmount: "decimal",
+    senderCurrency: "text",
+    senderAccount: "account",
+    senderName: "account",
+    receiverGatewayId: "text",
+    receiverAmount: "decimal",
+    receiverCurrency: "text",
+    receiverAccount: "account",
+    receiverName: "account",
+    receivingGatewayFee: "decimal",
+    memo: "text",
+    extras: "any",
+  },
+  create: { body: writable, required: writable, signer: "senderGatewayId" },
+  get: true,
+});
 
 /** Payment intents: the first of the two steps. */
 export class PaymentIntents {
-  readonly #caller: ApiClient;
+  readonly #client: ApiClient;
 
-  constructor(caller: ApiClient) {
-    this.#caller = caller;
+  constructor(client: ApiClient) {
+    this.#client = client;
   }
 
   /**
@@ -102,12 +87,11 @@ export class PaymentIntents {
    * @throws {ApiError} on any 4xx, with the service's own `code` and message.
    */
   create(request: PaymentIntentRequest, options?: RequestOptions): ApiPromise<PaymentIntent> {
-    return this.#caller.call(paymentIntentEndpoints.create, { path: [], body: request }, options);
+    return this.#client.call(paymentIntents.create, [], { body: request }, options);
   }
 
   /** Reads one intent: `GET /payment-intents/{id}`. */
   get(paymentIntentId: string, options?: GetOptions<PaymentIntentFilter>): ApiPromise<PaymentIntent> {
-    const input = { path: [paymentIntentId], query: options?.query };
-    return this.#caller.call(paymentIntentEndpoints.get, input, options);
+    return this.#client.call(paymentIntents.get, [paymentIntentId], { query: options?.query }, options);
   }
 }

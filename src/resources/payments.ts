@@ -1,9 +1,8 @@
 import type { ApiClient } from "../api/api-client.js";
-import { endpoint } from "../api/endpoint.js";
-import { type Fields, pick } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
-import { Listing } from "../paging/listing.js";
+import { resource } from "../api/resource.js";
+import { type Listing, listRecords } from "../paging/listing.js";
 
 /** State of a payment at one of its gateways. Values that the description does not show come through as they are. */
 export type PaymentStatus = "pending" | "processed" | "error" | "reverted" | (string & {});
@@ -90,67 +89,53 @@ export interface PaymentFilter extends Partial<Omit<Payment, "extras">> {
   [field: string]: string | undefined;
 }
 
-export const paymentFields: Fields<Payment> = {
-  id: "text",
-  createdAt: "text",
-  updatedAt: "text",
-  pagingToken: "text",
-  senderGatewayId: "text",
-  senderAmount: "decimal",
-  senderCurrency: "text",
-  senderAccount: "text",
-  senderName: "text",
-  receiverGatewayId: "text",
-  receiverProcessingGatewayId: "text",
-  receiverAmount: "decimal",
-  receiverCurrency: "text",
-  receiverAccount: "text",
-  receiverName: "text",
-  receivingGatewayFee: "decimal",
-  memo: "text",
-  senderGatewayTransactionId: "text",
-  receiverGatewayTransactionId: "text",
-  senderGatewayStatus: "status",
-  receiverGatewayStatus: "status",
-  senderGatewayPublicKey: "text",
-  receiverGatewayPublicKey: "text",
-  senderGatewaySignature: "text",
-  receiverGatewaySignature: "text",
-  blockchainTransactionId: "text",
-  creationRequestUrl: "text",
-  creationRequestBody: "text",
-  creationRequestPublicKeyBase64: "text",
-  creationRequestSignatureBase64: "text",
-  extras: "any",
-};
-
-export const paymentEndpoints = {
-  create: endpoint<Payment, PaymentRequest>({
-    operation: "payments.create",
-    verb: "create",
-    method: "POST",
-    path: "/payments",
-    body: { fields: pick(paymentFields, ["id", ...required, "extras"]), required },
-    record: paymentFields,
-    signed: true,
-  }),
-  list: endpoint<Payment[]>({
-    operation: "payments.list",
-    verb: "list",
-    method: "GET",
-    path: "/payments",
-    query: {},
-    openQuery: true,
-    record: paymentFields,
-  }),
-};
+/** The description's rows of this resource. */
+export const payments = resource<Payment, PaymentRequest>()("payments", "/payments", {
+  fields: {
+    id: "text",
+    createdAt: "timestamp",
+    updatedAt: "timestamp",
+    pagingToken: "text",
+    senderGatewayId: "text",
+    senderAmount: "decimal",
+    senderCurrency: "text",
+    senderAccount: "account",
+    senderName: "account",
+    receiverGatewayId: "text",
+    receiverProcessingGatewayId: "text",
+    receiverAmount: "decimal",
+    receiverCurrency: "text",
+    receiverAccount: "account",
+    receiverName: "account",
+    receivingGatewayFee: "decimal",
+    memo: "text",
+    senderGatewayTransactionId: "text",
+    receiverGatewayTransactionId: "text",
+    senderGatewayStatus: "status",
+    receiverGatewayStatus: "status",
+    senderGatewayPublicKey: "text",
+    receiverGatewayPublicKey: "text",
+    senderGatewaySignature: "text",
+    receiverGatewaySignature: "text",
+    blockchainTransactionId: "text",
+    creationRequestUrl: "text",
+    creationRequestBody: "text",
+    creationRequestPublicKeyBase64: "text",
+    creationRequestSignatureBase64: "text",
+    extras: "any",
+  },
+  // The filters of this list are not shown.
+  filters: "open",
+  create: { body: ["id", ...required, "extras"], required, signed: true, signer: "senderGatewayId" },
+  list: true,
+});
 
 /** Payments: the second of the two steps, and the record of all that were made. */
 export class Payments {
-  readonly #caller: ApiClient;
+  readonly #client: ApiClient;
 
-  constructor(caller: ApiClient) {
-    this.#caller = caller;
+  constructor(client: ApiClient) {
+    this.#client = client;
   }
 
   /**
@@ -166,7 +151,7 @@ export class Payments {
    * @throws {OutcomeUnknownError} when no response came back.
    */
   create(payment: PaymentRequest, options?: RequestOptions): ApiPromise<Payment> {
-    return this.#caller.call(paymentEndpoints.create, { path: [], body: payment }, options);
+    return this.#client.call(payments.create, [], { body: payment }, options);
   }
 
   /**
@@ -175,6 +160,6 @@ export class Payments {
    * @throws {PagingError} when going on would lose or repeat records.
    */
   list(query?: ListQuery<Payment, PaymentFilter>, options?: RequestOptions): Listing<Payment> {
-    return new Listing(this.#caller, paymentEndpoints.list, [], query, options);
+    return listRecords(this.#client, payments.list, [], query, options);
   }
 }

@@ -1,9 +1,8 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
-import { endpoint } from "../api/endpoint.js";
-import { type Fields, pick } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
-import { Listing } from "../paging/listing.js";
+import { resource } from "../api/resource.js";
+import { type Listing, listRecords } from "../paging/listing.js";
 
 /** What a transfer goes from or to: on creation one of the two known values; in responses whatever the service says. */
 export type TransferEnd = "wallet" | "exchange-rate" | (string & {});
@@ -32,60 +31,35 @@ export interface TransferFields extends Partial<Pick<Transfer, (typeof writable)
 /** Filters of the list, and the query parameters of the single read: every field. */
 export interface TransferFilter extends Partial<Transfer> {}
 
-export const transferFields: Fields<Transfer> = {
-  id: "text",
-  from: "status",
-  to: "status",
-  exchangeRateId: "text",
-  gatewayId: "text",
-  currency: "text",
-  amount: "decimal",
-};
-
-const body = { fields: pick(transferFields, writable), required: [] };
-
-export const transferEndpoints = {
-  create: endpoint<Transfer, TransferFields>({
-    operation: "liquidityProviders.transfers.create",
-    verb: "create",
-    method: "POST",
-    path: "/liquidity-providers/{liquidityProviderId}/transfers",
-    body,
-    record: transferFields,
-  }),
-  list: endpoint<Transfer[]>({
-    operation: "liquidityProviders.transfers.list",
-    verb: "list",
-    method: "GET",
-    path: "/liquidity-providers/{liquidityProviderId}/transfers",
-    query: transferFields,
-    record: transferFields,
-  }),
-  get: endpoint<Transfer>({
-    operation: "liquidityProviders.transfers.get",
-    verb: "get",
-    method: "GET",
-    path: "/liquidity-providers/{liquidityProviderId}/transfers/{transferId}",
-    query: transferFields,
-    record: transferFields,
-  }),
-  update: endpoint<void, TransferFields>({
-    operation: "liquidityProviders.transfers.update",
-    verb: "update",
-    method: "PUT",
-    path: "/liquidity-providers/{liquidityProviderId}/transfers/{transferId}",
-    body,
-  }),
-};
+/** The description's rows of this resource. */
+export const transfers = resource<Transfer, TransferFields>()(
+  "liquidityProviders.transfers",
+  "/liquidity-providers/{liquidityProviderId}/transfers",
+  {
+    fields: {
+      id: "text",
+      from: "status",
+      to: "status",
+      exchangeRateId: "text",
+      gatewayId: "text",
+      currency: "text",
+      amount: "decimal",
+    },
+    create: { body: writable, signer: "gatewayId" },
+    list: true,
+    get: true,
+    update: { body: writable, signer: "gatewayId" },
+  },
+);
 
 /** The transfers of one liquidity provider. */
 export class Transfers {
-  readonly #caller: ApiClient;
+  readonly #client: ApiClient;
   readonly #liquidityProviderId: string;
 
-  constructor(caller: ApiClient, liquidityProviderId: string) {
-    caller.assertId(transferEndpoints.list, 0, liquidityProviderId);
-    this.#caller = caller;
+  constructor(client: ApiClient, liquidityProviderId: string) {
+    client.assertId(transfers.list, 0, liquidityProviderId);
+    this.#client = client;
     this.#liquidityProviderId = liquidityProviderId;
   }
 
@@ -97,14 +71,17 @@ export class Transfers {
    * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is no decimal numeral.
    */
   create(fields: TransferFields, options?: RequestOptions): ApiPromise<Transfer> {
-    const input = { path: [this.#liquidityProviderId], body: fields };
-    return this.#caller.call(transferEndpoints.create, input, options);
+    return this.#client.call(transfers.create, [this.#liquidityProviderId], { body: fields }, options);
   }
 
   /** Reads one transfer: `GET /liquidity-providers/{id}/transfers/{id}`. */
   get(transferId: string, options?: GetOptions<TransferFilter>): ApiPromise<Transfer> {
-    const input = { path: [this.#liquidityProviderId, transferId], query: options?.query };
-    return this.#caller.call(transferEndpoints.get, input, options);
+    return this.#client.call(
+      transfers.get,
+      [this.#liquidityProviderId, transferId],
+      { query: options?.query },
+      options,
+    );
   }
 
   /**
@@ -112,12 +89,11 @@ export class Transfers {
    * those left out is not shown. Safe to repeat, and repeated by the client on transient failures.
    */
   update(transferId: string, fields: TransferFields, options?: RequestOptions): ApiPromise<void> {
-    const input = { path: [this.#liquidityProviderId, transferId], body: fields };
-    return this.#caller.call(transferEndpoints.update, input, options);
+    return this.#client.call(transfers.update, [this.#liquidityProviderId, transferId], { body: fields }, options);
   }
 
   /** Lists the provider's transfers: `GET /liquidity-providers/{id}/transfers`. */
   list(query?: ListQuery<Transfer, TransferFilter>, options?: RequestOptions): Listing<Transfer> {
-    return new Listing(this.#caller, transferEndpoints.list, [this.#liquidityProviderId], query, options);
+    return listRecords(this.#client, transfers.list, [this.#liquidityProviderId], query, options);
   }
 }

@@ -1,9 +1,8 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
-import { endpoint } from "../api/endpoint.js";
-import { type Fields, pick } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
-import { Listing } from "../paging/listing.js";
+import { resource } from "../api/resource.js";
+import { type Listing, listRecords } from "../paging/listing.js";
 
 /** Funds that a liquidity provider takes out of a gateway (description: "Withdrawal"). */
 export interface Withdrawal {
@@ -32,61 +31,36 @@ export interface WithdrawalFields extends Partial<Pick<Withdrawal, (typeof writa
 /** Filters of the list, and the query parameters of the single read: the withdrawal's own fields. */
 export interface WithdrawalFilter extends Partial<Withdrawal> {}
 
-export const withdrawalFields: Fields<Withdrawal> = {
-  id: "text",
-  paymentGatewayId: "text",
-  paymentGatewayTransactionId: "text",
-  amount: "decimal",
-  fee: "decimal",
-  currency: "text",
-  blockchainTransactionId: "text",
-  status: "text",
-};
-
-const body = { fields: pick(withdrawalFields, writable), required: [] };
-
-export const withdrawalEndpoints = {
-  create: endpoint<Withdrawal, WithdrawalFields>({
-    operation: "liquidityProviders.withdrawals.create",
-    verb: "create",
-    method: "POST",
-    path: "/liquidity-providers/{liquidityProviderId}/withdrawals",
-    body,
-    record: withdrawalFields,
-  }),
-  list: endpoint<Withdrawal[]>({
-    operation: "liquidityProviders.withdrawals.list",
-    verb: "list",
-    method: "GET",
-    path: "/liquidity-providers/{liquidityProviderId}/withdrawals",
-    query: withdrawalFields,
-    record: withdrawalFields,
-  }),
-  get: endpoint<Withdrawal>({
-    operation: "liquidityProviders.withdrawals.get",
-    verb: "get",
-    method: "GET",
-    path: "/liquidity-providers/{liquidityProviderId}/withdrawals/{withdrawalId}",
-    query: withdrawalFields,
-    record: withdrawalFields,
-  }),
-  update: endpoint<void, WithdrawalFields>({
-    operation: "liquidityProviders.withdrawals.update",
-    verb: "update",
-    method: "PUT",
-    path: "/liquidity-providers/{liquidityProviderId}/withdrawals/{withdrawalId}",
-    body,
-  }),
-};
+/** The description's rows of this resource. */
+export const withdrawals = resource<Withdrawal, WithdrawalFields>()(
+  "liquidityProviders.withdrawals",
+  "/liquidity-providers/{liquidityProviderId}/withdrawals",
+  {
+    fields: {
+      id: "text",
+      paymentGatewayId: "text",
+      paymentGatewayTransactionId: "text",
+      amount: "decimal",
+      fee: "decimal",
+      currency: "text",
+      blockchainTransactionId: "text",
+      status: "status",
+    },
+    create: { body: writable, signer: "paymentGatewayId" },
+    list: true,
+    get: true,
+    update: { body: writable, signer: "paymentGatewayId" },
+  },
+);
 
 /** The withdrawals of one liquidity provider. */
 export class Withdrawals {
-  readonly #caller: ApiClient;
+  readonly #client: ApiClient;
   readonly #liquidityProviderId: string;
 
-  constructor(caller: ApiClient, liquidityProviderId: string) {
-    caller.assertId(withdrawalEndpoints.list, 0, liquidityProviderId);
-    this.#caller = caller;
+  constructor(client: ApiClient, liquidityProviderId: string) {
+    client.assertId(withdrawals.list, 0, liquidityProviderId);
+    this.#client = client;
     this.#liquidityProviderId = liquidityProviderId;
   }
 
@@ -98,14 +72,17 @@ export class Withdrawals {
    * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is no decimal numeral.
    */
   create(fields: WithdrawalFields, options?: RequestOptions): ApiPromise<Withdrawal> {
-    const input = { path: [this.#liquidityProviderId], body: fields };
-    return this.#caller.call(withdrawalEndpoints.create, input, options);
+    return this.#client.call(withdrawals.create, [this.#liquidityProviderId], { body: fields }, options);
   }
 
   /** Reads one withdrawal: `GET /liquidity-providers/{id}/withdrawals/{id}`. */
   get(withdrawalId: string, options?: GetOptions<WithdrawalFilter>): ApiPromise<Withdrawal> {
-    const input = { path: [this.#liquidityProviderId, withdrawalId], query: options?.query };
-    return this.#caller.call(withdrawalEndpoints.get, input, options);
+    return this.#client.call(
+      withdrawals.get,
+      [this.#liquidityProviderId, withdrawalId],
+      { query: options?.query },
+      options,
+    );
   }
 
   /**
@@ -113,12 +90,11 @@ export class Withdrawals {
    * with those left out is not shown. Safe to repeat, and repeated by the client on transient failures.
    */
   update(withdrawalId: string, fields: WithdrawalFields, options?: RequestOptions): ApiPromise<void> {
-    const input = { path: [this.#liquidityProviderId, withdrawalId], body: fields };
-    return this.#caller.call(withdrawalEndpoints.update, input, options);
+    return this.#client.call(withdrawals.update, [this.#liquidityProviderId, withdrawalId], { body: fields }, options);
   }
 
   /** Lists the provider's withdrawals: `GET /liquidity-providers/{id}/withdrawals`. */
   list(query?: ListQuery<Withdrawal, WithdrawalFilter>, options?: RequestOptions): Listing<Withdrawal> {
-    return new Listing(this.#caller, withdrawalEndpoints.list, [this.#liquidityProviderId], query, options);
+    return listRecords(this.#client, withdrawals.list, [this.#liquidityProviderId], query, options);
   }
 }

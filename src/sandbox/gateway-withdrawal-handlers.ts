@@ -1,20 +1,16 @@
-import type { GatewayWithdrawal, GatewayWithdrawalFields } from "../resources/gateway-withdrawals.js";
-import { gatewayWithdrawalEndpoints } from "../resources/gateway-withdrawals.js";
+import { type GatewayWithdrawal, gatewayWithdrawals } from "../resources/gateway-withdrawals.js";
 import type { Withdrawal } from "../resources/withdrawals.js";
+import type { Row } from "./collection.js";
+import type { HandlersOf } from "./handlers.js";
 import { assertQuery } from "./list-page.js";
 import { checkWithdrawal } from "./record-rules.js";
-import type { Row } from "./records.js";
 import { listPage, notFound } from "./resource-handlers.js";
 import type { Call, Service } from "./service.js";
 
 /** Reads and updates of withdrawals by the gateway that pays them out: the same stored records, seen from there. */
-export interface GatewayWithdrawalHandlers {
-  list(call: Call<unknown>): GatewayWithdrawal[];
-  get(call: Call<unknown>): GatewayWithdrawal;
-  update(call: Call<GatewayWithdrawalFields>): void;
-}
-
-export function gatewayWithdrawalHandlers(service: Service): GatewayWithdrawalHandlers {
+export function gatewayWithdrawalHandlers(
+  service: Service,
+): HandlersOf<(typeof gatewayWithdrawals)[keyof typeof gatewayWithdrawals]> {
   const rowsOf = ({ params: [gatewayId = ""] }: Call<unknown>) => rowsAt(service, gatewayId);
   const rowOf = (call: Call<unknown>) => {
     const row = rowsOf(call).find(({ record }) => record.id === call.params[1]);
@@ -22,15 +18,15 @@ export function gatewayWithdrawalHandlers(service: Service): GatewayWithdrawalHa
     return row;
   };
   return {
-    list(call) {
+    "paymentGateways.withdrawals.list": (call) => {
       const seen = rowsOf(call).map((row) => ({ ...row, record: seenFromGateway(row) }));
-      return listPage(service, gatewayWithdrawalEndpoints.list, call.query, seen);
+      return listPage(service, gatewayWithdrawals.list, call.query, seen);
     },
-    get(call) {
-      assertQuery(call.query, gatewayWithdrawalEndpoints.get);
+    "paymentGateways.withdrawals.get": (call) => {
+      assertQuery(call.query, gatewayWithdrawals.get);
       return seenFromGateway(rowOf(call));
     },
-    update(call) {
+    "paymentGateways.withdrawals.update": (call) => {
       const row = rowOf(call);
       row.record = honored(service, checkWithdrawal(service.ledger, { ...row.record, ...call.body }));
     },

@@ -1,12 +1,15 @@
-import type { TypedEndpoint } from "../api/endpoint.js";
-import { depositFields } from "../resources/deposits.js";
-import { endpoints } from "../resources/endpoints.js";
-import { exchangeRateFields } from "../resources/exchange-rates.js";
-import { liquidityProviderFields } from "../resources/liquidity-providers.js";
-import { paymentGatewayFields } from "../resources/payment-gateways.js";
-import { transferFields } from "../resources/transfers.js";
-import { withdrawalFields } from "../resources/withdrawals.js";
+import type { TypedOperation } from "../api/operation.js";
+import type { CataloguedOperation } from "../resources/catalogue.js";
+import { deposits } from "../resources/deposits.js";
+import { exchangeRates } from "../resources/exchange-rates.js";
+import { liquidityProviders } from "../resources/liquidity-providers.js";
+import { paymentGateways } from "../resources/payment-gateways.js";
+import { paymentIntents } from "../resources/payment-intents.js";
+import { payments } from "../resources/payments.js";
+import { transfers } from "../resources/transfers.js";
+import { withdrawals } from "../resources/withdrawals.js";
 import { gatewayWithdrawalHandlers } from "./gateway-withdrawal-handlers.js";
+import { blankRecord } from "./ledger.js";
 import { assertQuery } from "./list-page.js";
 import { createIntent, createPayment } from "./payment-handlers.js";
 import {
@@ -17,38 +20,37 @@ import {
   checkWithdrawal,
   settleExchangeRate,
 } from "./record-rules.js";
-import { blank } from "./records.js";
 import { listPage, notFound, providerResource, topResource } from "./resource-handlers.js";
 import type { Call, Service } from "./service.js";
 
-type Endpoints = typeof endpoints;
+/** What handles one row: takes a call with the row's body, returns the row's output, or throws a `Refusal`. */
+export type Handler<Row> =
+  Row extends TypedOperation<string, readonly string[], infer Body, infer Output>
+    ? (call: Call<Body>) => Output
+    : never;
 
-/** What handles one row: takes a call with the row's body, gives the row's output, or throws a `Refusal`. */
-export type Handler<Row> = Row extends TypedEndpoint<infer Body, infer Output> ? (call: Call<Body>) => Output : never;
+/** A handler for each of these rows, by name. */
+export type HandlersOf<Row extends { readonly name: string }> = { readonly [R in Row as R["name"]]: Handler<R> };
 
-/** A handler for every row of the description's table: one too few does not compile. */
-export type Handlers = {
-  readonly [Resource in keyof Endpoints]: {
-    readonly [Verb in keyof Endpoints[Resource]]: Handler<Endpoints[Resource][Verb]>;
-  };
-};
+/** A handler for every row of the description: one too few does not compile. */
+export type Handlers = HandlersOf<CataloguedOperation>;
 
 export function createHandlers(service: Service): Handlers {
   const { ledger } = service;
   return {
-    paymentGateways: topResource(service, endpoints.paymentGateways, {
+    ...topResource(service, paymentGateways, {
       collection: ledger.paymentGateways,
-      blank: blank(paymentGatewayFields),
+      blank: blankRecord(paymentGateways.create),
       settle: (gateway) => checkGateway(ledger, gateway),
     }),
-    "paymentGateways.withdrawals": gatewayWithdrawalHandlers(service),
-    liquidityProviders: topResource(service, endpoints.liquidityProviders, {
+    ...gatewayWithdrawalHandlers(service),
+    ...topResource(service, liquidityProviders, {
       collection: ledger.liquidityProviders,
-      blank: blank(liquidityProviderFields),
+      blank: blankRecord(liquidityProviders.create),
     }),
-    "liquidityProviders.deposits": providerResource(service, endpoints["liquidityProviders.deposits"], {
+    ...providerResource(service, deposits, {
       collection: ledger.deposits,
-      blank: blank(depositFields),
+      blank: blankRecord(deposits.create),
       create: (deposit, call) => ({
         ...deposit,
         blockchainTransactionId: deposit.blockchainTransactionId || service.newTransactionId(),
@@ -59,43 +61,36 @@ export function createHandlers(service: Service): Handlers {
       }),
       settle: (deposit) => checkDeposit(ledger, deposit),
     }),
-    "liquidityProviders.withdrawals": providerResource(service, endpoints["liquidityProviders.withdrawals"], {
+    ...providerResource(service, withdrawals, {
       collection: ledger.withdrawals,
-      blank: { ...blank(withdrawalFields), status: "pending" },
+      blank: { ...blankRecord(withdrawals.create), status: "pending" },
       settle: (withdrawal) => checkWithdrawal(ledger, withdrawal),
     }),
-    "liquidityProviders.exchangeRates": providerResource(service, endpoints["liquidityProviders.exchangeRates"], {
+    ...providerResource(service, exchangeRates, {
       collection: ledger.exchangeRates,
-      blank: blank(exchangeRateFields),
+      blank: blankRecord(exchangeRates.create),
       settle: (rate) => settleExchangeRate(ledger, rate),
     }),
-    "liquidityProviders.transfers": providerResource(service, endpoints["liquidityProviders.transfers"], {
+    ...providerResource(service, transfers, {
       collection: ledger.transfers,
-      blank: blank(transferFields),
+      blank: blankRecord(transfers.create),
       create: checkTransferEnds,
       settle: (transfer, liquidityProviderId) => checkTransfer(ledger, transfer, liquidityProviderId),
     }),
-    paymentIntents: {
-      create: (call) => createIntent(service, call),
-      get({ params: [id = ""], query }) {
-        assertQuery(query, endpoints.paymentIntents.get);
-        const intent = ledger.paymentIntents.find(id)?.record;
-        if (intent === undefined) throw notFound("payment intent");
-        return intent;
-      },
+    "paymentIntents.create": (call) => createIntent(service, call),
+    "paymentIntents.get": ({ params: [id = ""], query }) => {
+      assertQuery(query, paymentIntents.get);
+      const intent = ledger.paymentIntents.find(id)?.record;
+      if (intent === undefined) throw notFound("payment intent");
+      return intent;
     },
-    payments: {
-      create: (call) => createPayment(service, call),
-      list: ({ query }) => listPage(service, endpoints.payments.list, query, ledger.payments.rows()),
-    },
+    "payments.create": (call) => createPayment(service, call),
+    "payments.list": ({ query }) => listPage(service, payments.list, query, ledger.payments.rows()),
   };
 }
 
-/** The handler of one row, for a call whose body has been held to that row. */
+/** The handler of one row, for a call whose body was checked against that row. */
 export function handlerOf(handlers: Handlers, operation: string): (call: Call<unknown>) => unknown {
-  const dot = operation.lastIndexOf(".");
-  const [resource, verb] = [operation.slice(0, dot), operation.slice(dot + 1)];
-  const handler: unknown = Reflect.get(Reflect.get(handlers, resource), verb);
-  // Rows and handlers have the same keys: `Handlers` is mapped over the table that the operation comes from.
-  return handler as (call: Call<unknown>) => unknown;
+  // `Handlers` is mapped over the rows that the name comes from.
+  return Reflect.get(handlers, operation) as (call: Call<unknown>) => unknown;
 }

@@ -1,5 +1,5 @@
-import type { Endpoint } from "../api/endpoint.js";
-import type { FieldKind, FieldTable } from "../api/fields.js";
+import { type FieldKind, kindOfField } from "../api/fields.js";
+import type { Operation } from "../api/operation.js";
 import { decimalNumeral, exact } from "../money.js";
 import { Refusal } from "./responses.js";
 
@@ -21,16 +21,16 @@ export interface PageLimits {
  */
 export function pageOf<T extends Listed>(
   rows: readonly T[],
-  endpoint: Endpoint,
+  operation: Operation,
   query: URLSearchParams,
   { maxSize, defaultSize }: PageLimits,
 ): T[] {
-  const { _size, _after, _before, _sort, ...filters } = assertQuery(query, endpoint);
+  const { _size, _after, _before, _sort, ...filters } = assertQuery(query, operation);
   const size = _size === undefined ? defaultSize : parseSize(_size);
   const after = _after === undefined ? -1 : parseToken("_after", _after);
   const before = _before === undefined ? Infinity : parseToken("_before", _before);
-  const order = _sort === undefined ? byToken(1) : parseSort(_sort, endpoint);
-  const wanted = Object.entries(filters).map(([name, value]) => filterOf(name, filterKind(endpoint, name), value));
+  const order = _sort === undefined ? byToken(1) : parseSort(_sort, operation);
+  const wanted = Object.entries(filters).map(([name, value]) => filterOf(name, filterKind(operation, name), value));
   return rows
     .filter((row) => row.token > after && row.token < before && wanted.every((fits) => fits(row.record)))
     .sort(order)
@@ -38,11 +38,11 @@ export function pageOf<T extends Listed>(
 }
 
 /** @throws {Refusal} on a parameter that the operation does not have, or that comes twice. */
-export function assertQuery(query: URLSearchParams, endpoint: Endpoint): Record<string, string> {
+export function assertQuery(query: URLSearchParams, operation: Operation): Record<string, string> {
   const values: Record<string, string> = {};
   for (const [name, value] of query) {
-    const known = (endpoint.verb === "list" && paging.has(name)) || filterKind(endpoint, name) !== undefined;
-    if (!known) throw new Refusal("invalid_query", `${name} is no query parameter of ${endpoint.operation}`);
+    const known = (operation.verb === "list" && paging.has(name)) || filterKind(operation, name) !== undefined;
+    if (!known) throw new Refusal("invalid_query", `${name} is no query parameter of ${operation.name}`);
     if (Object.hasOwn(values, name)) throw new Refusal("invalid_query", `${name} comes more than once`);
     values[name] = value;
   }
@@ -53,13 +53,9 @@ const paging: ReadonlySet<string> = new Set(["_size", "_before", "_after", "_sor
 
 type Order = (one: Listed, other: Listed) => number;
 
-function filterKind(endpoint: Endpoint, name: string): FieldKind | undefined {
-  const kind = fieldKind(endpoint.openQuery === true ? endpoint.record : endpoint.query, name);
+function filterKind({ query, record }: Operation, name: string): FieldKind | undefined {
+  const kind = query === undefined ? undefined : kindOfField(query === "open" ? record : query, name);
   return kind === "any" ? undefined : kind;
-}
-
-function fieldKind(fields: FieldTable | undefined, name: string): FieldKind | undefined {
-  return fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
 function filterOf(name: string, kind: FieldKind | undefined, wanted: string): (record: object) => boolean {
@@ -81,8 +77,8 @@ function parseToken(name: string, value: string): number {
   return Number(value);
 }
 
-function parseSort(value: string, endpoint: Endpoint): Order {
-  const terms = value.split(",").map((term) => parseSortTerm(term, endpoint));
+function parseSort(value: string, operation: Operation): Order {
+  const terms = value.split(",").map((term) => parseSortTerm(term, operation));
   // Records that the terms leave equal stay in the order of their tokens, so that a cursor can follow it.
   const ties = byToken(value.split(",")[0]?.endsWith(".desc") ? -1 : 1);
   return (one, other) => {
@@ -94,11 +90,11 @@ function parseSort(value: string, endpoint: Endpoint): Order {
   };
 }
 
-function parseSortTerm(term: string, endpoint: Endpoint): Order {
+function parseSortTerm(term: string, operation: Operation): Order {
   const [, name = "", direction] = /^(.*)\.(asc|desc)$/.exec(term) ?? [];
   const sign = direction === "desc" ? -1 : 1;
   if (name === "pagingToken") return byToken(sign);
-  const kind = fieldKind(endpoint.record, name);
+  const kind = kindOfField(operation.record, name);
   if (kind === undefined || kind === "any") {
     throw new Refusal("invalid_query", "_sort must be made of fieldname.asc and fieldname.desc, separated by commas");
   }

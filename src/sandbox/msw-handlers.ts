@@ -1,5 +1,5 @@
 import { ConfigError } from "../errors/errors.js";
-import { endpointsByOperation } from "../resources/endpoints.js";
+import { operations } from "../resources/catalogue.js";
 import type { Sandbox } from "./sandbox.js";
 
 /** MSW's `http`, as far as it is needed here: that of MSW 2 and of MSW 3 both are one. */
@@ -21,7 +21,7 @@ export interface MswHandlersOptions<Handler> {
 }
 
 /**
- * MSW handlers of the whole described API: one for each of the 31 operations, and one for the token endpoint.
+ * MSW handlers of the whole described API: one for each operation, and one for the token operation.
  *
  * @throws {ConfigError} when an address does not end in the sandbox's own base path: signed paths would not fit.
  */
@@ -31,10 +31,10 @@ export function mswHandlers<Handler>(sandbox: Sandbox, options: MswHandlersOptio
   const authOrigin = originOf("authUrl", options.authUrl, "authPath", sandbox.authPath);
   const resolver: MswResolver = ({ request }) => sandbox.handle(request);
   const methods = { GET: http.get, POST: http.post, PUT: http.put };
-  const operations = [...endpointsByOperation.values()].map(({ method, path }) =>
-    methods[method](apiOrigin + sandbox.basePath + path.replace(/\{(\w+)\}/g, ":$1"), resolver),
+  const handlers = [...operations.values()].map(({ method, path }) =>
+    methods[method](apiOrigin + sandbox.basePath + path.text.replace(/\{(\w+)\}/g, ":$1"), resolver),
   );
-  return [...operations, http.post(authOrigin + sandbox.tokenPath, resolver)];
+  return [...handlers, http.post(authOrigin + sandbox.tokenPath, resolver)];
 }
 
 function originOf(option: string, address: string, pathOption: string, path: string): string {

@@ -15,12 +15,12 @@ export interface OperationRequest {
 
 /** Does what is asked for: everything or nothing. */
 export function respondToOperation(service: Service, handlers: Handlers, request: OperationRequest): Response {
-  const { endpoint } = request.route;
+  const { operation } = request.route;
   try {
-    const output = handlerOf(handlers, endpoint.operation)(callOf(service, request));
+    const output = handlerOf(handlers, operation.name)(callOf(service, request));
     return output === undefined ? emptyResponse() : jsonResponse(output);
   } catch (error) {
-    if (error instanceof Refusal) return refusalResponse(error, endpoint.verb);
+    if (error instanceof Refusal) return refusalResponse(error, operation.verb);
     throw error;
   }
 }
@@ -28,13 +28,13 @@ export function respondToOperation(service: Service, handlers: Handlers, request
 const noBody: JsonObject = {};
 
 function callOf({ ledger, settings }: Service, { seen, bytes, route }: OperationRequest): Call<JsonObject> {
-  const { endpoint, params } = route;
+  const { operation, params } = route;
   const { headers, path, query } = seen;
-  const body = endpoint.body === undefined ? noBody : parseJsonObject(bytes, headers.get("content-type"));
+  const body = operation.body === undefined ? noBody : parseJsonObject(bytes, headers.get("content-type"));
   const signedPath = settings.signQuery && query !== "" ? `${path}?${query}` : path;
-  const signature = settings.signedOperations.has(endpoint.operation)
+  const signature = settings.signedOperations.has(operation.name)
     ? checkSignature(ledger, {
-        endpoint,
+        operation,
         params,
         body,
         signedPath,
@@ -42,6 +42,6 @@ function callOf({ ledger, settings }: Service, { seen, bytes, route }: Operation
         signature: headers.get(signatureHeader),
       })
     : undefined;
-  assertBody(endpoint, body);
+  assertBody(operation, body);
   return { params, query: new URLSearchParams(query), body, rawText: seen.body, signedPath, signature };
 }

@@ -1,9 +1,9 @@
 import { exact } from "../money.js";
-import { type PaymentIntent, type PaymentIntentRequest, paymentIntentFields } from "../resources/payment-intents.js";
-import { type Payment, type PaymentRequest, paymentFields } from "../resources/payments.js";
+import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
+import { type Payment, type PaymentRequest, payments } from "../resources/payments.js";
+import { blankRecord } from "./ledger.js";
 import { type PaymentEnd, quote } from "./quote.js";
 import { requireGateway, requireNotNegative, requirePositive } from "./record-rules.js";
-import { blank } from "./records.js";
 import { Refusal } from "./responses.js";
 import type { Call, Service } from "./service.js";
 
@@ -20,7 +20,7 @@ export function createIntent(service: Service, { body }: Call<PaymentIntentReque
     throw new Refusal("no_exchange_rate", "no liquidity provider has an exchange rate between these gateways");
   }
   const intent: PaymentIntent = {
-    ...blank(paymentIntentFields),
+    ...blankRecord(paymentIntents.create),
     ...body,
     id: service.newId(),
     senderAmount,
@@ -39,7 +39,7 @@ export function createPayment(service: Service, call: Call<PaymentRequest>): Pay
   const receiver = requireGateway(service.ledger, "receiverGatewayId", body.receiverGatewayId);
   const createdAt = service.timestamp();
   const row = service.ledger.payments.add({
-    ...blank(paymentFields),
+    ...blankRecord(payments.create),
     ...body,
     id: service.newId(),
     createdAt,
@@ -70,28 +70,19 @@ function checkPayment({ ledger }: Service, payment: PaymentRequest): void {
   if (payment.id === undefined) return;
   const intent = ledger.paymentIntents.find(payment.id)?.record;
   if (intent === undefined) throw new Refusal("unknown_intent", "id names no payment intent");
-  const differing = intentFields.find((field) => !sameValue(field, intent[field], payment[field]));
+  const differing = intentFields.find(
+    (field) => !sameValue(field, String(Reflect.get(intent, field)), String(Reflect.get(payment, field))),
+  );
   if (differing !== undefined) throw new Refusal("intent_mismatch", `${differing} is not what the intent says`);
 }
 
-/** What a payment has to bring back from its intent as it was. */
-const intentFields = [
-  "senderGatewayId",
-  "senderAmount",
-  "senderCurrency",
-  "senderAccount",
-  "senderName",
-  "receiverGatewayId",
-  "receiverAmount",
-  "receiverCurrency",
-  "receiverAccount",
-  "receiverName",
-  "receivingGatewayFee",
-  "memo",
-] as const;
+/** The fields that a payment has to bring back as they were in its intent. */
+const intentFields = (payments.create.body?.required ?? []).filter((field) =>
+  Object.hasOwn(paymentIntents.create.record, field),
+);
 
-function sameValue(field: (typeof intentFields)[number], one: string, other: string): boolean {
-  return paymentIntentFields[field] === "decimal" ? exact(one).eq(other) : one === other;
+function sameValue(field: string, one: string, other: string): boolean {
+  return paymentIntents.create.record[field] === "decimal" ? exact(one).eq(other) : one === other;
 }
 
 function endOf({ ledger }: Service, field: string, gatewayName: string, currency: string): PaymentEnd {

@@ -1,5 +1,5 @@
-import type { Endpoint } from "../api/endpoint.js";
 import type { FieldKind } from "../api/fields.js";
+import type { Operation } from "../api/operation.js";
 import { decimalNumeral } from "../money.js";
 import { Refusal } from "./responses.js";
 
@@ -22,15 +22,15 @@ export function parseJsonObject(bytes: Uint8Array, contentType: string | null): 
  *
  * @throws {Refusal} on an unknown field, a value of the wrong type, an amount that is no numeral, and a missing field.
  */
-export function assertBody(endpoint: Endpoint, body: JsonObject): void {
-  const { operation, body: wanted } = endpoint;
+export function assertBody(operation: Operation, body: JsonObject): void {
+  const { name: operationName, body: wanted } = operation;
   if (wanted === undefined) return;
   for (const [name, value] of Object.entries(body)) {
     const kind = Object.hasOwn(wanted.fields, name) ? wanted.fields[name] : undefined;
-    if (kind === undefined) throw new Refusal("unknown_field", `${name} is no field of ${operation}`);
+    if (kind === undefined) throw new Refusal("unknown_field", `${name} is not a field of ${operationName}`);
     assertValue(name, kind, value);
   }
-  const required = [...wanted.required, ...(requiredBeyondTheRows[operation] ?? [])];
+  const required = [...wanted.required, ...(requiredBeyondTheRows[operationName] ?? [])];
   const missing = required.find((name) => !Object.hasOwn(body, name));
   if (missing !== undefined) throw new Refusal("missing_field", `${missing} is missing`);
 }

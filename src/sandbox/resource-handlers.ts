@@ -1,6 +1,7 @@
-import type { Endpoint } from "../api/endpoint.js";
+import type { Operation, TypedOperation } from "../api/operation.js";
+import type { Collection, Row } from "./collection.js";
+import type { HandlersOf } from "./handlers.js";
 import { assertQuery, pageOf } from "./list-page.js";
-import type { Collection, Row } from "./records.js";
 import { Refusal } from "./responses.js";
 import type { Call, Service } from "./service.js";
 
@@ -15,34 +16,31 @@ export interface Resource<T extends { readonly id: string }, Body> {
   settle?(record: T, owner: string): T;
 }
 
-export interface ResourceEndpoints {
-  readonly list: Endpoint;
-  readonly get: Endpoint;
+/** The rows of a resource with all four verbs. */
+interface ResourceRows<T, Body> {
+  readonly create: TypedOperation<string, readonly string[], Body, T>;
+  readonly list: TypedOperation<string, readonly string[], never, T[]>;
+  readonly get: TypedOperation<string, readonly string[], never, T>;
+  readonly update: TypedOperation<string, readonly string[], Body, void>;
 }
 
-/** The four verbs, as functions of requests. */
-export interface ResourceHandlers<T, Body> {
-  create(call: Call<Body>): T;
-  list(call: Call<unknown>): T[];
-  get(call: Call<unknown>): T;
-  update(call: Call<Body>): void;
-}
+type RowsOf<Rows> = Extract<Rows[keyof Rows], { readonly name: string }>;
 
-/** Create, list, get and update of records whose path starts with themselves. */
-export function topResource<T extends { readonly id: string }, Body extends Partial<T>>(
-  service: Service,
-  rows: ResourceEndpoints,
-  resource: Resource<T, Body>,
-): ResourceHandlers<T, Body> {
+/** Handlers of records whose path starts with themselves. */
+export function topResource<
+  T extends { readonly id: string },
+  Body extends Partial<T>,
+  Rows extends ResourceRows<T, Body>,
+>(service: Service, rows: Rows & ResourceRows<T, Body>, resource: Resource<T, Body>): HandlersOf<RowsOf<Rows>> {
   return resourceHandlers(service, rows, resource, ({ params: [id = ""] }) => ({ owner: "", id }));
 }
 
-/** Create, list, get and update of records that are kept under a liquidity provider. */
-export function providerResource<T extends { readonly id: string }, Body extends Partial<T>>(
-  service: Service,
-  rows: ResourceEndpoints,
-  resource: Resource<T, Body>,
-): ResourceHandlers<T, Body> {
+/** Handlers of records that are kept under a liquidity provider. */
+export function providerResource<
+  T extends { readonly id: string },
+  Body extends Partial<T>,
+  Rows extends ResourceRows<T, Body>,
+>(service: Service, rows: Rows & ResourceRows<T, Body>, resource: Resource<T, Body>): HandlersOf<RowsOf<Rows>> {
   return resourceHandlers(service, rows, resource, ({ params: [owner = "", id = ""] }) => {
     if (service.ledger.liquidityProviders.find(owner) === undefined) throw notFound("liquidity provider");
     return { owner, id };
@@ -52,11 +50,11 @@ export function providerResource<T extends { readonly id: string }, Body extends
 /** One page of a list; its records carry `pagingToken`, unless only payments are to have it. */
 export function listPage<T extends object>(
   { settings }: Service,
-  endpoint: Endpoint,
+  operation: Operation,
   query: URLSearchParams,
   rows: readonly Row<T>[],
 ): T[] {
-  const page = pageOf(rows, endpoint, query, settings);
+  const page = pageOf(rows, operation, query, settings);
   if (settings.pagingTokens === "payments") return page.map(({ record }) => record);
   return page.map(({ token, record }) => ({ ...record, pagingToken: String(token) }));
 }
@@ -70,12 +68,16 @@ interface Address {
   readonly id: string;
 }
 
-function resourceHandlers<T extends { readonly id: string }, Body extends Partial<T>>(
+function resourceHandlers<
+  T extends { readonly id: string },
+  Body extends Partial<T>,
+  Rows extends ResourceRows<T, Body>,
+>(
   service: Service,
-  rows: ResourceEndpoints,
+  rows: ResourceRows<T, Body>,
   resource: Resource<T, Body>,
   addressOf: (call: Call<unknown>) => Address,
-): ResourceHandlers<T, Body> {
+): HandlersOf<RowsOf<Rows>> {
   const { collection, blank } = resource;
   const settled = (record: T, owner: string) => resource.settle?.(record, owner) ?? record;
   const rowAt = ({ id, owner }: Address) => {
@@ -83,29 +85,31 @@ function resourceHandlers<T extends { readonly id: string }, Body extends Partia
     if (row === undefined) throw notFound("record");
     return row;
   };
-  return {
-    create(call) {
-      const { owner } = addressOf(call);
-      const record = { ...blank, ...call.body, id: service.newId() };
-      return collection.add(settled(resource.create?.(record, call) ?? record, owner), owner).record;
-    },
-    list(call) {
-      const { owner } = addressOf(call);
-      return listPage(
-        service,
-        rows.list,
-        call.query,
-        collection.rows().filter((row) => row.owner === owner),
-      );
-    },
-    get(call) {
-      assertQuery(call.query, rows.get);
-      return rowAt(addressOf(call)).record;
-    },
-    update(call) {
-      const address = addressOf(call);
-      const row = rowAt(address);
-      row.record = settled({ ...row.record, ...call.body }, address.owner);
-    },
+  const create = (call: Call<Body>): T => {
+    const { owner } = addressOf(call);
+    const record = { ...blank, ...call.body, id: service.newId() };
+    return collection.add(settled(resource.create?.(record, call) ?? record, owner), owner).record;
   };
+  const list = (call: Call<unknown>): T[] => {
+    const { owner } = addressOf(call);
+    const own = collection.rows().filter((row) => row.owner === owner);
+    return listPage(service, rows.list, call.query, own);
+  };
+  const get = (call: Call<unknown>): T => {
+    assertQuery(call.query, rows.get);
+    return rowAt(addressOf(call)).record;
+  };
+  const update = (call: Call<Body>): void => {
+    const address = addressOf(call);
+    const row = rowAt(address);
+    row.record = settled({ ...row.record, ...call.body }, address.owner);
+  };
+  const handlers = {
+    [rows.create.name]: create,
+    [rows.list.name]: list,
+    [rows.get.name]: get,
+    [rows.update.name]: update,
+  };
+  // Each is of the type of the row that it stands under.
+  return handlers as HandlersOf<RowsOf<Rows>>;
 }

@@ -1,4 +1,4 @@
-import type { Verb } from "../api/endpoint.js";
+import type { Verb } from "../api/operation.js";
 
 /** Why the service refuses a request. Thrown by whatever finds it out, and turned into the response in one place. */
 export class Refusal extends Error {

@@ -1,10 +1,10 @@
-import type { Endpoint } from "../api/endpoint.js";
-import { endpointsByOperation } from "../resources/endpoints.js";
+import type { Operation } from "../api/operation.js";
+import { operations } from "../resources/catalogue.js";
 import { Refusal } from "./responses.js";
 
 /** An operation, and the values of its path's parameters in order. */
 export interface Route {
-  readonly endpoint: Endpoint;
+  readonly operation: Operation;
   readonly params: readonly string[];
 }
 
@@ -15,22 +15,22 @@ export interface Route {
  */
 export function routeOf(method: string, path: string, basePath: string): Route {
   const matches = path.startsWith(`${basePath}/`) ? matchesOf(path.slice(basePath.length)) : [];
-  const match = matches.find(({ endpoint }) => endpoint.method === method);
+  const match = matches.find(({ operation }) => operation.method === method);
   if (match !== undefined) return match;
   if (matches.length === 0) throw new Refusal("unknown_path", "there is no operation at this path", 404);
-  const allow = matches.map(({ endpoint }) => endpoint.method).join(", ");
+  const allow = matches.map(({ operation }) => operation.method).join(", ");
   throw new Refusal("method_not_allowed", `this path takes ${allow}`, 405, { allow });
 }
 
-const templates: readonly (readonly [endpoint: Endpoint, segments: readonly string[]])[] = [
-  ...endpointsByOperation.values(),
-].map((endpoint) => [endpoint, endpoint.path.split("/")]);
+const templates: readonly (readonly [operation: Operation, segments: readonly string[]])[] = [
+  ...operations.values(),
+].map((operation) => [operation, operation.path.text.split("/")]);
 
 function matchesOf(path: string): Route[] {
   const segments = path.split("/");
-  return templates.flatMap(([endpoint, template]) => {
+  return templates.flatMap(([operation, template]) => {
     const params = paramsOf(template, segments);
-    return params === undefined ? [] : [{ endpoint, params }];
+    return params === undefined ? [] : [{ operation, params }];
   });
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { ConfigError } from "../errors/errors.js";
 import { decimalNumeral } from "../money.js";
-import { endpointsByOperation, type OperationName } from "../resources/endpoints.js";
+import { isOperationName, type OperationName, operations } from "../resources/catalogue.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 
 /** Who may ask for tokens. The names are those of the client's `auth` option. */
@@ -148,9 +148,9 @@ function assertFee(fee: string): string {
   throw new ConfigError('fee must be a decimal numeral of at least 0, such as "1.50", or a function that returns one');
 }
 
-function toSignedOperations(operations: readonly OperationName[] | undefined): ReadonlySet<string> {
-  const unknown = operations?.find((operation) => !endpointsByOperation.has(operation));
+function toSignedOperations(names: readonly OperationName[] | undefined): ReadonlySet<string> {
+  const unknown = names?.find((name) => !isOperationName(name));
   if (unknown !== undefined) throw new ConfigError(`signedOperations: there is no operation named "${unknown}"`);
-  const described = [...endpointsByOperation.values()].filter(({ signed }) => signed).map(({ operation }) => operation);
-  return new Set(operations ?? described);
+  const described = [...operations.values()].filter(({ signed }) => signed).map(({ name }) => name);
+  return new Set(names ?? described);
 }

@@ -1,4 +1,4 @@
-import type { OperationName } from "../resources/endpoints.js";
+import type { OperationName } from "../resources/catalogue.js";
 import type { Payment } from "../resources/payments.js";
 import { AccountDirectory } from "./account-directory.js";
 import { createHandlers, type Handlers } from "./handlers.js";
@@ -34,7 +34,7 @@ export interface LoggedRequest {
 export interface SandboxWire {
   /** Path and query exactly as they were on the wire; URL objects rewrite some paths. */
   readonly target?: string;
-  /** Where the request came from: the token endpoint throttles by it. */
+  /** Where the request came from: the token operation throttles by it. */
   readonly address?: string;
 }
 
@@ -79,7 +79,7 @@ export class Sandbox {
     return this.#settings.credentials;
   }
 
-  /** Path of the token endpoint. */
+  /** Path of the token operation. */
   get tokenPath(): string {
     return this.#tokens.path;
   }
@@ -150,7 +150,7 @@ export class Sandbox {
     }
     if (route instanceof Refusal) return refusalResponse(route, undefined);
     if (!this.#tokens.accepts(headers.get("authorization"))) {
-      return refusalResponse(unauthorized, route.endpoint.verb);
+      return refusalResponse(unauthorized, route.operation.verb);
     }
     return respondToOperation(this.#service, this.#handlers, { seen, bytes, route });
   }
@@ -226,7 +226,7 @@ async function arrive(
 function operationOf(route: Destination): OperationName | "token" | undefined {
   if (route === "token") return "token";
   // The rows' `operation` is the key under which the table holds them.
-  return route instanceof Refusal ? undefined : (route.endpoint.operation as OperationName);
+  return route instanceof Refusal ? undefined : (route.operation.name as OperationName);
 }
 
 function targetOf(url: string): string {

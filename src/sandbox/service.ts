@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { AccountDirectory } from "./account-directory.js";
-import { Ledger } from "./ledger.js";
+import { createLedger, type Ledger } from "./ledger.js";
 import type { SandboxSettings } from "./sandbox-options.js";
 import type { VerifiedSignature } from "./signature-check.js";
 import { timestamps } from "./timestamps.js";
@@ -33,7 +33,7 @@ export function createService(settings: SandboxSettings, accounts: AccountDirect
   return {
     settings,
     accounts,
-    ledger: new Ledger(),
+    ledger: createLedger(),
     newId: () => randomUUID(),
     newTransactionId: () => randomBytes(32).toString("hex"),
     timestamp: timestamps(settings.now),

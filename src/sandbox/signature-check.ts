@@ -1,4 +1,4 @@
-import type { Endpoint } from "../api/endpoint.js";
+import type { Operation } from "../api/operation.js";
 import { CrossBorderError } from "../errors/errors.js";
 import type { PaymentGateway } from "../resources/payment-gateways.js";
 import { verifySignature } from "../signing/verify.js";
@@ -11,7 +11,7 @@ export const signatureHeader = "X-SERVICE-SIGNATURE-BASE64";
 
 /** A request as far as its signature is concerned. */
 export interface SignedRequest {
-  readonly endpoint: Endpoint;
+  readonly operation: Operation;
   readonly params: readonly string[];
   readonly body: JsonObject;
   /** What was signed before the body: the path as it was on the wire. */
@@ -44,13 +44,10 @@ export function checkSignature(ledger: Ledger, request: SignedRequest): Verified
   );
 }
 
-const signerFields = ["senderGatewayId", "paymentGatewayId", "gatewayId", "baseGatewayId"];
-
-/** The gateway that the request names. A request that names none may be signed by any registered one. */
-function signers(ledger: Ledger, { endpoint, params, body }: SignedRequest): PaymentGateway[] {
-  const byPath = endpoint.path.startsWith("/payment-gateways/") ? params[0] : undefined;
-  const field = signerFields.find((name) => Object.hasOwn(body, name));
-  const name = byPath ?? (field === undefined ? undefined : body[field]);
+/** The gateway that has to sign: the row says which field names it. Where none does, any registered gateway may sign. */
+function signers(ledger: Ledger, { operation, params, body }: SignedRequest): PaymentGateway[] {
+  const byPath = operation.path.parameters[0] === "paymentGatewayId" ? params[0] : undefined;
+  const name = byPath ?? (operation.signer === undefined ? undefined : body[operation.signer]);
   if (name === undefined) return ledger.paymentGateways.records();
   const gateway = typeof name === "string" ? ledger.gatewayNamed(name) : undefined;
   if (gateway === undefined) throw new Refusal("unknown_gateway", "the gateway that has to sign is not registered");

@@ -1,5 +1,3 @@
-import type { Fields } from "../api/fields.js";
-
 /** A stored record, with what the service knows of it beside its fields. */
 export interface Row<T> {
   /** Its place in the ledger, which is its paging token. */
@@ -38,12 +36,4 @@ export class Collection<T extends { readonly id: string }> {
   records(): T[] {
     return this.rows().map((row) => structuredClone(row.record));
   }
-}
-
-/** A record in which nothing has been said yet: empty texts, zeros and nulls. */
-export function blank<T>(fields: Fields<T>): T {
-  const values = { text: "", status: "", decimal: "0", integer: 0, any: null };
-  const entries = Object.entries<keyof typeof values>(fields).map(([name, kind]) => [name, values[kind]]);
-  // The table names every field of T together with its kind: that is what its type holds it to.
-  return Object.fromEntries(entries) as T;
 }

@@ -1,3 +1,5 @@
+import type { TokenEvent } from "../auth/token-event.js";
+
 /** A field of a response that is not what the description says. The record is returned as it came. */
 export interface MismatchEvent {
   /** Such as `payments.list`. */
@@ -15,7 +17,7 @@ export interface RetryEvent {
   readonly operation: string;
   /** Number of the attempt that failed, from 1. */
   readonly attempt: number;
-  /** Status of the response, a code such as `ECONNREFUSED`, or what a 2xx was that could not be used, such as `unreadable`. */
+  /** Status of the response, a code such as `ECONNREFUSED`, or why a 2xx could not be used, such as `unreadable`. */
   readonly reason: string;
   /** How long the client waits before the next attempt. */
   readonly delayMs: number;
@@ -25,7 +27,7 @@ export interface RetryEvent {
 export interface ResponseEvent {
   readonly operation: string;
   readonly method: "GET" | "POST" | "PUT";
-  /** The path's template: ids never stand in an event. */
+  /** The path with its parameters unfilled: ids never appear in an event. */
   readonly path: string;
   readonly status: number;
   readonly attempt: number;
@@ -34,13 +36,7 @@ export interface ResponseEvent {
   readonly requestId?: string;
 }
 
-/** A token was obtained. */
-export interface TokenEvent {
-  readonly grant: "password" | "refresh_token";
-  readonly expiresInMs?: number;
-}
-
-/** What a client tells about its work. No event holds a secret, a body or an id. What a hook throws is swallowed. */
+/** What a client reports about its work. No event contains a secret, a body or an id. Errors thrown by a hook are swallowed. */
 export interface ClientEvents {
   mismatch?(event: MismatchEvent): void;
   retry?(event: RetryEvent): void;
@@ -48,7 +44,7 @@ export interface ClientEvents {
   token?(event: TokenEvent): void;
 }
 
-/** Calls one hook; its failure is its own. */
+/** Calls one hook. Its failure is its own. */
 export function emit<Name extends keyof ClientEvents>(
   events: ClientEvents,
   name: Name,
@@ -57,7 +53,7 @@ export function emit<Name extends keyof ClientEvents>(
   try {
     const hook = events[name] as ((event: unknown) => unknown) | undefined;
     const result: unknown = hook?.call(events, event);
-    // An async hook's rejection is its own as well.
+    // So is the rejection of an async hook.
     if (result instanceof Promise) result.catch(() => {});
   } catch {}
 }

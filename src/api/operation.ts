@@ -1,0 +1,46 @@
+import type { FieldTable } from "./fields.js";
+import type { PathTemplate } from "./path.js";
+
+export type Verb = "create" | "get" | "list" | "update";
+export type Method = "GET" | "POST" | "PUT";
+
+/** The fields of a body. */
+export interface BodyFields {
+  readonly fields: FieldTable;
+  /** The fields without which the body is refused before it is sent. The description makes few certain. */
+  readonly required: readonly string[];
+}
+
+/**
+ * One row of the description's "Operations" table. The client, the sandbox and the tests all read these rows; nothing about an
+ * operation is said anywhere else. `resource` makes them.
+ */
+export interface Operation {
+  /** Its path in code, such as `liquidityProviders.deposits.create`. */
+  readonly name: string;
+  readonly verb: Verb;
+  readonly method: Method;
+  readonly path: PathTemplate;
+  /** The fields of its record. */
+  readonly record: FieldTable;
+  /** Absent where the request has no body. */
+  readonly body?: BodyFields;
+  /**
+   * The filters of a list, or the query parameters that a single read declares. `open`: the description does not show them, so
+   * that any is sent as it is.
+   */
+  readonly query?: FieldTable | "open";
+  /** Always carries `X-SERVICE-SIGNATURE-BASE64` (Interface description 0.0.1, "Digital signatures"). */
+  readonly signed: boolean;
+  /** The field of the body that names the gateway whose key signs. */
+  readonly signer?: string;
+}
+
+declare const types: unique symbol;
+
+/** A row with the types of what goes in and what comes out. They exist for the compiler only. */
+export interface TypedOperation<Name extends string, Ids extends readonly string[], Body, Output> extends Operation {
+  readonly name: Name;
+  // A method, so that a row also fits where its types are not known.
+  [types]?(ids: Ids, body: Body): Output;
+}

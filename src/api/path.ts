@@ -1,0 +1,71 @@
+import { describeValue } from "../errors/describe-value.js";
+import { InvalidArgumentError } from "../errors/errors.js";
+
+/** A path with parameters, such as `/payments/{paymentId}`, taken apart once. */
+export interface PathTemplate {
+  readonly text: string;
+  /** What stands before, between and after the parameters. */
+  readonly texts: readonly string[];
+  /** Names of the parameters, in order. */
+  readonly parameters: readonly string[];
+}
+
+export function parsePathTemplate(text: string): PathTemplate {
+  const pieces = text.split(/[{}]/);
+  return {
+    text,
+    texts: pieces.filter((_, index) => index % 2 === 0),
+    parameters: pieces.filter((_, index) => index % 2 === 1),
+  };
+}
+
+/**
+ * The path with its ids, encoded so that it reaches the wire unchanged.
+ *
+ * @throws {InvalidArgumentError} when an id can't be part of a path.
+ */
+export function fillPath(template: PathTemplate, operation: string, ids: readonly string[]): string {
+  let path = template.texts[0] ?? "";
+  for (let index = 0; index < template.parameters.length; index++) {
+    path += encodeId(operation, template.parameters[index] ?? "id", ids[index]) + template.texts[index + 1];
+  }
+  return path;
+}
+
+/**
+ * One id as one segment of a path.
+ *
+ * @throws {InvalidArgumentError} for anything but a string, and for an empty string, `.`, `..` and lone surrogates: each of them
+ *   would address another record than was meant.
+ */
+export function encodeId(operation: string, parameter: string, id: unknown): string {
+  if (typeof id !== "string") {
+    throw new InvalidArgumentError(`${operation}: ${parameter} must be a string; found ${describeValue(id)}`);
+  }
+  if (id === "" || id === "." || id === "..") {
+    const found = id === "" ? "an empty string" : JSON.stringify(id);
+    throw new InvalidArgumentError(`${operation}: ${parameter} must be the id of a record; found ${found}`);
+  }
+  return encode(id, `${operation}: ${parameter}`);
+}
+
+/** `?a=1&b=2` in the order of the values, or an empty string. What is undefined is left out; what is empty is sent empty. */
+export function encodeQuery(operation: string, query: Readonly<Record<string, string | number | undefined>>): string {
+  let text = "";
+  for (const name in query) {
+    const value = query[name];
+    if (value === undefined) continue;
+    const pair = `${encode(name, `${operation}: the name of a query parameter`)}=${encode(String(value), `${operation}: ${name}`)}`;
+    text += (text === "" ? "?" : "&") + pair;
+  }
+  return text;
+}
+
+function encode(value: string, what: string): string {
+  try {
+    // URL parsers rewrite an apostrophe in a query: encoded from the start, it stays as it was signed.
+    return encodeURIComponent(value).replaceAll("'", "%27");
+  } catch {
+    throw new InvalidArgumentError(`${what} contains a lone surrogate, which has no encoding`);
+  }
+}

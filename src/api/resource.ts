@@ -1,0 +1,123 @@
+import type { FieldKind, Fields, FieldTable } from "./fields.js";
+import type { Operation, TypedOperation, Verb } from "./operation.js";
+import { parsePathTemplate } from "./path.js";
+
+/** What the description says of one resource: its fields, and what can be done with its records. */
+export interface ResourceDescription<Item, Body> {
+  readonly fields: Fields<Item>;
+  /**
+   * The query parameters of `list` and `get`: every field of the record, except those named here. `open`: the description does
+   * not show them.
+   */
+  readonly filters?: "open" | { readonly except: readonly (keyof Item & string)[] };
+  readonly create?: BodyDescription<Body>;
+  readonly get?: true;
+  readonly list?: true;
+  readonly update?: BodyDescription<Body>;
+}
+
+type BodyDescription<Body> = {
+  readonly body: readonly (keyof Body & string)[];
+  readonly required?: readonly (keyof Body & string)[];
+} & (
+  | { readonly signed: true; readonly signer: keyof Body & string }
+  | { readonly signed?: never; readonly signer?: keyof Body & string }
+);
+
+/** The rows of a resource, by verb. */
+export type Resource<Name extends string, Path extends string, Item, Body, Verbs extends Verb> = {
+  readonly [V in Verbs]: TypedOperation<`${Name}.${V}`, IdsOf<Path, V>, BodyOf<V, Body>, OutputOf<V, Item>>;
+};
+
+/** One id for each parameter of the path, and for a single record its own id. */
+type IdsOf<Path extends string, V extends Verb> = V extends "create" | "list"
+  ? readonly [...ParametersOf<Path>]
+  : readonly [...ParametersOf<Path>, string];
+type ParametersOf<Path extends string> = Path extends `${string}{${string}}${infer Rest}`
+  ? [string, ...ParametersOf<Rest>]
+  : [];
+type BodyOf<V extends Verb, Body> = V extends "create" | "update" ? Body : never;
+// biome-ignore lint/suspicious/noConfusingVoidType: what the promise of an update resolves to
+type OutputOf<V extends Verb, Item> = V extends "update" ? void : V extends "list" ? Item[] : Item;
+
+/** Refuses a property that a description does not have, such as a verb that there is not. */
+type NothingElse<Given, Known> = { readonly [K in Exclude<keyof Given, keyof Known>]: never };
+
+/**
+ * Makes the rows of a resource. Names, methods and the paths of single records are derived, so that a row can't contradict
+ * itself. Called in two steps, since TypeScript infers either all type parameters or none.
+ *
+ * @example
+ * export const transfers = resource<Transfer, TransferFields>()(
+ *   "liquidityProviders.transfers",
+ *   "/liquidity-providers/{liquidityProviderId}/transfers",
+ *   { fields: { id: "text", … }, create: { body: writable }, get: true, list: true, update: { body: writable } },
+ * );
+ */
+export function resource<Item, Body = never>() {
+  return <
+    const Name extends string,
+    const Path extends `/${string}`,
+    const Description extends ResourceDescription<Item, Body>,
+  >(
+    name: Name,
+    path: Path,
+    description: Description & NothingElse<Description, ResourceDescription<Item, Body>>,
+  ): Resource<Name, Path, Item, Body, keyof Description & Verb> => {
+    const rows: Partial<Record<Verb, Operation>> = {};
+    for (const verb of verbs) {
+      if (description[verb] !== undefined) rows[verb] = toRow(name, path, verb, description);
+    }
+    // Each row is made from the same name, path and table of fields as its type.
+    return rows as Resource<Name, Path, Item, Body, keyof Description & Verb>;
+  };
+}
+
+const verbs: readonly Verb[] = ["create", "list", "get", "update"];
+const methods = { create: "POST", get: "GET", list: "GET", update: "PUT" } as const;
+
+function toRow<Item, Body>(
+  name: string,
+  path: string,
+  verb: Verb,
+  description: ResourceDescription<Item, Body>,
+): Operation {
+  const fields: FieldTable = description.fields;
+  const isOfOneRecord = verb === "get" || verb === "update";
+  const row = {
+    name: `${name}.${verb}`,
+    verb,
+    method: methods[verb],
+    path: parsePathTemplate(isOfOneRecord ? `${path}/{${itemIdOf(name)}}` : path),
+    record: fields,
+    signed: false,
+  };
+  if (verb === "get" || verb === "list") return { ...row, query: queryFields(fields, description.filters) };
+  const { body = [], required = [], signed = false, signer } = description[verb] ?? {};
+  return {
+    ...row,
+    body: { fields: pick(fields, body), required },
+    signed,
+    ...(signer === undefined ? undefined : { signer }),
+  };
+}
+
+/** `liquidityProviders.deposits` gives `depositId`. */
+function itemIdOf(name: string): string {
+  return `${name.slice(name.lastIndexOf(".") + 1).replace(/s$/, "")}Id`;
+}
+
+function queryFields<Item>(
+  fields: FieldTable,
+  filters: ResourceDescription<Item, never>["filters"],
+): FieldTable | "open" {
+  if (filters === "open") return "open";
+  const except: readonly string[] = filters?.except ?? [];
+  const names = Object.keys(fields).filter((name) => !except.includes(name));
+  // A query carries strings: a field of any content is sent as the text that it is given as.
+  return Object.fromEntries(names.map((name) => [name, fields[name] === "any" ? "text" : (fields[name] as FieldKind)]));
+}
+
+function pick(fields: FieldTable, names: readonly string[]): FieldTable {
+  return Object.fromEntries(names.map((name) => [name, fields[name] as FieldKind]));
+}

@@ -1,0 +1,76 @@
+import { Ended } from "../timing/deadline.js";
+import { parseRetryAfterMs } from "../timing/retry-after.js";
+import type { BrokenBody, WireResponse } from "../wire/transport.js";
+import { WireFailure } from "../wire/wire-failure.js";
+import { classifyBroken, classifyFailure, type FailureClass } from "./decision.js";
+
+/** How an attempt failed, as data. `toError` turns it into the error of the call. */
+export type Failure = NoStatus | RefusedStatus | UnusableResponse | Thrown;
+
+/** No status arrived. */
+export interface NoStatus {
+  readonly kind: "no-status";
+  readonly class: FailureClass;
+  /** For `on.retry`. */
+  readonly reason: string;
+  readonly cause: WireFailure | Ended;
+}
+
+/** A status other than 2xx. */
+export interface RefusedStatus {
+  readonly kind: "status";
+  readonly class: FailureClass;
+  readonly reason: string;
+  readonly response: WireResponse;
+  readonly retryAfterMs: number | undefined;
+}
+
+/** A 2xx that can't be used. */
+export interface UnusableResponse {
+  readonly kind: "unusable";
+  readonly class: FailureClass;
+  readonly reason: string;
+  readonly response: WireResponse;
+  /** What is wrong with it. */
+  readonly problem: string;
+}
+
+/** Something outside of the exchange failed: a token, a signature, or this library. Not to be retried. */
+export interface Thrown {
+  readonly kind: "thrown";
+  readonly error: unknown;
+}
+
+/** The failure of an exchange that threw. */
+export function failureOfThrown(error: unknown): NoStatus | Thrown {
+  if (error instanceof WireFailure || error instanceof Ended) {
+    const reason = error instanceof WireFailure ? error.reason : endedReasons[error.kind];
+    return { kind: "no-status", class: classifyFailure(error), reason, cause: error };
+  }
+  return { kind: "thrown", error };
+}
+
+export function refusedStatus(failureClass: FailureClass, response: WireResponse): RefusedStatus {
+  const retryAfterMs = parseRetryAfterMs(response.headers["retry-after"], Date.now());
+  return { kind: "status", class: failureClass, reason: String(response.status), response, retryAfterMs };
+}
+
+export function unreadable(response: WireResponse, problem: string): UnusableResponse {
+  return { kind: "unusable", class: "unreadable", reason: "unreadable", response, problem };
+}
+
+export function brokenOff(response: WireResponse, broken: BrokenBody): UnusableResponse {
+  const failureClass = classifyBroken(broken);
+  return { kind: "unusable", class: failureClass, reason: failureClass, response, problem: brokenTexts[broken] };
+}
+
+export const endedReasons = { timeout: "DEADLINE", abort: "ABORTED" } as const;
+
+const brokenTexts: Readonly<Record<BrokenBody, string>> = {
+  "cut-short": "the response broke off",
+  "too-large": "the response is larger than maxResponseBytes allows",
+  "not-utf8": "the response is not valid UTF-8",
+  encoded: "the response is compressed, which was not asked for",
+  timeout: "the deadline passed before all of it had arrived",
+  abort: "the caller's signal ended the call before all of it had arrived",
+};

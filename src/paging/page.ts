@@ -1,0 +1,30 @@
+/** One page of a list. */
+export class Page<Item> {
+  /** The page's records, as the service sent them. */
+  readonly items: readonly Item[];
+  readonly #next: () => string | undefined;
+  readonly #bound: "after" | "before";
+
+  constructor(items: readonly Item[], next: () => string | undefined, bound: "after" | "before") {
+    this.items = items;
+    this.#next = next;
+    this.#bound = bound;
+  }
+
+  /**
+   * The cursor of the next page; `undefined` when there is none. It can be stored: a later `list({ ...query, after: next })`
+   * continues from here. In a descending list it is `before: next`; `nextQuery` knows which.
+   *
+   * @throws {PagingError} when continuing from this page would lose or repeat records.
+   */
+  get next(): string | undefined {
+    return this.#next();
+  }
+
+  /** The cursor as the part of a query that it is: `list({ ...query, ...page.nextQuery })`. `undefined` at the end. */
+  get nextQuery(): { readonly after: string } | { readonly before: string } | undefined {
+    const next = this.#next();
+    if (next === undefined) return undefined;
+    return this.#bound === "after" ? { after: next } : { before: next };
+  }
+}

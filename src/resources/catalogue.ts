@@ -1,0 +1,46 @@
+import type { Operation } from "../api/operation.js";
+import { deposits } from "./deposits.js";
+import { exchangeRates } from "./exchange-rates.js";
+import { gatewayWithdrawals } from "./gateway-withdrawals.js";
+import { liquidityProviders } from "./liquidity-providers.js";
+import { paymentGateways } from "./payment-gateways.js";
+import { paymentIntents } from "./payment-intents.js";
+import { payments } from "./payments.js";
+import { transfers } from "./transfers.js";
+import { withdrawals } from "./withdrawals.js";
+
+/** Every resource of the description, in the order of its "Operations" table. */
+export const catalogue = [
+  paymentGateways,
+  liquidityProviders,
+  deposits,
+  withdrawals,
+  exchangeRates,
+  transfers,
+  gatewayWithdrawals,
+  paymentIntents,
+  payments,
+] as const;
+
+/** The rows of each resource. */
+export type CataloguedResource = (typeof catalogue)[number];
+type RowOf<Resource> = Resource extends unknown ? Resource[keyof Resource] : never;
+/** One of the rows, with its types. */
+export type CataloguedOperation = RowOf<CataloguedResource>;
+
+const rows: readonly CataloguedOperation[] = catalogue.flatMap((resource) =>
+  Object.values<CataloguedOperation>(resource),
+);
+
+/** The names of all operations. */
+export const operationNames = rows.map(({ name }) => name);
+
+/** The name of an operation: its path in code, such as `liquidityProviders.deposits.create`. */
+export type OperationName = (typeof operationNames)[number];
+
+/** Every row by its name. */
+export const operations: ReadonlyMap<string, Operation> = new Map(rows.map((row) => [row.name, row]));
+
+export function isOperationName(name: unknown): name is OperationName {
+  return typeof name === "string" && operations.has(name);
+}
