@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { HttpClient } from "../../src/http/http-client.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
-import { liquidityProviderEndpoints } from "../../src/resources/liquidity-providers.js";
-import { paymentEndpoints } from "../../src/resources/payments.js";
-import type { TransportHandle } from "../../src/wire/transport.js";
+import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
+import { payments } from "../../src/resources/payments.js";
+import type { Transport } from "../../src/wire/transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import { payment } from "./calls.js";
 
@@ -20,10 +20,10 @@ afterEach(() => void vi.useRealTimers());
 /** How an outage looks from here: what becomes of each attempt. */
 const outages = {
   "refused connections": () => {
-    throw new WireFailure({ kind: "connection", sent: false, reason: "ECONNREFUSED" });
+    throw new WireFailure({ sent: false, reason: "ECONNREFUSED" });
   },
   "resets after the request": () => {
-    throw new WireFailure({ kind: "connection", sent: true, reason: "ECONNRESET" });
+    throw new WireFailure({ sent: true, reason: "ECONNRESET" });
   },
   "status 503": () => ({ status: 503, headers: {}, text: "{}" }),
   "status 503 that asks for a wait of 1 s": () => ({ status: 503, headers: { "retry-after": "1" }, text: "{}" }),
@@ -46,7 +46,7 @@ class Traffic {
 
   constructor(call: (client: HttpClient) => Promise<unknown>) {
     this.#call = call;
-    const transport: TransportHandle = {
+    const transport: Transport = {
       send: async () => {
         this.#now.attempts += 1;
         return this.down?.() ?? { status: 200, headers: {}, text: '{"id":"1"}' };
@@ -97,8 +97,8 @@ async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-const read = (client: HttpClient) => client.call(liquidityProviderEndpoints.get, { path: ["provider-1"] }, undefined);
-const pay = (client: HttpClient) => client.call(paymentEndpoints.create, { path: [], body: payment }, undefined);
+const read = (client: HttpClient) => client.call(liquidityProviders.get, ["provider-1"]);
+const pay = (client: HttpClient) => client.call(payments.create, [], { body: payment });
 
 const sum = (seconds: readonly Second[], of: keyof Second) => seconds.reduce((total, second) => total + second[of], 0);
 

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { CrossBorderError, InvalidArgumentError, OutcomeUnknownError } from "../../src/errors/errors.js";
-import { liquidityProviderFields } from "../../src/resources/liquidity-providers.js";
-import { paymentEndpoints, paymentFields } from "../../src/resources/payments.js";
+import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
+import { payments } from "../../src/resources/payments.js";
 import { broken, calls, errorOf, json, payment, recordOf, scriptedClient } from "./scripted-transport.js";
 
 it.each(["signed", "read"] as const)(
   "asks for no signature and no token when the signal of a %s call is aborted already",
   async (kind) => {
-    const { client, transport, tokens, signing } = scriptedClient([json(recordOf(paymentFields))]);
+    const { client, transport, tokens, signing } = scriptedClient([json(recordOf(payments.list.record))]);
     expect(await errorOf(calls[kind](client, { signal: AbortSignal.abort() }))).toMatchObject({
       name: "AbortedError",
       effect: "none",
@@ -32,9 +32,9 @@ it("tells what an unforeseen failure may have done", async () => {
 });
 
 it("sends the body as it was when the call was made, however early it is changed", async () => {
-  const { client, transport } = scriptedClient([json(recordOf(paymentFields))]);
+  const { client, transport } = scriptedClient([json(recordOf(payments.list.record))]);
   const changing = { ...payment };
-  const call = client.call(paymentEndpoints.create, { path: [], body: changing }, undefined);
+  const call = client.call(payments.create, [], { body: changing });
   changing.receiverAmount = "999999.00";
   await call;
   expect(JSON.parse(transport.sent[0]?.body ?? "")).toMatchObject({ receiverAmount: payment.receiverAmount });
@@ -44,7 +44,7 @@ it("does not count a renewed token among the retries", async () => {
   const { client, transport } = scriptedClient([
     { status: 401 },
     { status: 503 },
-    json(recordOf(liquidityProviderFields)),
+    json(recordOf(liquidityProviders.list.record)),
   ]);
   await calls.read(client, { maxRetries: 1 });
   expect(transport.sent).toHaveLength(3);
@@ -67,11 +67,11 @@ it("refuses options that are no object", async () => {
 });
 
 it("sends a request that was signed before with its very bytes, through the gate, and nothing when the gate is closed", async () => {
-  const { client, transport, signing } = scriptedClient([json(recordOf(paymentFields))]);
-  const signed = await client.sign(paymentEndpoints.create, { path: [], body: payment }, undefined);
+  const { client, transport, signing } = scriptedClient([json(recordOf(payments.list.record))]);
+  const signed = await client.sign(payments.create, { path: [], body: payment }, undefined);
   expect(transport.sent).toEqual([]);
   expect(signed.path).toBe("/gw/payments");
-  await client.send(paymentEndpoints.create, signed, () => {}, undefined);
+  await client.send(payments.create, signed, () => {}, undefined);
   expect(transport.sent[0]).toMatchObject({ path: signed.path, body: signed.body });
   expect(transport.sent[0]?.headers["x-service-signature-base64"]).toBe(signed.signature);
   expect(signing.sign).toHaveBeenCalledOnce();

@@ -8,10 +8,10 @@ import {
 } from "../../src/errors/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { Schemas } from "../../src/http/schema.js";
-import { paymentIntentFields } from "../../src/resources/payment-intents.js";
+import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { broken, calls, errorOf, json, recordOf, type Step, scriptedClient, unsent } from "./scripted-transport.js";
 
-const well = json(recordOf(paymentIntentFields));
+const well = json(recordOf(paymentIntents.get.record));
 const never = new Promise<never>(() => {});
 const neverToken: Partial<HttpClientOptions> = {
   tokens: { current: (waiting) => waiting.race(never), renew: (_, waiting) => waiting.race(never) },

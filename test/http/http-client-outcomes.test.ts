@@ -19,9 +19,9 @@ import {
   UnprocessableEntityError,
 } from "../../src/errors/errors.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
-import { liquidityProviderFields } from "../../src/resources/liquidity-providers.js";
-import { paymentIntentFields } from "../../src/resources/payment-intents.js";
-import { paymentFields } from "../../src/resources/payments.js";
+import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
+import { paymentIntents } from "../../src/resources/payment-intents.js";
+import { payments } from "../../src/resources/payments.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import {
   broken,
@@ -183,10 +183,10 @@ const operations: Readonly<Record<Kind, string>> = {
 };
 
 const well: Readonly<Record<Kind, Step>> = {
-  read: json(recordOf(paymentIntentFields)),
+  read: json(recordOf(paymentIntents.get.record)),
   update: { status: 200, text: "OK" },
-  create: json(recordOf(liquidityProviderFields)),
-  signed: json(recordOf(paymentFields)),
+  create: json(recordOf(liquidityProviders.list.record)),
+  signed: json(recordOf(payments.list.record)),
 };
 
 describe("a call that goes well in the end", () => {

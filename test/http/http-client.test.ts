@@ -1,33 +1,33 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Endpoint, TypedEndpoint } from "../../src/api/endpoint.js";
+import type { Operation, TypedOperation } from "../../src/api/operation.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { ApiError, ConfigError, InvalidArgumentError, UnexpectedResponseError } from "../../src/errors/errors.js";
-import { depositEndpoints } from "../../src/resources/deposits.js";
-import { exchangeRateEndpoints } from "../../src/resources/exchange-rates.js";
-import { liquidityProviderEndpoints } from "../../src/resources/liquidity-providers.js";
-import { paymentGatewayEndpoints } from "../../src/resources/payment-gateways.js";
-import { paymentIntentEndpoints, paymentIntentFields } from "../../src/resources/payment-intents.js";
-import { paymentEndpoints, paymentFields } from "../../src/resources/payments.js";
+import { deposits } from "../../src/resources/deposits.js";
+import { exchangeRates } from "../../src/resources/exchange-rates.js";
+import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
+import { paymentGateways } from "../../src/resources/payment-gateways.js";
+import { paymentIntents } from "../../src/resources/payment-intents.js";
+import { payments } from "../../src/resources/payments.js";
 import { calls, errorOf, json, payment, recordOf, scriptedClient } from "./scripted-transport.js";
 
-const intent = recordOf(paymentIntentFields);
+const intent = recordOf(paymentIntents.get.record);
 
 /** A call as plain JavaScript can make it. */
 function callWith(
   client: ReturnType<typeof scriptedClient>["client"],
-  endpoint: Endpoint,
+  endpoint: Operation,
   input: unknown,
   options?: unknown,
 ) {
   const { path = [], ...rest } = input as { path?: string[] };
-  return client.call(endpoint as TypedEndpoint<unknown, unknown>, { path, ...rest }, options as RequestOptions);
+  return client.call(endpoint as TypedOperation<unknown, unknown>, { path, ...rest }, options as RequestOptions);
 }
 
 describe("what is sent", () => {
   it("is a read with its query, and no body", async () => {
     const { client, transport } = scriptedClient([json(intent)]);
     const input = { path: ["a/b ü"], query: { memo: "it's", id: "" } };
-    await client.call(paymentIntentEndpoints.get, input, { headers: { "X-Trace": "1" } });
+    await client.call(paymentIntents.get, input, { headers: { "X-Trace": "1" } });
     expect(transport.sent).toEqual([
       {
         method: "GET",
@@ -43,7 +43,7 @@ describe("what is sent", () => {
   it("is a list with paging before the filter, and the cap of lists", async () => {
     const { client, transport } = scriptedClient([json([])]);
     const paging = { _size: 2, _after: "7", _before: undefined, _sort: "id.asc" };
-    await client.call(exchangeRateEndpoints.list, { path: ["lp"], paging, query: { buyPriceN: 3 } }, undefined);
+    await client.call(exchangeRates.list, ["lp"], { paging, query: { buyPriceN: 3 } });
     expect(transport.sent[0]).toMatchObject({
       path: "/gw/liquidity-providers/lp/exchange-rates?_size=2&_after=7&_sort=id.asc&buyPriceN=3",
       maxResponseBytes: 5000,
@@ -53,7 +53,7 @@ describe("what is sent", () => {
   it("is a body with the described fields in the description's order", async () => {
     const { client, transport } = scriptedClient([json({})]);
     const body = { lastName: "Lovelace", email: undefined, firstName: "Ada" };
-    await callWith(client, liquidityProviderEndpoints.create, { body });
+    await callWith(client, liquidityProviders.create, { body });
     expect(transport.sent[0]?.body).toBe('{"firstName":"Ada","lastName":"Lovelace"}');
     expect(transport.sent[0]?.headers["content-type"]).toBe("application/json");
   });
@@ -61,12 +61,12 @@ describe("what is sent", () => {
   it("keeps amounts to the last digit", async () => {
     const { client, transport } = scriptedClient([json({})]);
     const amount = "100000000000000000000000000000000000000000.000000000000000000001";
-    await client.call(depositEndpoints.create, { path: ["lp"], body: { amount } }, undefined);
+    await client.call(deposits.create, ["lp"], { body: { amount } });
     expect(transport.sent[0]?.body).toBe(`{"amount":"${amount}"}`);
   });
 
   it("is signed over the path and the very bytes where the description asks for it", async () => {
-    const { client, transport, signing } = scriptedClient([json(recordOf(paymentFields))]);
+    const { client, transport, signing } = scriptedClient([json(recordOf(payments.list.record))]);
     await calls.signed(client);
     const [path, body] = signing.sign.mock.calls[0] ?? [];
     expect(path).toBe("/gw/payments");
@@ -80,7 +80,7 @@ describe("what is sent", () => {
     const signedOperations = new Set(["paymentIntents.get"]);
     for (const signQuery of [false, true]) {
       const { client, signing } = scriptedClient([json(intent)], { signedOperations, signQuery });
-      await client.call(paymentIntentEndpoints.get, { path: ["1"], query: { memo: "x" } }, undefined);
+      await client.call(paymentIntents.get, ["1"], { query: { memo: "x" } });
       const path = signing.sign.mock.calls[0]?.[0];
       expect(path).toBe(signQuery ? "/gw/payment-intents/1?memo=x" : "/gw/payment-intents/1");
     }
@@ -90,7 +90,7 @@ describe("what is sent", () => {
     const { client, transport } = scriptedClient([json({})]);
     await calls.create(client);
     const body = { firstName: "Ada" };
-    const call = client.call(liquidityProviderEndpoints.create, { path: [], body }, undefined);
+    const call = client.call(liquidityProviders.create, [], { body });
     body.firstName = "Eve";
     await call;
     expect(transport.sent[1]?.body).toBe('{"firstName":"Ada"}');
@@ -173,14 +173,14 @@ describe("validation", () => {
         found: "another string",
       },
     ]);
-    await client.call(paymentIntentEndpoints.create, { path: [], body: intentRequest() }, undefined);
+    await client.call(paymentIntents.create, [], { body: intentRequest() });
     expect(events.mismatch).toHaveBeenCalledTimes(4);
   });
 
   it("reports a field of a list once, however many records differ", async () => {
     const rates = [{ buyPriceN: 1.5 }, { buyPriceN: "1" }, {}];
     const { client, events } = scriptedClient([json(rates)]);
-    expect(await client.call(exchangeRateEndpoints.list, { path: ["lp"] }, undefined)).toEqual(rates);
+    expect(await client.call(exchangeRates.list, ["lp"])).toEqual(rates);
     const found = events.mismatch.mock.calls.filter(([event]) => event.field === "buyPriceN");
     expect(found).toEqual([
       [
@@ -226,7 +226,7 @@ describe("validation", () => {
     ["null", null],
   ])("refuses %s even where it is off", async (_, data) => {
     const { client } = scriptedClient([json(data)], { validation: "off", maxRetries: 0 });
-    const error = await errorOf(client.call(paymentEndpoints.list, { path: [] }, undefined));
+    const error = await errorOf(client.call(payments.list, []));
     expect(error).toBeInstanceOf(UnexpectedResponseError);
     expect(error.message).toContain("it is not an array of records");
   });
@@ -269,14 +269,14 @@ describe("the error of a response", () => {
 
   it("takes the account numbers of a filter out of the message", async () => {
     const { client } = scriptedClient([json({ error: "e", message: "no DE123456 here" }, 400)]);
-    const call = client.call(paymentEndpoints.list, { path: [], query: { senderAccount: "DE123456" } }, undefined);
+    const call = client.call(payments.list, [], { query: { senderAccount: "DE123456" } });
     expect((await errorOf(call)).message).toContain("no [redacted] here");
   });
 
   it("takes a stored bearer token out of the message", async () => {
     const { client } = scriptedClient([json({ error: "e", message: "bad: very-secret-thing" }, 400)]);
     const body = { accountVerificationBearerToken: "very-secret-thing" };
-    const call = client.call(paymentGatewayEndpoints.update, { path: ["1"], body }, undefined);
+    const call = client.call(paymentGateways.update, ["1"], { body });
     expect((await errorOf(call)).message).toContain("bad: [redacted]");
   });
 
@@ -301,55 +301,50 @@ describe("the error of a response", () => {
 });
 
 describe("input that is refused before anything is sent, signed or asked for", () => {
-  const wrong: readonly (readonly [string, Endpoint, unknown, string])[] = [
-    ["an unknown field of a body", liquidityProviderEndpoints.create, { body: { nick: "x" } }, 'has no field "nick"'],
-    ["an id in the body of a create", liquidityProviderEndpoints.create, { body: { id: "x" } }, 'has no field "id"'],
+  const wrong: readonly (readonly [string, Operation, unknown, string])[] = [
+    ["an unknown field of a body", liquidityProviders.create, { body: { nick: "x" } }, 'has no field "nick"'],
+    ["an id in the body of a create", liquidityProviders.create, { body: { id: "x" } }, 'has no field "id"'],
     [
       "a response-only field",
-      depositEndpoints.create,
+      deposits.create,
       { path: ["lp"], body: { requestUri: "x" } },
       'has no field "requestUri"',
     ],
     [
       "__proto__ in a body",
-      liquidityProviderEndpoints.create,
+      liquidityProviders.create,
       { body: JSON.parse('{"__proto__":{}}') },
       'has no field "__proto__"',
     ],
     [
       "a body that is no object",
-      liquidityProviderEndpoints.create,
+      liquidityProviders.create,
       { body: "x" },
       "must be an object with fields; found a string",
     ],
     [
       "a body that is an array",
-      liquidityProviderEndpoints.create,
+      liquidityProviders.create,
       { body: [] },
       "must be an object with fields; found an array",
     ],
-    ["no body", liquidityProviderEndpoints.create, {}, "must be an object with fields; found undefined"],
+    ["no body", liquidityProviders.create, {}, "must be an object with fields; found undefined"],
     [
       "a field of a wrong type",
-      liquidityProviderEndpoints.create,
+      liquidityProviders.create,
       { body: { email: 5 } },
       "needs email to be a string; found a number",
     ],
     [
       "null for a field",
-      liquidityProviderEndpoints.create,
+      liquidityProviders.create,
       { body: { email: null } },
       "needs email to be a string; found null",
     ],
-    [
-      "a missing field of an intent",
-      paymentIntentEndpoints.create,
-      { body: {} },
-      "needs memo to be a string; found undefined",
-    ],
+    ["a missing field of an intent", paymentIntents.create, { body: {} }, "needs memo to be a string; found undefined"],
     [
       "a missing field of a payment",
-      paymentEndpoints.create,
+      payments.create,
       { body: { ...payment, memo: undefined } },
       "needs memo to be a string",
     ],
@@ -357,42 +352,32 @@ describe("input that is refused before anything is sent, signed or asked for", (
       (amount) =>
         [
           `the amount ${JSON.stringify(String(amount))} (${typeof amount})`,
-          depositEndpoints.create,
+          deposits.create,
           { path: ["lp"], body: { amount } },
           "needs amount to be a decimal numeral in a string",
         ] as const,
     ),
-    ["an unknown field of a query", paymentIntentEndpoints.get, { path: ["1"], query: { q: "x" } }, 'has no field "q"'],
-    ["the id filter of deposits", depositEndpoints.list, { path: ["1"], query: { id: "x" } }, 'has no field "id"'],
+    ["an unknown field of a query", paymentIntents.get, { path: ["1"], query: { q: "x" } }, 'has no field "q"'],
+    ["the id filter of deposits", deposits.list, { path: ["1"], query: { id: "x" } }, 'has no field "id"'],
     [
       "a text for an integer filter",
-      exchangeRateEndpoints.list,
+      exchangeRates.list,
       { path: ["1"], query: { buyPriceN: "1" } },
       "needs buyPriceN to be a whole number",
     ],
     [
       "a number for a text filter",
-      paymentEndpoints.list,
+      payments.list,
       { query: { memo: 1 } },
       "the query needs memo to be a string; found a number",
     ],
-    ["half a surrogate in a query", paymentEndpoints.list, { query: { memo: "\ud800" } }, "half of a surrogate pair"],
-    ["an empty id", paymentIntentEndpoints.get, { path: [""] }, "paymentIntentId must be the id of a record"],
-    ["the id .", paymentIntentEndpoints.get, { path: ["."] }, 'paymentIntentId must be the id of a record; found "."'],
-    [
-      "the id ..",
-      paymentIntentEndpoints.get,
-      { path: [".."] },
-      'paymentIntentId must be the id of a record; found ".."',
-    ],
-    ["half a surrogate as an id", paymentIntentEndpoints.get, { path: ["a\udc00"] }, "half of a surrogate pair"],
-    [
-      "a number as an id",
-      paymentIntentEndpoints.get,
-      { path: [7] },
-      "paymentIntentId must be a string; found a number",
-    ],
-    ["no id", paymentIntentEndpoints.get, { path: [] }, "paymentIntentId must be a string; found undefined"],
+    ["half a surrogate in a query", payments.list, { query: { memo: "\ud800" } }, "half of a surrogate pair"],
+    ["an empty id", paymentIntents.get, { path: [""] }, "paymentIntentId must be the id of a record"],
+    ["the id .", paymentIntents.get, { path: ["."] }, 'paymentIntentId must be the id of a record; found "."'],
+    ["the id ..", paymentIntents.get, { path: [".."] }, 'paymentIntentId must be the id of a record; found ".."'],
+    ["half a surrogate as an id", paymentIntents.get, { path: ["a\udc00"] }, "half of a surrogate pair"],
+    ["a number as an id", paymentIntents.get, { path: [7] }, "paymentIntentId must be a string; found a number"],
+    ["no id", paymentIntents.get, { path: [] }, "paymentIntentId must be a string; found undefined"],
   ];
 
   const circular: { self?: unknown } = {};
@@ -402,13 +387,13 @@ describe("input that is refused before anything is sent, signed or asked for", (
     ...wrong,
     [
       "extras that JSON can't hold",
-      paymentEndpoints.create,
+      payments.create,
       { body: { ...payment, extras: 1n } },
       "the body holds what JSON can't",
     ],
     [
       "extras inside themselves",
-      paymentEndpoints.create,
+      payments.create,
       { body: { ...payment, extras: circular } },
       "the body holds what JSON can't",
     ],
@@ -458,7 +443,7 @@ describe("input that is refused before anything is sent, signed or asked for", (
 
   it.each(options)("the option of %s", async (_, given, message) => {
     const { client, transport, tokens, signing } = scriptedClient([json({})]);
-    const error = await errorOf(callWith(client, paymentEndpoints.create, { body: payment }, given));
+    const error = await errorOf(callWith(client, payments.create, { body: payment }, given));
     expect(error).toBeInstanceOf(InvalidArgumentError);
     expect(error.message).toContain(message);
     expect([transport.sent, tokens.current.mock.calls, signing.sign.mock.calls]).toEqual([[], [], []]);
@@ -469,14 +454,14 @@ describe("input that is refused before anything is sent, signed or asked for", (
     const error = await errorOf(calls.signed(client));
     expect(error).toBeInstanceOf(ConfigError);
     expect(error.message).toBe("payments.create is signed, and the client was built without a signingKey");
-    expect(() => client.assertCallable(paymentEndpoints.create)).toThrow(ConfigError);
-    expect(() => client.assertCallable(paymentIntentEndpoints.create)).not.toThrow();
+    expect(() => client.assertCallable(payments.create)).toThrow(ConfigError);
+    expect(() => client.assertCallable(paymentIntents.create)).not.toThrow();
     expect([transport.sent, tokens.current.mock.calls]).toEqual([[], []]);
   });
 
   it("an id that is bound before any call", () => {
     const { client } = scriptedClient([json({})]);
-    const bind = (id: unknown) => () => client.assertId(depositEndpoints.list, 0, id);
+    const bind = (id: unknown) => () => client.assertId(deposits.list, 0, id);
     expect(bind("lp")).not.toThrow();
     expect(bind("..")).toThrow("liquidityProviders.deposits.list: liquidityProviderId must be the id of a record");
     expect(bind(5)).toThrow(InvalidArgumentError);
@@ -510,7 +495,7 @@ describe("a promise of the data", () => {
 
   it("gives way to the caller's mistakes by rejecting, never by throwing", async () => {
     const { client } = scriptedClient([json(intent)]);
-    const call = callWith(client, paymentIntentEndpoints.get, { path: [""] }, { maxRetries: -1 });
+    const call = callWith(client, paymentIntents.get, { path: [""] }, { maxRetries: -1 });
     expect(call).toBeInstanceOf(Promise);
     await expect(call).rejects.toBeInstanceOf(InvalidArgumentError);
   });

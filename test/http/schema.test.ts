@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { Schemas } from "../../src/http/schema.js";
-import { depositEndpoints } from "../../src/resources/deposits.js";
-import { endpointsByOperation } from "../../src/resources/endpoints.js";
-import { paymentEndpoints } from "../../src/resources/payments.js";
+import { operations } from "../../src/resources/catalogue.js";
+import { deposits } from "../../src/resources/deposits.js";
+import { payments } from "../../src/resources/payments.js";
 import { recordOf } from "./scripted-transport.js";
 
 const made = vi.hoisted(() => ({ schemas: 0 }));
@@ -21,7 +21,7 @@ describe("the schemas", () => {
     const schemas = await Schemas.load();
     const before = made.schemas;
     const use = () => {
-      for (const endpoint of endpointsByOperation.values()) {
+      for (const endpoint of operations.values()) {
         schemas.checkQuery(endpoint, {});
         if (endpoint.body !== undefined)
           schemas.checkBody(endpoint.operation, endpoint.body, recordOf(endpoint.body.fields));
@@ -35,7 +35,7 @@ describe("the schemas", () => {
     expect(made.schemas).toBe(once);
   });
 
-  it.each([...endpointsByOperation.values()].filter(({ record }) => record !== undefined))(
+  it.each([...operations.values()].filter(({ record }) => record !== undefined))(
     "find nothing in a record as described: $operation",
     async (endpoint) => {
       const schemas = await Schemas.load();
@@ -47,7 +47,7 @@ describe("the schemas", () => {
 
   it("name each field of a body that is at fault, and none of its values", async () => {
     const schemas = await Schemas.load();
-    const { operation, body } = depositEndpoints.create;
+    const { operation, body } = deposits.create;
     if (body === undefined) throw new Error("the row has no body");
     const value = { amount: "12,50", currency: 5, paymentGatewayId: "secret", colour: "secret" };
     expect(() => schemas.checkBody(operation, body, value)).toThrow(
@@ -57,13 +57,13 @@ describe("the schemas", () => {
 
   it("let any filter through where the description does not show them", async () => {
     const schemas = await Schemas.load();
-    expect(schemas.checkQuery(paymentEndpoints.list, { anything: "x", memo: undefined })).toEqual({ anything: "x" });
+    expect(schemas.checkQuery(payments.list, { anything: "x", memo: undefined })).toEqual({ anything: "x" });
   });
 
   it("tell that a field is missing", async () => {
     const schemas = await Schemas.load();
-    const { extras: _, ...record } = recordOf(paymentEndpoints.create.record ?? {});
-    expect(schemas.mismatches(paymentEndpoints.create, paymentEndpoints.create.record ?? {}, record)).toEqual([
+    const { extras: _, ...record } = recordOf(payments.create.record ?? {});
+    expect(schemas.mismatches(payments.create, payments.create.record ?? {}, record)).toEqual([
       { field: "extras", expected: "any value, null included", found: "undefined" },
     ]);
   });

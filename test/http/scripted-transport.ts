@@ -4,10 +4,10 @@ import type { RequestOptions } from "../../src/api/request-options.js";
 import { CrossBorderError } from "../../src/errors/errors.js";
 import { HttpClient, type HttpClientOptions } from "../../src/http/http-client.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
-import { liquidityProviderEndpoints } from "../../src/resources/liquidity-providers.js";
-import { paymentIntentEndpoints } from "../../src/resources/payment-intents.js";
-import { type PaymentRequest, paymentEndpoints } from "../../src/resources/payments.js";
-import type { Ending, TransportHandle, WireRequest, WireResponse } from "../../src/wire/transport.js";
+import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
+import { paymentIntents } from "../../src/resources/payment-intents.js";
+import { type PaymentRequest, payments } from "../../src/resources/payments.js";
+import type { Ending, Transport, WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { WireFailure, type WireFailureKind } from "../../src/wire/wire-failure.js";
 
 /** What one exchange comes to: a response, a failure, or nothing until the call ends (`hang`; `queue` where it was not sent). */
@@ -18,7 +18,7 @@ export interface SentOnce extends Omit<WireRequest, "body"> {
 }
 
 /** A transport that responds from a list; its last step stands for all that follow. */
-export class ScriptedTransport implements TransportHandle {
+export class ScriptedTransport implements Transport {
   readonly sent: SentOnce[] = [];
   closed = 0;
   readonly #steps: readonly Step[];
@@ -90,8 +90,8 @@ export function json(
   return { status, headers, text: JSON.stringify(value) };
 }
 
-export const unsent = new WireFailure({ kind: "connection", sent: false, reason: "ECONNREFUSED" });
-export const broken = new WireFailure({ kind: "connection", sent: true, reason: "ECONNRESET" });
+export const unsent = new WireFailure({ sent: false, reason: "ECONNREFUSED" });
+export const broken = new WireFailure({ sent: true, reason: "ECONNRESET" });
 
 function ended(kind: WireFailureKind, sent: boolean): WireFailure {
   return new WireFailure({ kind, sent, reason: kind === "timeout" ? "DEADLINE" : "ABORTED" });
@@ -129,14 +129,13 @@ export const payment: PaymentRequest = {
 
 /** One call of each kind that the decision table tells apart. */
 export const calls = {
-  read: (client: HttpClient, options?: RequestOptions) =>
-    client.call(paymentIntentEndpoints.get, { path: ["pi-1"] }, options),
+  read: (client: HttpClient, options?: RequestOptions) => client.call(paymentIntents.get, ["pi-1"], {}, options),
   update: (client: HttpClient, options?: RequestOptions) =>
-    client.call(liquidityProviderEndpoints.update, { path: ["lp-1"], body: { firstName: "Ada" } }, options),
+    client.call(liquidityProviders.update, ["lp-1"], { body: { firstName: "Ada" } }, options),
   create: (client: HttpClient, options?: RequestOptions) =>
-    client.call(liquidityProviderEndpoints.create, { path: [], body: { firstName: "Ada" } }, options),
+    client.call(liquidityProviders.create, [], { body: { firstName: "Ada" } }, options),
   signed: (client: HttpClient, options?: RequestOptions) =>
-    client.call(paymentEndpoints.create, { path: [], body: payment }, options),
+    client.call(payments.create, [], { body: payment }, options),
 };
 
 /** What a call rejects with; a call that resolves fails the test. */

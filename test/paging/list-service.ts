@@ -2,7 +2,7 @@ import type { ApiClient, CallInput, PagingValues } from "../../src/api/api-clien
 import type { ApiPromise, RequestOptions } from "../../src/api/request-options.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
 import { compareTokens } from "../../src/paging/cursor-order.js";
-import { fakeCaller } from "./fake-api-client.js";
+import { fakeApiClient } from "./fake-api-client.js";
 
 /** As much of a listed record as paging looks at. */
 export interface Row {
@@ -24,7 +24,7 @@ export interface ListServiceOptions {
 
 /** A caller in front of a list in memory, read as SQL does: bounds on the token, then the order, then the limit. */
 export class ListService {
-  readonly caller: ApiClient = fakeCaller({ call: (_, input, options) => this.#call(input, options) });
+  readonly caller: ApiClient = fakeApiClient({ call: (_, input, options) => this.#call(input, options) });
   readonly asked: {
     readonly paging: PagingValues;
     readonly query: object | undefined;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { endpoint } from "../../src/api/endpoint.js";
 import type { ListQuery } from "../../src/api/list-query.js";
+import { endpoint } from "../../src/api/operation.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { InvalidArgumentError, PagingError } from "../../src/errors/errors.js";
 import { compareTokens } from "../../src/paging/cursor-order.js";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { exchangeRateEndpoints } from "../../src/resources/exchange-rates.js";
-import { liquidityProviderEndpoints } from "../../src/resources/liquidity-providers.js";
+import { exchangeRates } from "../../src/resources/exchange-rates.js";
+import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { pageOf } from "../../src/sandbox/list-page.js";
 import { type Json, openScene } from "./scene.js";
 
@@ -15,7 +15,7 @@ function providers(names: readonly string[], firstToken = 1) {
 }
 
 function names(query: string, rows = providers(["b", "a", "c", "a"]), pageLimits = limits) {
-  const page = pageOf(rows, liquidityProviderEndpoints.list, new URLSearchParams(query), pageLimits);
+  const page = pageOf(rows, liquidityProviders.list, new URLSearchParams(query), pageLimits);
   return page.map(({ token, record }) => `${record.lastName}${token}`);
 }
 
@@ -52,7 +52,7 @@ it("compares prices and integers as numbers", () => {
     record: { buyPrice, buyPriceN: index },
   }));
   const pick = (query: string) =>
-    pageOf(rows, exchangeRateEndpoints.list, new URLSearchParams(query), limits).map(({ record }) => record.buyPrice);
+    pageOf(rows, exchangeRates.list, new URLSearchParams(query), limits).map(({ record }) => record.buyPrice);
   expect(pick("_sort=buyPrice.asc")).toEqual(["1.5", "9", "10.0"]);
   expect(pick("buyPrice=10")).toEqual(["10.0"]);
   expect(pick("buyPriceN=2")).toEqual(["1.5"]);
@@ -80,7 +80,7 @@ it.each([
 });
 
 it.each(["buyPriceN=1.5", "buyPriceD=x", "sellPrice=abc"])("refuses the rate filter %s", (query) => {
-  const page = () => pageOf([], exchangeRateEndpoints.list, new URLSearchParams(query), limits);
+  const page = () => pageOf([], exchangeRates.list, new URLSearchParams(query), limits);
   expect(page).toThrowError(expect.objectContaining({ code: "invalid_query" }));
 });
 
@@ -100,7 +100,7 @@ it("gives every record once and in order, whatever the page size, the maximum an
       const seen: number[] = [];
       for (let bound = ""; ; ) {
         const query = `${falling ? "_sort=pagingToken.desc" : ""}${filter}${bound}${size ? `&_size=${size}` : ""}`;
-        const page = pageOf(rows, liquidityProviderEndpoints.list, new URLSearchParams(query), {
+        const page = pageOf(rows, liquidityProviders.list, new URLSearchParams(query), {
           maxSize,
           defaultSize: 5,
         });

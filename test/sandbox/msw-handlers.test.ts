@@ -2,7 +2,7 @@ import { http } from "msw";
 import { setupServer } from "msw/node";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { ConfigError } from "../../src/errors/errors.js";
-import { endpointsByOperation } from "../../src/resources/endpoints.js";
+import { operations } from "../../src/resources/catalogue.js";
 import { createSandbox, mswHandlers } from "../../src/sandbox/index.js";
 
 const baseUrl = "https://service.test:8443/gw/v1";
@@ -28,7 +28,7 @@ it("serves tokens and every operation over global fetch", async () => {
   const { access_token } = (await response.json()) as { access_token: string };
   const headers = { authorization: `Bearer ${access_token}`, "content-type": "application/json" };
   const before = sandbox.requests.length;
-  const rows = [...endpointsByOperation.values()].filter(({ operation }) => operation !== "paymentIntents.create");
+  const rows = [...operations.values()].filter(({ operation }) => operation !== "paymentIntents.create");
   for (const { method, path } of rows) {
     const init = method === "GET" ? { method, headers } : { method, headers, body: "{}" };
     const response = await fetch(baseUrl + path.replace(/\{\w+\}/g, "a%2Fb"), init);

@@ -2,7 +2,7 @@ import { Decimal } from "decimal.js";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { exact } from "../../src/money.js";
-import { exchangeRateFields } from "../../src/resources/exchange-rates.js";
+import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { priceFraction } from "../../src/sandbox/price-fraction.js";
 import { quote } from "../../src/sandbox/quote.js";
 import { blank } from "../../src/sandbox/records.js";
@@ -13,7 +13,7 @@ const receiver = { gatewayId: "bravo", currency: "USD" };
 
 function rate(base: typeof sender, counter: typeof sender, buyPrice: string, sellPrice: string) {
   return {
-    ...blank(exchangeRateFields),
+    ...blank(exchangeRates.list.record),
     baseGatewayId: base.gatewayId,
     baseCurrency: base.currency,
     counterGatewayId: counter.gatewayId,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { endpoints, endpointsByOperation } from "../../src/resources/endpoints.js";
+import { endpoints, operations } from "../../src/resources/catalogue.js";
 import { createSandbox } from "../../src/sandbox/index.js";
 import { generateKeys, host, openScene, pair, registerGateways, responseOf } from "./scene.js";
 
@@ -14,7 +14,7 @@ async function openProvider() {
 
 it("wants an access token for each of the 31 operations", async () => {
   const sandbox = createSandbox();
-  const rows = [...endpointsByOperation.values()];
+  const rows = [...operations.values()];
   expect(rows).toHaveLength(31);
   for (const { method, path } of rows) {
     const target = host + path.replace(/\{\w+\}/g, "x");

@@ -7,12 +7,12 @@ import { gzipSync } from "node:zlib";
 import { MockAgent } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { CallControl } from "../../src/timing/deadline.js";
-import type { TransportHandle, WireRequest } from "../../src/wire/transport.js";
+import type { Transport, WireRequest } from "../../src/wire/transport.js";
 import { type UndiciTransportOptions, undiciTransport } from "../../src/wire/undici-transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import { startWireServer, wireResponse } from "./wire-server.js";
 
-function transport(options: Partial<UndiciTransportOptions> = {}): TransportHandle {
+function transport(options: Partial<UndiciTransportOptions> = {}): Transport {
   const handle = undiciTransport({ connections: 8, connectTimeoutMs: 5000, ...options });
   onTestFinished(() => void handle.close().catch(() => {}));
   return handle;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
-import { encodePathValue, encodeQuery, fillPath, parsePathTemplate } from "../../src/http/path.js";
+import { encodePathValue, encodeQuery, fillPath, parsePathTemplate } from "../../src/api/path.js";
 
 const origin = "https://service.test";
 const nasty = [
