@@ -20,9 +20,9 @@ export interface IntentAmounts {
 
 /**
  * The exchange rate as seen by a front-end: `senderAmount / receiverAmount`, as a decimal numeral
- * (description: "What the service does", 8).
+ * (Interface description 0.0.1, "What the service does", 8).
  *
- * @throws {InvalidArgumentError} when an amount is no decimal numeral, the receiver amount is zero, or an option is wrong.
+ * @throws {InvalidArgumentError} when an amount is not a decimal numeral, the receiver amount is zero, or an option is wrong.
  */
 export function exchangeRate(
   intent: Pick<IntentAmounts, "senderAmount" | "receiverAmount">,
@@ -33,9 +33,9 @@ export function exchangeRate(
 
 /**
  * The more exact rate: `senderAmount / (receiverAmount + receivingGatewayFee)`, as a decimal numeral
- * (description: "What the service does", 8).
+ * (Interface description 0.0.1, "What the service does", 8).
  *
- * @throws {InvalidArgumentError} when an amount is no decimal numeral, the divisor is zero, or an option is wrong.
+ * @throws {InvalidArgumentError} when an amount is not a decimal numeral, the divisor is zero, or an option is wrong.
  */
 export function exactExchangeRate(intent: IntentAmounts, options: RateOptions = {}): string {
   const divisor = amount(intent, "receiverAmount").plus(amount(intent, "receivingGatewayFee"));
@@ -119,7 +119,7 @@ function unsignedZero(numeral: string): string {
 
 function amount<K extends string>(intent: { readonly [Key in K]: string }, field: K): Decimal {
   if (typeof intent !== "object" || intent === null) {
-    throw new InvalidArgumentError("the intent is no object; wanted: an object with the intent's amounts");
+    throw new InvalidArgumentError("the intent is not an object; wanted: an object with the intent's amounts");
   }
   const value: unknown = intent[field];
   if (typeof value !== "string" || !decimalNumeral.test(value)) {

@@ -4,7 +4,7 @@ import { assertOptions, isBoolean, isFunction, isPositiveInteger, type OptionTab
 /** `field.asc` or `field.desc`, for the record's fields. */
 export type SortTerm<Record> = `${keyof Record & string}.${"asc" | "desc"}`;
 
-/** Paging, sorting and filtering of a list (description: "Common rules"). */
+/** Paging, sorting and filtering of a list (Interface description 0.0.1, "Common rules"). */
 export interface ListQuery<Item, Filter> {
   /** `_size`: how many records a page may have. The service may have a maximum of its own, which is not shown. */
   readonly size?: number | undefined;

@@ -4,7 +4,7 @@ import { redactText } from "./redact.js";
  * What a failed call did at the service.
  *
  * - `none`: nothing. It is safe to call again, or to give the money back.
- * - `possible`: nobody can tell from here. Look before doing anything (see `OutcomeUnknownError`).
+ * - `possible`: it is unknown. Look before doing anything (see `OutcomeUnknownError`).
  * - `done`: the service did it, although the response could not be used.
  */
 export type Effect = "none" | "possible" | "done";
@@ -38,7 +38,7 @@ export interface SignedText {
   readonly publicKeySha256: string;
 }
 
-/** Money that was taken before the failure: what a caller needs in order to go on or to give it back. */
+/** Money that was taken before the failure: what a caller needs to continue or to give it back. */
 export interface TakenFunds {
   readonly intentId: string;
   readonly senderGatewayTransactionId: string;
@@ -135,7 +135,7 @@ export class SigningError extends CrossBorderError {
  * - `token_endpoint_redirected`: it responded with a redirect, which is never followed.
  * - `token_response_unreadable`: its response holds no bearer token.
  * - `token_request_failed`: the request could not be made at all.
- * - `token_rejected`: the service refused a token with 401, and there was no other to be had.
+ * - `token_rejected`: the service refused a token with 401, and no other token was available.
  * - `token_source_failed`: the `accessToken` function of the options failed.
  * - `token_source_invalid`: the `accessToken` function gave something that can be no token.
  */
@@ -145,7 +145,7 @@ export class TokenError extends CrossBorderError {
   declare readonly status?: number;
   /** The `error` of the token endpoint's response, such as `invalid_grant`. */
   declare readonly oauthError?: string;
-  /** Until when (milliseconds since 1970) the client asks for no other token. */
+  /** Until when (milliseconds since 1970) the client requests no other token. */
   declare readonly heldUntilMs?: number;
   constructor(message: string, details: TokenErrorDetails) {
     super(message, details);
@@ -222,7 +222,7 @@ export class PagingError extends CrossBorderError {
 
 /**
  * A journal could not read or store a flow: no room, a broken disk, a database that can't be reached. `effect` is `none`: the
- * journal is no part of the service.
+ * journal is not part of the service.
  *
  * `stored` is `nothing` where the database said so: what was there is still there. It is `unknown` where no response
  * came from the database: then all of it was stored or nothing, and reading tells which.
@@ -243,7 +243,7 @@ export interface ApiErrorDetails extends ErrorDetails {
   readonly signed?: SignedText | undefined;
 }
 
-/** The service responded with a status other than 2xx (description: "Errors"). */
+/** The service responded with a status other than 2xx (Interface description 0.0.1, "Errors"). */
 export class ApiError extends CrossBorderError {
   static override readonly [brand]: string = "ApiError";
   readonly status: number;
@@ -329,7 +329,7 @@ const apiErrorClasses: ReadonlyMap<number, typeof ApiError> = new Map([
 function safeCause(cause: unknown): unknown {
   if (cause instanceof CrossBorderError) return cause;
   if (!(cause instanceof Error))
-    return new Error(`something that is no Error was thrown (${cause === null ? "null" : typeof cause})`);
+    return new Error(`a value that is not an Error was thrown (${cause === null ? "null" : typeof cause})`);
   const safe = new Error(redactText(cause.message));
   hide(safe, "name", cause.name);
   const code: unknown = Reflect.get(cause, "code");

@@ -7,7 +7,7 @@ import { InvalidArgumentError } from "../errors/errors.js";
  * @throws {InvalidArgumentError} on names or values that HTTP does not allow, and on headers that the client sets itself.
  */
 export function checkHeaders(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
-  // The entries of a `Headers` or a `Map` are no properties: they would be left out without a word.
+  // The entries of a `Headers` or a `Map` are not properties: they would be left out silently.
   if (headers !== undefined && (typeof headers !== "object" || headers === null || Symbol.iterator in headers)) {
     throw new InvalidArgumentError(
       `headers must be an object such as { "x-name": "value" }; found ${describeValue(headers)}`,
@@ -17,7 +17,7 @@ export function checkHeaders(headers: Readonly<Record<string, string>> | undefin
   for (const [name, value] of Object.entries(headers ?? {})) {
     const lower = name.toLowerCase();
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
-      throw new InvalidArgumentError(`headers: ${JSON.stringify(name)} is no header name`);
+      throw new InvalidArgumentError(`headers: ${JSON.stringify(name)} is not a valid header name`);
     }
     if (ownHeaders.has(lower)) {
       throw new InvalidArgumentError(`headers: ${lower} is set by the client itself and can't be replaced`);

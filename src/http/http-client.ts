@@ -105,7 +105,7 @@ export class HttpClient implements ApiClient {
     this.#context.tokens.preload?.();
   }
 
-  /** While zod is loading the input waits: what its owner changes meanwhile is not what was asked for. */
+  /** While zod is loading the input waits: a change that the caller makes meanwhile must not be sent. */
   #keep<Body>(input: CallInput<Body>): CallInput<Body> {
     if (this.#schemas.loaded !== undefined) return input;
     return { ...input, ...copyOf("body", input.body), ...copyOf("query", input.query) };

@@ -21,7 +21,7 @@ export function compareTokens(one: string, other: string): number {
   return one < other ? -1 : 1;
 }
 
-/** The marks of one page: what is needed to go on after it, and to notice that going on would not be sound. */
+/** The fields of one page that are needed to continue after it, and to notice that continuing would not be sound. */
 export interface CursorFields {
   readonly tokens: readonly (string | undefined)[];
   readonly ids: readonly (string | undefined)[];
@@ -118,7 +118,7 @@ function assertEachBehind(operation: string, page: CursorFields, last: string, d
   for (const token of page.tokens) {
     if (token === undefined || leadsOn(last, token, direction)) continue;
     throw new PagingError(
-      `${operation}: the next page reaches back before the end of the last one: the service does not heed the cursor, or the cursor does not follow this sort order`,
+      `${operation}: the next page reaches back before the end of the last one: the service ignores the cursor, or the cursor does not follow this sort order`,
       { operation },
     );
   }
@@ -135,7 +135,7 @@ export function assertNotRequested(operation: string, cursor: string, requested:
 }
 
 function repeated(operation: string, what: string): PagingError {
-  return new PagingError(`${operation}: ${what} of an earlier page comes again: the service does not heed the cursor`, {
+  return new PagingError(`${operation}: ${what} of an earlier page appears again: the service ignores the cursor`, {
     operation,
   });
 }

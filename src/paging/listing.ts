@@ -85,7 +85,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     return this.#first;
   }
 
-  /** Every record, in order, each once. Requests a page when it is needed, and starts afresh with each iteration. */
+  /** Every record, in order, each once. Requests a page when it is needed, and starts over with each iteration. */
   [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     return new Records(this.pages());
   }

@@ -9,7 +9,7 @@ export class Records<Item> implements AsyncGenerator<Item, void, undefined> {
   #items: readonly Item[] = [];
   #taken = 0;
   #ended = false;
-  /** The page that is awaited: whoever asks meanwhile takes his turn after it. */
+  /** The page that is awaited. A caller that asks meanwhile waits for its turn. */
   #coming: Promise<void> | undefined;
 
   constructor(pages: AsyncGenerator<Page<Item>, void, undefined>) {
@@ -67,7 +67,7 @@ export class Records<Item> implements AsyncGenerator<Item, void, undefined> {
   }
 }
 
-/** Only who asked for a page is told why there is none; for those behind him the records have ended. */
+/** Only the caller that requested a page gets its error; for those waiting behind it the records have ended. */
 function afterPage<T>(coming: Promise<void>, work: () => Promise<T>): Promise<T> {
   return coming.then(work, work);
 }

@@ -4,7 +4,7 @@ import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
 import { type Listing, listRecords } from "../paging/listing.js";
 
-/** Funds that a liquidity provider put into a gateway (description: "Deposit"). */
+/** Funds that a liquidity provider put into a gateway (Interface description 0.0.1, "Deposit"). */
 export interface Deposit {
   /** Assigned by the service on creation. */
   id: string;
@@ -85,7 +85,7 @@ export class Deposits {
    * `requestSignatureBase64` is the error's `request.signature` before doing it again.
    *
    * @returns the stored record, with the request and the signature that created it.
-   * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is no decimal numeral.
+   * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is not a decimal numeral.
    * @throws {ConfigError} when the client has no `signingKey`.
    * @throws {OutcomeUnknownError} when no response came back.
    */

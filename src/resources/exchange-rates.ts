@@ -4,7 +4,7 @@ import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
 import { type Listing, listRecords } from "../paging/listing.js";
 
-/** The prices at which a liquidity provider trades between two gateways (description: "Exchange rate"). */
+/** The prices at which a liquidity provider trades between two gateways (Interface description 0.0.1, "Exchange rate"). */
 export interface ExchangeRate {
   /** Assigned by the service on creation. */
   id: string;
@@ -82,7 +82,7 @@ export class ExchangeRates {
    *
    * Never repeated by the client once it may have been sent: a lost response throws `OutcomeUnknownError`.
    *
-   * @throws {InvalidArgumentError} on an unknown field, a wrong type or a price that is no decimal numeral.
+   * @throws {InvalidArgumentError} on an unknown field, a wrong type or a price that is not a decimal numeral.
    */
   create(fields: ExchangeRateFields, options?: RequestOptions): ApiPromise<ExchangeRate> {
     return this.#client.call(exchangeRates.create, [this.#liquidityProviderId], { body: fields }, options);

@@ -4,7 +4,7 @@ import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
 import { type Listing, listRecords } from "../paging/listing.js";
 
-/** A withdrawal as its payment gateway sees it (description: "Withdrawal as seen from a payment gateway"). */
+/** A withdrawal as its payment gateway sees it (Interface description 0.0.1, "Withdrawal as seen from a payment gateway"). */
 export interface GatewayWithdrawal {
   id: string;
   /** The gateway's own transaction id of the processed withdrawal. */

@@ -8,7 +8,7 @@ import { ExchangeRates } from "./exchange-rates.js";
 import { Transfers } from "./transfers.js";
 import { Withdrawals } from "./withdrawals.js";
 
-/** Someone who funds gateways (description: "Liquidity provider"). */
+/** Someone who funds gateways (Interface description 0.0.1, "Liquidity provider"). */
 export interface LiquidityProvider {
   /** Assigned by the service on creation. */
   id: string;

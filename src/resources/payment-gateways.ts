@@ -5,7 +5,7 @@ import { resource } from "../api/resource.js";
 import { type Listing, listRecords } from "../paging/listing.js";
 import { GatewayWithdrawals } from "./gateway-withdrawals.js";
 
-/** A financial institution that sends and receives payments (description: "Payment gateway"). */
+/** A financial institution that sends and receives payments (Interface description 0.0.1, "Payment gateway"). */
 export interface PaymentGateway {
   /** Assigned by the service on creation. */
   id: string;

@@ -2,7 +2,7 @@ import type { ApiClient, GetOptions } from "../api/api-client.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
 
-/** The first step of a payment: what it will cost, and whose accounts these are (description: "Payment intent"). */
+/** The first step of a payment: what it will cost, and whose accounts these are (Interface description 0.0.1, "Payment intent"). */
 export interface PaymentIntent {
   /** Assigned by the service on creation. */
   id: string;
@@ -83,7 +83,7 @@ export class PaymentIntents {
    * Never repeated by the client once it may have been sent. A lost intent costs nothing: create another.
    *
    * @returns the sender amount, the names of both parties and the receiving gateway's fee.
-   * @throws {InvalidArgumentError} on a missing or unknown field, or an amount that is no decimal numeral.
+   * @throws {InvalidArgumentError} on a missing or unknown field, or an amount that is not a decimal numeral.
    * @throws {ApiError} on any 4xx, with the service's own `code` and message.
    */
   create(request: PaymentIntentRequest, options?: RequestOptions): ApiPromise<PaymentIntent> {

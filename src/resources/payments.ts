@@ -7,7 +7,7 @@ import { type Listing, listRecords } from "../paging/listing.js";
 /** State of a payment at one of its gateways. Values that the description does not show come through as they are. */
 export type PaymentStatus = "pending" | "processed" | "error" | "reverted" | (string & {});
 
-/** A cross-border payment (description: "Payment" and "States and transitions"). */
+/** A cross-border payment (Interface description 0.0.1, "Payment" and "States and transitions"). */
 export interface Payment {
   /** Assigned by the service on creation. */
   id: string;
@@ -145,7 +145,7 @@ export class Payments {
    * sender's money back: look for the payment whose `creationRequestSignatureBase64` is the error's `request.signature`.
    *
    * @returns the full record, with `senderGatewayStatus` `processed` and `receiverGatewayStatus` `pending`.
-   * @throws {InvalidArgumentError} on a missing or unknown field, or an amount that is no decimal numeral.
+   * @throws {InvalidArgumentError} on a missing or unknown field, or an amount that is not a decimal numeral.
    * @throws {ConfigError} when the client has no `signingKey`.
    * @throws {ApiError} on any 4xx, with the service's own `code` and message: nothing was paid.
    * @throws {OutcomeUnknownError} when no response came back.

@@ -7,7 +7,7 @@ import { type Listing, listRecords } from "../paging/listing.js";
 /** What a transfer goes from or to: on creation one of the two known values; in responses whatever the service says. */
 export type TransferEnd = "wallet" | "exchange-rate" | (string & {});
 
-/** Money moved between a provider's wallet and its exchange rates (description: "Transfer"). */
+/** Money moved between a provider's wallet and its exchange rates (Interface description 0.0.1, "Transfer"). */
 export interface Transfer {
   /** Assigned by the service on creation. */
   id: string;
@@ -68,7 +68,7 @@ export class Transfers {
    *
    * Never repeated by the client once it may have been sent: a lost response throws `OutcomeUnknownError`.
    *
-   * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is no decimal numeral.
+   * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is not a decimal numeral.
    */
   create(fields: TransferFields, options?: RequestOptions): ApiPromise<Transfer> {
     return this.#client.call(transfers.create, [this.#liquidityProviderId], { body: fields }, options);

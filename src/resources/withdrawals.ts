@@ -4,7 +4,7 @@ import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
 import { type Listing, listRecords } from "../paging/listing.js";
 
-/** Funds that a liquidity provider takes out of a gateway (description: "Withdrawal"). */
+/** Funds that a liquidity provider takes out of a gateway (Interface description 0.0.1, "Withdrawal"). */
 export interface Withdrawal {
   /** Assigned by the service on creation. */
   id: string;
@@ -69,7 +69,7 @@ export class Withdrawals {
    *
    * Never repeated by the client once it may have been sent: a lost response throws `OutcomeUnknownError`.
    *
-   * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is no decimal numeral.
+   * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is not a decimal numeral.
    */
   create(fields: WithdrawalFields, options?: RequestOptions): ApiPromise<Withdrawal> {
     return this.#client.call(withdrawals.create, [this.#liquidityProviderId], { body: fields }, options);

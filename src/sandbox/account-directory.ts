@@ -1,4 +1,4 @@
-/** One account of one gateway, with the name of whoever holds it. */
+/** One account of one gateway, with the name of its holder. */
 export interface Account {
   /** The gateway's `institutionId`, or its record's `id`. */
   readonly gatewayId: string;

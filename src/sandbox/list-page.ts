@@ -42,7 +42,7 @@ export function assertQuery(query: URLSearchParams, operation: Operation): Recor
   const values: Record<string, string> = {};
   for (const [name, value] of query) {
     const known = (operation.verb === "list" && paging.has(name)) || filterKind(operation, name) !== undefined;
-    if (!known) throw new Refusal("invalid_query", `${name} is no query parameter of ${operation.name}`);
+    if (!known) throw new Refusal("invalid_query", `${name} is not a query parameter of ${operation.name}`);
     if (Object.hasOwn(values, name)) throw new Refusal("invalid_query", `${name} comes more than once`);
     values[name] = value;
   }

@@ -104,7 +104,7 @@ function nameAt(service: Service, end: PaymentEnd, field: string, gatewayName: s
   const institutionId = ledger.paymentGateways.find(end.gatewayId)?.record.institutionId ?? gatewayName;
   const name = accounts.nameOf(institutionId, account) ?? accounts.nameOf(end.gatewayId, account);
   if (name === undefined && settings.requireAccounts) {
-    throw new Refusal("unknown_account", `${field} is no account of its gateway`);
+    throw new Refusal("unknown_account", `${field} is not an account of its gateway`);
   }
   return name ?? "";
 }

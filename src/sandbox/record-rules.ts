@@ -56,7 +56,7 @@ export function checkTransfer(ledger: Ledger, transfer: Transfer, liquidityProvi
   return transfer;
 }
 
-/** The ends of a transfer are limited on creation only (description: "Transfer"). */
+/** The ends of a transfer are limited on creation only (Interface description 0.0.1, "Transfer"). */
 export function checkTransferEnds(transfer: Transfer): Transfer {
   for (const end of ["from", "to"] as const) {
     if (transfer[end] !== "wallet" && transfer[end] !== "exchange-rate") {

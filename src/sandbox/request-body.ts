@@ -6,7 +6,7 @@ import { Refusal } from "./responses.js";
 /** What a body holds, before it is known to be what the row says. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** @throws {Refusal} when the body is no JSON object in UTF-8 that came as `application/json`. */
+/** @throws {Refusal} when the body is not a JSON object in UTF-8 that came as `application/json`. */
 export function parseJsonObject(bytes: Uint8Array, contentType: string | null): JsonObject {
   if (!/^application\/json\s*(?:;|$)/i.test(contentType ?? "")) {
     throw new Refusal("invalid_content_type", "the body must come with Content-Type application/json");
@@ -20,7 +20,7 @@ export function parseJsonObject(bytes: Uint8Array, contentType: string | null): 
 /**
  * Holds a body to the fields of its row, in both directions of the table.
  *
- * @throws {Refusal} on an unknown field, a value of the wrong type, an amount that is no numeral, and a missing field.
+ * @throws {Refusal} on an unknown field, a value of the wrong type, an amount that is not a numeral, and a missing field.
  */
 export function assertBody(operation: Operation, body: JsonObject): void {
   const { name: operationName, body: wanted } = operation;

@@ -179,7 +179,7 @@ export class Sandbox {
 }
 
 /**
- * Makes a sandbox of its own.
+ * Makes a sandbox.
  *
  * @throws {ConfigError} when an option has a value that no sandbox can have.
  */

@@ -89,7 +89,7 @@ async function exchange(
     incoming.resume();
     await send(response, outgoing);
   } catch {
-    // A hook that throws, a path that is no path, a caller that went away.
+    // A hook that throws, a malformed path, a caller that disconnected.
     if (!outgoing.headersSent && !outgoing.destroyed) await send(failure(), outgoing);
     else outgoing.destroy();
   }

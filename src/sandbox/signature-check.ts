@@ -6,7 +6,7 @@ import type { Ledger } from "./ledger.js";
 import type { JsonObject } from "./request-body.js";
 import { Refusal } from "./responses.js";
 
-/** Name of the header that carries signatures (description: "Digital signatures", 1). */
+/** Name of the header that carries signatures (Interface description 0.0.1, "Digital signatures", 1). */
 export const signatureHeader = "X-SERVICE-SIGNATURE-BASE64";
 
 /** A request as far as its signature is concerned. */

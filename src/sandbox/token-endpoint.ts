@@ -15,11 +15,11 @@ export interface TokenForm {
   readonly method: string;
   readonly contentType: string | null;
   readonly body: string;
-  /** Where the request came from; empty when nobody said. */
+  /** Where the request came from; empty if unknown. */
   readonly address: string;
 }
 
-/** The identity provider: gives tokens and knows which of them are good (description: "Authentication"). */
+/** The identity provider: gives tokens and knows which of them are good (Interface description 0.0.1, "Authentication"). */
 export class TokenEndpoint {
   readonly path: string;
   readonly #settings: SandboxSettings;

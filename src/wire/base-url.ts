@@ -31,7 +31,7 @@ function readAddress(text: string): BaseUrl | string {
   if (text.includes("\\")) return "an address with a backslash in it";
   const written = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)([^?#]*)(.?)/i.exec(text);
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (written === null || url === undefined) return "text that is no absolute address";
+  if (written === null || url === undefined) return "text that is not an absolute address";
   const [, authority = "", path = "", rest = ""] = written;
   if (authority.includes("@")) return "an address with a user name or password in it";
   if (rest !== "") return rest === "?" ? "an address with a query" : "an address with a fragment";

@@ -104,7 +104,7 @@ async function readBody(
   }
 }
 
-/** Lets go of what nobody reads: a response that is left lying holds its socket. */
+/** Cancels a body that nobody reads: left alone, it would keep its socket. */
 function discard(body: { cancel(): Promise<void> } | null): void {
   body?.cancel().catch(() => {});
 }

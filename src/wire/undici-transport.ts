@@ -32,7 +32,7 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
   const openAgent = async (): Promise<Dispatcher> => {
     const Agent = await loadAgent();
     const agent = new Agent({
-      // HTTP/2 repeats a refused stream by itself, a payment among them.
+      // HTTP/2 repeats a refused stream on its own, even if it is a payment.
       allowH2: false,
       pipelining: 1,
       connections: options.connections,
