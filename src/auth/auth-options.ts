@@ -1,18 +1,18 @@
 import { describeValue } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
-import { parseBaseUrl } from "../wire/base-url.js";
+import { type BaseUrl, parseBaseUrl } from "../wire/base-url.js";
 
 /**
- * The password grant of backend applications (description: "Authentication", 1 and 2). The client logs in on the first call,
- * refreshes the token when it expires, and logs in again only when the refresh is refused.
+ * The password grant of backend applications (Interface description 0.0.1, "Authentication"). The client logs in on the first
+ * call, refreshes the token when it expires, and logs in again only when the refresh is refused.
  */
 export interface PasswordAuth {
-  /** `{auth_url}` of the description: what stands before `/auth/realms/…`. https, or http on loopback. */
+  /** `{auth_url}` of the description: the part before `/auth/realms/…`. https, or http on loopback. */
   readonly authUrl: string;
   /** `<realm>` of the description. */
   readonly realm: string;
   readonly clientId: string;
-  /** May be empty, which is the default: the login sends the field all the same. */
+  /** Default: empty. The login sends the field even then. */
   readonly clientSecret?: string | undefined;
   /** Issued when the financial institution is onboarded. */
   readonly username: string;
@@ -20,19 +20,19 @@ export interface PasswordAuth {
   readonly password: string;
 }
 
-/** What a token source of the caller's own is told. */
+/** What your own token source is told. */
 export interface AccessTokenContext {
-  /** A token that the service has just responded with 401. The response must be another one. */
+  /** A token that the service has just refused with 401. Return another one. */
   readonly rejectedToken?: string;
-  /** Ends when the call that needs the token does: its caller's signal or its deadline. */
+  /** Aborts when the call that needs the token ends early: by its own signal or its deadline. */
   readonly signal?: AbortSignal;
 }
 
-/** Access tokens from a source of the caller's own. */
+/** Access tokens from your own source. */
 export interface AccessTokenAuth {
   /**
-   * Gives the bare access token, without `Bearer`. It is called for every attempt of every call, so it should keep its token
-   * until that expires; a token returned as a plain string costs the call no wait.
+   * Returns the bare access token, without `Bearer`. It is called for every attempt of every call, so it should keep its token
+   * until that expires. A token returned as a plain string costs the call no wait.
    */
   readonly accessToken: (context: AccessTokenContext) => Promise<string> | string;
 }
@@ -48,9 +48,9 @@ export function assertAuthOptions(auth: unknown): asserts auth is AuthOptions {
 }
 
 /** The address of the token endpoint (description: "Authentication", 2), joined by hand so that a base path stays. */
-export function tokenEndpointUrl({ authUrl, realm }: PasswordAuth): { readonly origin: string; readonly url: string } {
+export function tokenEndpointAddress({ authUrl, realm }: PasswordAuth): BaseUrl {
   const { origin, path } = parseBaseUrl(authUrl, "auth.authUrl");
-  return { origin, url: `${origin}${path}/auth/realms/${encodeURIComponent(realm)}/protocol/openid-connect/token` };
+  return { origin, path: `${path}/auth/realms/${encodeURIComponent(realm)}/protocol/openid-connect/token` };
 }
 
 const wantedAuth =
@@ -67,8 +67,9 @@ const passwordFields: ReadonlySet<string> = new Set([
 
 function assertAccessTokenAuth(auth: object): void {
   const { accessToken, ...others } = auth as Record<string, unknown>;
-  if (typeof accessToken !== "function") throw refuse("auth.accessToken", accessToken, "a function that gives a token");
-  assertNoOthers(Object.keys(others), "beside accessToken");
+  if (typeof accessToken !== "function")
+    throw refuse("auth.accessToken", accessToken, "a function that returns a token");
+  assertNoOthers(Object.keys(others), "next to accessToken");
 }
 
 function assertPasswordAuth(auth: object): void {
@@ -87,7 +88,7 @@ function assertPasswordAuth(auth: object): void {
 
 function assertText(name: string, value: unknown): void {
   if (typeof value !== "string" || value === "") throw refuse(`auth.${name}`, value, "a string that is not empty");
-  // A form would carry U+FFFD in its place, and the login would fail for a reason that nobody could see.
+  // The form would carry U+FFFD in its place, and the login would fail for no visible reason.
   if (/\p{Cs}/u.test(value))
     throw new ConfigError(`auth.${name} holds half of a surrogate pair, which has no encoding`);
 }

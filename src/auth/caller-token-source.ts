@@ -1,23 +1,23 @@
 import { describeValue } from "../errors/describe-value.js";
 import { TokenError } from "../errors/errors.js";
 import { redactText } from "../errors/redact.js";
-import type { Waiting } from "../timing/waiting.js";
-import type { AccessTokenAuth } from "./auth-options.js";
+import type { Deadline } from "../timing/deadline.js";
+import type { AccessTokenAuth, AccessTokenContext } from "./auth-options.js";
 import { isBearerToken, type TokenSource } from "./token-source.js";
 
 /**
- * Tokens from a function of the caller's own. It is asked for every attempt of every call, and what it gives is used as it is:
- * keeping a token until it expires is its business.
+ * Tokens from a function of the caller's. It is called for every attempt of every call, and what it returns is used as it is:
+ * keeping a token until it expires is the function's job.
  */
 export function callerTokenSource({ accessToken }: AccessTokenAuth): TokenSource {
   return {
-    current(waiting) {
-      return ask(accessToken, undefined, waiting);
+    current(deadline) {
+      return ask(accessToken, undefined, deadline);
     },
-    async renew(used, waiting) {
-      const token = await ask(accessToken, used, waiting);
+    async renew(used, deadline) {
+      const token = await ask(accessToken, used, deadline);
       if (token !== used) return token;
-      throw new TokenError("the service refused the access token, and auth.accessToken gave the same one again", {
+      throw new TokenError("the service refused the access token, and auth.accessToken returned the same one again", {
         code: "token_rejected",
       });
     },
@@ -27,33 +27,39 @@ export function callerTokenSource({ accessToken }: AccessTokenAuth): TokenSource
 function ask(
   accessToken: AccessTokenAuth["accessToken"],
   rejectedToken: string | undefined,
-  waiting: Waiting,
+  deadline: Deadline,
 ): string | Promise<string> {
-  const controller = new AbortController();
-  const { signal } = controller;
   let given: unknown;
   try {
-    given = accessToken(rejectedToken === undefined ? { signal } : { rejectedToken, signal });
+    given = accessToken(toContext(rejectedToken, deadline));
   } catch (error) {
     return Promise.reject(sourceFailed(error, rejectedToken));
   }
-  // Nothing to wait for, nothing to abort.
+  // Nothing to wait for.
   if (isBearerToken(given)) return given;
   const token = Promise.resolve(given).then(checked, (error: unknown) => {
     throw sourceFailed(error, rejectedToken);
   });
-  return waiting.race(token).catch((error: unknown) => {
-    controller.abort();
-    throw error;
-  });
+  return deadline.race(token);
+}
+
+/** Most functions don't look at the signal, which costs an object: it is made when they do. */
+function toContext(rejectedToken: string | undefined, deadline: Deadline): AccessTokenContext {
+  return {
+    ...(rejectedToken === undefined ? undefined : { rejectedToken }),
+    get signal() {
+      return deadline.signal;
+    },
+  };
 }
 
 function checked(given: unknown): string {
   if (isBearerToken(given)) return given;
   const found = typeof given === "string" && given !== "" ? "text that can't stand in a header" : describeValue(given);
-  throw new TokenError(`auth.accessToken gave ${found}; wanted: the bare token, without "Bearer", as printable ASCII`, {
-    code: "token_source_invalid",
-  });
+  throw new TokenError(
+    `auth.accessToken returned ${found}; wanted: the bare token, without "Bearer", as printable ASCII`,
+    { code: "token_source_invalid" },
+  );
 }
 
 function sourceFailed(error: unknown, rejectedToken: string | undefined): TokenError {
@@ -61,7 +67,7 @@ function sourceFailed(error: unknown, rejectedToken: string | undefined): TokenE
   return new TokenError("auth.accessToken failed", { code: "token_source_failed", cause });
 }
 
-/** The error is the caller's own, and may quote the token that its function was told of. */
+/** The error comes from the caller's code and may quote the token that its function was told of. */
 function withoutToken(error: Error, token: string): Error {
   const safe = new Error(redactText(error.message, [token]));
   safe.name = error.name;

@@ -1,15 +1,16 @@
 import { TokenError } from "../errors/errors.js";
+import { Ended } from "../timing/deadline.js";
 import { WireFailure } from "../wire/wire-failure.js";
+import type { TokenEvent } from "./token-event.js";
 
-/** How a token is asked for. The names are the values of `grant_type`. */
-export type Grant = "password" | "refresh_token";
+/** How a token is requested. The names are the values of `grant_type`. */
+export type Grant = TokenEvent["grant"];
 
-/** How a token request can end, other than well. */
+/** How a token request can fail. */
 export type GrantFailureClass =
   | "unsent" // refused, DNS, connect timeout, handshake reset: no byte was written
-  | "unsent-for-good" // certificate, TLS version
-  | "maybe-sent" // reset, truncated, timeout: no status came back
-  | "ended" // broken off from this side
+  | "untrusted" // certificate, TLS version: no byte was written, and another try can't help
+  | "maybe-sent" // reset, truncated, timeout: no status arrived
   | "refused" // 400, 401, 403, 404, 405, 413, 415, 422 and every other 4xx
   | "failing" // 408, 409, 5xx, and statuses that do not exist
   | "throttled" // 429
@@ -17,15 +18,15 @@ export type GrantFailureClass =
   | "unreadable" // 2xx that is not what is described
   | "unprepared"; // the request could not even be made
 
-/** A token request that failed, told without any secret. */
+/** A token request that failed, described without any secret. */
 export interface GrantFailure {
   readonly class: GrantFailureClass;
   readonly status?: number;
-  /** The code of what broke the exchange, such as `ECONNRESET`. */
+  /** Why no response arrived: a code such as `ECONNRESET`. */
   readonly reason?: string;
   /** The `error` of the response, such as `invalid_grant`. */
   readonly oauthError?: string;
-  /** The `error_description` of the response, with what the request held in secret taken out. */
+  /** The `error_description` of the response, without the secrets of the request. */
   readonly description?: string;
   readonly retryAfterMs?: number;
 }
@@ -33,21 +34,20 @@ export interface GrantFailure {
 /**
  * What follows a failure.
  *
- * - `fail`: the callers get an error, and the next call tries afresh.
+ * - `fail`: the calls that wait get an error, and the next call requests a token again.
  * - `repeat`, `repeat-later`: the same request once more, at once or after a second; then `fail`.
- * - `back-off`: nobody asks for a while; calls wait for that as far as their patience goes.
- * - `login`: the refresh token is no good; one login.
- * - `old-or-login`: the refresh token may have been used up. The old access token serves as long as it lives; then one login.
- * - `stop`: nobody asks for a minute, and every call fails at once.
+ * - `back-off`: no request for a while; calls wait as long as their deadline and `maxRetries` allow.
+ * - `login`: the refresh token can't be used any more; one login.
+ * - `old-or-login`: the refresh token may have been used up. The old access token is used until it expires; then one login.
+ * - `stop`: no request for a minute, and every call fails at once.
  */
 export type GrantReaction = "fail" | "repeat" | "repeat-later" | "back-off" | "login" | "old-or-login" | "stop";
 
 /** The token endpoint's column of the decision table. */
 export const grantReactions: Readonly<Record<GrantFailureClass, Readonly<Record<Grant, GrantReaction>>>> = {
   unsent: { refresh_token: "repeat", password: "repeat" },
-  "unsent-for-good": { refresh_token: "fail", password: "fail" },
+  untrusted: { refresh_token: "fail", password: "fail" },
   "maybe-sent": { refresh_token: "old-or-login", password: "repeat-later" },
-  ended: { refresh_token: "fail", password: "fail" },
   refused: { refresh_token: "login", password: "stop" },
   failing: { refresh_token: "back-off", password: "back-off" },
   throttled: { refresh_token: "back-off", password: "back-off" },
@@ -64,27 +64,45 @@ export function classifyResponse(status: number): GrantFailureClass {
   return status >= 200 && status < 300 ? "unreadable" : "failing";
 }
 
+/** What a transport's error is as a failure. */
 export function failureOfWire(error: unknown): GrantFailure {
-  // What is no WireFailure comes from nowhere known, and may have come after the request left.
+  if (error instanceof Ended) return { class: error.sent ? "maybe-sent" : "unsent", reason: "DEADLINE" };
+  // It is not known where any other error comes from: the request may have been sent.
   if (!(error instanceof WireFailure)) return { class: "maybe-sent", reason: "UNKNOWN" };
   const reason = /^[\w.-]{1,64}$/.test(error.reason) ? error.reason : "UNKNOWN";
-  if (error.kind === "abort") return { class: "ended", reason };
   if (error.sent) return { class: "maybe-sent", reason };
-  return { class: error.permanent ? "unsent-for-good" : "unsent", reason };
+  return { class: error.permanent ? "untrusted" : "unsent", reason };
+}
+
+/** Takes a failure through openid-client, which hands out what its `fetch` throws as the `cause` of an error of its own. */
+export class GrantError extends Error {
+  readonly failure: GrantFailure;
+
+  constructor(failure: GrantFailure) {
+    super(failure.class);
+    this.name = "GrantError";
+    this.failure = failure;
+  }
+}
+
+/** The failure behind what a token request threw. openid-client's own errors carry secrets: nothing is taken over from them. */
+export function failureOfGrant(error: unknown): GrantFailure {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const failed = [error, cause].find((thrown) => thrown instanceof GrantError);
+  return failed?.failure ?? { class: "unprepared" };
 }
 
 /**
- * The error of a call that got no token. Each call gets one of its own: the flow that makes payments writes on its errors.
+ * The error of a call that got no token. Each call gets its own: the payment flow adds facts to its errors.
  *
  * @param origin of the token endpoint.
- * @param heldUntilMs until when nobody asks again, by the wall clock.
+ * @param heldUntilMs until when no token is requested, by the wall clock.
  */
 export function toTokenError(failure: GrantFailure, origin: string, heldUntilMs: number | undefined): TokenError {
   const { code, says } = texts[failure.class];
   const { status, reason, oauthError, description } = failure;
   const response = [oauthError, description].filter((part) => part !== undefined).join(": ");
-  const held =
-    heldUntilMs === undefined ? "" : `; the next token is asked for at ${toIsoTime(heldUntilMs)} at the earliest`;
+  const held = heldUntilMs === undefined ? "" : `; no token is requested before ${toIsoTime(heldUntilMs)}`;
   return new TokenError(`no access token: ${says(origin, failure)}${response === "" ? "" : ` (${response})`}${held}`, {
     code,
     status,
@@ -96,7 +114,7 @@ export function toTokenError(failure: GrantFailure, origin: string, heldUntilMs:
 
 const unreachable = {
   code: "token_endpoint_unreachable",
-  says: (origin: string, { reason }: GrantFailure) => `no response came from ${origin} (${reason})`,
+  says: (origin: string, { reason }: GrantFailure) => `no response from ${origin} (${reason})`,
 };
 
 const texts: Readonly<
@@ -104,10 +122,9 @@ const texts: Readonly<
 > = {
   unsent: unreachable,
   "maybe-sent": unreachable,
-  ended: unreachable,
-  "unsent-for-good": {
+  untrusted: {
     code: "token_endpoint_untrusted",
-    says: (origin, { reason }) => `there can be no safe connection with ${origin} (${reason}); check its certificate`,
+    says: (origin, { reason }) => `no secure connection to ${origin} is possible (${reason}); check its certificate`,
   },
   refused: {
     code: "login_refused",
@@ -120,7 +137,7 @@ const texts: Readonly<
   },
   throttled: {
     code: "token_throttled",
-    says: (origin, { status }) => `${origin} takes no more token requests for now (${status})`,
+    says: (origin, { status }) => `${origin} accepts no more token requests for now (${status})`,
   },
   redirected: {
     code: "token_endpoint_redirected",
@@ -129,12 +146,11 @@ const texts: Readonly<
   },
   unreadable: {
     code: "token_response_unreadable",
-    says: (origin, { status }) =>
-      `the response of ${origin} (${status}) holds no bearer token in the form that is described`,
+    says: (origin, { status }) => `the response of ${origin} (${status}) has no bearer token in the described form`,
   },
   unprepared: {
     code: "token_request_failed",
-    says: () => "the request could not be made; is the package openid-client installed whole?",
+    says: () => "the request could not be made; is the package openid-client installed completely?",
   },
 };
 

@@ -1,49 +1,44 @@
 import { allowInsecureRequests, Configuration, customFetch, genericGrantRequest } from "openid-client";
+import type { BaseUrl } from "../wire/base-url.js";
 import type { Grant } from "./grant-failure.js";
+import type { TokenFields } from "./token-response.js";
 
 /** One token request, as openid-client is to make it. */
 export interface GrantRequest {
-  /** Of the token endpoint. */
-  readonly origin: string;
-  readonly url: string;
+  /** The address of the token endpoint. */
+  readonly endpoint: BaseUrl;
   readonly grant: Grant;
   /** Every field of the form but `grant_type`, the client's own included. */
   readonly form: Readonly<Record<string, string>>;
-  /** Sends the encoded form. */
-  readonly send: (body: string) => Promise<Response>;
-}
-
-export interface GrantResponse {
-  readonly accessToken: string;
-  /** In lower case. */
-  readonly tokenType: string;
-  readonly refreshToken: string | undefined;
-  /** In seconds. */
-  readonly expiresIn: number | undefined;
+  /** Sends the encoded form and reads the response. */
+  readonly send: (body: string) => Promise<TokenFields>;
 }
 
 /**
  * Makes a token request through openid-client. This file is loaded with the first of them, and is the only one that knows
  * the library.
  *
- * @throws whatever the library throws. Its errors carry tokens and passwords: they may not get out.
+ * @throws an error of openid-client. What `send` throws is its `cause`. Such errors carry tokens and passwords and must not
+ *   get out.
  */
-export async function requestGrant({ origin, url, grant, form, send }: GrantRequest): Promise<GrantResponse> {
-  // Nothing is looked for at the issuer, and nothing is compared with it: the token endpoint is all that is used.
-  const server = { issuer: origin, token_endpoint: url };
-  // The form carries the client's name and secret already.
+export function requestGrant({ endpoint, grant, form, send }: GrantRequest): Promise<TokenFields> {
+  // Nothing is requested from the issuer, and nothing is compared with it: only the token endpoint is used.
+  const server = { issuer: endpoint.origin, token_endpoint: endpoint.origin + endpoint.path };
+  // The form has the client's id and secret already.
   const clientAuthentication = (): void => {};
   const config = new Configuration(server, form.client_id ?? "", undefined, clientAuthentication);
-  // Timeouts are the wire's business. Zero turns the one of openid-client off.
+  // The deadline of the request is the only time limit. Zero turns off openid-client's own.
   config.timeout = 0;
-  config[customFetch] = (_url, { body }) => send(String(body));
-  if (url.startsWith("http:")) allowInsecureRequests(config);
-  // With grant_type among the parameters the form keeps the description's order.
-  const response = await genericGrantRequest(config, grant, { grant_type: grant, ...form });
-  return {
-    accessToken: response.access_token,
-    tokenType: response.token_type,
-    refreshToken: response.refresh_token,
-    expiresIn: response.expires_in,
-  };
+  config[customFetch] = async (_url, { body }) => toResponse(await send(String(body)));
+  if (endpoint.origin.startsWith("http:")) allowInsecureRequests(config);
+  // With grant_type among the parameters the fields keep the order of the description.
+  return genericGrantRequest(config, grant, { grant_type: grant, ...form });
+}
+
+/**
+ * A response whose body has been parsed already. It has only the fields that are used: openid-client would check an
+ * `id_token` against an issuer that the client does not know.
+ */
+function toResponse(fields: TokenFields): Response {
+  return Object.assign(new Response(), { json: () => Promise.resolve(fields) });
 }

@@ -1,204 +1,119 @@
-import { redactText } from "../errors/redact.js";
-import { parseRetryAfterMs } from "../timing/retry-after.js";
+import { Deadline } from "../timing/deadline.js";
 import { now, type Timestamp } from "../timing/timestamp.js";
-import { parseJsonObject } from "../wire/parse-json-object.js";
-import { type PasswordAuth, tokenEndpointUrl } from "./auth-options.js";
-import { classifyResponse, failureOfWire, type Grant, type GrantFailure } from "./grant-failure.js";
-import { isBearerToken } from "./token-source.js";
+import type { BaseUrl } from "../wire/base-url.js";
+import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
+import { type PasswordAuth, tokenEndpointAddress } from "./auth-options.js";
+import { failureOfGrant, failureOfWire, type Grant, GrantError, type GrantFailure } from "./grant-failure.js";
+import { readTokenResponse, type TokenFields } from "./token-response.js";
 
-/** One POST of a form. Resolves whenever there is a status; rejects with a `WireFailure` when there is none. */
-export type TokenPost = (request: TokenPostRequest) => Promise<TokenPostResponse>;
-
-export interface TokenPostRequest {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly timeoutMs: number;
-}
-
-export interface TokenPostResponse {
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly text: string;
-  /** False where the body broke off, or was too large, after the status was known. */
-  readonly complete: boolean;
-}
-
-/** What the token endpoint gave. */
+/** A token that the endpoint issued. */
 export interface Granted {
   readonly accessToken: string;
-  /** Absent where the response brought none. */
+  /** Absent where the response has none. */
   readonly refreshToken: string | undefined;
-  /** Absent where the response named none. */
+  /** Absent where the response gives none. */
   readonly lifetimeMs: number | undefined;
-  /** The moment before the request was sent. */
+  /** A time before the request was sent. */
   readonly sentAt: Timestamp;
 }
 
 export type GrantResult = { readonly granted: Granted } | { readonly failure: GrantFailure };
 
 /**
- * The token endpoint (description: "Authentication", 2 to 4), through openid-client. It makes one request at a time for
- * whoever asks and never rejects: whatever goes wrong becomes a `GrantFailure`, since the errors of openid-client carry
- * tokens and passwords.
+ * The token endpoint (description: "Authentication", 2 to 4), through openid-client. A request never rejects: whatever goes
+ * wrong becomes a `GrantFailure`, since the errors of openid-client carry tokens and passwords.
  */
 export class TokenEndpoint {
-  /** Scheme, host and port. */
-  readonly origin: string;
-  readonly #url: string;
+  readonly #address: BaseUrl;
   readonly #auth: PasswordAuth;
-  readonly #post: TokenPost;
+  readonly #transport: Transport;
   readonly #timeoutMs: number;
 
-  constructor(auth: PasswordAuth, post: TokenPost, timeoutMs: number) {
-    const { origin, url } = tokenEndpointUrl(auth);
-    this.origin = origin;
-    this.#url = url;
+  /** @param timeoutMs for each request. */
+  constructor(auth: PasswordAuth, transport: Transport, timeoutMs: number) {
+    this.#address = tokenEndpointAddress(auth);
     this.#auth = { ...auth };
-    this.#post = post;
+    this.#transport = transport;
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Begins to load what a request needs. */
+  /** Scheme, host and port. */
+  get origin(): string {
+    return this.#address.origin;
+  }
+
+  /** Starts to load what a request needs. */
   preload(): void {
     loadGrant().catch(() => {});
   }
 
-  /** @param knownTokens whatever the response might repeat and no message may show. */
+  /** @param knownTokens tokens that the response might repeat and no message may show. */
   login(knownTokens: readonly string[]): Promise<GrantResult> {
     const { clientId, clientSecret = "", username, password } = this.#auth;
-    // The description sends client_secret, maybe empty; openid-client's own client authentication would leave it out.
-    return this.#request(
-      "password",
-      { username, password, client_id: clientId, client_secret: clientSecret },
-      knownTokens,
-    );
+    // The description sends client_secret even if it is empty; openid-client's own client authentication would leave it out.
+    const form = { username, password, client_id: clientId, client_secret: clientSecret };
+    return this.#request("password", form, knownTokens);
   }
 
-  /** @param knownTokens whatever the response might repeat and no message may show. */
+  /** @param knownTokens tokens that the response might repeat and no message may show. */
   refresh(refreshToken: string, knownTokens: readonly string[]): Promise<GrantResult> {
     const { clientId, clientSecret = "" } = this.#auth;
     const form = { client_id: clientId, refresh_token: refreshToken };
-    return this.#request(
-      "refresh_token",
-      clientSecret === "" ? form : { ...form, client_secret: clientSecret },
-      knownTokens,
-    );
+    const withSecret = clientSecret === "" ? form : { ...form, client_secret: clientSecret };
+    return this.#request("refresh_token", withSecret, knownTokens);
   }
 
   async #request(grant: Grant, form: Record<string, string>, knownTokens: readonly string[]): Promise<GrantResult> {
-    let failure: GrantFailure = { class: "unprepared" };
-    let sentAt: Timestamp | undefined;
-    const send = async (body: string): Promise<Response> => {
-      sentAt = now();
-      const response = await this.#send(body).catch((error: unknown) => {
-        failure = failureOfWire(error);
-      });
-      if (response === undefined) throw new Error("no response");
-      failure = this.#failureOf(response, knownTokens);
-      return toNeededResponse(response);
-    };
+    const { username, password, clientSecret = "" } = this.#auth;
+    const send = (body: string) => this.#send(body, [username, password, clientSecret, ...knownTokens]);
     try {
-      const granted = await this.#grant(grant, form, send);
-      return sentAt === undefined || granted === undefined ? { failure } : { granted: { ...granted, sentAt } };
-    } catch {
-      // The adapter saw all that matters; what openid-client has to say may not get out.
-      return { failure };
+      const { requestGrant } = await loadGrant();
+      // The server's own count of the lifetime can only start later.
+      const sentAt = now();
+      const fields = await requestGrant({ endpoint: this.#address, grant, form, send });
+      return { granted: toGranted(fields, sentAt) };
+    } catch (error) {
+      return { failure: failureOfGrant(error) };
     }
   }
 
-  async #grant(
-    grant: Grant,
-    form: Record<string, string>,
-    send: (body: string) => Promise<Response>,
-  ): Promise<Omit<Granted, "sentAt"> | undefined> {
-    const { requestGrant } = await loadGrant();
-    const response = await requestGrant({ origin: this.origin, url: this.#url, grant, form, send });
-    // openid-client lets tokens pass that are bound to a key; the header takes none that would break it.
-    if (response.tokenType !== "bearer" || !isBearerToken(response.accessToken)) return undefined;
-    const { accessToken, refreshToken, expiresIn } = response;
-    return { accessToken, refreshToken, lifetimeMs: expiresIn === undefined ? undefined : expiresIn * 1000 };
+  /** @throws {GrantError} */
+  async #send(body: string, secrets: readonly string[]): Promise<TokenFields> {
+    const result = readTokenResponse(await this.#post(body), secrets);
+    if ("failure" in result) throw new GrantError(result.failure);
+    return result.fields;
   }
 
-  async #send(body: string): Promise<TokenPostResponse> {
-    return this.#post({
-      url: this.#url,
+  async #post(body: string): Promise<WireResponse> {
+    const request: WireRequest = {
+      ...this.#address,
+      method: "POST",
       headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json" },
-      body,
-      timeoutMs: this.#timeoutMs,
-    });
-  }
-
-  /** What a response is as a failure. A 200 counts as unreadable until it has been read. */
-  #failureOf({ status, headers, text }: TokenPostResponse, knownTokens: readonly string[]): GrantFailure {
-    const failure = { class: classifyResponse(status), status };
-    if (failure.class === "unreadable") return failure;
-    const retryAfterMs = parseRetryAfterMs(headers["retry-after"], Date.now());
-    const { username, password, clientSecret = "" } = this.#auth;
-    return {
-      ...failure,
-      ...readErrorBody(text, [username, password, clientSecret, ...knownTokens]),
-      ...(retryAfterMs === undefined ? undefined : { retryAfterMs }),
+      body: new TextEncoder().encode(body),
+      maxResponseBytes,
     };
+    const deadline = new Deadline({ timeoutMs: this.#timeoutMs });
+    try {
+      return await this.#transport.send(request, deadline);
+    } catch (error) {
+      throw new GrantError(failureOfWire(error));
+    } finally {
+      deadline.finish();
+    }
   }
 }
+
+const maxResponseBytes = 2 ** 20;
 
 function loadGrant() {
   return import("./openid-grant.js");
 }
 
-/**
- * The response as openid-client gets to see it: of a 200 the fields that are used, of anything else the bare fact. It would
- * check an id_token against the made-up issuer and refuse a scope that is no string, and nobody here reads either.
- */
-function toNeededResponse({ status, text, complete }: TokenPostResponse): Response {
-  if (status !== 200 || !complete) throw new Error("no token");
-  const { access_token, token_type, refresh_token, expires_in } = parseJsonObject(text);
-  const lifetime = toSeconds(expires_in);
-  return Response.json({
-    access_token,
-    token_type,
-    ...(typeof refresh_token === "string" && refresh_token !== "" ? { refresh_token } : undefined),
-    ...(lifetime === undefined ? undefined : { expires_in: lifetime }),
-  });
-}
-
-/** A lifetime that is absent or makes no sense is none: such a token is used until a 401. */
-function toSeconds(expiresIn: unknown): number | undefined {
-  const seconds = typeof expiresIn === "string" && /^\d+$/.test(expiresIn) ? Number(expiresIn) : expiresIn;
-  return typeof seconds === "number" && Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
-}
-
-/** `error` and `error_description`, neither taken on trust. */
-function readErrorBody(text: string, secrets: readonly string[]): Pick<GrantFailure, "oauthError" | "description"> {
-  const { error, error_description: said } = parseJsonObject(text);
-  const oauthError = typeof error === "string" && /^[\w.:-]{1,64}$/.test(error) ? error : undefined;
-  const line = typeof said === "string" ? toSafeLine(said, secrets) : "";
+function toGranted({ access_token, refresh_token, expires_in }: TokenFields, sentAt: Timestamp): Granted {
   return {
-    ...(oauthError === undefined || secrets.some((secret) => repeats(oauthError, secret)) ? undefined : { oauthError }),
-    ...(line === "" ? undefined : { description: line }),
+    accessToken: access_token,
+    refreshToken: refresh_token,
+    lifetimeMs: expires_in === undefined ? undefined : expires_in * 1000,
+    sentAt,
   };
-}
-
-function toSafeLine(text: string, secrets: readonly string[]): string {
-  const forms = secrets.flatMap(writtenForms).sort((one, other) => other.length - one.length);
-  const line = redactText(text, forms)
-    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
-    .trim();
-  // Very short secrets can't be taken out of a text without tearing it, so the text goes.
-  if (secrets.some((secret) => secret !== "" && line.includes(secret))) return "";
-  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
-}
-
-/** The value as it is, and as it stands in a form, in an address and in Base64. */
-function writtenForms(secret: string): string[] {
-  const inForm = new URLSearchParams({ "": secret }).toString().slice(1);
-  const inBase64 = Buffer.from(secret).toString("base64");
-  return [secret, inForm, encodeURIComponent(secret), inBase64, inBase64.replace(/=+$/, "")];
-}
-
-/** Whether a code gives a secret away. Two or three letters stand in any code by chance. */
-function repeats(code: string, secret: string): boolean {
-  return secret.length < 4 ? code === secret : code.includes(secret);
 }

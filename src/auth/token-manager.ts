@@ -1,32 +1,29 @@
 import { ConfigError, TokenError } from "../errors/errors.js";
-import type { Waiting } from "../timing/waiting.js";
+import type { Deadline } from "../timing/deadline.js";
+import { now } from "../timing/timestamp.js";
+import type { Transport } from "../wire/transport.js";
 import type { PasswordAuth } from "./auth-options.js";
 import { type Grant, type GrantFailure, grantReactions, toTokenError } from "./grant-failure.js";
-import { type Granted, type GrantResult, TokenEndpoint, type TokenPost } from "./token-endpoint.js";
+import { type Hold, isOver, mayWait, toHold, waitUntilOver } from "./hold.js";
+import { type Granted, type GrantResult, TokenEndpoint } from "./token-endpoint.js";
+import type { TokenEvent } from "./token-event.js";
 import type { TokenSource } from "./token-source.js";
 import {
   backOffMs,
-  isLive,
-  leftMs,
+  isExpired,
   longRepeatPauseMs,
+  needsRenewal,
   refusedHoldMs,
   repeatPauseMs,
   type Token,
   toToken,
 } from "./token-timing.js";
 
-/** A token was obtained. */
-export interface TokenEvent {
-  readonly grant: Grant;
-  /** Its lifetime, counted from before the request; absent where the response named none. */
-  readonly expiresInMs?: number;
-}
-
 export interface TokenManagerOptions {
   readonly auth: PasswordAuth;
-  readonly post: TokenPost;
+  readonly transport: Transport;
   /** How long before its expiry a token is renewed. Default: 5 s, or a tenth of its lifetime if that is less. */
-  readonly leewayMs?: number;
+  readonly leewayMs?: number | undefined;
   /** For one token request. */
   readonly timeoutMs: number;
   readonly random?: () => number;
@@ -37,8 +34,8 @@ export interface TokenManagerOptions {
  * Keeps one access token for all calls of a client, and renews it only when it expires or the service refuses it
  * (description: "Authentication", 6).
  *
- * There is at most one token request in the air. It belongs to no call: a call that gives up leaves it running, and those that
- * wait for it share its outcome. While nobody waits there is no timer.
+ * At most one token request is in flight. It belongs to no call: a call that gives up leaves it running, and the calls that
+ * wait for it share its result. While nobody waits there is no timer.
  */
 export class TokenManager implements TokenSource {
   readonly #endpoint: TokenEndpoint;
@@ -50,18 +47,18 @@ export class TokenManager implements TokenSource {
   /** The token that the service refused last. */
   #rejected: string | undefined;
   #hold: Hold | undefined;
-  /** Flights in a row that brought no token. */
+  /** Renewals in a row that brought no token. */
   #failures = 0;
-  #flight: Promise<Landing> | undefined;
-  /** Whether one of those who wait for the flight allows it to repeat a request. */
+  #renewal: Promise<TokenResult> | undefined;
+  /** Whether one of the calls that wait for the renewal allows it to repeat a request. */
   #mayRepeat = false;
 
   /** @throws {ConfigError} when the address or the leeway can't be used. */
-  constructor({ auth, post, leewayMs, timeoutMs, random, onToken }: TokenManagerOptions) {
+  constructor({ auth, transport, leewayMs, timeoutMs, random, onToken }: TokenManagerOptions) {
     if (leewayMs !== undefined && !(leewayMs >= 0)) {
       throw new ConfigError("the leeway of tokens must be a number of milliseconds, 0 or more");
     }
-    this.#endpoint = new TokenEndpoint(auth, post, timeoutMs);
+    this.#endpoint = new TokenEndpoint(auth, transport, timeoutMs);
     this.#leewayMs = leewayMs;
     this.#random = random ?? Math.random;
     this.#onToken = onToken;
@@ -71,98 +68,98 @@ export class TokenManager implements TokenSource {
     this.#endpoint.preload();
   }
 
-  current(waiting: Waiting): string | Promise<string> {
-    return this.#usable() ?? this.#obtain(waiting);
+  current(deadline: Deadline, maxRetries: number): string | Promise<string> {
+    return this.#usableToken() ?? this.#obtain(deadline, maxRetries);
   }
 
-  async renew(used: string, waiting: Waiting): Promise<string> {
+  async renew(used: string, deadline: Deadline, maxRetries: number): Promise<string> {
     if (this.#token?.value === used) {
       this.#token = undefined;
       this.#rejected = used;
     }
-    const token = await this.current(waiting);
+    const token = await this.current(deadline, maxRetries);
     if (token !== used) return token;
-    throw new TokenError("the service refused the access token, and the token endpoint gave the same one again", {
+    throw new TokenError("the service refused the access token, and the token endpoint issued the same one again", {
       code: "token_rejected",
     });
   }
 
-  /** The token that needs no request: a live one or, while the endpoint is to be left alone, one that has not expired yet. */
-  #usable(): string | undefined {
+  /** The token that needs no request: a live one or, while the endpoint is left alone, one that has not expired yet. */
+  #usableToken(): string | undefined {
     const token = this.#token;
     if (token === undefined) return undefined;
-    if (isLive(token, Date.now(), performance.now())) return token.value;
+    if (!needsRenewal(token, now())) return token.value;
     const hold = this.#activeHold();
-    return hold !== undefined && !hold.final && this.#isAlive(token) ? token.value : undefined;
+    return hold !== undefined && !hold.final ? this.#unexpiredToken()?.value : undefined;
   }
 
-  async #obtain(waiting: Waiting): Promise<string> {
-    // A call that is over already asks for nothing: this rejects.
-    if (waiting.remainingMs() <= 0) await waiting.sleep(0);
+  async #obtain(deadline: Deadline, maxRetries: number): Promise<string> {
+    // A call that has ended already requests nothing.
+    deadline.assertNotEnded();
     for (let waits = 0; ; waits++) {
-      const landing = this.#landed() ?? (await waiting.race(this.#join(waiting)));
-      if (landing.value !== undefined) return landing.value;
-      const { failure, hold } = landing;
-      if (hold === undefined || !allowsWait(hold, waits, waiting)) {
+      const result = this.#knownResult() ?? (await deadline.race(this.#joinRenewal(maxRetries)));
+      if (result.token !== undefined) return result.token;
+      const { failure, hold } = result;
+      if (hold === undefined || !mayWait(hold, waits, deadline, maxRetries)) {
         throw toTokenError(failure, this.#endpoint.origin, hold?.untilWallMs);
       }
-      await sleepUntil(hold, waiting);
+      await waitUntilOver(hold, deadline);
     }
   }
 
-  /** The outcome that is known without a flight. */
-  #landed(): Landing | undefined {
-    const value = this.#usable();
-    if (value !== undefined) return { value };
+  /** The result that is known without a renewal. */
+  #knownResult(): TokenResult | undefined {
+    const token = this.#usableToken();
+    if (token !== undefined) return { token };
     const hold = this.#activeHold();
     return hold === undefined ? undefined : { failure: hold.failure, hold };
   }
 
-  #join(waiting: Waiting): Promise<Landing> {
-    if (waiting.maxRetries > 0) this.#mayRepeat = true;
-    this.#flight ??= this.#fly();
-    return this.#flight;
+  #joinRenewal(maxRetries: number): Promise<TokenResult> {
+    if (maxRetries > 0) this.#mayRepeat = true;
+    this.#renewal ??= this.#startRenewal();
+    return this.#renewal;
   }
 
-  /** Never rejects, so that a flight that nobody waits for any more can fail in peace. */
-  async #fly(): Promise<Landing> {
+  /** Never rejects: it may fail when no call waits for it any more. */
+  async #startRenewal(): Promise<TokenResult> {
     const refreshToken = this.#refreshToken;
     if (refreshToken !== undefined) {
-      const landing = this.#afterRefresh(await this.#ask("refresh_token", refreshToken));
-      if (landing !== undefined) return this.#land(landing);
+      const result = this.#afterRefresh(await this.#request("refresh_token", refreshToken));
+      if (result !== undefined) return this.#endRenewal(result);
     }
-    return this.#land(this.#afterLogin(await this.#ask("password", refreshToken)));
+    return this.#endRenewal(this.#afterLogin(await this.#request("password", refreshToken)));
   }
 
-  /** In the same turn as the decision that led to it, so that nobody joins a flight that is over. */
-  #land(landing: Landing): Landing {
-    this.#flight = undefined;
+  /** In the same turn as the decision before it, so that no call joins a renewal that is over. */
+  #endRenewal(result: TokenResult): TokenResult {
+    this.#renewal = undefined;
     this.#mayRepeat = false;
-    return landing;
+    return result;
   }
 
-  /** One request, and once more where that is safe. In an outage it is not made twice by every flight. */
-  async #ask(grant: Grant, refreshToken: string | undefined): Promise<GrantResult> {
-    const first = await this.#request(grant, refreshToken);
+  /** One request, and once more where that is safe. In an outage only the first renewal repeats its request. */
+  async #request(grant: Grant, refreshToken: string | undefined): Promise<GrantResult> {
+    const first = await this.#requestOnce(grant, refreshToken);
     if (!("failure" in first) || this.#failures > 0) return first;
     const reaction = grantReactions[first.failure.class][grant];
     if (!this.#mayRepeat || (reaction !== "repeat" && reaction !== "repeat-later")) return first;
     await pause(reaction === "repeat" ? repeatPauseMs(this.#random) : longRepeatPauseMs(this.#random));
-    return this.#request(grant, refreshToken);
+    return this.#requestOnce(grant, refreshToken);
   }
 
-  #request(grant: Grant, refreshToken: string | undefined): Promise<GrantResult> {
+  #requestOnce(grant: Grant, refreshToken: string | undefined): Promise<GrantResult> {
     const known = [this.#token?.value, this.#rejected, refreshToken].filter((token) => token !== undefined);
     return grant === "refresh_token" && refreshToken !== undefined
       ? this.#endpoint.refresh(refreshToken, known)
       : this.#endpoint.login(known);
   }
 
-  /** Where a refresh leads; `undefined`: to a login. */
-  #afterRefresh(result: GrantResult): Landing | undefined {
+  /** The result of a refresh; `undefined` where a login has to follow. */
+  #afterRefresh(result: GrantResult): TokenResult | undefined {
     if ("granted" in result) {
-      if (result.granted.accessToken !== this.#rejected) return this.#adopt(result.granted, "refresh_token");
-      // A response out of the server's cache: only a login can bring another token.
+      if (result.granted.accessToken !== this.#rejected) return this.#store(result.granted, "refresh_token");
+      // The server repeats a token that it has kept: only a login can bring another one.
       this.#refreshToken = result.granted.refreshToken ?? this.#refreshToken;
       return undefined;
     }
@@ -171,13 +168,14 @@ export class TokenManager implements TokenSource {
     if (reaction !== "login" && reaction !== "old-or-login") return this.#fail(failure, reaction === "back-off");
     // A server that rotates refresh tokens may end the whole session when one comes a second time.
     this.#refreshToken = undefined;
-    if (reaction === "login" || this.#token === undefined || !this.#isAlive(this.#token)) return undefined;
-    this.#token = { ...this.#token, leewayMs: 0 };
-    return { value: this.#token.value };
+    const old = this.#unexpiredToken();
+    if (reaction === "login" || old === undefined) return undefined;
+    this.#token = { ...old, leewayMs: 0 };
+    return { token: old.value };
   }
 
-  #afterLogin(result: GrantResult): Landing {
-    if ("granted" in result) return this.#adopt(result.granted, "password");
+  #afterLogin(result: GrantResult): TokenResult {
+    if ("granted" in result) return this.#store(result.granted, "password");
     const { failure } = result;
     const reaction = grantReactions[failure.class].password;
     if (reaction !== "stop") return this.#fail(failure, reaction === "back-off");
@@ -185,7 +183,7 @@ export class TokenManager implements TokenSource {
     return { failure, hold: this.#hold };
   }
 
-  #adopt(granted: Granted, grant: Grant): Landing {
+  #store(granted: Granted, grant: Grant): TokenResult {
     const { accessToken, refreshToken, lifetimeMs, sentAt } = granted;
     this.#token = toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs);
     // The response to a refresh need not repeat the refresh token; the one to a login starts a new session.
@@ -194,66 +192,42 @@ export class TokenManager implements TokenSource {
     try {
       this.#onToken?.({ grant, ...(lifetimeMs === undefined ? undefined : { expiresInMs: lifetimeMs }) });
     } catch {
-      // A listener's mistake is no reason to have no token.
+      // A listener's mistake must not cost the token.
     }
-    return { value: accessToken };
+    return { token: accessToken };
   }
 
-  /** While the old token lives, a failed renewal costs nobody anything, and the next try comes after a backoff. */
-  #fail(failure: GrantFailure, backsOff: boolean): Landing {
-    const old = this.#token !== undefined && this.#isAlive(this.#token) ? this.#token : undefined;
+  /** While the old token has not expired, a failed renewal costs no call anything, and the next one follows after a backoff. */
+  #fail(failure: GrantFailure, backsOff: boolean): TokenResult {
+    const old = this.#unexpiredToken();
     const hold =
       backsOff || old !== undefined
         ? toHold(failure, backOffMs(failure, this.#failures, this.#random), false)
         : undefined;
     this.#hold = hold;
     this.#failures += 1;
-    return old === undefined ? { failure, hold } : { value: old.value };
+    return old === undefined ? { failure, hold } : { token: old.value };
   }
 
   #activeHold(): Hold | undefined {
-    return this.#hold !== undefined && heldMs(this.#hold) > 0 ? this.#hold : undefined;
+    return this.#hold === undefined || isOver(this.#hold) ? undefined : this.#hold;
   }
 
-  #isAlive(token: Token): boolean {
-    return leftMs(token, Date.now(), performance.now()) > 0;
+  #unexpiredToken(): Token | undefined {
+    return this.#token === undefined || isExpired(this.#token, now()) ? undefined : this.#token;
   }
 }
 
-/** What a flight brings to those who wait for it: a token, or why there is none and how long there will be none. */
-type Landing =
-  | { readonly value: string }
-  | { readonly value?: never; readonly failure: GrantFailure; readonly hold: Hold | undefined };
+/** What a renewal brings to the calls that wait for it: a token, or why there is none and until when there will be none. */
+type TokenResult =
+  | { readonly token: string }
+  | { readonly token?: never; readonly failure: GrantFailure; readonly hold: Hold | undefined };
 
-/** A time in which the token endpoint is left alone. It is a mark on the clock, not a timer. */
-interface Hold {
-  readonly untilMonotonicMs: number;
-  /** For telling only: the wall clock can be set. */
-  readonly untilWallMs: number;
-  /** Not even waiting helps: the login was refused. */
-  readonly final: boolean;
-  readonly failure: GrantFailure;
-}
-
-function toHold(failure: GrantFailure, ms: number, final: boolean): Hold {
-  return { untilMonotonicMs: performance.now() + ms, untilWallMs: Date.now() + ms, final, failure };
-}
-
-function heldMs(hold: Hold): number {
-  return hold.untilMonotonicMs - performance.now();
-}
-
-/** Whether a call has the patience to wait for the end of a hold. */
-function allowsWait(hold: Hold, waits: number, waiting: Waiting): boolean {
-  return !hold.final && waits < waiting.maxRetries && heldMs(hold) < waiting.remainingMs();
-}
-
-/** Timers can fire a little early. */
-async function sleepUntil(hold: Hold, waiting: Waiting): Promise<void> {
-  for (let ms = heldMs(hold); ms > 0; ms = heldMs(hold)) await waiting.sleep(Math.ceil(ms));
-}
-
-/** Keeps no process alive: whoever waits for the flight has a deadline of its own that does. */
+/** Keeps no process alive: the deadlines of the calls that wait do. */
 function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+  return new Promise((resolve) => {
+    // A number in browsers.
+    const timer: { unref(): void } | number = setTimeout(resolve, ms);
+    if (typeof timer === "object") timer.unref();
+  });
 }

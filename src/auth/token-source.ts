@@ -1,16 +1,21 @@
-import type { Waiting } from "../timing/waiting.js";
+import type { Deadline } from "../timing/deadline.js";
 
 /** Where calls get their access tokens from. */
 export interface TokenSource {
-  /** Begins to load what the first token request will need. Asks for nothing, and never throws. */
+  /** Starts to load what the first token request will need. Sends nothing, and never throws. */
   preload?(): void;
-  /** The token to use now; a plain string where there is a live one, so that most calls wait for nothing. */
-  current(waiting: Waiting): string | Promise<string>;
   /**
-   * After a 401 on a call that used `used`: another token than that one, or a rejection. If it had already been replaced:
-   * the current one, without a token request.
+   * The token to use now; a plain string where there is a live one, so that most calls wait for nothing.
+   *
+   * @param deadline of the call. The wait ends with it; a token request that other calls wait for continues.
+   * @param maxRetries of the call: with 0, no token request is repeated and no backoff waited for on its behalf.
    */
-  renew(used: string, waiting: Waiting): Promise<string>;
+  current(deadline: Deadline, maxRetries: number): string | Promise<string>;
+  /**
+   * After a 401 on a call that used `used`: another token than that one, or a rejection. If it has been replaced already: the
+   * current one, without a token request.
+   */
+  renew(used: string, deadline: Deadline, maxRetries: number): Promise<string>;
 }
 
 /** Whether a token can stand in a header as it is. */

@@ -1,21 +1,21 @@
 import { nextDelayMs } from "../timing/backoff.js";
-import { later, leftMs as msLeft, type Timestamp } from "../timing/timestamp.js";
+import { later, leftMs, type Timestamp } from "../timing/timestamp.js";
 import type { GrantFailure } from "./grant-failure.js";
 
-/** An access token and the time that it has. */
+/** An access token and its lifetime. */
 export interface Token {
   readonly value: string;
-  /** Absent where the response named no lifetime: such a token is used until the service refuses it. */
+  /** Absent where the response gave no lifetime: such a token is used until the service refuses it. */
   readonly expiresAt?: Timestamp;
   /** How long before its expiry it is renewed. */
   readonly leewayMs: number;
 }
 
 /**
- * A token whose lifetime counts from the moment before its request was sent: the server's own count can only have begun later.
+ * A token whose lifetime counts from before its request was sent: the server's own count can only have started later.
  *
- * @param leewayMs by default 5 s or a tenth of the lifetime, whichever is less. A leeway of one's own takes at most half of the
- *   lifetime, since with more than the whole of it every call would ask for a token.
+ * @param leewayMs default: 5 s or a tenth of the lifetime, whichever is less. A given leeway is cut to half of the lifetime:
+ *   with one longer than the lifetime, every call would request a token.
  */
 export function toToken(value: string, sentAt: Timestamp, lifetimeMs: number | undefined, leewayMs?: number): Token {
   if (lifetimeMs === undefined) return { value, leewayMs: 0 };
@@ -26,26 +26,25 @@ export function toToken(value: string, sentAt: Timestamp, lifetimeMs: number | u
   };
 }
 
-/** Milliseconds until a token expires, by whichever clock has less; not above 0 once it has. */
-export function leftMs({ expiresAt }: Token, nowWallMs: number, nowMonotonicMs: number): number {
-  if (expiresAt === undefined) return Number.POSITIVE_INFINITY;
-  return msLeft(expiresAt, { wallMs: nowWallMs, monotonicMs: nowMonotonicMs });
+/** Whether a token is about to expire, by whichever clock has less time left. */
+export function needsRenewal({ expiresAt, leewayMs }: Token, at: Timestamp): boolean {
+  return expiresAt !== undefined && leftMs(expiresAt, at) <= leewayMs;
 }
 
-/** Whether a token needs no renewal yet. */
-export function isLive(token: Token, nowWallMs: number, nowMonotonicMs: number): boolean {
-  return leftMs(token, nowWallMs, nowMonotonicMs) > token.leewayMs;
+/** Whether a token is of no use any more. */
+export function isExpired({ expiresAt }: Token, at: Timestamp): boolean {
+  return expiresAt !== undefined && leftMs(expiresAt, at) <= 0;
 }
 
-/** How long nobody logs in after a login was refused: identity servers lock accounts. */
+/** How long there is no login after one was refused: identity servers lock accounts. */
 export const refusedHoldMs = 60_000;
 
-/** The longest hold that a `Retry-After` can bring about. */
+/** The longest hold that a `Retry-After` can cause. */
 export const longestHoldMs = 300_000;
 
 /**
- * How long the token endpoint is left alone after it asked for that or failed: what `Retry-After` says, up to 300 s, else a
- * backoff.
+ * How long the token endpoint is left alone after it asked for that or failed: as long as `Retry-After` says, up to 300 s, or
+ * else a backoff.
  *
  * @param failures how many requests in a row had failed before.
  */
@@ -58,17 +57,17 @@ export function backOffMs(
   return jitteredMs(failures, random);
 }
 
-/** The pause before a request that never left is tried again. */
+/** The pause before a request that was not sent is repeated. */
 export function repeatPauseMs(random: () => number): number {
   return jitteredMs(0, random);
 }
 
-/** The pause before a login that may have arrived is tried again: at least 1 s, for servers that count logins. */
+/** The pause before a login that may have arrived is repeated: at least 1 s, for servers that count logins. */
 export function longRepeatPauseMs(random: () => number): number {
   return 1000 + nextDelayMs(0, random, { baseMs: 500, capMs: 500 });
 }
 
-/** Between 100 and 200 ms at first, twice that after each failure, up to 20 s. A hold of nothing would be none. */
+/** Between 100 and 200 ms at first, twice as much after each failure, up to 20 s. Never 0, which would be no hold. */
 function jitteredMs(failures: number, random: () => number): number {
   const halfMs = Math.min(10_000, 100 * 2 ** failures);
   return halfMs + nextDelayMs(0, random, { baseMs: halfMs, capMs: halfMs });

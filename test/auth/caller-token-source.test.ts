@@ -3,9 +3,8 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { AccessTokenContext } from "../../src/auth/auth-options.js";
 import { callerTokenSource } from "../../src/auth/caller-token-source.js";
 import { TokenError } from "../../src/errors/errors.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
-import { fakeTime, settle, watched } from "./manager-stage.js";
-import { Patience } from "./patience.js";
+import { Deadline, Ended } from "../../src/timing/deadline.js";
+import { fakeTime, handled, settle } from "./manager-fixture.js";
 
 let unhandled: unknown[] = [];
 const onUnhandled = (reason: unknown) => unhandled.push(reason);
@@ -33,15 +32,15 @@ async function failure(asked: string | Promise<string>): Promise<TokenError> {
   return error;
 }
 
-it("gives a token that is there at once as a plain string", () => {
-  expect(callerTokenSource({ accessToken: () => "a" }).current(new Patience())).toBe("a");
+it("gives a token that the function returns at once as a plain string", () => {
+  expect(callerTokenSource({ accessToken: () => "a" }).current(new Deadline({}), 2)).toBe("a");
 });
 
 it("waits for a token that is promised", async () => {
-  expect(await callerTokenSource({ accessToken: async () => "a" }).current(new Patience())).toBe("a");
+  expect(await callerTokenSource({ accessToken: async () => "a" }).current(new Deadline({}), 2)).toBe("a");
 });
 
-it("asks again for every call, and names no refused token unless there is one", async () => {
+it("calls the function for every call, with a refused token only where there is one", async () => {
   const contexts: AccessTokenContext[] = [];
   const source = callerTokenSource({
     accessToken: (context) => {
@@ -49,18 +48,18 @@ it("asks again for every call, and names no refused token unless there is one", 
       return `token-${contexts.length}`;
     },
   });
-  expect([source.current(new Patience()), source.current(new Patience())]).toEqual(["token-1", "token-2"]);
+  expect([source.current(new Deadline({}), 2), source.current(new Deadline({}), 2)]).toEqual(["token-1", "token-2"]);
   expect(contexts.some((context) => "rejectedToken" in context)).toBe(false);
 });
 
-it("names the refused token after a 401", async () => {
+it("passes the refused token after a 401", async () => {
   const source = callerTokenSource({ accessToken: ({ rejectedToken }) => `after-${rejectedToken}` });
-  expect(await source.renew("a", new Patience())).toBe("after-a");
+  expect(await source.renew("a", new Deadline({}), 2)).toBe("after-a");
 });
 
 it("rejects when the refused token comes back", async () => {
   const source = callerTokenSource({ accessToken: () => "canary" });
-  const error = await failure(source.renew("canary", new Patience()));
+  const error = await failure(source.renew("canary", new Deadline({}), 2));
   expect(error).toMatchObject({ code: "token_rejected" });
   expect(inspect(error)).not.toContain("canary");
 });
@@ -77,9 +76,9 @@ it.each([
   [{ accessToken: "canary" }, "an object"],
 ])("refuses %j without showing it, at once or promised", async (given, found) => {
   for (const accessToken of [() => given as string, async () => given as string]) {
-    const error = await failure(callerTokenSource({ accessToken }).current(new Patience()));
+    const error = await failure(callerTokenSource({ accessToken }).current(new Deadline({}), 2));
     expect(error).toMatchObject({ code: "token_source_invalid" });
-    expect(error.message).toContain(`gave ${found};`);
+    expect(error.message).toContain(`returned ${found};`);
     expect(inspect(error, { showHidden: true })).not.toMatch(/c[aä]nary/);
   }
 });
@@ -93,29 +92,29 @@ it("turns what the function throws into an error with a safe cause, at once or p
     throw thrown;
   };
   for (const accessToken of [throwing, () => Promise.reject(thrown)]) {
-    const error = await failure(callerTokenSource({ accessToken }).current(new Patience()));
+    const error = await failure(callerTokenSource({ accessToken }).current(new Deadline({}), 2));
     expect(error).toMatchObject({ code: "token_source_failed", cause: { code: "SEALED" } });
     expect(String(error.cause)).toBe("Error: vault: access_token=[redacted] is sealed");
     expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain("canary");
   }
 });
 
-it("takes the refused token out of what the function throws", async () => {
+it("redacts the refused token in what the function throws", async () => {
   const accessToken = ({ rejectedToken }: AccessTokenContext) =>
     Promise.reject(new TypeError(`no token but\n    at ${rejectedToken}`));
-  const error = await failure(callerTokenSource({ accessToken }).renew("canary", new Patience()));
+  const error = await failure(callerTokenSource({ accessToken }).renew("canary", new Deadline({}), 2));
   expect(String(error.cause)).toBe("TypeError: no token but\n    at [redacted]");
   expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain("canary");
 });
 
-it("survives a function that throws no error at all", async () => {
+it("survives a function that throws something other than an error", async () => {
   const accessToken = () => Promise.reject("canary");
-  const error = await failure(callerTokenSource({ accessToken }).current(new Patience()));
+  const error = await failure(callerTokenSource({ accessToken }).current(new Deadline({}), 2));
   expect(error).toMatchObject({ code: "token_source_failed" });
   expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain("canary");
 });
 
-it("ends with the call, and tells the function so", async () => {
+it("ends with the call, and aborts the function's signal", async () => {
   let signal: AbortSignal | undefined;
   const source = callerTokenSource({
     accessToken: (context) => {
@@ -125,11 +124,11 @@ it("ends with the call, and tells the function so", async () => {
       });
     },
   });
-  const patience = new Patience();
-  const asked = watched(Promise.resolve(source.current(patience)));
+  const abort = new AbortController();
+  const asked = handled(Promise.resolve(source.current(new Deadline({ signal: abort.signal }), 2)));
   await settle();
   expect(signal?.aborted).toBe(false);
-  patience.abort();
-  await expect(asked).rejects.toBeInstanceOf(WireFailure);
+  abort.abort();
+  await expect(asked).rejects.toBeInstanceOf(Ended);
   expect(signal?.aborted).toBe(true);
 });

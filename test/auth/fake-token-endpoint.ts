@@ -1,14 +1,17 @@
-import type { TokenPost, TokenPostRequest, TokenPostResponse } from "../../src/auth/token-endpoint.js";
-import { WireFailure, type WireFailureKind } from "../../src/wire/wire-failure.js";
+import { type Deadline, Ended } from "../../src/timing/deadline.js";
+import type { Transport, WireRequest, WireResponse } from "../../src/wire/transport.js";
+import { WireFailure } from "../../src/wire/wire-failure.js";
 
-/** What the fake responses: a response, or the failure of an exchange without one. */
-export type Reply = TokenPostResponse | WireFailure;
+/** What a request gets: a response, or the error of a transport that got none. */
+export type Reply = WireResponse | WireFailure | Ended;
 
-/** A token endpoint behind a `TokenPost`: it responds by script, or waits to be told. */
-export class FakeTokenEndpoint {
-  readonly requests: TokenPostRequest[] = [];
-  /** When each request came, by the monotonic clock. */
+/** A transport with a token endpoint at its other end, which replies by script or waits for `reply`. */
+export class FakeTokenEndpoint implements Transport {
+  readonly requests: WireRequest[] = [];
+  /** When each request arrived, by the monotonic clock. */
   readonly arrivalsMs: number[] = [];
+  /** How long each request could wait for its response. */
+  readonly timeoutsMs: number[] = [];
   mostInFlight = 0;
   readonly #script: Reply[];
   readonly #waiting: ((reply: Reply) => void)[] = [];
@@ -19,28 +22,32 @@ export class FakeTokenEndpoint {
     this.#script = script;
   }
 
-  readonly post: TokenPost = async (request) => {
+  async send(request: WireRequest, deadline: Deadline): Promise<WireResponse> {
+    deadline.assertMaySend();
     this.requests.push(request);
     this.arrivalsMs.push(performance.now());
+    this.timeoutsMs.push(deadline.remainingMs());
     this.#inFlight += 1;
     this.mostInFlight = Math.max(this.mostInFlight, this.#inFlight);
-    const reply = this.#script.shift() ?? (await new Promise<Reply>((resolve) => this.#waiting.push(resolve)));
+    const reply = this.#script.shift() ?? (await this.#nextReply(deadline));
     this.#inFlight -= 1;
-    if (reply instanceof WireFailure) throw reply;
+    if (reply instanceof Error) throw reply;
     return reply;
-  };
+  }
+
+  async close(): Promise<void> {}
 
   /** Requests that wait for a reply. */
   get pending(): number {
     return this.#waiting.length;
   }
 
-  /** More script. */
+  /** Adds to the script. */
   expect(...replies: Reply[]): void {
     this.#script.push(...replies);
   }
 
-  /** Responses the oldest request that waits. */
+  /** Replies to the oldest request that waits. */
   reply(reply: Reply): void {
     const resolve = this.#waiting.shift();
     if (resolve === undefined) throw new Error("no token request waits for a reply");
@@ -49,16 +56,30 @@ export class FakeTokenEndpoint {
 
   /** The form of each request, field by field. */
   get forms(): Record<string, string>[] {
-    return this.requests.map(({ body }) => Object.fromEntries(new URLSearchParams(body)));
+    return this.requests.map((request) => Object.fromEntries(new URLSearchParams(bodyText(request))));
   }
 
   get grants(): (string | undefined)[] {
     return this.forms.map((form) => form.grant_type);
   }
+
+  #nextReply(deadline: Deadline): Promise<Reply> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      deadline.onEnd(() => {
+        this.#waiting.splice(this.#waiting.indexOf(resolve), 1);
+        resolve(deadline.failure(true));
+      });
+    });
+  }
+}
+
+export function bodyText({ body }: WireRequest): string {
+  return new TextDecoder().decode(body);
 }
 
 /** A 200 with a token of 300 s and a refresh token, unless told otherwise. `undefined` leaves a field out. */
-export function granted(accessToken: string, fields: Record<string, unknown> = {}): TokenPostResponse {
+export function granted(accessToken: string, fields: Record<string, unknown> = {}): WireResponse {
   const body = {
     access_token: accessToken,
     token_type: "Bearer",
@@ -69,15 +90,14 @@ export function granted(accessToken: string, fields: Record<string, unknown> = {
   return responded(200, body);
 }
 
-export function responded(status: number, body: unknown = {}, headers: Record<string, string> = {}): TokenPostResponse {
+export function responded(status: number, body: unknown = {}, headers: Record<string, string> = {}): WireResponse {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return { status, headers: { "content-type": "application/json", ...headers }, text, complete: true };
+  return { status, headers: { "content-type": "application/json", ...headers }, text };
 }
 
 export const refusal = (status: number) => responded(status, { error: "invalid_grant", error_description: "Not now" });
 
-export const neverSent = () => new WireFailure({ kind: "connection", sent: false, reason: "ECONNREFUSED" });
-export const untrusted = () =>
-  new WireFailure({ kind: "connection", sent: false, permanent: true, reason: "CERT_HAS_EXPIRED" });
-export const maybeSent = (kind: WireFailureKind = "connection") =>
-  new WireFailure({ kind, sent: true, reason: kind === "connection" ? "ECONNRESET" : "DEADLINE" });
+export const notSent = () => new WireFailure({ sent: false, reason: "ECONNREFUSED" });
+export const untrusted = () => new WireFailure({ sent: false, permanent: true, reason: "CERT_HAS_EXPIRED" });
+export const maybeSent = () => new WireFailure({ sent: true, reason: "ECONNRESET" });
+export const timedOut = () => new Ended("timeout", true);

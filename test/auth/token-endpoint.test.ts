@@ -1,13 +1,18 @@
 import { expect, it, vi } from "vitest";
 import type { PasswordAuth } from "../../src/auth/auth-options.js";
 import { type GrantResult, TokenEndpoint } from "../../src/auth/token-endpoint.js";
+import { Ended } from "../../src/timing/deadline.js";
+import type { Transport } from "../../src/wire/transport.js";
+import { WireFailure } from "../../src/wire/wire-failure.js";
 import {
+  bodyText,
   FakeTokenEndpoint,
   granted,
   maybeSent,
-  neverSent,
+  notSent,
   type Reply,
   responded,
+  timedOut,
   untrusted,
 } from "./fake-token-endpoint.js";
 
@@ -21,7 +26,7 @@ const auth: PasswordAuth = {
 };
 
 async function login(reply: Reply, options: Partial<PasswordAuth> = {}): Promise<GrantResult> {
-  return new TokenEndpoint({ ...auth, ...options }, new FakeTokenEndpoint(reply).post, 1000).login([]);
+  return new TokenEndpoint({ ...auth, ...options }, new FakeTokenEndpoint(reply), 1000).login([]);
 }
 
 async function failureOf(reply: Reply, options: Partial<PasswordAuth> = {}) {
@@ -32,20 +37,23 @@ async function failureOf(reply: Reply, options: Partial<PasswordAuth> = {}) {
 
 async function bodyOf(options: Partial<PasswordAuth>, refreshToken?: string): Promise<string | undefined> {
   const fake = new FakeTokenEndpoint(granted("t"));
-  const endpoint = new TokenEndpoint({ ...auth, ...options }, fake.post, 1000);
+  const endpoint = new TokenEndpoint({ ...auth, ...options }, fake, 1000);
   await (refreshToken === undefined ? endpoint.login([]) : endpoint.refresh(refreshToken, []));
-  return fake.requests[0]?.body;
+  const [request] = fake.requests;
+  return request && bodyText(request);
 }
 
-it("posts the login's form to the described address, byte for byte", async () => {
+it("posts the form of a login to the described address, byte for byte", async () => {
   const fake = new FakeTokenEndpoint(granted("t"));
-  await new TokenEndpoint(auth, fake.post, 1234).login([]);
-  expect(fake.requests).toEqual([
+  await new TokenEndpoint(auth, fake, 1000).login([]);
+  expect(fake.requests.map((request) => ({ ...request, body: bodyText(request) }))).toEqual([
     {
-      url: "https://id.example/base/auth/realms/cross%20border/protocol/openid-connect/token",
+      method: "POST",
+      origin: "https://id.example",
+      path: "/base/auth/realms/cross%20border/protocol/openid-connect/token",
       headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json" },
       body: "grant_type=password&username=b%C3%A4nk%40example.org&password=p%2Bw+d%25%26%3D%C3%A9&client_id=gate%26way&client_secret=s%3Dcret",
-      timeoutMs: 1234,
+      maxResponseBytes: 1_048_576,
     },
   ]);
 });
@@ -65,7 +73,7 @@ it("sends client_secret with a refresh only when there is one", async () => {
   );
 });
 
-it("talks http to an identity provider on this machine", async () => {
+it("uses http with an identity provider on this machine", async () => {
   expect(await login(granted("t"), { authUrl: "http://127.0.0.1:8080" })).toMatchObject({
     granted: { accessToken: "t" },
   });
@@ -73,15 +81,26 @@ it("talks http to an identity provider on this machine", async () => {
 
 it.each([
   ["absent", undefined],
-  ["opaque", "no-jwt"],
-  ["no string", { a: 1 }],
+  ["opaque", "not-a-jwt"],
+  ["not a string", { a: 1 }],
   ["of another issuer", "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL290aGVyIn0."],
 ])("takes a token whose id_token is %s", async (_, id_token) => {
   expect(await login(granted("t", { id_token }))).toMatchObject({ granted: { accessToken: "t" } });
 });
 
-it("reads nothing of the response but what it uses", async () => {
-  const reply = granted("t", { scope: ["no", "string"], session_state: null, "not-before-policy": 0 });
+it("parses a response once", async () => {
+  const reply = granted("t", { id_token: "not-a-jwt" });
+  const parse = vi.spyOn(JSON, "parse");
+  try {
+    await login(reply);
+    expect(parse.mock.calls.map(([text]) => text)).toEqual([reply.text]);
+  } finally {
+    parse.mockRestore();
+  }
+});
+
+it("reads only the fields of the response that it uses", async () => {
+  const reply = granted("t", { scope: ["not", "a", "string"], session_state: null, "not-before-policy": 0 });
   expect(await login(reply)).toMatchObject({
     granted: { accessToken: "t", refreshToken: "refresh-of-t", lifetimeMs: 300_000 },
   });
@@ -101,11 +120,11 @@ it.each([
   expect(await login(granted("t", { expires_in }))).toMatchObject({ granted: { lifetimeMs } });
 });
 
-it.each([undefined, null, "", 7])("takes a refresh_token %j for none", async (refresh_token) => {
+it.each([undefined, null, "", 7])("treats a refresh_token %j as absent", async (refresh_token) => {
   expect(await login(granted("t", { refresh_token }))).toMatchObject({ granted: { refreshToken: undefined } });
 });
 
-it("does not mind how token_type is capitalised", async () => {
+it("takes token_type in any case", async () => {
   expect(await login(granted("t", { token_type: "bEARER" }))).toMatchObject({ granted: { accessToken: "t" } });
 });
 
@@ -114,15 +133,14 @@ it("counts a token's life from before its request was sent", async () => {
   try {
     const before = { wallMs: Date.now(), monotonicMs: performance.now() };
     const fake = new FakeTokenEndpoint(granted("t"));
-    const endpoint = new TokenEndpoint(
-      auth,
-      async (request) => {
+    const slow: Transport = {
+      send: (request, deadline) => {
         vi.advanceTimersByTime(7000);
-        return fake.post(request);
+        return fake.send(request, deadline);
       },
-      1000,
-    );
-    expect(await endpoint.login([])).toMatchObject({ granted: { sentAt: before } });
+      close: () => fake.close(),
+    };
+    expect(await new TokenEndpoint(auth, slow, 10_000).login([])).toMatchObject({ granted: { sentAt: before } });
   } finally {
     vi.useRealTimers();
   }
@@ -133,14 +151,15 @@ it.each([
   ["JSON of another form", responded(200, "[]")],
   ["null", responded(200, "null")],
   ["no access_token", granted("t", { access_token: undefined })],
-  ["an access_token that is no string", granted("t", { access_token: 7 })],
+  ["an access_token that is not a string", granted("t", { access_token: 7 })],
   ["an empty access_token", granted("")],
   ["an access_token that would break the header", granted("a\r\nx: y")],
   ["an access_token beyond ASCII", granted("tökén")],
   ["no token_type", granted("t", { token_type: undefined })],
   ["a token bound to a key", granted("t", { token_type: "DPoP" })],
-  ["a broken-off body", { ...granted("t"), complete: false }],
-])("calls a 200 with %s unreadable", async (_, reply) => {
+  ["a body that is cut short", { ...granted("t"), broken: "cut-short" }],
+  ["a body that is too large", { ...granted("t"), broken: "too-large" }],
+] satisfies [string, Reply][])("calls a 200 with %s unreadable", async (_, reply) => {
   expect(await failureOf(reply)).toEqual({ class: "unreadable", status: 200 });
 });
 
@@ -148,11 +167,22 @@ it.each([201, 206, 302, 401, 500])("takes no token out of a %i", async (status) 
   expect(await failureOf({ ...granted("t"), status })).toMatchObject({ status });
 });
 
-it("leaves the time limit to the wire", async () => {
-  const timeout = vi.spyOn(AbortSignal, "timeout");
-  await login(granted("t"));
-  expect(timeout).not.toHaveBeenCalled();
-  timeout.mockRestore();
+it("gives each request its own deadline, and leaves no timer", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  const signal = vi.spyOn(AbortSignal, "timeout");
+  try {
+    const fake = new FakeTokenEndpoint(granted("t"), maybeSent());
+    const endpoint = new TokenEndpoint(auth, fake, 1234);
+    await endpoint.login([]);
+    vi.advanceTimersByTime(5000);
+    await endpoint.login([]);
+    expect(fake.timeoutsMs).toEqual([1234, 1234]);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(signal).not.toHaveBeenCalled();
+  } finally {
+    signal.mockRestore();
+    vi.useRealTimers();
+  }
 });
 
 it.each([
@@ -181,17 +211,19 @@ it.each([
 });
 
 it.each([
-  [neverSent(), "unsent"],
-  [untrusted(), "unsent-for-good"],
-  [maybeSent(), "maybe-sent"],
-  [maybeSent("timeout"), "maybe-sent"],
-  [maybeSent("abort"), "ended"],
-])("tells failures of the wire by their phase (case %#)", async (failure, kind) => {
-  expect(await failureOf(failure)).toMatchObject({ class: kind, reason: failure.reason });
+  [notSent(), "unsent", "ECONNREFUSED"],
+  [untrusted(), "untrusted", "CERT_HAS_EXPIRED"],
+  [maybeSent(), "maybe-sent", "ECONNRESET"],
+  [timedOut(), "maybe-sent", "DEADLINE"],
+  [new Ended("timeout", false), "unsent", "DEADLINE"],
+  [new WireFailure({ sent: true, reason: "not a code" }), "maybe-sent", "UNKNOWN"],
+])("tells whether a request without a response was sent (case %#)", async (error, kind, reason) => {
+  expect(await failureOf(error)).toEqual({ class: kind, reason });
 });
 
-it("takes a foreign error for a request that may have been sent, and shows nothing of it", async () => {
-  const endpoint = new TokenEndpoint(auth, () => Promise.reject(new Error("canary")), 1000);
+it("assumes after an unknown error that the request may have been sent, and shows nothing of the error", async () => {
+  const transport: Transport = { send: () => Promise.reject(new Error("canary")), close: async () => {} };
+  const endpoint = new TokenEndpoint(auth, transport, 1000);
   expect(await endpoint.login([])).toEqual({ failure: { class: "maybe-sent", reason: "UNKNOWN" } });
 });
 
@@ -220,7 +252,7 @@ it.each(["two words", "<b>", "x".repeat(65), "", 7, null])("leaves out an error 
   expect(await failureOf(responded(400, { error }))).not.toHaveProperty("oauthError");
 });
 
-it("takes every form of a secret out of a description", async () => {
+it("redacts a secret in a description in every encoding", async () => {
   const said = [
     auth.password,
     encodeURIComponent(auth.password),
@@ -233,7 +265,7 @@ it("takes every form of a secret out of a description", async () => {
   expect(description).toBe("Wrong: [redacted] or [redacted] or =[redacted] or [redacted] or [redacted] or [redacted]");
 });
 
-it("drops a description that repeats a secret too short to be taken out", async () => {
+it("drops a description that repeats a secret too short to be redacted", async () => {
   const reply = responded(401, { error: "invalid_grant", error_description: "xy is wrong" });
   expect(await failureOf(reply, { password: "xy" })).toEqual({
     class: "refused",
@@ -247,17 +279,17 @@ it("drops an error code that repeats a secret", async () => {
   expect(await failureOf(reply, { password: "canary-password" })).not.toHaveProperty("oauthError");
 });
 
-it("takes the tokens it was told of out of a description", async () => {
+it("redacts the tokens that it was told of in a description", async () => {
   const reply = responded(400, { error_description: "Token refresh-canary of access-canary is not active" });
-  const endpoint = new TokenEndpoint(auth, new FakeTokenEndpoint(reply).post, 1000);
+  const endpoint = new TokenEndpoint(auth, new FakeTokenEndpoint(reply), 1000);
   const result = await endpoint.refresh("refresh-canary", ["access-canary", "refresh-canary"]);
   expect(result).toMatchObject({ failure: { description: "Token [redacted] of [redacted] is not active" } });
 });
 
-it("keeps what it was given when its owner changes the options afterwards", async () => {
+it("is not affected when the options are changed afterwards", async () => {
   const options = { ...auth };
   const fake = new FakeTokenEndpoint(granted("t"));
-  const endpoint = new TokenEndpoint(options, fake.post, 1000);
+  const endpoint = new TokenEndpoint(options, fake, 1000);
   options.password = "changed";
   await endpoint.login([]);
   expect(fake.forms[0]?.password).toBe(auth.password);

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { TokenError } from "../../src/errors/errors.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
-import { granted, maybeSent, neverSent, type Reply, refusal, responded, untrusted } from "./fake-token-endpoint.js";
-import { fakeTime, pass, type Stage, settle, stage } from "./manager-stage.js";
+import { Ended } from "../../src/timing/deadline.js";
+import { granted, maybeSent, notSent, type Reply, refusal, responded, untrusted } from "./fake-token-endpoint.js";
+import { fakeTime, type ManagerFixture, managerFixture, pass, settle } from "./manager-fixture.js";
 
 beforeEach(fakeTime);
 afterEach(() => {
@@ -87,13 +87,13 @@ interface Issued {
   readonly endsMonotonicMs: number;
 }
 
-/** What an observer outside knows: which tokens are good, and until when the endpoint wants its peace. */
+/** What an observer outside knows: which tokens are good, and until when the endpoint has to be left alone. */
 class World {
-  readonly stage: Stage = stage([], { random: Math.random });
+  readonly fixture: ManagerFixture = managerFixture([], { random: Math.random });
   readonly issued = new Map<string, Issued>();
   readonly refused = new Set<string>();
   readonly handedOut: string[] = [];
-  /** Requests that the calls so far can have been the reason of. */
+  /** As many requests as the calls so far can explain. */
   mostRequests = 0;
   open = 0;
   #step = 0;
@@ -110,7 +110,7 @@ class World {
     }
     for (let turn = 0; turn < 60 && this.open > 0; turn++) {
       this.#step += 1;
-      if (this.stage.fake.pending > 0) this.#respond("token", true, 300);
+      if (this.fixture.fake.pending > 0) this.#respond("token", true, 300);
       await pass(2000);
       this.#look();
     }
@@ -118,9 +118,10 @@ class World {
   }
 
   async #do(step: Step): Promise<void> {
-    if (step.do === "call") this.#watch(this.stage.call(step), step.maxRetries);
+    if (step.do === "call") this.#watch(this.fixture.call(step), step.maxRetries);
     if (step.do === "refuse-token") this.#refuseToken(step.nth);
-    if (step.do === "response" && this.stage.fake.pending > 0) this.#respond(step.response, step.rotates, step.seconds);
+    if (step.do === "response" && this.fixture.fake.pending > 0)
+      this.#respond(step.response, step.rotates, step.seconds);
     if (step.do === "set-clock") vi.setSystemTime(Date.now() + step.byMs);
     if (step.do === "pass") await pass(step.ms);
     else await settle();
@@ -130,11 +131,11 @@ class World {
     const token = this.handedOut.at(-1 - nth);
     if (token === undefined) return;
     this.refused.add(token);
-    this.#watch(this.stage.renew(token), 2);
+    this.#watch(this.fixture.renew(token), 2);
   }
 
   #watch(call: Promise<string>, maxRetries: number): void {
-    // A flight makes at most a refresh, its repetition, a login and its repetition.
+    // A renewal makes at most a refresh, its repetition, a login and its repetition.
     this.mostRequests += 4 * (maxRetries + 1);
     this.open += 1;
     call.then(
@@ -144,8 +145,7 @@ class World {
       },
       (error: unknown) => {
         this.open -= 1;
-        if (!(error instanceof TokenError) && !(error instanceof WireFailure))
-          this.wrongs.push(`threw ${String(error)}`);
+        if (!(error instanceof TokenError) && !(error instanceof Ended)) this.wrongs.push(`threw ${String(error)}`);
       },
     );
   }
@@ -157,12 +157,12 @@ class World {
     const known = this.issued.get(token);
     if (known === undefined) return void this.wrongs.push(`${token} was never issued`);
     if (this.refused.has(token)) this.wrongs.push(`${token} was refused before`);
-    const over = Date.now() >= known.endsWallMs || performance.now() >= known.endsMonotonicMs;
-    if (over && known.step !== this.#step) this.wrongs.push(`${token} is over and not fresh`);
+    const expired = Date.now() >= known.endsWallMs || performance.now() >= known.endsMonotonicMs;
+    if (expired && known.step !== this.#step) this.wrongs.push(`${token} has expired and is not fresh`);
   }
 
   #respond(response: Response, rotates: boolean, seconds: number): void {
-    const { fake } = this.stage;
+    const { fake } = this.fixture;
     const isLogin = fake.grants.at(-1) === "password";
     if (response === "throttled") this.#quietUntilMs = performance.now() + Math.min(300, seconds) * 1000;
     if (response === "refused" && isLogin) this.#quietUntilMs = performance.now() + 60_000;
@@ -174,29 +174,29 @@ class World {
     if (response === "throttled") return responded(429, {}, { "retry-after": String(seconds) });
     if (response === "failing") return responded(503);
     if (response === "redirect") return responded(302);
-    if (response === "unsent") return neverSent();
+    if (response === "unsent") return notSent();
     if (response === "maybe") return maybeSent();
     if (response === "untrusted") return untrusted();
     const token = `token-${this.issued.size + 1}`;
-    const lifeMs = response === "lasting" ? Number.POSITIVE_INFINITY : response === "brief" ? 3000 : seconds * 1000;
+    const lifetimeMs = response === "lasting" ? Number.POSITIVE_INFINITY : response === "brief" ? 3000 : seconds * 1000;
     this.issued.set(token, {
       step: this.#step,
-      endsWallMs: this.#sentWallMs + lifeMs,
-      endsMonotonicMs: this.#sentMonotonicMs + lifeMs,
+      endsWallMs: this.#sentWallMs + lifetimeMs,
+      endsMonotonicMs: this.#sentMonotonicMs + lifetimeMs,
     });
     return granted(token, {
-      expires_in: response === "lasting" ? undefined : lifeMs / 1000,
+      expires_in: response === "lasting" ? undefined : lifetimeMs / 1000,
       ...(rotates ? undefined : { refresh_token: undefined }),
     });
   }
 
-  /** Whatever was asked since the last look was asked in its time. */
+  /** Checks what was requested since the last look. */
   #look(): void {
-    const { fake } = this.stage;
+    const { fake } = this.fixture;
     for (const at of fake.arrivalsMs.slice(this.#seenRequests)) {
       this.#sentMonotonicMs = at;
       this.#sentWallMs = Date.now() - (performance.now() - at);
-      if (at < this.#quietUntilMs) this.wrongs.push(`asked ${this.#quietUntilMs - at} ms too early`);
+      if (at < this.#quietUntilMs) this.wrongs.push(`requested ${this.#quietUntilMs - at} ms too early`);
     }
     this.#seenRequests = fake.arrivalsMs.length;
     if (fake.mostInFlight > 1) this.wrongs.push("two requests at once");
@@ -205,7 +205,9 @@ class World {
   }
 }
 
-it("keeps its promises over any schedule of calls, responses, refusals and clocks", { timeout: 60_000 }, async () => {
+it("keeps its rules under any schedule of calls, responses, refused tokens and clocks", {
+  timeout: 60_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (script) => {
       vi.useRealTimers();
@@ -216,7 +218,7 @@ it("keeps its promises over any schedule of calls, responses, refusals and clock
   );
 });
 
-it("asks once per lifetime and once per refused token while the endpoint is well", { timeout: 60_000 }, async () => {
+it("makes one request per lifetime and per refused token while the endpoint works", { timeout: 60_000 }, async () => {
   const wellSteps = fc.array(
     fc.record({ ms: fc.nat(120_000), calls: fc.integer({ min: 1, max: 5 }), refuse: fc.boolean() }),
     { minLength: 1, maxLength: 30 },
@@ -224,7 +226,7 @@ it("asks once per lifetime and once per refused token while the endpoint is well
   await fc.assert(
     fc.asyncProperty(wellSteps, async (script) => {
       const tokens = Array.from({ length: 100 }, (_, index) => granted(`token-${index}`));
-      const { call, renew, fake } = stage(tokens);
+      const { call, renew, fake } = managerFixture(tokens);
       const startMs = performance.now();
       const refused = new Set<string>();
       for (const { ms, calls, refuse } of script) {

@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { backOffMs, isLive, leftMs, longRepeatPauseMs, repeatPauseMs, toToken } from "../../src/auth/token-timing.js";
+import {
+  backOffMs,
+  isExpired,
+  longRepeatPauseMs,
+  needsRenewal,
+  repeatPauseMs,
+  toToken,
+} from "../../src/auth/token-timing.js";
+import { later } from "../../src/timing/timestamp.js";
 
 const sentAt = { wallMs: 1_000_000, monotonicMs: 500 };
 
@@ -13,34 +21,35 @@ it.each([
   expect(toToken("t", sentAt, lifetimeMs).leewayMs).toBe(leewayMs);
 });
 
-it("takes a leeway of one's own, nothing included", () => {
+it("takes a given leeway, 0 included", () => {
   expect(toToken("t", sentAt, 300_000, 0).leewayMs).toBe(0);
   expect(toToken("t", sentAt, 300_000, 60_000).leewayMs).toBe(60_000);
 });
 
-it.each([600_000, Number.POSITIVE_INFINITY])(
-  "lets a leeway of %d ms take no more than half of the lifetime",
-  (leewayMs) => {
-    expect(toToken("t", sentAt, 300_000, leewayMs).leewayMs).toBe(150_000);
-  },
-);
+it.each([600_000, Number.POSITIVE_INFINITY])("cuts a leeway of %d ms to half of the lifetime", (leewayMs) => {
+  expect(toToken("t", sentAt, 300_000, leewayMs).leewayMs).toBe(150_000);
+});
 
-it("uses a token without a lifetime as long as nobody objects", () => {
+it("never renews a token without a lifetime", () => {
   const token = toToken("t", sentAt, undefined, 60_000);
-  expect(isLive(token, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)).toBe(true);
+  const end = { wallMs: Number.MAX_SAFE_INTEGER, monotonicMs: Number.MAX_SAFE_INTEGER };
+  expect([needsRenewal(token, end), isExpired(token, end)]).toEqual([false, false]);
 });
 
-it("counts down by whichever clock has less left", () => {
-  const token = toToken("t", sentAt, 300_000);
-  expect(leftMs(token, sentAt.wallMs + 100, sentAt.monotonicMs + 40_000)).toBe(260_000);
-  expect(leftMs(token, sentAt.wallMs + 40_000, sentAt.monotonicMs + 100)).toBe(260_000);
-  expect(leftMs(token, sentAt.wallMs - 9_000_000, sentAt.monotonicMs + 300_000)).toBe(0);
+it("goes by whichever clock has less time left", () => {
+  const token = toToken("t", sentAt, 300_000, 0);
+  const expired = (wallMs: number, monotonicMs: number) =>
+    isExpired(token, { wallMs: sentAt.wallMs + wallMs, monotonicMs: sentAt.monotonicMs + monotonicMs });
+  expect(expired(299_999, 299_999)).toBe(false);
+  expect(expired(300_000, 40_000)).toBe(true);
+  expect(expired(-9_000_000, 300_000)).toBe(true);
 });
 
-it("calls a token live up to its leeway and not at it", () => {
+it("renews a token at its leeway, before it expires", () => {
   const token = toToken("t", sentAt, 300_000);
-  const at = (ms: number) => isLive(token, sentAt.wallMs + ms, sentAt.monotonicMs + ms);
-  expect([0, 294_999, 295_000, 300_000].map(at)).toEqual([true, true, false, false]);
+  const at = (ms: number) => later(sentAt, ms);
+  expect([0, 294_999, 295_000, 300_000].map((ms) => needsRenewal(token, at(ms)))).toEqual([false, false, true, true]);
+  expect([0, 295_000, 299_999, 300_000].map((ms) => isExpired(token, at(ms)))).toEqual([false, false, false, true]);
 });
 
 it("leaves the endpoint alone for as long as Retry-After says, up to 300 s", () => {
@@ -48,7 +57,7 @@ it("leaves the endpoint alone for as long as Retry-After says, up to 300 s", () 
   expect([1000, 300_000, 300_001, Number.MAX_SAFE_INTEGER].map(at)).toEqual([1000, 300_000, 300_000, 300_000]);
 });
 
-it("backs off longer and longer where Retry-After says nothing, and never for nothing", () => {
+it("backs off twice as long after each failure without Retry-After, and never for 0 ms", () => {
   const least = [0, 1, 2, 6, 7, 90].map((failures) => backOffMs({}, failures, () => 0));
   expect(least).toEqual([100, 200, 400, 6400, 10_000, 10_000]);
   const most = [0, 1, 90].map((failures) => backOffMs({}, failures, () => 1));

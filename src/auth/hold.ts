@@ -1,0 +1,34 @@
+import type { Deadline } from "../timing/deadline.js";
+import type { GrantFailure } from "./grant-failure.js";
+
+/** A time in which the token endpoint is left alone. There is no timer while nobody waits for its end. */
+export interface Hold {
+  readonly untilMonotonicMs: number;
+  /** For messages only: the wall clock can be set. */
+  readonly untilWallMs: number;
+  /** Waiting does not help: the login was refused. */
+  readonly final: boolean;
+  readonly failure: GrantFailure;
+}
+
+export function toHold(failure: GrantFailure, ms: number, final: boolean): Hold {
+  return { untilMonotonicMs: performance.now() + ms, untilWallMs: Date.now() + ms, final, failure };
+}
+
+export function isOver(hold: Hold): boolean {
+  return heldMs(hold) <= 0;
+}
+
+/** Whether a call that has waited for `waits` holds may wait for one more, until its end. */
+export function mayWait(hold: Hold, waits: number, deadline: Deadline, maxRetries: number): boolean {
+  return !hold.final && waits < maxRetries && heldMs(hold) < deadline.remainingMs();
+}
+
+export async function waitUntilOver(hold: Hold, deadline: Deadline): Promise<void> {
+  // Timers can fire a little early.
+  for (let ms = heldMs(hold); ms > 0; ms = heldMs(hold)) await deadline.sleep(Math.ceil(ms));
+}
+
+function heldMs(hold: Hold): number {
+  return hold.untilMonotonicMs - performance.now();
+}

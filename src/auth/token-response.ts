@@ -1,0 +1,97 @@
+import { redactText } from "../errors/redact.js";
+import { parseRetryAfterMs } from "../timing/retry-after.js";
+import { parseJsonObject } from "../wire/parse-json-object.js";
+import type { WireResponse } from "../wire/transport.js";
+import { classifyResponse, type GrantFailure } from "./grant-failure.js";
+import { isBearerToken } from "./token-source.js";
+
+/** The fields of a token response that are used, under their names on the wire. */
+export interface TokenFields {
+  readonly access_token: string;
+  readonly token_type: string;
+  readonly refresh_token?: string;
+  /** In seconds. */
+  readonly expires_in?: number;
+}
+
+/**
+ * Reads a response of the token endpoint (description: "Authentication", 3 and 4).
+ *
+ * @param secrets what the request held in secret: the response may repeat it, and no message may show it.
+ */
+export function readTokenResponse(
+  response: WireResponse,
+  secrets: readonly string[],
+): { readonly fields: TokenFields } | { readonly failure: GrantFailure } {
+  const { status, text, broken } = response;
+  const fields = status === 200 && broken === undefined ? readFields(text) : undefined;
+  return fields === undefined ? { failure: readFailure(response, secrets) } : { fields };
+}
+
+function readFields(text: string): TokenFields | undefined {
+  const { access_token, token_type, refresh_token, expires_in } = parseJsonObject(text);
+  // A token that is bound to a key is of no use here.
+  if (typeof token_type !== "string" || token_type.toLowerCase() !== "bearer") return undefined;
+  if (!isBearerToken(access_token)) return undefined;
+  const lifetime = toSeconds(expires_in);
+  return {
+    access_token,
+    token_type,
+    ...(typeof refresh_token === "string" && refresh_token !== "" ? { refresh_token } : undefined),
+    ...(lifetime === undefined ? undefined : { expires_in: lifetime }),
+  };
+}
+
+/** A lifetime that is absent or makes no sense counts as none: such a token is used until a 401. */
+function toSeconds(expiresIn: unknown): number | undefined {
+  const seconds = typeof expiresIn === "string" && /^\d+$/.test(expiresIn) ? Number(expiresIn) : expiresIn;
+  return typeof seconds === "number" && Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
+}
+
+function readFailure({ status, headers, text }: WireResponse, secrets: readonly string[]): GrantFailure {
+  const failure = { class: classifyResponse(status), status };
+  if (failure.class === "unreadable") return failure;
+  const retryAfterMs = parseRetryAfterMs(headers["retry-after"], Date.now());
+  return {
+    ...failure,
+    ...readErrorBody(text, secrets),
+    ...(retryAfterMs === undefined ? undefined : { retryAfterMs }),
+  };
+}
+
+/** `error` and `error_description`, neither taken on trust. */
+function readErrorBody(text: string, secrets: readonly string[]): Pick<GrantFailure, "oauthError" | "description"> {
+  const { error, error_description } = parseJsonObject(text);
+  const oauthError = typeof error === "string" && /^[\w.:-]{1,64}$/.test(error) ? error : undefined;
+  const description = typeof error_description === "string" ? toSafeLine(error_description, secrets) : "";
+  return {
+    ...(oauthError === undefined || secrets.some((secret) => repeats(oauthError, secret)) ? undefined : { oauthError }),
+    ...(description === "" ? undefined : { description }),
+  };
+}
+
+/** Whether a code gives a secret away. Two or three letters can stand in any code by chance. */
+function repeats(code: string, secret: string): boolean {
+  return secret.length < 4 ? code === secret : code.includes(secret);
+}
+
+function toSafeLine(text: string, secrets: readonly string[]): string {
+  const line = redactText(text, secrets.flatMap(writtenForms))
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
+  // Very short secrets can't be taken out of a text without tearing it apart, so the whole text is dropped.
+  if (secrets.some((secret) => secret !== "" && line.includes(secret))) return "";
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
+}
+
+/** The value as it is, and as it stands in a form, in an address and in Base64. */
+function writtenForms(secret: string): string[] {
+  const inForm = new URLSearchParams({ "": secret }).toString().slice(1);
+  const inBase64 = toBase64(secret);
+  return [secret, inForm, encodeURIComponent(secret), inBase64, inBase64.replace(/=+$/, "")];
+}
+
+/** Base64 of the UTF-8 bytes, without `Buffer`, which browsers lack. */
+function toBase64(text: string): string {
+  return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
+}

@@ -1,0 +1,93 @@
+import { vi } from "vitest";
+import type { TokenEvent } from "../../src/auth/token-event.js";
+import { TokenManager, type TokenManagerOptions } from "../../src/auth/token-manager.js";
+import { Deadline } from "../../src/timing/deadline.js";
+import { FakeTokenEndpoint, type Reply } from "./fake-token-endpoint.js";
+
+/** Made at run time, so that a test can tell whether one of them is shown. */
+export const secrets = {
+  username: `user-${crypto.randomUUID()}`,
+  password: `password-${crypto.randomUUID()}`,
+  clientSecret: `secret-${crypto.randomUUID()}`,
+};
+
+export const auth = { authUrl: "https://id.example", realm: "payments", clientId: "gateway", ...secrets };
+
+/** What a call allows. Default: 30 s and 2 retries. */
+export interface CallOptions {
+  readonly timeoutMs?: number;
+  readonly maxRetries?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface ManagerFixture {
+  readonly fake: FakeTokenEndpoint;
+  readonly manager: TokenManager;
+  readonly events: TokenEvent[];
+  /** One call that needs a token. */
+  call(options?: CallOptions): Promise<string>;
+  /** One call whose token `used` got 401. */
+  renew(used: string, options?: CallOptions): Promise<string>;
+}
+
+/** A manager before a token endpoint that replies by script. Jitter is off. */
+export function managerFixture(script: readonly Reply[], options: Partial<TokenManagerOptions> = {}): ManagerFixture {
+  const fake = new FakeTokenEndpoint(...script);
+  const events: TokenEvent[] = [];
+  const manager = new TokenManager({
+    auth,
+    transport: fake,
+    timeoutMs: 10_000,
+    random: () => 0,
+    onToken: (event) => events.push(event),
+    ...options,
+  });
+  const within = async (
+    { timeoutMs = 30_000, maxRetries = 2, signal }: CallOptions = {},
+    ask: (deadline: Deadline, maxRetries: number) => string | Promise<string>,
+  ): Promise<string> => {
+    const deadline = new Deadline({ timeoutMs, signal });
+    try {
+      return await ask(deadline, maxRetries);
+    } finally {
+      deadline.finish();
+    }
+  };
+  return {
+    fake,
+    manager,
+    events,
+    call: (options) => within(options, (deadline, maxRetries) => manager.current(deadline, maxRetries)),
+    renew: (used, options) => within(options, (deadline, maxRetries) => manager.renew(used, deadline, maxRetries)),
+  };
+}
+
+/** Fakes the clocks and the timers, and first loads the grant's module: loading takes time that no fake can pass. */
+export async function fakeTime(): Promise<void> {
+  await import("../../src/auth/openid-grant.js");
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"], now: Date.UTC(2030, 0, 1) });
+}
+
+/** Lets everything happen that waits for no timer. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 6; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Lets time pass from timer to timer, and everything happen that each of them starts. */
+export async function pass(ms: number): Promise<void> {
+  let over = false;
+  setTimeout(() => {
+    over = true;
+  }, ms);
+  while (!over) {
+    await settle();
+    vi.advanceTimersToNextTimer();
+  }
+  await settle();
+}
+
+/** The promise itself, handled from now on, so that its rejection is never unhandled. */
+export function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}
