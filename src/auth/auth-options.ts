@@ -69,7 +69,7 @@ function assertAccessTokenAuth(auth: object): void {
   const { accessToken, ...others } = auth as Record<string, unknown>;
   if (typeof accessToken !== "function")
     throw refuse("auth.accessToken", accessToken, "a function that returns a token");
-  assertNoOthers(Object.keys(others), "next to accessToken");
+  assertNoOthers(Object.keys(others), " next to accessToken");
 }
 
 function assertPasswordAuth(auth: object): void {
@@ -83,7 +83,7 @@ function assertPasswordAuth(auth: object): void {
   }
   if (fields.clientSecret !== undefined && fields.clientSecret !== "") assertText("clientSecret", fields.clientSecret);
   const others = Object.keys(fields).filter((name) => !passwordFields.has(name));
-  assertNoOthers(others, `there are ${[...passwordFields].join(", ")}`);
+  assertNoOthers(others, `; the options are ${[...passwordFields].join(", ")}`);
 }
 
 function assertText(name: string, value: unknown): void {
@@ -96,7 +96,7 @@ function assertText(name: string, value: unknown): void {
 function assertNoOthers(names: readonly string[], instead: string): void {
   const [name] = names;
   if (name === undefined) return;
-  throw new ConfigError(`there is no option auth.${/^\w{1,40}$/.test(name) ? name : "(unprintable)"} ${instead}`);
+  throw new ConfigError(`there is no option auth.${/^\w{1,40}$/.test(name) ? name : "(unprintable)"}${instead}`);
 }
 
 function refuse(option: string, value: unknown, wanted: string): ConfigError {
