@@ -37,9 +37,14 @@ function readFields(text: string): TokenFields | undefined {
   return {
     access_token,
     token_type,
-    ...(typeof refresh_token === "string" && refresh_token !== "" ? { refresh_token } : undefined),
+    ...(isSendable(refresh_token) ? { refresh_token } : undefined),
     ...(lifetime === undefined ? undefined : { expires_in: lifetime }),
   };
+}
+
+/** Half of a surrogate pair has no encoding: a form would carry another token. */
+function isSendable(refreshToken: unknown): refreshToken is string {
+  return typeof refreshToken === "string" && refreshToken !== "" && !/\p{Cs}/u.test(refreshToken);
 }
 
 /** A lifetime that is absent or makes no sense counts as none: such a token is used until a 401. */

@@ -120,9 +120,12 @@ it.each([
   expect(await login(granted("t", { expires_in }))).toMatchObject({ granted: { lifetimeMs } });
 });
 
-it.each([undefined, null, "", 7])("treats a refresh_token %j as absent", async (refresh_token) => {
-  expect(await login(granted("t", { refresh_token }))).toMatchObject({ granted: { refreshToken: undefined } });
-});
+it.each([undefined, null, "", 7, "half a pair \ud800"])(
+  "treats a refresh_token %j as absent",
+  async (refresh_token) => {
+    expect(await login(granted("t", { refresh_token }))).toMatchObject({ granted: { refreshToken: undefined } });
+  },
+);
 
 it("takes token_type in any case", async () => {
   expect(await login(granted("t", { token_type: "bEARER" }))).toMatchObject({ granted: { accessToken: "t" } });
