@@ -15,10 +15,13 @@ const entries = {
 
 export default defineConfig({
   resolve: {
-    alias: Object.entries(entries).map(([name, path]) => ({
-      find: new RegExp(`^cross-border-payments${name}$`),
-      replacement: source(path),
-    })),
+    alias: [
+      { find: /^#platform$/, replacement: source("platform/node.ts") },
+      ...Object.entries(entries).map(([name, path]) => ({
+        find: new RegExp(`^cross-border-payments${name}$`),
+        replacement: source(path),
+      })),
+    ],
   },
   test: {
     include: ["test/**/*.test.ts"],

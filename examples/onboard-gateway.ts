@@ -24,6 +24,6 @@ await client.paymentGateways.update(id, { ...fields, name: "Gamma Wallet Ltd" })
 console.log(`renamed to ${(await client.paymentGateways.get(id)).name}`);
 
 const text = { path: "/payments", body: '{"memo":"trial"}' };
-const signature = signRequest({ ...text, key: keys.privateKey });
-const fits = verifySignature({ ...text, signature, publicKey: gateway.rsaPublicKeyBase64 });
+const signature = await signRequest({ ...text, key: keys.privateKey });
+const fits = await verifySignature({ ...text, signature, publicKey: gateway.rsaPublicKeyBase64 });
 console.log(`a signature of the private key fits the registered public key: ${fits}`);

@@ -13,7 +13,7 @@ try {
     amount: "5000000.00",
     currency: "KES",
   });
-  const valid = verifyDepositRecord(deposit, { publicKey: practice.keys.publicKey });
+  const valid = await verifyDepositRecord(deposit, { publicKey: practice.keys.publicKey });
   console.log(`deposit of ${deposit.amount} ${deposit.currency} recorded; signature valid: ${valid}`);
 } catch (error) {
   if (!(error instanceof OutcomeUnknownError)) throw error;

@@ -21,7 +21,10 @@ await client.pay(
 
 for await (const payment of client.payments.list({ size: 100 })) {
   // The key comes from your own records: the one that is stored with the payment only shows that the record fits itself.
-  const genuine = verifyPaymentRecord(payment, { publicKey: practice.keys.publicKey });
-  const altered = verifyPaymentRecord({ ...payment, receiverAmount: "1.00" }, { publicKey: practice.keys.publicKey });
+  const genuine = await verifyPaymentRecord(payment, { publicKey: practice.keys.publicKey });
+  const altered = await verifyPaymentRecord(
+    { ...payment, receiverAmount: "1.00" },
+    { publicKey: practice.keys.publicKey },
+  );
   console.log(`payment ${payment.senderGatewayTransactionId}: genuine ${genuine}, with another amount ${altered}`);
 }

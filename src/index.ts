@@ -39,6 +39,7 @@ export type { ValidationMode } from "./http/read-response.js";
 export { exactExchangeRate, exchangeRate, type IntentAmounts, type RateOptions, type Rounding } from "./money.js";
 export type { Listing } from "./paging/listing.js";
 export type { Page } from "./paging/page.js";
+export type { KeyObjectLike } from "./platform/key-object.js";
 export type { OperationName } from "./resources/catalogue.js";
 export type { Deposit, DepositFields, DepositFilter, Deposits } from "./resources/deposits.js";
 export type {
@@ -82,7 +83,7 @@ export {
 } from "./signing/keys.js";
 export { signRequest } from "./signing/sign-request.js";
 export type { RequestSigner } from "./signing/signer.js";
-export { verifySignature } from "./signing/verify.js";
+export { verifySignature } from "./signing/verify-signature.js";
 export { verifyDepositRecord, verifyPaymentRecord } from "./verification/verify-record.js";
 export type { FetchLike } from "./wire/fetch-transport.js";
 export type { DispatcherLike } from "./wire/undici-transport.js";

@@ -68,7 +68,7 @@ async function tell(narrator: Narrator, server: SandboxServer, wire: DemoWire): 
   const payment = await payOnce(narrator, alpha);
 
   narrator.chapter("The record, and its signature checked offline");
-  verify(narrator, payment, alphaKeys);
+  await verify(narrator, payment, alphaKeys);
 
   narrator.chapter("What can go wrong: a payment signed with another gateway's key");
   await refuseForeignKey(narrator, beta);
@@ -141,7 +141,7 @@ async function provideLiquidity(narrator: Narrator, beta: CrossBorderClient): Pr
     deposit: `${deposit.amount} ${deposit.currency}, blockchain ${shorten(deposit.blockchainTransactionId)}`,
     "exchange rate": `1 EUR: buys at ${rate.buyPrice}, sells at ${rate.sellPrice} KES`,
   });
-  narrator.check(verifyDepositRecord(deposit), "the deposit's stored signature is valid");
+  narrator.check(await verifyDepositRecord(deposit), "the deposit's stored signature is valid");
 }
 
 async function payOnce(narrator: Narrator, alpha: CrossBorderClient): Promise<Payment> {
@@ -184,18 +184,18 @@ async function payOnce(narrator: Narrator, alpha: CrossBorderClient): Promise<Pa
   return payment;
 }
 
-function verify(narrator: Narrator, payment: Payment, keys: SigningKeyPair): void {
+async function verify(narrator: Narrator, payment: Payment, keys: SigningKeyPair): Promise<void> {
   narrator.table({
     path: payment.creationRequestUrl,
     body: `${Buffer.byteLength(payment.creationRequestBody)} bytes`,
     signature: shorten(payment.creationRequestSignatureBase64),
   });
   narrator.check(
-    verifyPaymentRecord(payment, { publicKey: keys.publicKey }),
+    await verifyPaymentRecord(payment, { publicKey: keys.publicKey }),
     "verifyPaymentRecord: path, body, signature and Alpha's key fit together",
   );
   narrator.check(
-    !verifyPaymentRecord({ ...payment, receiverAmount: "99999.00" }, { publicKey: keys.publicKey }),
+    !(await verifyPaymentRecord({ ...payment, receiverAmount: "99999.00" }, { publicKey: keys.publicKey })),
     "and a record whose amount was changed afterwards does not pass",
   );
   const verdict = verifyWithOpenssl(payment);

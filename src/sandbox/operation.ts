@@ -14,10 +14,15 @@ export interface OperationRequest {
 }
 
 /** Does what is asked for: everything or nothing. */
-export function respondToOperation(service: Service, handlers: Handlers, request: OperationRequest): Response {
+export async function respondToOperation(
+  service: Service,
+  handlers: Handlers,
+  request: OperationRequest,
+): Promise<Response> {
   const { operation } = request.route;
   try {
-    const output = handlerOf(handlers, operation.name)(callOf(service, request));
+    const call = await callOf(service, request);
+    const output = handlerOf(handlers, operation.name)(call);
     return output === undefined ? emptyResponse() : jsonResponse(output);
   } catch (error) {
     if (error instanceof Refusal) return refusalResponse(error, operation.verb);
@@ -27,13 +32,16 @@ export function respondToOperation(service: Service, handlers: Handlers, request
 
 const noBody: JsonObject = {};
 
-function callOf({ ledger, settings }: Service, { seen, bytes, route }: OperationRequest): Call<JsonObject> {
+async function callOf(
+  { ledger, settings }: Service,
+  { seen, bytes, route }: OperationRequest,
+): Promise<Call<JsonObject>> {
   const { operation, params } = route;
   const { headers, path, query } = seen;
   const body = operation.body === undefined ? noBody : parseJsonObject(bytes, headers.get("content-type"));
   const signedPath = settings.signQuery && query !== "" ? `${path}?${query}` : path;
   const signature = settings.signedOperations.has(operation.name)
-    ? checkSignature(ledger, {
+    ? await checkSignature(ledger, {
         operation,
         params,
         body,

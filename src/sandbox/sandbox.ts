@@ -139,11 +139,11 @@ export class Sandbox {
   }
 
   async #serve(arrived: Arrived): Promise<Response> {
-    const response = this.#respond(arrived);
+    const response = await this.#respond(arrived);
     return (await this.#options.onResponse?.(arrived.seen, response)) ?? response;
   }
 
-  #respond({ seen, bytes, route, address }: Arrived): Response {
+  async #respond({ seen, bytes, route, address }: Arrived): Promise<Response> {
     const { method, body, headers } = seen;
     if (route === "token") {
       return this.#tokens.respond({ method, body, address, contentType: headers.get("content-type") });

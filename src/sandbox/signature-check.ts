@@ -1,7 +1,7 @@
 import type { Operation } from "../api/operation.js";
 import { CrossBorderError } from "../errors/errors.js";
 import type { PaymentGateway } from "../resources/payment-gateways.js";
-import { verifySignature } from "../signing/verify.js";
+import { verifySignature } from "../signing/verify-signature.js";
 import type { Ledger } from "./ledger.js";
 import type { JsonObject } from "./request-body.js";
 import { Refusal } from "./responses.js";
@@ -31,13 +31,12 @@ export interface VerifiedSignature {
  *
  * @throws {Refusal} when the signature is missing, the gateway is not known, or the signature is not its key's.
  */
-export function checkSignature(ledger: Ledger, request: SignedRequest): VerifiedSignature {
+export async function checkSignature(ledger: Ledger, request: SignedRequest): Promise<VerifiedSignature> {
   const { signature } = request;
   if (signature === null) throw new Refusal("missing_signature", `the header ${signatureHeader} is missing`);
-  const gateway = signers(ledger, request).find(({ rsaPublicKeyBase64 }) =>
-    isSignedWith(rsaPublicKeyBase64, signature, request),
-  );
-  if (gateway !== undefined) return { signatureBase64: signature, publicKeyBase64: gateway.rsaPublicKeyBase64 };
+  for (const { rsaPublicKeyBase64: publicKeyBase64 } of signers(ledger, request)) {
+    if (await isSignedWith(publicKeyBase64, signature, request)) return { signatureBase64: signature, publicKeyBase64 };
+  }
   throw new Refusal(
     "invalid_signature",
     "the signature is not one of the gateway's registered key over this path and this body",
@@ -54,9 +53,13 @@ function signers(ledger: Ledger, { operation, params, body }: SignedRequest): Pa
   return [gateway];
 }
 
-function isSignedWith(publicKey: string, signature: string, { signedPath, rawBody }: SignedRequest): boolean {
+async function isSignedWith(
+  publicKey: string,
+  signature: string,
+  { signedPath, rawBody }: SignedRequest,
+): Promise<boolean> {
   try {
-    return verifySignature({ publicKey, path: signedPath, body: rawBody, signature });
+    return await verifySignature({ publicKey, path: signedPath, body: rawBody, signature });
   } catch (error) {
     // What a gateway registered need not be a key; then nothing is signed with it.
     if (error instanceof CrossBorderError) return false;

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "../errors/errors.js";
-import { readSigningKey, type SigningKey, wantedSigningKey } from "./keys.js";
-import { signNow } from "./sign-now.js";
+import { encodeBase64 } from "../platform/base64.js";
+import { type SigningKey, wantedSigningKey } from "./keys.js";
+import { readSigningKey } from "./read-key.js";
 import { signedText } from "./signed-text.js";
 
 /** A request to be signed. */
@@ -15,16 +16,16 @@ export interface RequestToSign {
 
 /**
  * Signs a request: the value of `X-SERVICE-SIGNATURE-BASE64`, RSA with SHA-256 and PKCS#1 v1.5 over path and body, Base64 on
- * one line (description: "Digital signatures"). The client does this by itself; this is for requests that are sent otherwise.
+ * one line (Interface description 0.0.1, "Digital signatures"). The client does this by itself; this is for requests that are
+ * sent otherwise.
  *
  * The same key, path and body always give the same signature.
  *
  * @throws {InvalidArgumentError} when `path` is a full URL or does not start with `/`, `body` is neither text nor bytes,
- * or `key` is no private RSA key of at least 2048 bits.
+ * or `key` is not a private RSA key of at least 2048 bits.
  */
-export function signRequest({ key, path, body }: RequestToSign): string {
+export async function signRequest({ key, path, body }: RequestToSign): Promise<string> {
   const privateKey = readSigningKey(key);
   if (typeof privateKey === "string") throw new InvalidArgumentError(`key is ${privateKey}; ${wantedSigningKey}`);
-  const text = signedText(path, body);
-  return signNow(privateKey, text).toString("base64");
+  return encodeBase64(await privateKey.sign(signedText(path, body)));
 }

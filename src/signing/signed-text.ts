@@ -2,18 +2,25 @@ import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 
 /**
- * The bytes that are signed: the path without host, immediately followed by the raw body
- * (description: "Digital signatures", 3). Nothing stands between the two.
+ * The bytes that are signed: the path without host, immediately followed by the raw body (Interface description 0.0.1,
+ * "Digital signatures"). Nothing stands between the two.
  */
-export function signedText(path: string, body: string | Uint8Array): Buffer {
+export function signedText(path: string, body: string | Uint8Array): Uint8Array {
   assertPath(path);
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
     throw new InvalidArgumentError(
       `body is ${describeValue(body)}; wanted: the raw body as it is sent, a string or a Uint8Array`,
     );
   }
-  return Buffer.concat([Buffer.from(path), typeof body === "string" ? Buffer.from(body) : body]);
+  const pathBytes = utf8.encode(path);
+  const bodyBytes = typeof body === "string" ? utf8.encode(body) : body;
+  const text = new Uint8Array(pathBytes.length + bodyBytes.length);
+  text.set(pathBytes);
+  text.set(bodyBytes, pathBytes.length);
+  return text;
 }
+
+const utf8 = new TextEncoder();
 
 function assertPath(path: unknown): void {
   const wanted = 'wanted: the request path without host, base path included, such as "/payments"';

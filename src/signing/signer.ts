@@ -1,12 +1,12 @@
-import type { KeyObject } from "node:crypto";
+import { sha256 } from "#platform";
 import { describeValue } from "../errors/describe-value.js";
-import { ConfigError, SigningError } from "../errors/errors.js";
-import { nodeCrypto } from "../platform/node-crypto.js";
-import { parseSigningKey, readPublicKey, type SigningKey, wantedPublicKey } from "./keys.js";
-import { limitConcurrency } from "./limit-concurrency.js";
-import { signNow } from "./sign-now.js";
+import { ConfigError, type SignedText, SigningError } from "../errors/errors.js";
+import { decodeBase64, encodeBase64 } from "../platform/base64.js";
+import type { KeyObjectLike } from "../platform/key-object.js";
+import type { PrivateKey, PublicKey } from "../platform/platform.js";
+import { parseSigningKey, type SigningKey, wantedPublicKey } from "./keys.js";
+import { readPublicKey } from "./read-key.js";
 import { signedText } from "./signed-text.js";
-import { decodeBase64, verifyText } from "./verify.js";
 
 /**
  * A signer whose private key stays elsewhere, in a KMS or an HSM. What it returns is verified with `publicKey` before
@@ -14,7 +14,7 @@ import { decodeBase64, verifyText } from "./verify.js";
  */
 export interface RequestSigner {
   /** The public key that was given at onboarding: PEM, Base64 of the PEM, or `KeyObject`. RSA, 2048 bits or more. */
-  readonly publicKey: string | KeyObject;
+  readonly publicKey: string | KeyObjectLike;
   /**
    * Signs `text` with RSA, SHA-256 and PKCS#1 v1.5 (`RSASSA_PKCS1_V1_5_SHA_256` in most key services). `text` is the whole
    * text, not its hash. It is called once per signed request, never for a repetition of one.
@@ -34,21 +34,15 @@ export interface Signer {
   /**
    * The signature of path and body, Base64 on one line.
    *
-   * @throws {SigningError} when there is none, or a foreign one does not fit.
+   * @throws {SigningError} when no signature was made, or the one that a `RequestSigner` made does not fit its public key.
    */
   sign(path: string, body: Uint8Array, context?: SigningContext): Promise<string>;
-  /** SHA-256, in hex, of the public key's DER form (SubjectPublicKeyInfo). */
-  readonly publicKeySha256: string;
+  /** What `sign` signs and with which key, for errors. */
+  describe(path: string, body: Uint8Array): Promise<SignedText>;
 }
 
-/** Enough to keep the thread pool busy, and few enough for the loop that deals with those that are done. Measured: `bench/`. */
-const mostAtOnce = 12;
-
-/** A signature of such a key takes a quarter of a millisecond, which the loop can spare once in a turn; 4096 bits take six times that. */
-const quickBits = 2048;
-
 /**
- * @throws {ConfigError} when the key is no private RSA key of at least 2048 bits, or the signer has no such public key.
+ * @throws {ConfigError} when the key is not a private RSA key of at least 2048 bits, or the signer has no such public key.
  */
 export function createSigner(input: SigningKey | RequestSigner): Signer {
   return isRequestSigner(input) ? foreignSigner(input) : localSigner(parseSigningKey(input));
@@ -58,37 +52,18 @@ function isRequestSigner(input: SigningKey | RequestSigner): input is RequestSig
   return typeof input === "object" && input !== null && "sign" in input;
 }
 
-function localSigner(key: KeyObject): Signer {
-  const limited = limitConcurrency(mostAtOnce);
-  const isQuick = (key.asymmetricKeyDetails?.modulusLength ?? Number.POSITIVE_INFINITY) <= quickBits;
-  let busy = 0;
+function localSigner(key: PrivateKey): Signer {
   return {
-    publicKeySha256: sha256OfPublicKey(nodeCrypto().createPublicKey(key)),
+    describe: (path, body) => describeText(path, body, key),
     async sign(path, body) {
       const text = signedText(path, body);
-      // Alone it is made at once: the way to the pool and back costs a tenth more. In company, or in the same turn, the pool has it.
-      const isAlone = isQuick && busy === 0;
-      busy += 1;
       try {
-        const signature = isAlone ? signNow(key, text) : await limited(() => signInThreadPool(key, text));
-        return signature.toString("base64");
+        return encodeBase64(await key.sign(text));
       } catch (cause) {
         throw new SigningError("the signing key made no signature, so nothing was sent", { cause });
-      } finally {
-        if (isAlone) setImmediate(() => void busy--);
-        else busy -= 1;
       }
     },
   };
-}
-
-function signInThreadPool(key: KeyObject, text: Uint8Array): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    nodeCrypto().sign("sha256", text, key, (error, signature) => {
-      if (error) reject(error);
-      else resolve(signature);
-    });
-  });
 }
 
 function foreignSigner(signer: RequestSigner): Signer {
@@ -100,16 +75,14 @@ function foreignSigner(signer: RequestSigner): Signer {
     throw new ConfigError(`signingKey.publicKey is ${publicKey}; ${wantedPublicKey}`);
   }
   return {
-    publicKeySha256: sha256OfPublicKey(publicKey),
+    describe: (path, body) => describeText(path, body, publicKey),
     async sign(path, body, context = {}) {
       const text = signedText(path, body);
       const signature = toBytes(await askForSignature(signer, text, context));
-      if (!verifyText(publicKey, text, signature)) {
-        throw new SigningError(
-          "the signer's signature does not fit its public key, so nothing was sent: check that the public key belongs to the key that signs, and that it signs the whole text with RSA, SHA-256 and PKCS#1 v1.5",
-        );
-      }
-      return signature.toString("base64");
+      if (await publicKey.verify(text, signature)) return encodeBase64(signature);
+      throw new SigningError(
+        "the signer's signature does not fit its public key, so nothing was sent: check that the public key belongs to the key that signs, and that it signs the whole text with RSA, SHA-256 and PKCS#1 v1.5",
+      );
     },
   };
 }
@@ -123,21 +96,24 @@ async function askForSignature(signer: RequestSigner, text: Uint8Array, context:
   }
 }
 
-function toBytes(signature: unknown): Buffer {
-  if (signature instanceof Uint8Array) return Buffer.from(signature);
+function toBytes(signature: unknown): Uint8Array {
+  if (signature instanceof Uint8Array) return Uint8Array.from(signature);
   if (typeof signature !== "string") {
     throw new SigningError(
       `the signer returned ${describeValue(signature)}; wanted: the signature's bytes or their Base64 text`,
     );
   }
-  const bytes = decodeBase64(signature.replace(/\s+/g, ""));
-  if (bytes === undefined) throw new SigningError("the signer returned a text that is no Base64");
+  const bytes = decodeBase64(signature);
+  if (bytes === undefined || bytes.length === 0) throw new SigningError("the signer returned text that is not Base64");
   return bytes;
 }
 
-function sha256OfPublicKey(key: KeyObject): string {
-  return nodeCrypto()
-    .createHash("sha256")
-    .update(key.export({ type: "spki", format: "der" }))
-    .digest("hex");
+async function describeText(path: string, body: Uint8Array, key: PrivateKey | PublicKey): Promise<SignedText> {
+  const [bodySha256, publicKeySha256] = await Promise.all([hexOfHash(body), hexOfHash(key.spki())]);
+  return { path, bodySha256, publicKeySha256 };
+}
+
+async function hexOfHash(bytes: Uint8Array): Promise<string> {
+  const hash = await sha256(bytes);
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

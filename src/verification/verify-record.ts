@@ -1,50 +1,36 @@
-import type { KeyObject } from "node:crypto";
+import type { Operation } from "../api/operation.js";
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { parsePublicKey, readPublicKey } from "../signing/keys.js";
+import { decimalNumeral, exact } from "../money.js";
+import type { KeyObjectLike } from "../platform/key-object.js";
+import { type Deposit, type DepositFields, deposits } from "../resources/deposits.js";
+import { type Payment, type PaymentRequest, payments } from "../resources/payments.js";
+import { parsePublicKey } from "../signing/keys.js";
+import { readPublicKey } from "../signing/read-key.js";
 import { signedText } from "../signing/signed-text.js";
-import { decodeBase64, verifyText } from "../signing/verify.js";
+import { decodeSignature } from "../signing/verify-signature.js";
+
+type StoredPaymentRequest =
+  | "creationRequestUrl"
+  | "creationRequestBody"
+  | "creationRequestPublicKeyBase64"
+  | "creationRequestSignatureBase64";
+
+type StoredDepositRequest = "requestUri" | "requestBody" | "paymentGatewayPublicKeyBase64" | "requestSignatureBase64";
 
 /** The fields of a payment that its signature covers, and those that the service keeps of the creating request. */
-export interface SignedPayment {
-  readonly senderGatewayId: string;
-  readonly senderAmount: string;
-  readonly senderCurrency: string;
-  readonly senderAccount: string;
-  readonly senderName: string;
-  readonly receiverGatewayId: string;
-  readonly receiverAmount: string;
-  readonly receiverCurrency: string;
-  readonly receiverAccount: string;
-  readonly receiverName: string;
-  readonly receivingGatewayFee: string;
-  readonly memo: string;
-  readonly senderGatewayTransactionId: string;
-  readonly creationRequestUrl: string;
-  readonly creationRequestBody: string;
-  readonly creationRequestPublicKeyBase64: string;
-  readonly creationRequestSignatureBase64: string;
-}
+export interface SignedPayment
+  extends Readonly<Pick<Payment, Exclude<keyof PaymentRequest, "id" | "extras"> | StoredPaymentRequest>> {}
 
 /** The fields of a deposit that its signature covers, and those that the service keeps of the creating request. */
-export interface SignedDeposit {
-  readonly paymentGatewayId: string;
-  readonly paymentGatewayTransactionId: string;
-  readonly amount: string;
-  readonly currency: string;
-  readonly blockchainTransactionId: string;
-  readonly requestUri: string;
-  readonly requestBody: string;
-  readonly paymentGatewayPublicKeyBase64: string;
-  readonly requestSignatureBase64: string;
-}
+export interface SignedDeposit extends Readonly<Pick<Deposit, keyof DepositFields | StoredDepositRequest>> {}
 
 export interface VerifyRecordOptions {
   /**
-   * The key that you trust, had from elsewhere than the record: from onboarding, or from your own books. The key stored in
-   * the record must then be the same. **Without it the check proves nothing about who signed.**
+   * The key that you trust, known from elsewhere than the record: from onboarding, or from your own books. The key stored
+   * in the record must then be the same. **Without it the check proves nothing about who signed.**
    */
-  readonly publicKey?: string | KeyObject | undefined;
+  readonly publicKey?: string | KeyObjectLike | undefined;
   /**
    * Whether the record's own fields must agree with the signed body. Default: true. False asks only whether the stored
    * request is what was signed, whatever the record says beside it.
@@ -55,6 +41,7 @@ export interface VerifyRecordOptions {
 /**
  * Tells, without any call, whether a stored payment is what was signed: the stored signature fits the stored path, body and
  * key, and every amount, party, account and id that the body names is the record's (amounts by value, all other texts exactly).
+ * Await it: in a condition a promise is always true.
  *
  * **Without `publicKey` this shows only that the record is consistent in itself.** Whoever can write records can also put their own
  * key and signature into one. Pass the sending gateway's public key as you know it to learn that this gateway signed.
@@ -62,16 +49,17 @@ export interface VerifyRecordOptions {
  * What the service adds (id, times, statuses, transaction ids of receiver and blockchain) is no part of the signed request,
  * nor are the intent's `id` and `extras` compared. Of an absolute `creationRequestUrl` the part after the host counts.
  *
- * @throws {InvalidArgumentError} when one of the four `creationRequest*` fields is missing or no string, or `publicKey` is no
- * public RSA key. A stored key or signature that cannot be read is `false`.
+ * @throws {InvalidArgumentError} when one of the four `creationRequest*` fields is missing or not a string, or `publicKey` is
+ * not a public RSA key. A stored key or signature that cannot be read is `false`.
  */
-export function verifyPaymentRecord(payment: SignedPayment, options: VerifyRecordOptions = {}): boolean {
+export async function verifyPaymentRecord(payment: SignedPayment, options: VerifyRecordOptions = {}): Promise<boolean> {
   return verifyRecord(payment, paymentRules, options);
 }
 
 /**
  * Tells, without any call, whether a stored deposit is what was signed: the stored signature fits the stored URI, body and
  * key, and the fields that the body names are the record's (the amount by value, all other texts exactly).
+ * Await it: in a condition a promise is always true.
  *
  * **Without `publicKey` this shows only that the record is consistent in itself.** Whoever can write records can also put their own
  * key and signature into one. Pass the gateway's public key as you know it to learn that this gateway signed.
@@ -81,21 +69,24 @@ export function verifyPaymentRecord(payment: SignedPayment, options: VerifyRecor
  * Of an absolute `requestUri` the part after the host counts.
  *
  * @throws {InvalidArgumentError} when `requestUri`, `requestBody`, `paymentGatewayPublicKeyBase64` or `requestSignatureBase64`
- * is missing or no string, or `publicKey` is no public RSA key. A stored key or signature that cannot be read is `false`.
+ * is missing or not a string, or `publicKey` is not a public RSA key. A stored key or signature that cannot be read is `false`.
  */
-export function verifyDepositRecord(deposit: SignedDeposit, options: VerifyRecordOptions = {}): boolean {
+export async function verifyDepositRecord(deposit: SignedDeposit, options: VerifyRecordOptions = {}): Promise<boolean> {
   return verifyRecord(deposit, depositRules, options);
 }
 
-/** How a field of the record is held to the signed body; `filled` may be set by the service where the body leaves it empty. */
-type Comparison = "text" | "decimal" | "filled";
-
+/** Where a record keeps the request that created it, and what the two have in common. */
 interface RecordRules {
   readonly path: string;
   readonly body: string;
   readonly publicKey: string;
   readonly signature: string;
-  readonly signedFields: Readonly<Record<string, Comparison>>;
+  /** The creating request's row: the fields of its body are what is compared. */
+  readonly creation: Operation;
+  /** Fields of the body that are not the record's own. */
+  readonly notCompared: readonly string[];
+  /** Fields that the service may fill in where the body leaves them empty. */
+  readonly filledIn: readonly string[];
 }
 
 const paymentRules: RecordRules = {
@@ -103,21 +94,10 @@ const paymentRules: RecordRules = {
   body: "creationRequestBody",
   publicKey: "creationRequestPublicKeyBase64",
   signature: "creationRequestSignatureBase64",
-  signedFields: {
-    senderGatewayId: "text",
-    senderAmount: "decimal",
-    senderCurrency: "text",
-    senderAccount: "text",
-    senderName: "text",
-    receiverGatewayId: "text",
-    receiverAmount: "decimal",
-    receiverCurrency: "text",
-    receiverAccount: "text",
-    receiverName: "text",
-    receivingGatewayFee: "decimal",
-    memo: "text",
-    senderGatewayTransactionId: "text",
-  } satisfies Partial<Record<keyof SignedPayment, Comparison>>,
+  creation: payments.create,
+  // They are the intent's.
+  notCompared: ["id", "extras"],
+  filledIn: [],
 };
 
 const depositRules: RecordRules = {
@@ -125,28 +105,24 @@ const depositRules: RecordRules = {
   body: "requestBody",
   publicKey: "paymentGatewayPublicKeyBase64",
   signature: "requestSignatureBase64",
-  signedFields: {
-    paymentGatewayId: "text",
-    paymentGatewayTransactionId: "text",
-    amount: "decimal",
-    currency: "text",
-    blockchainTransactionId: "filled",
-  } satisfies Partial<Record<keyof SignedDeposit, Comparison>>,
+  creation: deposits.create,
+  notCompared: [],
+  filledIn: ["blockchainTransactionId"],
 };
 
-function verifyRecord(record: object, rules: RecordRules, options: VerifyRecordOptions): boolean {
+async function verifyRecord(record: object, rules: RecordRules, options: VerifyRecordOptions): Promise<boolean> {
   if (typeof record !== "object" || record === null) {
     throw new InvalidArgumentError(`the record is ${describeValue(record)}; wanted: a record with its stored request`);
   }
   const path = pathOf(storedText(record, rules.path));
   const body = storedText(record, rules.body);
   const key = readPublicKey(storedText(record, rules.publicKey));
-  const signature = decodeBase64(storedText(record, rules.signature));
+  const signature = decodeSignature(storedText(record, rules.signature));
   const trusted = options.publicKey === undefined ? undefined : parsePublicKey(options.publicKey);
   if (path === undefined || typeof key === "string" || signature === undefined) return false;
-  if (trusted !== undefined && !trusted.equals(key)) return false;
-  if (!verifyText(key, signedText(path, body), signature)) return false;
-  return options.compareFields === false || agrees(record, body, rules.signedFields);
+  if (trusted !== undefined && !equalBytes(trusted.spki(), key.spki())) return false;
+  if (!(await key.verify(signedText(path, body), signature))) return false;
+  return options.compareFields === false || agrees(record, body, rules);
 }
 
 function storedText(record: object, field: string): string {
@@ -161,32 +137,30 @@ function pathOf(stored: string): string | undefined {
   return path.startsWith("/") ? path : undefined;
 }
 
-function agrees(record: object, body: string, signedFields: RecordRules["signedFields"]): boolean {
+function agrees(record: object, body: string, { creation, notCompared, filledIn }: RecordRules): boolean {
   const signed = parseObject(body);
-  if (signed === undefined) return false;
-  return Object.entries(signedFields).every(([field, comparison]) => {
-    return sameValue(Reflect.get(signed, field) ?? "", Reflect.get(record, field) ?? "", comparison);
+  if (signed === undefined || creation.body === undefined) return false;
+  return Object.entries(creation.body.fields).every(([field, kind]) => {
+    if (notCompared.includes(field)) return true;
+    const value = fieldOf(signed, field);
+    if (value === "" && filledIn.includes(field)) return true;
+    return sameValue(value, fieldOf(record, field), kind === "decimal");
   });
 }
 
 /** A field left out, null and an empty text are one: what matters is that a value in the record was signed. */
-function sameValue(signed: unknown, stored: unknown, comparison: Comparison): boolean {
-  if (typeof signed !== "string" || typeof stored !== "string") return false;
-  if (comparison === "filled" && signed === "") return true;
-  return comparison === "decimal" ? plainDecimal(signed) === plainDecimal(stored) : signed === stored;
+function fieldOf(holder: object, field: string): unknown {
+  return Reflect.get(holder, field) ?? "";
 }
 
-/** The same text for the same value: `007.50`, `7.5` and `7.500` are `7.5`. What is no numeral stays as it is. */
-function plainDecimal(text: string): string {
-  if (!/^-?\d+(?:\.\d+)?$/.test(text)) return text;
-  const negative = text.startsWith("-");
-  const [whole = "", fraction = ""] = text.slice(negative ? 1 : 0).split(".");
-  let start = 0;
-  while (start < whole.length - 1 && whole[start] === "0") start += 1;
-  let end = fraction.length;
-  while (end > 0 && fraction[end - 1] === "0") end -= 1;
-  const digits = end === 0 ? whole.slice(start) : `${whole.slice(start)}.${fraction.slice(0, end)}`;
-  return negative && digits !== "0" ? `-${digits}` : digits;
+function sameValue(signed: unknown, stored: unknown, isDecimal: boolean): boolean {
+  if (typeof signed !== "string" || typeof stored !== "string") return false;
+  if (signed === stored) return true;
+  return isDecimal && decimalNumeral.test(signed) && decimalNumeral.test(stored) && exact(signed).eq(exact(stored));
+}
+
+function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, index) => byte === other[index]);
 }
 
 function parseObject(json: string): object | undefined {

@@ -42,9 +42,9 @@ describe.each(harnesses)("$name", ({ open }) => {
       senderGatewayTransactionId: "TX-1",
       creationRequestUrl: "/gateway/v1/payments",
     });
-    expect(verifyPaymentRecord(payment, { publicKey: keys.publicKey })).toBe(true);
+    expect(await verifyPaymentRecord(payment, { publicKey: keys.publicKey })).toBe(true);
     const { creationRequestUrl: path, creationRequestBody: body } = payment;
-    expect(payment.creationRequestSignatureBase64).toBe(signRequest({ key: keys.privateKey, path, body }));
+    expect(payment.creationRequestSignatureBase64).toBe(await signRequest({ key: keys.privateKey, path, body }));
   });
 
   it("sends no payment when the sender declines", async () => {
@@ -145,8 +145,8 @@ describe.each(harnesses)("$name", ({ open }) => {
       currency: "KES",
     });
     expect(deposit.requestUri).toBe(`/v0/liquidity-providers/${liquidityProviderId}/deposits`);
-    expect(verifyDepositRecord(deposit, { publicKey: keys.publicKey })).toBe(true);
-    expect(verifyDepositRecord({ ...deposit, amount: "1000.00" }, { publicKey: keys.publicKey })).toBe(false);
+    expect(await verifyDepositRecord(deposit, { publicKey: keys.publicKey })).toBe(true);
+    expect(await verifyDepositRecord({ ...deposit, amount: "1000.00" }, { publicKey: keys.publicKey })).toBe(false);
   });
 
   it("signs with a key that stays in a key service, and refuses one that signs something else", async () => {
@@ -154,8 +154,7 @@ describe.each(harnesses)("$name", ({ open }) => {
     const { keys } = await prepareCorridor(harness);
     const remote: RequestSigner = {
       publicKey: keys.publicKey,
-      sign: async (text) =>
-        Buffer.from(signRequest({ key: keys.privateKey, path: "/", body: text.subarray(1) }), "base64"),
+      sign: (text) => signRequest({ key: keys.privateKey, path: "/", body: text.subarray(1) }),
     };
     expect((await harness.client({ signingKey: remote }).pay(intentRequest, take)).status).toBe("paid");
     const broken: RequestSigner = { ...remote, sign: async () => Buffer.alloc(256) };

@@ -2,10 +2,8 @@ import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { signRequest } from "../../src/signing/sign-request.js";
-import { createSigner } from "../../src/signing/signer.js";
-import { verifySignature } from "../../src/signing/verify.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { platforms, signingOn } from "./signing-on.js";
 import { pkcs8, rsaKeyPair, spki } from "./test-keys.js";
 
 const absent = spawnSync("openssl", ["version"]).status !== 0;
@@ -24,23 +22,33 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it.for(requests)(
-  "OpenSSL verifies what signRequest and the client's signer made: $path $body",
-  async (request, { skip }) => {
+describe.for(platforms)("on the platform %s", async (platform) => {
+  const { createSigner, signRequest, verifySignature } = await signingOn(platform);
+
+  it.for(requests)("OpenSSL verifies every signature: $path $body", async (request, { skip }) => {
     skip(absent, reason);
-    const bySigner = await createSigner(pair.privateKey).sign(request.path, Buffer.from(request.body));
-    for (const signature of [signRequest({ key: pair.privateKey, ...request }), bySigner]) {
+    const key = pkcs8(pair.privateKey);
+    const bySigner = createSigner(key).sign(request.path, Buffer.from(request.body));
+    for (const signature of [await signRequest({ key, ...request }), await bySigner]) {
       expect(opensslVerify(request.path + request.body, signature).stdout.toString()).toBe("Verified OK\n");
       expect(opensslVerify(`${request.path + request.body} `, signature).status).not.toBe(0);
     }
-  },
-);
+  });
 
-it.for(requests)("makes the very signature that OpenSSL makes, and verifies it: $path $body", (request, { skip }) => {
-  skip(absent, reason);
-  const signature = opensslSign(request.path + request.body);
-  expect(signRequest({ key: pkcs8(pair.privateKey), ...request })).toBe(signature);
-  expect(verifySignature({ publicKey: spki(pair.publicKey), ...request, signature })).toBe(true);
+  it.for(requests)("makes and verifies the signature that OpenSSL makes: $path $body", async (request, { skip }) => {
+    skip(absent, reason);
+    const signature = opensslSign(request.path + request.body);
+    expect(await signRequest({ key: pkcs8(pair.privateKey), ...request })).toBe(signature);
+    expect(await verifySignature({ publicKey: spki(pair.publicKey), ...request, signature })).toBe(true);
+  });
+
+  it("OpenSSL reads a generated key pair", async ({ skip }) => {
+    skip(absent, reason);
+    const { generateSigningKeyPair } = await signingOn(platform);
+    const { privateKey, publicKey } = await generateSigningKeyPair();
+    const derived = spawnSync("openssl", ["pkey", "-pubout", "-check"], { input: privateKey }).stdout.toString();
+    expect(derived).toBe(`Key is valid\n${publicKey}`);
+  });
 });
 
 function opensslVerify(text: string, signature: string): SpawnSyncReturns<Buffer> {

@@ -1,52 +1,59 @@
-import type * as Crypto from "node:crypto";
-import { beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { SigningError } from "../../src/errors/errors.js";
-import type * as NodeCrypto from "../../src/platform/node-crypto.js";
 import { createSigner } from "../../src/signing/signer.js";
-import { verifySignature } from "../../src/signing/verify.js";
-import { rsaKeyPair } from "./test-keys.js";
+import { verifySignature } from "../../src/signing/verify-signature.js";
+import { rejectionOf, rsaKeyPair } from "./test-keys.js";
 
-const seen = vi.hoisted(() => ({ here: 0, now: 0, most: 0, calls: 0 }));
-const faults = vi.hoisted((): Error[] => []);
+type Done = (error: Error | null, signature: Buffer) => void;
+
+const crypto = process.getBuiltinModule("node:crypto");
+const { sign } = crypto;
+const seen = { here: 0, now: 0, most: 0, calls: 0 };
+const faults: Error[] = [];
 
 // Counts and passes on: the signatures are real, and so are the failures but for those that stand in `faults`.
-vi.mock("../../src/platform/node-crypto.js", async (original) => {
-  const crypto = (await original<typeof NodeCrypto>()).nodeCrypto();
-  type Done = (error: Error | null, signature: Buffer) => void;
-  const sign = (algorithm: string, text: Uint8Array, key: Crypto.KeyObject, done?: Done) => {
-    if (done === undefined) {
-      seen.here += 1;
-      const fault = faults.shift();
-      if (fault !== undefined) throw fault;
-      return crypto.sign(algorithm, text, key);
-    }
-    seen.calls += 1;
-    seen.now += 1;
-    seen.most = Math.max(seen.most, seen.now);
-    crypto.sign(algorithm, text, key, (error, signature) => {
-      seen.now -= 1;
-      done(faults.shift() ?? error, signature);
-    });
-    return undefined;
-  };
-  return { nodeCrypto: () => ({ ...crypto, sign }) };
-});
+function countedSign(algorithm: string, text: Uint8Array, key: string, done?: Done): Buffer | undefined {
+  if (done === undefined) {
+    seen.here += 1;
+    const fault = faults.shift();
+    if (fault !== undefined) throw fault;
+    return sign(algorithm, text, key);
+  }
+  seen.calls += 1;
+  seen.now += 1;
+  seen.most = Math.max(seen.most, seen.now);
+  sign(algorithm, text, key, (error, signature) => {
+    seen.now -= 1;
+    done(faults.shift() ?? error, signature);
+  });
+  return undefined;
+}
 
-beforeEach(() => Object.assign(seen, { here: 0, now: 0, most: 0, calls: 0 }));
+beforeEach(() => {
+  Object.assign(seen, { here: 0, now: 0, most: 0, calls: 0 });
+  vi.spyOn(crypto, "sign").mockImplementation(countedSign as typeof sign);
+});
+afterEach(() => vi.restoreAllMocks());
 
 const { privateKey, publicKey } = rsaKeyPair();
 
-it("makes one signature at once and has at most twelve in the thread pool, and finishes all that were asked for", async () => {
+it("makes one signature at once and has at most twelve in the thread pool, and finishes all of them", async () => {
   const signer = createSigner(privateKey);
   const paths = Array.from({ length: 100 }, (_, index) => `/payments/${index}`);
   const signatures = await Promise.all(paths.map((path) => signer.sign(path, new Uint8Array())));
   expect(seen).toEqual({ here: 1, now: 0, most: 12, calls: 99 });
   for (const [index, signature] of signatures.entries()) {
-    expect(verifySignature({ publicKey, path: paths[index] ?? "", body: "", signature })).toBe(true);
+    expect(await verifySignature({ publicKey, path: paths[index] ?? "", body: "", signature })).toBe(true);
   }
 });
 
-it("keeps the loop free of a second signature in the same turn", async () => {
+it("makes a lone signature before the call returns", async () => {
+  const signature = createSigner(privateKey).sign("/payments", new Uint8Array());
+  expect(seen).toMatchObject({ here: 1, calls: 0 });
+  await signature;
+});
+
+it("keeps the event loop free of a second signature in the same turn", async () => {
   const signer = createSigner(privateKey);
   for (let count = 0; count < 2; count++) await signer.sign("/payments", new Uint8Array());
   expect(seen).toMatchObject({ here: 1, calls: 1 });
@@ -55,7 +62,7 @@ it("keeps the loop free of a second signature in the same turn", async () => {
   expect(seen.here).toBe(2);
 });
 
-it("hands a larger key to the thread pool in the tick in which it was asked for", async () => {
+it("hands a larger key to the thread pool before the call returns", async () => {
   const signature = createSigner(rsaKeyPair(3072).privateKey).sign("/payments", new Uint8Array());
   expect(seen).toMatchObject({ here: 0, calls: 1 });
   await signature;
@@ -68,7 +75,7 @@ it.each([
   const signer = createSigner(privateKey);
   for (let count = 0; count < before; count++) await signer.sign("/payments", new Uint8Array());
   faults.push(Object.assign(new Error("out of memory"), { code: "ERR_OSSL_MALLOC_FAILURE" }));
-  const error = await signer.sign("/payments", new Uint8Array()).catch((reason: unknown) => reason);
+  const error = await rejectionOf(signer.sign("/payments", new Uint8Array()));
   expect(error).toBeInstanceOf(SigningError);
   expect(error).toMatchObject({ message: "the signing key made no signature, so nothing was sent", effect: "none" });
   expect(error).toHaveProperty("cause.code", "ERR_OSSL_MALLOC_FAILURE");

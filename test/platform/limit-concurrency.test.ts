@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { limitConcurrency } from "../../src/signing/limit-concurrency.js";
+import { limitConcurrency } from "../../src/platform/limit-concurrency.js";
 
 it("starts work that finds room in the caller's own tick", () => {
   const limited = limitConcurrency(1);

@@ -1,4 +1,4 @@
-/** Runs a piece of work as soon as there is room for it, and settles as it does. */
+/** Runs a piece of work as soon as there is room for it, and settles as the work does. */
 export type Limited = <T>(work: () => Promise<T>) => Promise<T>;
 
 interface Turn {
@@ -27,7 +27,7 @@ export function limitConcurrency(max: number): Limited {
     last = turn;
   }
 
-  // Who waited starts before this returns: were it started a tick later, a newcomer could find room and be earlier.
+  // Waiting work starts before this returns: one tick later, newer work could overtake it.
   function leave(): void {
     const turn = first;
     if (turn === undefined) {
@@ -41,7 +41,8 @@ export function limitConcurrency(max: number): Limited {
 
   async function run<T>(work: () => Promise<T>): Promise<T> {
     try {
-      // Async on its own, so that work which throws at once can't end before it has begun and pile up the stack.
+      // In an async function: work that throws before it returns a promise would otherwise start the next work from here, and
+      // the one after that, until the stack overflows.
       return await (async () => work())();
     } finally {
       leave();

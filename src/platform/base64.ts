@@ -1,0 +1,22 @@
+/** Base64 of the bytes: padded, on one line. */
+export function encodeBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+/**
+ * The bytes of Base64, or undefined where the text is not Base64. White space is skipped, padding may be missing; the URL
+ * alphabet is refused. Several texts can stand for the same bytes: compare with `encodeBase64` where only one will do.
+ */
+export function decodeBase64(text: string): Uint8Array | undefined {
+  let binary: string;
+  try {
+    binary = atob(text);
+  } catch {
+    return undefined;
+  }
+  const bytes = new Uint8Array(binary.length);
+  for (let index = 0; index < binary.length; index += 1) bytes[index] = binary.charCodeAt(index);
+  return bytes;
+}

@@ -1,0 +1,107 @@
+import type { KeyObject } from "node:crypto";
+import { promisify, types } from "node:util";
+import type { KeyObjectLike } from "./key-object.js";
+import { limitConcurrency } from "./limit-concurrency.js";
+import type { KeyPairDer, PrivateKey, PublicKey } from "./platform.js";
+import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
+
+export function isKeyObject(value: unknown): value is KeyObjectLike {
+  return types.isKeyObject(value);
+}
+
+export function importPrivateKey(source: RsaPrivateKeyDer | KeyObjectLike): PrivateKey {
+  const key = "pkcs8" in source ? nodeCrypto().createPrivateKey(derInput(source.pkcs8, "pkcs8")) : toKeyObject(source);
+  return {
+    sign: signerOf(key),
+    spki: () => ("pkcs8" in source ? source.spki : spkiOf(nodeCrypto().createPublicKey(key))),
+  };
+}
+
+export function importPublicKey(source: RsaPublicKeyDer | KeyObjectLike): PublicKey {
+  const key = "spki" in source ? nodeCrypto().createPublicKey(derInput(source.spki, "spki")) : toKeyObject(source);
+  return {
+    // For an RSA key, PKCS#1 v1.5 is the padding where none is named.
+    verify: async (text, signature) => nodeCrypto().verify("sha256", text, key, signature),
+    spki: () => ("spki" in source ? source.spki : spkiOf(key)),
+  };
+}
+
+export function decryptPem(pem: string, passphrase: string): KeyObjectLike | undefined {
+  try {
+    return nodeCrypto().createPrivateKey({ key: pem, format: "pem", passphrase });
+  } catch {
+    return undefined;
+  }
+}
+
+export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
+  return nodeCrypto().createHash("sha256").update(bytes).digest();
+}
+
+export async function generateKeyPair(bits: number): Promise<KeyPairDer> {
+  const { privateKey, publicKey } = await promisify(nodeCrypto().generateKeyPair)("rsa", {
+    modulusLength: bits,
+    publicKeyEncoding: { type: "spki", format: "der" },
+    privateKeyEncoding: { type: "pkcs8", format: "der" },
+  });
+  return { pkcs8: privateKey, spki: publicKey };
+}
+
+/** Loaded with the first key or hash: it would be a fifth of the time that the import of the client takes. */
+function nodeCrypto(): typeof import("node:crypto") {
+  return process.getBuiltinModule("node:crypto");
+}
+
+function derInput<T extends "pkcs8" | "spki">(der: Uint8Array, type: T): { key: Buffer; format: "der"; type: T } {
+  return { key: Buffer.from(der.buffer, der.byteOffset, der.byteLength), format: "der", type };
+}
+
+/** Only what `isKeyObject` accepts gets here. */
+function toKeyObject(key: KeyObjectLike): KeyObject {
+  return key as KeyObject;
+}
+
+function spkiOf(key: KeyObject): Uint8Array {
+  return key.export({ type: "spki", format: "der" });
+}
+
+/** Enough to keep the thread pool busy, and few enough for the event loop that deals with those that are done: see `bench/`. */
+const mostInPool = 12;
+
+/** A signature with such a key takes a quarter of a millisecond, which the event loop can spare once per turn; 4096 bits take six times that. */
+const quickBits = 2048;
+
+function signerOf(key: KeyObject): PrivateKey["sign"] {
+  const limited = limitConcurrency(mostInPool);
+  const isQuick = (key.asymmetricKeyDetails?.modulusLength ?? Number.POSITIVE_INFINITY) <= quickBits;
+  let busy = 0;
+  return async (text) => {
+    // A lone signature is made at once: the way to the pool and back costs a tenth more. Others in flight, or in the same
+    // turn of the event loop, go to the pool.
+    const isAlone = isQuick && busy === 0;
+    busy += 1;
+    try {
+      return isAlone ? signHere(key, text) : await limited(() => signInThreadPool(key, text));
+    } finally {
+      if (isAlone) setImmediate(() => void busy--);
+      else busy -= 1;
+    }
+  };
+}
+
+/**
+ * For an RSA key, PKCS#1 v1.5 is the padding where none is named; naming it would cost Node 24 another 20 µs a signature,
+ * since it then takes the key out of an object.
+ */
+function signHere(key: KeyObject, text: Uint8Array): Uint8Array {
+  return nodeCrypto().sign("sha256", text, key);
+}
+
+function signInThreadPool(key: KeyObject, text: Uint8Array): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    nodeCrypto().sign("sha256", text, key, (error, signature) => {
+      if (error) reject(error);
+      else resolve(signature);
+    });
+  });
+}

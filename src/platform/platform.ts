@@ -1,0 +1,47 @@
+import type { KeyObjectLike } from "./key-object.js";
+import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
+
+/** A private RSA key that makes PKCS#1 v1.5 signatures with SHA-256. */
+export interface PrivateKey {
+  sign(text: Uint8Array): Promise<Uint8Array>;
+  /** The public half: SubjectPublicKeyInfo in DER. */
+  spki(): Uint8Array;
+}
+
+/** A public RSA key that verifies PKCS#1 v1.5 signatures with SHA-256. */
+export interface PublicKey {
+  verify(text: Uint8Array, signature: Uint8Array): Promise<boolean>;
+  /** SubjectPublicKeyInfo in DER: two keys are the same when these bytes are. */
+  spki(): Uint8Array;
+}
+
+/** A new pair in DER. */
+export interface KeyPairDer {
+  readonly pkcs8: Uint8Array;
+  readonly spki: Uint8Array;
+}
+
+/**
+ * What differs between Node and the web. `node.ts` and `web.ts` export exactly this, and everything else imports it from
+ * `#platform`.
+ */
+export interface Platform {
+  isKeyObject(value: unknown): value is KeyObjectLike;
+  /**
+   * The source has been read and is known to be a private RSA key.
+   *
+   * @throws an error of the crypto library when the key is unusable nevertheless; on the web only `sign` can tell.
+   */
+  importPrivateKey(source: RsaPrivateKeyDer | KeyObjectLike): PrivateKey;
+  /**
+   * The source has been read and is known to be a public RSA key.
+   *
+   * @throws an error of the crypto library when the key is unusable nevertheless; on the web only `verify` can tell.
+   */
+  importPublicKey(source: RsaPublicKeyDer | KeyObjectLike): PublicKey;
+  /** Opens an encrypted PEM, whose key can be of any type; undefined where the passphrase does not fit. Only Node can. */
+  readonly decryptPem: ((pem: string, passphrase: string) => KeyObjectLike | undefined) | undefined;
+  sha256(bytes: Uint8Array): Promise<Uint8Array>;
+  /** Makes an RSA key pair. */
+  generateKeyPair(bits: number): Promise<KeyPairDer>;
+}

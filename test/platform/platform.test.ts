@@ -1,0 +1,138 @@
+import { createHash, createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
+import fc from "fast-check";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { ConfigError, InvalidArgumentError } from "../../src/errors/errors.js";
+import * as node from "../../src/platform/node.js";
+import type { Platform } from "../../src/platform/platform.js";
+import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "../../src/platform/rsa-der.js";
+import * as web from "../../src/platform/web.js";
+import { rejectionOf, rsaKeyPair } from "../signing/test-keys.js";
+
+const pair = rsaKeyPair();
+const spki = pair.publicKey.export({ type: "spki", format: "der" });
+const publicDer: RsaPublicKeyDer = { bits: 2048, spki };
+const privateDer: RsaPrivateKeyDer = { ...publicDer, pkcs8: pair.privateKey.export({ type: "pkcs8", format: "der" }) };
+
+const platforms: [name: string, platform: Platform][] = [
+  ["node", node],
+  ["web", web],
+];
+
+afterEach(() => vi.unstubAllGlobals());
+
+it("exports the same names for Node and for the web", () => {
+  expect(Object.keys(web).sort()).toEqual(Object.keys(node).sort());
+});
+
+describe.each(platforms)("%s", (_name, platform) => {
+  const text = Buffer.from("/payments{}");
+
+  it.each([
+    ["DER", privateDer],
+    ["a KeyObject", pair.privateKey],
+  ])("signs with a private key from %s", async (_name, source) => {
+    const key = platform.importPrivateKey(source);
+    expect(verify("sha256", text, pair.publicKey, await key.sign(text))).toBe(true);
+    expect(Buffer.from(key.spki())).toEqual(spki);
+  });
+
+  it.each([
+    ["DER", publicDer],
+    ["a KeyObject", pair.publicKey],
+  ])("verifies with a public key from %s", async (_name, source) => {
+    const key = platform.importPublicKey(source);
+    expect(await key.verify(text, sign("sha256", text, pair.privateKey))).toBe(true);
+    expect(await key.verify(text, sign("sha512", text, pair.privateKey))).toBe(false);
+    expect(Buffer.from(key.spki())).toEqual(spki);
+  });
+
+  it("reads no byte beside the view that it is given", async () => {
+    const view = (bytes: Uint8Array) => Buffer.concat([Buffer.alloc(3, 9), bytes, Buffer.alloc(3, 9)]).subarray(3, -3);
+    const key = platform.importPrivateKey({ bits: 2048, spki: view(spki), pkcs8: view(privateDer.pkcs8) });
+    const signature = await key.sign(view(text));
+    expect(verify("sha256", text, pair.publicKey, signature)).toBe(true);
+    const publicKey = platform.importPublicKey({ bits: 2048, spki: view(spki) });
+    expect(await publicKey.verify(view(text), view(signature))).toBe(true);
+    expect(await platform.sha256(view(text))).toEqual(await platform.sha256(text));
+  });
+
+  it("knows a KeyObject from everything else", () => {
+    expect(platform.isKeyObject(pair.privateKey)).toBe(true);
+    for (const other of [undefined, null, "", {}, { type: "private", export: () => spki }, globalThis.crypto]) {
+      expect(platform.isKeyObject(other)).toBe(false);
+    }
+  });
+
+  it("hashes with SHA-256", async () => {
+    const hash = await platform.sha256(Buffer.from("abc"));
+    expect(Buffer.from(hash)).toEqual(createHash("sha256").update("abc").digest());
+  });
+
+  it("generates a key pair", async () => {
+    const { pkcs8, spki } = await platform.generateKeyPair(2048);
+    const privateKey = createPrivateKey({ key: Buffer.from(pkcs8), format: "der", type: "pkcs8" });
+    expect(privateKey.asymmetricKeyDetails).toEqual({ modulusLength: 2048, publicExponent: 65537n });
+    const publicKey = createPublicKey({ key: Buffer.from(spki), format: "der", type: "spki" });
+    expect(createPublicKey(privateKey).equals(publicKey)).toBe(true);
+  });
+});
+
+describe("both platforms", () => {
+  it("make the same signature of any text", async () => {
+    const [onNode, onWeb] = [node.importPrivateKey(privateDer), web.importPrivateKey(privateDer)];
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (text) => {
+        expect(Buffer.from(await onWeb.sign(text))).toEqual(Buffer.from(await onNode.sign(text)));
+      }),
+    );
+  });
+
+  it("agree whether a signature fits, whatever was done to it", async () => {
+    const [onNode, onWeb] = [node.importPublicKey(publicDer), web.importPublicKey(publicDer)];
+    const bytes = fc.uint8Array({ maxLength: 300 });
+    const change = fc.record({
+      at: fc.nat(255),
+      flip: fc.constantFrom(0, 1, 128),
+      length: fc.integer({ min: 254, max: 256 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(bytes, change, fc.boolean(), bytes, async (text, { at, flip, length }, isNoise, noise) => {
+        const made = sign("sha256", text, pair.privateKey);
+        made[at] = (made[at] ?? 0) ^ flip;
+        const signature = isNoise ? noise : made.subarray(0, length);
+        const fits = !isNoise && flip === 0 && length === 256;
+        expect([await onNode.verify(text, signature), await onWeb.verify(text, signature)]).toEqual([fits, fits]);
+      }),
+    );
+  });
+});
+
+describe("web", () => {
+  it("needs no module of Node's", async () => {
+    const getBuiltinModule = vi.spyOn(process, "getBuiltinModule");
+    await web.importPrivateKey(privateDer).sign(new Uint8Array());
+    await web.sha256(new Uint8Array());
+    expect(getBuiltinModule).not.toHaveBeenCalled();
+    getBuiltinModule.mockRestore();
+  });
+
+  it("says that a page without https has no WebCrypto", async () => {
+    vi.stubGlobal("crypto", {});
+    const error = await rejectionOf(web.importPrivateKey(privateDer).sign(new Uint8Array()));
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(error).toHaveProperty("message", expect.stringContaining("loaded over https"));
+  });
+
+  it("says that WebCrypto refuses a key", async () => {
+    const error = await rejectionOf(web.importPublicKey({ bits: 2048, spki: Uint8Array.of(5, 0) }).verify(spki, spki));
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error).toHaveProperty("message", "WebCrypto does not take this RSA key");
+  });
+
+  it("refuses a KeyObject of another type", () => {
+    const { publicKey } = rsaKeyPair();
+    expect(() =>
+      web.importPrivateKey({ type: "private", export: () => publicKey.export({ type: "spki", format: "der" }) }),
+    ).toThrow("the KeyObject is not an RSA key");
+  });
+});
