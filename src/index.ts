@@ -16,6 +16,7 @@ export {
   CrossBorderError,
   type Effect,
   type ErrorResponse,
+  type FundsTaken,
   InvalidArgumentError,
   NotFoundError,
   OutcomeUnknownError,
@@ -26,13 +27,12 @@ export {
   ServerError,
   type SignedText,
   SigningError,
-  type TakenFunds,
   TimeoutError,
   TokenError,
   UnexpectedResponseError,
   UnprocessableEntityError,
 } from "./errors/errors.js";
-export type { FundsTaken, PayOutcome, TakeFunds } from "./flows/pay.js";
+export type { PayOutcome, TakeFunds } from "./flows/pay.js";
 export { paymentFromIntent } from "./flows/payment-from-intent.js";
 export type { ClientEvents, MismatchEvent, ResponseEvent, RetryEvent } from "./http/client-events.js";
 export type { ValidationMode } from "./http/read-response.js";

@@ -38,9 +38,9 @@ export interface SignedText {
   readonly publicKeySha256: string;
 }
 
-/** Money that was taken before the failure: what a caller needs to continue or to give it back. */
-export interface TakenFunds {
-  readonly intentId: string;
+/** Money that was taken from the sender: what `takeFunds` returns, and what errors after that carry as `funds`. */
+export interface FundsTaken {
+  /** The sending gateway's own id of the transaction that took it. */
   readonly senderGatewayTransactionId: string;
 }
 
@@ -70,8 +70,8 @@ export class CrossBorderError extends Error {
   declare readonly operation?: string;
   /** How often the request was tried. */
   declare readonly attempts?: number;
-  /** Set by `client.pay` when the sender's money had been taken before the failure. */
-  declare funds?: TakenFunds;
+  /** Set where the sender's money had been taken before the failure, together with the id of the intent it was taken for. */
+  declare funds?: FundsTaken & { readonly intentId: string };
 
   constructor(message: string, details: ErrorDetails) {
     super(redactText(message));

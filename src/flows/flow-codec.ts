@@ -2,13 +2,13 @@ import { CrossBorderError } from "../errors/errors.js";
 import { type FlowState, isSettled, type Phase } from "./flow-state.js";
 import type { JournalEntry, JournalState } from "./journal.js";
 
-/** Encrypts what a journal stores. Both functions may be asynchronous; `decrypt` must give back exactly what `encrypt` got. */
+/** Encrypts what a journal stores. Both functions may be asynchronous; `decrypt` must return exactly what `encrypt` was given. */
 export interface FlowCipher {
   encrypt(text: string): Promise<string> | string;
   decrypt(text: string): Promise<string> | string;
 }
 
-/** States as a journal holds them. */
+/** Turns states into what a journal stores, and back. */
 export class FlowCodec {
   readonly #cipher: FlowCipher | undefined;
 
@@ -22,13 +22,13 @@ export class FlowCodec {
     return { phase: state.phase, settled: isSettled(state), data };
   }
 
-  /** @throws {CrossBorderError} `flow_unreadable` when the entry is none of this library's, or of a later version. */
+  /** @throws {CrossBorderError} `flow_unreadable` when this version of the library can't read the entry. */
   async decode({ key, phase, data }: JournalEntry): Promise<FlowState> {
     const text = this.#cipher === undefined ? data : await this.#cipher.decrypt(data);
     const stored = parse(text);
     if (stored?.version === version && stored.state?.phase === phase) return stored.state;
     throw new CrossBorderError(
-      `the journal's entry of key ${JSON.stringify(key)} can't be read: another cipher, another program, or a later version wrote it`,
+      `the journal's entry for key ${JSON.stringify(key)} can't be read: it was written with another cipher, by another program, or by a later version of this library`,
       { code: "flow_unreadable" },
     );
   }

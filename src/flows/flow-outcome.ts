@@ -1,8 +1,8 @@
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
-import type { Claim, Decision, Look, Refusal, SettledState } from "./flow-state.js";
+import type { Claim, FlowRefusal, Look, OperatorDecision, SettledState } from "./flow-state.js";
 
-/** What became of a flow. The same key gives the same outcome, however often it is run, and from wherever. */
+/** How a flow ended. The same key has the same outcome, however often and wherever it is run. */
 export type FlowOutcome = PaidFlow | DeclinedFlow | RejectedFlow | HeldFlow;
 
 /** The payment was made: `payment` is the service's record of it. */
@@ -11,32 +11,32 @@ export interface PaidFlow {
   readonly key: string;
   readonly intent: PaymentIntent;
   readonly payment: Payment;
-  /** What operators decided on the way, if anything. */
-  readonly decisions: readonly Decision[];
+  /** What operators decided, if anything. */
+  readonly decisions: readonly OperatorDecision[];
 }
 
-/** `takeFunds` gave `null`: no money was taken, and nothing was paid. */
+/** `takeFunds` returned `null`: no money was taken, and nothing was paid. */
 export interface DeclinedFlow {
   readonly status: "declined";
   readonly key: string;
   readonly intent: PaymentIntent;
 }
 
-/** Nothing was paid, for certain. What had been taken was given back by `releaseFunds`. */
+/** Certainly nothing was paid. If money had been taken, `releaseFunds` has given it back. */
 export interface RejectedFlow {
   readonly status: "rejected";
   readonly key: string;
-  readonly refusal: Refusal;
-  /** Absent when it was the intent that was refused. */
+  readonly refusal: FlowRefusal;
+  /** Absent when the intent itself was refused. */
   readonly intent?: PaymentIntent;
   /** Absent when no money had been taken. */
   readonly senderGatewayTransactionId?: string;
-  readonly decisions: readonly Decision[];
+  readonly decisions: readonly OperatorDecision[];
 }
 
 /**
- * Nobody can tell whether the payment was made: the request may have left, no response came, and the payment was not found
- * afterwards. The money stays taken until `flow.resolve` is called for it.
+ * Nobody can tell whether the payment was made: the request may have been sent, no response came, and the payment was not found
+ * afterwards. The money stays taken until somebody calls `flow.resolve`.
  */
 export interface HeldFlow {
   readonly status: "held";
@@ -47,11 +47,11 @@ export interface HeldFlow {
   readonly reason: string;
   /** The request as it was sent: path, bytes, signature. */
   readonly claim: Claim;
-  /** Every request that may have been sent, the newest last. They carry the same bytes unless the first ones certainly never left. */
+  /** Every request that may have been sent, the newest last. All carry the same bytes. */
   readonly claims: readonly Claim[];
-  /** What the read-backs saw. */
+  /** The read-backs, and what each of them saw. */
   readonly looks: readonly Look[];
-  readonly decisions: readonly Decision[];
+  readonly decisions: readonly OperatorDecision[];
 }
 
 export function toOutcome(key: string, state: SettledState): FlowOutcome {

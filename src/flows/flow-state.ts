@@ -1,7 +1,7 @@
 import type { PaymentIntent, PaymentIntentRequest } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
 
-/** The signed request of a payment as it stands on disk before its first byte leaves. */
+/** A payment's signed request as the journal holds it. It is stored before the request is sent. */
 export interface Claim {
   /** Path on the wire, base path included. */
   readonly path: string;
@@ -9,39 +9,44 @@ export interface Claim {
   readonly body: string;
   /** The signature header: it comes back as the payment's `creationRequestSignatureBase64`. */
   readonly signature: string;
-  /** The lease under which it may be sent. Whoever holds another one never sends it. */
+  /** The lease under which it may be sent. The owner of another lease never sends it. */
   readonly epoch: number;
   /** Milliseconds since 1970. */
   readonly claimedAtMs: number;
-  /** After this moment not even its own owner sends it. */
+  /** Milliseconds since 1970. After this time not even the owner that made the claim sends it. */
   readonly sendByMs: number;
 }
 
-/** One read-back: a look at the newest payments, back to before the claim. */
+/** One read-back: the newest payments were read, back to the time before the claim. */
 export interface Look {
+  /** Milliseconds since 1970. */
   readonly atMs: number;
   /** How many requests may have been sent by then. */
   readonly claims: number;
-  /** How many payments were looked at. */
+  /** How many payments were read. */
   readonly seen: number;
-  /** Why it could not be finished, where it could not. */
+  /** Why not all of them could be read, if so. */
   readonly problem?: string;
 }
 
-/** A definite no: the service made no payment, or an operator decided so. */
-export interface Refusal {
+/** A definite refusal: the service made no payment, or an operator decided that none is to be made. */
+export interface FlowRefusal {
   readonly by: "service" | "operator";
-  /** Of the service's response. */
+  /** Status of the service's response. */
   readonly status?: number;
   readonly code: string;
   readonly message: string;
 }
 
+/** What an operator can decide about a held flow. */
+export type ResolveAction = "found" | "release" | "resend";
+
 /** What an operator decided about a held flow. */
-export interface Decision {
-  readonly action: "resend" | "release" | "found";
+export interface OperatorDecision {
+  readonly action: ResolveAction;
   readonly by: string;
   readonly why: string;
+  /** Milliseconds since 1970. */
   readonly atMs: number;
 }
 
@@ -63,14 +68,14 @@ interface WithFunds extends Reconcilable {
   /** Every claim so far that may have been sent, the newest last. */
   readonly claims: readonly Claim[];
   readonly looks: readonly Look[];
-  readonly decisions: readonly Decision[];
+  readonly decisions: readonly OperatorDecision[];
 }
 
 interface WithClaim extends WithFunds {
   readonly claim: Claim;
 }
 
-/** A flow's state. Each is written before the step that follows from it is taken. */
+/** A flow's state. Each state is stored before the step that follows from it is taken. */
 export type FlowState =
   | ({ readonly phase: "created" } & Begun)
   | ({ readonly phase: "intent" } & WithIntent)
@@ -81,13 +86,13 @@ export type FlowState =
   | ({ readonly phase: "unknown"; readonly reason: string } & WithClaim)
   | ({ readonly phase: "held"; readonly reason: string } & WithClaim)
   | ({ readonly phase: "paid"; readonly payment: Payment } & WithFunds)
-  | ({ readonly phase: "refused"; readonly refusal: Refusal } & WithFunds)
-  | ({ readonly phase: "rejected"; readonly refusal: Refusal } & Begun & Partial<WithFunds>);
+  | ({ readonly phase: "refused"; readonly refusal: FlowRefusal } & WithFunds)
+  | ({ readonly phase: "rejected"; readonly refusal: FlowRefusal } & Begun & Partial<WithFunds>);
 
 export type Phase = FlowState["phase"];
 export type StateOf<P extends Phase> = Extract<FlowState, { readonly phase: P }>;
 
-/** Phases in which nothing is left to be done without somebody's decision. */
+/** Phases in which nothing is left to do, unless somebody decides otherwise. */
 export const settledPhases = ["declined", "paid", "rejected", "held"] as const satisfies readonly Phase[];
 export type SettledPhase = (typeof settledPhases)[number];
 export type UnsettledPhase = Exclude<Phase, SettledPhase>;
@@ -95,10 +100,4 @@ export type SettledState = StateOf<SettledPhase>;
 
 export function isSettled(state: FlowState): state is SettledState {
   return (settledPhases as readonly Phase[]).includes(state.phase);
-}
-
-/** Names of the fields in which two requests differ. */
-export function differingFields(one: PaymentIntentRequest, other: PaymentIntentRequest): string[] {
-  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
-  return [...names].filter((name) => Reflect.get(one, name) !== Reflect.get(other, name)).sort();
 }

@@ -3,17 +3,14 @@
  *
  * @module
  */
-export { JournalError } from "../errors/errors.js";
+export { type FundsTaken, JournalError } from "../errors/errors.js";
+export type { FlowClient } from "./flow-client.js";
 export type { FlowCipher } from "./flow-codec.js";
+export type { PaymentFlowOptions, RecoverOptions, RunOptions } from "./flow-options.js";
 export type { DeclinedFlow, FlowOutcome, HeldFlow, PaidFlow, RejectedFlow } from "./flow-outcome.js";
-export type { Claim, Decision, Look, Refusal } from "./flow-state.js";
-export type { ReleaseFundsByKey, TakeFundsByKey } from "./flow-steps.js";
+export type { Claim, FlowRefusal, Look, OperatorDecision, ResolveAction } from "./flow-state.js";
+export type { ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
 export type { Journal, JournalEntry, JournalState, LeaseRequest } from "./journal.js";
 export { MemoryJournal, type MemoryJournalOptions } from "./memory-journal.js";
-export {
-  PaymentFlow,
-  type PaymentFlowOptions,
-  type RecoverOptions,
-  type Resolution,
-  type RunOptions,
-} from "./payment-flow.js";
+export { PaymentFlow } from "./payment-flow.js";
+export type { Resolution } from "./resolve-flow.js";

@@ -3,15 +3,15 @@ import type { JournalState, LeaseRequest } from "./journal.js";
 
 const longestLeaseMs = 2 ** 31 - 1;
 
-/** @throws {InvalidArgumentError} for a key that not every journal can keep exactly. The message does not show it. */
+/** @throws {InvalidArgumentError} for a key that not every journal can store exactly. The message does not show the key. */
 export function assertKey(key: string): void {
   assertText("key", key, 1, 1024);
 }
 
-/** @throws {InvalidArgumentError} for a state that not every journal can keep exactly. */
+/** @throws {InvalidArgumentError} for a state that not every journal can store exactly. */
 export function assertState(state: JournalState): void {
   assertText("phase", state.phase, 1, 128);
-  assertText("data", state.data, 0, Number.MAX_SAFE_INTEGER);
+  assertStorable("data", state.data);
   if (typeof state.settled !== "boolean") throw new InvalidArgumentError("journal: settled must be a boolean");
 }
 
@@ -42,16 +42,24 @@ export function assertAfter(after: string | undefined): void {
   if (after !== undefined) assertText("after", after, 0, 1024);
 }
 
+const utf8 = new TextEncoder();
+
 function assertText(name: string, value: string, minBytes: number, maxBytes: number): void {
-  if (typeof value !== "string") throw new InvalidArgumentError(`journal: ${name} must be a string`);
-  const bytes = Buffer.byteLength(value);
+  assertStorable(name, value);
+  const bytes = utf8.encode(value).length;
   if (bytes < minBytes) throw new InvalidArgumentError(`journal: ${name} must not be empty`);
   if (bytes > maxBytes) {
-    throw new InvalidArgumentError(`journal: ${name} has ${bytes} bytes, at most ${maxBytes} can be stored`);
+    throw new InvalidArgumentError(`journal: ${name} has ${bytes} bytes, and at most ${maxBytes} can be stored`);
   }
-  // Databases cut texts at U+0000 or refuse them, and make one character of all lone surrogates: two keys would become one.
+}
+
+function assertStorable(name: string, value: string): void {
+  if (typeof value !== "string") throw new InvalidArgumentError(`journal: ${name} must be a string`);
+  // Databases cut text off at U+0000 or refuse it, and store all lone surrogates as one character: two keys would become one.
   if (value.includes("\0") || /\p{Surrogate}/u.test(value)) {
-    throw new InvalidArgumentError(`journal: ${name} holds U+0000 or a lone surrogate, which can't be stored exactly`);
+    throw new InvalidArgumentError(
+      `journal: ${name} contains U+0000 or a lone surrogate, which can't be stored exactly`,
+    );
   }
 }
 

@@ -1,73 +1,98 @@
-import { later, leftMs, now, type Timestamp } from "../timing/timestamp.js";
-import type { Journal, JournalEntry } from "./journal.js";
+import { later, now, type Timestamp } from "../timing/timestamp.js";
+import type { Claim } from "./flow-state.js";
+import type { Journal, JournalEntry, JournalState } from "./journal.js";
 
-/** Thrown where an owner finds that it is none any more. Internal: whoever runs the flow then waits for the new owner. */
+/** Thrown where an owner finds that the flow is no longer its own. Internal: whoever runs the flow then waits for the new owner. */
 export class LeaseLost extends Error {}
 
 /**
- * A flow in one owner's hands. The lease counts from before it was asked for, so it ends here no later than in the journal; and it ends on
- * whichever clock says so first, since a stopped process or a sleeping machine may see only one of them move.
+ * One process's ownership of a flow. The lease counts from before it was asked for, so that it ends here no later than in the
+ * journal. It is over as soon as either clock says so: while a process is stopped or a machine sleeps, only one of them may move.
  */
 export class Lease {
   readonly key: string;
   readonly epoch: number;
   readonly #journal: Journal;
   readonly #leaseMs: number;
+  readonly #lost = new AbortController();
+  readonly #heartbeat: ReturnType<typeof setInterval>;
   #until: Timestamp;
-  #lost = false;
-  #heartbeat: NodeJS.Timeout | undefined;
+  /** Until when the claim that was made under this lease may be sent. */
+  #claimSendBy: Timestamp | undefined;
 
-  constructor(journal: Journal, entry: Pick<JournalEntry, "key" | "epoch">, leaseMs: number, askedAt: Timestamp) {
+  constructor(
+    journal: Journal,
+    { key, epoch }: Pick<JournalEntry, "key" | "epoch">,
+    leaseMs: number,
+    askedAt: Timestamp,
+  ) {
     this.#journal = journal;
-    this.key = entry.key;
-    this.epoch = entry.epoch;
+    this.key = key;
+    this.epoch = epoch;
     this.#leaseMs = leaseMs;
     this.#until = later(askedAt, leaseMs);
     this.#heartbeat = setInterval(() => void this.renew().catch(() => {}), leaseMs / 3);
-    this.#heartbeat.unref();
+    // Not every platform's timers can be told to let the process end.
+    if (typeof this.#heartbeat === "object") this.#heartbeat.unref();
   }
 
-  /** Milliseconds for which nobody else can have taken the flow. */
-  remainingMs(): number {
-    return this.#lost ? 0 : Math.max(0, leftMs(this.#until, now()));
+  /** Aborts when it turns out that another owner has the flow. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
   }
 
-  /** Until when a claim made now may be sent, by the wall clock. A tenth of the lease is kept back for what follows the last gate. */
-  sendByMs(): number {
-    return this.#until.wallMs - this.#marginMs();
-  }
-
-  /** @throws {LeaseLost} past the time in which a claim may be sent. This is the last gate: synchronous, and without I/O. */
-  assertMaySend(sendByMs: number): void {
-    if (this.remainingMs() <= this.#marginMs() || Date.now() >= sendByMs) throw new LeaseLost();
-  }
-
-  /** @throws {LeaseLost} when the flow was taken over. */
+  /** @throws {LeaseLost} when another owner has the flow. */
   async renew(): Promise<void> {
     const askedAt = now();
-    if (await this.#journal.renew(this.key, this.epoch, this.#leaseMs)) this.#until = later(askedAt, this.#leaseMs);
-    else this.#lose();
+    if (!(await this.#journal.renew(this.key, this.epoch, this.#leaseMs))) this.#lose();
+    this.#until = later(askedAt, this.#leaseMs);
   }
 
-  /** @throws {LeaseLost} when the flow was taken over; nothing was written then. */
-  async write(state: { readonly phase: string; readonly settled: boolean; readonly data: string }): Promise<void> {
+  /**
+   * Renews the lease, so that a claim has all of it to be sent in, and gives the claim its time.
+   *
+   * @throws {LeaseLost} when another owner has the flow.
+   */
+  async beginClaim(): Promise<Pick<Claim, "epoch" | "claimedAtMs" | "sendByMs">> {
+    await this.renew();
+    this.#claimSendBy = this.#sendBy();
+    return { epoch: this.epoch, claimedAtMs: Date.now(), sendByMs: this.#claimSendBy.wallMs };
+  }
+
+  /**
+   * Until when this owner may send a claim, by either clock; `undefined` for a claim that another owner made.
+   *
+   * Later renewals don't move it. Until then nobody else can have got the flow: an owner that was stopped, or whose event loop was
+   * blocked, finds that it is too late.
+   */
+  sendBy({ epoch, sendByMs }: Claim): Timestamp | undefined {
+    const claimed = this.#claimSendBy;
+    if (claimed === undefined || epoch !== this.epoch) return undefined;
+    const { wallMs, monotonicMs } = this.#sendBy();
+    // The wall clock may have been set back since the claim was made.
+    return { wallMs: Math.min(sendByMs, wallMs), monotonicMs: Math.min(claimed.monotonicMs, monotonicMs) };
+  }
+
+  /** @throws {LeaseLost} when another owner has the flow; nothing was written then. */
+  async write(state: JournalState): Promise<void> {
     if (!(await this.#journal.write(this.key, this.epoch, state))) this.#lose();
   }
 
-  /** The end of this ownership. The flow is free for others at once. */
+  /** Ends the ownership: the flow is free for others at once. */
   async end(): Promise<void> {
     clearInterval(this.#heartbeat);
-    // Left alone, the lease runs out by itself.
+    // If this fails, the lease expires by itself.
     await this.#journal.release(this.key, this.epoch).catch(() => {});
   }
 
-  #marginMs(): number {
-    return Math.min(1000, this.#leaseMs / 10);
+  /** A tenth of the lease, a second at most, is kept back for what happens between the last check and the first byte. */
+  #sendBy(): Timestamp {
+    return later(this.#until, -Math.min(1000, this.#leaseMs / 10));
   }
 
   #lose(): never {
-    this.#lost = true;
     clearInterval(this.#heartbeat);
+    this.#lost.abort();
     throw new LeaseLost();
   }
 }

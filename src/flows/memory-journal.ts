@@ -15,15 +15,15 @@ export interface MemoryJournalOptions {
 }
 
 interface Stored extends JournalEntry {
-  /** `undefined` once the lease was released, or ended by a settled state. */
+  /** `undefined` once the lease was released, or a settled state ended it. */
   readonly leaseUntilMs: number | undefined;
 }
 
 /**
- * A journal for tests, in the memory of one process. It forgets everything when the process ends: with it, a crash after the
- * request was sent loses the claim, which is what a journal is there to prevent.
+ * A journal for tests, in the memory of one process. It forgets everything when the process ends: a crash after the request was
+ * sent then loses the claim, which is what journals are there to prevent.
  *
- * `close` leaves everything as it is, so that a test can close one flow and open another over the same journal.
+ * `close` does nothing, so that a test can end one flow and start another over the same journal.
  */
 export class MemoryJournal implements Journal {
   readonly #flows = new Map<string, Stored>();
@@ -74,7 +74,7 @@ export class MemoryJournal implements Journal {
   async acquireAbandoned(lease: LeaseRequest, after: string | undefined): Promise<JournalEntry | undefined> {
     assertLease(lease);
     assertAfter(after);
-    const [first] = this.#behind(after, (flow) => !flow.settled && this.#isFree(flow));
+    const [first] = this.#after(after, (flow) => !flow.settled && this.#isFree(flow));
     return this.#lease(first, lease);
   }
 
@@ -107,7 +107,7 @@ export class MemoryJournal implements Journal {
     readonly limit: number;
   }): Promise<readonly JournalEntry[]> {
     assertQuery(query);
-    const found = this.#behind(query.after, ({ phase }) => phase === query.phase);
+    const found = this.#after(query.after, ({ phase }) => phase === query.phase);
     return found.slice(0, query.limit).map(toEntry);
   }
 
@@ -129,7 +129,7 @@ export class MemoryJournal implements Journal {
     return this.#put({ ...flow, epoch: flow.epoch + 1, leaseUntilMs: this.#nowMs() + lease.leaseMs });
   }
 
-  #behind(after: string | undefined, isWanted: (flow: Stored) => boolean): Stored[] {
+  #after(after: string | undefined, isWanted: (flow: Stored) => boolean): Stored[] {
     const wanted = [...this.#flows.values()].filter(
       (flow) => isWanted(flow) && compareBytes(flow.key, after ?? "") > 0,
     );
@@ -146,7 +146,15 @@ function toEntry({ key, epoch, phase, settled, data, createdAtMs, updatedAtMs }:
   return { key, epoch, phase, settled, data, createdAtMs, updatedAtMs };
 }
 
-// JavaScript's own order is by UTF-16 units, and differs from that of the bytes beyond U+FFFF.
+/**
+ * By UTF-8 bytes, which is the order of code points. JavaScript's own order is by UTF-16 units, and differs from it above U+FFFF.
+ */
 function compareBytes(one: string, other: string): number {
-  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+  const others = other[Symbol.iterator]();
+  for (const character of one) {
+    const codePoint = character.codePointAt(0) ?? 0;
+    const difference = codePoint - (others.next().value?.codePointAt(0) ?? -1);
+    if (difference !== 0) return difference;
+  }
+  return others.next().done === true ? 0 : -1;
 }

@@ -1,19 +1,15 @@
 import type { ApiClient } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
-import { AbortedError, CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
+import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError } from "../errors/errors.js";
 import { type PaymentIntent, type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
-import { type Payment, Payments, paymentEndpoints } from "../resources/payments.js";
+import { type Payment, Payments, payments } from "../resources/payments.js";
+import { assertFundsTaken } from "./funds-functions.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
 
-/** What `takeFunds` gives back once the money is taken from the sender's account. */
-export interface FundsTaken {
-  /** The sending gateway's own id of that transaction. */
-  readonly senderGatewayTransactionId: string;
-}
-
 /**
- * Shows the intent to the sender and takes the money from the sender's account; `null` when the sender declines.
- * Called at most once in a call of `pay`. What it throws is thrown on as it is, and no payment is made.
+ * Shows the intent to the sender and takes the money from the sender's account; returns `null` when the sender declines.
+ *
+ * Called at most once in a call of `pay`. What it throws is thrown to the caller of `pay` as it is, and no payment is made.
  */
 export type TakeFunds = (
   intent: PaymentIntent,
@@ -26,22 +22,24 @@ export type PayOutcome =
 
 /** The two steps of a payment in order. See `CrossBorderClient.pay`. */
 export async function pay(
-  caller: ApiClient,
+  client: ApiClient,
   request: PaymentIntentRequest,
   takeFunds: TakeFunds,
   options: RequestOptions | undefined,
 ): Promise<PayOutcome> {
-  if (typeof takeFunds !== "function")
+  if (typeof takeFunds !== "function") {
     throw new InvalidArgumentError("pay: takeFunds must be a function of the intent");
+  }
   // Whatever would keep the second step from being made is found before the sender's money is touched.
-  caller.assertCallable(paymentEndpoints.create);
-  const intent = await new PaymentIntents(caller).create(request, options);
+  client.assertCallable(payments.create);
+  const intent = await new PaymentIntents(client).create(request, options);
   paymentFromIntent(intent, "to be taken");
   const signal = options?.signal;
   if (signal?.aborted) throw abortedBeforeTaking();
-  const funds = await takeFunds(intent, { signal });
+  const funds: unknown = await takeFunds(intent, { signal });
+  assertFundsTaken(funds, "if the sender's money was taken, give it back");
   if (funds === null) return { status: "declined", intent };
-  const payment = await createPayment(caller, intent, funds, options);
+  const payment = await createPayment(client, intent, funds, options);
   return { status: "paid", intent, payment };
 }
 
@@ -50,23 +48,17 @@ function abortedBeforeTaking(): AbortedError {
 }
 
 async function createPayment(
-  caller: ApiClient,
+  client: ApiClient,
   intent: PaymentIntent,
-  funds: FundsTaken,
+  { senderGatewayTransactionId }: FundsTaken,
   options: RequestOptions | undefined,
 ): Promise<Payment> {
-  const id: unknown = funds?.senderGatewayTransactionId;
-  if (typeof id !== "string" || id === "") {
-    throw new InvalidArgumentError(
-      "pay: takeFunds must give { senderGatewayTransactionId } or null. No payment was made; if it took the sender's money, give it back",
-    );
-  }
   try {
-    // From here on the money is taken: the caller's signal ends the call no more, the deadline alone does.
+    // Now that the money is taken, only the deadline ends the call, and the caller's signal no longer does.
     const { signal: _, ...rest } = options ?? {};
-    return await new Payments(caller).create(paymentFromIntent(intent, id), rest);
+    return await new Payments(client).create(paymentFromIntent(intent, senderGatewayTransactionId), rest);
   } catch (error) {
-    if (error instanceof CrossBorderError) error.funds = { intentId: intent.id, senderGatewayTransactionId: id };
+    if (error instanceof CrossBorderError) error.funds = { intentId: intent.id, senderGatewayTransactionId };
     throw error;
   }
 }

@@ -1,18 +1,17 @@
 import { InvalidArgumentError } from "../errors/errors.js";
 import { decimalNumeral } from "../money.js";
-import type { PaymentIntent } from "../resources/payment-intents.js";
-import { paymentIntentFields } from "../resources/payment-intents.js";
+import { type PaymentIntent, paymentIntents } from "../resources/payment-intents.js";
 import type { PaymentRequest } from "../resources/payments.js";
 
 /**
- * The body of `payments.create`: the intent's response and the sending gateway's transaction id
- * (description: "Payment creation"). Pure; no I/O.
+ * Makes the body of `payments.create` from an intent and the sending gateway's transaction id (Interface description 0.0.1,
+ * "Payment creation"). No I/O.
  *
  * @throws {InvalidArgumentError} when the intent lacks a field that a payment needs, or the transaction id is empty.
  */
 export function paymentFromIntent(intent: PaymentIntent, senderGatewayTransactionId: string): PaymentRequest {
   if (typeof intent !== "object" || intent === null) {
-    throw new InvalidArgumentError("the intent must be the record that paymentIntents.create gave");
+    throw new InvalidArgumentError("the intent must be the record that paymentIntents.create returned");
   }
   if (typeof senderGatewayTransactionId !== "string" || senderGatewayTransactionId === "") {
     throw new InvalidArgumentError(
@@ -43,7 +42,7 @@ export function paymentFromIntent(intent: PaymentIntent, senderGatewayTransactio
 }
 
 function assertIntent(intent: PaymentIntent): void {
-  for (const [field, kind] of Object.entries(paymentIntentFields)) {
+  for (const [field, kind] of Object.entries(paymentIntents.create.record)) {
     const value: unknown = Reflect.get(intent, field);
     if (kind === "any") continue;
     if (typeof value !== "string") {

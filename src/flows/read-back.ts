@@ -7,15 +7,15 @@ import type { Claim, Look, StateOf } from "./flow-state.js";
 
 const newestFirst = { sort: "createdAt.desc", size: 100 } as const;
 
-/** Paging token of the newest payment there is; `null` when there is none. Where the read-back of a later claim stops. */
-export async function newestPagingToken(caller: ApiClient): Promise<string | null> {
-  const { items } = await new Payments(caller).list({ ...newestFirst, size: 1 });
+/** Paging token of the newest payment; `null` when there is none. The read-back of a later claim stops there. */
+export async function newestPagingToken(client: ApiClient): Promise<string | null> {
+  const { items } = await new Payments(client).list({ ...newestFirst, size: 1 });
   return items[0]?.pagingToken ?? null;
 }
 
-/** A claim's payment, if the service has it: looked for among the newest payments, back to before the claim. */
+/** Looks for a claim's payment among the newest payments, back to before the claim. */
 export async function lookForPayment(
-  caller: ApiClient,
+  client: ApiClient,
   state: StateOf<"unknown">,
 ): Promise<{ readonly look: Look; readonly found: Payment | undefined }> {
   const atMs = Date.now();
@@ -23,10 +23,10 @@ export async function lookForPayment(
   const byOtherMeans: Payment[] = [];
   let seen = 0;
   try {
-    for await (const payment of new Payments(caller).list(newestFirst)) {
+    for await (const payment of new Payments(client).list(newestFirst)) {
       if (isBefore(payment, state.since)) break;
       seen += 1;
-      // The signature is a function of the bytes and the key: no other request has it.
+      // The signature depends on the bytes and the key alone: no other request has it.
       if (state.claims.some(({ signature }) => signature === payment.creationRequestSignatureBase64)) {
         return { look: { atMs, claims, seen }, found: payment };
       }
@@ -43,7 +43,7 @@ function isBefore({ pagingToken }: Partial<Payment>, since: string | null): bool
   return since !== null && typeof pagingToken === "string" && compareTokens(pagingToken, since) <= 0;
 }
 
-/** For services that keep the signature or the body in another form than they got it. */
+/** For services that store the signature or the body in another form than they received it. */
 function matches(payment: Payment, { claims, senderGatewayTransactionId, intent }: StateOf<"unknown">): boolean {
   if (claims.some(({ body }: Claim) => body === payment.creationRequestBody)) return true;
   return (

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
-import type { ReleaseFundsByKey, TakeFundsByKey } from "../flows/flow-steps.js";
+import { assertFundsTaken, type ReleaseFundsByKey, type TakeFundsByKey } from "../flows/funds-functions.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import { BrokenLawError } from "./broken-law-error.js";
 
@@ -9,67 +8,64 @@ export interface FundsFunctions {
   readonly takeFunds: TakeFundsByKey;
   /** As given to `PaymentFlow`. */
   readonly releaseFunds: ReleaseFundsByKey;
-  /** An intent that its sender accepts, of an account with money enough for it seven times. */
+  /** An intent that its sender accepts, from an account with enough money to pay it seven times. */
   readonly intent: PaymentIntent;
   /**
-   * What the sender's account holds, in any form that `assert.deepEqual` compares. Without it only the ids are compared: money
-   * that is taken twice under one id stays unseen.
+   * The balance of the sender's account, in any form that `assert.deepEqual` compares. Without it only the ids are compared, and
+   * money that is taken twice under one id goes unnoticed.
    */
   readonly ledger?: () => unknown;
 }
 
-/** What `verifyFundsFunctions` found, where no law is broken. */
+/** What `verifyFundsFunctions` found when no law is broken. */
 export interface FundsReport {
   readonly held: readonly string[];
   readonly notChecked: readonly string[];
 }
 
 /**
- * Tries whether `takeFunds` and `releaseFunds` are idempotent by their key, as `PaymentFlow` needs: after a crash it calls them again with
+ * Checks that `takeFunds` and `releaseFunds` are idempotent by their key, as `PaymentFlow` needs: after a crash it calls them again with
  * the same key, and two processes may do so at once.
  *
- * It takes money and gives all of it back: run it against a test system. Its keys are new in each run.
+ * It takes money and gives all of it back: run it against a test system. Each run uses new keys.
  *
  * @throws {BrokenLawError} The first law that is broken; `cause` shows what was expected.
  */
 export async function verifyFundsFunctions(functions: FundsFunctions): Promise<FundsReport> {
-  const bench = new FundsBench(functions);
-  const before = await bench.balance();
-  const first = `verify-funds-${randomUUID()}`;
-  const second = `verify-funds-${randomUUID()}`;
-  const third = `verify-funds-${randomUUID()}`;
-  const taken = await bench.law("takeFunds gives an id", () => bench.take(first));
-  const afterOne = await bench.balance();
-  await bench.law("takeFunds gives the same id for the same key, and takes no more", async () => {
-    assert.equal(await bench.take(first), taken);
-    assert.deepEqual(await bench.balance(), afterOne);
+  const check = new FundsCheck(functions);
+  const before = await check.balance();
+  const first = `verify-funds-${globalThis.crypto.randomUUID()}`;
+  const second = `verify-funds-${globalThis.crypto.randomUUID()}`;
+  const third = `verify-funds-${globalThis.crypto.randomUUID()}`;
+  const taken = await check.law("takeFunds returns an id", () => check.take(first));
+  const afterOne = await check.balance();
+  await check.law("takeFunds returns the same id for the same key, and takes no more", async () => {
+    assert.equal(await check.take(first), taken);
+    assert.deepEqual(await check.balance(), afterOne);
   });
-  const other = await bench.law("takeFunds gives one id to all who ask for one key at once", () =>
-    bench.takeAtOnce(second),
+  const other = await check.law("takeFunds returns one id to all who call it with one key at once", () =>
+    check.takeAtOnce(second),
   );
-  const last = await bench.law("takeFunds gives another id for another key", async () => {
-    const id = await bench.take(third);
+  const last = await check.law("takeFunds returns another id for another key", async () => {
+    const id = await check.take(third);
     assert.equal(new Set([taken, other, id]).size, 3, "ids of three keys");
     return id;
   });
-  await bench.law(
-    "what was taken at once was taken once: giving each key back once leaves what was there",
-    async () => {
-      await bench.release(first, taken);
-      await bench.release(second, other);
-      await bench.release(third, last);
-      assert.deepEqual(await bench.balance(), before);
-    },
-  );
-  await bench.law("releaseFunds gives nothing more when it is called again", async () => {
-    await bench.release(first, taken);
-    await Promise.all([1, 2, 3, 4].map(() => bench.release(second, other)));
-    assert.deepEqual(await bench.balance(), before);
+  await check.law("concurrent calls take the money once: giving each key back once restores the balance", async () => {
+    await check.release(first, taken);
+    await check.release(second, other);
+    await check.release(third, last);
+    assert.deepEqual(await check.balance(), before);
   });
-  return bench.report();
+  await check.law("releaseFunds gives nothing more when it is called again", async () => {
+    await check.release(first, taken);
+    await Promise.all([1, 2, 3, 4].map(() => check.release(second, other)));
+    assert.deepEqual(await check.balance(), before);
+  });
+  return check.report();
 }
 
-class FundsBench {
+class FundsCheck {
   readonly #functions: FundsFunctions;
   readonly #held: string[] = [];
 
@@ -77,9 +73,9 @@ class FundsBench {
     this.#functions = functions;
   }
 
-  async law<T>(law: string, check: () => Promise<T>): Promise<T> {
+  async law<T>(law: string, keeps: () => Promise<T>): Promise<T> {
     try {
-      const result = await check();
+      const result = await keeps();
       this.#held.push(law);
       return result;
     } catch (error) {
@@ -89,10 +85,10 @@ class FundsBench {
 
   async take(key: string): Promise<string> {
     const { intent, takeFunds } = this.#functions;
-    const id = await takeFunds({ key, intent });
-    assert.notEqual(id, null, "takeFunds declined; use an intent that its sender accepts");
-    assert.ok(typeof id === "string" && id !== "", "takeFunds must give a text that is not empty");
-    return id;
+    const funds: unknown = await takeFunds({ key, intent });
+    assertFundsTaken(funds, "if the money was taken, give it back");
+    assert.ok(funds !== null, "takeFunds declined; use an intent that its sender accepts");
+    return funds.senderGatewayTransactionId;
   }
 
   async takeAtOnce(key: string): Promise<string> {

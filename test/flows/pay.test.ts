@@ -9,7 +9,7 @@ import {
   OutcomeUnknownError,
 } from "../../src/errors/errors.js";
 import { pay, type TakeFunds } from "../../src/flows/pay.js";
-import { gatewayCaller, intent, intentRequest } from "./gateway-caller.js";
+import { gatewayClient, intent, intentRequest } from "./gateway-client.js";
 
 const taking = (steps: string[] = []) =>
   vi.fn<TakeFunds>(() => {
@@ -32,16 +32,16 @@ const refusal = () =>
 
 describe("a payment that goes through", () => {
   it("creates the intent, takes the money, then creates the payment", async () => {
-    const { caller, steps, asked } = gatewayCaller();
-    const outcome = await pay(caller, intentRequest, taking(steps), undefined);
+    const { client, steps, asked } = gatewayClient();
+    const outcome = await pay(client, intentRequest, taking(steps), undefined);
     expect(outcome).toEqual({ status: "paid", intent, payment: { id: "p-1", senderGatewayStatus: "processed" } });
     expect(steps).toEqual(["paymentIntents.create", "takeFunds", "payments.create"]);
     expect(asked[0]?.body).toBe(intentRequest);
   });
 
   it("sends the intent as it came, with the transaction id", async () => {
-    const { caller, asked } = gatewayCaller();
-    await pay(caller, intentRequest, taking(), undefined);
+    const { client, asked } = gatewayClient();
+    await pay(client, intentRequest, taking(), undefined);
     expect(JSON.stringify(asked[1]?.body)).toBe(
       JSON.stringify({
         id: "pi-1",
@@ -64,47 +64,47 @@ describe("a payment that goes through", () => {
   });
 
   it("takes money from the intent that the service gave, once, and waits for it", async () => {
-    const { caller, steps } = gatewayCaller();
+    const { client, steps } = gatewayClient();
     const takeFunds = vi.fn<TakeFunds>(async () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       steps.push("taken");
       return { senderGatewayTransactionId: "tx-1" };
     });
-    await pay(caller, intentRequest, takeFunds, undefined);
+    await pay(client, intentRequest, takeFunds, undefined);
     expect(takeFunds.mock.calls).toEqual([[intent, { signal: undefined }]]);
     expect(steps).toEqual(["paymentIntents.create", "taken", "payments.create"]);
   });
 });
 
 it("makes no payment where the sender declines", async () => {
-  const { caller, steps } = gatewayCaller();
-  expect(await pay(caller, intentRequest, () => null, undefined)).toEqual({ status: "declined", intent });
+  const { client, steps } = gatewayClient();
+  expect(await pay(client, intentRequest, () => null, undefined)).toEqual({ status: "declined", intent });
   expect(steps).toEqual(["paymentIntents.create"]);
 });
 
 describe("the sender's money is not touched", () => {
   it("where the client can't sign, and no intent is created", async () => {
-    const { caller, steps } = gatewayCaller({ unsigned: true });
+    const { client, steps } = gatewayClient({ unsigned: true });
     const takeFunds = taking();
-    expect(await errorOf(pay(caller, intentRequest, takeFunds, undefined))).toBeInstanceOf(ConfigError);
+    expect(await errorOf(pay(client, intentRequest, takeFunds, undefined))).toBeInstanceOf(ConfigError);
     expect([steps, takeFunds.mock.calls]).toEqual([[], []]);
   });
 
   it.each([undefined, null, {}, "take"])("where takeFunds is %o, and no intent is created", async (takeFunds) => {
-    const { caller, steps } = gatewayCaller();
-    const error = await errorOf(pay(caller, intentRequest, takeFunds as TakeFunds, undefined));
+    const { client, steps } = gatewayClient();
+    const error = await errorOf(pay(client, intentRequest, takeFunds as TakeFunds, undefined));
     expect(error).toBeInstanceOf(InvalidArgumentError);
     expect(steps).toEqual([]);
   });
 
   it("where the intent is refused", async () => {
-    const { caller } = gatewayCaller({
+    const { client } = gatewayClient({
       intent: () => {
         throw refusal();
       },
     });
     const takeFunds = taking();
-    const error = await errorOf(pay(caller, intentRequest, takeFunds, undefined));
+    const error = await errorOf(pay(client, intentRequest, takeFunds, undefined));
     expect(error).toBeInstanceOf(BadRequestError);
     expect(error).not.toHaveProperty("funds");
     expect(takeFunds).not.toHaveBeenCalled();
@@ -118,23 +118,23 @@ describe("the sender's money is not touched", () => {
     ["no id", { ...intent, id: undefined }],
     ["nothing", {}],
   ])("where no payment can be made of the intent: %s", async (_, unusable) => {
-    const { caller, steps } = gatewayCaller({ intent: () => unusable });
+    const { client, steps } = gatewayClient({ intent: () => unusable });
     const takeFunds = taking();
-    expect(await errorOf(pay(caller, intentRequest, takeFunds, undefined))).toBeInstanceOf(InvalidArgumentError);
+    expect(await errorOf(pay(client, intentRequest, takeFunds, undefined))).toBeInstanceOf(InvalidArgumentError);
     expect(takeFunds).not.toHaveBeenCalled();
     expect(steps).toEqual(["paymentIntents.create"]);
   });
 
   it("where the signal ended the call while the intent was made", async () => {
     const abort = new AbortController();
-    const { caller, steps } = gatewayCaller({
+    const { client, steps } = gatewayClient({
       intent: () => {
         abort.abort();
         return intent;
       },
     });
     const takeFunds = taking();
-    const error = await errorOf(pay(caller, intentRequest, takeFunds, { signal: abort.signal }));
+    const error = await errorOf(pay(client, intentRequest, takeFunds, { signal: abort.signal }));
     expect(error).toBeInstanceOf(AbortedError);
     expect(error).toMatchObject({ effect: "none" });
     expect([takeFunds.mock.calls, steps]).toEqual([[], ["paymentIntents.create"]]);
@@ -144,14 +144,14 @@ describe("the sender's money is not touched", () => {
 describe("once the money is taken", () => {
   it("the caller's signal ends nothing any more, and the other options stay", async () => {
     const abort = new AbortController();
-    const { caller, asked } = gatewayCaller();
+    const { client, asked } = gatewayClient();
     const takeFunds: TakeFunds = (_, { signal }) => {
       expect(signal).toBe(abort.signal);
       abort.abort();
       return { senderGatewayTransactionId: "tx-1" };
     };
     const options = { signal: abort.signal, timeoutMs: 5000, maxRetries: 1, headers: { "x-a": "1" } };
-    expect(await pay(caller, intentRequest, takeFunds, options)).toMatchObject({ status: "paid" });
+    expect(await pay(client, intentRequest, takeFunds, options)).toMatchObject({ status: "paid" });
     expect(asked.map((call) => call.options)).toEqual([
       options,
       { timeoutMs: 5000, maxRetries: 1, headers: { "x-a": "1" } },
@@ -162,33 +162,39 @@ describe("once the money is taken", () => {
     ["refused", refusal(), "none"],
     ["lost", new OutcomeUnknownError("lost", { request: { path: "/payments", body: "{}" } }), "possible"],
   ])("the error of a payment that is %s names the intent and the transaction", async (_, failure, effect) => {
-    const { caller, steps } = gatewayCaller({
+    const { client, steps } = gatewayClient({
       payment: () => {
         throw failure;
       },
     });
-    const error = await errorOf(pay(caller, intentRequest, taking(), undefined));
+    const error = await errorOf(pay(client, intentRequest, taking(), undefined));
     expect(error).toBe(failure);
     expect(error).toMatchObject({ effect, funds: { intentId: "pi-1", senderGatewayTransactionId: "tx-1" } });
     expect(steps).toEqual(["paymentIntents.create", "payments.create"]);
   });
 
-  it.each([undefined, "tx-1", {}, { senderGatewayTransactionId: "" }, { senderGatewayTransactionId: 5 }])(
-    "no payment is made of %j, and the error says what to do",
-    async (funds) => {
-      const { caller, steps } = gatewayCaller();
-      const error = await errorOf(pay(caller, intentRequest, () => funds as never, undefined));
-      expect(error).toBeInstanceOf(InvalidArgumentError);
-      expect(error).toMatchObject({ effect: "none", message: expect.stringContaining("No payment was made") });
-      expect(steps).toEqual(["paymentIntents.create"]);
-    },
-  );
+  it.each([
+    [undefined, "undefined"],
+    ["tx-1", "a string"],
+    [{}, "an object whose senderGatewayTransactionId is undefined"],
+    [{ senderGatewayTransactionId: "" }, "an object whose senderGatewayTransactionId is an empty string"],
+    [{ senderGatewayTransactionId: 5 }, "an object whose senderGatewayTransactionId is a number"],
+  ])("no payment is made of %j, and the error says what to do", async (returned, found) => {
+    const { client, steps } = gatewayClient();
+    const error = await errorOf(pay(client, intentRequest, () => returned as never, undefined));
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error).toMatchObject({
+      effect: "none",
+      message: `takeFunds must return { senderGatewayTransactionId }, with your id of the transaction, or null; it returned ${found}. No payment was made; if the sender's money was taken, give it back`,
+    });
+    expect(steps).toEqual(["paymentIntents.create"]);
+  });
 });
 
 it("throws on what takeFunds throws, and makes no payment", async () => {
-  const { caller, steps } = gatewayCaller();
+  const { client, steps } = gatewayClient();
   const failure = new Error("the ledger is down");
-  expect(await errorOf(pay(caller, intentRequest, () => Promise.reject(failure), undefined))).toBe(failure);
+  expect(await errorOf(pay(client, intentRequest, () => Promise.reject(failure), undefined))).toBe(failure);
   expect(failure).not.toBeInstanceOf(CrossBorderError);
   expect(steps).toEqual(["paymentIntents.create"]);
 });

@@ -1,7 +1,7 @@
 import { CrossBorderError, InvalidArgumentError } from "cross-border-payments";
 import { type FlowOutcome, type Journal, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
-import { Bank, flowStage, request } from "./flow-stage.js";
+import { Bank, flowFixture, request } from "./flow-fixture.js";
 
 const isPayment = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.create";
 const lost = {
@@ -57,7 +57,7 @@ function dyingAt(journal: Journal, phase: string, when: "before" | "after"): Jou
 
 describe("run", () => {
   it("pays once, and gives the same outcome to everyone who runs the key again", async () => {
-    const { flow, sandbox, bank } = await flowStage();
+    const { flow, sandbox, bank } = await flowFixture();
     const first = await flow().run("order-42", request);
     const again = await flow().run("order-42", request);
     expect(first).toMatchObject({ status: "paid", key: "order-42", payment: { senderGatewayTransactionId: "TX-1" } });
@@ -67,7 +67,7 @@ describe("run", () => {
   });
 
   it("lets one of many run and the others wait for its outcome", async () => {
-    const { flow, sandbox, bank } = await flowStage();
+    const { flow, sandbox, bank } = await flowFixture();
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => flow().run("order-42", request)));
     expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
     expect(sandbox.payments).toHaveLength(1);
@@ -75,7 +75,7 @@ describe("run", () => {
   });
 
   it("takes nothing and pays nothing when the sender declines", async () => {
-    const { flow, sandbox, bank } = await flowStage();
+    const { flow, sandbox, bank } = await flowFixture();
     bank.decline = true;
     expect(await flow().run("k", request)).toMatchObject({ status: "declined", key: "k" });
     expect(sandbox.payments).toEqual([]);
@@ -83,7 +83,7 @@ describe("run", () => {
   });
 
   it("names the fields in which a reused key's request differs, and not their values", async () => {
-    const { flow } = await flowStage();
+    const { flow } = await flowFixture();
     await flow().run("k", request);
     const error = await failureOf(flow().run("k", { ...request, receiverAmount: "151.00", receiverAccount: "KE-1" }));
     expect(error).toMatchObject({
@@ -94,7 +94,7 @@ describe("run", () => {
   });
 
   it("refuses a bad request and a bad key before it writes anything", async () => {
-    const { flow, journal } = await flowStage();
+    const { flow, journal } = await flowFixture();
     await expect(flow().run("k", { ...request, receiverAmount: "1,5" })).rejects.toBeInstanceOf(InvalidArgumentError);
     for (const key of ["", "a\0b", "\ud800", "x".repeat(513), 7 as unknown as string]) {
       await expect(flow().run(key, request)).rejects.toBeInstanceOf(InvalidArgumentError);
@@ -103,7 +103,7 @@ describe("run", () => {
   });
 
   it("is rejected without touching money when the service refuses the intent", async () => {
-    const { flow, bank } = await flowStage();
+    const { flow, bank } = await flowFixture();
     const outcome = await flow().run("k", { ...request, receiverGatewayId: "nobody" });
     expect(outcome).toMatchObject({ status: "rejected", refusal: { by: "service", status: 400 } });
     expect(bank.calls).toBe(0);
@@ -111,7 +111,7 @@ describe("run", () => {
   });
 
   it("gives the money back once the service definitely refuses the payment", async () => {
-    const { flow, bank, sandbox } = await flowStage({
+    const { flow, bank, sandbox } = await flowFixture({
       onRequest: (seen) =>
         isPayment(seen) ? Response.json({ error: "limit_exceeded", message: "too much" }, { status: 400 }) : undefined,
     });
@@ -126,7 +126,7 @@ describe("run", () => {
   });
 
   it("keeps asking to give the money back until that is done", async () => {
-    const { flow, bank } = await flowStage({
+    const { flow, bank } = await flowFixture({
       onRequest: (seen) =>
         isPayment(seen) ? Response.json({ error: "no", message: "no" }, { status: 400 }) : undefined,
     });
@@ -142,7 +142,7 @@ describe("run", () => {
 
   it.each([401, 429, 503])("does not give the money back on %s, which refuses nothing", async (status) => {
     let responses = 0;
-    const { flow, bank, sandbox } = await flowStage({
+    const { flow, bank, sandbox } = await flowFixture({
       onRequest: (seen) => (isPayment(seen) && ++responses === 1 ? new Response("", { status }) : undefined),
     });
     const work = flow().run("k", request);
@@ -158,7 +158,7 @@ describe("run", () => {
   });
 
   it("finds a payment whose response was lost, and sends it once", async () => {
-    const { flow, sandbox, bank } = await flowStage(lost);
+    const { flow, sandbox, bank } = await flowFixture(lost);
     const outcome = await flow().run("k", request);
     expect(outcome).toMatchObject({ status: "paid", payment: { id: sandbox.payments[0]?.id } });
     expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
@@ -166,7 +166,7 @@ describe("run", () => {
   });
 
   it("finds it among many, behind hundreds of newer ones", async () => {
-    const { flow, sandbox } = await flowStage({ ...lost, maxSize: 7 });
+    const { flow, sandbox } = await flowFixture({ ...lost, maxSize: 7 });
     const first = flow({ readBackDelayMs: 200 }).run("k0", request);
     await Promise.all(Array.from({ length: 30 }, (_, index) => flow().run(`k${index + 1}`, request)));
     expect(await first).toMatchObject({ status: "paid" });
@@ -175,7 +175,7 @@ describe("run", () => {
   });
 
   it("holds a payment that was not found, with everything an operator needs", async () => {
-    const { flow, sandbox, bank } = await flowStage({
+    const { flow, sandbox, bank } = await flowFixture({
       onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined),
     });
     const outcome = await flow().run("k", request);
@@ -196,7 +196,7 @@ describe("run", () => {
   });
 
   it("leaves the flow where it was when takeFunds throws, and asks again with the same key", async () => {
-    const { flow, bank, sandbox } = await flowStage();
+    const { flow, bank, sandbox } = await flowFixture();
     const takeFunds = vi.fn(bank.takeFunds).mockImplementationOnce(() => {
       throw new Error("the bank is closed");
     });
@@ -207,7 +207,7 @@ describe("run", () => {
   });
 
   it("takes no money while it could not look for the payment afterwards", async () => {
-    const { flow, bank } = await flowStage({
+    const { flow, bank } = await flowFixture({
       onRequest: ({ operation }) => (operation === "payments.list" ? new Response("", { status: 403 }) : undefined),
     });
     expect(await failureOf(flow().run("k", request))).toMatchObject({ status: 403 });
@@ -215,7 +215,7 @@ describe("run", () => {
   });
 
   it("does not send past its lease: the last gate closes, and a later run pays once", async () => {
-    const { flow, journal, sandbox, bank } = await flowStage();
+    const { flow, journal, sandbox, bank } = await flowFixture();
     const stopping: Journal = {
       ...bound(journal),
       write: async (key, epoch, state) => {
@@ -235,7 +235,7 @@ describe("run", () => {
   });
 
   it("hands over when its lease was taken meanwhile, and takes the other's outcome", async () => {
-    const { flow, sandbox, bank } = await flowStage();
+    const { flow, sandbox, bank } = await flowFixture();
     let open: () => void = () => {};
     const closed = new Promise<void>((resolve) => {
       open = resolve;
@@ -263,7 +263,7 @@ describe("after a crash", () => {
   it.each(writes.flatMap((phase) => [[phase, "before"] as const, [phase, "after"] as const]))(
     "at the write of %s (%s it) pays at most once, and settles",
     async (phase, when) => {
-      const { flow, sandbox, bank, journal } = await flowStage();
+      const { flow, sandbox, bank, journal } = await flowFixture();
       await flow({ journal: dyingAt(journal, phase, when) })
         .run("k", request)
         .catch(() => {});
@@ -281,7 +281,7 @@ describe("after a crash", () => {
   );
 
   it("takes up flows of dead owners only", async () => {
-    const { flow, journal, bank } = await flowStage();
+    const { flow, journal, bank } = await flowFixture();
     let open: () => void = () => {};
     const closed = new Promise<void>((resolve) => {
       open = resolve;
@@ -302,7 +302,7 @@ describe("after a crash", () => {
   });
 
   it("goes on with the others when one flow can't be taken on, and says so at the end", async () => {
-    const { flow, journal, bank } = await flowStage();
+    const { flow, journal, bank } = await flowFixture();
     for (const key of ["a", "b", "c"]) {
       await flow({ journal: dyingAt(journal, "funds-taken", "before") })
         .run(key, request)
@@ -333,7 +333,7 @@ describe("resolve", () => {
   it("resend: sends the same bytes and signature, with who decided and why on record", async () => {
     let down = true;
     const bodies: string[] = [];
-    const { flow, sandbox } = await flowStage({
+    const { flow, sandbox } = await flowFixture({
       onRequest: (seen) => {
         if (!isPayment(seen)) return undefined;
         bodies.push(seen.headers.get("x-service-signature-base64") + seen.body);
@@ -351,7 +351,7 @@ describe("resolve", () => {
 
   it("resend: does not give the money back when the second sending is refused, since the first is still unknown", async () => {
     let calls = 0;
-    const { flow, bank } = await flowStage({
+    const { flow, bank } = await flowFixture({
       onRequest: (seen) => {
         if (!isPayment(seen)) return undefined;
         return ++calls === 1 ? Response.error() : Response.json({ error: "no", message: "no" }, { status: 400 });
@@ -364,7 +364,7 @@ describe("resolve", () => {
   });
 
   it("release: gives the money back on an operator's word", async () => {
-    const { flow, bank } = await flowStage(notSent);
+    const { flow, bank } = await flowFixture(notSent);
     await flow().run("k", request);
     expect(await flow().resolve("k", "release", resolution)).toMatchObject({
       status: "rejected",
@@ -376,7 +376,7 @@ describe("resolve", () => {
 
   it("found: takes the payment's record, or looks for it once more", async () => {
     let hidden = true;
-    const { flow, sandbox } = await flowStage({
+    const { flow, sandbox } = await flowFixture({
       ...lost,
       onRequest: ({ operation }) => (operation === "payments.list" && hidden ? Response.json([]) : undefined),
     });
@@ -396,7 +396,7 @@ describe("resolve", () => {
   });
 
   it("is for held flows only, and needs to know who and why", async () => {
-    const { flow } = await flowStage();
+    const { flow } = await flowFixture();
     await flow().run("k", request);
     expect(await failureOf(flow().resolve("k", "release", resolution))).toMatchObject({ code: "flow_not_held" });
     expect(await failureOf(flow().resolve("unknown", "release", resolution))).toMatchObject({ code: "flow_not_held" });
@@ -411,7 +411,7 @@ describe("resolve", () => {
 
 describe("what the journal holds", () => {
   it("has no token, key or password", async () => {
-    const { flow, journal, sandbox } = await flowStage();
+    const { flow, journal, sandbox } = await flowFixture();
     await flow().run("k", request);
     const entry = await journal.read("k");
     expect(entry?.data).not.toContain(sandbox.credentials.password);
@@ -419,7 +419,7 @@ describe("what the journal holds", () => {
   });
 
   it("can be encrypted by a function of the caller's", async () => {
-    const { flow, journal } = await flowStage();
+    const { flow, journal } = await flowFixture();
     const cipher = {
       encrypt: async (text: string) => Buffer.from(text).toString("base64"),
       decrypt: async (text: string) => Buffer.from(text, "base64").toString(),
@@ -440,7 +440,7 @@ it.each([
   ["readBackDelayMs", { readBackDelayMs: -1 }],
   ["readBacks", { readBacks: 1 }],
 ])("refuses a wrong %s", async (option, wrong) => {
-  const { flow } = await flowStage();
+  const { flow } = await flowFixture();
   expect(() => flow(wrong as never)).toThrow(option);
   expect(PaymentFlow).toBeTypeOf("function");
   expect(new Bank().calls).toBe(0);

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
 import { paymentFromIntent } from "../../src/flows/payment-from-intent.js";
 import type { PaymentIntent } from "../../src/resources/payment-intents.js";
-import { paymentEndpoints } from "../../src/resources/payments.js";
-import { intent } from "./gateway-caller.js";
+import { payments } from "../../src/resources/payments.js";
+import { intent } from "./gateway-client.js";
 
 describe("paymentFromIntent", () => {
   it("is the intent with the transaction id", () => {
@@ -11,7 +11,7 @@ describe("paymentFromIntent", () => {
   });
 
   it("has every field that the payment needs, and none that it does not know", () => {
-    const { required, fields } = paymentEndpoints.create.body ?? { required: [], fields: {} };
+    const { required, fields } = payments.create.body ?? { required: [], fields: {} };
     const names = Object.keys(paymentFromIntent(intent, "tx-1"));
     expect(names).toEqual(expect.arrayContaining([...required]));
     expect(Object.keys(fields)).toEqual(expect.arrayContaining(names));

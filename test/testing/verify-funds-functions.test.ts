@@ -26,6 +26,7 @@ function gateway(
     releasesAgain?: boolean;
     takesAgain?: boolean;
     declines?: boolean;
+    returnsText?: boolean;
   } = {},
 ) {
   const taken = new Map<string, string>();
@@ -38,10 +39,10 @@ function gateway(
       const present = taken.get(key);
       if (mistakes.looksFirst) await new Promise((resolve) => setImmediate(resolve));
       if (mistakes.takesAgain || present === undefined) balance -= 10;
-      if (present !== undefined) return present;
-      const id = mistakes.oneId ? "transaction" : `transaction-${taken.size + 1}`;
-      taken.set(key, id);
-      return id;
+      const senderGatewayTransactionId = present ?? (mistakes.oneId ? "transaction" : `transaction-${taken.size + 1}`);
+      taken.set(key, senderGatewayTransactionId);
+      if (mistakes.returnsText) return senderGatewayTransactionId as never;
+      return { senderGatewayTransactionId };
     },
     releaseFunds: async ({ key }) => {
       if (released.has(key) && !mistakes.releasesAgain) return;
@@ -67,9 +68,10 @@ it("says that the money itself was not checked without a ledger", async () => {
 it.each([
   ["take money again under the same id", { takesAgain: true }, /takes no more/],
   ["look first and take afterwards", { looksFirst: true }, /at once/],
-  ["give one id for all keys", { oneId: true }, /another id for another key/],
+  ["return one id for all keys", { oneId: true }, /another id for another key/],
   ["give money back twice", { releasesAgain: true }, /called again/],
-  ["decline", { declines: true }, /gives an id/],
+  ["decline", { declines: true }, /returns an id/],
+  ["return the id alone", { returnsText: true }, /returns an id/],
 ] as const)("finds functions that %s", async (_, mistakes, law) => {
   const found: unknown = await verifyFundsFunctions(gateway(mistakes)).catch((error: unknown) => error);
   expect(found).toBeInstanceOf(BrokenLawError);

@@ -3,7 +3,7 @@ import type { RequestOptions } from "../../src/api/request-options.js";
 import { ConfigError } from "../../src/errors/errors.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
 import type { PaymentIntent, PaymentIntentRequest } from "../../src/resources/payment-intents.js";
-import { fakeCaller } from "../paging/fake-api-client.js";
+import { fakeApiClient } from "../paging/fake-api-client.js";
 
 export const intentRequest: PaymentIntentRequest = {
   senderGatewayId: "alpha",
@@ -26,26 +26,26 @@ export const intent: PaymentIntent = {
   extras: null,
 };
 
-/** A caller with the two steps of a payment, which notes what it is asked for. */
-export function gatewayCaller(
+/** A client with the two steps of a payment, which records what it is asked for. */
+export function gatewayClient(
   responses: { readonly intent?: () => unknown; readonly payment?: () => unknown; readonly unsigned?: true } = {},
 ) {
   const steps: string[] = [];
   const asked: { readonly operation: string; readonly body: unknown; readonly options: RequestOptions | undefined }[] =
     [];
-  const responseOf = async (operation: string): Promise<unknown> => {
+  const responseTo = async (operation: string): Promise<unknown> => {
     if (operation === "paymentIntents.create") return (responses.intent ?? (() => intent))();
     return (responses.payment ?? (() => ({ id: "p-1", senderGatewayStatus: "processed" })))();
   };
-  const caller: ApiClient = fakeCaller({
-    call: (endpoint, input, options) => {
-      steps.push(endpoint.operation);
-      asked.push({ operation: endpoint.operation, body: input.body, options });
-      return toApiPromise(responseOf(endpoint.operation) as Promise<never>, {});
+  const client: ApiClient = fakeApiClient({
+    call: ({ name: operation }, _, input, options) => {
+      steps.push(operation);
+      asked.push({ operation, body: input?.body, options });
+      return toApiPromise(responseTo(operation) as Promise<never>, { response: undefined });
     },
     assertCallable: () => {
       if (responses.unsigned) throw new ConfigError("payments.create is signed, and there is no signingKey");
     },
   });
-  return { caller, steps, asked };
+  return { client, steps, asked };
 }

@@ -1,6 +1,7 @@
 import {
   type ClientOptions,
   CrossBorderClient,
+  type FundsTaken,
   generateSigningKeyPair,
   type PaymentIntentRequest,
 } from "cross-border-payments";
@@ -18,19 +19,19 @@ export const request: PaymentIntentRequest = {
   memo: "school fees",
 };
 
-/** A gateway's books: idempotent by key, and counting. */
+/** A bank that is idempotent by key, and counts its calls. */
 export class Bank {
   readonly taken = new Map<string, string>();
   readonly released: string[] = [];
   calls = 0;
   decline = false;
 
-  readonly takeFunds = ({ key }: { readonly key: string }): string | null => {
+  readonly takeFunds = ({ key }: { readonly key: string }): FundsTaken | null => {
     this.calls += 1;
     if (this.decline) return null;
-    const id = this.taken.get(key) ?? `TX-${this.taken.size + 1}`;
-    this.taken.set(key, id);
-    return id;
+    const senderGatewayTransactionId = this.taken.get(key) ?? `TX-${this.taken.size + 1}`;
+    this.taken.set(key, senderGatewayTransactionId);
+    return { senderGatewayTransactionId };
   };
 
   readonly releaseFunds = ({ key }: { readonly key: string }): void => {
@@ -38,17 +39,17 @@ export class Bank {
   };
 }
 
-export interface FlowStage {
+export interface FlowFixture {
   readonly sandbox: Sandbox;
   readonly journal: MemoryJournal;
   readonly bank: Bank;
-  /** Another process, as it were: a flow of its own over the same journal. */
+  /** Stands for another process: a flow of its own over the same journal. */
   flow(options?: Partial<PaymentFlowOptions>, client?: Partial<ClientOptions>): PaymentFlow;
 }
 
 let keys: ReturnType<typeof generateSigningKeyPair> | undefined;
 
-export async function flowStage(sandboxOptions: SandboxOptions = {}): Promise<FlowStage> {
+export async function flowFixture(sandboxOptions: SandboxOptions = {}): Promise<FlowFixture> {
   keys ??= generateSigningKeyPair();
   const { privateKey, publicKeyBase64 } = await keys;
   let ready = false;

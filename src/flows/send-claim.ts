@@ -1,0 +1,75 @@
+import type { SignedRequest } from "../api/api-client.js";
+import { CrossBorderError, TimeoutError } from "../errors/errors.js";
+import { payments } from "../resources/payments.js";
+import { leftMs, now } from "../timing/timestamp.js";
+import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
+import { refusalOf } from "./flow-refusal.js";
+import type { Claim, FlowState, StateOf } from "./flow-state.js";
+import type { Lease } from "./lease.js";
+
+/** Claims a signed request for this owner. A claim begins with a whole lease, so that there is time to send it. */
+export async function makeClaim(
+  lease: Lease,
+  { path, body, signature }: SignedRequest,
+  earlier: readonly Claim[],
+): Promise<{ readonly claim: Claim; readonly claims: readonly Claim[] }> {
+  const claim = { path, body, signature, ...(await lease.beginClaim()) };
+  return { claim, claims: [...earlier, claim] };
+}
+
+/** The only place that sends a payment. Only the owner that made the claim sends it, and only as long as its lease allows. */
+export async function sendClaim(
+  { client }: FlowContext,
+  { lease }: OwnedFlow,
+  state: StateOf<"claimed">,
+): Promise<StepResult> {
+  const sendBy = lease.sendBy(state.claim);
+  if (sendBy === undefined) {
+    const reason = "the owner that claimed the payment was gone before its outcome was written";
+    return { state: { ...state, phase: "unknown", reason } };
+  }
+  const timeoutMs = leftMs(sendBy, now());
+  if (timeoutMs <= 0) return notSent(state, leaseEnded());
+  try {
+    // The transport compares `sendBy` with both clocks once more, just before it writes the first byte.
+    const options = { timeoutMs, signal: lease.lost };
+    const payment = await client.send(payments.create, state.claim, sendBy, options);
+    return { state: { ...state, phase: "paid", payment } };
+  } catch (error) {
+    return afterFailure(state, error);
+  }
+}
+
+function leaseEnded(): TimeoutError {
+  const { name: operation } = payments.create;
+  return new TimeoutError(`${operation}: the lease of the flow ended before anything was sent`, { operation });
+}
+
+function afterFailure(state: StateOf<"claimed">, error: unknown): StepResult {
+  if (!(error instanceof CrossBorderError)) throw error;
+  if (error.effect === "none") return notSent(state, error);
+  const reason =
+    error.effect === "done" ? "the payment was made, but its response could not be read" : "no response came";
+  return { state: { ...state, phase: "unknown", reason } };
+}
+
+/** This claim certainly did nothing: it is dropped, and whoever runs the flow gets the error. */
+function notSent(state: StateOf<"claimed">, error: CrossBorderError): StepResult {
+  const { claim: _, ...rest } = state;
+  const claims = state.claims.slice(0, -1);
+  const last = claims.at(-1);
+  if (last !== undefined) {
+    // An earlier claim of a payment that was sent again is still as unknown as it was.
+    const held: FlowState = {
+      ...rest,
+      phase: "held",
+      reason: "the payment could not be sent again",
+      claims,
+      claim: last,
+    };
+    return { state: held, error };
+  }
+  const refusal = refusalOf(error);
+  if (refusal !== undefined) return { state: { ...state, phase: "refused", refusal } };
+  return { state: { ...rest, phase: "funds-taken", claims }, error };
+}
