@@ -43,6 +43,9 @@ export interface FlowFixture {
   readonly sandbox: Sandbox;
   readonly journal: MemoryJournal;
   readonly bank: Bank;
+  readonly client: CrossBorderClient;
+  /** An access token of the sandbox. */
+  logIn(): Promise<string>;
   /** Stands for another process: a flow of its own over the same journal. */
   flow(options?: Partial<PaymentFlowOptions>, client?: Partial<ClientOptions>): PaymentFlow;
 }
@@ -75,6 +78,8 @@ export async function flowFixture(sandboxOptions: SandboxOptions = {}): Promise<
     sandbox,
     journal,
     bank,
+    client,
+    logIn: () => logIn(sandbox),
     flow: (more, clientOptions) =>
       new PaymentFlow({
         client: new CrossBorderClient({ ...options, maxRetries: 0, ...clientOptions }),
@@ -86,4 +91,14 @@ export async function flowFixture(sandboxOptions: SandboxOptions = {}): Promise<
         ...more,
       }),
   };
+}
+
+async function logIn(sandbox: Sandbox): Promise<string> {
+  const { clientId, clientSecret, username, password } = sandbox.credentials;
+  const fields = { client_id: clientId, client_secret: clientSecret, username, password };
+  const body = new URLSearchParams({ grant_type: "password", ...fields });
+  const response = await sandbox.fetch(`https://login.test${sandbox.tokenPath}`, { method: "POST", body });
+  const { access_token: token }: { access_token?: string } = JSON.parse(await response.text());
+  if (token === undefined) throw new Error("the sandbox returned no token");
+  return token;
 }

@@ -1,9 +1,17 @@
-import { CrossBorderError, InvalidArgumentError } from "cross-border-payments";
-import { type FlowOutcome, type Journal, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
-import { describe, expect, it, vi } from "vitest";
-import { Bank, flowFixture, request } from "./flow-fixture.js";
+import { AbortedError, ConfigError, CrossBorderError, InvalidArgumentError, TimeoutError } from "cross-border-payments";
+import {
+  type FlowOutcome,
+  type Journal,
+  MemoryJournal,
+  type PaymentFlow,
+  type PaymentFlowOptions,
+} from "cross-border-payments/flow";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { apiClientOf } from "../../src/flows/flow-client.js";
+import { flowFixture, request } from "./flow-fixture.js";
 
 const isPayment = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.create";
+const isList = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.list";
 const lost = {
   onResponse: (seen: { readonly operation: string | undefined }) => (isPayment(seen) ? Response.error() : undefined),
 };
@@ -206,32 +214,27 @@ describe("run", () => {
     expect(sandbox.requests.filter(({ operation }) => operation === "paymentIntents.create")).toHaveLength(1);
   });
 
+  it.each([
+    ["its id alone", "TX-1", "it returned a string"],
+    ["nothing", undefined, "it returned undefined"],
+  ])("makes no payment when takeFunds returns %s, says what to return, and asks again", async (_, returned, found) => {
+    const { flow, journal, sandbox } = await flowFixture();
+    const error = await failureOf(flow({ takeFunds: () => returned as never }).run("k", request));
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error.message).toContain("takeFunds must return { senderGatewayTransactionId }");
+    expect(error.message).toContain(found);
+    expect(error.message).toContain("No payment was made");
+    expect((await journal.read("k"))?.phase).toBe("funds-requested");
+    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+    expect(sandbox.payments).toHaveLength(1);
+  });
+
   it("takes no money while it could not look for the payment afterwards", async () => {
     const { flow, bank } = await flowFixture({
       onRequest: ({ operation }) => (operation === "payments.list" ? new Response("", { status: 403 }) : undefined),
     });
     expect(await failureOf(flow().run("k", request))).toMatchObject({ status: 403 });
     expect(bank.calls).toBe(0);
-  });
-
-  it("does not send past its lease: the last gate closes, and a later run pays once", async () => {
-    const { flow, journal, sandbox, bank } = await flowFixture();
-    const stopping: Journal = {
-      ...bound(journal),
-      write: async (key, epoch, state) => {
-        const written = await journal.write(key, epoch, state);
-        // The process stands still, for longer than its lease, between the claim and its sending.
-        if (state.phase === "claimed") block(400);
-        return written;
-      },
-    };
-    const error = await failureOf(flow({ journal: stopping }).run("k", request));
-    expect(error).toMatchObject({ effect: "none", message: expect.stringContaining("GATE_CLOSED") });
-    expect(error.funds).toMatchObject({ senderGatewayTransactionId: "TX-1" });
-    expect(sandbox.requests.filter(isPayment)).toEqual([]);
-    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
-    expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
-    expect(bank.calls).toBe(1);
   });
 
   it("hands over when its lease was taken meanwhile, and takes the other's outcome", async () => {
@@ -254,6 +257,116 @@ describe("run", () => {
     expect(await stuck).toEqual(other);
     expect(sandbox.payments).toHaveLength(1);
     expect(bank.taken.size).toBe(1);
+  });
+});
+
+describe("a claim is not sent after its time", () => {
+  const hourMs = 3_600_000;
+
+  it("when the process stood still between storing the claim and sending it; a later run pays once", async () => {
+    const { flow, journal, sandbox, bank } = await flowFixture();
+    const stopping = afterClaim(journal, () => block(400));
+    const error = await failureOf(flow({ journal: stopping }).run("k", request));
+    expect(error).toBeInstanceOf(TimeoutError);
+    expect(error).toMatchObject({ effect: "none", message: expect.stringContaining("the lease of the flow ended") });
+    expect(error.funds).toEqual({ intentId: expect.any(String), senderGatewayTransactionId: "TX-1" });
+    expect(sandbox.requests.filter(isPayment)).toEqual([]);
+    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+    expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
+    expect(bank.calls).toBe(1);
+  });
+
+  it.each([
+    ["the process stood still", () => block(400)],
+    ["the machine was suspended, which only the wall clock shows", () => shiftClock(hourMs)],
+  ])("when %s just before the first byte", async (_, happen) => {
+    const { flow, journal, sandbox, logIn } = await flowFixture();
+    const { auth, journal: watched } = beforePayment(journal, await logIn(), happen);
+    const error = await failureOf(flow({ journal: watched }, { auth }).run("k", request));
+    expect(error).toMatchObject({ code: "timeout", effect: "none" });
+    expect(sandbox.requests.filter(isPayment)).toEqual([]);
+    expect((await journal.read("k"))?.phase).toBe("funds-taken");
+  });
+
+  it("when the clock was set back meanwhile", async () => {
+    const { flow, journal, sandbox } = await flowFixture();
+    const stopping = afterClaim(journal, () => {
+      shiftClock(-hourMs);
+      block(400);
+    });
+    const error = await failureOf(flow({ journal: stopping }).run("k", request));
+    expect(error).toMatchObject({ code: "timeout", effect: "none" });
+    expect(sandbox.requests.filter(isPayment)).toEqual([]);
+  });
+
+  it("when another owner got the flow, although the lease has not ended by the owner's own clocks", async () => {
+    const { flow, sandbox, logIn } = await flowFixture();
+    let aheadMs = 0;
+    const journal = new MemoryJournal({ nowMs: () => Date.now() + aheadMs });
+    let takenOver: Promise<unknown> | undefined;
+    const { auth, journal: watched } = beforePayment(journal, await logIn(), () => {
+      aheadMs = hourMs;
+      takenOver = journal.acquire("k", { owner: "another process", leaseMs: 60_000 });
+      // Longer than a third of the lease, when the owner renews it and is told.
+      return new Promise((resolve) => setTimeout(resolve, 160));
+    });
+    const outcome = flow({ journal: watched, leaseMs: 400 }, { auth }).run("k", request);
+    await vi.waitFor(() => expect(takenOver).toBeDefined());
+    expect(await takenOver).toMatchObject({ phase: "claimed", epoch: 2 });
+    await journal.release("k", 2);
+    expect(await outcome).toMatchObject({ status: "held" });
+    expect(sandbox.requests.filter(isPayment)).toEqual([]);
+  });
+});
+
+describe("the caller's signal", () => {
+  it("ends the wait between read-backs, and a later run continues", async () => {
+    const { flow, sandbox } = await flowFixture({
+      ...lost,
+      onRequest: ({ operation }) => (operation === "payments.list" && hidden ? Response.json([]) : undefined),
+    });
+    let hidden = true;
+    const abort = new AbortController();
+    const waiting = flow({ readBackDelayMs: 60_000 }).run("k", request, { signal: abort.signal });
+    await vi.waitFor(() => expect(sandbox.requests.filter(isList).length).toBeGreaterThan(1));
+    abort.abort();
+    const error = await failureOf(waiting);
+    expect(error).toBeInstanceOf(AbortedError);
+    expect(error.funds).toMatchObject({ senderGatewayTransactionId: "TX-1" });
+    hidden = false;
+    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+  });
+
+  it("ends the wait for another owner's outcome", async () => {
+    const { flow, journal, bank } = await flowFixture();
+    let open: () => void = () => {};
+    const closed = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const takeFunds: PaymentFlowOptions["takeFunds"] = async (context) => {
+      await closed;
+      return bank.takeFunds(context);
+    };
+    const owner = flow({ takeFunds }).run("k", request);
+    await vi.waitFor(async () => expect((await journal.read("k"))?.phase).toBe("funds-requested"));
+    const signal = AbortSignal.timeout(50);
+    expect(await failureOf(flow().run("k", request, { signal }))).toBeInstanceOf(AbortedError);
+    open();
+    expect(await owner).toMatchObject({ status: "paid" });
+  });
+
+  it("ends the request for the intent, and recover takes over nothing more", async () => {
+    const { flow, sandbox } = await flowFixture({
+      onRequest: async ({ operation }) => {
+        if (operation === "paymentIntents.create") await new Promise((resolve) => setTimeout(resolve, 10_000));
+        return undefined;
+      },
+    });
+    const signal = AbortSignal.timeout(50);
+    const error = await failureOf(flow().run("k", request, { signal }));
+    expect(error.message).toContain("the caller's signal ended the call");
+    expect(await all(flow().recover({ signal }))).toEqual([]);
+    expect(sandbox.requests.filter(({ operation }) => operation === "paymentIntents.create")).toHaveLength(1);
   });
 });
 
@@ -406,6 +519,10 @@ describe("resolve", () => {
     expect(await failureOf(flow().resolve("k", "pay" as "release", resolution))).toMatchObject({
       code: "invalid_argument",
     });
+    const withPayment = { ...resolution, payment: {} } as never;
+    expect(await failureOf(flow().resolve("k", "release", withPayment))).toMatchObject({
+      message: expect.stringContaining('for "found" only'),
+    });
   });
 });
 
@@ -438,13 +555,85 @@ it.each([
   ["releaseFunds", { releaseFunds: 1 }],
   ["leaseMs", { leaseMs: 5 }],
   ["readBackDelayMs", { readBackDelayMs: -1 }],
+  ["leaseMs", { leaseMs: 300.5 }],
   ["readBacks", { readBacks: 1 }],
+  ["cipher", { cipher: { encrypt: (text: string) => text } }],
+  ["owner", { owner: 5 }],
+  ["leaseMS", { leaseMS: 1000 }],
 ])("refuses a wrong %s", async (option, wrong) => {
   const { flow } = await flowFixture();
+  expect(() => flow(wrong as never)).toThrow(ConfigError);
   expect(() => flow(wrong as never)).toThrow(option);
-  expect(PaymentFlow).toBeTypeOf("function");
-  expect(new Bank().calls).toBe(0);
 });
+
+it.each([
+  [undefined, "client must be a CrossBorderClient; found undefined"],
+  [{ pay: () => {}, close: () => {} }, "client must be a CrossBorderClient; found an object"],
+])("refuses %o as the client", async (client, message) => {
+  const { flow } = await flowFixture();
+  expect(() => flow({ client } as never)).toThrow(new ConfigError(message));
+});
+
+it("works with a client from another copy of the package", async () => {
+  const { flow, client } = await flowFixture();
+  const other = {
+    pay: client.pay.bind(client),
+    close: client.close.bind(client),
+    [Symbol.for("cross-border-payments.api-client")]: apiClientOf(client),
+  };
+  expect(await flow({ client: other }).run("k", request)).toMatchObject({ status: "paid" });
+});
+
+it.each([
+  ["run", (flow: PaymentFlow, options: object) => flow.run("k", request, options)],
+  ["recover", (flow: PaymentFlow, options: object) => all(flow.recover(options))],
+])("refuses options that %s does not have", async (method, call) => {
+  const { flow } = await flowFixture();
+  const error = await failureOf(call(flow(), { timeoutMs: 5 }));
+  expect(error).toBeInstanceOf(InvalidArgumentError);
+  expect(error.message).toContain(`${method}: there is no option "timeoutMs"`);
+});
+
+it.each([0, 1.5, "2"])("refuses a concurrency of %o", async (concurrency) => {
+  const { flow } = await flowFixture();
+  const error = await failureOf(all(flow().recover({ concurrency } as never)));
+  expect(error.message).toContain("recover: concurrency must be a whole number above 0");
+});
+
+/** Does something once the claim is stored, before `write` returns. */
+function afterClaim(journal: Journal, happen: () => void): Journal {
+  return {
+    ...bound(journal),
+    write: async (key, epoch, state) => {
+      const written = await journal.write(key, epoch, state);
+      if (state.phase === "claimed") happen();
+      return written;
+    },
+  };
+}
+
+/** Does something while the payment waits for its access token: after the flow's own check, and before the first byte. */
+function beforePayment(journal: Journal, token: string, happen: () => Promise<void> | void) {
+  let isNext = false;
+  const accessToken = async (): Promise<string> => {
+    if (isNext) {
+      isNext = false;
+      await happen();
+    }
+    return token;
+  };
+  const watched = afterClaim(journal, () => {
+    isNext = true;
+  });
+  return { auth: { accessToken }, journal: watched };
+}
+
+/** For the rest of the test. */
+function shiftClock(ms: number): void {
+  const clock = Date.now;
+  const shifted = vi.spyOn(Date, "now").mockImplementation(() => clock() + ms);
+  onTestFinished(() => shifted.mockRestore());
+}
 
 function bound(journal: Journal): Journal {
   return {
@@ -460,7 +649,7 @@ function bound(journal: Journal): Journal {
   };
 }
 
-/** Blocks the whole process, as SIGSTOP or a long collection would. */
+/** Blocks the whole process, as SIGSTOP or a long garbage collection would. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

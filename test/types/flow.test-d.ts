@@ -1,0 +1,62 @@
+import type { CrossBorderClient, FundsTaken, Payment } from "cross-border-payments";
+import type { FlowClient, PaymentFlow, PaymentFlowOptions, ResolveAction } from "cross-border-payments/flow";
+import { describe, expectTypeOf, it } from "vitest";
+
+declare const flow: PaymentFlow;
+declare const payment: Payment;
+declare const action: ResolveAction;
+
+const resolution = { by: "Olga Operator", why: "the service confirmed it" };
+
+describe("resolve", () => {
+  it("takes each of its actions, and a variable that can be any of them", () => {
+    flow.resolve("k", "found", resolution);
+    flow.resolve("k", "release", resolution);
+    flow.resolve("k", "resend", resolution);
+    flow.resolve("k", action, resolution);
+    flow.resolve("k", action as "found" | "release", resolution);
+    // @ts-expect-error there is no such action
+    flow.resolve("k", "pay", resolution);
+    // @ts-expect-error it must be on record who decided
+    flow.resolve("k", "found", { why: "" });
+  });
+
+  it("takes a payment for found only", () => {
+    flow.resolve("k", "found", { ...resolution, payment });
+    // @ts-expect-error released money has no payment
+    flow.resolve("k", "release", { ...resolution, payment });
+    // @ts-expect-error a payment that was found is not sent again
+    flow.resolve("k", "resend", { ...resolution, payment });
+    // @ts-expect-error the action may be another one
+    flow.resolve("k", action, { ...resolution, payment });
+  });
+});
+
+describe("the client of a flow", () => {
+  it("is any copy's CrossBorderClient, whose private members are its own", () => {
+    class OtherCopy {
+      readonly #http = {};
+      pay: CrossBorderClient["pay"] = () => Promise.reject(this.#http);
+      close: CrossBorderClient["close"] = () => Promise.reject(this.#http);
+    }
+    expectTypeOf<CrossBorderClient>().toExtend<FlowClient>();
+    expectTypeOf<OtherCopy>().toExtend<PaymentFlowOptions["client"]>();
+    expectTypeOf<OtherCopy>().not.toExtend<CrossBorderClient>();
+    expectTypeOf<object>().not.toExtend<FlowClient>();
+  });
+
+  it("names nothing internal", () => {
+    expectTypeOf<keyof FlowClient>().toEqualTypeOf<"pay" | "close">();
+  });
+});
+
+describe("takeFunds", () => {
+  it("returns the same type as in pay", () => {
+    type Returned = Awaited<ReturnType<PaymentFlowOptions["takeFunds"]>>;
+    expectTypeOf<Returned>().toEqualTypeOf<FundsTaken | null>();
+    expectTypeOf<Awaited<ReturnType<Parameters<CrossBorderClient["pay"]>[1]>>>().toEqualTypeOf<Returned>();
+    // @ts-expect-error the id alone is not enough
+    const takeFunds: PaymentFlowOptions["takeFunds"] = () => "TX-1";
+    expectTypeOf(takeFunds).toBeFunction();
+  });
+});
