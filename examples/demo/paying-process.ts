@@ -22,7 +22,7 @@ const flow = new PaymentFlow({
   journal: opened,
   leaseMs,
   readBackDelayMs: 200,
-  takeFunds: ({ key }) => `${key}-TX`,
+  takeFunds: ({ key }) => ({ senderGatewayTransactionId: `${key}-TX` }),
   releaseFunds: () => {},
 });
 

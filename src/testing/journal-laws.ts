@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Journal, JournalEntry, JournalState, LeaseRequest } from "../flows/journal.js";
 
 /** Where a law is tried. */
-export interface LawStage {
+export interface LawFixture {
   readonly journal: Journal;
   /** Another handle of the same store, or the same one where there is no other. */
   readonly second: Journal;
@@ -16,7 +16,7 @@ export interface LawStage {
   readonly flows: number;
 }
 
-export type Law = readonly [name: string, check: (stage: LawStage) => Promise<void>];
+export type Law = readonly [name: string, check: (fixture: LawFixture) => Promise<void>];
 
 const longMs = 600_000;
 /** For all the competing together, in real time. */
@@ -53,7 +53,7 @@ export const laws: readonly Law[] = [
   ["no flow has two owners at once, and no write is lost", contention],
 ];
 
-async function beginStores({ journal, second, prefix }: LawStage): Promise<void> {
+async function beginStores({ journal, second, prefix }: LawFixture): Promise<void> {
   const { entry, created } = await journal.begin(prefix, open("data", "created"), lease(longMs));
   assert.equal(created, true);
   const { createdAtMs, updatedAtMs, ...rest } = entry;
@@ -64,7 +64,7 @@ async function beginStores({ journal, second, prefix }: LawStage): Promise<void>
   assert.deepEqual(await second.read(prefix), entry, "the second handle sees it");
 }
 
-async function beginGivesWhatIsThere({ journal, second, prefix }: LawStage): Promise<void> {
+async function beginGivesWhatIsThere({ journal, second, prefix }: LawFixture): Promise<void> {
   const { entry } = await journal.begin(prefix, open("first"), lease(longMs));
   const again = await second.begin(prefix, open("second", "other"), lease(longMs));
   assert.deepEqual(again, { entry, created: false });
@@ -72,7 +72,7 @@ async function beginGivesWhatIsThere({ journal, second, prefix }: LawStage): Pro
   assert.equal(await journal.renew(prefix, 1, longMs), true, "the first lease stands");
 }
 
-async function beginOnce({ journal, second, prefix }: LawStage): Promise<void> {
+async function beginOnce({ journal, second, prefix }: LawFixture): Promise<void> {
   const begun = await Promise.all(
     times(20, (index) => pick(index, journal, second).begin(prefix, open(String(index)), lease(longMs))),
   );
@@ -81,11 +81,11 @@ async function beginOnce({ journal, second, prefix }: LawStage): Promise<void> {
   for (const { entry } of begun) assert.deepEqual(entry, winner);
 }
 
-async function readUnknown({ journal, prefix }: LawStage): Promise<void> {
+async function readUnknown({ journal, prefix }: LawFixture): Promise<void> {
   assert.equal(await journal.read(prefix), undefined);
 }
 
-async function acquireRefuses({ journal, second, prefix }: LawStage): Promise<void> {
+async function acquireRefuses({ journal, second, prefix }: LawFixture): Promise<void> {
   assert.equal(await journal.acquire(prefix, lease(longMs)), undefined);
   assert.equal(await journal.read(prefix), undefined, "acquire makes no flow");
   const { entry } = await journal.begin(prefix, open(), lease(longMs, "same"));
@@ -94,7 +94,7 @@ async function acquireRefuses({ journal, second, prefix }: LawStage): Promise<vo
   assert.deepEqual(await journal.read(prefix), entry);
 }
 
-async function takeover({ journal, second, prefix, shortMs, outliveShortLease }: LawStage): Promise<void> {
+async function takeover({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
   const { entry } = await journal.begin(prefix, open("kept"), lease(shortMs));
   await outliveShortLease();
   const taken = await second.acquire(prefix, lease(shortMs));
@@ -104,7 +104,7 @@ async function takeover({ journal, second, prefix, shortMs, outliveShortLease }:
   assert.equal(await second.acquire(prefix, lease(longMs)), undefined);
 }
 
-async function takeoverOnce({ journal, second, prefix, shortMs, outliveShortLease }: LawStage): Promise<void> {
+async function takeoverOnce({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
   await journal.begin(prefix, open(), lease(shortMs));
   await outliveShortLease();
   const taken = await Promise.all(times(20, (index) => pick(index, journal, second).acquire(prefix, lease(longMs))));
@@ -114,7 +114,7 @@ async function takeoverOnce({ journal, second, prefix, shortMs, outliveShortLeas
   );
 }
 
-async function fencing({ journal, second, prefix, shortMs, outliveShortLease }: LawStage): Promise<void> {
+async function fencing({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
   await journal.begin(prefix, open("before"), lease(shortMs));
   await outliveShortLease();
   const taken = await second.acquire(prefix, lease(longMs));
@@ -127,7 +127,7 @@ async function fencing({ journal, second, prefix, shortMs, outliveShortLease }: 
   assert.equal(await second.write(prefix, 2, open("after")), true);
 }
 
-async function lateOwner({ journal, prefix, shortMs, outliveShortLease }: LawStage): Promise<void> {
+async function lateOwner({ journal, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
   await journal.begin(prefix, open(), lease(shortMs));
   await outliveShortLease();
   assert.equal(await journal.write(prefix, 1, open("late")), true);
@@ -136,7 +136,7 @@ async function lateOwner({ journal, prefix, shortMs, outliveShortLease }: LawSta
   assert.equal(await journal.acquire(prefix, lease(longMs)), undefined);
 }
 
-async function renewProlongs({ journal, second, prefix, shortMs, outliveShortLease }: LawStage): Promise<void> {
+async function renewProlongs({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
   const { entry } = await journal.begin(prefix, open(), lease(shortMs));
   assert.equal(await journal.renew(prefix, 1, longMs), true);
   await outliveShortLease();
@@ -146,7 +146,7 @@ async function renewProlongs({ journal, second, prefix, shortMs, outliveShortLea
   assert.deepEqual(await second.acquire(prefix, lease(longMs)), { ...entry, epoch: 2 });
 }
 
-async function releaseFrees({ journal, second, prefix }: LawStage): Promise<void> {
+async function releaseFrees({ journal, second, prefix }: LawFixture): Promise<void> {
   const { entry } = await journal.begin(prefix, open(), lease(longMs));
   await journal.release(prefix, 1);
   assert.deepEqual(await journal.read(prefix), entry);
@@ -157,7 +157,7 @@ async function releaseFrees({ journal, second, prefix }: LawStage): Promise<void
   assert.deepEqual([taken?.epoch, taken?.data], [2, "written"]);
 }
 
-async function writeStores({ journal, second, prefix }: LawStage): Promise<void> {
+async function writeStores({ journal, second, prefix }: LawFixture): Promise<void> {
   const { entry } = await journal.begin(prefix, open("first", "created"), lease(longMs));
   assert.equal(await journal.write(prefix, 1, open("second", "claimed")), true);
   const now = await second.read(prefix);
@@ -166,7 +166,7 @@ async function writeStores({ journal, second, prefix }: LawStage): Promise<void>
   assert.equal(updatedAtMs >= entry.updatedAtMs, true, "updatedAtMs does not go back");
 }
 
-async function writeKeepsTheLease({ journal, second, prefix, shortMs, outliveShortLease }: LawStage): Promise<void> {
+async function writeKeepsTheLease({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
   await journal.begin(`${prefix}long`, open(), lease(longMs));
   assert.equal(await journal.write(`${prefix}long`, 1, open("x")), true);
   assert.equal(await second.acquire(`${prefix}long`, lease(longMs)), undefined);
@@ -176,14 +176,14 @@ async function writeKeepsTheLease({ journal, second, prefix, shortMs, outliveSho
   assert.equal((await second.acquire(`${prefix}short`, lease(longMs)))?.epoch, 2);
 }
 
-async function nothingThere({ journal, prefix }: LawStage): Promise<void> {
+async function nothingThere({ journal, prefix }: LawFixture): Promise<void> {
   assert.equal(await journal.write(prefix, 1, open()), false);
   assert.equal(await journal.renew(prefix, 1, longMs), false);
   await journal.release(prefix, 1);
   assert.equal(await journal.read(prefix), undefined);
 }
 
-async function settledEndsTheLease({ journal, second, prefix }: LawStage): Promise<void> {
+async function settledEndsTheLease({ journal, second, prefix }: LawFixture): Promise<void> {
   await journal.begin(prefix, open(), lease(longMs));
   assert.equal(await journal.write(prefix, 1, done("settled")), true);
   assert.equal((await journal.read(prefix))?.settled, true);
@@ -195,13 +195,13 @@ async function settledEndsTheLease({ journal, second, prefix }: LawStage): Promi
   assert.equal((await journal.read(prefix))?.settled, false);
 }
 
-async function beginSettled({ journal, second, prefix }: LawStage): Promise<void> {
+async function beginSettled({ journal, second, prefix }: LawFixture): Promise<void> {
   await journal.begin(prefix, done(), lease(longMs));
   assert.equal(await journal.renew(prefix, 1, longMs), false);
   assert.equal((await second.acquire(prefix, lease(longMs)))?.epoch, 2);
 }
 
-async function abandonedOnly({ journal, second, prefix, shortMs, outliveShortLease }: LawStage): Promise<void> {
+async function abandonedOnly({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
   await journal.begin(`${prefix}1 leased`, open(), lease(longMs));
   await journal.begin(`${prefix}2 settled`, done(), lease(shortMs));
   await journal.begin(`${prefix}3 expired`, open("kept"), lease(shortMs));
@@ -216,7 +216,7 @@ async function abandonedOnly({ journal, second, prefix, shortMs, outliveShortLea
   assert.equal(await journal.write(`${prefix}3 expired`, 1, done()), false);
 }
 
-async function abandonedInOrder({ journal, prefix }: LawStage): Promise<void> {
+async function abandonedInOrder({ journal, prefix }: LawFixture): Promise<void> {
   const keys = awkwardEndings.map((ending) => prefix + ending);
   for (const key of keys) await release(journal, key);
   const seen: string[] = [];
@@ -234,8 +234,8 @@ async function abandonedInOrder({ journal, prefix }: LawStage): Promise<void> {
   await settleAll(journal, keys);
 }
 
-async function abandonedOnce(stage: LawStage): Promise<void> {
-  const { journal, second, prefix, workers, flows } = stage;
+async function abandonedOnce(fixture: LawFixture): Promise<void> {
+  const { journal, second, prefix, workers, flows } = fixture;
   const keys = times(flows, (index) => `${prefix}${String(index).padStart(6, "0")}`);
   for (const key of keys) await release(journal, key);
   const taken: string[] = [];
@@ -254,7 +254,7 @@ async function abandonedOnce(stage: LawStage): Promise<void> {
   for (const key of keys) assert.equal(await journal.write(key, 2, done()), true);
 }
 
-async function listPages({ journal, prefix }: LawStage): Promise<void> {
+async function listPages({ journal, prefix }: LawFixture): Promise<void> {
   const phase = `p${prefix}`.slice(0, 100);
   const keys = awkwardEndings.map((ending) => prefix + ending);
   for (const key of keys) await journal.begin(key, { phase, settled: true, data: key }, lease(longMs));
@@ -275,7 +275,7 @@ async function listPages({ journal, prefix }: LawStage): Promise<void> {
   assert.deepEqual(await journal.list({ phase: `${phase}?`, limit: 4 }), []);
 }
 
-async function keysApart({ journal, second, prefix }: LawStage): Promise<void> {
+async function keysApart({ journal, second, prefix }: LawFixture): Promise<void> {
   const keys = [...awkwardEndings, "x".repeat(1024 - Buffer.byteLength(prefix))].map((ending) => prefix + ending);
   for (const key of keys) {
     const { created } = await journal.begin(key, done(`data of ${key}`), lease(longMs));
@@ -287,7 +287,7 @@ async function keysApart({ journal, second, prefix }: LawStage): Promise<void> {
   }
 }
 
-async function oddTexts({ journal, prefix }: LawStage): Promise<void> {
+async function oddTexts({ journal, prefix }: LawFixture): Promise<void> {
   const odd = ["\0", "a\0b", "\uD800", "\uDC00x", "\uFFFD"];
   for (const [index, text] of odd.entries()) {
     await keptOrRefused(journal, prefix + text, done("odd key"));
@@ -308,7 +308,7 @@ async function keptOrRefused(journal: Journal, key: string, state: JournalState)
   assert.deepEqual([entry?.key, entry?.data], [key, state.data]);
 }
 
-async function exactData({ journal, second, prefix }: LawStage): Promise<void> {
+async function exactData({ journal, second, prefix }: LawFixture): Promise<void> {
   const texts = [
     "",
     " ",
@@ -327,7 +327,7 @@ async function exactData({ journal, second, prefix }: LawStage): Promise<void> {
   }
 }
 
-async function contention({ journal, second, prefix, workers, flows }: LawStage): Promise<void> {
+async function contention({ journal, second, prefix, workers, flows }: LawFixture): Promise<void> {
   const rounds = 5;
   const keys = times(Math.max(1, Math.ceil(flows / 10)), (index) => `${prefix}${index}`);
   for (const key of keys) await release(journal, key, "0");

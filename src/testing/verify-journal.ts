@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Journal, JournalState } from "../flows/journal.js";
 import { BrokenLawError } from "./broken-law-error.js";
-import { type LawStage, laws } from "./journal-laws.js";
+import { type LawFixture, laws } from "./journal-laws.js";
 
 export interface VerifyJournalOptions {
   /**
@@ -65,7 +65,7 @@ export async function verifyJournal(
     const run = `verify ${Date.now().toString(36).padStart(9, "0")} ${randomBytes(4).toString("hex")}`;
     for (const [index, [name, check]] of laws.entries()) {
       const prefix = `${run} ${String(index).padStart(2, "0")} `;
-      await attempt(name, () => check(toStage(journal, second, prefix, options)));
+      await attempt(name, () => check(toFixture(journal, second, prefix, options)));
     }
     const { reopen } = options;
     if (reopen !== undefined) {
@@ -77,7 +77,7 @@ export async function verifyJournal(
   return { held, notChecked: notChecked(options) };
 }
 
-function toStage(journal: Journal, second: Journal, prefix: string, options: VerifyJournalOptions): LawStage {
+function toFixture(journal: Journal, second: Journal, prefix: string, options: VerifyJournalOptions): LawFixture {
   const { shortLeaseMs: shortMs = 250, wait = sleep, workers = 8, flows = 50 } = options;
   // Clocks of databases tick apart from timers.
   const outliveShortLease = async (): Promise<void> => {

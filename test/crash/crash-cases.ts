@@ -1,17 +1,17 @@
 import type { BankOptions } from "./bank.js";
 import type { ServiceFault, ServiceOptions } from "./service.js";
 
-export interface CrashStage {
+export interface Crash {
   readonly point: string;
   readonly nth?: number;
-  /** `run` by the key, or by taking up what is abandoned. */
+  /** By `run` with the key, or by recovering what is abandoned. */
   readonly by: "run" | "recover";
 }
 
-/** Processes that die one after the other at the same flow; the last recovery is another one's. */
+/** Processes that die one after the other while they run the same flow; then another one recovers it. */
 export interface CrashCase {
   readonly name: string;
-  readonly stages: readonly CrashStage[];
+  readonly crashes: readonly Crash[];
   readonly declined?: boolean;
   readonly intentFault?: ServiceFault;
   readonly paymentFault?: ServiceFault;
@@ -19,7 +19,7 @@ export interface CrashCase {
   readonly ends: readonly ("paid" | "declined" | "rejected" | "held")[];
 }
 
-type Setting = Omit<CrashCase, "name" | "stages" | "ends">;
+type Setting = Omit<CrashCase, "name" | "crashes" | "ends">;
 
 const plain: Setting = {};
 const declines: Setting = { declined: true };
@@ -33,18 +33,24 @@ const declined = ["declined"] as const;
 const rejected = ["rejected"] as const;
 const held = ["held"] as const;
 
-/** Every named point, with what a flow that died there has to end in. */
+/** Every named point, and how a flow has to end whose process died there. */
 export const crashCases: readonly CrashCase[] = [
   ...once(plain, "begin", { before: paid, during: paid, after: paid }),
   ...once(plain, "write:intent", { before: paid, during: paid, after: paid }),
   ...once(plain, "write:funds-requested", { before: paid, during: paid, after: paid }),
   ...once(plain, "take", { before: paid, after: paid }),
-  // Where a journal has written before it gives its promise, "during" is a moment later: the claim may be there already.
+  // Some journals have written before they return their promise. The process then dies later, when the claim may be there already.
   ...once(plain, "write:funds-taken", { before: paid, during: ["paid", "held"], after: paid }),
   ...once(plain, "renew", { before: paid, during: ["paid", "held"], after: paid }),
-  // From here on nobody else may send it: whether it had left is what nobody can know.
+  // From here on nobody else may send it, since nobody can know whether it was sent.
   ...once(plain, "write:claimed", { before: paid, during: ["paid", "held"], after: held }),
-  ...once(plain, "dispatch", { gate: held, open: held, sent: ["paid", "held"], "first-byte": paid, response: paid }),
+  ...once(plain, "dispatch", {
+    "before-check": held,
+    "after-check": held,
+    sent: ["paid", "held"],
+    "first-byte": paid,
+    response: paid,
+  }),
   ...once(plain, "write:paid", { before: paid, during: paid, after: paid }),
   ...once(plain, "release", { before: paid, during: paid, after: paid }),
   ...once(declines, "write:declined", { before: declined, during: declined, after: declined }),
@@ -62,11 +68,11 @@ export const crashCases: readonly CrashCase[] = [
   ...twice(plain, "take:after", "acquireAbandoned", "recover", { after: paid }),
   ...twice(plain, "take:after", "take", "recover", { before: paid, after: paid }),
   ...twice(plain, "write:funds-taken:after", "write:claimed", "recover", { before: paid, after: held }),
-  ...twice(plain, "write:funds-taken:after", "dispatch", "recover", { gate: held, sent: ["paid", "held"] }),
+  ...twice(plain, "write:funds-taken:after", "dispatch", "recover", { "before-check": held, sent: ["paid", "held"] }),
   ...twice(losesResponse, "dispatch:sent", "write:unknown", "recover", { before: paid, after: paid }),
   ...twice(losesResponse, "write:unknown:after", "write:paid", "recover", { before: paid, during: paid, after: paid }),
   ...twice(losesResponse, "write:unknown:after", "release", "run", { before: paid, after: paid }),
-  ...twice(plain, "dispatch:gate", "write:held", "recover", { before: held, during: held, after: held }),
+  ...twice(plain, "dispatch:before-check", "write:held", "recover", { before: held, during: held, after: held }),
   ...twice(refuses, "write:refused:after", "give-back", "recover", { before: rejected, after: rejected }),
   ...twice(refuses, "give-back:after", "write:rejected", "run", { before: rejected, after: rejected }),
 ];
@@ -86,21 +92,21 @@ export function surroundings(
   };
 }
 
-type Moments = Readonly<Record<string, CrashCase["ends"]>>;
+type Points = Readonly<Record<string, CrashCase["ends"]>>;
 
-function once(setting: Setting, step: string, moments: Moments, nth = 1): CrashCase[] {
-  return Object.entries(moments).map(([moment, ends]) => {
-    const point = `${step}:${moment}`;
+function once(setting: Setting, step: string, points: Points, nth = 1): CrashCase[] {
+  return Object.entries(points).map(([when, ends]) => {
+    const point = `${step}:${when}`;
     const name = [settingName(setting), point, ...(nth === 1 ? [] : [String(nth)])].join(" ");
-    return { ...setting, name, stages: [{ point, nth, by: "run" }], ends };
+    return { ...setting, name, crashes: [{ point, nth, by: "run" }], ends };
   });
 }
 
-function twice(setting: Setting, first: string, step: string, by: CrashStage["by"], moments: Moments): CrashCase[] {
-  return Object.entries(moments).map(([moment, ends]) => {
-    const point = `${step}:${moment}`;
-    const stages = [{ point: first, by: "run" } as const, { point, by }];
-    return { ...setting, name: `${settingName(setting)} ${first} then ${point}`, stages, ends };
+function twice(setting: Setting, first: string, step: string, by: Crash["by"], points: Points): CrashCase[] {
+  return Object.entries(points).map(([when, ends]) => {
+    const point = `${step}:${when}`;
+    const crashes = [{ point: first, by: "run" } as const, { point, by }];
+    return { ...setting, name: `${settingName(setting)} ${first} then ${point}`, crashes, ends };
   });
 }
 

@@ -47,7 +47,7 @@ describe.each(journals)("with $kind", (journal) => {
     say(`${journal.kind}: ${describeFailingWrites(result)}`);
     expect(result).toMatchObject(kept);
     // Only the end of a lease may fail in silence.
-    const silent = crashCases.filter(({ stages: [first] }) =>
+    const silent = crashCases.filter(({ crashes: [first] }) =>
       /^release:(?:before|after)$/.test(first?.point ?? ""),
     ).length;
     expect(result.errors).toBe(result.flows - 2 * silent);

@@ -3,8 +3,8 @@ import type { Dispatcher } from "undici";
 import type { CrashPoints } from "./crash-points.js";
 
 /**
- * A dispatcher with crash points around the request that pays: `dispatch:gate` before the client's last gate and `dispatch:open` behind it,
- * both with nothing written; `dispatch:sent` when the body has left, `dispatch:first-byte` and `dispatch:response`.
+ * A dispatcher with crash points around the request that pays: `dispatch:before-check` and `dispatch:after-check`, around the client's
+ * last check, when nothing is written yet; `dispatch:sent` when the body was sent; `dispatch:first-byte` and `dispatch:response`.
  */
 export function crashingDispatcher(dispatcher: Dispatcher, points: CrashPoints): Pick<Dispatcher, "dispatch"> {
   subscribe("undici:request:bodySent", (message) => {
@@ -23,9 +23,9 @@ export function crashingDispatcher(dispatcher: Dispatcher, points: CrashPoints):
 function crashing(handler: Dispatcher.DispatchHandler, points: CrashPoints, key: string): Dispatcher.DispatchHandler {
   return {
     onRequestStart(controller, context) {
-      points.pass("dispatch:gate", key);
+      points.pass("dispatch:before-check", key);
       handler.onRequestStart?.(controller, context);
-      points.pass("dispatch:open", key);
+      points.pass("dispatch:after-check", key);
     },
     onRequestUpgrade: (controller, status, headers, socket) =>
       handler.onRequestUpgrade?.(controller, status, headers, socket),

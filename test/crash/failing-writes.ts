@@ -4,10 +4,10 @@
  *     npx tsx test/crash/failing-writes.ts --journal sqlite
  */
 import { type CrashCase, crashCases, surroundings } from "./crash-cases.js";
+import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
 import type { Verdict } from "./laws.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
-import { Stage } from "./stage.js";
 import type { Trouble } from "./worker-messages.js";
 
 export interface FailingWritesOptions extends JournalChoice {
@@ -26,24 +26,24 @@ interface Trial {
 
 export async function runFailingWrites(options: FailingWritesOptions): Promise<FailingWritesResult> {
   const all = trials();
-  await using stage = await Stage.open({
+  await using fixture = await CrashFixture.open({
     ...options,
     readBackDelayMs: 50,
     ...surroundings((key) => all.get(key)?.case),
   });
   const keys = [...all.keys()];
-  const errors = await runAllOnce(stage, all);
-  const problems = await runAllAgain(stage, all);
-  const verdict = await stage.judge(keys);
+  const errors = await runAllOnce(fixture, all);
+  const problems = await runAllAgain(fixture, all);
+  const verdict = await fixture.judge(keys);
   return { ...verdict, violations: [...verdict.violations, ...problems], errors };
 }
 
 function trials(): ReadonlyMap<string, Trial> {
   const all = new Map<string, Trial>();
   for (const one of crashCases) {
-    const [stage, ...more] = one.stages;
-    if (stage === undefined || more.length > 0) continue;
-    const { point, nth = 1 } = stage;
+    const [crash, ...more] = one.crashes;
+    if (crash === undefined || more.length > 0) continue;
+    const { point, nth = 1 } = crash;
     if (!/^(?:begin|write:[a-z-]+|renew|release):(?:before|after)$/.test(point)) continue;
     for (const act of ["EIO", "ENOSPC"] as const) {
       const key = `${one.name} ${act}`;
@@ -54,7 +54,7 @@ function trials(): ReadonlyMap<string, Trial> {
 }
 
 /** In the process whose disk fails. */
-async function runAllOnce(stage: Stage, all: ReadonlyMap<string, Trial>): Promise<number> {
+async function runAllOnce(fixture: CrashFixture, all: ReadonlyMap<string, Trial>): Promise<number> {
   let errors = 0;
   let told = 0;
   let done = () => {};
@@ -62,7 +62,7 @@ async function runAllOnce(stage: Stage, all: ReadonlyMap<string, Trial>): Promis
     done = resolve;
   });
   const troubles = [...all.values()].map(({ trouble }) => trouble);
-  await using worker = stage.newWorker({ troubles }, ({ type }) => {
+  await using worker = fixture.newWorker({ troubles }, ({ type }) => {
     if (type === "stumbled") errors += 1;
     if (type === "stumbled" || type === "settled") told += 1;
     if (told === all.size) done();
@@ -74,14 +74,14 @@ async function runAllOnce(stage: Stage, all: ReadonlyMap<string, Trial>): Promis
 }
 
 /** In another process, with a good disk. */
-async function runAllAgain(stage: Stage, all: ReadonlyMap<string, Trial>): Promise<string[]> {
+async function runAllAgain(fixture: CrashFixture, all: ReadonlyMap<string, Trial>): Promise<string[]> {
   const open = new Set(all.keys());
   const problems: string[] = [];
   let done = () => {};
   const allSettled = new Promise<void>((resolve) => {
     done = resolve;
   });
-  await using worker = stage.newWorker({}, (report) => {
+  await using worker = fixture.newWorker({}, (report) => {
     if (report.type !== "settled") return;
     const { key, status, reason = "" } = report.outcome;
     if (!all.get(key)?.case.ends.includes(status)) problems.push(`${key}: ended as ${status} ${reason}`);

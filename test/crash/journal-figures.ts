@@ -3,16 +3,17 @@
  *
  *     npx tsx test/crash/journal-figures.ts --journal sqlite --flows 1000
  */
+
+import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
-import { Stage } from "./stage.js";
 import { measureTakeovers } from "./takeover.js";
 
 /** Milliseconds of each claim's write, from a process that has so many flows under way at a time. */
 export async function measureClaims(
   options: JournalChoice & { readonly flows: number; readonly concurrency: number },
 ): Promise<readonly number[]> {
-  await using stage = await Stage.open({
+  await using fixture = await CrashFixture.open({
     ...options,
     leaseMs: 30_000,
     readBackDelayMs: 50,
@@ -27,7 +28,7 @@ export async function measureClaims(
   const allSettled = new Promise<void>((resolve) => {
     done = resolve;
   });
-  await using worker = stage.newWorker({}, (report) => {
+  await using worker = fixture.newWorker({}, (report) => {
     if (report.type !== "settled") return;
     settled += 1;
     const key = keys.shift();

@@ -5,11 +5,11 @@
  */
 import { derivedSeed, seededRandom, weighted } from "../faults/seeded-random.js";
 import type { BankFault } from "./bank.js";
+import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
 import type { Verdict } from "./laws.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 import type { ServiceFault } from "./service.js";
-import { Stage } from "./stage.js";
 import type { Outcome, Report } from "./worker-messages.js";
 import type { WorkerProcess } from "./worker-process.js";
 
@@ -39,7 +39,7 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
   const { seed, leaseMs } = options;
   const random = seededRandom(seed);
   let takeCalls = 0;
-  await using stage = await Stage.open({
+  await using fixture = await CrashFixture.open({
     ...options,
     readBackDelayMs: 120,
     fault: serviceFaults(seed),
@@ -55,11 +55,11 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
     },
   });
   const keys = Array.from({ length: options.flows }, (_, index) => `order-${String(index).padStart(6, "0")}`);
-  await using crowd = new Crowd(stage, keys, options);
+  await using crowd = new Crowd(fixture, keys, options);
   await crowd.untilAllSettled();
   // Commits that come late may still be on their way.
   await pause(3 * leaseMs + 100);
-  const verdict = await stage.judge(keys);
+  const verdict = await fixture.judge(keys);
   const { kills, stops, stumbles, accidents } = crowd;
   const violations = [...verdict.violations, ...accidents];
   const seconds = (performance.now() - startedMs) / 1000;
@@ -80,7 +80,7 @@ class Crowd implements AsyncDisposable {
   readonly stumbles = new Map<string, number>();
   kills = 0;
   stops = 0;
-  readonly #stage: Stage;
+  readonly #fixture: CrashFixture;
   readonly #options: KillsOptions;
   readonly #random: () => number;
   readonly #slots: Slot[] = [];
@@ -96,8 +96,8 @@ class Crowd implements AsyncDisposable {
     this.#allSettled = resolve;
   });
 
-  constructor(stage: Stage, keys: readonly string[], options: KillsOptions) {
-    this.#stage = stage;
+  constructor(fixture: CrashFixture, keys: readonly string[], options: KillsOptions) {
+    this.#fixture = fixture;
     this.#options = options;
     this.#random = seededRandom(options.seed);
     this.#unsettled = new Set(keys);
@@ -138,7 +138,7 @@ class Crowd implements AsyncDisposable {
     this.#started += 1;
     const diskFaults = { seed: derivedSeed(this.#options.seed, this.#started), rate: 0.002 };
     const slot: Slot = {
-      worker: this.#stage.newWorker({ diskFaults }, (report) => this.#hear(slot, report)),
+      worker: this.#fixture.newWorker({ diskFaults }, (report) => this.#hear(slot, report)),
       isReady: false,
       isStopped: false,
       inHand: new Set(),

@@ -1,11 +1,11 @@
+import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
-import { Stage } from "./stage.js";
 
 /** Starts processes that open one journal at the same moment, `times` journals in all, and kills them; gives what they complained of. */
 export async function openAtOnce(
   options: JournalChoice & { readonly processes: number; readonly times: number },
 ): Promise<readonly string[]> {
-  await using stage = await Stage.open({
+  await using fixture = await CrashFixture.open({
     ...options,
     leaseMs: 1000,
     readBackDelayMs: 50,
@@ -18,7 +18,7 @@ export async function openAtOnce(
   for (let lane = 0; lane < options.times; lane += 1) {
     // A new file first; then one whose last users were killed, so that its log has to be recovered.
     for (let round = 0; round < 2; round += 1) {
-      const workers = Array.from({ length: options.processes }, () => stage.newWorker({ lane }));
+      const workers = Array.from({ length: options.processes }, () => fixture.newWorker({ lane }));
       const opened = await Promise.allSettled(workers.map((worker) => worker.ready()));
       for (const one of opened) if (one.status === "rejected") problems.push(String(one.reason));
       await Promise.all(workers.map((worker) => worker[Symbol.asyncDispose]()));

@@ -3,11 +3,11 @@
  *
  *     npx tsx test/crash/points.ts --times 50 --journal sqlite
  */
-import { type CrashCase, type CrashStage, crashCases, surroundings } from "./crash-cases.js";
+import { type Crash, type CrashCase, crashCases, surroundings } from "./crash-cases.js";
+import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
 import type { Verdict } from "./laws.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
-import { Stage } from "./stage.js";
 
 export interface PointsOptions extends JournalChoice {
   /** How often each point is died at. */
@@ -31,7 +31,7 @@ export async function runPoints(options: PointsOptions): Promise<PointsResult> {
   const startedMs = performance.now();
   const cases = options.cases ?? crashCases;
   const byKey = new Map<string, CrashCase>();
-  await using stage = await Stage.open({
+  await using fixture = await CrashFixture.open({
     ...options,
     readBackDelayMs: 50,
     ...surroundings((key) => byKey.get(key)),
@@ -49,13 +49,13 @@ export async function runPoints(options: PointsOptions): Promise<PointsResult> {
     for (const [key, one] of round) {
       byKey.set(key, one);
       keys.push(key);
-      for (const each of one.stages) {
+      for (const each of one.crashes) {
         kills += 1;
-        const problem = await dieAt(stage, lane, key, each, options.leaseMs);
+        const problem = await dieAt(fixture, lane, key, each, options.leaseMs);
         if (problem !== undefined) problems.push(`${key}: ${problem}`);
       }
     }
-    const recovery = await recoverAll(stage, lane, round, options.leaseMs);
+    const recovery = await recoverAll(fixture, lane, round, options.leaseMs);
     problems.push(...recovery.problems);
     for (const [one, text] of recovery.unexpected) unexpected.set(one, text);
   };
@@ -63,7 +63,7 @@ export async function runPoints(options: PointsOptions): Promise<PointsResult> {
     await Promise.all(lanes.map((keys, lane) => runLane(keys, lane, time)));
     options.onProgress?.(`  time ${time}: ${kills} kills so far`);
   }
-  const verdict = await stage.judge(...lanes);
+  const verdict = await fixture.judge(...lanes);
   const violations = [...verdict.violations, ...problems];
   const seconds = (performance.now() - startedMs) / 1000;
   return { ...verdict, violations, points: cases.length, kills, unexpected, seconds };
@@ -71,10 +71,10 @@ export async function runPoints(options: PointsOptions): Promise<PointsResult> {
 
 /** Says what went wrong when the process did not die there. */
 async function dieAt(
-  stage: Stage,
+  fixture: CrashFixture,
   lane: number,
   key: string,
-  { point, nth = 1, by }: CrashStage,
+  { point, nth = 1, by }: Crash,
   leaseMs: number,
 ): Promise<string | undefined> {
   let giveUp: (why: string) => void = () => {};
@@ -83,7 +83,7 @@ async function dieAt(
   });
   const trouble = { point, key, nth, act: "kill" } as const;
   // What follows the outcome, such as the release of the lease, has its points too.
-  await using worker = stage.newWorker({ lane, troubles: [trouble] }, (report) => {
+  await using worker = fixture.newWorker({ lane, troubles: [trouble] }, (report) => {
     if (report.type === "settled" && report.outcome.key === key) {
       setTimeout(giveUp, 1_500, `settled without getting to ${point}`);
     }
@@ -98,7 +98,7 @@ async function dieAt(
 
 /** A new process takes up what is abandoned, and then everybody is asked for every key. */
 async function recoverAll(
-  stage: Stage,
+  fixture: CrashFixture,
   lane: number,
   round: ReadonlyMap<string, CrashCase>,
   leaseMs: number,
@@ -110,7 +110,7 @@ async function recoverAll(
   const settled = new Promise<void>((resolve) => {
     allSettled = resolve;
   });
-  await using worker = stage.newWorker({ lane }, (report) => {
+  await using worker = fixture.newWorker({ lane }, (report) => {
     if (report.type === "stumbled") stumbles.push(`${report.key} ${report.error}`.trim());
     if (report.type !== "settled" || report.by !== "run") return;
     const { key, status, reason = "" } = report.outcome;

@@ -1,6 +1,6 @@
+import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
 import type { Verdict } from "./laws.js";
-import { Stage } from "./stage.js";
 
 export interface TakeoverOptions extends JournalChoice {
   readonly leaseMs: number;
@@ -19,7 +19,7 @@ export interface Takeovers {
 export async function measureTakeovers(options: TakeoverOptions): Promise<Takeovers> {
   const { leaseMs, times } = options;
   const calls = new Map<string, ((atMs: number) => void)[]>();
-  await using stage = await Stage.open({
+  await using fixture = await CrashFixture.open({
     ...options,
     readBackDelayMs: 50,
     slowResponseMs: 0,
@@ -42,12 +42,12 @@ export async function measureTakeovers(options: TakeoverOptions): Promise<Takeov
   const once = async (key: string, by: "run" | "recover"): Promise<number> => {
     const asked = expectCall(key);
     const askedAgain = expectCall(key);
-    await using owner = await stage.newWorker().ready();
+    await using owner = await fixture.newWorker().ready();
     let tellSettled = () => {};
     const settled = new Promise<void>((resolve) => {
       tellSettled = resolve;
     });
-    await using heir = await stage
+    await using heir = await fixture
       .newWorker({}, (report) => {
         if (report.type === "settled") tellSettled();
       })
@@ -69,7 +69,7 @@ export async function measureTakeovers(options: TakeoverOptions): Promise<Takeov
   for (const key of keysOf("run")) byRunMs.push(await once(key, "run"));
   const byRecoverMs: number[] = [];
   for (const key of keysOf("recover")) byRecoverMs.push(await once(key, "recover"));
-  return { byRunMs, byRecoverMs, verdict: await stage.judge([...keysOf("run"), ...keysOf("recover")]) };
+  return { byRunMs, byRecoverMs, verdict: await fixture.judge([...keysOf("run"), ...keysOf("recover")]) };
 }
 
 function pause(ms: number): Promise<void> {

@@ -105,7 +105,7 @@ function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoint
       points.pass("take:before", key);
       const id = await askBank("/take", { key, intentId: intent.id, amount: intent.senderAmount });
       points.pass("take:after", key);
-      return typeof id === "string" ? id : null;
+      return typeof id === "string" ? { senderGatewayTransactionId: id } : null;
     },
     async releaseFunds({ key, senderGatewayTransactionId: transactionId }) {
       points.pass("give-back:before", key);

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { verifyJournal } from "cross-border-payments/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, withoutSqlite } from "./sqlite-stage.js";
+import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, withoutSqlite } from "./sqlite-fixture.js";
 
 const state = { phase: "created", settled: false, data: "{}" };
 const lease = { owner: "one", leaseMs: 60_000 };

@@ -6,24 +6,24 @@ import { FaultyService, type ServiceOptions } from "./service.js";
 import type { Outcome, Report, WorkerSettings } from "./worker-messages.js";
 import { WorkerProcess } from "./worker-process.js";
 
-export interface StageOptions extends JournalChoice, ServiceOptions {
+export interface CrashFixtureOptions extends JournalChoice, ServiceOptions {
   readonly leaseMs: number;
   readonly readBackDelayMs: number;
   readonly bank: BankOptions;
 }
 
 /** Everything around the workers: a journal, a service and a bank, with the ledgers of the last two. */
-export class Stage implements AsyncDisposable {
+export class CrashFixture implements AsyncDisposable {
   /** What anybody was ever told. */
   readonly told: Outcome[] = [];
   readonly service: FaultyService;
   readonly bank: Bank;
-  readonly #options: StageOptions;
+  readonly #options: CrashFixtureOptions;
   readonly #place: OpenedPlace;
   readonly #script: BuiltWorker;
 
   private constructor(
-    options: StageOptions,
+    options: CrashFixtureOptions,
     place: OpenedPlace,
     script: BuiltWorker,
     service: FaultyService,
@@ -36,10 +36,10 @@ export class Stage implements AsyncDisposable {
     this.bank = bank;
   }
 
-  static async open(options: StageOptions): Promise<Stage> {
+  static async open(options: CrashFixtureOptions): Promise<CrashFixture> {
     const script = await buildWorker();
     const place = await openPlace(options);
-    return new Stage(options, place, script, await FaultyService.start(options), await Bank.start(options.bank));
+    return new CrashFixture(options, place, script, await FaultyService.start(options), await Bank.start(options.bank));
   }
 
   /** Starts a process. Each lane has a journal of its own. */
