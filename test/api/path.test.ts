@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { encodeId, encodeQuery, fillPath, parsePathTemplate } from "../../src/api/path.js";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
-import { encodePathValue, encodeQuery, fillPath, parsePathTemplate } from "../../src/api/path.js";
 
 const origin = "https://service.test";
 const nasty = [
@@ -52,12 +52,12 @@ const anyId = anyText.filter((text) => text !== "" && text !== "." && text !== "
 const base = fc.constantFrom("", "/gw", "/gw/v1", "/a%20b/c~d");
 
 describe("fillPath", () => {
-  const template = "/liquidity-providers/{liquidityProviderId}/deposits/{depositId}";
+  const template = parsePathTemplate("/liquidity-providers/{liquidityProviderId}/deposits/{depositId}");
 
-  it("makes paths that the URL parser leaves as they are and that decode to the values", () => {
+  it("makes paths that the URL parser leaves as they are, behind any base path, and that decode to the ids", () => {
     fc.assert(
       fc.property(base, anyId, anyId, (prefix, one, other) => {
-        const path = fillPath(parsePathTemplate(prefix, template), "liquidityProviders.deposits.get", [one, other]);
+        const path = prefix + fillPath(template, "liquidityProviders.deposits.get", [one, other]);
         const url = new URL(origin + path);
         expect(url.origin).toBe(origin);
         expect(url.pathname).toBe(path);
@@ -69,48 +69,47 @@ describe("fillPath", () => {
     );
   });
 
-  it("makes different paths of different values", () => {
+  it("makes different paths of different ids", () => {
     fc.assert(
       fc.property(anyId, anyId, anyId, anyId, (a, b, c, d) => {
         fc.pre(a !== c || b !== d);
-        const parsed = parsePathTemplate("", template);
-        expect(fillPath(parsed, "x", [a, b])).not.toBe(fillPath(parsed, "x", [c, d]));
+        expect(fillPath(template, "x", [a, b])).not.toBe(fillPath(template, "x", [c, d]));
       }),
     );
   });
 
-  it("refuses a value that is missing", () => {
-    const parsed = parsePathTemplate("", template);
-    expect(() => fillPath(parsed, "liquidityProviders.deposits.get", ["lp"])).toThrow(
+  it("refuses an id that is missing", () => {
+    expect(() => fillPath(template, "liquidityProviders.deposits.get", ["lp"])).toThrow(
       "liquidityProviders.deposits.get: depositId must be a string; found undefined",
     );
   });
 
   it("leaves a template without parameters as it is", () => {
-    expect(fillPath(parsePathTemplate("/gw/v1", "/payments"), "payments.list", [])).toBe("/gw/v1/payments");
+    expect(fillPath(parsePathTemplate("/payments"), "payments.list", [])).toBe("/payments");
   });
 });
 
 describe("parsePathTemplate", () => {
-  it("takes texts and parameters apart, with the base path in front", () => {
-    expect(parsePathTemplate("/gw", "/a/{one}/b/{two}")).toEqual({
-      texts: ["/gw/a/", "/b/", ""],
+  it("takes texts and parameters apart", () => {
+    expect(parsePathTemplate("/a/{one}/b/{two}")).toEqual({
+      text: "/a/{one}/b/{two}",
+      texts: ["/a/", "/b/", ""],
       parameters: ["one", "two"],
     });
   });
 
   it("keeps what follows the last parameter", () => {
-    expect(parsePathTemplate("", "/a/{one}/b")).toEqual({ texts: ["/a/", "/b"], parameters: ["one"] });
+    expect(parsePathTemplate("/a/{one}/b")).toMatchObject({ texts: ["/a/", "/b"], parameters: ["one"] });
   });
 });
 
-describe("encodePathValue", () => {
+describe("encodeId", () => {
   it.each([
     ["", "an empty string"],
     [".", '"."'],
     ["..", '".."'],
   ])("refuses %j", (value, found) => {
-    expect(() => encodePathValue("payments.get", "paymentId", value)).toThrow(
+    expect(() => encodeId("payments.get", "paymentId", value)).toThrow(
       new InvalidArgumentError(`payments.get: paymentId must be the id of a record; found ${found}`),
     );
   });
@@ -123,12 +122,12 @@ describe("encodePathValue", () => {
     [["a"], "an array"],
     [true, "a boolean"],
     [10n, "a bigint"],
-  ])("refuses %o, which is no text", (value, found) => {
-    expect(() => encodePathValue("x.get", "id", value)).toThrow(`x.get: id must be a string; found ${found}`);
+  ])("refuses %o, which is not a string", (value, found) => {
+    expect(() => encodeId("x.get", "id", value)).toThrow(`x.get: id must be a string; found ${found}`);
   });
 
-  it.each(["\ud800", "a\udc00b", "\udc00\ud800"])("refuses half of a surrogate pair", (value) => {
-    expect(() => encodePathValue("x.get", "id", value)).toThrow(InvalidArgumentError);
+  it.each(["\ud800", "a\udc00b", "\udc00\ud800"])("refuses a lone surrogate", (value) => {
+    expect(() => encodeId("x.get", "id", value)).toThrow(InvalidArgumentError);
   });
 });
 
@@ -163,9 +162,9 @@ describe("encodeQuery", () => {
     expect(encodeQuery("x", { a: undefined })).toBe("");
   });
 
-  it("names the field that holds half of a surrogate pair", () => {
+  it("names the field that contains a lone surrogate", () => {
     expect(() => encodeQuery("payments.list", { memo: "\ud800" })).toThrow(
-      "payments.list: memo holds half of a surrogate pair, which has no encoding",
+      "payments.list: memo contains a lone surrogate, which has no encoding",
     );
   });
 });

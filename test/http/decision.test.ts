@@ -11,6 +11,7 @@ import {
   operationKind,
   worseEffect,
 } from "../../src/http/decision.js";
+import { Ended, type EndKind } from "../../src/timing/deadline.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 
 const kinds: readonly OperationKind[] = ["read", "update", "create"];
@@ -18,17 +19,17 @@ const kinds: readonly OperationKind[] = ["read", "update", "create"];
 type Cell = `${Decision["reaction"]} ${Effect}`;
 type Row = readonly [what: string, failure: FailureClass | undefined, read: Cell, update: Cell, create: Cell];
 
-const wire = (kind: "connection" | "timeout" | "abort", sent: boolean, permanent = false) =>
-  classifyFailure(new WireFailure({ kind, sent, permanent, reason: "X" }));
+const wire = (sent: boolean, permanent = false) => classifyFailure(new WireFailure({ sent, permanent, reason: "X" }));
+const ended = (kind: EndKind, sent: boolean) => classifyFailure(new Ended(kind, sent));
 
 const rows: readonly Row[] = [
-  ["never sent, transient", wire("connection", false), "retry none", "retry none", "retry none"],
-  ["never sent, permanent", wire("connection", false, true), "fail none", "fail none", "fail none"],
-  ["reset after it may have been sent", wire("connection", true), "retry none", "retry possible", "fail possible"],
-  ["deadline after it may have been sent", wire("timeout", true), "fail none", "fail possible", "fail possible"],
-  ["deadline before it was sent", wire("timeout", false), "fail none", "fail none", "fail none"],
-  ["abort after it may have been sent", wire("abort", true), "fail none", "fail possible", "fail possible"],
-  ["abort before it was sent", wire("abort", false), "fail none", "fail none", "fail none"],
+  ["never sent, transient", wire(false), "retry none", "retry none", "retry none"],
+  ["never sent, permanent", wire(false, true), "fail none", "fail none", "fail none"],
+  ["reset after it may have been sent", wire(true), "retry none", "retry possible", "fail possible"],
+  ["deadline after it may have been sent", ended("timeout", true), "fail none", "fail possible", "fail possible"],
+  ["deadline before it was sent", ended("timeout", false), "fail none", "fail none", "fail none"],
+  ["abort after it may have been sent", ended("abort", true), "fail none", "fail possible", "fail possible"],
+  ["abort before it was sent", ended("abort", false), "fail none", "fail none", "fail none"],
   ["401", classifyStatus(401), "renew-token none", "renew-token none", "renew-token none"],
   ...[400, 402, 403, 404, 405, 406, 410, 413, 415, 422, 451, 499].map(
     (status): Row => [`${status}`, classifyStatus(status), "fail none", "fail none", "fail none"],
@@ -37,14 +38,14 @@ const rows: readonly Row[] = [
   ...[408, 500, 501, 502, 503, 504, 599].map(
     (status): Row => [`${status}`, classifyStatus(status), "retry none", "retry possible", "fail possible"],
   ),
-  ["429", classifyStatus(429), "wait none", "wait none", "wait none"],
+  ["429", classifyStatus(429), "retry none", "retry none", "retry none"],
   ...[300, 301, 302, 304, 307, 308, 399].map(
     (status): Row => [`${status}`, classifyStatus(status), "fail none", "fail possible", "fail possible"],
   ),
   ["303", classifyStatus(303), "fail none", "fail done", "fail done"],
   ["2xx that broke off", classifyBroken("cut-short"), "retry none", "fail done", "fail done"],
   ["2xx over the size cap", classifyBroken("too-large"), "fail none", "fail done", "fail done"],
-  ["2xx that is no UTF-8", classifyBroken("not-utf8"), "retry none", "fail done", "fail done"],
+  ["2xx that is not UTF-8", classifyBroken("not-utf8"), "retry none", "fail done", "fail done"],
   ["2xx that is compressed", classifyBroken("encoded"), "retry none", "fail done", "fail done"],
   ["2xx still coming at the deadline", classifyBroken("timeout"), "fail none", "fail done", "fail done"],
   ["2xx still coming at the abort", classifyBroken("abort"), "fail none", "fail done", "fail done"],
@@ -78,7 +79,7 @@ describe("classifyStatus", () => {
   it("gives every status from 200 to 999 a class, and 2xx none", () => {
     const ranges = new Map<string, number[]>();
     for (let status = 200; status <= 999; status++) {
-      const name = classifyStatus(status) ?? "well";
+      const name = classifyStatus(status) ?? "success";
       ranges.set(name, [...(ranges.get(name) ?? []), status]);
     }
     const from = (start: number, end: number, ...without: number[]) =>
@@ -86,7 +87,7 @@ describe("classifyStatus", () => {
         (status) => !without.includes(status),
       );
     expect(Object.fromEntries(ranges)).toEqual({
-      well: from(200, 299),
+      success: from(200, 299),
       redirect: from(300, 399, 303),
       "see-other": [303],
       unauthorized: [401],
@@ -97,7 +98,7 @@ describe("classifyStatus", () => {
     });
   });
 
-  it.each([0, 100, 199])("takes a status of %i for no proof of anything", (status) => {
+  it.each([0, 100, 199])("takes a status of %i as proof of nothing", (status) => {
     expect(classifyStatus(status)).toBe("server-error");
   });
 });

@@ -1,20 +1,23 @@
-import { expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { CrossBorderError, InvalidArgumentError, OutcomeUnknownError } from "../../src/errors/errors.js";
+import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { payments } from "../../src/resources/payments.js";
+import type { Deadline } from "../../src/timing/deadline.js";
+import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
+import { undiciTransport } from "../../src/wire/undici-transport.js";
+import { startWireServer, type WireScript, wireResponse } from "../wire/wire-server.js";
 import { broken, calls, errorOf, json, payment, recordOf, scriptedClient } from "./scripted-transport.js";
 
 it.each(["signed", "read"] as const)(
   "asks for no signature and no token when the signal of a %s call is aborted already",
   async (kind) => {
-    const { client, transport, tokens, signing } = scriptedClient([json(recordOf(payments.list.record))]);
+    const { client, transport, tokens, signer } = scriptedClient([json(recordOf(payments.list.record))]);
     expect(await errorOf(calls[kind](client, { signal: AbortSignal.abort() }))).toMatchObject({
       name: "AbortedError",
       effect: "none",
     });
-    expect([transport.sent.length, tokens.current.mock.calls.length, signing.sign.mock.calls.length]).toEqual([
-      0, 0, 0,
-    ]);
+    expect([transport.sent.length, tokens.current.mock.calls.length, signer.sign.mock.calls.length]).toEqual([0, 0, 0]);
   },
 );
 
@@ -61,19 +64,79 @@ it.each([
   expect(transport.sent).toEqual([]);
 });
 
-it("refuses options that are no object", async () => {
+it("refuses options that are not an object", async () => {
   const { client } = scriptedClient([json({})]);
   expect(await errorOf(calls.read(client, 5 as never))).toBeInstanceOf(InvalidArgumentError);
 });
 
-it("sends a request that was signed before with its very bytes, through the gate, and nothing when the gate is closed", async () => {
-  const { client, transport, signing } = scriptedClient([json(recordOf(payments.list.record))]);
-  const signed = await client.sign(payments.create, { path: [], body: payment }, undefined);
-  expect(transport.sent).toEqual([]);
-  expect(signed.path).toBe("/gw/payments");
-  await client.send(payments.create, signed, () => {}, undefined);
-  expect(transport.sent[0]).toMatchObject({ path: signed.path, body: signed.body });
-  expect(transport.sent[0]?.headers["x-service-signature-base64"]).toBe(signed.signature);
-  expect(signing.sign).toHaveBeenCalledOnce();
-  expect(transport.sent[0]?.beforeSend).toBeTypeOf("function");
+describe("a request that was signed earlier", () => {
+  it("is sent with its very bytes and its signature, without being signed again", async () => {
+    const { client, transport, signer } = scriptedClient([json(recordOf(payments.list.record))]);
+    const signed = await client.sign(payments.create, [], { body: payment });
+    expect(transport.sent).toEqual([]);
+    expect(signed.path).toBe("/gw/payments");
+    await client.send(payments.create, signed, later(now(), 60_000));
+    expect(transport.sent[0]).toMatchObject({ path: signed.path, body: signed.body });
+    expect(transport.sent[0]?.headers["x-service-signature-base64"]).toBe(signed.signature);
+    expect(signer.sign).toHaveBeenCalledOnce();
+  });
+
+  it("reaches the service before its time is over", async () => {
+    const { client, server } = await clientOfServer();
+    await client.send(payments.create, await client.sign(payments.create, [], { body: payment }), later(now(), 60_000));
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each<[string, (inTime: Timestamp) => Timestamp]>([
+    ["wall", (inTime) => ({ ...inTime, wallMs: Date.now() })],
+    ["monotonic", (inTime) => ({ ...inTime, monotonicMs: performance.now() })],
+  ])("never reaches the service once its time is over by the %s clock", async (_, overBy) => {
+    const { client, server } = await clientOfServer();
+    const signed = await client.sign(payments.create, [], { body: payment });
+    const error = await errorOf(client.send(payments.create, signed, overBy(later(now(), 60_000))));
+    expect(error).toMatchObject({ name: "TimeoutError", effect: "none" });
+    expect(error.message).toContain("the deadline passed before anything was sent; nothing was done");
+    expect(server.received()).toBe("");
+  });
+
+  it("is not sent again once its time is over", async () => {
+    const { client, server } = await clientOfServer({}, (socket) => {
+      vi.spyOn(Date, "now").mockReturnValue(Date.now() + 120_000);
+      socket.write("HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\n\r\n");
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    const signed = await client.sign(payments.create, [], { body: payment });
+    const error = await errorOf(client.send(payments.create, signed, later(now(), 60_000)));
+    expect(error).toMatchObject({ name: "TimeoutError", effect: "none", attempts: 2 });
+    expect(server.requests).toHaveLength(1);
+  });
 });
+
+it("sends nothing when the deadline passes while the event loop is blocked, although its timer could not fire", async () => {
+  const current = vi.fn((_: Deadline) => "token-1");
+  const { client, server } = await clientOfServer({ tokens: { current, renew: async () => "token-2" } });
+  await calls.signed(client);
+  // From the token to the open socket nothing waits: the timer gets no turn.
+  current.mockImplementation((deadline) => {
+    while (deadline.remainingMs() > 0);
+    return "token-1";
+  });
+  const error = await errorOf(calls.signed(client, { timeoutMs: 30 }));
+  expect(error).toMatchObject({ name: "TimeoutError", effect: "none" });
+  expect(server.requests).toHaveLength(1);
+  expect(server.connections()).toBe(1);
+});
+
+/** A client over real sockets. What its server receives is what was sent. */
+async function clientOfServer(
+  overrides: Partial<HttpClientOptions> = {},
+  onRequest: WireScript["onRequest"] = (socket) => socket.write(wireResponse(200, JSON.stringify(paymentRecord))),
+) {
+  const server = await startWireServer({ onRequest });
+  const transport = undiciTransport({ connections: 1, connectTimeoutMs: 5000 });
+  onTestFinished(() => transport.close());
+  const { client } = scriptedClient([], { origin: server.origin, transport, ...overrides });
+  return { client, server };
+}
+
+const paymentRecord = recordOf(payments.list.record);

@@ -7,17 +7,17 @@ import {
   TimeoutError,
 } from "../../src/errors/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
-import { Schemas } from "../../src/http/schema.js";
+import { SchemaLoader } from "../../src/http/schema.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { broken, calls, errorOf, json, recordOf, type Step, scriptedClient, unsent } from "./scripted-transport.js";
 
 const well = json(recordOf(paymentIntents.get.record));
 const never = new Promise<never>(() => {});
 const neverToken: Partial<HttpClientOptions> = {
-  tokens: { current: (waiting) => waiting.race(never), renew: (_, waiting) => waiting.race(never) },
+  tokens: { current: (deadline) => deadline.race(never), renew: (_, deadline) => deadline.race(never) },
 };
 const neverSigned: Partial<HttpClientOptions> = {
-  signing: { sign: () => never, describe: (path) => ({ path, bodySha256: "", publicKeySha256: "" }) },
+  signer: { sign: () => never, describe: async (path) => ({ path, bodySha256: "", publicKeySha256: "" }) },
 };
 
 /** Settles a call with time that is made to pass. */
@@ -40,7 +40,7 @@ async function isSettled(call: PromiseLike<unknown>): Promise<boolean> {
 }
 
 beforeEach(async () => {
-  await Schemas.load();
+  await new SchemaLoader().load();
   vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
 });
 
@@ -76,7 +76,7 @@ const phases: readonly (readonly [string, Phase])[] = [
 ];
 
 function renewsNever(): Partial<HttpClientOptions> {
-  return { tokens: { current: () => "token-1", renew: (_, waiting) => waiting.race(never) } };
+  return { tokens: { current: () => "token-1", renew: (_, deadline) => deadline.race(never) } };
 }
 
 describe("the deadline", () => {

@@ -22,6 +22,7 @@ import { RetryBudget } from "../../src/http/retry-budget.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
+import { Ended } from "../../src/timing/deadline.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import {
   broken,
@@ -40,31 +41,26 @@ type ErrorClass = new (...args: never) => CrossBorderError;
 type Outcome = readonly [attempts: number, error: ErrorClass, effect: Effect, code: string] | "done";
 type Row = readonly [what: string, step: Step, read: Outcome, update: Outcome, create: Outcome];
 
-const failure = (kind: "connection" | "timeout" | "abort", sent: boolean, permanent = false) =>
-  new WireFailure({ kind, sent, permanent, reason: "REASON" });
+const failure = (sent: boolean, permanent = false) => new WireFailure({ sent, permanent, reason: "REASON" });
 const unknown: Outcome = [1, OutcomeUnknownError, "possible", "outcome_unknown"];
 const readable = [3, UnexpectedResponseError, "none", "unexpected_response"] as const;
 const done: Outcome = [1, UnexpectedResponseError, "done", "unexpected_response"];
 const same = (outcome: Outcome) => [outcome, outcome, outcome] as const;
 
 const rows: readonly Row[] = [
-  ["unsent", failure("connection", false), ...same([3, ConnectionError, "none", "connection_failed"])],
-  [
-    "unsent for good",
-    failure("connection", false, true),
-    ...same([1, ConnectionError, "none", "connection_untrusted"]),
-  ],
+  ["unsent", failure(false), ...same([3, ConnectionError, "none", "connection_failed"])],
+  ["unsent for good", failure(false, true), ...same([1, ConnectionError, "none", "connection_untrusted"])],
   [
     "broken after it may have been sent",
-    failure("connection", true),
+    failure(true),
     [3, ConnectionError, "none", "connection_failed"],
     [3, OutcomeUnknownError, "possible", "outcome_unknown"],
     unknown,
   ],
-  ["deadline, maybe sent", failure("timeout", true), [1, TimeoutError, "none", "timeout"], unknown, unknown],
-  ["deadline, unsent", failure("timeout", false), ...same([1, TimeoutError, "none", "timeout"])],
-  ["abort, maybe sent", failure("abort", true), [1, AbortedError, "none", "aborted"], unknown, unknown],
-  ["abort, unsent", failure("abort", false), ...same([1, AbortedError, "none", "aborted"])],
+  ["deadline, maybe sent", new Ended("timeout", true), [1, TimeoutError, "none", "timeout"], unknown, unknown],
+  ["deadline, unsent", new Ended("timeout", false), ...same([1, TimeoutError, "none", "timeout"])],
+  ["abort, maybe sent", new Ended("abort", true), [1, AbortedError, "none", "aborted"], unknown, unknown],
+  ["abort, unsent", new Ended("abort", false), ...same([1, AbortedError, "none", "aborted"])],
   ["401", json({}, 401), ...same([2, AuthenticationError, "none", "http_401"])],
   ...(
     [
@@ -123,7 +119,7 @@ const rows: readonly Row[] = [
     "done",
     done,
   ],
-  ["2xx that is no UTF-8", { text: '{"a":"\ufffd"}', broken: "not-utf8" }, readable, "done", done],
+  ["2xx that is not UTF-8", { text: '{"a":"\ufffd"}', broken: "not-utf8" }, readable, "done", done],
   ["2xx that is compressed", { text: "", broken: "encoded" }, readable, "done", done],
   ["2xx until the deadline", { text: "{", broken: "timeout" }, [1, TimeoutError, "none", "timeout"], "done", done],
   ["2xx until the abort", { text: "{", broken: "abort" }, [1, AbortedError, "none", "aborted"], "done", done],
@@ -143,7 +139,7 @@ const cells = rows.flatMap(([what, step, read, update, create]) =>
 
 describe("a call that fails for good", () => {
   it.each(cells)("$kind: $what", async ({ step, kind, outcome }) => {
-    const { client, transport, tokens, signing } = scriptedClient([step]);
+    const { client, transport, tokens, signer } = scriptedClient([step]);
     if (outcome === "done") {
       expect(await calls[kind](client)).toBeUndefined();
       expect(transport.sent).toHaveLength(1);
@@ -161,7 +157,7 @@ describe("a call that fails for good", () => {
     for (const sent of transport.sent) {
       expect(sent).toEqual({ ...first, headers: { ...first?.headers, authorization } });
     }
-    expect(signing.sign).toHaveBeenCalledTimes(kind === "signed" ? 1 : 0);
+    expect(signer.sign).toHaveBeenCalledTimes(kind === "signed" ? 1 : 0);
     expect(tokens.renew).toHaveBeenCalledTimes(code === "http_401" ? 1 : 0);
   });
 
@@ -207,7 +203,7 @@ describe("a call that goes well in the end", () => {
   it.each(["read", "update", "create", "signed"] as const)(
     "%s: with a renewed token and the same signature",
     async (kind) => {
-      const { client, transport, tokens, signing } = scriptedClient([{ status: 401 }, well[kind]]);
+      const { client, transport, tokens, signer } = scriptedClient([{ status: 401 }, well[kind]]);
       await calls[kind](client);
       expect(transport.sent.map(({ headers }) => headers.authorization)).toEqual([
         "Bearer token-1",
@@ -217,7 +213,7 @@ describe("a call that goes well in the end", () => {
       expect(tokens.renew.mock.calls.map(([used]) => used)).toEqual(["token-1"]);
       const signatures = transport.sent.map(({ headers }) => headers["x-service-signature-base64"]);
       expect(new Set(signatures).size).toBe(1);
-      expect(signing.sign).toHaveBeenCalledTimes(kind === "signed" ? 1 : 0);
+      expect(signer.sign).toHaveBeenCalledTimes(kind === "signed" ? 1 : 0);
     },
   );
 
@@ -274,7 +270,7 @@ describe("an OutcomeUnknownError", () => {
     expect(JSON.parse(error.request.body)).toEqual(payment);
     expect(JSON.stringify(error)).not.toContain(payment.senderAccount);
     expect(error.message).toBe(
-      "payments.create: the connection broke with https://service.test (ECONNRESET), after the request may have left; it may have been done all the same: look for it before doing it again",
+      "payments.create: the connection to https://service.test broke (ECONNRESET), after the request may have been sent; it may have been done all the same: look for it before doing it again",
     );
   });
 });

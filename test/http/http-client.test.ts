@@ -15,19 +15,20 @@ const intent = recordOf(paymentIntents.get.record);
 /** A call as plain JavaScript can make it. */
 function callWith(
   client: ReturnType<typeof scriptedClient>["client"],
-  endpoint: Operation,
+  row: Operation,
   input: unknown,
   options?: unknown,
 ) {
-  const { path = [], ...rest } = input as { path?: string[] };
-  return client.call(endpoint as TypedOperation<unknown, unknown>, { path, ...rest }, options as RequestOptions);
+  const { ids = [], ...rest } = input as { ids?: string[] };
+  const anyRow = row as TypedOperation<string, readonly string[], unknown, unknown>;
+  return client.call(anyRow, ids, rest, options as RequestOptions);
 }
 
 describe("what is sent", () => {
   it("is a read with its query, and no body", async () => {
     const { client, transport } = scriptedClient([json(intent)]);
-    const input = { path: ["a/b ü"], query: { memo: "it's", id: "" } };
-    await client.call(paymentIntents.get, input, { headers: { "X-Trace": "1" } });
+    const query = { memo: "it's", id: "" };
+    await client.call(paymentIntents.get, ["a/b ü"], { query }, { headers: { "X-Trace": "1" } });
     expect(transport.sent).toEqual([
       {
         method: "GET",
@@ -66,9 +67,9 @@ describe("what is sent", () => {
   });
 
   it("is signed over the path and the very bytes where the description asks for it", async () => {
-    const { client, transport, signing } = scriptedClient([json(recordOf(payments.list.record))]);
+    const { client, transport, signer } = scriptedClient([json(recordOf(payments.list.record))]);
     await calls.signed(client);
-    const [path, body] = signing.sign.mock.calls[0] ?? [];
+    const [path, body] = signer.sign.mock.calls[0] ?? [];
     expect(path).toBe("/gw/payments");
     expect(Buffer.from(body ?? []).toString()).toBe(transport.sent[0]?.body);
     expect(transport.sent[0]?.headers["x-service-signature-base64"]).toBe(
@@ -79,9 +80,9 @@ describe("what is sent", () => {
   it("is signed where the client's options name the operation, with the query if they say so", async () => {
     const signedOperations = new Set(["paymentIntents.get"]);
     for (const signQuery of [false, true]) {
-      const { client, signing } = scriptedClient([json(intent)], { signedOperations, signQuery });
+      const { client, signer } = scriptedClient([json(intent)], { signedOperations, signQuery });
       await client.call(paymentIntents.get, ["1"], { query: { memo: "x" } });
-      const path = signing.sign.mock.calls[0]?.[0];
+      const path = signer.sign.mock.calls[0]?.[0];
       expect(path).toBe(signQuery ? "/gw/payment-intents/1?memo=x" : "/gw/payment-intents/1");
     }
   });
@@ -304,12 +305,7 @@ describe("input that is refused before anything is sent, signed or asked for", (
   const wrong: readonly (readonly [string, Operation, unknown, string])[] = [
     ["an unknown field of a body", liquidityProviders.create, { body: { nick: "x" } }, 'has no field "nick"'],
     ["an id in the body of a create", liquidityProviders.create, { body: { id: "x" } }, 'has no field "id"'],
-    [
-      "a response-only field",
-      deposits.create,
-      { path: ["lp"], body: { requestUri: "x" } },
-      'has no field "requestUri"',
-    ],
+    ["a response-only field", deposits.create, { ids: ["lp"], body: { requestUri: "x" } }, 'has no field "requestUri"'],
     [
       "__proto__ in a body",
       liquidityProviders.create,
@@ -353,16 +349,16 @@ describe("input that is refused before anything is sent, signed or asked for", (
         [
           `the amount ${JSON.stringify(String(amount))} (${typeof amount})`,
           deposits.create,
-          { path: ["lp"], body: { amount } },
+          { ids: ["lp"], body: { amount } },
           "needs amount to be a decimal numeral in a string",
         ] as const,
     ),
-    ["an unknown field of a query", paymentIntents.get, { path: ["1"], query: { q: "x" } }, 'has no field "q"'],
-    ["the id filter of deposits", deposits.list, { path: ["1"], query: { id: "x" } }, 'has no field "id"'],
+    ["an unknown field of a query", paymentIntents.get, { ids: ["1"], query: { q: "x" } }, 'has no field "q"'],
+    ["the id filter of deposits", deposits.list, { ids: ["1"], query: { id: "x" } }, 'has no field "id"'],
     [
       "a text for an integer filter",
       exchangeRates.list,
-      { path: ["1"], query: { buyPriceN: "1" } },
+      { ids: ["1"], query: { buyPriceN: "1" } },
       "needs buyPriceN to be a whole number",
     ],
     [
@@ -371,13 +367,13 @@ describe("input that is refused before anything is sent, signed or asked for", (
       { query: { memo: 1 } },
       "the query needs memo to be a string; found a number",
     ],
-    ["half a surrogate in a query", payments.list, { query: { memo: "\ud800" } }, "half of a surrogate pair"],
-    ["an empty id", paymentIntents.get, { path: [""] }, "paymentIntentId must be the id of a record"],
-    ["the id .", paymentIntents.get, { path: ["."] }, 'paymentIntentId must be the id of a record; found "."'],
-    ["the id ..", paymentIntents.get, { path: [".."] }, 'paymentIntentId must be the id of a record; found ".."'],
-    ["half a surrogate as an id", paymentIntents.get, { path: ["a\udc00"] }, "half of a surrogate pair"],
-    ["a number as an id", paymentIntents.get, { path: [7] }, "paymentIntentId must be a string; found a number"],
-    ["no id", paymentIntents.get, { path: [] }, "paymentIntentId must be a string; found undefined"],
+    ["a lone surrogate in a query", payments.list, { query: { memo: "\ud800" } }, "contains a lone surrogate"],
+    ["an empty id", paymentIntents.get, { ids: [""] }, "paymentIntentId must be the id of a record"],
+    ["the id .", paymentIntents.get, { ids: ["."] }, 'paymentIntentId must be the id of a record; found "."'],
+    ["the id ..", paymentIntents.get, { ids: [".."] }, 'paymentIntentId must be the id of a record; found ".."'],
+    ["a lone surrogate as an id", paymentIntents.get, { ids: ["a\udc00"] }, "contains a lone surrogate"],
+    ["a number as an id", paymentIntents.get, { ids: [7] }, "paymentIntentId must be a string; found a number"],
+    ["no id", paymentIntents.get, { ids: [] }, "paymentIntentId must be a string; found undefined"],
   ];
 
   const circular: { self?: unknown } = {};
@@ -389,22 +385,22 @@ describe("input that is refused before anything is sent, signed or asked for", (
       "extras that JSON can't hold",
       payments.create,
       { body: { ...payment, extras: 1n } },
-      "the body holds what JSON can't",
+      "the body can't be written as JSON: it contains a BigInt",
     ],
     [
       "extras inside themselves",
       payments.create,
       { body: { ...payment, extras: circular } },
-      "the body holds what JSON can't",
+      "the body can't be written as JSON: it contains a BigInt",
     ],
-  ] as typeof wrong)("%s", async (_, endpoint, input, message) => {
-    const { client, transport, tokens, signing } = scriptedClient([json({})]);
-    const error = await errorOf(callWith(client, endpoint, input));
+  ] as typeof wrong)("%s", async (_, row, input, message) => {
+    const { client, transport, tokens, signer } = scriptedClient([json({})]);
+    const error = await errorOf(callWith(client, row, input));
     expect(error).toBeInstanceOf(InvalidArgumentError);
     expect(error.message).toContain(message);
-    expect(error.message).toContain(endpoint.operation);
+    expect(error.message).toContain(row.name);
     expect(error.effect).toBe("none");
-    expect([transport.sent, tokens.current.mock.calls, signing.sign.mock.calls]).toEqual([[], [], []]);
+    expect([transport.sent, tokens.current.mock.calls, signer.sign.mock.calls]).toEqual([[], [], []]);
   });
 
   const options: readonly (readonly [string, unknown, string])[] = [
@@ -442,15 +438,15 @@ describe("input that is refused before anything is sent, signed or asked for", (
   ];
 
   it.each(options)("the option of %s", async (_, given, message) => {
-    const { client, transport, tokens, signing } = scriptedClient([json({})]);
+    const { client, transport, tokens, signer } = scriptedClient([json({})]);
     const error = await errorOf(callWith(client, payments.create, { body: payment }, given));
     expect(error).toBeInstanceOf(InvalidArgumentError);
     expect(error.message).toContain(message);
-    expect([transport.sent, tokens.current.mock.calls, signing.sign.mock.calls]).toEqual([[], [], []]);
+    expect([transport.sent, tokens.current.mock.calls, signer.sign.mock.calls]).toEqual([[], [], []]);
   });
 
   it("a signed operation without a key", async () => {
-    const { client, transport, tokens } = scriptedClient([json({})], { signing: undefined });
+    const { client, transport, tokens } = scriptedClient([json({})], { signer: undefined });
     const error = await errorOf(calls.signed(client));
     expect(error).toBeInstanceOf(ConfigError);
     expect(error.message).toBe("payments.create is signed, and the client was built without a signingKey");
@@ -495,7 +491,7 @@ describe("a promise of the data", () => {
 
   it("gives way to the caller's mistakes by rejecting, never by throwing", async () => {
     const { client } = scriptedClient([json(intent)]);
-    const call = callWith(client, paymentIntents.get, { path: [""] }, { maxRetries: -1 });
+    const call = callWith(client, paymentIntents.get, { ids: [""] }, { maxRetries: -1 });
     expect(call).toBeInstanceOf(Promise);
     await expect(call).rejects.toBeInstanceOf(InvalidArgumentError);
   });

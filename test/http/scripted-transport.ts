@@ -7,17 +7,18 @@ import { RetryBudget } from "../../src/http/retry-budget.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { type PaymentRequest, payments } from "../../src/resources/payments.js";
-import type { Ending, Transport, WireRequest, WireResponse } from "../../src/wire/transport.js";
-import { WireFailure, type WireFailureKind } from "../../src/wire/wire-failure.js";
+import type { Deadline, Ended } from "../../src/timing/deadline.js";
+import type { Transport, WireRequest, WireResponse } from "../../src/wire/transport.js";
+import { WireFailure } from "../../src/wire/wire-failure.js";
 
-/** What one exchange comes to: a response, a failure, or nothing until the call ends (`hang`; `queue` where it was not sent). */
-export type Step = Partial<WireResponse> | WireFailure | "hang" | "queue";
+/** How one exchange goes: a response, a failure, or nothing until the call ends (`hang`; `queue` where it was not sent). */
+export type Step = Partial<WireResponse> | WireFailure | Ended | "hang" | "queue";
 
 export interface SentOnce extends Omit<WireRequest, "body"> {
   readonly body: string | undefined;
 }
 
-/** A transport that responds from a list; its last step stands for all that follow. */
+/** A transport that responds from a list; its last step is repeated for all further requests. */
 export class ScriptedTransport implements Transport {
   readonly sent: SentOnce[] = [];
   closed = 0;
@@ -27,19 +28,14 @@ export class ScriptedTransport implements Transport {
     this.#steps = steps;
   }
 
-  readonly send = async (request: WireRequest, ending: Ending): Promise<WireResponse> => {
+  readonly send = async (request: WireRequest, deadline: Deadline): Promise<WireResponse> => {
     const step = this.#steps[Math.min(this.sent.length, this.#steps.length - 1)];
-    if (ending.ended !== undefined) throw ended(ending.ended, false);
+    deadline.assertMaySend();
     this.sent.push({ ...request, body: request.body === undefined ? undefined : Buffer.from(request.body).toString() });
     if (step === undefined) throw new Error("the script has no steps");
-    if (step instanceof WireFailure) throw step;
+    if (step instanceof Error) throw step;
     if (typeof step === "string") {
-      return new Promise((_, reject) => {
-        const stop = ending.onEnd((kind) => {
-          stop();
-          reject(ended(kind, step === "hang"));
-        });
-      });
+      return new Promise((_, reject) => void deadline.onEnd(() => reject(deadline.failure(step === "hang"))));
     }
     return { status: 200, headers: {}, text: "", ...step };
   };
@@ -56,9 +52,9 @@ export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpCl
     current: vi.fn<HttpClientOptions["tokens"]["current"]>(() => "token-1"),
     renew: vi.fn<HttpClientOptions["tokens"]["renew"]>(async (used) => `${used}-renewed`),
   };
-  const signing = {
+  const signer = {
     sign: vi.fn(async (path: string, body: Uint8Array) => `signature of ${path} ${Buffer.from(body).toString()}`),
-    describe: vi.fn((path: string) => ({ path, bodySha256: "body", publicKeySha256: "key" })),
+    describe: vi.fn(async (path: string) => ({ path, bodySha256: "body", publicKeySha256: "key" })),
   };
   const events = { mismatch: vi.fn(), retry: vi.fn(), response: vi.fn(), token: vi.fn() };
   const client = new HttpClient({
@@ -66,7 +62,7 @@ export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpCl
     basePath: "/gw",
     transport,
     tokens,
-    signing,
+    signer,
     signedOperations: new Set(),
     signQuery: false,
     timeoutMs: 30_000,
@@ -79,7 +75,7 @@ export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpCl
     random: () => 0,
     ...overrides,
   });
-  return { client, transport, tokens, signing, events };
+  return { client, transport, tokens, signer, events };
 }
 
 export function json(
@@ -93,10 +89,6 @@ export function json(
 export const unsent = new WireFailure({ sent: false, reason: "ECONNREFUSED" });
 export const broken = new WireFailure({ sent: true, reason: "ECONNRESET" });
 
-function ended(kind: WireFailureKind, sent: boolean): WireFailure {
-  return new WireFailure({ kind, sent, reason: kind === "timeout" ? "DEADLINE" : "ABORTED" });
-}
-
 /** A record with every field as it is described. */
 export function recordOf(fields: FieldTable): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, kind]) => [name, samples[kind]]));
@@ -104,13 +96,16 @@ export function recordOf(fields: FieldTable): Record<string, unknown> {
 
 const samples: Readonly<Record<FieldKind, unknown>> = {
   text: "text",
+  timestamp: "2026-01-01T00:00:00.000001Z",
   status: "pending",
+  secret: "secret-1",
+  account: "DE00",
   decimal: "12.50",
   integer: 7,
   any: null,
 };
 
-/** A payment's body, with account numbers that may stand in no message. */
+/** A payment's body, with account numbers that may appear in no message. */
 export const payment: PaymentRequest = {
   senderGatewayId: "alpha",
   senderAmount: "12.50",

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { CallControl } from "../../src/timing/deadline.js";
+import { Deadline } from "../../src/timing/deadline.js";
+import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -7,83 +8,143 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
-const late = { kind: "timeout", sent: false, reason: "DEADLINE" };
-const aborted = { kind: "abort", sent: false, reason: "ABORTED" };
+const late = { name: "Ended", kind: "timeout", sent: false };
+const aborted = { name: "Ended", kind: "abort", sent: false };
 
-describe("the control of a call", () => {
-  it("counts down to the deadline", () => {
-    const control = new CallControl({ timeoutMs: 100, maxRetries: 2 });
-    expect([control.remainingMs(), control.ended]).toEqual([100, undefined]);
+describe("a deadline", () => {
+  it("counts down to its end", () => {
+    const deadline = new Deadline({ timeoutMs: 100 });
+    expect([deadline.remainingMs(), deadline.ended]).toEqual([100, undefined]);
     vi.advanceTimersByTime(40);
-    expect(control.remainingMs()).toBe(60);
+    expect(deadline.remainingMs()).toBe(60);
     vi.advanceTimersByTime(60);
-    expect([control.remainingMs(), control.ended]).toEqual([0, "timeout"]);
+    expect([deadline.remainingMs(), deadline.ended]).toEqual([0, "timeout"]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it("gives a race to the work where that is done first", async () => {
-    const control = new CallControl({ timeoutMs: 100, maxRetries: 0 });
-    expect(await control.race(Promise.resolve(5))).toBe(5);
-    await expect(control.race(Promise.reject(new Error("work")))).rejects.toThrow("work");
-    control.finish();
+    const deadline = new Deadline({ timeoutMs: 100 });
+    expect(await deadline.race(Promise.resolve(5))).toBe(5);
+    await expect(deadline.race(Promise.reject(new Error("work")))).rejects.toThrow("work");
+    deadline.finish();
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("gives a race to the end where that comes first, and lets the work fail unheard", async () => {
-    const control = new CallControl({ timeoutMs: 100, maxRetries: 0 });
+  it("gives a race to the end where that comes first, and swallows what the work fails with later", async () => {
+    const deadline = new Deadline({ timeoutMs: 100 });
     const work = new Promise<never>((_, reject) => setTimeout(reject, 200, new Error("late work")));
-    const race = expect(control.race(work)).rejects.toMatchObject(late);
+    const race = expect(deadline.race(work)).rejects.toMatchObject(late);
     await vi.advanceTimersByTimeAsync(300);
     await race;
   });
 
   it("ends a sleep at the abort, and leaves no timer", async () => {
     const abort = new AbortController();
-    const control = new CallControl({ timeoutMs: 100, maxRetries: 0, signal: abort.signal });
-    const sleep = expect(control.sleep(50)).rejects.toMatchObject(aborted);
+    const deadline = new Deadline({ timeoutMs: 100, signal: abort.signal });
+    const sleep = expect(deadline.sleep(50)).rejects.toMatchObject(aborted);
     abort.abort();
     await sleep;
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it("sleeps to the end where nothing comes between", async () => {
-    const control = new CallControl({ timeoutMs: 100, maxRetries: 0 });
-    const sleep = control.sleep(50);
+    const deadline = new Deadline({ timeoutMs: 100 });
+    const sleep = deadline.sleep(50);
     await vi.advanceTimersByTimeAsync(50);
     await expect(sleep).resolves.toBeUndefined();
-    control.finish();
+    deadline.finish();
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it("waits for nothing once the call has ended", async () => {
-    const control = new CallControl({ timeoutMs: 100, maxRetries: 0, signal: AbortSignal.abort() });
-    expect([control.ended, control.remainingMs()]).toEqual(["abort", 0]);
-    await expect(control.sleep(50)).rejects.toMatchObject(aborted);
-    await expect(control.race(new Promise(() => {}))).rejects.toMatchObject(aborted);
+    const deadline = new Deadline({ timeoutMs: 100, signal: AbortSignal.abort() });
+    expect([deadline.ended, deadline.remainingMs()]).toEqual(["abort", 0]);
+    await expect(deadline.sleep(50)).rejects.toMatchObject(aborted);
+    await expect(deadline.race(new Promise(() => {}))).rejects.toMatchObject(aborted);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("tells its listeners of the end once, and those not that have gone", () => {
+  it("tells its listeners of the end once, and not those that were removed", () => {
     const abort = new AbortController();
-    const control = new CallControl({ timeoutMs: 100, maxRetries: 0, signal: abort.signal });
-    const [staying, gone] = [vi.fn(), vi.fn()];
-    control.onEnd(staying);
-    control.onEnd(gone)();
+    const deadline = new Deadline({ timeoutMs: 100, signal: abort.signal });
+    const [staying, removed] = [vi.fn(), vi.fn()];
+    deadline.onEnd(staying);
+    deadline.onEnd(removed)();
     abort.abort();
     vi.advanceTimersByTime(200);
-    expect([staying.mock.calls, gone.mock.calls]).toEqual([[["abort"]], []]);
+    expect([staying.mock.calls, removed.mock.calls]).toEqual([[["abort"]], []]);
   });
 
   it("ends nothing after it is finished", () => {
     const abort = new AbortController();
-    const control = new CallControl({ timeoutMs: 100, maxRetries: 0, signal: abort.signal });
+    const deadline = new Deadline({ timeoutMs: 100, signal: abort.signal });
     const listener = vi.fn();
-    control.onEnd(listener);
-    control.finish();
+    deadline.onEnd(listener);
+    deadline.finish();
     abort.abort();
+    expect([deadline.ended, vi.getTimerCount()]).toEqual([undefined, 0]);
     vi.advanceTimersByTime(200);
-    expect([listener.mock.calls, control.ended]).toEqual([[], undefined]);
+    expect(listener).not.toHaveBeenCalled();
+  });
+
+  it("has passed once the clock says so, although its timer could not fire", () => {
+    const deadline = new Deadline({ timeoutMs: 100 });
+    const listener = vi.fn();
+    deadline.onEnd(listener);
+    vi.spyOn(performance, "now").mockReturnValue(performance.now() + 100);
+    expect([deadline.remainingMs(), deadline.ended]).toEqual([0, "timeout"]);
+    expect(() => deadline.assertNotEnded()).toThrow(expect.objectContaining(late));
+    expect(listener.mock.calls).toEqual([["timeout"]]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("ends with its signal alone where it has no time", () => {
+    const abort = new AbortController();
+    const deadline = new Deadline({ signal: abort.signal });
+    vi.advanceTimersByTime(1e9);
+    expect([deadline.ended, deadline.remainingMs(), vi.getTimerCount()]).toEqual([undefined, Infinity, 0]);
+    abort.abort();
+    expect([deadline.ended, deadline.remainingMs()]).toEqual(["abort", 0]);
+  });
+
+  it("gives a signal that aborts at its end, or has aborted where that has come", () => {
+    const deadline = new Deadline({ timeoutMs: 100 });
+    const { signal } = deadline;
+    expect([deadline.signal === signal, signal.aborted]).toEqual([true, false]);
+    vi.advanceTimersByTime(100);
+    expect(signal.aborted).toBe(true);
+    expect(new Deadline({ timeoutMs: 100, signal: AbortSignal.abort() }).signal.aborted).toBe(true);
+  });
+});
+
+describe("the last time to send", () => {
+  const minute = () => later(now(), 60_000);
+
+  it("lets a request go before it", () => {
+    const deadline = new Deadline({ timeoutMs: 100_000, sendBy: minute() });
+    vi.advanceTimersByTime(59_999);
+    expect(() => deadline.assertMaySend()).not.toThrow();
+    deadline.finish();
+  });
+
+  it.each<[string, () => Timestamp]>([
+    ["both clocks", now],
+    ["the wall clock alone", () => ({ ...minute(), wallMs: Date.now() })],
+    ["the monotonic clock alone", () => ({ ...minute(), monotonicMs: performance.now() })],
+  ])("stops a request once it has come by %s, and nothing else", (_, at) => {
+    const deadline = new Deadline({ timeoutMs: 100_000, sendBy: at() });
+    expect(() => deadline.assertMaySend()).toThrow(expect.objectContaining(late));
+    expect(() => deadline.assertNotEnded()).not.toThrow();
+    expect(deadline.ended).toBeUndefined();
+    deadline.finish();
+  });
+
+  it("does not outlast the deadline", () => {
+    const deadline = new Deadline({ timeoutMs: 100, sendBy: minute() });
+    vi.advanceTimersByTime(100);
+    expect(() => deadline.assertMaySend()).toThrow(expect.objectContaining(late));
   });
 });

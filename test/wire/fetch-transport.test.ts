@@ -1,15 +1,16 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { CallControl } from "../../src/timing/deadline.js";
+import { Deadline, Ended } from "../../src/timing/deadline.js";
+import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 import { type FetchLike, fetchTransport } from "../../src/wire/fetch-transport.js";
 import type { WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import { startWireServer, wireResponse } from "./wire-server.js";
 
-function ending(timeoutMs = 5000, signal?: AbortSignal): CallControl {
-  const control = new CallControl({ timeoutMs, maxRetries: 0, signal });
-  onTestFinished(() => control.finish());
-  return control;
+function within(timeoutMs = 5000, signal?: AbortSignal, sendBy?: Timestamp): Deadline {
+  const deadline = new Deadline({ timeoutMs, signal, sendBy });
+  onTestFinished(() => deadline.finish());
+  return deadline;
 }
 
 function post(origin: string): WireRequest {
@@ -23,16 +24,16 @@ function post(origin: string): WireRequest {
   };
 }
 
-const send = (request: WireRequest, end = ending(), fetch: FetchLike = globalThis.fetch): Promise<WireResponse> =>
-  fetchTransport(fetch).send(request, end);
+const send = (request: WireRequest, deadline = within(), fetch: FetchLike = globalThis.fetch): Promise<WireResponse> =>
+  fetchTransport(fetch).send(request, deadline);
 
-async function failureOf(exchange: Promise<unknown>): Promise<WireFailure> {
+async function failureOf(exchange: Promise<unknown>): Promise<WireFailure | Ended> {
   const failure: unknown = await exchange.then(
     () => undefined,
     (error: unknown) => error,
   );
-  if (!(failure instanceof WireFailure)) throw new Error(`expected a WireFailure; found ${String(failure)}`);
-  return failure;
+  if (failure instanceof WireFailure || failure instanceof Ended) return failure;
+  throw new Error(`expected a WireFailure or Ended; found ${String(failure)}`);
 }
 
 const until = async (happened: () => boolean) => {
@@ -65,25 +66,29 @@ describe("over the fetch of this runtime", () => {
     ["closed after the whole request", (socket: { end(): void }) => socket.end(), "UND_ERR_SOCKET"],
   ])("says that it may have been sent when the connection is %s", async (_, onRequest, reason) => {
     const server = await startWireServer({ onRequest });
-    expect(await failureOf(send(post(server.origin)))).toMatchObject({ kind: "connection", sent: true, reason });
+    expect(await failureOf(send(post(server.origin)))).toMatchObject({ name: "WireFailure", sent: true, reason });
   });
 
   it("can't tell that a refused connection sent nothing", async () => {
     const failure = await failureOf(send(post("http://127.0.0.1:1")));
-    expect(failure).toMatchObject({ kind: "connection", sent: true, permanent: false });
+    expect(failure).toMatchObject({ name: "WireFailure", sent: true, permanent: false });
   });
 
   it("settles at the deadline and drops the connection", async () => {
     const server = await startWireServer({});
-    expect(await failureOf(send(post(server.origin), ending(50)))).toMatchObject({ kind: "timeout", sent: true });
+    expect(await failureOf(send(post(server.origin), within(50)))).toMatchObject({
+      name: "Ended",
+      kind: "timeout",
+      sent: true,
+    });
     await server.dropped();
   });
 
   it("settles at the caller's abort and drops the connection", async () => {
     const abort = new AbortController();
     const server = await startWireServer({ onRequest: () => abort.abort() });
-    const failure = await failureOf(send(post(server.origin), ending(5000, abort.signal)));
-    expect(failure).toMatchObject({ kind: "abort", sent: true });
+    const failure = await failureOf(send(post(server.origin), within(5000, abort.signal)));
+    expect(failure).toMatchObject({ name: "Ended", kind: "abort", sent: true });
     await server.dropped();
   });
 
@@ -98,7 +103,7 @@ describe("over the fetch of this runtime", () => {
     const server = await startWireServer({
       onRequest: (socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n[1,"),
     });
-    expect(await send(post(server.origin), ending(80))).toMatchObject({ status: 200, text: "[1,", broken: "timeout" });
+    expect(await send(post(server.origin), within(80))).toMatchObject({ status: 200, text: "[1,", broken: "timeout" });
     await server.dropped();
   });
 
@@ -119,7 +124,7 @@ describe("over the fetch of this runtime", () => {
     expect(await send(post(server.origin))).toMatchObject({ broken: "too-large" });
   });
 
-  it("keeps a response that is no UTF-8 as far as it can be read", async () => {
+  it("keeps a response that is not UTF-8 as far as it can be read", async () => {
     const server = await startWireServer({
       onRequest: (socket) => socket.end(wireResponse(200, Buffer.of(0x22, 0xfc, 0x22))),
     });
@@ -127,18 +132,18 @@ describe("over the fetch of this runtime", () => {
   });
 });
 
-describe("over a fetch with ways of its own", () => {
+describe("over a fetch that behaves in its own way", () => {
   const request = post("https://service.test");
 
   it("is not called for a call that has ended", async () => {
     let calls = 0;
     const fetch: FetchLike = async () => new Response(`${++calls}`);
-    const failure = await failureOf(send(request, ending(5000, AbortSignal.abort()), fetch));
-    expect(failure).toMatchObject({ kind: "abort", sent: false });
+    const failure = await failureOf(send(request, within(5000, AbortSignal.abort()), fetch));
+    expect(failure).toMatchObject({ name: "Ended", kind: "abort", sent: false });
     expect(calls).toBe(0);
   });
 
-  it("settles although the fetch does not heed its signal, and lets go of the response that comes too late", async () => {
+  it("settles although the fetch ignores its signal, and cancels a response that comes too late", async () => {
     let cancelled = false;
     const late = new ReadableStream<Uint8Array>({
       cancel: () => {
@@ -146,12 +151,12 @@ describe("over a fetch with ways of its own", () => {
       },
     });
     const fetch: FetchLike = () => new Promise((resolve) => setTimeout(() => resolve(new Response(late)), 60));
-    const failure = await failureOf(send(request, ending(20), fetch));
-    expect(failure).toMatchObject({ kind: "timeout", sent: true });
+    const failure = await failureOf(send(request, within(20), fetch));
+    expect(failure).toMatchObject({ name: "Ended", kind: "timeout", sent: true });
     await until(() => cancelled);
   });
 
-  it("settles although a body does not heed the signal, keeps what came, and lets go of it", async () => {
+  it("settles although a body ignores the signal, keeps what came, and cancels it", async () => {
     let cancelled = false;
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(Buffer.from("[1,")),
@@ -159,14 +164,14 @@ describe("over a fetch with ways of its own", () => {
         cancelled = true;
       },
     });
-    const response = await send(request, ending(30), async () => new Response(body));
+    const response = await send(request, within(30), async () => new Response(body));
     expect(response).toMatchObject({ status: 200, text: "[1,", broken: "timeout" });
     await until(() => cancelled);
   });
 
   it("takes a redirect that is hidden for a redirect", async () => {
     const hidden: unknown = { type: "opaqueredirect", status: 0, headers: new Headers(), body: null };
-    const response = await send(request, ending(), async () => hidden as Response);
+    const response = await send(request, within(), async () => hidden as Response);
     expect(response.status).toBe(302);
   });
 
@@ -181,45 +186,52 @@ describe("over a fetch with ways of its own", () => {
     ["rejects with no error", () => Promise.reject("a secret"), "UNKNOWN"],
     ["gives nothing", async () => undefined as unknown as Response, "TypeError"],
   ])("counts as sent where the fetch %s", async (_, fetch, reason) => {
-    const failure = await failureOf(send(request, ending(), fetch));
-    expect(failure).toMatchObject({ kind: "connection", sent: true, reason, message: reason });
+    const failure = await failureOf(send(request, within(), fetch));
+    expect(failure).toMatchObject({ name: "WireFailure", sent: true, reason, message: reason });
   });
 
-  it("leaves no listener at the call's end", async () => {
+  it("leaves no listener at the deadline", async () => {
+    const deadline = within();
     let listeners = 0;
-    const end = {
-      ended: undefined,
-      onEnd: () => {
-        listeners += 1;
-        return () => {
-          listeners -= 1;
-        };
-      },
-    };
-    await fetchTransport(async () => new Response("1")).send(request, end);
-    await failureOf(fetchTransport(() => Promise.reject(new Error())).send(request, end));
-    expect(listeners).toBe(0);
+    const onEnd = deadline.onEnd.bind(deadline);
+    vi.spyOn(deadline, "onEnd").mockImplementation((listener) => {
+      const remove = onEnd(listener);
+      listeners += 1;
+      return () => {
+        listeners -= 1;
+        remove();
+      };
+    });
+    await send(request, deadline, async () => new Response("1"));
+    await failureOf(send(request, deadline, () => Promise.reject(new Error())));
+    expect([vi.mocked(deadline.onEnd).mock.calls.length > 0, listeners]).toEqual([true, 0]);
   });
 });
 
-it("calls no fetch when the last gate is closed", async () => {
-  const fetch = vi.fn();
-  const request = {
-    method: "POST",
-    origin: "https://a.test",
-    path: "/payments",
-    headers: {},
-    body: Buffer.from("{}"),
-    maxResponseBytes: 100,
-    beforeSend: () => {
-      throw new Error("too late");
-    },
-  } as const;
-  const control = new CallControl({ timeoutMs: 1000, maxRetries: 0 });
-  await expect(fetchTransport(fetch).send(request, control)).rejects.toMatchObject({
-    sent: false,
-    reason: "GATE_CLOSED",
+describe("nothing is sent", () => {
+  const inTime = () => later(now(), 60_000);
+
+  it.each<[string, () => Timestamp]>([
+    ["wall", () => ({ ...inTime(), wallMs: Date.now() })],
+    ["monotonic", () => ({ ...inTime(), monotonicMs: performance.now() })],
+  ])("once the last time to send is over by the %s clock", async (_, over) => {
+    const server = await startWireServer({ onRequest: (socket) => socket.end(wireResponse(200, "{}")) });
+    const failure = await failureOf(send(post(server.origin), within(5000, undefined, over())));
+    expect(failure).toMatchObject({ name: "Ended", kind: "timeout", sent: false });
+    await send({ ...post(server.origin), body: Buffer.from("{}") }, within(5000, undefined, inTime()));
+    expect(server.requests).toHaveLength(1);
+    expect(server.received()).not.toContain("amount");
   });
-  expect(fetch).not.toHaveBeenCalled();
-  control.finish();
+
+  it("when the deadline passed while the event loop was blocked, although its timer could not fire", async () => {
+    const server = await startWireServer({ onRequest: (socket) => socket.end(wireResponse(200, "{}")) });
+    const deadline = within(30);
+    const ended = vi.fn();
+    deadline.onEnd(ended);
+    while (deadline.remainingMs() > 0);
+    expect(ended).not.toHaveBeenCalled();
+    expect(await failureOf(send(post(server.origin), deadline))).toMatchObject({ kind: "timeout", sent: false });
+    await send(post(server.origin));
+    expect(server.requests).toHaveLength(1);
+  });
 });

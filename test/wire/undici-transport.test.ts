@@ -4,9 +4,10 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { MockAgent } from "undici";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { CallControl } from "../../src/timing/deadline.js";
+import { Agent, MockAgent } from "undici";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { Deadline, Ended } from "../../src/timing/deadline.js";
+import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 import type { Transport, WireRequest } from "../../src/wire/transport.js";
 import { type UndiciTransportOptions, undiciTransport } from "../../src/wire/undici-transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
@@ -18,10 +19,10 @@ function transport(options: Partial<UndiciTransportOptions> = {}): Transport {
   return handle;
 }
 
-function ending(timeoutMs = 5000, signal?: AbortSignal): CallControl {
-  const control = new CallControl({ timeoutMs, maxRetries: 0, signal });
-  onTestFinished(() => control.finish());
-  return control;
+function within(timeoutMs = 5000, signal?: AbortSignal, sendBy?: Timestamp): Deadline {
+  const deadline = new Deadline({ timeoutMs, signal, sendBy });
+  onTestFinished(() => deadline.finish());
+  return deadline;
 }
 
 function post(origin: string, body = '{"amount":"1.00"}', maxResponseBytes = 1000): WireRequest {
@@ -39,19 +40,25 @@ function get(origin: string, path = "/gw/payments", maxResponseBytes = 1000): Wi
   return { method: "GET", origin, path, headers: { accept: "application/json" }, body: undefined, maxResponseBytes };
 }
 
-async function failureOf(exchange: Promise<unknown>): Promise<WireFailure> {
+async function failureOf(exchange: Promise<unknown>): Promise<WireFailure | Ended> {
   const failure: unknown = await exchange.then(
     () => undefined,
     (error: unknown) => error,
   );
-  if (!(failure instanceof WireFailure)) throw new Error(`expected a WireFailure; found ${String(failure)}`);
-  return failure;
+  if (failure instanceof WireFailure || failure instanceof Ended) return failure;
+  throw new Error(`expected a WireFailure or Ended; found ${String(failure)}`);
+}
+
+async function wireFailureOf(exchange: Promise<unknown>): Promise<WireFailure> {
+  const failure = await failureOf(exchange);
+  if (failure instanceof WireFailure) return failure;
+  throw new Error(`expected a WireFailure; found ${String(failure)}`);
 }
 
 describe("an exchange that goes well", () => {
   it("puts the request on the wire byte for byte and adds nothing but host, connection and content-length", async () => {
     const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, '{"id":"1"}')) });
-    const response = await transport().send(post(server.origin), ending());
+    const response = await transport().send(post(server.origin), within());
     expect(response).toEqual({
       status: 200,
       headers: { "content-type": "application/json", "content-length": "10" },
@@ -75,7 +82,7 @@ describe("an exchange that goes well", () => {
     });
     const { send } = transport({ connections: 1 });
     const texts = [];
-    for (let index = 0; index < 3; index++) texts.push((await send(get(server.origin), ending())).text);
+    for (let index = 0; index < 3; index++) texts.push((await send(get(server.origin), within())).text);
     expect(texts).toEqual(["1", "2", "3"]);
     expect(server.connections()).toBe(1);
   });
@@ -83,14 +90,14 @@ describe("an exchange that goes well", () => {
   it("joins headers that come more than once, and takes any name", async () => {
     const headers = "X-A: 1\r\nx-a: 2\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\n__proto__: p\r\nconstructor: c\r\n";
     const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "1", headers)) });
-    const response = await transport().send(get(server.origin), ending());
+    const response = await transport().send(get(server.origin), within());
     expect(response.headers).toMatchObject({ "x-a": "1, 2", "set-cookie": "a=1, b=2", constructor: "c" });
     expect(Reflect.get({}, "p")).toBeUndefined();
   });
 
   it("takes a byte order mark away", async () => {
     const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "\ufeff[]")) });
-    expect((await transport().send(get(server.origin), ending())).text).toBe("[]");
+    expect((await transport().send(get(server.origin), within())).text).toBe("[]");
   });
 
   it("puts characters together that are cut between two packets", async () => {
@@ -104,7 +111,7 @@ describe("an exchange that goes well", () => {
         }
       },
     });
-    expect((await transport().send(get(server.origin), ending())).text).toBe('"€😀"');
+    expect((await transport().send(get(server.origin), within())).text).toBe('"€😀"');
   });
 
   it("waits through interim responses", async () => {
@@ -114,7 +121,7 @@ describe("an exchange that goes well", () => {
         socket.write(wireResponse(200, "1"));
       },
     });
-    const response = await transport().send(post(server.origin), ending());
+    const response = await transport().send(post(server.origin), within());
     expect([response.status, response.text, response.headers["x-a"]]).toEqual([200, "1", undefined]);
   });
 
@@ -123,7 +130,7 @@ describe("an exchange that goes well", () => {
     const server = await startWireServer({
       onRequest: (socket) => socket.write(wireResponse(307, "", `location: ${elsewhere.origin}/payments\r\n`)),
     });
-    expect((await transport().send(post(server.origin), ending())).status).toBe(307);
+    expect((await transport().send(post(server.origin), within())).status).toBe(307);
     expect(elsewhere.connections()).toBe(0);
   });
 });
@@ -135,24 +142,24 @@ describe("an exchange that was never sent", () => {
     const address = server.address();
     await new Promise((resolve) => server.close(resolve));
     const port = typeof address === "object" ? address?.port : undefined;
-    const failure = await failureOf(transport().send(post(`http://127.0.0.1:${port}`), ending()));
-    expect(failure).toMatchObject({ kind: "connection", sent: false, permanent: false, reason: "ECONNREFUSED" });
+    const failure = await failureOf(transport().send(post(`http://127.0.0.1:${port}`), within()));
+    expect(failure).toMatchObject({ name: "WireFailure", sent: false, permanent: false, reason: "ECONNREFUSED" });
   });
 
   it("says so when the TLS handshake is reset", async () => {
     const server = await startWireServer({
       onConnection: (socket) => socket.once("data", () => socket.resetAndDestroy()),
     });
-    const failure = await failureOf(transport().send(post(`https://127.0.0.1:${server.port}`), ending()));
-    expect(failure).toMatchObject({ kind: "connection", sent: false, permanent: false, reason: "ECONNRESET" });
+    const failure = await failureOf(transport().send(post(`https://127.0.0.1:${server.port}`), within()));
+    expect(failure).toMatchObject({ name: "WireFailure", sent: false, permanent: false, reason: "ECONNRESET" });
   });
 
   it("says so when the TLS handshake does not come to an end", async () => {
     const server = await startWireServer({});
     const { send } = transport({ connectTimeoutMs: 50 });
-    const failure = await failureOf(send(post(`https://127.0.0.1:${server.port}`), ending()));
+    const failure = await failureOf(send(post(`https://127.0.0.1:${server.port}`), within()));
     expect(failure).toMatchObject({
-      kind: "connection",
+      name: "WireFailure",
       sent: false,
       permanent: false,
       reason: "UND_ERR_CONNECT_TIMEOUT",
@@ -161,8 +168,8 @@ describe("an exchange that was never sent", () => {
 
   it("settles at the deadline while it is connecting", async () => {
     const server = await startWireServer({});
-    const failure = await failureOf(transport().send(post(`https://127.0.0.1:${server.port}`), ending(30)));
-    expect(failure).toMatchObject({ kind: "timeout", sent: false, reason: "DEADLINE" });
+    const failure = await failureOf(transport().send(post(`https://127.0.0.1:${server.port}`), within(30)));
+    expect(failure).toMatchObject({ name: "Ended", kind: "timeout", sent: false });
   });
 
   it("does not try again what a certificate forbids", async () => {
@@ -170,9 +177,9 @@ describe("an exchange that was never sent", () => {
       tls: selfSigned(),
       onRequest: (socket) => socket.write(wireResponse(200, "1")),
     });
-    const failure = await failureOf(transport().send(post(server.origin), ending()));
+    const failure = await failureOf(transport().send(post(server.origin), within()));
     expect(failure).toMatchObject({
-      kind: "connection",
+      name: "WireFailure",
       sent: false,
       permanent: true,
       reason: "DEPTH_ZERO_SELF_SIGNED_CERT",
@@ -180,20 +187,20 @@ describe("an exchange that was never sent", () => {
     expect(server.received()).toBe("");
   });
 
-  it("does not try again what speaks no TLS", async () => {
+  it("does not try again what does not speak TLS", async () => {
     const server = await startWireServer({
       onConnection: (socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
     });
-    const failure = await failureOf(transport().send(post(`https://127.0.0.1:${server.port}`), ending()));
-    expect(failure).toMatchObject({ kind: "connection", sent: false, permanent: true });
+    const failure = await wireFailureOf(transport().send(post(`https://127.0.0.1:${server.port}`), within()));
+    expect(failure).toMatchObject({ name: "WireFailure", sent: false, permanent: true });
     expect(failure.reason).toMatch(/^(EPROTO|ERR_SSL_)/);
     expect(server.received()).not.toContain("POST");
   });
 
   it("opens nothing for a call that has ended", async () => {
     const server = await startWireServer({});
-    const failure = await failureOf(transport().send(post(server.origin), ending(5000, AbortSignal.abort())));
-    expect(failure).toMatchObject({ kind: "abort", sent: false, reason: "ABORTED" });
+    const failure = await failureOf(transport().send(post(server.origin), within(5000, AbortSignal.abort())));
+    expect(failure).toMatchObject({ name: "Ended", kind: "abort", sent: false });
     expect(server.connections()).toBe(0);
   });
 
@@ -206,13 +213,13 @@ describe("an exchange that was never sent", () => {
       },
     });
     const { send } = transport({ connections: 1 });
-    const first = send(get(server.origin, "/first"), ending());
+    const first = send(get(server.origin, "/first"), within());
     const abort = new AbortController();
-    const queued = failureOf(send(post(server.origin, '{"queued":1}'), ending(5000, abort.signal)));
+    const queued = failureOf(send(post(server.origin, '{"queued":1}'), within(5000, abort.signal)));
     while (server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
     abort.abort();
-    expect(await queued).toMatchObject({ kind: "abort", sent: false, reason: "ABORTED" });
-    const third = send(get(server.origin, "/third"), ending());
+    expect(await queued).toMatchObject({ name: "Ended", kind: "abort", sent: false });
+    const third = send(get(server.origin, "/third"), within());
     release();
     expect([(await first).text, (await third).text]).toEqual(["1", "2"]);
     expect(server.received()).not.toContain("queued");
@@ -228,8 +235,8 @@ describe("an exchange that may have been sent", () => {
   ])("is called unsent only where nothing arrived when the connection is %s at once", async (_, cut) => {
     for (let index = 0; index < 20; index++) {
       const server = await startWireServer({ onConnection: cut });
-      const failure = await failureOf(transport().send(post(server.origin), ending()));
-      expect(failure).toMatchObject({ kind: "connection", permanent: false });
+      const failure = await failureOf(transport().send(post(server.origin), within()));
+      expect(failure).toMatchObject({ name: "WireFailure", permanent: false });
       expect(failure.sent || server.received() === "").toBe(true);
     }
   });
@@ -239,8 +246,8 @@ describe("an exchange that may have been sent", () => {
     ["closed", (socket: { end(): void }) => socket.end(), "UND_ERR_SOCKET"],
   ])("says so when the connection is %s after the whole request", async (_, cut, reason) => {
     const server = await startWireServer({ onRequest: cut });
-    const failure = await failureOf(transport().send(post(server.origin), ending()));
-    expect(failure).toMatchObject({ kind: "connection", sent: true, permanent: false, reason });
+    const failure = await failureOf(transport().send(post(server.origin), within()));
+    expect(failure).toMatchObject({ name: "WireFailure", sent: true, permanent: false, reason });
     expect(server.requests).toHaveLength(1);
   });
 
@@ -250,8 +257,8 @@ describe("an exchange that may have been sent", () => {
     ["sends interim responses without end", flood],
   ])("settles at the deadline when the service %s, and drops the connection", async (_, onRequest) => {
     const server = await startWireServer({ onRequest });
-    const failure = await failureOf(transport().send(post(server.origin), ending(60)));
-    expect(failure).toMatchObject({ kind: "timeout", sent: true, reason: "DEADLINE" });
+    const failure = await failureOf(transport().send(post(server.origin), within(60)));
+    expect(failure).toMatchObject({ name: "Ended", kind: "timeout", sent: true });
     await server.idle();
     expect(server.requests).toHaveLength(1);
   });
@@ -259,8 +266,8 @@ describe("an exchange that may have been sent", () => {
   it("settles at the caller's abort, and drops the connection", async () => {
     const abort = new AbortController();
     const server = await startWireServer({ onRequest: () => abort.abort() });
-    const failure = await failureOf(transport().send(post(server.origin), ending(5000, abort.signal)));
-    expect(failure).toMatchObject({ kind: "abort", sent: true, reason: "ABORTED" });
+    const failure = await failureOf(transport().send(post(server.origin), within(5000, abort.signal)));
+    expect(failure).toMatchObject({ name: "Ended", kind: "abort", sent: true });
     await server.idle();
   });
 
@@ -272,8 +279,8 @@ describe("an exchange that may have been sent", () => {
     ["headers without end", `HTTP/1.1 200 OK\r\nx-a: ${"a".repeat(40_000)}\r\n\r\n`],
   ])("says so when the service responds with %s", async (_, text) => {
     const server = await startWireServer({ onRequest: (socket) => socket.end(text) });
-    const failure = await failureOf(transport().send(post(server.origin), ending()));
-    expect(failure).toMatchObject({ kind: "connection", sent: true, permanent: false });
+    const failure = await wireFailureOf(transport().send(post(server.origin), within()));
+    expect(failure).toMatchObject({ name: "WireFailure", sent: true, permanent: false });
     expect(failure.reason).toMatch(/^\w+$/);
     await server.idle();
   });
@@ -285,7 +292,7 @@ describe("a response whose body can't be used", () => {
     ["chunks", 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n6\r\n{"id":\r\n5\r\n'],
   ])("is cut short where it ends before its %s say so", async (_, text) => {
     const server = await startWireServer({ onRequest: (socket) => socket.end(text) });
-    const response = await transport().send(post(server.origin), ending());
+    const response = await transport().send(post(server.origin), within());
     expect(response).toMatchObject({ status: 200, text: '{"id":', broken: "cut-short" });
   });
 
@@ -297,14 +304,14 @@ describe("a response whose body can't be used", () => {
         );
       },
     });
-    expect(await transport().send(post(server.origin), ending())).toMatchObject({ text: "[", broken: "cut-short" });
+    expect(await transport().send(post(server.origin), within())).toMatchObject({ text: "[", broken: "cut-short" });
   });
 
   it("is too large above the cap, and the connection is dropped", async () => {
     const server = await startWireServer({
       onRequest: (socket) => socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n${"1".repeat(2000)}`),
     });
-    const response = await transport().send(get(server.origin), ending());
+    const response = await transport().send(get(server.origin), within());
     expect(response).toMatchObject({ status: 200, broken: "too-large" });
     expect(response.text.length).toBeLessThanOrEqual(1000);
     await server.idle();
@@ -312,7 +319,7 @@ describe("a response whose body can't be used", () => {
 
   it("is well with as many bytes as the cap allows", async () => {
     const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "1".repeat(1000))) });
-    const response = await transport().send(get(server.origin), ending());
+    const response = await transport().send(get(server.origin), within());
     expect([response.text.length, response.broken]).toEqual([1000, undefined]);
   });
 
@@ -320,7 +327,7 @@ describe("a response whose body can't be used", () => {
     const server = await startWireServer({
       onRequest: (socket) => socket.write(wireResponse(200, gzipSync("[]"), "content-encoding: gzip\r\n")),
     });
-    expect(await transport().send(get(server.origin), ending())).toMatchObject({
+    expect(await transport().send(get(server.origin), within())).toMatchObject({
       status: 200,
       text: "",
       broken: "encoded",
@@ -328,11 +335,11 @@ describe("a response whose body can't be used", () => {
     expect(server.received().toLowerCase()).not.toContain("accept-encoding");
   });
 
-  it("is kept as far as it can be read when it is no UTF-8", async () => {
+  it("is kept as far as it can be read when it is not UTF-8", async () => {
     const server = await startWireServer({
       onRequest: (socket) => socket.write(wireResponse(200, Buffer.from('{"name":"M\xfcller"}', "latin1"))),
     });
-    const response = await transport().send(get(server.origin), ending());
+    const response = await transport().send(get(server.origin), within());
     expect(response).toMatchObject({ text: '{"name":"M\ufffdller"}', broken: "not-utf8" });
   });
 
@@ -344,7 +351,7 @@ describe("a response whose body can't be used", () => {
         if (kind === "abort") setTimeout(() => abort.abort(), 40);
       },
     });
-    const end = ending(kind === "timeout" ? 60 : 5000, abort.signal);
+    const end = within(kind === "timeout" ? 60 : 5000, abort.signal);
     expect(await transport().send(post(server.origin), end)).toMatchObject({ status: 200, text: "[1,", broken: kind });
     await server.idle();
   });
@@ -358,8 +365,8 @@ it("gives no request the second response to another", async () => {
     },
   });
   const { send } = transport({ connections: 1 });
-  expect((await send(get(server.origin), ending())).text).toBe("first");
-  expect((await send(get(server.origin), ending())).text).toBe("right");
+  expect((await send(get(server.origin), within())).text).toBe("first");
+  expect((await send(get(server.origin), within())).text).toBe("right");
 });
 
 it("gives no request the response that came to an idle socket", async () => {
@@ -370,9 +377,9 @@ it("gives no request the response that came to an idle socket", async () => {
     },
   });
   const { send } = transport({ connections: 1 });
-  expect((await send(get(server.origin), ending())).text).toBe("1");
+  expect((await send(get(server.origin), within())).text).toBe("1");
   await new Promise((resolve) => setTimeout(resolve, 60));
-  expect((await send(get(server.origin), ending())).text).toBe("2");
+  expect((await send(get(server.origin), within())).text).toBe("2");
 });
 
 describe("close", () => {
@@ -381,7 +388,7 @@ describe("close", () => {
       onRequest: (socket) => void setTimeout(() => socket.write(wireResponse(200, "1")), 30),
     });
     const handle = transport();
-    const exchange = handle.send(get(server.origin), ending());
+    const exchange = handle.send(get(server.origin), within());
     while (server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
     await handle.close();
     expect((await exchange).text).toBe("1");
@@ -400,9 +407,9 @@ describe("a dispatcher of the caller's", () => {
     agent.disableNetConnect();
     agent.get("https://mock.test").intercept({ path: "/gw/payments" }).reply(200, { id: "1" }).times(2);
     const handle = transport({ dispatcher: agent });
-    expect(await handle.send(get("https://mock.test"), ending())).toMatchObject({ status: 200, text: '{"id":"1"}' });
+    expect(await handle.send(get("https://mock.test"), within())).toMatchObject({ status: 200, text: '{"id":"1"}' });
     await handle.close();
-    expect((await handle.send(get("https://mock.test"), ending())).status).toBe(200);
+    expect((await handle.send(get("https://mock.test"), within())).status).toBe(200);
   });
 
   it("counts as unsent where it throws before it starts the request", async () => {
@@ -411,8 +418,8 @@ describe("a dispatcher of the caller's", () => {
         throw Object.assign(new Error("a secret"), { code: "MINE" });
       },
     };
-    const failure = await failureOf(transport({ dispatcher }).send(post("https://mock.test"), ending()));
-    expect(failure).toMatchObject({ kind: "connection", sent: false, reason: "MINE", message: "MINE" });
+    const failure = await failureOf(transport({ dispatcher }).send(post("https://mock.test"), within()));
+    expect(failure).toMatchObject({ name: "WireFailure", sent: false, reason: "MINE", message: "MINE" });
   });
 
   it("counts as sent where it fails after it has started the request", async () => {
@@ -423,8 +430,8 @@ describe("a dispatcher of the caller's", () => {
         throw new Error("a secret");
       },
     };
-    const failure = await failureOf(transport({ dispatcher }).send(post("https://mock.test"), ending()));
-    expect(failure).toMatchObject({ kind: "connection", sent: true, reason: "Error", message: "Error" });
+    const failure = await failureOf(transport({ dispatcher }).send(post("https://mock.test"), within()));
+    expect(failure).toMatchObject({ name: "WireFailure", sent: true, reason: "Error", message: "Error" });
   });
 });
 
@@ -452,18 +459,65 @@ function selfSigned(): { readonly key: string; readonly cert: string } {
   }
 }
 
-it("sends nothing when the last gate is closed, and leaves the socket to the next request", async () => {
+describe("the last time to send", () => {
+  const inTime = () => later(now(), 60_000);
+
+  it.each<[string, () => Timestamp]>([
+    ["wall", () => ({ ...inTime(), wallMs: Date.now() })],
+    ["monotonic", () => ({ ...inTime(), monotonicMs: performance.now() })],
+  ])(
+    "is over when the %s clock says so: nothing is sent, and the socket is left to the next request",
+    async (_, over) => {
+      const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "{}")) });
+      const { send } = transport({ connections: 1 });
+      await send(get(server.origin), within());
+      const failure = await failureOf(send(post(server.origin), within(5000, undefined, over())));
+      expect(failure).toMatchObject({ name: "Ended", kind: "timeout", sent: false });
+      await send(post(server.origin, "{}"), within(5000, undefined, inTime()));
+      expect(server.requests.map((request) => request.slice(0, 4))).toEqual(["GET ", "POST"]);
+      expect(server.received()).not.toContain("amount");
+      expect(server.connections()).toBe(1);
+    },
+  );
+
+  it("can come while the request is queued behind another", async () => {
+    const server = await startWireServer({
+      onRequest: (socket) => {
+        vi.spyOn(Date, "now").mockReturnValue(Date.now() + 120_000);
+        socket.write(wireResponse(200, "{}"));
+      },
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { send } = transport({ connections: 1 });
+    const first = send(get(server.origin), within());
+    const queued = failureOf(send(post(server.origin), within(5000, undefined, inTime())));
+    expect((await first).status).toBe(200);
+    expect(await queued).toMatchObject({ name: "Ended", kind: "timeout", sent: false });
+    expect(server.requests).toHaveLength(1);
+    expect(server.received()).not.toContain("POST");
+  });
+});
+
+it("sends nothing when the deadline passes while the event loop is blocked, although its timer could not fire", async () => {
   const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "{}")) });
-  const handle = transport({ connections: 1 });
-  await handle.send(get(server.origin), ending());
-  let called = 0;
-  const beforeSend = () => {
-    called += 1;
-    throw new Error("too late");
-  };
-  const failure = await failureOf(handle.send({ ...post(server.origin), beforeSend }, ending()));
-  expect(failure).toMatchObject({ sent: false, permanent: true, reason: "GATE_CLOSED" });
-  expect(called).toBe(1);
-  await handle.send({ ...get(server.origin), beforeSend: () => {} }, ending());
-  expect(server.requests.map((request) => request.slice(0, 4))).toEqual(["GET ", "GET "]);
+  const agent = new Agent();
+  onTestFinished(() => agent.destroy());
+  const deadline = within(50);
+  const ended = vi.fn();
+  deadline.onEnd(ended);
+  // Blocks where the request is about to be written, as somebody else's callback can.
+  const dispatcher = agent.compose((dispatch) => (options, handler) => {
+    const onRequestStart = handler.onRequestStart?.bind(handler);
+    handler.onRequestStart = (controller, context) => {
+      while (deadline.remainingMs() > 0);
+      expect(ended).not.toHaveBeenCalled();
+      onRequestStart?.(controller, context);
+    };
+    return dispatch(options, handler);
+  });
+  const failure = await failureOf(transport({ dispatcher }).send(post(server.origin), deadline));
+  expect(failure).toMatchObject({ name: "Ended", kind: "timeout", sent: false });
+  await agent.close();
+  expect(server.connections()).toBe(1);
+  expect(server.received()).toBe("");
 });
