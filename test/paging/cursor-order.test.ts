@@ -3,25 +3,25 @@ import { describe, expect, it } from "vitest";
 import { PagingError } from "../../src/errors/errors.js";
 import {
   assertBehind,
-  assertNotAsked,
+  assertNotRequested,
   compareTokens,
+  cursorFieldsOf,
   type Direction,
   directionOf,
-  marksOf,
-  unsoundness,
+  whyUnsound,
 } from "../../src/paging/cursor-order.js";
 
-const marks = (
+const fields = (
   tokens: (string | undefined)[],
   ids: (string | undefined)[] = tokens.map(() => undefined),
   direction: Direction = "up",
 ) => {
   const items = tokens.map((token, index) => ({ token, id: ids[index] }));
-  return marksOf(items, ({ token }) => token, direction);
+  return cursorFieldsOf(items, ({ token }) => token, direction);
 };
 const behind = (
-  page: ReturnType<typeof marks>,
-  before: ReturnType<typeof marks>,
+  page: ReturnType<typeof fields>,
+  before: ReturnType<typeof fields>,
   direction: "up" | "down",
   trust = false,
 ) => assertBehind("payments.list", page, before, direction, trust);
@@ -43,7 +43,7 @@ describe("compareTokens", () => {
     );
   });
 
-  it("takes leading zeros for nothing", () => {
+  it("ignores leading zeros", () => {
     expect(compareTokens("0012", "12")).toBe(0);
     expect(compareTokens("0009", "10")).toBeLessThan(0);
   });
@@ -58,7 +58,7 @@ describe("compareTokens", () => {
   });
 });
 
-describe("unsoundness", () => {
+describe("whyUnsound", () => {
   it.each([
     [["1", "2", "10"], "up", true],
     [["10", "2", "1"], "up", false],
@@ -70,17 +70,17 @@ describe("unsoundness", () => {
     [["1"], "up", true],
     [[], "down", true],
   ] as const)("of %j going %s: sound is %s", (tokens, direction, sound) => {
-    expect(unsoundness(marks([...tokens], undefined, direction), direction) === undefined).toBe(sound);
+    expect(whyUnsound(fields([...tokens], undefined, direction), direction) === undefined).toBe(sound);
   });
 });
 
 describe("assertBehind", () => {
   it("lets a page pass that begins behind the last one", () => {
-    expect(() => behind(marks(["3", "4"], ["c", "d"]), marks(["1", "2"], ["a", "b"]), "up")).not.toThrow();
+    expect(() => behind(fields(["3", "4"], ["c", "d"]), fields(["1", "2"], ["a", "b"]), "up")).not.toThrow();
     expect(() =>
-      behind(marks(["2", "1"], undefined, "down"), marks(["4", "3"], undefined, "down"), "down"),
+      behind(fields(["2", "1"], undefined, "down"), fields(["4", "3"], undefined, "down"), "down"),
     ).not.toThrow();
-    expect(() => behind(marks([undefined]), marks(["1"]), "up")).not.toThrow();
+    expect(() => behind(fields([undefined]), fields(["1"]), "up")).not.toThrow();
   });
 
   it.each([
@@ -88,31 +88,31 @@ describe("assertBehind", () => {
       "a token that was on the last page",
       ["2", "3"],
       [undefined, undefined],
-      "a paging token of an earlier page comes again",
+      "a paging token of an earlier page appears again",
     ],
-    ["a record that was on the last page", ["3", "4"], ["b", "c"], "a record of an earlier page comes again"],
+    ["a record that was on the last page", ["3", "4"], ["b", "c"], "a record of an earlier page appears again"],
     ["the same number written otherwise", ["02"], [undefined], "reaches back before the end"],
     ["a token before the end", ["0"], [undefined], "reaches back before the end"],
     ["a later token before the end", ["3", "0"], [undefined, undefined], "reaches back before the end"],
   ])("refuses a page with %s", (_, tokens, ids, message) => {
-    const check = () => behind(marks(tokens, ids), marks(["1", "2"], ["a", "b"]), "up");
+    const check = () => behind(fields(tokens, ids), fields(["1", "2"], ["a", "b"]), "up");
     expect(check).toThrow(PagingError);
     expect(check).toThrow(message);
   });
 
   it("refuses the same on the way down", () => {
-    expect(() => behind(marks(["1", "9"], undefined, "down"), marks(["3", "2"], undefined, "down"), "down")).toThrow(
+    expect(() => behind(fields(["1", "9"], undefined, "down"), fields(["3", "2"], undefined, "down"), "down")).toThrow(
       "reaches back before the end",
     );
   });
 
-  it("asks a trusted cursor for no order, but never lets a record come again", () => {
-    expect(() => behind(marks(["0"]), marks(["1", "2"]), "up", true)).not.toThrow();
-    expect(() => behind(marks(["1"]), marks(["1", "2"]), "up", true)).toThrow("a paging token of an earlier page");
+  it("wants no order of a trusted cursor, but never lets a record appear again", () => {
+    expect(() => behind(fields(["0"]), fields(["1", "2"]), "up", true)).not.toThrow();
+    expect(() => behind(fields(["1"]), fields(["1", "2"]), "up", true)).toThrow("a paging token of an earlier page");
   });
 });
 
-it("says of ordered pages what looking at every token would say", () => {
+it("judges ordered pages as looking at every token would", () => {
   const token = fc.oneof(fc.stringMatching(/^-?\d{1,2}$/), fc.stringMatching(/^[\da-b]{1,2}$/), fc.constant(undefined));
   const tokens = fc.uniqueArray(token, { maxLength: 4 }).chain((some) =>
     // Sorted as often as not: pages that are in order are the ones with a way of their own.
@@ -136,7 +136,7 @@ it("says of ordered pages what looking at every token would say", () => {
   };
   fc.assert(
     fc.property(tokens, tokens, fc.constantFrom<Direction>("up", "down"), (page, before, direction) => {
-      const check = () => behind(marks(page, undefined, direction), marks(before, undefined, direction), direction);
+      const check = () => behind(fields(page, undefined, direction), fields(before, undefined, direction), direction);
       if (lookAtEach(page, before, direction)) expect(check).not.toThrow();
       else expect(check).toThrow(PagingError);
     }),
@@ -144,12 +144,12 @@ it("says of ordered pages what looking at every token would say", () => {
   );
 });
 
-it("refuses a cursor that was asked for already", () => {
-  const asked = new Set<string>();
-  assertNotAsked("payments.list", "7", asked);
-  assertNotAsked("payments.list", "8", asked);
-  expect(() => assertNotAsked("payments.list", "7", asked)).toThrow(
-    new PagingError("payments.list: the cursor of an earlier page comes again: the service does not heed the cursor", {
+it("refuses a cursor that was requested before", () => {
+  const requested = new Set<string>();
+  assertNotRequested("payments.list", "7", requested);
+  assertNotRequested("payments.list", "8", requested);
+  expect(() => assertNotRequested("payments.list", "7", requested)).toThrow(
+    new PagingError("payments.list: the cursor of an earlier page appears again: the service ignores the cursor", {
       operation: "payments.list",
     }),
   );

@@ -1,6 +1,6 @@
 import type { ApiClient } from "../../src/api/api-client.js";
 
-/** A caller that does what a test gives it; whatever else is asked of it fails. */
+/** An API client with the methods that a test gives it; any other fails. */
 export function fakeApiClient(parts: Partial<ApiClient>): ApiClient {
   const get = (target: object, name: string | symbol): unknown =>
     Reflect.get(target, name) ??

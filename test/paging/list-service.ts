@@ -16,16 +16,16 @@ export interface ListServiceOptions {
   readonly rows: readonly Row[];
   /** The service's own maximum of `_size`, and its default. */
   readonly cap?: number;
-  /** What the service takes for a row's paging token. */
+  /** The paging token of a row, where it is not the field. */
   readonly tokenOf?: (row: Row) => string;
   /** Responds instead of the list in memory. */
   readonly response?: (paging: PagingValues, number: number) => readonly Row[];
 }
 
-/** A caller in front of a list in memory, read as SQL does: bounds on the token, then the order, then the limit. */
+/** An API client in front of a list in memory, read as SQL does: bounds on the token, then the order, then the limit. */
 export class ListService {
-  readonly caller: ApiClient = fakeApiClient({ call: (_, input, options) => this.#call(input, options) });
-  readonly asked: {
+  readonly client: ApiClient = fakeApiClient({ call: (_, __, input, options) => this.#call(input ?? {}, options) });
+  readonly requested: {
     readonly paging: PagingValues;
     readonly query: object | undefined;
     readonly options: RequestOptions | undefined;
@@ -38,9 +38,9 @@ export class ListService {
 
   #call<Output>(input: CallInput<unknown>, options: RequestOptions | undefined): ApiPromise<Output> {
     const paging = input.paging ?? {};
-    this.asked.push({ paging, query: input.query, options });
-    const rows: unknown = (this.#options.response ?? ((values) => this.#select(values)))(paging, this.asked.length);
-    const response = { status: 200, headers: { "x-page": `${this.asked.length}` } };
+    this.requested.push({ paging, query: input.query, options });
+    const rows: unknown = (this.#options.response ?? ((values) => this.#select(values)))(paging, this.requested.length);
+    const response = { status: 200, headers: { "x-page": `${this.requested.length}` } };
     return toApiPromise(Promise.resolve(rows as Output), { response });
   }
 

@@ -1,19 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ListQuery } from "../../src/api/list-query.js";
-import { endpoint } from "../../src/api/operation.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
+import { resource } from "../../src/api/resource.js";
 import { InvalidArgumentError, PagingError } from "../../src/errors/errors.js";
 import { compareTokens } from "../../src/paging/cursor-order.js";
-import { Listing, type Page } from "../../src/paging/listing.js";
+import { Listing } from "../../src/paging/listing.js";
+import type { Page } from "../../src/paging/page.js";
 import { ListService, type ListServiceOptions, type Row, rowsUpTo } from "./list-service.js";
 
-const rowList = endpoint<Row[]>({ operation: "rows.list", verb: "list", method: "GET", path: "/rows", record: {} });
+const rows = resource<Row>()("rows", "/rows", {
+  fields: { id: "text", pagingToken: "text", createdAt: "timestamp", name: "text" },
+  list: true,
+});
 
 type Query = ListQuery<Row, object>;
 
 function list(service: ListService, query?: Query, options?: RequestOptions): Listing<Row> {
-  return new Listing(service.caller, rowList, [], query, options);
+  return new Listing(service.client, rows.list, [], query, options);
 }
 
 async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
@@ -70,7 +74,7 @@ describe("any list with sound cursors", () => {
     );
   });
 
-  it("goes on exactly where a stored cursor left off", async () => {
+  it("continues exactly where a stored cursor left off", async () => {
     await fc.assert(
       fc.asyncProperty(world, async (made) => {
         const expected = expectedOf(made);
@@ -95,7 +99,7 @@ describe("any list with sound cursors", () => {
         const filter = { name: "x" };
         await collect(list(service, { ...queryOf(made), filter }));
         const kept = made.descending ? "_after" : "_before";
-        for (const { paging, query } of service.asked) {
+        for (const { paging, query } of service.requested) {
           expect(paging[kept]).toBe(made.descending ? made.after : made.before);
           expect(paging._size).toBe(made.size);
           expect(paging._sort).toBe(made.descending ? "pagingToken.desc" : undefined);
@@ -106,21 +110,21 @@ describe("any list with sound cursors", () => {
     );
   });
 
-  it("asks for no more than one page beyond the records", async () => {
+  it("requests no more than one page beyond the records", async () => {
     const service = new ListService({ rows: rowsUpTo(10), cap: 3 });
     await collect(list(service));
-    expect(service.asked.map(({ paging }) => paging._after)).toEqual([undefined, "3", "6", "9", "10"]);
+    expect(service.requested.map(({ paging }) => paging._after)).toEqual([undefined, "3", "6", "9", "10"]);
   });
 });
 
 describe("a listing", () => {
-  it("asks for nothing before it is used", () => {
+  it("requests nothing before it is used", () => {
     const service = new ListService({ rows: rowsUpTo(3) });
     list(service);
-    expect(service.asked).toEqual([]);
+    expect(service.requested).toEqual([]);
   });
 
-  it("asks for the first page once, however often it is awaited", async () => {
+  it("requests the first page once, however often it is awaited", async () => {
     const service = new ListService({ rows: rowsUpTo(5), cap: 2 });
     const listing = list(service);
     const [one, other] = [await listing, await listing];
@@ -128,7 +132,7 @@ describe("a listing", () => {
     const { data, response } = await listing.withResponse();
     expect([data, response.headers["x-page"]]).toEqual([one, "1"]);
     expect([tokensOf(one.items), one.next]).toEqual([["1", "2"], "2"]);
-    expect(service.asked).toHaveLength(1);
+    expect(service.requested).toHaveLength(1);
   });
 
   it("has no next behind an empty page", async () => {
@@ -158,21 +162,21 @@ describe("a listing", () => {
     const service = new ListService({ rows: rowsUpTo(3), cap: 2 });
     const options = { timeoutMs: 5 };
     await collect(list(service, undefined, options));
-    expect(service.asked.map((asked) => asked.options)).toEqual([options, options, options]);
+    expect(service.requested.map((request) => request.options)).toEqual([options, options, options]);
   });
 
-  it("stops asking at a break", async () => {
+  it("stops requesting at a break", async () => {
     const service = new ListService({ rows: rowsUpTo(10), cap: 2 });
     for await (const row of list(service)) if (row.pagingToken === "3") break;
-    expect(service.asked).toHaveLength(2);
+    expect(service.requested).toHaveLength(2);
     for await (const _ of list(service).pages()) break;
-    expect(service.asked).toHaveLength(3);
+    expect(service.requested).toHaveLength(3);
   });
 
   it("joins sort terms with commas", async () => {
     const service = new ListService({ rows: [] });
     await list(service, { sort: ["createdAt.desc", "id.asc"] });
-    expect(service.asked[0]?.paging._sort).toBe("createdAt.desc,id.asc");
+    expect(service.requested[0]?.paging._sort).toBe("createdAt.desc,id.asc");
   });
 });
 
@@ -189,15 +193,15 @@ describe("toArray", () => {
     await expect(list(service).toArray({ max: 3 })).rejects.toThrow(
       new PagingError("rows.list: there are more than 3 records", { operation: "rows.list" }),
     );
-    expect(service.asked).toHaveLength(2);
+    expect(service.requested).toHaveLength(2);
   });
 
   it.each([undefined, {}, { max: -1 }, { max: Number.NaN }, { max: "5" }])(
-    "refuses %j before it asks",
+    "refuses %j before anything is requested",
     async (limit) => {
       const service = new ListService({ rows: rowsUpTo(5) });
       await expect(list(service).toArray(limit as { max: number })).rejects.toThrow(InvalidArgumentError);
-      expect(service.asked).toEqual([]);
+      expect(service.requested).toEqual([]);
     },
   );
 });
@@ -220,7 +224,7 @@ describe("tokens that do not follow the sort order", () => {
       "rows.list: the page after this one would lose or repeat records: its paging tokens do not strictly rise",
     );
     expect(seen).toEqual(["a", "b"]);
-    expect(service.asked).toHaveLength(1);
+    expect(service.requested).toHaveLength(1);
   });
 
   it("give a first page whose next throws", async () => {
@@ -239,20 +243,20 @@ describe("tokens that do not follow the sort order", () => {
     };
     const service = new ListService({ rows, response: (paging) => (paging._after === "3" ? [] : response(paging)) });
     expect(await collect(list(service, { sort: "name.asc", trustCursor: true }))).toEqual(rows);
-    expect(service.asked.map(({ paging }) => paging._after)).toEqual([undefined, "1", "3"]);
+    expect(service.requested.map(({ paging }) => paging._after)).toEqual([undefined, "1", "3"]);
   });
 
-  it("end in an error where a trusted cursor lets a record come again", async () => {
+  it("end in an error where a trusted cursor lets a record appear again", async () => {
     const service = new ListService({ rows, cap: 2 });
     const walk = collect(list(service, { sort: "name.asc", trustCursor: true }));
-    await expect(walk).rejects.toThrow("a paging token of an earlier page comes again");
+    await expect(walk).rejects.toThrow("a paging token of an earlier page appears again");
   });
 
   it("never give a record twice or an endless loop, whatever the tokens are", async () => {
     const tokens = fc.array(fc.nat(6).map(String), { minLength: 1, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(fc.array(tokens, { minLength: 1, maxLength: 4 }), fc.boolean(), async (pages, trustCursor) => {
-        // The pages come round and round, whatever is asked for.
+        // The same pages again and again, whatever is requested.
         const service = new ListService({
           rows: [],
           response: (_, number) => (pages[(number - 1) % pages.length] ?? []).map((pagingToken) => ({ pagingToken })),
@@ -262,7 +266,7 @@ describe("tokens that do not follow the sort order", () => {
           for await (const page of list(service, { trustCursor }).pages()) seen.push(page);
         };
         await expect(walk()).rejects.toThrow(PagingError);
-        expect(service.asked.length).toBeLessThanOrEqual(10);
+        expect(service.requested.length).toBeLessThanOrEqual(10);
         const later = seen.slice(1).flatMap(({ items }) => tokensOf(items));
         if (!trustCursor) expect(tokensOf(seen[0]?.items ?? []).some((token) => later.includes(token))).toBe(false);
       }),
@@ -270,18 +274,18 @@ describe("tokens that do not follow the sort order", () => {
   });
 });
 
-describe("a service that does not heed the cursor", () => {
+describe("a service that ignores the cursor", () => {
   it("ends in an error, not in a loop", async () => {
     const service = new ListService({ rows: [], response: () => rowsUpTo(3) });
-    await expect(collect(list(service))).rejects.toThrow("a paging token of an earlier page comes again");
-    expect(service.asked).toHaveLength(2);
+    await expect(collect(list(service))).rejects.toThrow("a paging token of an earlier page appears again");
+    expect(service.requested).toHaveLength(2);
   });
 
   it("is found out by the records' ids where tokens are made anew", async () => {
     const response = (_: unknown, number: number) =>
       rowsUpTo(2).map(({ id }, index) => ({ id: `${id}`, pagingToken: `${number}${index}` }));
     const service = new ListService({ rows: [], response });
-    await expect(collect(list(service))).rejects.toThrow("a record of an earlier page comes again");
+    await expect(collect(list(service))).rejects.toThrow("a record of an earlier page appears again");
   });
 });
 
@@ -295,16 +299,16 @@ describe("records without a paging token", () => {
     const walk = async (query: Query) => {
       for await (const row of list(service, query)) seen.push(row);
     };
-    await expect(walk({ size: 3 })).rejects.toThrow("the page may be full and its records carry no pagingToken");
+    await expect(walk({ size: 3 })).rejects.toThrow("the page may be full and its records have no pagingToken");
     await expect(walk({})).rejects.toThrow(PagingError);
     expect(seen).toHaveLength(6);
-    expect(service.asked).toHaveLength(2);
+    expect(service.requested).toHaveLength(2);
   });
 
-  it("end with a page that is shorter than was asked", async () => {
+  it("end with a page that is shorter than requested", async () => {
     const service = new ListService(byName);
     expect(await collect(list(service, { size: 6 }))).toEqual(rows);
-    expect(service.asked).toHaveLength(1);
+    expect(service.requested).toHaveLength(1);
   });
 
   it("end with an empty page", async () => {
@@ -315,19 +319,21 @@ describe("records without a paging token", () => {
     const service = new ListService({ ...byName, cap: 2 });
     const cursor = (row: Row) => row.name ?? "";
     expect(await collect(list(service, { cursor }))).toEqual(rows);
-    expect(service.asked.map(({ paging }) => paging._after)).toEqual([undefined, "b", "d", "e"]);
+    expect(service.requested.map(({ paging }) => paging._after)).toEqual([undefined, "b", "d", "e"]);
   });
 
   it("give the first page and then an error where the cursor function gives nothing", async () => {
     const service = new ListService({ ...byName, cap: 2 });
     const page = await list(service, { cursor: () => "", size: 100 });
     expect(page.items).toHaveLength(2);
-    expect(() => page.next).toThrow("rows.list: the query's cursor function gave no paging token for every record");
+    expect(() => page.next).toThrow(
+      "rows.list: the query's cursor function did not return a paging token for every record",
+    );
   });
 
-  it("throw where only some carry a token", async () => {
+  it("throw when only some have a token", async () => {
     const service = new ListService({ rows: [], response: () => [{ pagingToken: "1" }, { id: "x" }] });
-    await expect(collect(list(service, { size: 100 }))).rejects.toThrow("carry no pagingToken");
+    await expect(collect(list(service, { size: 100 }))).rejects.toThrow("have no pagingToken");
   });
 });
 
@@ -349,16 +355,16 @@ describe("a query that means nothing", () => {
     [{ filter: { _size: "5" } }, "filter must be"],
     [{ cursor: "id" }, "cursor must be a function"],
     [{ trustCursor: "yes" }, "trustCursor must be true or false"],
-    [{ pageSize: 5 }, 'the query has no "pageSize"'],
-    [{ constructor: 5 }, 'the query has no "constructor"'],
+    [{ pageSize: 5 }, 'there is no option "pageSize"'],
+    [{ constructor: 5 }, 'there is no option "constructor"'],
   ];
 
-  it.each(refused)("is refused before anything is asked: %j", (query, message) => {
+  it.each(refused)("is refused before anything is requested: %j", (query, message) => {
     const service = new ListService({ rows: [] });
     const make = () => list(service, query as Query);
     expect(make).toThrow(InvalidArgumentError);
     expect(make).toThrow(`rows.list: ${message}`);
-    expect(service.asked).toEqual([]);
+    expect(service.requested).toEqual([]);
   });
 
   it("takes undefined for the default", async () => {
@@ -378,13 +384,13 @@ describe("prefetch", () => {
     );
   });
 
-  it("asks for the next page before this one is handed out, and for none beyond it", async () => {
+  it("requests the next page before this one is handed out, and none beyond it", async () => {
     const service = new ListService({ rows: rowsUpTo(6) });
     const pages = list(service, { size: 2, prefetch: true }).pages();
     await pages.next();
-    expect(service.asked.map(({ paging }) => paging._after)).toEqual([undefined, "2"]);
+    expect(service.requested.map(({ paging }) => paging._after)).toEqual([undefined, "2"]);
     await pages.return();
-    expect(service.asked).toHaveLength(2);
+    expect(service.requested).toHaveLength(2);
   });
 
   it("hands out a page whose successor fails, and throws when that one is wanted", async () => {
@@ -397,7 +403,7 @@ describe("prefetch", () => {
     await expect(pages.next()).rejects.toThrow("the service is away");
   });
 
-  it("does not ask ahead of a page from which there is no sound way on", async () => {
+  it("does not request ahead of a page from which there is no sound way on", async () => {
     const rows = [
       { id: "a", pagingToken: "2" },
       { id: "b", pagingToken: "1" },
@@ -406,6 +412,6 @@ describe("prefetch", () => {
     const pages = list(service, { size: 2, prefetch: true }).pages();
     await pages.next();
     await expect(pages.next()).rejects.toBeInstanceOf(PagingError);
-    expect(service.asked).toHaveLength(1);
+    expect(service.requested).toHaveLength(1);
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Page } from "../../src/paging/listing.js";
+import { Page } from "../../src/paging/page.js";
 import { Records } from "../../src/paging/records.js";
 
 /** Pages of numbers; a page of `fail` is an error in its place. */
@@ -39,7 +39,7 @@ async function play(records: AsyncGenerator<number, void, undefined>, steps: rea
 }
 
 describe("the records of pages", () => {
-  it("come as a generator would give them, whoever asks, ends or throws meanwhile", async () => {
+  it("come as a generator would give them, whatever calls of next, return and throw are mixed", async () => {
     const page = fc.oneof(
       { weight: 6, arbitrary: fc.array(fc.nat(9), { minLength: 1, maxLength: 4 }) },
       { weight: 1, arbitrary: fc.constant("fail" as const) },
