@@ -204,9 +204,9 @@ describe("a cause", () => {
   });
 
   it.each([
-    ["a string", "secret", "something that is no Error was thrown (string)"],
-    ["null", null, "something that is no Error was thrown (null)"],
-    ["an object", { token: "secret" }, "something that is no Error was thrown (object)"],
+    ["a string", "secret", "a value that is not an Error was thrown (string)"],
+    ["null", null, "a value that is not an Error was thrown (null)"],
+    ["an object", { token: "secret" }, "a value that is not an Error was thrown (object)"],
   ])("that is %s is told by its type only", (_, thrown, message) => {
     const error = new errors.ConnectionError("x", { cause: thrown });
     expect(error.cause).toHaveProperty("message", message);

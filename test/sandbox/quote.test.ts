@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { exact } from "../../src/money.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
+import { blankRecord } from "../../src/sandbox/ledger.js";
 import { priceFraction } from "../../src/sandbox/price-fraction.js";
 import { quote } from "../../src/sandbox/quote.js";
-import { blank } from "../../src/sandbox/records.js";
 import { timestamps } from "../../src/sandbox/timestamps.js";
 
 const sender = { gatewayId: "alfa", currency: "EUR" };
@@ -13,7 +13,7 @@ const receiver = { gatewayId: "bravo", currency: "USD" };
 
 function rate(base: typeof sender, counter: typeof sender, buyPrice: string, sellPrice: string) {
   return {
-    ...blank(exchangeRates.list.record),
+    ...blankRecord(exchangeRates.create),
     baseGatewayId: base.gatewayId,
     baseCurrency: base.currency,
     counterGatewayId: counter.gatewayId,
