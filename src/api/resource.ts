@@ -10,10 +10,10 @@ export interface ResourceDescription<Item, Body> {
    * not show them.
    */
   readonly filters?: "open" | { readonly except: readonly (keyof Item & string)[] };
-  readonly create?: BodyDescription<Body>;
+  readonly create?: [Body] extends [never] ? never : BodyDescription<Body>;
   readonly get?: true;
   readonly list?: true;
-  readonly update?: BodyDescription<Body>;
+  readonly update?: [Body] extends [never] ? never : BodyDescription<Body>;
 }
 
 type BodyDescription<Body> = {
@@ -40,7 +40,13 @@ type BodyOf<V extends Verb, Body> = V extends "create" | "update" ? Body : never
 // biome-ignore lint/suspicious/noConfusingVoidType: what the promise of an update resolves to
 type OutputOf<V extends Verb, Item> = V extends "update" ? void : V extends "list" ? Item[] : Item;
 
-/** Refuses a property that a description does not have, such as a verb that there is not. */
+/** Refuses what inference alone would let through: a verb, a field or a property of a body that does not exist. */
+type Exact<Given extends { readonly fields: unknown }, Item, Body> = NothingElse<
+  Given,
+  ResourceDescription<Item, Body>
+> & { readonly fields: NothingElse<Given["fields"], Item> } & {
+  readonly [V in keyof Given & ("create" | "update")]: NothingElse<Given[V], BodyDescription<Body>>;
+};
 type NothingElse<Given, Known> = { readonly [K in Exclude<keyof Given, keyof Known>]: never };
 
 /**
@@ -62,7 +68,7 @@ export function resource<Item, Body = never>() {
   >(
     name: Name,
     path: Path,
-    description: Description & NothingElse<Description, ResourceDescription<Item, Body>>,
+    description: Description & Exact<Description, Item, Body>,
   ): Resource<Name, Path, Item, Body, keyof Description & Verb> => {
     const rows: Partial<Record<Verb, Operation>> = {};
     for (const verb of verbs) {
