@@ -1,0 +1,207 @@
+import type { CrossBorderClient, OperationName } from "cross-border-payments";
+import { describe, expectTypeOf, it } from "vitest";
+import type { ApiClient } from "../../src/api/api-client.js";
+import type { TypedOperation } from "../../src/api/operation.js";
+import type { OptionTable } from "../../src/api/option-table.js";
+import { resource } from "../../src/api/resource.js";
+import { deposits } from "../../src/resources/deposits.js";
+import { payments } from "../../src/resources/payments.js";
+import { createHandlers, type Handlers } from "../../src/sandbox/handlers.js";
+import type { Service } from "../../src/sandbox/service.js";
+
+interface Refund {
+  id: string;
+  amount: string;
+  attempts: number;
+  details: unknown;
+}
+
+interface RefundFields {
+  amount?: string;
+}
+
+const fields = { id: "text", amount: "decimal", attempts: "integer", details: "any" } as const;
+const make = resource<Refund, RefundFields>();
+
+describe("the description of a resource", () => {
+  it("gives rows with the types of their names, ids, bodies and records", () => {
+    const refunds = make("refunds", "/payments/{paymentId}/refunds", {
+      fields,
+      create: { body: ["amount"], signed: true, signer: "amount" },
+      list: true,
+      get: true,
+      update: { body: ["amount"] },
+    });
+    expectTypeOf(refunds).toEqualTypeOf<{
+      readonly create: TypedOperation<"refunds.create", readonly [string], RefundFields, Refund>;
+      readonly list: TypedOperation<"refunds.list", readonly [string], never, Refund[]>;
+      readonly get: TypedOperation<"refunds.get", readonly [string, string], never, Refund>;
+      readonly update: TypedOperation<"refunds.update", readonly [string, string], RefundFields, void>;
+    }>();
+  });
+
+  it("has no row for a verb that is left out", () => {
+    const refunds = make("refunds", "/refunds", { fields, get: true });
+    // @ts-expect-error there is no list
+    refunds.list;
+  });
+
+  it("knows four verbs", () => {
+    // @ts-expect-error there is no verb `remove`
+    make("refunds", "/refunds", { fields, remove: true });
+    // @ts-expect-error there is no option `filter`
+    make("refunds", "/refunds", { fields, list: true, filter: "open" });
+    // @ts-expect-error a verb that a resource does not have is left out
+    make("refunds", "/refunds", { fields, get: false });
+  });
+
+  it("has a table of all fields and no others, each of a kind that its type may have", () => {
+    const { id: _, ...missing } = fields;
+    // @ts-expect-error `id` is missing in the table
+    make("refunds", "/refunds", { fields: missing, get: true });
+    // @ts-expect-error the interface has no `colour`
+    make("refunds", "/refunds", { fields: { ...fields, colour: "text" }, get: true });
+    // @ts-expect-error a string is no integer
+    make("refunds", "/refunds", { fields: { ...fields, amount: "integer" }, get: true });
+    // @ts-expect-error a number is no text
+    make("refunds", "/refunds", { fields: { ...fields, attempts: "text" }, get: true });
+    // @ts-expect-error what is unknown is of any kind, not a text
+    make("refunds", "/refunds", { fields: { ...fields, details: "text" }, get: true });
+    // @ts-expect-error there is no kind `money`
+    make("refunds", "/refunds", { fields: { ...fields, amount: "money" }, get: true });
+  });
+
+  it("names fields of the body and of the record only", () => {
+    // @ts-expect-error the body has no `attempts`
+    make("refunds", "/refunds", { fields, create: { body: ["attempts"] } });
+    // @ts-expect-error the body has no `attempts`
+    make("refunds", "/refunds", { fields, update: { body: ["amount", "attempts"] } });
+    // @ts-expect-error the body has no `attempts`
+    make("refunds", "/refunds", { fields, create: { body: ["amount"], required: ["attempts"] } });
+    // @ts-expect-error a body has no `sign`: it is `signed`
+    make("refunds", "/refunds", { fields, create: { body: ["amount"], sign: true, signer: "amount" } });
+    // @ts-expect-error a body has no `signs`
+    make("refunds", "/refunds", { fields, update: { body: ["amount"], signs: true } });
+    // @ts-expect-error the record has no `colour`
+    make("refunds", "/refunds", { fields, list: true, filters: { except: ["colour"] } });
+    // @ts-expect-error a resource without bodies has no create
+    resource<Refund>()("refunds", "/refunds", { fields, create: { body: ["amount"] } });
+  });
+
+  it("says of a signed row whose key signs", () => {
+    // @ts-expect-error a signed row needs a signer
+    make("refunds", "/refunds", { fields, create: { body: ["amount"], signed: true } });
+    // @ts-expect-error the signer is a field of the body
+    make("refunds", "/refunds", { fields, create: { body: ["amount"], signed: true, signer: "attempts" } });
+  });
+
+  it("has a path that begins with a slash", () => {
+    // @ts-expect-error there is no slash at the start
+    make("refunds", "refunds", { fields, get: true });
+  });
+});
+
+describe("a call", () => {
+  const call = (client: ApiClient) => {
+    expectTypeOf(client.call(deposits.get, ["lp", "d"])).resolves.toHaveProperty("amount");
+    expectTypeOf(client.call(deposits.list, ["lp"])).resolves.toBeArray();
+    expectTypeOf(client.call(deposits.update, ["lp", "d"], { body: {} })).resolves.toEqualTypeOf<void>();
+    // @ts-expect-error the deposit's own id is missing
+    client.call(deposits.get, ["lp"]);
+    // @ts-expect-error a list takes the provider's id only
+    client.call(deposits.list, ["lp", "d"]);
+    // @ts-expect-error `payments.create` takes no id
+    client.call(payments.create, ["p"]);
+    // @ts-expect-error an id is a string
+    client.call(deposits.list, [1]);
+    // @ts-expect-error a deposit has no `colour`
+    client.call(deposits.create, ["lp"], { body: { colour: "red" } });
+    // @ts-expect-error amounts are strings
+    client.call(deposits.create, ["lp"], { body: { amount: 1 } });
+    // @ts-expect-error a payment's body has thirteen fields that it can't do without
+    client.call(payments.create, [], { body: { memo: "rent" } });
+    // @ts-expect-error a read has no body
+    client.call(deposits.get, ["lp", "d"], { body: { amount: "1" } });
+    // @ts-expect-error the same for a call that is signed first
+    client.sign(payments.create, ["p"], { body: { memo: "rent" } });
+    // @ts-expect-error the same for a check
+    client.check(deposits.create, ["lp"], { body: { colour: "red" } });
+  };
+
+  it("takes the ids and the body of its row, neither more nor less", () => {
+    expectTypeOf(call).toBeFunction();
+  });
+});
+
+it("has the names of exactly the rows that there are", () => {
+  expectTypeOf<OperationName>().toEqualTypeOf<
+    | `${"paymentGateways" | "liquidityProviders"}.${"create" | "list" | "get" | "update"}`
+    | `liquidityProviders.${"deposits" | "withdrawals" | "exchangeRates" | "transfers"}.${"create" | "list" | "get" | "update"}`
+    | `paymentGateways.withdrawals.${"list" | "get" | "update"}`
+    | `paymentIntents.${"create" | "get"}`
+    | `payments.${"create" | "list"}`
+  >();
+});
+
+describe("the handlers of a sandbox", () => {
+  const handlersOf = (service: Service) => {
+    const { "payments.create": createPayment, "payments.list": _, ...rest } = createHandlers(service);
+    // @ts-expect-error `payments.list` has no handler
+    const missing: Handlers = { ...rest, "payments.create": createPayment };
+    const wrong: Handlers = {
+      ...rest,
+      "payments.create": createPayment,
+      // @ts-expect-error a list gives an array
+      "payments.list": createPayment,
+    };
+    const surplus: Handlers = {
+      ...createHandlers(service),
+      // @ts-expect-error there is no row `payments.get`
+      "payments.get": createPayment,
+    };
+    return [missing, wrong, surplus];
+  };
+
+  it("are one for each row, and no others", () => {
+    expectTypeOf(handlersOf).returns.toEqualTypeOf<Handlers[]>();
+  });
+});
+
+describe("the query option", () => {
+  const call = (client: CrossBorderClient) => {
+    client.paymentIntents.get("1", { query: { memo: "rent" } });
+    // @ts-expect-error a list takes filters in its query, not in the options
+    client.payments.list({}, { query: {} });
+    // @ts-expect-error a create takes no query
+    client.liquidityProviders.create({}, { query: {} });
+    // @ts-expect-error an update takes no query
+    client.liquidityProviders.update("1", {}, { query: {} });
+    // @ts-expect-error an intent has no `colour`
+    client.paymentIntents.get("1", { query: { colour: "red" } });
+  };
+
+  it("is taken by single reads, and by nothing else", () => {
+    expectTypeOf(call).toBeFunction();
+  });
+});
+
+describe("a table of options", () => {
+  interface Options {
+    readonly size?: number | undefined;
+    readonly name: string;
+  }
+  const option = { accepts: () => true, wanted: "anything", documentation: "an option" };
+
+  it("has every option, and no others", () => {
+    expectTypeOf({ size: option, name: option }).toExtend<OptionTable<Options>>();
+    // @ts-expect-error `name` is missing in the table
+    const missing: OptionTable<Options> = { size: option };
+    // @ts-expect-error there is no option `colour`
+    const surplus: OptionTable<Options> = { size: option, name: option, colour: option };
+    // @ts-expect-error the default of a number is a number
+    const wrongDefault: OptionTable<Options> = { size: { ...option, default: "10" }, name: option };
+    // @ts-expect-error an option has its line in the documentation
+    const undocumented: OptionTable<Options> = { size: option, name: { accepts: () => true, wanted: "anything" } };
+    expectTypeOf([missing, surplus, wrongDefault, undocumented]).toEqualTypeOf<OptionTable<Options>[]>();
+  });
+});
