@@ -118,7 +118,7 @@ describe("a call", () => {
     client.call(deposits.create, ["lp"], { body: { colour: "red" } });
     // @ts-expect-error amounts are strings
     client.call(deposits.create, ["lp"], { body: { amount: 1 } });
-    // @ts-expect-error a payment's body has thirteen fields that it can't do without
+    // @ts-expect-error a payment's body needs more than a memo
     client.call(payments.create, [], { body: { memo: "rent" } });
     // @ts-expect-error a read has no body
     client.call(deposits.get, ["lp", "d"], { body: { amount: "1" } });
