@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import type { ClientEvents } from "cross-border-payments";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Call, inParallel, intent, payment } from "./calls.js";
-import { type Observation, openStage, playCell, type Stage } from "./cell.js";
+import { type Fixture, type Observation, openFixture, playCell } from "./cell.js";
 import type { Kind } from "./expectations.js";
 import { canBeWellBefore, type Fault, faults } from "./faults.js";
 import { LoopLag } from "./loop-lag.js";
@@ -110,12 +110,12 @@ const shown = new Map<string, Shown[]>();
 const consoleLines: string[] = [];
 let failures = 0;
 const lag = new LoopLag();
-let stage: Stage;
+let fixture: Fixture;
 let restore = (): void => {};
 
 beforeAll(async () => {
   restore = captureOutput(consoleLines);
-  stage = await openStage(lag);
+  fixture = await openFixture(lag);
   try {
     await inParallel(cells, 32, async ({ name, fault, index, operation }) => {
       const events: unknown[] = [];
@@ -131,7 +131,7 @@ beforeAll(async () => {
 afterAll(async () => {
   restore();
   lag.stop();
-  await stage.close();
+  await fixture.close();
 });
 
 it("pushes the canaries through failures of every kind", () => {
@@ -171,7 +171,7 @@ function play(fault: Fault, index: number, { kind, call, known }: Operation, eve
     // Where only one word fits, the secrets take turns.
     return { text: [...secrets, ...sent].join(" "), word: secrets[index % secrets.length] ?? "" };
   };
-  return playCell(stage, fault, kind, "always", {
+  return playCell(fixture, fault, kind, "always", {
     call,
     credentials,
     signingKey: privateKey,

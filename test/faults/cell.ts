@@ -22,14 +22,14 @@ import {
 export type Mode = "always" | "once";
 
 /** What a matrix of faults shares. */
-export interface Stage {
+export interface Fixture {
   readonly lag: LoopLag;
   readonly keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
   readonly deaf: DeafPort;
   close(): Promise<void>;
 }
 
-export async function openStage(lag: LoopLag): Promise<Stage> {
+export async function openFixture(lag: LoopLag): Promise<Fixture> {
   certificates();
   // What is loaded on first use takes time that is no call's own.
   await Promise.all([import("openid-client"), import("zod/v4/core")]);
@@ -76,7 +76,7 @@ export const laterId = "intent-later";
  * within the call's deadline has shown nothing: then the cell is played again, with more time where the deadline is the fault.
  */
 export async function playCell(
-  stage: Stage,
+  fixture: Fixture,
   fault: Fault,
   kind: Kind,
   mode: Mode,
@@ -85,7 +85,7 @@ export async function playCell(
   const meetsDeadline = String(fault.is).startsWith("deadline");
   for (let round = 0; ; round++) {
     const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** round : 1);
-    const { observation, stoodStillMs } = await playOnce(stage, { fault, kind, mode, options, timeoutMs });
+    const { observation, stoodStillMs } = await playOnce(fixture, { fault, kind, mode, options, timeoutMs });
     if (stoodStillMs < timeoutMs / 4 || round === 3) return observation;
   }
 }
@@ -100,13 +100,13 @@ interface Cell {
 
 /** Also tells how long the event loop stood still before the call's end: that much less time the call had. */
 async function playOnce(
-  stage: Stage,
+  fixture: Fixture,
   cell: Cell,
 ): Promise<{ readonly observation: Observation; readonly stoodStillMs: number }> {
   const { fault, kind, timeoutMs } = cell;
   const { healthy, failing, atToken } = await startServers(cell);
-  const network = await networkOf(stage, fault, failing);
-  const signing = stallableSigner(stage, fault, cell.options);
+  const network = await networkOf(fixture, fault, failing);
+  const signing = stallableSigner(fixture, fault, cell.options);
   const client = buildClient(cell, signing.signingKey, {
     baseUrl: atToken ? healthy.origin : network.origin,
     authUrl: atToken ? network.origin : healthy.origin,
@@ -128,7 +128,7 @@ async function playOnce(
     const observation = {
       value: outcome.value,
       error: outcome.error,
-      latenessMs: stage.lag.latenessMs(endMs, outcome.settledMs),
+      latenessMs: fixture.lag.latenessMs(endMs, outcome.settledMs),
       seen: failing.truth.requests.slice(before.requests, isTokenRequest(kind) ? seenAtEnd : undefined),
       connections: network.connections(before.connections),
       service: {
@@ -140,7 +140,7 @@ async function playOnce(
       client,
       laterRead: reads ? (await outcomeOf(client.paymentIntents.get(laterId))).value : undefined,
     };
-    return { observation, stoodStillMs: stage.lag.betweenMs(startMs, outcome.settledMs) };
+    return { observation, stoodStillMs: fixture.lag.betweenMs(startMs, outcome.settledMs) };
   } finally {
     await Promise.all([failing.close(), healthy.close()]);
     void network.dispatcher?.destroy();
@@ -268,14 +268,14 @@ interface Network {
 }
 
 /** Where the client finds the fault. */
-async function networkOf(stage: Stage, fault: Fault, failing: WireFaultServer): Promise<Network> {
+async function networkOf(fixture: Fixture, fault: Fault, failing: WireFaultServer): Promise<Network> {
   const accepted = (before: number) => failing.truth.connections - before;
   const uncounted = () => undefined;
   switch (fault.place) {
     case "closed port":
       return { origin: `http://127.0.0.1:${await closedPort()}`, dispatcher: undefined, connections: uncounted };
     case "deaf port":
-      return { origin: `http://127.0.0.1:${stage.deaf.port}`, dispatcher: undefined, connections: uncounted };
+      return { origin: `http://127.0.0.1:${fixture.deaf.port}`, dispatcher: undefined, connections: uncounted };
     case "no address":
       return brokenConnector("ENOTFOUND", 1);
     case "no name server":
@@ -323,12 +323,12 @@ function brokenConnector(code: string, afterMs: number): Network {
 }
 
 function stallableSigner(
-  stage: Stage,
+  fixture: Fixture,
   fault: Fault,
   options: CellOptions,
 ): { readonly signingKey: NonNullable<ClientOptions["signingKey"]>; readonly called: Promise<void> } {
   if (fault.phase !== "signing") {
-    return { signingKey: options.signingKey ?? stage.keys.privateKey, called: Promise.resolve() };
+    return { signingKey: options.signingKey ?? fixture.keys.privateKey, called: Promise.resolve() };
   }
   let called = (): void => {};
   const call = new Promise<void>((resolve) => {
@@ -338,5 +338,5 @@ function stallableSigner(
     called();
     return new Promise(() => {});
   };
-  return { signingKey: { publicKey: stage.keys.publicKey, sign }, called: call };
+  return { signingKey: { publicKey: fixture.keys.publicKey, sign }, called: call };
 }

@@ -1,7 +1,7 @@
 import { AbortedError, ConnectionError, CrossBorderError, TimeoutError } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { calls, inParallel } from "./calls.js";
-import { laterId, type Mode, type Observation, openStage, playCell, type Stage } from "./cell.js";
+import { type Fixture, laterId, type Mode, type Observation, openFixture, playCell } from "./cell.js";
 import {
   type Expected,
   errorOfStatus,
@@ -45,21 +45,21 @@ const observations = new Map<string, Observation>();
 const unhandled: unknown[] = [];
 const onUnhandled = (reason: unknown) => unhandled.push(reason);
 const lag = new LoopLag();
-let stage: Stage;
+let fixture: Fixture;
 
 beforeAll(async () => {
   process.on("unhandledRejection", onUnhandled);
-  stage = await openStage(lag);
+  fixture = await openFixture(lag);
   // All at once, since most of them wait: one after the other they would take minutes.
   await inParallel(cells, atOnce, async ({ name, fault, kind, mode }) => {
-    observations.set(name, await playCell(stage, fault, kind, mode, { call: calls[kind] }));
+    observations.set(name, await playCell(fixture, fault, kind, mode, { call: calls[kind] }));
   });
 }, 120_000);
 
 afterAll(async () => {
   process.off("unhandledRejection", onUnhandled);
   lag.stop();
-  await stage.close();
+  await fixture.close();
 });
 
 it("has at least 45 faults, each under a name of its own", () => {

@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => void vi.useRealTimers());
 
-/** How an outage looks from here: what becomes of each attempt. */
+/** What becomes of each attempt during an outage. */
 const outages = {
   "refused connections": () => {
     throw new WireFailure({ sent: false, reason: "ECONNREFUSED" });
@@ -58,7 +58,7 @@ class Traffic {
       basePath: "",
       transport,
       tokens: { current: () => "token", renew: async () => "another" },
-      signing: { sign: async () => "c2ln", describe: (path) => ({ path, bodySha256: "", publicKeySha256: "" }) },
+      signer: { sign: async () => "c2ln", describe: async (path) => ({ path, bodySha256: "", publicKeySha256: "" }) },
       signedOperations: new Set(),
       signQuery: false,
       timeoutMs: 30_000,

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { pageOf } from "../../src/sandbox/list-page.js";
-import { type Json, openScene } from "./scene.js";
+import { type Json, openFixture } from "./sandbox-fixture.js";
 
 const limits = { maxSize: 100, defaultSize: 20 };
 
@@ -118,11 +118,11 @@ it("gives every record once and in order, whatever the page size, the maximum an
 });
 
 it("lets a caller page through a list by the tokens on its records", async () => {
-  const scene = await openScene({ maxSize: 2 });
-  for (let index = 0; index < 5; index++) await scene.create("/liquidity-providers", { firstName: `P${index}` });
+  const fixture = await openFixture({ maxSize: 2 });
+  for (let index = 0; index < 5; index++) await fixture.create("/liquidity-providers", { firstName: `P${index}` });
   const seen: string[] = [];
   for (let after = ""; ; ) {
-    const page: Json[] = (await scene.send("GET", `/liquidity-providers?_size=50${after}`)).body;
+    const page: Json[] = (await fixture.send("GET", `/liquidity-providers?_size=50${after}`)).body;
     if (page.length === 0) break;
     seen.push(...page.map(({ firstName }) => firstName));
     after = `&_after=${page.at(-1)?.pagingToken}`;
@@ -131,7 +131,7 @@ it("lets a caller page through a list by the tokens on its records", async () =>
 });
 
 it("can keep paging tokens to payments", async () => {
-  const scene = await openScene({ pagingTokens: "payments" });
-  await scene.create("/liquidity-providers", { firstName: "Ann" });
-  expect((await scene.send("GET", "/liquidity-providers")).body[0]).not.toHaveProperty("pagingToken");
+  const fixture = await openFixture({ pagingTokens: "payments" });
+  await fixture.create("/liquidity-providers", { firstName: "Ann" });
+  expect((await fixture.send("GET", "/liquidity-providers")).body[0]).not.toHaveProperty("pagingToken");
 });

@@ -5,29 +5,29 @@ import {
   generateKeys,
   intentRequest,
   type Json,
-  openScene,
+  openFixture,
   pair,
   paymentOf,
   registerGateways,
   registerRate,
   signatureOf,
-} from "./scene.js";
+} from "./sandbox-fixture.js";
 
 const keys = generateKeys();
 const otherKeys = generateKeys();
 
 async function openMarket(options: SandboxOptions = {}) {
-  const scene = await openScene(options);
-  const gateways = await registerGateways(scene, keys);
-  const rate = await registerRate(scene, { buyPrice: "1.2", sellPrice: "1.1" });
-  return { scene, ...gateways, rate };
+  const fixture = await openFixture(options);
+  const gateways = await registerGateways(fixture, keys);
+  const rate = await registerRate(fixture, { buyPrice: "1.2", sellPrice: "1.1" });
+  return { fixture, ...gateways, rate };
 }
 
 it("computes what the sender pays for the receiver amount and the fee, rounded up", async () => {
-  const { scene } = await openMarket({ fee: "1.50" });
-  scene.sandbox.accounts.add({ gatewayId: "alfa", account: "A-1", name: "Ada" });
-  scene.sandbox.accounts.add({ gatewayId: "bravo", account: "B-1", name: "Bob" });
-  const intent = await scene.create("/payment-intents", intentRequest);
+  const { fixture } = await openMarket({ fee: "1.50" });
+  fixture.sandbox.accounts.add({ gatewayId: "alfa", account: "A-1", name: "Ada" });
+  fixture.sandbox.accounts.add({ gatewayId: "bravo", account: "B-1", name: "Bob" });
+  const intent = await fixture.create("/payment-intents", intentRequest);
   expect(intent).toEqual({
     ...intentRequest,
     id: expect.any(String),
@@ -38,27 +38,27 @@ it("computes what the sender pays for the receiver amount and the fee, rounded u
     receivingGatewayFee: "1.50",
     extras: null,
   });
-  expect((await scene.send("GET", `/payment-intents/${intent.id}`)).body).toEqual(intent);
+  expect((await fixture.send("GET", `/payment-intents/${intent.id}`)).body).toEqual(intent);
 });
 
 it("asks a function for the fee", async () => {
-  const { scene } = await openMarket({ fee: ({ receiverAmount }) => (receiverAmount === "100.00" ? "2" : "3") });
-  expect((await scene.create("/payment-intents", intentRequest)).receivingGatewayFee).toBe("2");
+  const { fixture } = await openMarket({ fee: ({ receiverAmount }) => (receiverAmount === "100.00" ? "2" : "3") });
+  expect((await fixture.create("/payment-intents", intentRequest)).receivingGatewayFee).toBe("2");
 });
 
 it("takes gateways by record id as well as by institutionId", async () => {
-  const { scene, alfa, bravo } = await openMarket();
+  const { fixture, alfa, bravo } = await openMarket();
   const byId = { ...intentRequest, senderGatewayId: alfa.id, receiverGatewayId: bravo.id };
-  scene.sandbox.accounts.add({ gatewayId: "alfa", account: "A-1", name: "Ada" });
-  expect(await scene.create("/payment-intents", byId)).toMatchObject({ senderAmount: "90.91", senderName: "Ada" });
+  fixture.sandbox.accounts.add({ gatewayId: "alfa", account: "A-1", name: "Ada" });
+  expect(await fixture.create("/payment-intents", byId)).toMatchObject({ senderAmount: "90.91", senderName: "Ada" });
 });
 
 it("leaves unknown names empty, or refuses unknown accounts where they are required", async () => {
   const lenient = await openMarket();
-  const intent = await lenient.scene.create("/payment-intents", intentRequest);
+  const intent = await lenient.fixture.create("/payment-intents", intentRequest);
   expect(intent).toMatchObject({ senderName: "", receiverName: "" });
   const strict = await openMarket({ requireAccounts: true });
-  const refused = await strict.scene.send("POST", "/payment-intents", intentRequest);
+  const refused = await strict.fixture.send("POST", "/payment-intents", intentRequest);
   expect(refused).toMatchObject({ status: 400, body: { error: "unknown_account" } });
 });
 
@@ -70,17 +70,17 @@ it.each([
   ["a receiver amount that is no numeral", { receiverAmount: "1,00" }, "invalid_value"],
   ["a sender amount of the caller's own", { senderAmount: "1" }, "unknown_field"],
 ])("refuses an intent with %s", async (_, change, error) => {
-  const { scene } = await openMarket();
-  const refused = await scene.send("POST", "/payment-intents", { ...intentRequest, ...change });
+  const { fixture } = await openMarket();
+  const refused = await fixture.send("POST", "/payment-intents", { ...intentRequest, ...change });
   expect(refused).toMatchObject({ status: 400, body: { error, message: expect.any(String) } });
-  expect(scene.sandbox.ledger.paymentIntents).toEqual([]);
+  expect(fixture.sandbox.ledger.paymentIntents).toEqual([]);
 });
 
 it("stores a signed payment together with the request that created it", async () => {
-  const { scene } = await openMarket({ now: () => Date.UTC(2024, 0, 2, 3, 4, 5, 678) });
-  const intent = await scene.create("/payment-intents", intentRequest);
+  const { fixture } = await openMarket({ now: () => Date.UTC(2024, 0, 2, 3, 4, 5, 678) });
+  const intent = await fixture.create("/payment-intents", intentRequest);
   const body = JSON.stringify(paymentOf(intent, "T-é"));
-  const payment = await scene.create("/payments", body, { keys });
+  const payment = await fixture.create("/payments", body, { keys });
   expect(payment).toEqual({
     ...paymentOf(intent, "T-é"),
     id: expect.any(String),
@@ -102,29 +102,29 @@ it("stores a signed payment together with the request that created it", async ()
     creationRequestSignatureBase64: signatureOf(`/payments${body}`, keys),
   });
   expect(payment.id).not.toBe(intent.id);
-  expect(scene.sandbox.payments).toEqual([payment]);
-  expect((await scene.send("GET", "/payments")).body).toEqual([payment]);
+  expect(fixture.sandbox.payments).toEqual([payment]);
+  expect((await fixture.send("GET", "/payments")).body).toEqual([payment]);
 });
 
 it("signs over the base path", async () => {
-  const scene = await openScene({ basePath: "/gw/v1" });
-  await registerGateways(scene, keys, "/gw/v1");
-  const intent = await scene.create("/gw/v1/payment-intents", { ...intentRequest, receiverCurrency: "EUR" });
+  const fixture = await openFixture({ basePath: "/gw/v1" });
+  await registerGateways(fixture, keys, "/gw/v1");
+  const intent = await fixture.create("/gw/v1/payment-intents", { ...intentRequest, receiverCurrency: "EUR" });
   const text = JSON.stringify(paymentOf(intent));
   const wrong = { "x-service-signature-base64": signatureOf(`/payments${text}`, keys) };
-  expect((await scene.send("POST", "/gw/v1/payments", text, { headers: wrong })).status).toBe(400);
-  expect((await scene.create("/gw/v1/payments", text, { keys })).creationRequestUrl).toBe("/gw/v1/payments");
+  expect((await fixture.send("POST", "/gw/v1/payments", text, { headers: wrong })).status).toBe(400);
+  expect((await fixture.create("/gw/v1/payments", text, { keys })).creationRequestUrl).toBe("/gw/v1/payments");
 });
 
 it("signs over the query only where that is set", async () => {
   for (const signQuery of [false, true]) {
-    const { scene } = await openMarket({ signQuery });
-    const text = JSON.stringify(paymentOf(await scene.create("/payment-intents", intentRequest)));
+    const { fixture } = await openMarket({ signQuery });
+    const text = JSON.stringify(paymentOf(await fixture.create("/payment-intents", intentRequest)));
     const signedBy = (path: string) => ({ "x-service-signature-base64": signatureOf(path + text, keys) });
-    const without = await scene.send("POST", "/payments?a=1", text, { headers: signedBy("/payments") });
-    const within = await scene.send("POST", "/payments?a=1", text, { headers: signedBy("/payments?a=1") });
+    const without = await fixture.send("POST", "/payments?a=1", text, { headers: signedBy("/payments") });
+    const within = await fixture.send("POST", "/payments?a=1", text, { headers: signedBy("/payments?a=1") });
     expect([without.status, within.status]).toEqual(signQuery ? [400, 200] : [200, 400]);
-    expect(scene.sandbox.payments[0]?.creationRequestUrl).toBe(signQuery ? "/payments?a=1" : "/payments");
+    expect(fixture.sandbox.payments[0]?.creationRequestUrl).toBe(signQuery ? "/payments?a=1" : "/payments");
   }
 });
 
@@ -138,19 +138,19 @@ const signatures: readonly (readonly [string, (text: string) => string | undefin
 ];
 
 it.each(signatures)("refuses a payment with %s", async (_, sign, error) => {
-  const { scene } = await openMarket();
-  const text = JSON.stringify(paymentOf(await scene.create("/payment-intents", intentRequest)));
+  const { fixture } = await openMarket();
+  const text = JSON.stringify(paymentOf(await fixture.create("/payment-intents", intentRequest)));
   const signature = sign(text);
   const headers = signature === undefined ? {} : { "x-service-signature-base64": signature };
-  expect(await scene.send("POST", "/payments", text, { headers })).toMatchObject({ status: 400, body: { error } });
-  expect(scene.sandbox.payments).toEqual([]);
+  expect(await fixture.send("POST", "/payments", text, { headers })).toMatchObject({ status: 400, body: { error } });
+  expect(fixture.sandbox.payments).toEqual([]);
 });
 
 it("refuses a signature of a gateway whose registered key is none", async () => {
-  const { scene, alfa } = await openMarket();
-  await scene.send("PUT", `/payment-gateways/${alfa.id}`, { rsaPublicKeyBase64: "bm8ga2V5" });
-  const text = JSON.stringify(paymentOf(await scene.create("/payment-intents", intentRequest)));
-  const refused = await scene.send("POST", "/payments", text, { keys });
+  const { fixture, alfa } = await openMarket();
+  await fixture.send("PUT", `/payment-gateways/${alfa.id}`, { rsaPublicKeyBase64: "bm8ga2V5" });
+  const text = JSON.stringify(paymentOf(await fixture.create("/payment-intents", intentRequest)));
+  const refused = await fixture.send("POST", "/payments", text, { keys });
   expect(refused).toMatchObject({ status: 400, body: { error: "invalid_signature" } });
 });
 
@@ -164,47 +164,47 @@ it.each([
   ["by an unknown gateway", { senderGatewayId: "none" }, "unknown_gateway"],
   ["with a status of the caller's own", { senderGatewayStatus: "processed" }, "unknown_field"],
 ])("refuses a payment %s", async (_, change, error) => {
-  const { scene } = await openMarket();
-  const payment = { ...paymentOf(await scene.create("/payment-intents", intentRequest)), ...change };
-  expect(await scene.send("POST", "/payments", payment, { keys })).toMatchObject({ status: 400, body: { error } });
-  expect(scene.sandbox.payments).toEqual([]);
+  const { fixture } = await openMarket();
+  const payment = { ...paymentOf(await fixture.create("/payment-intents", intentRequest)), ...change };
+  expect(await fixture.send("POST", "/payments", payment, { keys })).toMatchObject({ status: 400, body: { error } });
+  expect(fixture.sandbox.payments).toEqual([]);
 });
 
 it("takes amounts that are written in other digits and mean the same", async () => {
-  const { scene } = await openMarket();
-  const intent = await scene.create("/payment-intents", intentRequest);
+  const { fixture } = await openMarket();
+  const intent = await fixture.create("/payment-intents", intentRequest);
   const payment = { ...paymentOf(intent), receiverAmount: "100", receivingGatewayFee: "0.00" };
-  expect((await scene.send("POST", "/payments", payment, { keys })).status).toBe(200);
+  expect((await fixture.send("POST", "/payments", payment, { keys })).status).toBe(200);
 });
 
 it("pays twice what is asked twice", async () => {
-  const { scene } = await openMarket();
-  const payment = paymentOf(await scene.create("/payment-intents", intentRequest));
-  await scene.create("/payments", payment, { keys });
-  await scene.create("/payments", payment, { keys });
-  expect(scene.sandbox.payments).toHaveLength(2);
+  const { fixture } = await openMarket();
+  const payment = paymentOf(await fixture.create("/payment-intents", intentRequest));
+  await fixture.create("/payments", payment, { keys });
+  await fixture.create("/payments", payment, { keys });
+  expect(fixture.sandbox.payments).toHaveLength(2);
 });
 
 it("filters payments by their fields, and gives those of one moment rising timestamps", async () => {
-  const { scene } = await openMarket({ now: () => 1_700_000_000_000 });
-  const intent = await scene.create("/payment-intents", intentRequest);
-  for (const id of ["T-1", "T-2", "T-3"]) await scene.create("/payments", paymentOf(intent, id), { keys });
+  const { fixture } = await openMarket({ now: () => 1_700_000_000_000 });
+  const intent = await fixture.create("/payment-intents", intentRequest);
+  for (const id of ["T-1", "T-2", "T-3"]) await fixture.create("/payments", paymentOf(intent, id), { keys });
   const ids = async (query: string) =>
-    (await scene.send("GET", `/payments?${query}`)).body.map((payment: Json) => payment.senderGatewayTransactionId);
+    (await fixture.send("GET", `/payments?${query}`)).body.map((payment: Json) => payment.senderGatewayTransactionId);
   expect(await ids("senderGatewayTransactionId=T-2&senderGatewayStatus=processed")).toEqual(["T-2"]);
   expect(await ids("_sort=createdAt.desc")).toEqual(["T-3", "T-2", "T-1"]);
-  expect((await scene.send("GET", "/payments?colour=red")).body.error).toBe("invalid_query");
-  const times = scene.sandbox.payments.map(({ createdAt }) => createdAt);
+  expect((await fixture.send("GET", "/payments?colour=red")).body.error).toBe("invalid_query");
+  const times = fixture.sandbox.payments.map(({ createdAt }) => createdAt);
   expect(times).toEqual(["000", "001", "002"].map((micros) => `2023-11-14T22:13:20.000${micros}Z`));
 });
 
 it("stores a signed deposit together with the request that created it", async () => {
-  const { scene } = await openMarket();
-  const [provider] = scene.sandbox.ledger.liquidityProviders;
+  const { fixture } = await openMarket();
+  const [provider] = fixture.sandbox.ledger.liquidityProviders;
   const path = `/liquidity-providers/${provider?.id}/deposits`;
   const fields = { paymentGatewayId: "alfa", paymentGatewayTransactionId: "G-1", amount: "500", currency: "EUR" };
   const body = JSON.stringify(fields);
-  const deposit = await scene.create(path, body, { keys });
+  const deposit = await fixture.create(path, body, { keys });
   expect(deposit).toEqual({
     ...fields,
     id: expect.any(String),
@@ -217,27 +217,27 @@ it("stores a signed deposit together with the request that created it", async ()
   const publicKey = createPublicKey(Buffer.from(deposit.paymentGatewayPublicKeyBase64, "base64").toString());
   const signature = Buffer.from(deposit.requestSignatureBase64, "base64");
   expect(verify("sha256", Buffer.from(deposit.requestUri + deposit.requestBody), publicKey, signature)).toBe(true);
-  expect((await scene.send("POST", path, body, { keys: otherKeys })).body.error).toBe("invalid_signature");
-  expect((await scene.send("POST", path, body)).body.error).toBe("missing_signature");
+  expect((await fixture.send("POST", path, body, { keys: otherKeys })).body.error).toBe("invalid_signature");
+  expect((await fixture.send("POST", path, body)).body.error).toBe("missing_signature");
 });
 
 it("wants signatures of exactly the operations that it is told", async () => {
-  const { scene, alfa } = await openMarket({ signedOperations: ["paymentGateways.update", "payments.list"] });
+  const { fixture, alfa } = await openMarket({ signedOperations: ["paymentGateways.update", "payments.list"] });
   const path = `/payment-gateways/${alfa.id}`;
-  expect((await scene.send("PUT", path, { name: "Alfa" })).body.error).toBe("missing_signature");
-  expect((await scene.send("PUT", path, { name: "Alfa" }, { keys: otherKeys })).body.error).toBe("invalid_signature");
-  expect((await scene.send("PUT", path, { name: "Alfa" }, { keys })).status).toBe(200);
-  expect((await scene.send("GET", "/payments")).status).toBe(400);
-  expect((await scene.send("GET", "/payments", undefined, { keys })).status).toBe(200);
-  const intent = await scene.create("/payment-intents", intentRequest);
-  const payment = await scene.create("/payments", paymentOf(intent));
+  expect((await fixture.send("PUT", path, { name: "Alfa" })).body.error).toBe("missing_signature");
+  expect((await fixture.send("PUT", path, { name: "Alfa" }, { keys: otherKeys })).body.error).toBe("invalid_signature");
+  expect((await fixture.send("PUT", path, { name: "Alfa" }, { keys })).status).toBe(200);
+  expect((await fixture.send("GET", "/payments")).status).toBe(400);
+  expect((await fixture.send("GET", "/payments", undefined, { keys })).status).toBe(200);
+  const intent = await fixture.create("/payment-intents", intentRequest);
+  const payment = await fixture.create("/payments", paymentOf(intent));
   expect(payment.creationRequestSignatureBase64).toBe("");
 });
 
 it("takes a rate between the same gateways in either direction", async () => {
-  const scene = await openScene();
-  await registerGateways(scene, keys);
-  const provider = await scene.create("/liquidity-providers", {});
+  const fixture = await openFixture();
+  await registerGateways(fixture, keys);
+  const provider = await fixture.create("/liquidity-providers", {});
   const inverse = {
     ...pair,
     baseGatewayId: "bravo",
@@ -246,8 +246,8 @@ it("takes a rate between the same gateways in either direction", async () => {
     counterCurrency: "EUR",
   };
   const rates = `/liquidity-providers/${provider.id}/exchange-rates`;
-  await scene.create(rates, { ...inverse, buyPrice: "0.95", sellPrice: "0.90" });
-  expect((await scene.create("/payment-intents", intentRequest)).senderAmount).toBe("95.00");
+  await fixture.create(rates, { ...inverse, buyPrice: "0.95", sellPrice: "0.90" });
+  expect((await fixture.create("/payment-intents", intentRequest)).senderAmount).toBe("95.00");
 });
 
 function urlSafe(base64: string): string {

@@ -2,15 +2,15 @@ import { expect, it } from "vitest";
 import { operations } from "../../src/resources/catalogue.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { createSandbox } from "../../src/sandbox/index.js";
-import { generateKeys, host, openScene, pair, registerGateways, responseOf } from "./scene.js";
+import { generateKeys, host, openFixture, pair, registerGateways, responseOf } from "./sandbox-fixture.js";
 
 const keys = generateKeys();
 
 async function openProvider() {
-  const scene = await openScene();
-  const gateways = await registerGateways(scene, keys);
-  const provider = await scene.create("/liquidity-providers", { firstName: "Lia", lastName: "P", email: "l@p.test" });
-  return { scene, ...gateways, provider, base: `/liquidity-providers/${provider.id}` };
+  const fixture = await openFixture();
+  const gateways = await registerGateways(fixture, keys);
+  const provider = await fixture.create("/liquidity-providers", { firstName: "Lia", lastName: "P", email: "l@p.test" });
+  return { fixture, ...gateways, provider, base: `/liquidity-providers/${provider.id}` };
 }
 
 it("wants an access token for each operation", async () => {
@@ -26,7 +26,7 @@ it("wants an access token for each operation", async () => {
 });
 
 it("creates, reads, updates and lists a record of every plain resource", async () => {
-  const { scene, base, provider } = await openProvider();
+  const { fixture, base, provider } = await openProvider();
   const cases = [
     ["/payment-gateways", { institutionId: "carl", name: "Carl" }, { name: "Carla" }],
     ["/liquidity-providers", { firstName: "Ann" }, { lastName: "Other" }],
@@ -35,48 +35,48 @@ it("creates, reads, updates and lists a record of every plain resource", async (
     [`${base}/transfers`, { from: "wallet", to: "wallet", amount: "3" }, { amount: "4" }],
   ] as const;
   for (const [path, body, change] of cases) {
-    const created = await scene.create(path, body);
+    const created = await fixture.create(path, body);
     expect(created).toMatchObject(body);
-    expect(await scene.send("PUT", `${path}/${created.id}`, change)).toMatchObject({ status: 200, body: undefined });
-    const read = (await scene.send("GET", `${path}/${created.id}`)).body;
+    expect(await fixture.send("PUT", `${path}/${created.id}`, change)).toMatchObject({ status: 200, body: undefined });
+    const read = (await fixture.send("GET", `${path}/${created.id}`)).body;
     expect(read).toMatchObject({ ...body, ...change, id: created.id });
-    expect((await scene.send("GET", `${path}?id=${created.id}`)).body).toEqual([
+    expect((await fixture.send("GET", `${path}?id=${created.id}`)).body).toEqual([
       { ...read, pagingToken: expect.stringMatching(/^\d+$/) },
     ]);
   }
-  expect(scene.sandbox.ledger.liquidityProviders.map(({ id }) => id)).toContain(provider.id);
+  expect(fixture.sandbox.ledger.liquidityProviders.map(({ id }) => id)).toContain(provider.id);
 });
 
 it("responds with exactly the described fields", async () => {
-  const { scene, base } = await openProvider();
-  const rate = await scene.create(`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" });
+  const { fixture, base } = await openProvider();
+  const rate = await fixture.create(`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" });
   expect(Object.keys(rate).sort()).toEqual(Object.keys(exchangeRates.create.record).sort());
   expect(rate).toMatchObject({ buyPriceN: 11, buyPriceD: 10, sellPriceN: 1, sellPriceD: 1 });
 });
 
 it("keeps the integers of a rate with its prices", async () => {
-  const { scene, base } = await openProvider();
-  const { id } = await scene.create(`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" });
-  await scene.send("PUT", `${base}/exchange-rates/${id}`, { sellPrice: "0.125" });
-  const read = (await scene.send("GET", `${base}/exchange-rates/${id}`)).body;
+  const { fixture, base } = await openProvider();
+  const { id } = await fixture.create(`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" });
+  await fixture.send("PUT", `${base}/exchange-rates/${id}`, { sellPrice: "0.125" });
+  const read = (await fixture.send("GET", `${base}/exchange-rates/${id}`)).body;
   expect(read).toMatchObject({ buyPriceN: 11, buyPriceD: 10, sellPriceN: 1, sellPriceD: 8 });
 });
 
 it("keeps the records of liquidity providers apart", async () => {
-  const { scene, base } = await openProvider();
-  const other = await scene.create("/liquidity-providers", { firstName: "Bo" });
-  const transfer = await scene.create(`${base}/transfers`, { from: "wallet", to: "wallet", amount: "3" });
+  const { fixture, base } = await openProvider();
+  const other = await fixture.create("/liquidity-providers", { firstName: "Bo" });
+  const transfer = await fixture.create(`${base}/transfers`, { from: "wallet", to: "wallet", amount: "3" });
   const elsewhere = `/liquidity-providers/${other.id}/transfers`;
-  expect((await scene.send("GET", elsewhere)).body).toEqual([]);
-  expect((await scene.send("GET", `${elsewhere}/${transfer.id}`)).status).toBe(400);
+  expect((await fixture.send("GET", elsewhere)).body).toEqual([]);
+  expect((await fixture.send("GET", `${elsewhere}/${transfer.id}`)).status).toBe(400);
 });
 
 it("shows a gateway the withdrawals of its providers, as the same stored records", async () => {
-  const { scene, base, alfa, bravo, provider } = await openProvider();
+  const { fixture, base, alfa, bravo, provider } = await openProvider();
   const asked = { paymentGatewayId: "alfa", amount: "5.00", fee: "0.10", currency: "EUR" };
-  const { id } = await scene.create(`${base}/withdrawals`, asked);
+  const { id } = await fixture.create(`${base}/withdrawals`, asked);
   const path = `/payment-gateways/${alfa.id}/withdrawals`;
-  const seen = (await scene.send("GET", `${path}/${id}`)).body;
+  const seen = (await fixture.send("GET", `${path}/${id}`)).body;
   expect(seen).toEqual({
     id,
     gatewayTransactionId: "",
@@ -87,18 +87,18 @@ it("shows a gateway the withdrawals of its providers, as the same stored records
     blockchainTransactionId: "",
     status: "pending",
   });
-  await scene.send("PUT", `${path}/${id}`, { status: "processed", blockchainTransactionId: "chain-1" });
-  const after = (await scene.send("GET", `${base}/withdrawals/${id}`)).body;
+  await fixture.send("PUT", `${path}/${id}`, { status: "processed", blockchainTransactionId: "chain-1" });
+  const after = (await fixture.send("GET", `${base}/withdrawals/${id}`)).body;
   expect(after).toMatchObject({ status: "processed", blockchainTransactionId: "chain-1" });
   expect(after.paymentGatewayTransactionId).not.toBe("");
-  const listed = (await scene.send("GET", `${path}?gatewayTransactionId=${after.paymentGatewayTransactionId}`)).body;
+  const listed = (await fixture.send("GET", `${path}?gatewayTransactionId=${after.paymentGatewayTransactionId}`)).body;
   expect(listed).toMatchObject([{ id, gatewayTransactionId: after.paymentGatewayTransactionId }]);
-  expect((await scene.send("GET", `/payment-gateways/${bravo.id}/withdrawals`)).body).toEqual([]);
+  expect((await fixture.send("GET", `/payment-gateways/${bravo.id}/withdrawals`)).body).toEqual([]);
 });
 
 it("refuses a single read with code and message, and everything else with error and message", async () => {
-  const { scene, base } = await openProvider();
-  const get = await scene.send("GET", `${base}/deposits/none`);
+  const { fixture, base } = await openProvider();
+  const get = await fixture.send("GET", `${base}/deposits/none`);
   expect(get).toMatchObject({ status: 400, body: { code: "not_found", message: expect.any(String) } });
   expect(Object.keys(get.body)).toEqual(["code", "message"]);
   for (const [method, path, body] of [
@@ -107,7 +107,7 @@ it("refuses a single read with code and message, and everything else with error 
     ["POST", "/liquidity-providers/none/transfers", { from: "wallet", to: "wallet", amount: "1" }],
     ["GET", "/payment-gateways/none/withdrawals", undefined],
   ] as const) {
-    const response = await scene.send(method, path, body);
+    const response = await fixture.send(method, path, body);
     expect(response.status).toBe(400);
     expect(response.body).toEqual({ error: "not_found", message: expect.any(String) });
   }
@@ -122,17 +122,17 @@ it.each([
   ["a wrong type", { firstName: 7 }, "invalid_value"],
   ["null for a text", { firstName: null }, "invalid_value"],
 ])("refuses %s", async (_, body, error) => {
-  const scene = await openScene();
-  expect(await scene.send("POST", "/liquidity-providers", body)).toMatchObject({ status: 400, body: { error } });
-  expect(scene.sandbox.ledger.liquidityProviders).toEqual([]);
+  const fixture = await openFixture();
+  expect(await fixture.send("POST", "/liquidity-providers", body)).toMatchObject({ status: 400, body: { error } });
+  expect(fixture.sandbox.ledger.liquidityProviders).toEqual([]);
 });
 
 it("refuses a body that is not UTF-8, and one that does not come as JSON", async () => {
-  const scene = await openScene();
+  const fixture = await openFixture();
   const send = (body: string | Uint8Array, contentType: string) =>
-    scene.sandbox.fetch(`${host}/liquidity-providers`, {
+    fixture.sandbox.fetch(`${host}/liquidity-providers`, {
       method: "POST",
-      headers: { authorization: `Bearer ${scene.token}`, "content-type": contentType },
+      headers: { authorization: `Bearer ${fixture.token}`, "content-type": contentType },
       body,
     });
   const notUtf8 = Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x22, 0x22, 0x7d]);
@@ -151,45 +151,45 @@ it.each([
   ["a price of zero", "exchange-rates", { ...pair, buyPrice: "0", sellPrice: "1" }, "invalid_value"],
   ["a price beyond 2^53", "exchange-rates", { ...pair, buyPrice: "1", sellPrice: "9007199254740993" }, "invalid_value"],
 ])("refuses %s", async (_, resource, body, error) => {
-  const { scene, base } = await openProvider();
-  expect(await scene.send("POST", `${base}/${resource}`, body)).toMatchObject({ status: 400, body: { error } });
+  const { fixture, base } = await openProvider();
+  expect(await fixture.send("POST", `${base}/${resource}`, body)).toMatchObject({ status: 400, body: { error } });
 });
 
 it("leaves a record as it was when an update is refused", async () => {
-  const { scene, base } = await openProvider();
-  const { id } = await scene.create(`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" });
+  const { fixture, base } = await openProvider();
+  const { id } = await fixture.create(`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" });
   const path = `${base}/exchange-rates/${id}`;
-  const before = (await scene.send("GET", path)).body;
-  expect((await scene.send("PUT", path, { buyPrice: "2", baseGatewayId: "none" })).status).toBe(400);
-  expect((await scene.send("GET", path)).body).toEqual(before);
+  const before = (await fixture.send("GET", path)).body;
+  expect((await fixture.send("PUT", path, { buyPrice: "2", baseGatewayId: "none" })).status).toBe(400);
+  expect((await fixture.send("GET", path)).body).toEqual(before);
 });
 
 it("refuses a second gateway with the same institutionId, and lets a gateway keep its own", async () => {
-  const { scene, alfa, bravo } = await openProvider();
-  const second = await scene.send("POST", "/payment-gateways", { institutionId: "alfa" });
+  const { fixture, alfa, bravo } = await openProvider();
+  const second = await fixture.send("POST", "/payment-gateways", { institutionId: "alfa" });
   expect(second).toMatchObject({ status: 400, body: { error: "duplicate_institution_id" } });
-  expect((await scene.send("PUT", `/payment-gateways/${bravo.id}`, { institutionId: "alfa" })).status).toBe(400);
-  expect((await scene.send("PUT", `/payment-gateways/${alfa.id}`, { institutionId: "alfa" })).status).toBe(200);
+  expect((await fixture.send("PUT", `/payment-gateways/${bravo.id}`, { institutionId: "alfa" })).status).toBe(400);
+  expect((await fixture.send("PUT", `/payment-gateways/${alfa.id}`, { institutionId: "alfa" })).status).toBe(200);
 });
 
 it("responds 404 to paths and 405 to methods that the description does not have", async () => {
-  const scene = await openScene({ basePath: "/gw" });
-  expect((await scene.send("GET", "/payments")).status).toBe(404);
-  expect((await scene.send("GET", "/gw/payments/1")).status).toBe(404);
-  expect((await scene.send("GET", "/gw/payments/")).status).toBe(404);
-  const wrongMethod = await scene.send("PUT", "/gw/payments", {});
+  const fixture = await openFixture({ basePath: "/gw" });
+  expect((await fixture.send("GET", "/payments")).status).toBe(404);
+  expect((await fixture.send("GET", "/gw/payments/1")).status).toBe(404);
+  expect((await fixture.send("GET", "/gw/payments/")).status).toBe(404);
+  const wrongMethod = await fixture.send("PUT", "/gw/payments", {});
   expect(wrongMethod.status).toBe(405);
   expect(wrongMethod.headers.get("allow")).toBe("POST, GET");
 });
 
 it("finds records by ids that have to be encoded in a path", async () => {
-  const scene = await openScene();
-  expect((await scene.send("GET", "/payment-gateways/a%2Fb%20c")).body.code).toBe("not_found");
-  expect((await scene.send("GET", "/payment-gateways/%ff")).status).toBe(404);
+  const fixture = await openFixture();
+  expect((await fixture.send("GET", "/payment-gateways/a%2Fb%20c")).body.code).toBe("not_found");
+  expect((await fixture.send("GET", "/payment-gateways/%ff")).status).toBe(404);
 });
 
 it("shares nothing between two sandboxes", async () => {
-  const [one, other] = [await openScene(), await openScene()];
+  const [one, other] = [await openFixture(), await openFixture()];
   await one.create("/liquidity-providers", { firstName: "Ann" });
   expect((await other.send("GET", "/liquidity-providers")).body).toEqual([]);
   const foreign = { authorization: `Bearer ${one.token}` };
@@ -197,9 +197,9 @@ it("shares nothing between two sandboxes", async () => {
 });
 
 it("hands out copies of what it stores", async () => {
-  const scene = await openScene();
-  await scene.create("/liquidity-providers", { firstName: "Ann" });
-  const [copy] = scene.sandbox.ledger.liquidityProviders;
+  const fixture = await openFixture();
+  await fixture.create("/liquidity-providers", { firstName: "Ann" });
+  const [copy] = fixture.sandbox.ledger.liquidityProviders;
   if (copy !== undefined) copy.firstName = "changed";
-  expect(scene.sandbox.ledger.liquidityProviders[0]?.firstName).toBe("Ann");
+  expect(fixture.sandbox.ledger.liquidityProviders[0]?.firstName).toBe("Ann");
 });

@@ -1,15 +1,15 @@
 import { expect, it, vi } from "vitest";
 import { ConfigError } from "../../src/errors/errors.js";
 import { createSandbox, type SandboxOptions, type SandboxRequest } from "../../src/sandbox/index.js";
-import { host, login, openScene } from "./scene.js";
+import { host, login, openFixture } from "./sandbox-fixture.js";
 
 it("logs method, path, operation and status of each request, in the order of arrival", async () => {
-  const scene = await openScene({ now: () => 7_000 });
-  await scene.send("GET", "/payments?_size=2", undefined, { headers: { "x-service-signature-base64": "x" } });
-  await scene.send("GET", "/nowhere");
-  const { tokenPath } = scene.sandbox;
+  const fixture = await openFixture({ now: () => 7_000 });
+  await fixture.send("GET", "/payments?_size=2", undefined, { headers: { "x-service-signature-base64": "x" } });
+  await fixture.send("GET", "/nowhere");
+  const { tokenPath } = fixture.sandbox;
   const atMs = 7_000;
-  expect(scene.sandbox.requests).toEqual([
+  expect(fixture.sandbox.requests).toEqual([
     { operation: "token", method: "POST", path: tokenPath, query: "", signed: false, atMs, status: 200 },
     { operation: "payments.list", method: "GET", path: "/payments", query: "_size=2", signed: true, atMs, status: 200 },
     { operation: undefined, method: "GET", path: "/nowhere", query: "", signed: false, atMs, status: 404 },
@@ -19,11 +19,11 @@ it("logs method, path, operation and status of each request, in the order of arr
 it("lets a hook response instead of the service, before anything is done", async () => {
   const onRequest = ({ operation }: SandboxRequest) =>
     operation === "liquidityProviders.create" ? new Response("busy", { status: 503 }) : undefined;
-  const scene = await openScene({ onRequest });
-  const response = await scene.sandbox.fetch(`${host}/liquidity-providers`, { method: "POST", body: "{}" });
+  const fixture = await openFixture({ onRequest });
+  const response = await fixture.sandbox.fetch(`${host}/liquidity-providers`, { method: "POST", body: "{}" });
   expect([response.status, await response.text()]).toEqual([503, "busy"]);
-  expect(scene.sandbox.ledger.liquidityProviders).toEqual([]);
-  expect(scene.sandbox.requests.at(-1)?.status).toBe(503);
+  expect(fixture.sandbox.ledger.liquidityProviders).toEqual([]);
+  expect(fixture.sandbox.requests.at(-1)?.status).toBe(503);
 });
 
 it("counts token requests that a hook responses", async () => {
@@ -39,17 +39,17 @@ it("lets a hook replace or lose the response after the service did its work", as
     seen.push(response.status);
     return Response.error();
   };
-  const scene = await openScene({ onResponse });
-  await expect(scene.send("POST", "/liquidity-providers", { firstName: "Ann" })).rejects.toThrow(TypeError);
+  const fixture = await openFixture({ onResponse });
+  await expect(fixture.send("POST", "/liquidity-providers", { firstName: "Ann" })).rejects.toThrow(TypeError);
   expect(seen).toEqual([200]);
-  expect(scene.sandbox.ledger.liquidityProviders).toMatchObject([{ firstName: "Ann" }]);
-  expect(scene.sandbox.requests.at(-1)?.status).toBe(0);
+  expect(fixture.sandbox.ledger.liquidityProviders).toMatchObject([{ firstName: "Ann" }]);
+  expect(fixture.sandbox.requests.at(-1)?.status).toBe(0);
 });
 
 it("shows hooks the request as it was on the wire", async () => {
   const onRequest = vi.fn((_: SandboxRequest) => undefined);
-  const scene = await openScene({ onRequest });
-  await scene.send("POST", "/liquidity-providers?a=b", '{"firstName": "Ann"}');
+  const fixture = await openFixture({ onRequest });
+  await fixture.send("POST", "/liquidity-providers?a=b", '{"firstName": "Ann"}');
   expect(onRequest).toHaveBeenLastCalledWith(
     expect.objectContaining({
       operation: "liquidityProviders.create",

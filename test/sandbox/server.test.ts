@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../src/errors/errors.js";
 import { startSandbox } from "../../src/sandbox/index.js";
-import { generateKeys, login, signatureOf } from "./scene.js";
+import { generateKeys, login, signatureOf } from "./sandbox-fixture.js";
 
 const keys = generateKeys();
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.js";
-import { askToken, host, login, refresh, responseOf } from "./scene.js";
+import { askToken, host, login, refresh, responseOf } from "./sandbox-fixture.js";
 
 function call(sandbox: ReturnType<typeof createSandbox>, token: string) {
   return sandbox.fetch(`${host}/payments`, { headers: { authorization: `Bearer ${token}` } });

@@ -33,7 +33,7 @@ export interface SendOptions {
 }
 
 /** Someone who is logged in at a sandbox. */
-export interface Scene {
+export interface Fixture {
   readonly sandbox: Sandbox;
   readonly token: string;
   send(method: string, target: string, body?: unknown, options?: SendOptions): Promise<ReadResponse>;
@@ -43,10 +43,10 @@ export interface Scene {
 
 export const host = "https://service.test";
 
-export async function openScene(options: SandboxOptions = {}): Promise<Scene> {
+export async function openFixture(options: SandboxOptions = {}): Promise<Fixture> {
   const sandbox = createSandbox(options);
   const token = (await login(sandbox)).body.access_token;
-  const send: Scene["send"] = async (method, target, body, { keys, headers } = {}) => {
+  const send: Fixture["send"] = async (method, target, body, { keys, headers } = {}) => {
     const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
     const signed = keys && { "x-service-signature-base64": signatureOf(target + (text ?? ""), keys) };
     const request = new Request(host + target, {
@@ -61,7 +61,7 @@ export async function openScene(options: SandboxOptions = {}): Promise<Scene> {
     });
     return responseOf(await sandbox.fetch(request));
   };
-  const create: Scene["create"] = async (target, body, options) => {
+  const create: Fixture["create"] = async (target, body, options) => {
     const response = await send("POST", target, body, options);
     if (response.status !== 200) throw new Error(`${target}: ${response.status} ${JSON.stringify(response.body)}`);
     return response.body;
@@ -97,16 +97,24 @@ export async function askToken(sandbox: Sandbox, fields: Readonly<Record<string,
 }
 
 /** Two gateways that share one key pair: `alfa` sends in EUR, `bravo` receives in USD. */
-export async function registerGateways(scene: Scene, keys: Keys, basePath = ""): Promise<{ alfa: Json; bravo: Json }> {
+export async function registerGateways(
+  fixture: Fixture,
+  keys: Keys,
+  basePath = "",
+): Promise<{ alfa: Json; bravo: Json }> {
   const gateway = (institutionId: string, currency: string) =>
-    scene.create(`${basePath}/payment-gateways`, { institutionId, currency, rsaPublicKeyBase64: keys.publicKeyBase64 });
+    fixture.create(`${basePath}/payment-gateways`, {
+      institutionId,
+      currency,
+      rsaPublicKeyBase64: keys.publicKeyBase64,
+    });
   return { alfa: await gateway("alfa", "EUR"), bravo: await gateway("bravo", "USD") };
 }
 
 /** A provider whose one rate sells EUR at alfa for USD at bravo. */
-export async function registerRate(scene: Scene, prices: { buyPrice: string; sellPrice: string }): Promise<Json> {
-  const provider = await scene.create("/liquidity-providers", { firstName: "Lia" });
-  return scene.create(`/liquidity-providers/${provider.id}/exchange-rates`, { ...pair, ...prices });
+export async function registerRate(fixture: Fixture, prices: { buyPrice: string; sellPrice: string }): Promise<Json> {
+  const provider = await fixture.create("/liquidity-providers", { firstName: "Lia" });
+  return fixture.create(`/liquidity-providers/${provider.id}/exchange-rates`, { ...pair, ...prices });
 }
 
 export const pair = {
