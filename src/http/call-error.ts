@@ -13,7 +13,6 @@ import {
 import { redactText } from "../errors/redact.js";
 import { Ended } from "../timing/deadline.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
-import type { WireResponse } from "../wire/transport.js";
 import type { WireFailure } from "../wire/wire-failure.js";
 import type { OperationKind } from "./decision.js";
 import { endedReasons, type Failure, type RefusedStatus, type UnusableResponse } from "./failure.js";
