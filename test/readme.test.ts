@@ -3,11 +3,12 @@ import { expect, it } from "vitest";
 import type { Operation } from "../src/api/operation.js";
 import type { Option } from "../src/api/option-table.js";
 import { clientOptions } from "../src/client-options.js";
+import { flowOptions } from "../src/flows/flow-options.js";
 import { catalogue } from "../src/resources/catalogue.js";
 
-/** The rows of the first table below a heading of the README. Where one differs from the code, paste the one that was expected. */
-function tableUnder(heading: string): string[] {
-  const section = readFileSync("README.md", "utf8").split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
+/** The rows of the first table below a heading of a document. Where one differs from the code, paste the one that was expected. */
+function tableUnder(heading: string, document = "README.md"): string[] {
+  const section = readFileSync(document, "utf8").split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
   const table = /(?:^\|.*\n)+/m.exec(section)?.[0] ?? "";
   return table.trim().split("\n").slice(2);
 }
@@ -38,4 +39,9 @@ it("has a row for every resource, with all of its verbs", () => {
 
 it("has a row for every option of the client, with its default", () => {
   expect(tableUnder("Options")).toEqual(Object.entries<Option<unknown>>(clientOptions).map(optionRow));
+});
+
+it("has a row for every option of the durable flow, in its own document", () => {
+  const rows = Object.entries<Option<unknown>>(flowOptions).map(optionRow);
+  expect(tableUnder("Options", "docs/durable-flow.md")).toEqual(rows);
 });
