@@ -1,6 +1,6 @@
 /**
- * How a gateway's back end builds its one client: from the environment, with hooks for its log, and closed on the way out.
- * Run it as it is and it talks to a sandbox; set the variables and it talks to the service.
+ * How a gateway's back end builds its one client: from the environment, with hooks for its log, and closed at the end.
+ * As it is, it talks to a sandbox; with the variables set, it talks to the service.
  */
 import { readFile } from "node:fs/promises";
 import { type ClientOptions, CrossBorderClient } from "cross-border-payments";

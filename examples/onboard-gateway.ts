@@ -5,7 +5,7 @@ import { startPracticeService } from "./support/practice-service.js";
 await using practice = await startPracticeService();
 await using client = new CrossBorderClient(practice.options);
 
-// The private key belongs into your secret store and nowhere else; only its public half is sent.
+// The private key belongs in your secret store and nowhere else; only the public key is sent.
 const keys = await generateSigningKeyPair();
 const gateway = await client.paymentGateways.create({
   institutionId: "gamma-wallet",

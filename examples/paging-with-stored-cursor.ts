@@ -1,4 +1,4 @@
-/** A job that reads new payments now and then, and goes on where it stopped, whatever happens in between. */
+/** A job that reads new payments now and then, and continues where it stopped, whatever happens in between. */
 import { CrossBorderClient } from "cross-border-payments";
 import { startPracticeService } from "./support/practice-service.js";
 
@@ -17,7 +17,7 @@ async function readNewPayments(): Promise<void> {
   let read = 0;
   for await (const page of client.payments.list({ size: 2, after: storedCursor }).pages()) {
     read += page.items.length;
-    // Stored after the page's records are dealt with: a crash in between repeats a page and loses none.
+    // Stored after the page's records were processed: a crash in between repeats a page, and loses none.
     storedCursor = page.next;
   }
   console.log(`${read} new payments`);

@@ -17,7 +17,7 @@ try {
   console.log(`deposit of ${deposit.amount} ${deposit.currency} recorded; signature valid: ${valid}`);
 } catch (error) {
   if (!(error instanceof OutcomeUnknownError)) throw error;
-  // No response came back. The signature names the very request: the deposit either carries it or was not made.
+  // No response came back. The signature identifies the request: a deposit that was made carries it.
   const { signature } = error.request;
   const found = await deposits.list({ filter: { requestSignatureBase64: signature ?? "" } });
   console.log(

@@ -1,4 +1,4 @@
-/** Testing code of your own with MSW: the sandbox responses behind every described path, and single responses are replaced. */
+/** Testing your own code with MSW: the sandbox responds to every described path, and single responses are replaced. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { BadRequestError, CrossBorderClient } from "cross-border-payments";

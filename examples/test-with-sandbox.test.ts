@@ -1,4 +1,4 @@
-/** Testing code of your own against the sandbox: a real server on loopback, and its ledger as the judge. */
+/** Testing your own code against the sandbox: a real server on loopback, whose records the test checks. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { CrossBorderClient, OutcomeUnknownError } from "cross-border-payments";
@@ -44,7 +44,7 @@ test("an amount that is none is refused before anything is sent", async () => {
 test("a lost response is told apart from a refusal", async () => {
   await using client = new CrossBorderClient({
     ...practice.options,
-    // Everything arrives, and the response to the payment is lost on its way back.
+    // Every request arrives, and the response to the payment is lost.
     fetch: async (url, init) => {
       const response = await fetch(url, init);
       if (url.endsWith("/payments")) throw new TypeError("the connection broke");

@@ -1,4 +1,4 @@
-/** The two steps of a payment, and what to do with each way in which it can end. */
+/** The two steps of a payment, and what to do for each way in which it can end. */
 import {
   CrossBorderClient,
   CrossBorderError,
@@ -48,7 +48,7 @@ function giveBack(senderGatewayTransactionId: string): void {
   console.log(`giving back what ${senderGatewayTransactionId} took`);
 }
 
-/** `effect: "possible"` or `"done"`: neither send it again nor give the money back before it was looked for. */
+/** `effect: "possible"` or `"done"`: look for it first; until then neither send it again nor give the money back. */
 function holdForReconciliation(error: CrossBorderError): void {
   console.log(`held: ${error.message}`);
 }

@@ -1,4 +1,4 @@
-/** Checks the signature of every stored payment offline, against the public key that the gateway is known to have. */
+/** Checks the signature of every stored payment offline, against the gateway's public key as you know it. */
 import { CrossBorderClient, verifyPaymentRecord } from "cross-border-payments";
 import { startPracticeService } from "./support/practice-service.js";
 
@@ -20,7 +20,7 @@ await client.pay(
 );
 
 for await (const payment of client.payments.list({ size: 100 })) {
-  // The key comes from your own records: the one that is stored with the payment only shows that the record fits itself.
+  // The key comes from your own records: the one that is stored with the payment only proves that the record is consistent.
   const genuine = await verifyPaymentRecord(payment, { publicKey: practice.keys.publicKey });
   const altered = await verifyPaymentRecord(
     { ...payment, receiverAmount: "1.00" },

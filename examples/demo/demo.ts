@@ -1,6 +1,6 @@
 /**
- * The main job from end to end: `npm run demo`. A service in memory listens on loopback; two gateways are registered; one of
- * them pays to the other in two steps, over HTTP, with a real signature.
+ * The main job from end to end: `npm run demo`. A service in memory listens on loopback, two gateways are registered, and one of
+ * them pays the other in two steps, over HTTP, with a real signature.
  */
 import {
   BadRequestError,
@@ -236,7 +236,7 @@ async function pageThrough(narrator: Narrator, alpha: CrossBorderClient, server:
 
   const sizes: number[] = [];
   const ids = new Set<string>();
-  // The sandbox gives 100 records a page at most, whatever is asked.
+  // The sandbox returns at most 100 records a page, however many are asked for.
   for await (const page of alpha.payments.list({ size: 1000 }).pages()) {
     sizes.push(page.items.length);
     for (const payment of page.items) ids.add(payment.id);

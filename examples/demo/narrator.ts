@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Tells what happens, checks that it was what should happen, and counts both. */
+/** Prints what happens, checks that it is what should happen, and counts the checks. */
 export class Narrator {
   readonly #colours = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
   #chapters = 0;
@@ -34,7 +34,7 @@ export class Narrator {
     }
   }
 
-  /** One result that was to be expected. */
+  /** One expected result. */
   check(holds: boolean, claim: string): void {
     if (holds) this.#passed += 1;
     else this.#failed += 1;
@@ -58,7 +58,7 @@ export class Narrator {
   }
 }
 
-/** The first and the last characters of a long text. */
+/** The first and the last characters of a long string. */
 export function shorten(text: string, length = 24): string {
   return text.length <= length ? text : `${text.slice(0, length / 2)}…${text.slice(-length / 4)}`;
 }

@@ -13,7 +13,7 @@ import type { PayingProcessInput } from "./paying-process.js";
 
 const leaseMs = 1000;
 
-/** The wire between gateway and service, which can lose the response to a payment. */
+/** The connection between gateway and service, which can lose the response to a payment. */
 export class DemoWire {
   /** Called when a response is lost; the payment has been made by then. */
   onLoss: (() => void) | undefined;
@@ -70,10 +70,10 @@ function start(args: string[], input: PayingProcessInput) {
   return child;
 }
 
-/** What dies here is not a process but everything that it can do to its journal. */
+/** No process dies here: its journal stops working instead. */
 async function withoutSqlite({ narrator, server, wire, order, signingKey }: CrashAct): Promise<string> {
   narrator.say(
-    `(Node ${process.version} has no SQLite of its own: this act plays in one process, with a journal in memory.)`,
+    `(Node ${process.version} has no SQLite of its own: this part runs in one process, with a journal in memory.)`,
   );
   const options = { ...server.clientOptions, signingKey };
   const journal = new MemoryJournal();

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Payment } from "cross-border-payments";
 
-/** What the `openssl` command says of a stored payment's signature; `undefined` where there is no such command. */
+/** What the `openssl` command says of a stored payment's signature; `undefined` if there is no such command. */
 export function verifyWithOpenssl(payment: Payment): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), "cross-border-demo-"));
   try {

@@ -6,10 +6,10 @@ import {
 } from "cross-border-payments";
 import { type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
 
-/** A service to practise on: a sandbox on loopback in which two gateways and an exchange rate are known. */
+/** A service to practise on: a sandbox on loopback with two gateways and an exchange rate. */
 export interface PracticeService extends AsyncDisposable {
   readonly server: SandboxServer;
-  /** Options of the sending gateway's client, its signing key included. */
+  /** Options for the sending gateway's client, including its signing key. */
   readonly options: ClientOptions;
   readonly keys: SigningKeyPair;
   readonly liquidityProviderId: string;

@@ -1,6 +1,6 @@
 import type { JournalEntry } from "../flows/journal.js";
 
-/** A row of a journal's table, as either database gives it: numbers may come as texts or BigInts. */
+/** A row of a journal's table, as either database returns it: numbers may be strings or BigInts. */
 export type Row = Readonly<Record<string, unknown>>;
 
 export function toEntry(row: Row): JournalEntry {

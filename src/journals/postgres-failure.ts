@@ -6,7 +6,7 @@ const meanings: readonly (readonly [sqlState: RegExp, meaning: string])[] = [
   [/^3F000$|^42P01$/, "its tables are missing"],
   [/^42501$/, "the database user lacks a permission"],
   [/^25006$/, "the server is read-only, such as a standby"],
-  [/^40|^55P03$/, "other transactions stood in the way"],
+  [/^40|^55P03$/, "other transactions were in the way"],
   [/^53100$/, "the server's disk is full"],
   [/^53/, "the server has no resources left"],
   [/^57P0[123]$/, "the server is shutting down or starting"],
@@ -14,7 +14,7 @@ const meanings: readonly (readonly [sqlState: RegExp, meaning: string])[] = [
   [/^58|^XX/, "the server failed"],
 ];
 
-// Sent before the statement ran, or instead of running it. Of the rest without an SQLSTATE nobody can tell how far it came.
+// The statement was certainly not sent. Of all other failures without an SQLSTATE, nobody can tell how far the statement got.
 const neverConnected = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|EHOSTUNREACH|ENETUNREACH)$/;
 
 /** The SQLSTATE of a server's error. */
@@ -44,12 +44,12 @@ function storedWithoutResponse(code: string | undefined): "nothing" | "unknown" 
   return code !== undefined && neverConnected.test(code) ? "nothing" : "unknown";
 }
 
-// A server that goes down (57P01, 57P02), or that lost its disk or its wits, may have come past the commit already.
+// A server that shuts down (57P01, 57P02), or whose disk or memory failed, may already have committed.
 function storedAfter(sqlState: string): "nothing" | "unknown" {
   return /^(?:57P0[12]|58|XX|08)/.test(sqlState) ? "unknown" : "nothing";
 }
 
-// The server's and the driver's sentences can quote values, names and addresses; the code says enough.
+// The messages of the server and the driver can quote values, names and addresses; the code says enough.
 function withoutText(error: unknown, code: string | undefined): Error {
   const name = error instanceof Error ? error.name : typeof error;
   return Object.assign(new Error(`${name} of the database driver`), code === undefined ? {} : { code });
@@ -59,7 +59,7 @@ function codeOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   const code: unknown = Reflect.get(error, "code");
   if (typeof code === "string") return code;
-  // Node gives one error for all addresses of a host name.
+  // Node throws one error for all addresses of a host name.
   const errors: unknown = Reflect.get(error, "errors");
   return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : undefined;
 }

@@ -17,19 +17,19 @@ import { migrate, type PostgresTables, tablesOf } from "./postgres-tables.js";
 export type { PostgresConnection, PostgresPool } from "./postgres-pool.js";
 
 export interface PostgresJournalOptions {
-  /** Letters, digits and underscores. Made when it is missing. Default `public`. */
+  /** Letters, digits and underscores. Created when it is missing. Default: `public`. */
   readonly schema?: string;
-  /** Letters, digits and underscores. Default `cross_border_flows`. */
+  /** Letters, digits and underscores. Default: `cross_border_flows`. */
   readonly table?: string;
-  /** How long to wait for a connection, and for each response. Only with a URL: a pool has its own. Default 10,000. */
+  /** How long to wait for a connection, and for each response, in milliseconds. Only with a URL: a pool has its own. Default: 10,000. */
   readonly timeoutMs?: number;
 }
 
 /**
- * A journal in a PostgreSQL table, for many machines. Leases count by the database's clock.
+ * A journal in a PostgreSQL table, for many machines. Leases run on the database's clock.
  *
  * Each method is one statement, and each write is flushed before its promise resolves: where `synchronous_commit` is set to
- * less than `on`, it is raised for the journal's own writes. The server's `fsync` and its standbys are the operator's.
+ * less than `on`, it is raised for the journal's own writes. The server's `fsync` and its standbys are up to its operator.
  *
  * The data of a flow is stored as it is given, account numbers and names included.
  */
@@ -46,11 +46,11 @@ export class PostgresJournal implements Journal {
   }
 
   /**
-   * Connects, and makes the tables or brings them up to date: once, however many processes open the journal at the same time.
+   * Connects, and creates the tables or migrates them: once, however many processes open the journal at the same time.
    *
-   * @param place `postgresql://…`, opened with the package `pg`, an optional peer dependency; or a pool of `pg` or its like, which stays the
-   *   caller's: its size, its timeouts, its `error` listener and its end. Set a `query_timeout` on it.
-   * @throws {ConfigError} `pg` is missing, the URL or a name is malformed, the database is not in UTF-8, or its tables are of a newer release.
+   * @param place `postgresql://…`, opened with the package `pg`, an optional peer dependency; or a pool of `pg` or one like it. The
+   *   caller remains responsible for a pool: its size, its timeouts, its `error` listener, and closing it. Set a `query_timeout` on it.
+   * @throws {ConfigError} `pg` is missing, the URL or a name is malformed, the database's encoding is not UTF-8, or its tables belong to a newer release.
    * @throws {JournalError} The database can't be reached, or refuses.
    */
   static async open(place: string | PostgresPool, options: PostgresJournalOptions = {}): Promise<PostgresJournal> {
@@ -152,7 +152,7 @@ export class PostgresJournal implements Journal {
         const { rows } = await this.#pool.query(this.#statements[name], values);
         return rows as Row[];
       } catch (error) {
-        // Rolled back for the sake of another transaction, where the database's default is stricter than READ COMMITTED.
+        // Rolled back in favour of another transaction, where the database's default isolation is stricter than READ COMMITTED.
         const isSafeToRepeat = /^40(?:001|P01)$/.test(sqlStateOf(error) ?? "");
         if (!isSafeToRepeat || attempt === maxAttempts) throw postgresFailure(error, workOf[name]);
       }
@@ -173,7 +173,7 @@ const workOf = {
   list: "list flows",
 };
 
-// For this transaction alone, which the statement is the whole of; it works in any pool, behind a pooler too. Stricter settings stay.
+// For this statement's own transaction only, so that it works in any pool, and behind a pooler. Stricter settings are kept.
 const durably = `set_config('synchronous_commit', CASE
   WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN 'on'
   ELSE current_setting('synchronous_commit') END, true) AS durably`;

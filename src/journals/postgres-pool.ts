@@ -28,14 +28,14 @@ export async function openPool(url: string, timeoutMs: number): Promise<OwnPool>
     keepAlive: true,
     fallback_application_name: "cross-border-payments",
   });
-  // An idle connection that breaks is taken out of the pool by itself; without a listener it would end the process.
+  // The pool drops an idle connection that breaks; without a listener, the error would end the process.
   pool.on("error", () => {});
   return { pool, close: () => pool.end() };
 }
 
 async function loadPg(): Promise<Pick<typeof import("pg"), "Pool">> {
   try {
-    // Imported, an older pg has its names on `default` only, since Node can't tell them; required, it has no `default`.
+    // An older pg has its names on `default` only when it is imported, and no `default` when it is required.
     const pg = await import("pg");
     return pg.default ?? pg;
   } catch (error) {
@@ -46,7 +46,7 @@ async function loadPg(): Promise<Pick<typeof import("pg"), "Pool">> {
   }
 }
 
-// A URL that can't be parsed is not shown: nobody can tell where in it the password stands.
+// A URL that can't be parsed is not shown: nobody can tell which part of it is the password.
 function assertUrl(url: string): void {
   const isUrl = URL.canParse(url) && /^postgres(?:ql)?:$/.test(new URL(url).protocol);
   if (!isUrl)

@@ -8,7 +8,7 @@ export interface PostgresTables {
   readonly version: string;
   /** The version table's name alone, unquoted. */
   readonly versionName: string;
-  /** Index names live in the schema too, and stand without it. */
+  /** An index is in the schema of its table, but is named without it. */
   readonly indexPrefix: string;
 }
 
@@ -18,7 +18,7 @@ export function tablesOf(schema: string, table: string): PostgresTables {
   for (const [option, name] of Object.entries({ schema, table })) {
     if (typeof name === "string" && identifier.test(name)) continue;
     throw new ConfigError(
-      `PostgresJournal: ${option} must be 1 to 40 letters, digits and underscores, and no digit first`,
+      `PostgresJournal: ${option} must be 1 to 40 letters, digits and underscores, and must not begin with a digit`,
     );
   }
   const versionName = `${table}_version`;
@@ -31,7 +31,7 @@ export function tablesOf(schema: string, table: string): PostgresTables {
   };
 }
 
-/** In order; what was released once is never changed. The version table holds how many of them were run. */
+/** In order. A migration that was released never changes. The version table stores how many of them have run. */
 const migrations: readonly ((tables: PostgresTables) => string)[] = [
   ({ flows, indexPrefix }) => `
     CREATE TABLE ${flows} (
@@ -49,14 +49,14 @@ const migrations: readonly ((tables: PostgresTables) => string)[] = [
     CREATE INDEX "${indexPrefix}_unsettled" ON ${flows} (key) WHERE NOT settled;`,
 ];
 
-/** Makes the tables, or brings them to this release's version. However many processes start at once, each migration runs once. */
+/** Creates the tables, or migrates them to this release's version. Each migration runs once, however many processes start at once. */
 export async function migrate(pool: PostgresPool, tables: PostgresTables): Promise<void> {
   // A role that may only read and write rows can open a journal that is up to date.
   if ((await versionOf(pool, tables)) === migrations.length) return;
   const connection = await pool.connect();
   let isBroken = true;
   try {
-    // A stricter level would look at the tables as they were before the lock was waited for.
+    // A stricter level would show the tables as they were before this process waited for the lock.
     await connection.query("BEGIN ISOLATION LEVEL READ COMMITTED");
     await migrateAlone(connection, tables);
     await connection.query("COMMIT");
@@ -82,7 +82,7 @@ async function migrateAlone(connection: PostgresConnection, tables: PostgresTabl
 }
 
 async function versionOf(on: Pick<PostgresPool, "query">, tables: PostgresTables): Promise<number> {
-  // Not to_regclass: it may respond from the connection's cache, as it was before the lock was waited for.
+  // Not to_regclass: it may read the connection's cache, as it was before this process waited for the lock.
   const found = await on.query(
     "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2",
     [tables.schema, tables.versionName],

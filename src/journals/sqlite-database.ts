@@ -4,8 +4,8 @@ import { sqliteFailure, sqliteResult } from "./sqlite-failure.js";
 /**
  * What a journal needs of a SQLite handle: `DatabaseSync` of `node:sqlite`, better-sqlite3's `Database`, or one like them.
  *
- * The handle is the journal's alone while the journal is open: a transaction that is left open on it would hold back what the
- * journal writes.
+ * Nobody else may use the handle while the journal is open: a transaction that is left open on it would delay what the journal
+ * writes.
  */
 export interface SqliteDatabase {
   exec(sql: string): unknown;
@@ -24,11 +24,11 @@ export interface SqliteJournalOptions {
    * `one`: this handle keeps the file to itself, with any SQLite >= 3.37; a second one is refused while it is open.
    */
   readonly processes?: "many" | "one";
-  /** How long a statement waits, with the event loop blocked, for another process' write. Default 5,000. */
+  /** How long a statement waits for another process's write, in milliseconds, while it blocks the event loop. Default: 5,000. */
   readonly busyTimeoutMs?: number;
 }
 
-/** Loads `node:sqlite`, which Node has from 22.13 on, and opens the file. */
+/** Loads `node:sqlite`, which Node has since 22.13, and opens the file. */
 export function openNodeSqlite(path: string): SqliteDatabase & { close(): void } {
   const sqlite = process.getBuiltinModule("node:sqlite");
   if (sqlite === undefined) {
@@ -56,7 +56,7 @@ export async function prepareDatabase(database: SqliteDatabase, options: SqliteJ
   if (!Number.isInteger(busyTimeoutMs) || busyTimeoutMs < 0 || busyTimeoutMs >= 2 ** 31) {
     throw new ConfigError("SqliteJournal: busyTimeoutMs must be a whole number of milliseconds");
   }
-  // A process that turns the file to WAL, or recovers it, locks out whoever only looks at it: even the version is no free question.
+  // A process that switches the file to WAL, or recovers it, locks out readers too, so that even reading the version can fail.
   await untilNotBusy(busyTimeoutMs, () => {
     assertBuild(String(pragma(database, "SELECT sqlite_version()")), processes);
   });
@@ -76,10 +76,10 @@ export async function prepareDatabase(database: SqliteDatabase, options: SqliteJ
   await untilNotBusy(busyTimeoutMs, () => migrate(database));
 }
 
-/** "CBPJ": tells a journal's file from another program's. */
+/** "CBPJ": distinguishes a journal's file from another program's. */
 const applicationId = 0x4342504a;
 
-/** In order; what was released once is never changed. `user_version` counts how many of them the file has. */
+/** In order. A migration that was released never changes. `user_version` stores how many of them have run. */
 const migrations: readonly string[] = [
   `CREATE TABLE flows (
     key TEXT NOT NULL PRIMARY KEY,
@@ -159,7 +159,7 @@ function rollBack(database: SqliteDatabase): void {
   try {
     database.exec("ROLLBACK");
   } catch {
-    // SQLite rolls back by itself after the worst failures; the failure itself is what is told.
+    // After the worst failures SQLite has already rolled back; the first failure is the one to report.
   }
 }
 

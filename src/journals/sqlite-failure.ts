@@ -22,12 +22,12 @@ const meanings: ReadonlyMap<string, string> = new Map([
   ["SQLITE_READONLY", "the file or its folder can't be written to"],
   ["SQLITE_IOERR", "the disk failed"],
   ["SQLITE_CORRUPT", "the file is damaged"],
-  ["SQLITE_FULL", "there is no room left for it"],
+  ["SQLITE_FULL", "there is no space left for it"],
   ["SQLITE_CANTOPEN", "the file can't be opened. Its folder must exist, and be writable"],
-  ["SQLITE_NOTADB", "the file is no SQLite database"],
+  ["SQLITE_NOTADB", "the file is not a SQLite database"],
 ]);
 
-/** `SQLITE_FULL` and its like, of node:sqlite's number or better-sqlite3's text; extended codes count as what they extend. */
+/** Such as `SQLITE_FULL`, from node:sqlite's number or better-sqlite3's string; an extended code gives the code that it extends. */
 export function sqliteResult(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const number: unknown = Reflect.get(error, "errcode");
@@ -43,7 +43,7 @@ export function sqliteFailure(error: unknown, work: string): CrossBorderError {
   const meaning = (result === undefined ? undefined : meanings.get(result)) ?? "the database refused";
   return new JournalError(`SqliteJournal could not ${work}: ${meaning}${result === undefined ? "" : ` (${result})`}.`, {
     cause: error,
-    // After a failed flush nobody knows what the disk has kept.
+    // After a failed flush nobody knows what is on the disk.
     stored: result === "SQLITE_IOERR" ? "unknown" : "nothing",
   });
 }

@@ -25,7 +25,7 @@ type Statements = Record<keyof typeof statements, SqliteStatement>;
 
 /**
  * A journal in a SQLite file of its own, on a local disk: for the processes of one machine. Network file systems do not lock
- * as SQLite needs it.
+ * files as SQLite needs.
  *
  * Every write is flushed to the disk (write-ahead log, `synchronous=FULL`) before its promise resolves. SQLite works synchronously: a
  * write blocks the event loop for as long as the disk takes.
@@ -47,13 +47,13 @@ export class SqliteJournal implements Journal {
   }
 
   /**
-   * Opens the journal, and makes its tables where the file is new.
+   * Opens the journal, and creates its tables if the file is new.
    *
-   * @param place A file, opened with `node:sqlite` (Node >= 22.13); or an open handle of better-sqlite3 or its like. A handle stays
-   *   the caller's: close it after the journal.
-   * @throws {ConfigError} Node has no `node:sqlite`; SQLite is too old to be shared by several processes (`processes`); the file is
-   *   another program's or a newer release's, or in memory.
-   * @throws {JournalError} The file can't be opened or written, or another process keeps it to itself.
+   * @param place A file, opened with `node:sqlite` (Node >= 22.13); or an open handle of better-sqlite3 or one like it. The caller
+   *   closes the handle, after the journal.
+   * @throws {ConfigError} Node has no `node:sqlite`; SQLite is too old to be shared by several processes (`processes`); the file
+   *   belongs to another program or a newer release, or is in memory.
+   * @throws {JournalError} The file can't be opened or written, or another process has it to itself.
    */
   static async open(place: string | SqliteDatabase, options: SqliteJournalOptions = {}): Promise<SqliteJournal> {
     const { database, close } = toDatabase(place);
@@ -145,7 +145,7 @@ export class SqliteJournal implements Journal {
     return this.#all(name, ...parameters)[0];
   }
 
-  // Always `all`: a statement commits when it is stepped to its end, and `get` stops at the first row. node:sqlite then commits
+  // Always `all`: a statement commits when it has run to its end, and `get` stops at the first row. node:sqlite then commits
   // while it resets the statement and, before Node 26, drops the failure of that commit: a write that was lost would look stored.
   #all(name: keyof typeof statements, ...parameters: (string | number)[]): Row[] {
     if (this.#isClosed) throw new JournalError("SqliteJournal: the journal is closed.");
@@ -207,7 +207,7 @@ function toDatabase(place: string | SqliteDatabase): { readonly database: Sqlite
   return { database: place, close: () => {} };
 }
 
-/** `isTransaction` of node:sqlite, `inTransaction` of better-sqlite3; without either, nobody can tell. */
+/** `isTransaction` of node:sqlite, `inTransaction` of better-sqlite3; a handle with neither can't be asked. */
 function isInTransaction(database: SqliteDatabase): boolean {
   return Reflect.get(database, "isTransaction") === true || Reflect.get(database, "inTransaction") === true;
 }

@@ -1,4 +1,4 @@
-/** A law that a function or a class of yours must keep, and does not. `cause` is what was found. */
+/** A function or a class of yours breaks a law that it must keep. `cause` is what was found. */
 export class BrokenLawError extends Error {
   override readonly name = "BrokenLawError";
   /** The law, in words. */

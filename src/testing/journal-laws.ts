@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import type { Journal, JournalEntry, JournalState, LeaseRequest } from "../flows/journal.js";
 
-/** Where a law is tried. */
+/** What a law is checked with. */
 export interface LawFixture {
   readonly journal: Journal;
   /** Another handle of the same store, or the same one where there is no other. */
   readonly second: Journal;
   /** Every key of this law begins with it, and follows all keys of the laws before. */
   readonly prefix: string;
-  /** A lease that is waited for. */
+  /** A lease whose end is waited for. */
   readonly shortMs: number;
   /** Waits until a lease of `shortMs` that was granted before has expired. */
   readonly outliveShortLease: () => Promise<void>;
@@ -19,7 +19,7 @@ export interface LawFixture {
 export type Law = readonly [name: string, check: (fixture: LawFixture) => Promise<void>];
 
 const longMs = 600_000;
-/** For all the competing together, in real time. */
+/** For all competing workers together, in real time. */
 const patienceMs = 60_000;
 const open = (data = "{}", phase = "open"): JournalState => ({ phase, settled: false, data });
 const done = (data = "{}", phase = "done"): JournalState => ({ phase, settled: true, data });
@@ -28,28 +28,28 @@ const lease = (leaseMs: number, owner = "a worker"): LeaseRequest => ({ owner, l
 /** The laws of the interface `Journal`, in the order of its methods. */
 export const laws: readonly Law[] = [
   ["begin stores a new flow with epoch 1 and says so", beginStores],
-  ["begin gives what is there, untouched, and says so", beginGivesWhatIsThere],
-  ["of many who begin one flow at once, exactly one creates it", beginOnce],
-  ["read gives undefined for a flow that is not there", readUnknown],
-  ["acquire gives undefined while a lease lasts, and for a flow that is not there", acquireRefuses],
+  ["begin returns what is there, unchanged, and says so", beginGivesWhatIsThere],
+  ["of many that begin one flow at once, exactly one creates it", beginOnce],
+  ["read returns undefined for a flow that is not there", readUnknown],
+  ["acquire returns undefined while a lease lasts, and for a flow that is not there", acquireRefuses],
   ["an expired lease can be taken over, with the next epoch", takeover],
-  ["of many who take over one flow at once, exactly one gets it", takeoverOnce],
-  ["whoever was taken over can't write, renew or release", fencing],
+  ["of many that take over one flow at once, exactly one gets it", takeoverOnce],
+  ["an owner whose flow was taken over can't write, renew or release", fencing],
   ["an expired lease that nobody took over still writes and renews", lateOwner],
-  ["renew prolongs a lease", renewProlongs],
+  ["renew extends a lease", renewProlongs],
   ["release frees a flow at once, and ends renewing but not writing", releaseFrees],
   ["write stores the state and nothing else", writeStores],
-  ["write does not prolong a lease", writeKeepsTheLease],
+  ["write does not extend a lease", writeKeepsTheLease],
   ["write, renew and release of a flow that is not there do nothing", nothingThere],
   ["a settled state ends the lease, and the flow can still be taken", settledEndsTheLease],
   ["a flow that begins settled has no lease", beginSettled],
-  ["acquireAbandoned passes over leased and settled flows", abandonedOnly],
-  ["acquireAbandoned goes by the UTF-8 bytes of keys, and each flow is given once", abandonedInOrder],
-  ["acquireAbandoned gives no flow to two workers", abandonedOnce],
-  ["list gives a phase's flows by the UTF-8 bytes of their keys, page by page", listPages],
-  ["keys are told apart byte by byte", keysApart],
-  ["texts that can't be kept exactly are refused or kept exactly", oddTexts],
-  ["data comes back exactly as it was given, 1 MiB of it too", exactData],
+  ["acquireAbandoned skips leased and settled flows", abandonedOnly],
+  ["acquireAbandoned goes by the UTF-8 bytes of keys, and returns each flow once", abandonedInOrder],
+  ["acquireAbandoned returns no flow to two workers", abandonedOnce],
+  ["list returns a phase's flows by the UTF-8 bytes of their keys, page by page", listPages],
+  ["keys are compared byte by byte", keysApart],
+  ["strings that can't be stored exactly are refused or stored exactly", oddTexts],
+  ["data comes back exactly as it was given, even 1 MiB of it", exactData],
   ["no flow has two owners at once, and no write is lost", contention],
 ];
 
@@ -69,7 +69,7 @@ async function beginGivesWhatIsThere({ journal, second, prefix }: LawFixture): P
   const again = await second.begin(prefix, open("second", "other"), lease(longMs));
   assert.deepEqual(again, { entry, created: false });
   assert.deepEqual(await journal.read(prefix), entry);
-  assert.equal(await journal.renew(prefix, 1, longMs), true, "the first lease stands");
+  assert.equal(await journal.renew(prefix, 1, longMs), true, "the first lease is kept");
 }
 
 async function beginOnce({ journal, second, prefix }: LawFixture): Promise<void> {
@@ -87,7 +87,7 @@ async function readUnknown({ journal, prefix }: LawFixture): Promise<void> {
 
 async function acquireRefuses({ journal, second, prefix }: LawFixture): Promise<void> {
   assert.equal(await journal.acquire(prefix, lease(longMs)), undefined);
-  assert.equal(await journal.read(prefix), undefined, "acquire makes no flow");
+  assert.equal(await journal.read(prefix), undefined, "acquire creates no flow");
   const { entry } = await journal.begin(prefix, open(), lease(longMs, "same"));
   assert.equal(await second.acquire(prefix, lease(longMs, "other")), undefined);
   assert.equal(await journal.acquire(prefix, lease(longMs, "same")), undefined, "an owner's name decides nothing");
@@ -122,7 +122,7 @@ async function fencing({ journal, second, prefix, shortMs, outliveShortLease }: 
   assert.equal(await journal.renew(prefix, 1, longMs), false);
   await journal.release(prefix, 1);
   assert.deepEqual(await journal.read(prefix), taken);
-  assert.equal(await journal.acquire(prefix, lease(longMs)), undefined, "the new owner's lease stands");
+  assert.equal(await journal.acquire(prefix, lease(longMs)), undefined, "the new owner's lease is kept");
   assert.equal(await journal.write(prefix, 3, open("an epoch that was never given")), false);
   assert.equal(await second.write(prefix, 2, open("after")), true);
 }
@@ -224,13 +224,13 @@ async function abandonedInOrder({ journal, prefix }: LawFixture): Promise<void> 
     const taken = await journal.acquireAbandoned(lease(longMs), after);
     if (taken === undefined) break;
     seen.push(taken.key);
-    assert.equal(seen.length <= keys.length, true, "a flow was given twice in one walk");
+    assert.equal(seen.length <= keys.length, true, "a flow was returned twice in one pass");
     after = taken.key;
-    // Free again, and still behind us.
+    // Free again, and its key is still behind.
     await journal.release(taken.key, taken.epoch);
   }
   assert.deepEqual(seen, byBytes(keys));
-  assert.equal((await journal.acquireAbandoned(lease(longMs), prefix))?.key, seen[0], "a new walk begins at the first");
+  assert.equal((await journal.acquireAbandoned(lease(longMs), prefix))?.key, seen[0], "a new pass begins at the first");
   await settleAll(journal, keys);
 }
 
@@ -246,7 +246,7 @@ async function abandonedOnce(fixture: LawFixture): Promise<void> {
         const entry = await handle.acquireAbandoned(lease(longMs), prefix);
         if (entry === undefined) return;
         taken.push(entry.key);
-        assert.equal(taken.length <= flows, true, "a flow was given twice");
+        assert.equal(taken.length <= flows, true, "a flow was returned twice");
       }
     }),
   );
@@ -264,7 +264,7 @@ async function listPages({ journal, prefix }: LawFixture): Promise<void> {
     const page = await journal.list({ phase, after: seen.at(-1)?.key, limit: 4 });
     assert.equal(page.length <= 4, true, "at most limit");
     seen.push(...page);
-    assert.equal(seen.length <= keys.length, true, "a flow was given twice, or one of another phase");
+    assert.equal(seen.length <= keys.length, true, "a flow was returned twice, or one of another phase");
     if (page.length < 4) break;
   }
   assert.deepEqual(
@@ -294,7 +294,7 @@ async function oddTexts({ journal, prefix }: LawFixture): Promise<void> {
     await keptOrRefused(journal, `${prefix}data ${index}`, done(text));
   }
   await keptOrRefused(journal, "", done("empty key"));
-  assert.equal(await journal.read(`${prefix}a`), undefined, "no text was cut at U+0000");
+  assert.equal(await journal.read(`${prefix}a`), undefined, "no string was cut off at U+0000");
 }
 
 async function keptOrRefused(journal: Journal, key: string, state: JournalState): Promise<void> {
@@ -352,7 +352,7 @@ async function contention({ journal, second, prefix, workers, flows }: LawFixtur
   const workMuch = async (worker: number): Promise<void> => {
     for (const key of times(rounds, () => keys).flat()) {
       while (!(await work(worker, key))) {
-        assert.equal(performance.now() < giveUpAt, true, "a released flow is not given to anyone");
+        assert.equal(performance.now() < giveUpAt, true, "nobody gets a released flow");
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
     }
@@ -360,7 +360,7 @@ async function contention({ journal, second, prefix, workers, flows }: LawFixtur
   try {
     await Promise.all(times(workers, workMuch));
   } finally {
-    // Where one has failed, the others stop waiting for it.
+    // When one has failed, the others stop waiting for it.
     giveUpAt = 0;
   }
   for (const key of keys) {
@@ -370,7 +370,7 @@ async function contention({ journal, second, prefix, workers, flows }: LawFixtur
   }
 }
 
-/** Apart in bytes, although some database would take them for one, or order them otherwise. */
+/** Different in bytes, although some database would take them for equal, or order them otherwise. */
 const awkwardEndings = [
   ..."aAzZ0_%'\"`\\-.~?$;",
   ...[

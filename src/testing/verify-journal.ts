@@ -7,37 +7,37 @@ import { type LawFixture, laws } from "./journal-laws.js";
 
 export interface VerifyJournalOptions {
   /**
-   * Opens another handle of the same store, as another process would have. Without it, the laws about two owners are tried with
-   * one handle only.
+   * Opens another handle of the same store, as another process would have. Without it, the laws about two owners are checked
+   * with one handle only.
    */
   readonly openSecond?: () => Promise<Journal>;
-  /** Opens the same store again, after the first handle was closed. Without it, nothing is known about what outlives a handle. */
+  /** Opens the same store again, after the first handle was closed. Without it, what outlives a handle is not checked. */
   readonly reopen?: () => Promise<Journal>;
-  /** The lease whose end is waited for, about ten times. Longer than one call takes on a bad day. Default 250. */
+  /** The lease whose end is waited for, about ten times, in milliseconds. It must be longer than the slowest call. Default: 250. */
   readonly shortLeaseMs?: number;
-  /** Lets time pass; for a journal with a clock of its own. Default: waits. */
+  /** Lets time pass, for a journal with a clock of its own. Default: waits. */
   readonly wait?: (ms: number) => Promise<void>;
-  /** How many workers compete. Default 8. */
+  /** How many workers compete. Default: 8. */
   readonly workers?: number;
-  /** For how many flows they compete. Default 50. */
+  /** For how many flows they compete. Default: 50. */
   readonly flows?: number;
 }
 
-/** What `verifyJournal` found, where no law is broken. */
+/** What `verifyJournal` found when no law is broken. */
 export interface JournalReport {
-  /** The laws that held, in the order in which they were tried. */
+  /** The laws that held, in the order in which they were checked. */
   readonly held: readonly string[];
-  /** What could not be tried, and what it takes. */
+  /** What could not be checked, and what it needs. */
   readonly notChecked: readonly string[];
 }
 
 /**
- * Tries every law of the interface `Journal` on a journal of your own, with any test runner or none.
+ * Checks every law of the interface `Journal` on a journal of your own, with any test runner or none.
  *
  * It leaves flows behind: give it a store of its own, never one with real flows, since it takes over whatever is abandoned. It may run
- * again on the same store. Killing processes and failing disks are beyond it.
+ * again on the same store. It does not kill processes or make disks fail.
  *
- * @param open Opens the journal that is tried; it is closed in the end.
+ * @param open Opens the journal to check, which is closed at the end.
  * @throws {BrokenLawError} The first law that is broken; `cause` shows what was expected.
  *
  * @example

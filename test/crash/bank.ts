@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A movement of money. Entries are only ever added. */
+/** A movement of money. Entries are added, and never changed. */
 export interface BankEntry {
   readonly kind: "take" | "release";
   readonly key: string;
@@ -13,20 +13,20 @@ export interface BankEntry {
 export type BankFault = "none" | "lost" | "unavailable";
 
 export interface BankOptions {
-  /** Whether the sender says no. */
+  /** Whether the sender declines. */
   readonly declines: (key: string) => boolean;
   readonly fault: (key: string, attempt: number) => BankFault;
-  /** Told of every call before it is responded; the call waits for what it gives. */
+  /** Called before each response, which waits for what it returns. */
   readonly onCall?: (kind: BankEntry["kind"], key: string) => Promise<void> | void;
 }
 
 /**
- * The sender's bank: idempotent by key, as `takeFunds` and `releaseFunds` have to be. A key that comes back with another
- * intent takes once more, as it would at a bank that was asked for another amount: the flow must never do that.
+ * The sender's bank: idempotent by key, as `takeFunds` and `releaseFunds` have to be. For a key that comes again with another
+ * intent it takes money again, as a bank would that is asked for another amount: the flow must never do that.
  */
 export class Bank implements AsyncDisposable {
   readonly entries: BankEntry[] = [];
-  /** What no flow may ask for. */
+  /** Calls that no flow may make. */
   readonly violations: string[] = [];
   readonly #options: BankOptions;
   readonly #takes = new Map<string, BankEntry>();
@@ -45,7 +45,7 @@ export class Bank implements AsyncDisposable {
   }
 
   get url(): string {
-    // Listening on a port, not on a pipe: the address is an object.
+    // It listens on a port, not on a pipe, so that the address is an object.
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 

@@ -12,7 +12,7 @@ export interface BuiltWorker extends AsyncDisposable {
 export async function buildWorker(): Promise<BuiltWorker> {
   const folder = await mkdtemp(join(tmpdir(), "cbp-worker-"));
   const entryPoints = await builtEntryPoints();
-  // The repository's own leads to the sources of the package; the worker is to run what is shipped.
+  // The repository's tsconfig maps the package to its sources; the worker is to run what is published.
   const tsconfig = join(folder, "tsconfig.json");
   await writeFile(tsconfig, "{}");
   await build({

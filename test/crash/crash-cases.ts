@@ -15,7 +15,7 @@ export interface CrashCase {
   readonly declined?: boolean;
   readonly intentFault?: ServiceFault;
   readonly paymentFault?: ServiceFault;
-  /** What the flow may end in. */
+  /** How the flow may end. */
   readonly ends: readonly ("paid" | "declined" | "rejected" | "held")[];
 }
 

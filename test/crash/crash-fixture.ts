@@ -12,9 +12,9 @@ export interface CrashFixtureOptions extends JournalChoice, ServiceOptions {
   readonly bank: BankOptions;
 }
 
-/** Everything around the workers: a journal, a service and a bank, with the ledgers of the last two. */
+/** What the workers need: a journal, a service and a bank, with the records of the last two. */
 export class CrashFixture implements AsyncDisposable {
-  /** What anybody was ever told. */
+  /** Every outcome that a worker reported. */
   readonly told: Outcome[] = [];
   readonly service: FaultyService;
   readonly bank: Bank;
@@ -63,7 +63,7 @@ export class CrashFixture implements AsyncDisposable {
     });
   }
 
-  /** Reads every outcome in a new process, and holds them against the ledgers. */
+  /** Reads every outcome in a new process, and compares them with the records of the service and the bank. */
   async judge(...lanes: readonly (readonly string[])[]): Promise<Verdict> {
     const outcomes: (Outcome | undefined)[] = [];
     for (const [lane, keys] of lanes.entries()) {

@@ -1,6 +1,6 @@
 import type { Trouble } from "./worker-messages.js";
 
-/** The places at which a worker can be made to die or its disk to fail. */
+/** The points at which a worker can be killed, or its disk made to fail. */
 export class CrashPoints {
   readonly #troubles = new Map<string, { readonly trouble: Trouble; hits: number }>();
   readonly #diskFails: () => boolean;
@@ -10,12 +10,12 @@ export class CrashPoints {
     this.#diskFails = diskFails;
   }
 
-  /** Whether trouble waits at this point. */
+  /** Whether something is to happen at this point. */
   isAt(point: string, key: string): boolean {
     return this.#troubles.has(`${point} ${key}`);
   }
 
-  /** Comes back only where nothing happens. */
+  /** Returns only if nothing happens here. */
   pass(point: string, key: string): void {
     const known = this.#troubles.get(`${point} ${key}`);
     if (known === undefined) return;

@@ -2,8 +2,8 @@ import type { Journal, JournalEntry, JournalState, LeaseRequest } from "cross-bo
 import type { CrashPoints } from "./crash-points.js";
 
 /**
- * A journal with a crash point before, during and after each of its writes: `write:claimed:before` and so on. An error thrown before is
- * that of a disk which stored nothing; one thrown after, that of a disk which stored all of it and failed to say so.
+ * A journal with a crash point before, during and after each of its writes: `write:claimed:before` and so on. An error that is
+ * thrown before stands for a disk that stored nothing; one that is thrown after, for a disk that stored everything and then failed.
  */
 export class CrashingJournal implements Journal {
   readonly claimTimesMs: number[] = [];

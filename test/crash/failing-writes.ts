@@ -73,7 +73,7 @@ async function runAllOnce(fixture: CrashFixture, all: ReadonlyMap<string, Trial>
   return errors;
 }
 
-/** In another process, with a good disk. */
+/** In another process, whose disk works. */
 async function runAllAgain(fixture: CrashFixture, all: ReadonlyMap<string, Trial>): Promise<string[]> {
   const open = new Set(all.keys());
   const problems: string[] = [];

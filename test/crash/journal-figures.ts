@@ -9,7 +9,7 @@ import type { JournalChoice } from "./journal-place.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 import { measureTakeovers } from "./takeover.js";
 
-/** Milliseconds of each claim's write, from a process that has so many flows under way at a time. */
+/** Milliseconds of each claim's write, in a process that runs `concurrency` flows at a time. */
 export async function measureClaims(
   options: JournalChoice & { readonly flows: number; readonly concurrency: number },
 ): Promise<readonly number[]> {
@@ -40,7 +40,7 @@ export async function measureClaims(
   await Promise.race([allSettled, worker.ended]);
   const times = worker.next("claim-times");
   worker.send({ type: "claim-times" });
-  // The first ones wait for what every new process loads and compiles.
+  // The first ones include what a new process loads and compiles.
   return (await times).milliseconds.slice(options.concurrency);
 }
 

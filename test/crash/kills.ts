@@ -18,11 +18,11 @@ export interface KillsOptions extends JournalChoice {
   readonly kills: number;
   readonly stops: number;
   readonly workers: number;
-  /** Flows that a worker has under way at a time. */
+  /** How many flows a worker runs at a time. */
   readonly concurrency: number;
   readonly leaseMs: number;
   readonly seed: number;
-  /** Told every few seconds how far it is. */
+  /** Called with the progress every few seconds. */
   readonly onProgress?: (line: string) => void;
 }
 
@@ -55,12 +55,12 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
     },
   });
   const keys = Array.from({ length: options.flows }, (_, index) => `order-${String(index).padStart(6, "0")}`);
-  await using crowd = new Crowd(fixture, keys, options);
-  await crowd.untilAllSettled();
-  // Commits that come late may still be on their way.
+  await using workers = new Workers(fixture, keys, options);
+  await workers.untilAllSettled();
+  // Late commits may still come.
   await pause(3 * leaseMs + 100);
   const verdict = await fixture.judge(keys);
-  const { kills, stops, stumbles, accidents } = crowd;
+  const { kills, stops, stumbles, accidents } = workers;
   const violations = [...verdict.violations, ...accidents];
   const seconds = (performance.now() - startedMs) / 1000;
   return { ...verdict, violations, kills, stops, stumbles, takeCalls, seconds };
@@ -70,12 +70,12 @@ interface Slot {
   worker: WorkerProcess;
   isReady: boolean;
   isStopped: boolean;
-  /** Keys that it was given and has not told an outcome of. */
+  /** Keys that it was given and has reported no outcome for. */
   readonly inHand: Set<string>;
 }
 
-/** The workers, those who kill them, and those who give them work. */
-class Crowd implements AsyncDisposable {
+/** Gives the workers their keys, kills and stops them, and starts others in their place. */
+class Workers implements AsyncDisposable {
   readonly accidents: string[] = [];
   readonly stumbles = new Map<string, number>();
   kills = 0;
@@ -86,7 +86,7 @@ class Crowd implements AsyncDisposable {
   readonly #slots: Slot[] = [];
   readonly #unsettled: Set<string>;
   readonly #queue: string[] = [];
-  /** After so many settled flows somebody dies, or is stopped. */
+  /** After so many settled flows a worker is killed, or stopped. */
   readonly #killsAt: number[];
   readonly #stopsAt: number[];
   #started = 0;
@@ -147,7 +147,7 @@ class Crowd implements AsyncDisposable {
     void slot.worker.ended.then((error) => {
       if (this.#isOver) return;
       if (error !== undefined) this.accidents.push(error);
-      // Half of what it had is asked for again at once, the rest is left to those who recover.
+      // Half of its keys are run again at once; the rest is left to workers that recover.
       for (const key of slot.inHand) if (this.#unsettled.has(key) && this.#random() < 0.5) this.#queue.unshift(key);
       this.#open(index);
     });
@@ -182,7 +182,7 @@ class Crowd implements AsyncDisposable {
   }
 
   #handOut(): void {
-    // What was left to those who recover may have died before it was begun.
+    // A key that was left to workers that recover may have died before its flow began.
     if (this.#queue.length === 0) {
       const inHand = new Set(this.#slots.flatMap((slot) => [...slot.inHand]));
       this.#queue.push(...[...this.#unsettled].filter((key) => !inHand.has(key)));
@@ -209,7 +209,7 @@ class Crowd implements AsyncDisposable {
     this.#endIfOver();
   }
 
-  /** For longer than the lease: others take its flows over, and it does not know when it goes on. */
+  /** For longer than the lease: others take its flows over, which it does not know when it continues. */
   async #stop(): Promise<void> {
     const slot = await this.#choose((chosen) => {
       chosen.isStopped = true;
@@ -222,7 +222,7 @@ class Crowd implements AsyncDisposable {
     this.#endIfOver();
   }
 
-  /** One that is at work, after a moment: what it is doing then is left to chance. */
+  /** A random worker that is running, after a random time. */
   async #choose(act: (slot: Slot) => void): Promise<Slot> {
     await pause(this.#random() * 40);
     for (;;) {
@@ -273,7 +273,7 @@ function serviceFaults(seed: number) {
   return (operation: string | undefined, key: string, attempt: number): ServiceFault => {
     const random = randomOf(seed, `${operation} ${key} ${attempt}`);
     if (operation === "payments.create") return weighted(random, paymentFaults);
-    // Once and for all, so that a key is not refused after it was not.
+    // Decided once for each key, so that a key that was accepted is not refused later.
     if (operation === "paymentIntents.create" && randomOf(seed, `refuses ${key}`)() < 0.02) return "refuse";
     return weighted(random, otherFaults);
   };

@@ -2,12 +2,12 @@ import type { Payment } from "cross-border-payments";
 import type { BankEntry } from "./bank.js";
 import type { Outcome } from "./worker-messages.js";
 
-/** Everything that is known when all is over. */
+/** Everything that is known at the end. */
 export interface Evidence {
   readonly keys: readonly string[];
   /** What the journal says of each key, in the same order. */
   readonly outcomes: readonly (Outcome | undefined)[];
-  /** What anybody was ever told. */
+  /** Every outcome that a worker reported. */
   readonly told: readonly Outcome[];
   readonly payments: readonly Payment[];
   readonly bank: readonly BankEntry[];
@@ -28,7 +28,7 @@ export interface Verdict {
   readonly violations: readonly string[];
 }
 
-/** Holds what happened at the service and at the bank against what the flows say. */
+/** Compares what happened at the service and at the bank with the outcomes of the flows. */
 export function judge({ keys, outcomes, told, payments, bank }: Evidence): Verdict {
   const violations: string[] = [];
   const paymentsOf = groupBy(payments, ({ memo }) => memo);
@@ -118,7 +118,7 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
   return groups;
 }
 
-/** How many keys have more than one. */
+/** How many keys have more than one item. */
 function repeated<T>(items: readonly T[], keyOf: (item: T) => string): number {
   return [...groupBy(items, keyOf).values()].filter(({ length }) => length > 1).length;
 }

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A Node that has `node:sqlite`: the one that is given, this one, or one from the npm registry, which is kept for the next time. */
+/** A Node that has `node:sqlite`: the given one, this one, or one from the npm registry, which is kept for the next run. */
 export function nodeWithSqlite(given: string | undefined): string {
   if (given !== undefined) return given;
   if (Number(process.versions.node.split(".")[0]) >= 24) return process.execPath;

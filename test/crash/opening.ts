@@ -1,7 +1,7 @@
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
 
-/** Starts processes that open one journal at the same moment, `times` journals in all, and kills them; gives what they complained of. */
+/** Starts processes that open one journal at the same moment, `times` journals in all, and kills them; returns their errors. */
 export async function openAtOnce(
   options: JournalChoice & { readonly processes: number; readonly times: number },
 ): Promise<readonly string[]> {
@@ -16,7 +16,7 @@ export async function openAtOnce(
   });
   const problems: string[] = [];
   for (let lane = 0; lane < options.times; lane += 1) {
-    // A new file first; then one whose last users were killed, so that its log has to be recovered.
+    // First a new file; then one whose last users were killed, so that its log has to be recovered.
     for (let round = 0; round < 2; round += 1) {
       const workers = Array.from({ length: options.processes }, () => fixture.newWorker({ lane }));
       const opened = await Promise.allSettled(workers.map((worker) => worker.ready()));

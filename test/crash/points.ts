@@ -10,10 +10,10 @@ import type { Verdict } from "./laws.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 
 export interface PointsOptions extends JournalChoice {
-  /** How often each point is died at. */
+  /** How often a process dies at each point. */
   readonly times: number;
   readonly cases?: readonly CrashCase[];
-  /** Processes at a time, each with a journal of its own: a flow is then taken up by the one that is meant to. */
+  /** Processes at a time, each with a journal of its own, so that the intended one takes a flow over. */
   readonly lanes: number;
   readonly leaseMs: number;
   readonly onProgress?: (line: string) => void;
@@ -22,7 +22,7 @@ export interface PointsOptions extends JournalChoice {
 export interface PointsResult extends Verdict {
   readonly points: number;
   readonly kills: number;
-  /** Cases whose flow ended in another way than it should have, and what is known of it. No law is broken by that. */
+  /** Cases whose flow ended in another way than expected, and what is known about it. That breaks no law. */
   readonly unexpected: ReadonlyMap<CrashCase, string>;
   readonly seconds: number;
 }
@@ -43,7 +43,7 @@ export async function runPoints(options: PointsOptions): Promise<PointsResult> {
   const runLane = async (keys: string[], lane: number, time: number): Promise<void> => {
     const round = new Map<string, CrashCase>();
     for (const [index, one] of cases.entries()) {
-      // Each time in another lane, beside others.
+      // Each time in another lane, among other cases.
       if ((index + time) % lanes.length === lane) round.set(`${one.name} #${time}`, one);
     }
     for (const [key, one] of round) {
@@ -69,7 +69,7 @@ export async function runPoints(options: PointsOptions): Promise<PointsResult> {
   return { ...verdict, violations, points: cases.length, kills, unexpected, seconds };
 }
 
-/** Says what went wrong when the process did not die there. */
+/** Returns what went wrong if the process did not die there. */
 async function dieAt(
   fixture: CrashFixture,
   lane: number,
@@ -96,7 +96,7 @@ async function dieAt(
   return end;
 }
 
-/** A new process takes up what is abandoned, and then everybody is asked for every key. */
+/** A new process recovers what is abandoned, and then runs every key. */
 async function recoverAll(
   fixture: CrashFixture,
   lane: number,

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { JournalChoice } from "./journal-place.js";
 
-/** `--journal`, `--node` and `--seed`, and whole numbers by their own names. */
+/** `--journal`, `--node` and `--seed`, and an option with a whole number for each of the defaults. */
 export function scriptOptions<Name extends string>(
   defaults: Readonly<Record<Name, number>>,
 ): JournalChoice & { readonly seed: number } & Readonly<Record<Name, number>> {
@@ -18,7 +18,7 @@ export function scriptOptions<Name extends string>(
   ]);
   const seed = whole("seed", values.seed) ?? randomInt(2 ** 31);
   const node = typeof values.node === "string" ? values.node : undefined;
-  // A number for each of the names: the defaults have them all.
+  // The defaults have a number for each of the names.
   const byName = Object.fromEntries(numbers) as Record<Name, number>;
   return Object.assign({ kind, node, seed } as const, byName);
 }

@@ -16,11 +16,11 @@ export interface ServiceOptions {
   /** What happens to the `attempt`th request of an operation for a key; lists have no key. */
   readonly fault: (operation: SandboxRequest["operation"], key: string, attempt: number) => ServiceFault;
   readonly slowResponseMs: number;
-  /** Of each slow commit anew. */
+  /** Called for each slow commit. */
   readonly slowCommitMs: () => number;
 }
 
-/** The sandbox over HTTP, with two gateways and a rate, and with faults. */
+/** The sandbox over HTTP, with two gateways, an exchange rate, and faults. */
 export class FaultyService implements AsyncDisposable {
   readonly signingKey: string;
   readonly accessToken: string;
@@ -141,7 +141,7 @@ async function openCorridor(client: CrossBorderClient, rsaPublicKeyBase64: strin
   });
 }
 
-/** One token for all workers: how tokens are got is not what is tried here. */
+/** One token for all workers: requesting tokens is tested elsewhere. */
 async function logIn({ sandbox, url }: SandboxServer): Promise<string> {
   const { clientId, clientSecret, username, password } = sandbox.credentials;
   const body = new URLSearchParams({
@@ -153,7 +153,7 @@ async function logIn({ sandbox, url }: SandboxServer): Promise<string> {
   });
   const response = await fetch(url + sandbox.tokenPath, { method: "POST", body });
   const { access_token: token }: { access_token?: string } = JSON.parse(await response.text());
-  if (token === undefined) throw new Error("the sandbox gave no token");
+  if (token === undefined) throw new Error("the sandbox returned no token");
   return token;
 }
 

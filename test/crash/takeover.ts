@@ -8,14 +8,14 @@ export interface TakeoverOptions extends JournalChoice {
 }
 
 export interface Takeovers {
-  /** From the death of the owner until another process, which waits for the outcome of the same key, works at the flow. */
+  /** From the death of the owner until another process, which waits for the outcome of the same key, runs the flow. */
   readonly byRunMs: readonly number[];
-  /** The same, until a process that recovers four times in a lease works at it. */
+  /** The same, until a process that recovers four times in a lease runs it. */
   readonly byRecoverMs: readonly number[];
   readonly verdict: Verdict;
 }
 
-/** Kills owners while they take the money, and measures until somebody else asks for it. */
+/** Kills owners while they take the money, and measures the time until another process asks for it. */
 export async function measureTakeovers(options: TakeoverOptions): Promise<Takeovers> {
   const { leaseMs, times } = options;
   const calls = new Map<string, ((atMs: number) => void)[]>();
@@ -31,7 +31,7 @@ export async function measureTakeovers(options: TakeoverOptions): Promise<Takeov
       onCall(kind, key) {
         const listener = kind === "take" ? calls.get(key)?.shift() : undefined;
         listener?.(performance.now());
-        // The first call, the owner's, gets no response: the owner dies over it.
+        // The owner's call gets no response: the owner is killed meanwhile.
         return (calls.get(key)?.length ?? 0) > 0 ? new Promise<void>(() => {}) : undefined;
       },
     },
@@ -55,7 +55,7 @@ export async function measureTakeovers(options: TakeoverOptions): Promise<Takeov
     owner.send({ type: "run", keys: [key] });
     await asked;
     heir.send(by === "run" ? { type: "run", keys: [key] } : { type: "keep-recovering", everyMs: leaseMs / 4 });
-    // At any moment between two of its signs of life.
+    // At a random time between two renewals of its lease.
     await pause(leaseMs * (0.5 + Math.random()));
     const killedMs = performance.now();
     owner.signal("SIGKILL");

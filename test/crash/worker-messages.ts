@@ -6,14 +6,14 @@ export interface JournalPlace {
   readonly kind: "sqlite" | "postgres";
   /** A file, or a URL. */
   readonly place: string;
-  /** Of PostgreSQL: a schema of the run's own. */
+  /** For PostgreSQL: a schema for this run alone. */
   readonly schema?: string;
 }
 
-/** What happens to a worker at a named point, the `nth` time that it gets there. */
+/** What happens to a worker at a named point, when it gets there for the `nth` time. */
 export interface Trouble {
   readonly point: string;
-  /** Counts only what is done for this flow. */
+  /** Only what is done for this flow counts. */
   readonly key: string;
   readonly nth: number;
   /** `kill` ends the process; the others are errors of the journal's disk. */
@@ -30,20 +30,20 @@ export interface WorkerSettings {
   readonly leaseMs: number;
   readonly readBackDelayMs: number;
   readonly troubles?: readonly Trouble[];
-  /** A disk that fails now and then, at any write. */
+  /** A disk of which any write can fail. */
   readonly diskFaults?: { readonly seed: number; readonly rate: number };
 }
 
 export type Command =
-  /** Runs each key until it has an outcome, whatever is thrown on the way. */
+  /** Runs each key until it has an outcome, whatever is thrown meanwhile. */
   | { readonly type: "run"; readonly keys: readonly string[] }
   /** Runs a key once. */
   | { readonly type: "run-once"; readonly key: string }
-  /** Takes up what is abandoned, again and again, so many milliseconds apart. */
+  /** Recovers what is abandoned, again and again, `everyMs` apart. */
   | { readonly type: "keep-recovering"; readonly everyMs: number }
   /** Reads what the journal says of each key. */
   | { readonly type: "audit"; readonly keys: readonly string[] }
-  /** Gives the times that the claims' writes took. */
+  /** Reports how long the claims' writes took. */
   | { readonly type: "claim-times" };
 
 export type Report =
@@ -53,7 +53,7 @@ export type Report =
   | { readonly type: "audited"; readonly outcomes: readonly (Outcome | undefined)[] }
   | { readonly type: "claim-times"; readonly milliseconds: readonly number[] };
 
-/** An outcome as far as the laws are concerned with it. */
+/** What the laws need of an outcome. */
 export interface Outcome {
   readonly key: string;
   readonly status: FlowOutcome["status"];
@@ -63,7 +63,7 @@ export interface Outcome {
   readonly reason?: string;
 }
 
-/** The payment that belongs to a key: the key stands in it, where the judge can read it. */
+/** The payment that belongs to a key. The key is its memo, where `judge` can read it. */
 export function requestOf(key: string): PaymentIntentRequest {
   return {
     senderGatewayId: "alpha-bank",

@@ -10,9 +10,9 @@ export interface WorkerStart {
   readonly onReport?: (report: Report) => void;
 }
 
-/** A worker, as the judge sees it. */
+/** A worker, as the test sees it. */
 export class WorkerProcess implements AsyncDisposable {
-  /** Resolves when the process has ended, with what it said if nobody killed it. */
+  /** Resolves when the process has ended, with its error output if nobody killed it. */
   readonly ended: Promise<string | undefined>;
   readonly #child: ChildProcess;
   readonly #ready: Promise<void>;

@@ -14,7 +14,7 @@ import {
   type WorkerSettings,
 } from "./worker-messages.js";
 
-/** A process of its own that runs flows until it is killed. */
+/** A process that runs flows until it is killed. */
 async function main(settings: WorkerSettings): Promise<void> {
   const points = new CrashPoints(settings.troubles ?? [], failingDisk(settings));
   const journal = new CrashingJournal(await openJournal(settings.journal), points);
@@ -148,7 +148,7 @@ function stumble(key: string, error: unknown): void {
 }
 
 function report(message: Report): void {
-  // The judge may be gone already.
+  // The test may have ended already.
   process.send?.(message, undefined, {}, () => {});
 }
 

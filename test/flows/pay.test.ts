@@ -39,7 +39,7 @@ describe("a payment that goes through", () => {
     expect(asked[0]?.body).toBe(intentRequest);
   });
 
-  it("sends the intent as it came, with the transaction id", async () => {
+  it("sends the intent as it was received, with the transaction id", async () => {
     const { client, asked } = gatewayClient();
     await pay(client, intentRequest, taking(), undefined);
     expect(JSON.stringify(asked[1]?.body)).toBe(
@@ -63,7 +63,7 @@ describe("a payment that goes through", () => {
     );
   });
 
-  it("takes money from the intent that the service gave, once, and waits for it", async () => {
+  it("passes the service's intent to takeFunds, once, and waits for it", async () => {
     const { client, steps } = gatewayClient();
     const takeFunds = vi.fn<TakeFunds>(async () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -76,7 +76,7 @@ describe("a payment that goes through", () => {
   });
 });
 
-it("makes no payment where the sender declines", async () => {
+it("makes no payment when the sender declines", async () => {
   const { client, steps } = gatewayClient();
   expect(await pay(client, intentRequest, () => null, undefined)).toEqual({ status: "declined", intent });
   expect(steps).toEqual(["paymentIntents.create"]);
@@ -142,7 +142,7 @@ describe("the sender's money is not touched", () => {
 });
 
 describe("once the money is taken", () => {
-  it("the caller's signal ends nothing any more, and the other options stay", async () => {
+  it("the caller's signal no longer ends the call, and the other options still count", async () => {
     const abort = new AbortController();
     const { client, asked } = gatewayClient();
     const takeFunds: TakeFunds = (_, { signal }) => {
@@ -191,7 +191,7 @@ describe("once the money is taken", () => {
   });
 });
 
-it("throws on what takeFunds throws, and makes no payment", async () => {
+it("throws what takeFunds throws, and makes no payment", async () => {
   const { client, steps } = gatewayClient();
   const failure = new Error("the ledger is down");
   expect(await errorOf(pay(client, intentRequest, () => Promise.reject(failure), undefined))).toBe(failure);

@@ -32,7 +32,7 @@ async function failureOf(work: Promise<unknown>): Promise<CrossBorderError> {
   return error;
 }
 
-/** A journal that fails as an owner's process would: from the named write on, nothing of it works any more. */
+/** A journal that stops working at the named write, as if its owner's process had died. */
 function dyingAt(journal: Journal, phase: string, when: "before" | "after"): Journal {
   let dead = false;
   const die = (): never => {
@@ -74,7 +74,7 @@ describe("run", () => {
     expect(bank.calls).toBe(1);
   });
 
-  it("lets one of many run and the others wait for its outcome", async () => {
+  it("lets one of many callers run, and the others wait for its outcome", async () => {
     const { flow, sandbox, bank } = await flowFixture();
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => flow().run("order-42", request)));
     expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
@@ -133,7 +133,7 @@ describe("run", () => {
     expect(sandbox.payments).toEqual([]);
   });
 
-  it("keeps asking to give the money back until that is done", async () => {
+  it("calls releaseFunds again until it succeeds", async () => {
     const { flow, bank } = await flowFixture({
       onRequest: (seen) =>
         isPayment(seen) ? Response.json({ error: "no", message: "no" }, { status: 400 }) : undefined,
@@ -173,7 +173,7 @@ describe("run", () => {
     expect(bank.released).toEqual([]);
   });
 
-  it("finds it among many, behind hundreds of newer ones", async () => {
+  it("finds it behind hundreds of newer payments", async () => {
     const { flow, sandbox } = await flowFixture({ ...lost, maxSize: 7 });
     const first = flow({ readBackDelayMs: 200 }).run("k0", request);
     await Promise.all(Array.from({ length: 30 }, (_, index) => flow().run(`k${index + 1}`, request)));
@@ -203,7 +203,7 @@ describe("run", () => {
     expect(await all(flow().recover())).toEqual([]);
   });
 
-  it("leaves the flow where it was when takeFunds throws, and asks again with the same key", async () => {
+  it("leaves the flow as it was when takeFunds throws, and calls it again with the same key", async () => {
     const { flow, bank, sandbox } = await flowFixture();
     const takeFunds = vi.fn(bank.takeFunds).mockImplementationOnce(() => {
       throw new Error("the bank is closed");
@@ -217,19 +217,22 @@ describe("run", () => {
   it.each([
     ["its id alone", "TX-1", "it returned a string"],
     ["nothing", undefined, "it returned undefined"],
-  ])("makes no payment when takeFunds returns %s, says what to return, and asks again", async (_, returned, found) => {
-    const { flow, journal, sandbox } = await flowFixture();
-    const error = await failureOf(flow({ takeFunds: () => returned as never }).run("k", request));
-    expect(error).toBeInstanceOf(InvalidArgumentError);
-    expect(error.message).toContain("takeFunds must return { senderGatewayTransactionId }");
-    expect(error.message).toContain(found);
-    expect(error.message).toContain("No payment was made");
-    expect((await journal.read("k"))?.phase).toBe("funds-requested");
-    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
-    expect(sandbox.payments).toHaveLength(1);
-  });
+  ])(
+    "makes no payment when takeFunds returns %s, says what to return, and calls it again",
+    async (_, returned, found) => {
+      const { flow, journal, sandbox } = await flowFixture();
+      const error = await failureOf(flow({ takeFunds: () => returned as never }).run("k", request));
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+      expect(error.message).toContain("takeFunds must return { senderGatewayTransactionId }");
+      expect(error.message).toContain(found);
+      expect(error.message).toContain("No payment was made");
+      expect((await journal.read("k"))?.phase).toBe("funds-requested");
+      expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+      expect(sandbox.payments).toHaveLength(1);
+    },
+  );
 
-  it("takes no money while it could not look for the payment afterwards", async () => {
+  it("takes no money while it could not look for the payment later", async () => {
     const { flow, bank } = await flowFixture({
       onRequest: ({ operation }) => (operation === "payments.list" ? new Response("", { status: 403 }) : undefined),
     });
@@ -237,7 +240,7 @@ describe("run", () => {
     expect(bank.calls).toBe(0);
   });
 
-  it("hands over when its lease was taken meanwhile, and takes the other's outcome", async () => {
+  it("hands over when another owner took the flow over, and returns the other's outcome", async () => {
     const { flow, sandbox, bank } = await flowFixture();
     let open: () => void = () => {};
     const closed = new Promise<void>((resolve) => {
@@ -385,7 +388,7 @@ describe("after a crash", () => {
       const outcome = await flow().run("k", request);
       expect(outcomes).toEqual(phase === "paid" && when === "after" ? [] : [outcome]);
       expect(bank.taken.size).toBe(1);
-      // The claim was on disk, and nobody knows whether it had been sent: it had not, and it is held.
+      // The claim was stored, and nobody can know that it was not sent: it is held.
       const held = phase === "claimed" && when === "after";
       expect(outcome.status).toBe(held ? "held" : "paid");
       expect(sandbox.payments).toHaveLength(held ? 0 : 1);
@@ -393,7 +396,7 @@ describe("after a crash", () => {
     },
   );
 
-  it("takes up flows of dead owners only", async () => {
+  it("recovers flows of dead owners only", async () => {
     const { flow, journal, bank } = await flowFixture();
     let open: () => void = () => {};
     const closed = new Promise<void>((resolve) => {
@@ -414,7 +417,7 @@ describe("after a crash", () => {
     expect(await alive).toMatchObject({ status: "paid" });
   });
 
-  it("goes on with the others when one flow can't be taken on, and says so at the end", async () => {
+  it("continues with the others when one flow can't be recovered, and says so at the end", async () => {
     const { flow, journal, bank } = await flowFixture();
     for (const key of ["a", "b", "c"]) {
       await flow({ journal: dyingAt(journal, "funds-taken", "before") })
@@ -476,7 +479,7 @@ describe("resolve", () => {
     expect(await flow().outcome("k")).toMatchObject({ status: "held", decisions: [{ action: "resend" }] });
   });
 
-  it("release: gives the money back on an operator's word", async () => {
+  it("release: gives the money back when an operator says so", async () => {
     const { flow, bank } = await flowFixture(notSent);
     await flow().run("k", request);
     expect(await flow().resolve("k", "release", resolution)).toMatchObject({
@@ -487,7 +490,7 @@ describe("resolve", () => {
     expect(bank.released).toEqual(["k"]);
   });
 
-  it("found: takes the payment's record, or looks for it once more", async () => {
+  it("found: accepts the payment's record, or looks for it once more", async () => {
     let hidden = true;
     const { flow, sandbox } = await flowFixture({
       ...lost,
@@ -508,7 +511,7 @@ describe("resolve", () => {
     });
   });
 
-  it("is for held flows only, and needs to know who and why", async () => {
+  it("is for held flows only, and needs to know who decides and why", async () => {
     const { flow } = await flowFixture();
     await flow().run("k", request);
     expect(await failureOf(flow().resolve("k", "release", resolution))).toMatchObject({ code: "flow_not_held" });
@@ -535,7 +538,7 @@ describe("what the journal holds", () => {
     expect(entry?.data).not.toMatch(/Bearer|BEGIN|accessToken/);
   });
 
-  it("can be encrypted by a function of the caller's", async () => {
+  it("can be encrypted by a function of the caller", async () => {
     const { flow, journal } = await flowFixture();
     const cipher = {
       encrypt: async (text: string) => Buffer.from(text).toString("base64"),

@@ -17,7 +17,7 @@ describe("paymentFromIntent", () => {
     expect(Object.keys(fields)).toEqual(expect.arrayContaining(names));
   });
 
-  it("leaves out what the service added beyond the description, and an absent extras", () => {
+  it("leaves out fields that are not in the description, and extras that are absent", () => {
     const { extras: _, ...bare } = intent;
     const payment = paymentFromIntent({ ...bare, unknownField: 1 } as unknown as PaymentIntent, "tx-1");
     expect(payment).toEqual({ ...bare, senderGatewayTransactionId: "tx-1" });

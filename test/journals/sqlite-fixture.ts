@@ -16,7 +16,7 @@ export const withoutSqlite =
 
 if (withoutSqlite !== "") process.stdout.write(`SqliteJournal is tested on Node 22.13 and newer${withoutSqlite}\n`);
 
-/** The path of a file that is not there yet, in a folder that goes with the test. */
+/** The path of a file that is not there yet, in a folder that is removed after the test. */
 export function newFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "cross-border-journal-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -36,7 +36,7 @@ export function openHandle(path: string): Handle {
   return database;
 }
 
-/** A handle as better-sqlite3 has it: `all` only where rows come back, numbers as given, and its own kind of error. */
+/** A handle that behaves like better-sqlite3: `all` only where rows come back, numbers as given, and its own kind of error. */
 export function likeBetterSqlite3(database: Handle, onAll: (sql: string) => void = () => {}): SqliteDatabase {
   const translated = <T>(work: () => T): T => {
     try {

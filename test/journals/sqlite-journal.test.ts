@@ -162,7 +162,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     writeFileSync(file, "not a database ".repeat(100));
     expect(await failure(SqliteJournal.open(file))).toMatchObject({
       name: "JournalError",
-      message: expect.stringContaining("no SQLite database"),
+      message: expect.stringContaining("not a SQLite database"),
     });
     expect(await failure(SqliteJournal.open(`${newFile()}/none/payments.db`))).toMatchObject({
       name: "JournalError",

@@ -20,7 +20,7 @@ function broken(change: (store: MemoryJournal, clock: { nowMs: number }) => Part
 const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeof broken>[0]][] = [
   [
     "overwrites on begin",
-    /untouched/,
+    /unchanged/,
     (store) => ({
       begin: async (key, state, lease) => {
         const result = await store.begin(key, state, lease);
@@ -72,8 +72,8 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
   ["forgets to renew", /renew/, () => ({ renew: async () => true })],
   ["forgets to release", /release/, () => ({ release: async () => {} })],
   [
-    "prolongs the lease on write",
-    /does not prolong/,
+    "extends the lease on write",
+    /does not extend/,
     (store) => ({
       write: async (key, epoch, state) => {
         const written = await store.write(key, epoch, state);
@@ -83,7 +83,7 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     }),
   ],
   [
-    "gives abandoned flows from the first each time",
+    "returns abandoned flows from the first each time",
     /UTF-8 bytes/,
     (store) => ({
       acquireAbandoned: (lease, after) =>
@@ -139,7 +139,7 @@ it.each(mistakes)("finds a journal that %s", async (_, law, change) => {
   expect(found).toMatchObject({ law: expect.stringMatching(law), message: expect.stringContaining("Broken: ") });
 });
 
-it("says what could not be tried", async () => {
+it("says what could not be checked", async () => {
   const { open, options } = broken(() => ({}));
   const full = await verifyJournal(open, options);
   const bare = await verifyJournal(open, { wait: options.wait });
