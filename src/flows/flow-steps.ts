@@ -1,10 +1,10 @@
 import { PaymentIntents } from "../resources/payment-intents.js";
 import { payments } from "../resources/payments.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
-import { pauseFlow } from "./flow-pause.js";
-import { refusalOf } from "./flow-refusal.js";
+import { toFlowRefusal } from "./flow-refusal.js";
 import type { FlowState, Look, StateOf, UnsettledPhase } from "./flow-state.js";
 import { assertFundsTaken } from "./funds-functions.js";
+import { pauseFlow } from "./pause-flow.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
 import { lookForPayment, newestPagingToken } from "./read-back.js";
 import { makeClaim, sendClaim } from "./send-claim.js";
@@ -41,7 +41,7 @@ async function createIntent(
     const intent = await new PaymentIntents(client).create(state.request, { signal: deadline.signal });
     return { state: { ...state, phase: "intent", intent } };
   } catch (error) {
-    const refusal = refusalOf(error);
+    const refusal = toFlowRefusal(error);
     if (refusal === undefined) throw error;
     return { state: { ...state, phase: "rejected", refusal } };
   }

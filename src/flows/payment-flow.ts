@@ -14,8 +14,8 @@ import {
   withRecoverDefaults,
 } from "./flow-options.js";
 import { type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
-import { pauseFlow } from "./flow-pause.js";
 import { type FlowState, isSettled, type ResolveAction } from "./flow-state.js";
+import { pauseFlow } from "./pause-flow.js";
 import { recoverFlows } from "./recover-flows.js";
 import { checkResolution, type Resolution, resolveFlow } from "./resolve-flow.js";
 

@@ -3,7 +3,7 @@ import { CrossBorderError, TimeoutError } from "../errors/errors.js";
 import { payments } from "../resources/payments.js";
 import { leftMs, now } from "../timing/timestamp.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
-import { refusalOf } from "./flow-refusal.js";
+import { toFlowRefusal } from "./flow-refusal.js";
 import type { Claim, FlowState, StateOf } from "./flow-state.js";
 import type { Lease } from "./lease.js";
 
@@ -69,7 +69,7 @@ function notSent(state: StateOf<"claimed">, error: CrossBorderError): StepResult
     };
     return { state: held, error };
   }
-  const refusal = refusalOf(error);
+  const refusal = toFlowRefusal(error);
   if (refusal !== undefined) return { state: { ...state, phase: "refused", refusal } };
   return { state: { ...rest, phase: "funds-taken", claims }, error };
 }
