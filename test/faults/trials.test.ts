@@ -7,21 +7,30 @@ const trials = 2000;
 it(`says nothing false, and repeats no payment, in ${trials} trials through the fault proxy`, async () => {
   const given = process.env.FAULT_SEED;
   const seed = given === undefined ? randomInt(2 ** 31) : Number(given);
-  const report = await runTrials({ trials, seed });
-  process.stdout.write(`${summaryOf(report)}\nThe same plan again: FAULT_SEED=${seed}\n`);
-  expect(report.faulty).toEqual({
-    falseNone: 0,
-    falseDone: 0,
-    paymentsRepeated: 0,
-    paymentsMadeTwice: 0,
-    strangeResponses: 0,
-    untypedErrors: 0,
-    unhandledRejections: 0,
-    late: 0,
-  });
-  // Trials in which nothing went wrong would prove nothing.
-  const count = (end: string) => report.ends.get(end) ?? 0;
-  expect(count("OutcomeUnknownError possible")).toBeGreaterThan(trials / 50);
-  expect(count("UnexpectedResponseError done")).toBeGreaterThan(trials / 100);
-  expect(count("well")).toBeGreaterThan(trials / 20);
-}, 60_000);
+  const ends = new Map<string, number>();
+  // On a machine that is too busy most calls only meet their deadline: then there are more trials, fewer at once.
+  for (const atOnce of [64, 16, 4]) {
+    const report = await runTrials({ trials, seed, atOnce });
+    process.stdout.write(`${summaryOf(report)}\nThe same plan again: FAULT_SEED=${seed}\n`);
+    expect(report.faulty).toEqual({
+      falseNone: 0,
+      falseDone: 0,
+      paymentsRepeated: 0,
+      paymentsMadeTwice: 0,
+      strangeResponses: 0,
+      untypedErrors: 0,
+      unhandledRejections: 0,
+      late: 0,
+    });
+    for (const [end, count] of report.ends) ends.set(end, (ends.get(end) ?? 0) + count);
+    if (wanted.every(([end, atLeast]) => (ends.get(end) ?? 0) >= atLeast)) return;
+  }
+  expect.fail(`trials in which nothing goes wrong, or everything does, prove nothing: ${JSON.stringify([...ends])}`);
+}, 120_000);
+
+/** How often a call has to end so, for the trials to prove something. */
+const wanted: readonly (readonly [end: string, atLeast: number])[] = [
+  ["OutcomeUnknownError possible", trials / 50],
+  ["UnexpectedResponseError done", trials / 100],
+  ["well", trials / 20],
+];
