@@ -12,13 +12,13 @@ describe.each(harnesses)("$name", ({ open }) => {
     ],
     ["a dot segment", (client) => client.paymentGateways.get(".."), /paymentGatewayId .* found "\.\."/],
     [
-      "an id that is no string",
+      "an id that is not a string",
       (client) => client.paymentIntents.get(7 as never),
       /paymentIntentId must be a string; found a number/,
     ],
-    ["half a surrogate pair", (client) => client.paymentGateways.get("\ud800"), /surrogate/],
+    ["a lone surrogate", (client) => client.paymentGateways.get("\ud800"), /surrogate/],
     [
-      "a field that there is not",
+      "an unknown field",
       (client) => client.liquidityProviders.create({ fristName: "A" } as object),
       /has no field "fristName" \(it has firstName, lastName, email\)/,
     ],
@@ -48,16 +48,17 @@ describe.each(harnesses)("$name", ({ open }) => {
       (client) => client.liquidityProviders.deposits("1").list({ filter: { id: "1" } as object }),
       /has no field "id"/,
     ],
-    ["a page size of none", (client) => client.payments.list({ size: 0 }), /size must be a whole number above 0/],
+    ["a page size of 0", (client) => client.payments.list({ size: 0 }), /size must be a whole number above 0/],
     [
       "a sort term without direction",
       (client) => client.payments.list({ sort: "createdAt" as never }),
       /sort must be a term/,
     ],
+    ["an unknown option", (client) => client.payments.list({}, { timeout: 5 } as object), /no option "timeout"/],
     [
-      "an option that there is not",
-      (client) => client.payments.list({}, { timeout: 5 } as object),
-      /no option "timeout"/,
+      "a query among the options of a list",
+      (client) => client.payments.list({}, { query: { memo: "rent" } } as object),
+      /^payments\.list: there is no option "query"; there are signal,/,
     ],
     [
       "a header of the client's own",
@@ -125,7 +126,7 @@ const auth = { accessToken: () => "token" };
 
 it.each<[string, object, RegExp]>([
   ["no options", {}, /auth/],
-  ["an option that there is not", { baseUrl: "https://a.test", auth, retries: 3 }, /no option "retries"/],
+  ["an unknown option", { baseUrl: "https://a.test", auth, retries: 3 }, /no option "retries"/],
   ["plain http", { baseUrl: "http://a.test", auth }, /https/],
   ["a base URL with a query", { baseUrl: "https://a.test/?x=1", auth }, /baseUrl/],
   ["a base URL with credentials", { baseUrl: "https://user:hunter22@a.test/", auth }, /baseUrl/],

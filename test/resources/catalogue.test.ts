@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import ts from "typescript";
 import { expect, it } from "vitest";
-import { kindOfField } from "../../src/api/fields.js";
+import { fieldKinds, kindOfField } from "../../src/api/fields.js";
 import type { Operation } from "../../src/api/operation.js";
 import { catalogue, isOperationName, operationNames, operations } from "../../src/resources/catalogue.js";
 
@@ -80,4 +80,13 @@ it.each([...operations.values()])("names only fields of the body where $name wan
   const named = [...(body?.required ?? []), ...(signer === undefined ? [] : [signer])];
   const unknown = named.filter((field) => kindOfField(body?.fields ?? {}, field) === undefined);
   expect(unknown).toEqual([]);
+});
+
+it.each([...operations.values()])("keeps what the names of $name's fields call confidential out of messages", (row) => {
+  const named = Object.keys(row.record).filter((field) => /(?:account|password|secret|bearerToken)$/i.test(field));
+  const shown = named.filter((field) => {
+    const kind = kindOfField(row.record, field);
+    return kind === undefined || fieldKinds[kind].isConfidential !== true;
+  });
+  expect(shown, "fields that need the kind `secret` or `account`").toEqual([]);
 });
