@@ -1,0 +1,73 @@
+import type { ImportTable } from "./import-problems.js";
+
+/**
+ * Who may import what in `src/`. Whatever is not listed here is forbidden, and an entry that no file uses is an error too.
+ * `imports.test.ts` checks every kind of import, those of types included.
+ */
+export const importTable: ImportTable = {
+  /**
+   * A folder of `src/`, or a file directly in it, and what it may import besides itself: folders, or single files of a folder
+   * that publishes only those. Lower layers come first, and imports only go to what stands higher up in this list.
+   */
+  layers: {
+    errors: [],
+    timing: [],
+    platform: [],
+    wire: ["errors", "timing", "platform"],
+    "money.ts": ["errors"],
+    signing: ["errors", "platform", "timing"],
+    auth: ["errors", "timing", "wire", "platform"],
+    api: ["errors", "timing", "money.ts"],
+    http: ["errors", "timing", "wire", "api", "money.ts", "auth/token-source.ts", "signing/signer.ts"],
+    paging: ["errors", "api"],
+    resources: ["api", "paging"],
+    verification: ["errors", "signing", "resources", "api", "money.ts", "platform"],
+    flows: ["errors", "timing", "api", "resources", "paging", "money.ts", "platform"],
+    journals: ["errors", "flows"],
+    sandbox: ["errors", "money.ts", "api", "resources", "signing", "platform"],
+    testing: ["flows", "resources", "errors"],
+    "client-options.ts": ["errors", "wire", "signing", "auth", "api", "http", "resources"],
+    "client.ts": [
+      "timing",
+      "platform",
+      "wire",
+      "signing",
+      "auth",
+      "api",
+      "http",
+      "resources",
+      "flows",
+      "client-options.ts",
+    ],
+    "index.ts": [
+      "errors",
+      "wire",
+      "money.ts",
+      "signing",
+      "auth",
+      "api",
+      "http",
+      "paging",
+      "resources",
+      "verification",
+      "flows",
+      "client-options.ts",
+      "client.ts",
+    ],
+  },
+
+  /** A package or a module of Node, and the folders or files of `src/` that may import it. */
+  packages: {
+    "decimal.js": ["money.ts"],
+    "openid-client": ["auth/openid-grant.ts"],
+    pg: ["journals/postgres-pool.ts"],
+    undici: ["wire/undici-transport.ts"],
+    zod: ["http/schema.ts"],
+    "node:assert": ["testing"],
+    "node:crypto": ["platform", "sandbox", "testing"],
+    "node:http": ["sandbox/server.ts"],
+    "node:net": ["sandbox/server.ts"],
+    "node:sqlite": ["journals/sqlite-database.ts"],
+    "node:timers": ["testing/verify-journal.ts"],
+  },
+};
