@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { expect, it } from "vitest";
+import { yamlProblems } from "./yaml-problems.js";
+
+const read = (path: string) => readFileSync(path, "utf8");
+const { scripts, repository, homepage, bugs } = JSON.parse(read("package.json"));
+const yamlFiles = readdirSync(".github", { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".yml"))
+  .map((path) => posix.join(".github", path.replaceAll("\\", "/")));
+
+it("finds workflows and issue forms to check", () => {
+  expect(yamlFiles).toEqual(
+    expect.arrayContaining([
+      ".github/workflows/check.yml",
+      ".github/workflows/release.yml",
+      ".github/ISSUE_TEMPLATE/bug.yml",
+    ]),
+  );
+});
+
+it.each(yamlFiles)("%s is well-formed", (path) => {
+  expect(yamlProblems(read(path))).toEqual([]);
+});
+
+it.each([
+  ["a tab", "jobs:\n\ttest: 1"],
+  ["half a level", "jobs:\n test: 1"],
+  ["a level without a parent", "name: check\n    test: 1"],
+  ["two colons", "name: check: all"],
+  ["an open quote", 'name: "check'],
+  ["an open list", "node: [20, 22"],
+  ["a line that is neither an entry nor an item", "jobs:\n  test"],
+  ["a value that starts with a reserved character", "name: @check"],
+])("sees %s in YAML", (_, text) => {
+  expect(yamlProblems(text)).toHaveLength(1);
+});
+
+it("tests on the same versions of Node in the workflow as in .ci/run", () => {
+  const matrix = /^ +node: \[(.*)\]$/m.exec(read(".github/workflows/check.yml"))?.[1]?.split(", ");
+  const inRun = [...read(".ci/run").matchAll(/^\w+_nodes?="?([\d ]+)"?$/gm)].flatMap(([, list]) => list?.split(" "));
+  expect(matrix).toEqual(inRun.sort());
+  expect(matrix?.length).toBeGreaterThan(1);
+});
+
+it.each([...yamlFiles, ".ci/run", "README.md", "CONTRIBUTING.md"])("%s calls only npm scripts that exist", (path) => {
+  const called = [...read(path).matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name);
+  expect(Object.keys(scripts)).toEqual(expect.arrayContaining(called));
+});
+
+it("pins every action to a commit", () => {
+  const uses = yamlFiles.flatMap((path) => [...read(path).matchAll(/uses: (.*)/g)].map(([, action = ""]) => action));
+  expect(uses.length).toBeGreaterThan(4);
+  for (const action of uses) expect(action).toMatch(/^\.\/|@[0-9a-f]{40} # v\d/);
+});
+
+it("names one repository everywhere", () => {
+  const address = `https://github.com/${repository.replace(/^github:/, "")}`;
+  expect({ homepage, bugs }).toEqual({ homepage: `${address}#readme`, bugs: `${address}/issues` });
+  expect(read(".github/ISSUE_TEMPLATE/config.yml")).toContain(`url: ${address}/security/advisories/new\n`);
+});
