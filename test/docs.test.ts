@@ -40,7 +40,7 @@ function compile(modules: ReadonlyMap<string, string>): string[] {
   });
 }
 
-it("compiles every code block of the documents", () => {
+it("compiles every code block of the documents", { timeout: 60_000 }, () => {
   const modules = new Map(documents.flatMap((document) => [...codeBlocks(document)]));
   expect(modules.size).toBeGreaterThan(5);
   expect(compile(modules)).toEqual([]);
