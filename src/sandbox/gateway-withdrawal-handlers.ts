@@ -1,7 +1,7 @@
 import { type GatewayWithdrawal, gatewayWithdrawals } from "../resources/gateway-withdrawals.js";
 import type { Withdrawal } from "../resources/withdrawals.js";
 import type { Row } from "./collection.js";
-import type { HandlersOf } from "./handlers.js";
+import type { HandlersOf } from "./handler.js";
 import { assertQuery } from "./list-page.js";
 import { checkWithdrawal } from "./record-rules.js";
 import { listPage, notFound } from "./resource-handlers.js";

@@ -1,4 +1,3 @@
-import type { TypedOperation } from "../api/operation.js";
 import type { CataloguedOperation } from "../resources/catalogue.js";
 import { deposits } from "../resources/deposits.js";
 import { exchangeRates } from "../resources/exchange-rates.js";
@@ -9,6 +8,7 @@ import { payments } from "../resources/payments.js";
 import { transfers } from "../resources/transfers.js";
 import { withdrawals } from "../resources/withdrawals.js";
 import { gatewayWithdrawalHandlers } from "./gateway-withdrawal-handlers.js";
+import type { HandlersOf } from "./handler.js";
 import { blankRecord } from "./ledger.js";
 import { assertQuery } from "./list-page.js";
 import { createIntent, createPayment } from "./payment-handlers.js";
@@ -22,15 +22,6 @@ import {
 } from "./record-rules.js";
 import { listPage, notFound, providerResource, topResource } from "./resource-handlers.js";
 import type { Call, Service } from "./service.js";
-
-/** What handles one row: takes a call with the row's body, returns the row's output, or throws a `Refusal`. */
-export type Handler<Row> =
-  Row extends TypedOperation<string, readonly string[], infer Body, infer Output>
-    ? (call: Call<Body>) => Output
-    : never;
-
-/** A handler for each of these rows, by name. */
-export type HandlersOf<Row extends { readonly name: string }> = { readonly [R in Row as R["name"]]: Handler<R> };
 
 /** A handler for every row of the description: one too few does not compile. */
 export type Handlers = HandlersOf<CataloguedOperation>;

@@ -1,6 +1,6 @@
 import type { Operation, TypedOperation } from "../api/operation.js";
 import type { Collection, Row } from "./collection.js";
-import type { HandlersOf } from "./handlers.js";
+import type { HandlersOf } from "./handler.js";
 import { assertQuery, pageOf } from "./list-page.js";
 import { Refusal } from "./responses.js";
 import type { Call, Service } from "./service.js";
