@@ -133,14 +133,22 @@ describe("a call", () => {
   });
 });
 
-it("has the names of exactly the rows that there are", () => {
-  expectTypeOf<OperationName>().toEqualTypeOf<
-    | `${"paymentGateways" | "liquidityProviders"}.${"create" | "list" | "get" | "update"}`
-    | `liquidityProviders.${"deposits" | "withdrawals" | "exchangeRates" | "transfers"}.${"create" | "list" | "get" | "update"}`
-    | `paymentGateways.withdrawals.${"list" | "get" | "update"}`
-    | `paymentIntents.${"create" | "get"}`
-    | `payments.${"create" | "list"}`
-  >();
+describe("the name of an operation", () => {
+  it("is its path in code", () => {
+    expectTypeOf(deposits.create.name).toEqualTypeOf<"liquidityProviders.deposits.create">();
+    expectTypeOf<"liquidityProviders.deposits.create">().toExtend<OperationName>();
+  });
+
+  it("stands for a row that there is: no more and no less", () => {
+    type NamesOf<Resource extends string> = Extract<OperationName, `${Resource}.${string}`>;
+    expectTypeOf<
+      NamesOf<"liquidityProviders.transfers">
+    >().toEqualTypeOf<`liquidityProviders.transfers.${"create" | "get" | "list" | "update"}`>();
+    expectTypeOf<
+      NamesOf<"paymentGateways.withdrawals">
+    >().toEqualTypeOf<`paymentGateways.withdrawals.${"get" | "list" | "update"}`>();
+    expectTypeOf<string>().not.toExtend<OperationName>();
+  });
 });
 
 describe("the handlers of a sandbox", () => {
@@ -156,8 +164,8 @@ describe("the handlers of a sandbox", () => {
     };
     const surplus: Handlers = {
       ...createHandlers(service),
-      // @ts-expect-error there is no row `payments.get`
-      "payments.get": createPayment,
+      // @ts-expect-error there is no row `payments.cancel`
+      "payments.cancel": createPayment,
     };
     return [missing, wrong, surplus];
   };
