@@ -81,7 +81,7 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(harness.sandbox.requests).toEqual([]);
   });
 
-  it("gives code and message of a single read's refusal, error and message of the others", async () => {
+  it("reads code and message from the refusal of a single read, error and message from all others", async () => {
     await using harness = await open();
     const client = harness.client();
     const reading = await client.paymentGateways.get("unknown").catch((thrown: unknown) => thrown);

@@ -46,7 +46,7 @@ it("has a row for every operation of the description, and for no other", () => {
 });
 
 describe.each(harnesses)("$name", ({ open }) => {
-  it("reaches every operation of the description, and only them", async () => {
+  it("reaches every operation of the description, and no other", async () => {
     await using harness = await open();
     await callEverything(harness);
     const requests = harness.sandbox.requests.filter(({ operation }) => operation !== "token");
@@ -63,7 +63,7 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(harness.sandbox.requests.filter(({ status }) => status !== 200)).toEqual([]);
   });
 
-  it("signs payments and deposits, and nothing else by itself", async () => {
+  it("signs payments and deposits, and nothing else by default", async () => {
     await using harness = await open();
     await callEverything(harness);
     const signed = harness.sandbox.requests.filter((request) => request.signed).map(({ operation }) => operation);

@@ -69,7 +69,7 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(await client.liquidityProviders.list({ size: 4 }).toArray({ max: 10 })).toHaveLength(3);
   });
 
-  it("asks for no page that nobody reads", async () => {
+  it("requests no page that nobody reads", async () => {
     await using harness = await open();
     const client = harness.client();
     for (let index = 0; index < 6; index++) await client.liquidityProviders.create({ firstName: String(index) });

@@ -26,7 +26,7 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(grants(harness)).toEqual(["password", "refresh_token"]);
   });
 
-  it("goes through a 401 once, with a new token", async () => {
+  it("retries once with a new token after a 401", async () => {
     await using harness = await open();
     const client = harness.client();
     await client.liquidityProviders.list();
@@ -44,7 +44,7 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(grants(harness)).toEqual(["password", "refresh_token"]);
   });
 
-  it("stops after one wrong password, and keeps it to itself", async () => {
+  it("stops after one wrong password, and does not show it", async () => {
     await using harness = await open();
     if (!("password" in harness.options.auth)) throw new Error("the harness has no password");
     const client = harness.client({ auth: { ...harness.options.auth, password: "not-the-password" } });
@@ -57,7 +57,7 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(harness.sandbox.tokenRequests).toHaveLength(1);
   });
 
-  it("takes tokens from a source of the caller's own", async () => {
+  it("takes tokens from the caller's own source", async () => {
     await using harness = await open();
     const first = harness.client();
     await first.liquidityProviders.list();

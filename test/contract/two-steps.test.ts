@@ -77,7 +77,7 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(harness.sandbox.payments).toEqual([]);
   });
 
-  it("sends a payment once when its response is lost, and hands over what finds it again", async () => {
+  it("sends a payment once when its response is lost, and returns what is needed to find it", async () => {
     await using harness = await open({
       onResponse: ({ operation }) => (operation === "payments.create" ? Response.error() : undefined),
     });
@@ -175,7 +175,7 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-it("needs no client for a gateway that only reads", () => {
+it("needs no signing key for a gateway that only reads", () => {
   expect(
     () => new CrossBorderClient({ baseUrl: "https://service.test", auth: { accessToken: () => "token" } }),
   ).not.toThrow();

@@ -23,7 +23,7 @@ export const payment = {
 
 export type Call = (client: CrossBorderClient, options: RequestOptions) => PromiseLike<unknown>;
 
-/** One call of each kind. A token request shows in a read that needs a token first. */
+/** One call of each kind. Token requests are observed through a read that needs a token first. */
 export const calls: Readonly<Record<Kind, Call>> = {
   read: (client, options) => client.paymentIntents.get("intent-1", options),
   create: (client, options) => client.paymentIntents.create(intent, options),
@@ -32,7 +32,7 @@ export const calls: Readonly<Record<Kind, Call>> = {
   refresh: (client, options) => client.paymentIntents.get("intent-1", options),
 };
 
-/** Works through a list, so many at a time. */
+/** Works through a list, `atOnce` items at a time. */
 export async function inParallel<T, R>(
   items: readonly T[],
   atOnce: number,

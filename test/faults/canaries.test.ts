@@ -11,14 +11,14 @@ import type { SeenRequest } from "./wire-fault-server.js";
 
 const canary = (name: string) => `${name}${randomBytes(12).toString("hex")}`;
 
-/** Secrets of a login. The identity server knows them, and the tokens that it gives. */
+/** Secrets of a login. The identity server knows them, and the tokens that it issues. */
 const credentials = { username: "gateway-user", password: canary("pw"), clientSecret: canary("cs") };
 const tokens = {
   access_token: canary("at"),
   refresh_token: canary("rt"),
   id_token: `${canary("eyJ")}.${canary("eyJ")}.${canary("sig")}`,
 };
-/** What a service knows: the access token of the call, and what stands in its body. */
+/** What the service knows besides the call's access token: the contents of its body. */
 const accounts = { senderAccount: canary("sa"), receiverAccount: canary("ra") };
 const bearer = { accountVerificationBearerToken: canary("bt") };
 const privateKey = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
@@ -26,7 +26,7 @@ const keyLines = String(privateKey.export({ type: "pkcs8", format: "pem" }))
   .split("\n")
   .filter((line) => /^[\w+/=]{30,}$/.test(line));
 
-/** The access token gets a number, so that a renewed one is another. */
+/** The access token gets a number, so that a renewed one differs. */
 const tokensOf = (number: number) => ({ ...tokens, access_token: `${tokens.access_token}${number}` });
 
 const canaries: Readonly<Record<string, readonly string[]>> = {
@@ -44,7 +44,7 @@ interface Operation {
   readonly name: string;
   readonly kind: Kind;
   readonly call: Call;
-  /** What the failing server knows and tells wherever it can, beside the tokens that it was sent. */
+  /** What the failing server repeats wherever it can, besides the tokens that it was sent. */
   readonly known: readonly string[];
 }
 
@@ -99,13 +99,13 @@ const cells = faults.flatMap((fault, index) =>
     .map((operation) => ({ name: `${fault.name}: ${operation.name}`, fault, index, operation })),
 );
 
-/** One text that may reach a log, and where it stands. */
+/** One text that may reach a log, and where it comes from. */
 interface Shown {
   readonly where: string;
   readonly text: string;
 }
 
-/** All of them, by the cell that they come from. */
+/** All of them, by cell. */
 const shown = new Map<string, Shown[]>();
 const consoleLines: string[] = [];
 let failures = 0;
@@ -134,7 +134,7 @@ afterAll(async () => {
   await fixture.close();
 });
 
-it("pushes the canaries through failures of every kind", () => {
+it("sends the canaries through failures of every kind", () => {
   expect(shown.size).toBe(cells.length);
   expect(failures).toBeGreaterThan(cells.length / 2);
   expect(
@@ -168,7 +168,7 @@ function play(fault: Fault, index: number, { kind, call, known }: Operation, eve
   const told = (requests: readonly SeenRequest[]) => {
     const sent = requests.map(({ headers }) => headers.get("authorization") ?? "").filter((text) => text !== "");
     const secrets = [...known, ...sent.map((text) => text.replace("Bearer ", ""))];
-    // Where only one word fits, the secrets take turns.
+    // Where only one word fits, each fault uses another secret.
     return { text: [...secrets, ...sent].join(" "), word: secrets[index % secrets.length] ?? "" };
   };
   return playCell(fixture, fault, kind, "always", {

@@ -2,13 +2,13 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClientEvents, type ClientOptions, CrossBorderClient } from "cross-border-payments";
 import { Agent, buildConnector } from "undici";
+import { type ClosedPort, openClosedPort } from "../wire/closed-port.js";
 import type { Call } from "./calls.js";
 import { certificates } from "./certificates.js";
 import { isTokenRequest, type Kind } from "./expectations.js";
 import { capBytes, type Fault, longDeadlineMs, shortDeadlineMs } from "./faults.js";
 import type { LoopLag } from "./loop-lag.js";
 import {
-  closedPort,
   type DeafPort,
   type GroundTruth,
   type SeenRequest,
@@ -18,62 +18,72 @@ import {
   type WireFaultServer,
 } from "./wire-fault-server.js";
 
-/** Whether the fault meets every request, or only the first. */
+/** Whether the fault hits every request, or only the first. */
 export type Mode = "always" | "once";
 
 /** What a matrix of faults shares. */
 export interface Fixture {
   readonly lag: LoopLag;
   readonly keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+  readonly closed: ClosedPort;
   readonly deaf: DeafPort;
   close(): Promise<void>;
 }
 
 export async function openFixture(lag: LoopLag): Promise<Fixture> {
   certificates();
-  // What is loaded on first use takes time that is no call's own.
+  // Loading takes time that no call should be charged for.
   await Promise.all([import("openid-client"), import("zod/v4/core")]);
-  const deaf = await startDeafPort();
-  return { lag, deaf, keys: generateKeyPairSync("rsa", { modulusLength: 2048 }), close: () => deaf.close() };
+  const [closed, deaf] = await Promise.all([openClosedPort(), startDeafPort()]);
+  return {
+    lag,
+    closed,
+    deaf,
+    keys: generateKeyPairSync("rsa", { modulusLength: 2048 }),
+    async close() {
+      closed.close();
+      await deaf.close();
+    },
+  };
 }
 
-/** What is called, and with what it is called. */
+/** The call and its client's options. */
 export interface CellOptions {
   readonly call: Call;
   readonly credentials?: { readonly clientSecret: string; readonly username: string; readonly password: string };
   readonly signingKey?: KeyObject;
-  /** What the token endpoint gives beside `token_type` and `expires_in`; the number counts its responses. */
+  /** What the token endpoint returns besides `token_type` and `expires_in`; `number` counts its responses. */
   readonly tokens?: (number: number) => Readonly<Record<string, string>>;
-  /** Secrets that the failing server tells. */
+  /** Secrets that the failing server repeats. */
   readonly told?: (requests: readonly SeenRequest[]) => ToldSecrets;
   readonly on?: ClientEvents;
 }
 
-/** What came of one call, on both sides of the wire. */
+/** The outcome of one call, on both sides of the wire. */
 export interface Observation {
-  /** Of a call that went well. */
+  /** Of a call that succeeded. */
   readonly value: unknown;
-  /** Of one that did not. */
+  /** Of a call that failed. */
   readonly error: unknown;
   /** How late it settled, beyond its deadline or its caller's abort. */
   readonly latenessMs: number;
-  /** Whole requests that reached the server with the fault, without those that came before the call. */
+  /** Whole requests that reached the server with the fault, without those from before the call. */
   readonly seen: readonly SeenRequest[];
-  /** Connections that were tried, where somebody counts them. */
+  /** Connections that were attempted, where they can be counted. */
   readonly connections: number | undefined;
-  /** What the service got and did, whichever server the fault is on. */
+  /** What the service received and did, whichever server has the fault. */
   readonly service: Pick<GroundTruth, "requests" | "commits" | "bytesReceived">;
   readonly tokenRequests: readonly SeenRequest[];
   readonly client: CrossBorderClient;
-  /** A later read on the same client: it has to get its own response. Only after a read that went well. */
+  /** A later read on the same client: it has to get its own response. Only after a read that succeeded. */
   readonly laterRead: unknown;
 }
 
 export const laterId = "intent-later";
 
 /**
- * One fault, one operation, one call: with servers and a client of its own. A machine that was too slow to come to the fault
- * within the call's deadline has shown nothing: then the cell is played again, with more time where the deadline is the fault.
+ * One fault, one operation, one call: with its own servers and client. If the machine was too slow to reach the fault within the
+ * call's deadline, nothing is proved: the cell is played again, with more time where the deadline is the fault.
  */
 export async function playCell(
   fixture: Fixture,
@@ -85,8 +95,8 @@ export async function playCell(
   const meetsDeadline = String(fault.is).startsWith("deadline");
   for (let round = 0; ; round++) {
     const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** round : 1);
-    const { observation, stoodStillMs } = await playOnce(fixture, { fault, kind, mode, options, timeoutMs });
-    if (stoodStillMs < timeoutMs / 4 || round === 3) return observation;
+    const { observation, blockedMs } = await playOnce(fixture, { fault, kind, mode, options, timeoutMs });
+    if (blockedMs < timeoutMs / 4 || round === 3) return observation;
   }
 }
 
@@ -98,11 +108,11 @@ interface Cell {
   readonly timeoutMs: number;
 }
 
-/** Also tells how long the event loop stood still before the call's end: that much less time the call had. */
+/** Also returns how long the event loop was blocked during the call: the call had that much less time. */
 async function playOnce(
   fixture: Fixture,
   cell: Cell,
-): Promise<{ readonly observation: Observation; readonly stoodStillMs: number }> {
+): Promise<{ readonly observation: Observation; readonly blockedMs: number }> {
   const { fault, kind, timeoutMs } = cell;
   const { healthy, failing, atToken } = await startServers(cell);
   const network = await networkOf(fixture, fault, failing);
@@ -117,9 +127,9 @@ async function playOnce(
     const startMs = performance.now();
     const abort = abortIn(fault, fault.phase === "signing" ? signing.called : failing.stalled);
     const outcome = await outcomeOf(cell.options.call(client, { timeoutMs, signal: abort?.signal }));
-    // A token request belongs to no call: what is sent after the call's end is for whoever comes next.
+    // A token request belongs to no call: what is sent after the call's end serves later calls.
     const seenAtEnd = failing.truth.requests.length;
-    // Whatever else were sent again, or read late, would show now.
+    // Gives an unwanted retry or a late read time to appear.
     await sleep(30);
     const endMs = abort?.atMs() ?? startMs + timeoutMs;
     const truth = (atToken ? healthy : failing).truth;
@@ -140,7 +150,7 @@ async function playOnce(
       client,
       laterRead: reads ? (await outcomeOf(client.paymentIntents.get(laterId))).value : undefined,
     };
-    return { observation, stoodStillMs: fixture.lag.betweenMs(startMs, outcome.settledMs) };
+    return { observation, blockedMs: fixture.lag.betweenMs(startMs, outcome.settledMs) };
   } finally {
     await Promise.all([failing.close(), healthy.close()]);
     void network.dispatcher?.destroy();
@@ -148,11 +158,11 @@ async function playOnce(
   }
 }
 
-/** The server with the fault, in the service's place or the identity server's, and one that is well in the other's. */
+/** The server with the fault, as the service or as the identity server, and a healthy one as the other. */
 async function startServers({ fault, kind, mode, options }: Cell): Promise<{
   readonly healthy: WireFaultServer;
   readonly failing: WireFaultServer;
-  /** The fault is in the identity server's place. */
+  /** The fault is at the identity server. */
   readonly atToken: boolean;
 }> {
   const response = rightResponse(fault, kind, options.tokens);
@@ -187,7 +197,7 @@ function buildClient(
   });
 }
 
-/** The caller's abort, some time after the point was reached. */
+/** The caller's abort, some time after `reached`. */
 function abortIn(
   fault: Fault,
   reached: Promise<void>,
@@ -218,14 +228,14 @@ function timeoutOf(fault: Fault, kind: Kind, times: number): number {
   return isTokenRequest(kind) ? longDeadlineMs : (fault.timeoutMs ?? longDeadlineMs);
 }
 
-/** What a service that is well responses: tokens at the token endpoint, and records that repeat what was sent. */
+/** The response of a healthy service: tokens at the token endpoint, and records that repeat what was sent. */
 function rightResponse(fault: Fault, kind: Kind, tokens: CellOptions["tokens"]): (request: SeenRequest) => string {
   let tokenNumber = 0;
   return ({ target, body }) => {
     if (target.includes("/openid-connect/token")) {
       tokenNumber += 1;
       const given = tokens?.(tokenNumber) ?? { access_token: `access-${tokenNumber}`, refresh_token: "refresh-1" };
-      // Over at once, so that the call that comes next asks for a token: by a refresh where it can.
+      // Expires at once, so that the next call requests a token: by a refresh where it can.
       if (tokenNumber === 1 && (kind === "refresh" || (fault.afterWell !== undefined && kind === "login"))) {
         const { access_token, refresh_token } = given;
         const session = kind === "refresh" ? { refresh_token } : {};
@@ -238,7 +248,7 @@ function rightResponse(fault: Fault, kind: Kind, tokens: CellOptions["tokens"]):
   };
 }
 
-/** What has to happen before the call; what the failing server has seen by then. */
+/** Does what has to happen before the call, and returns what the failing server has seen by then. */
 async function goBefore(
   fault: Fault,
   kind: Kind,
@@ -249,7 +259,7 @@ async function goBefore(
   if (fault.afterWell !== undefined || kind === "refresh") {
     await client.paymentIntents.get("intent-before");
     if (fault.afterWell === "hurt") await failing.stalled;
-    // Long enough for what came to the idle connection to be read, and for the token to be over.
+    // Long enough for what was sent to the idle connection to be read, and for the token to expire.
     await sleep(isTokenRequest(kind) ? 120 : 60);
   }
   if (fault.phase === "queue") {
@@ -263,17 +273,17 @@ async function goBefore(
 interface Network {
   readonly origin: string;
   readonly dispatcher: Agent | undefined;
-  /** Those that were tried, without those before the call. */
+  /** Those that were attempted, without those from before the call. */
   connections(before: number): number | undefined;
 }
 
-/** Where the client finds the fault. */
+/** Where the client meets the fault. */
 async function networkOf(fixture: Fixture, fault: Fault, failing: WireFaultServer): Promise<Network> {
   const accepted = (before: number) => failing.truth.connections - before;
   const uncounted = () => undefined;
   switch (fault.place) {
     case "closed port":
-      return { origin: `http://127.0.0.1:${await closedPort()}`, dispatcher: undefined, connections: uncounted };
+      return { origin: `http://127.0.0.1:${fixture.closed.port}`, dispatcher: undefined, connections: uncounted };
     case "deaf port":
       return { origin: `http://127.0.0.1:${fixture.deaf.port}`, dispatcher: undefined, connections: uncounted };
     case "no address":
@@ -304,8 +314,8 @@ async function networkOf(fixture: Fixture, fault: Fault, failing: WireFaultServe
 const likeTheClients = { allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
 
 /**
- * A host that can't be reached, in the connector: no test can rely on what the name servers of its machine say, nor wait for the
- * timeout of a connection.
+ * An unreachable host, simulated in the connector: a test can't rely on the machine's name servers, nor wait for a connection
+ * to time out.
  */
 function brokenConnector(code: string, afterMs: number): Network {
   const host = "service.invalid";

@@ -6,15 +6,15 @@ export function isTokenRequest(kind: Kind): kind is "login" | "refresh" {
   return kind === "login" || kind === "refresh";
 }
 
-/** How a call has to end. */
+/** How a call must end. */
 export interface Expected {
   /** The name of the error, `well`, or `by status`: the class that stands for the status. */
   readonly ends: string;
   readonly effect: "none" | "possible" | "done";
-  /** How often the request is tried. */
+  /** How many attempts there are. */
   readonly tries: number;
   readonly code?: string;
-  /** Tries are at least so far apart. */
+  /** The least time between two attempts. */
   readonly apartMs?: number;
 }
 
@@ -36,7 +36,7 @@ const creates = (expected: Expected): Pick<Row, "create" | "payment"> => ({ crea
 
 export type Row = Readonly<Record<Kind, Expected>>;
 
-/** Every call may be retried twice, so a row's 3 means: as often as is allowed. */
+/** Every call may be retried twice, so 3 attempts are all that are allowed. */
 const most = 3;
 
 const unknown = ends("OutcomeUnknownError", "possible", 1);
@@ -47,13 +47,13 @@ const refusedByStatus = ends("by status", "none", 1);
 const openByStatus = ends("by status", "possible", 1);
 
 /**
- * What has to follow from each way to fail, for each kind of operation. It is written out by hand, so that it can disagree with
- * the code's own table.
+ * What must follow from each way to fail, for each kind of operation. Written by hand, so that it can disagree with the table in
+ * the code.
  */
 export const expectations = {
   well: { ...all(well()), ...tokens(well()) },
 
-  // Not one byte was sent: everything may be tried again, a payment with the same bytes and signature.
+  // Nothing was sent: everything may be retried, a payment with the same bytes and signature.
   unsent: {
     ...all(ends("ConnectionError", "none", most, "connection_failed")),
     ...tokens(token("token_endpoint_unreachable", 2)),
@@ -70,7 +70,7 @@ export const expectations = {
     read: ends("ConnectionError", "none", most, "connection_failed"),
     ...creates(unknown),
     login: { ...token("token_endpoint_unreachable", 2), apartMs: 1000 },
-    // The refresh token may be used up: one login, which may be tried again like any other.
+    // The refresh token may be used up: one login, which may be retried like any other.
     refresh: token("token_endpoint_unreachable", 3),
   },
   "maybe sent, then well": {
@@ -82,7 +82,7 @@ export const expectations = {
   "deadline sent": { read: deadline, ...creates(unknown), ...tokens(deadline) },
   "abort sent": { read: abort, ...creates(unknown), ...tokens(abort) },
 
-  // The status was 2xx: it was done, whatever became of the body.
+  // The status was 2xx: it was done, whatever happened to the body.
   "body broken": {
     read: ends("UnexpectedResponseError", "none", most),
     ...creates(done),
@@ -139,7 +139,7 @@ export const expectations = {
     ...tokens(token("token_endpoint_redirected", 1)),
   },
 
-  // Faults that only some kinds of operation meet.
+  // Faults that affect only some kinds of operation.
   "deadline unsent where it is signed": { ...all(well()), payment: deadline, ...tokens(well()) },
   "abort unsent where it is signed": { ...all(well()), payment: abort, ...tokens(well()) },
 } satisfies Record<string, Row>;
@@ -161,7 +161,7 @@ const statusErrors: ReadonlyMap<number, string> = new Map([
   [429, "RateLimitError"],
 ]);
 
-/** What has to follow when the fault happens once only: where it is tried again, all is well the second time. */
+/** What must follow when the fault happens once only: a retry succeeds. */
 export function onceOnly(expected: Expected): Expected {
   const isEnded = expected.ends === "TimeoutError" || expected.ends === "AbortedError";
   if (isEnded || expected.ends === "well" || expected.tries === 1) return expected;

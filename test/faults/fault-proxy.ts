@@ -2,11 +2,11 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type Sandbox, type SandboxOptions, type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
 import { derivedSeed, seededRandom, weighted } from "./seeded-random.js";
 
-/** What the sandbox did for one request, known by the key that its caller put into it. */
+/** What the sandbox did for one request, identified by a key in its body. */
 export interface Deed {
   /** Whole requests that arrived. */
   arrivals: number;
-  /** Those that were refused for certain before anything was done: a client may send them again. */
+  /** Those that were certainly refused before anything was done: a client may send them again. */
   refusals: number;
   /** Records that were stored. */
   commits: number;
@@ -20,8 +20,8 @@ export interface FaultProxyOptions {
 }
 
 /**
- * A sandbox behind a proxy that does to each connection what the seed says: cuts, resets, delays, or loses what comes, at any
- * byte, in either direction. It knows what the sandbox really did.
+ * A sandbox behind a proxy that breaks each connection as the seed says: it cuts, resets, delays or drops at any byte, in either
+ * direction. It records what the sandbox really did.
  */
 export interface FaultProxy {
   readonly sandbox: Sandbox;
@@ -29,20 +29,20 @@ export interface FaultProxy {
   readonly origin: string;
   /** Leads around them. */
   readonly directOrigin: string;
-  /** From now on the sandbox itself fails now and then: what it needs has been made. */
+  /** From now on the sandbox itself fails now and then. To be called once the records that it needs exist. */
   begin(): void;
   deedOf(key: string): Readonly<Deed>;
   /** Connections so far, by what was done to them. */
   readonly played: ReadonlyMap<string, number>;
-  /** Settles when the sandbox works on nothing any more, whoever still waits. */
+  /** Settles when the sandbox has no request in progress, even if a client still waits. */
   quiet(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** One end of a connection: how it comes to its end. */
+/** How one end of a connection is closed. */
 type Ending = "reset" | "finish" | "leave open";
 
-/** What happens when so many bytes have gone in one direction. */
+/** What happens after a number of bytes in one direction. */
 interface Plan {
   readonly name: string;
   readonly direction: "to service" | "to client" | "none";
@@ -89,7 +89,7 @@ export async function startFaultProxy({ seed, keyOf, sandbox: options }: FaultPr
   };
 }
 
-/** A sandbox that counts what it does, and that fails by itself now and then, before or after it has done what was asked. */
+/** A sandbox that counts what it does, and fails now and then, before or after it has done what was requested. */
 async function startTruthfulSandbox(
   seed: number,
   keyOf: FaultProxyOptions["keyOf"],
@@ -126,7 +126,7 @@ async function startTruthfulSandbox(
     onResponse: async ({ body, operation }, response) => {
       const deed = deedOf(body);
       if (deed !== undefined && response.ok) deed.commits += 1;
-      // A token that is over by the time it arrives.
+      // A token that has expired by the time it arrives.
       else if (deed !== undefined) deed.refusals += 1;
       if (!begun || operation === "token") return undefined;
       const then = weighted(random, [
@@ -175,7 +175,7 @@ function planOf(random: () => number): Plan {
   ]);
 }
 
-/** Passes bytes on until the plan takes place. */
+/** Passes bytes on until the fault happens. */
 function join(client: Socket, service: Socket, plan: Plan): void {
   let over = false;
   const strike = (): void => {
@@ -186,7 +186,7 @@ function join(client: Socket, service: Socket, plan: Plan): void {
   };
   const pass = (from: Socket, to: Socket, direction: Plan["direction"]): void => {
     let left = plan.direction === direction ? plan.afterBytes : Number.POSITIVE_INFINITY;
-    // Once the other end is cut off, what comes is lost; what is slow goes on afterwards.
+    // Once the other end is cut off, everything is lost; a slow connection continues afterwards.
     const isSlow = plan.client === "leave open" && plan.service === "leave open" && plan.delayMs >= 0;
     if (left === 0 && direction === "to service" && !isSlow && plan.delayMs === 0) strike();
     from.on("data", (chunk: Buffer) => {

@@ -8,10 +8,10 @@ import { type Exchange, type Play, wireResponse } from "./wire-fault-server.js";
 /** One named way in which the wire or the service fails. */
 export interface Fault {
   readonly name: string;
-  /** What it is to the client. Several, where the race between two machines decides which. */
+  /** What it looks like to the client. Several, where a race decides which. */
   readonly is: FailureClass | readonly FailureClass[];
   readonly play?: Play;
-  /** Where it plays. Default: a server of its own over plain HTTP. */
+  /** Where it happens. Default: a server of its own over plain HTTP. */
   readonly place?: "closed port" | "deaf port" | "no address" | "no name server" | "slow connector";
   /** The client speaks https; the options are those of the server, where it speaks TLS at all. */
   readonly tls?: "client only" | (() => TlsOptions);
@@ -22,24 +22,24 @@ export interface Fault {
   readonly whole?: boolean;
   /** Status of the response, where the class needs one. */
   readonly status?: number;
-  /** The call's deadline where neither of the usual ones does, except for logins. */
+  /** The call's deadline where neither of the usual ones fits, except for logins. */
   readonly timeoutMs?: number;
-  /** A call that goes well comes before it on the same connection; `hurt`: that one comes to harm while it is idle. */
+  /** A successful call uses the same connection first; `hurt`: the connection is damaged while it is idle. */
   readonly afterWell?: "hurt" | "whole";
-  /** What ends the call, and where; the phase is reached by then. */
+  /** The phase in which the call is ended. */
   readonly phase?: "token" | "signing" | "queue";
-  /** The caller aborts so long after the stall was reached. */
+  /** How long after the stall the caller aborts. */
   readonly abortAfterMs?: number;
-  /** Can't be played once only. */
+  /** It can't happen once only. */
   readonly always?: boolean;
 }
 
-/** Whether a call can go well where the fault is, before it comes: only then there is something to refresh. */
+/** Whether a call can succeed before the fault happens: only then there is a token to refresh. */
 export function canBeWellBefore({ place, tls, play }: Fault): boolean {
   return place === undefined && (tls === undefined || (tls !== "client only" && play !== undefined));
 }
 
-/** The deadline of a call that meets its deadline, and of one that must not, however slow the machine is. */
+/** The deadline of a call that is to reach its deadline, and of one that must not, however slow the machine is. */
 export const shortDeadlineMs = 600;
 export const longDeadlineMs = 6000;
 
@@ -50,7 +50,7 @@ type Cut = (socket: Socket) => void;
 const reset: Cut = (socket) => void socket.resetAndDestroy();
 const finish: Cut = (socket) => void socket.end();
 
-/** What was written has reached the other side and was read there: at least one round of the event loop lies between. */
+/** Runs `work` once the other side has read what was written: at least one turn of the event loop later. */
 function afterDelivery(work: () => void): void {
   setTimeout(() => setImmediate(() => setImmediate(work)), 20);
 }
@@ -262,7 +262,7 @@ const stale: readonly Fault[] = [
   },
 ].map((fault) => ({ ...fault, always: true }) as Fault);
 
-/** Every request is responded well, and once the first connection lies idle, something happens to it. */
+/** Every request is served well, and something happens to the first connection once it is idle. */
 function afterFirst(then: Cut): Play {
   return {
     atRequest: ({ socket, number, rightBody, stalled }) => {
@@ -276,7 +276,7 @@ function afterFirst(then: Cut): Play {
   };
 }
 
-/** The first request of a connection is responded well, and the second one is played with. */
+/** The first request of a connection is served well, and the second one meets the fault. */
 function onSecond(then: (exchange: Exchange) => void): Play {
   return {
     atRequest: (exchange) => {
@@ -355,7 +355,7 @@ const pace: readonly Fault[] = [
 ];
 
 const protocol: readonly Fault[] = [
-  // undici takes an unasked 100 for a broken response. That is on the safe side: nothing is repeated, nothing is called undone.
+  // undici treats an unrequested 100 as a broken response. That is safe: nothing is repeated, and nothing is reported as not done.
   {
     name: "100 Continue that was not asked for",
     is: "maybe sent",
@@ -438,7 +438,7 @@ const bodies: readonly Fault[] = [
       ({ rightBody }) => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n${rightBody.slice(0, -9)}`,
     ),
   },
-  // undici takes a reset for the close that ends such a body; whether all of it came, only the JSON can tell.
+  // undici treats a reset as the close that ends such a body; only the JSON tells whether all of it arrived.
   {
     name: "a body up to the close, whole and reset",
     is: "well",
@@ -537,7 +537,7 @@ const bodies: readonly Fault[] = [
   },
 ];
 
-/** What a service says with a status: all that it knows, in the forms of both kinds of error body and of both servers. */
+/** What a service sends with a status: everything that it knows, in both forms of error bodies and for both servers. */
 function errorBody({ told }: Exchange, status: number): string {
   const said = `status ${status}: ${told.text}`;
   return JSON.stringify({ error: told.word || "refused", code: told.word, message: said, error_description: said });
@@ -560,7 +560,7 @@ function responses(status: number, headers: () => string = () => ""): Play {
   };
 }
 
-/** Statuses that say for certain that nothing was done. */
+/** Statuses that mean with certainty that nothing was done. */
 const refusals: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 418, 422, 429, 451, 499]);
 
 const plainStatuses: readonly (readonly [FailureClass, readonly number[]])[] = [
@@ -629,7 +629,7 @@ const statuses: readonly Fault[] = [
 
 const inTenSeconds = () => new Date(Date.now() + 10_000).toUTCString();
 
-/** `Retry-After` in all its forms, and what the wait is to the call's deadline. */
+/** `Retry-After` in all its forms, and how the wait compares with the call's deadline. */
 const retryAfters: readonly { readonly form: string; value(): string; readonly wait: "none" | "of 1 s" | "long" }[] = [
   { form: "0 s", value: () => "0", wait: "none" },
   { form: "1 s", value: () => "1", wait: "of 1 s" },
@@ -691,7 +691,7 @@ const phases: readonly Fault[] = [
     const where = phase === "signing" ? (" where it is signed" as const) : ("" as const);
     return [
       { name: `deadline in the phase: ${phase}`, is: `deadline unsent${where}`, ...rest },
-      // In the queue the stall is there before the call; the others wait until the call has come to it.
+      // In the queue the stall begins before the call; the others wait until the call reaches it.
       {
         name: `abort in the phase: ${phase}`,
         is: `abort unsent${where}`,
@@ -729,7 +729,7 @@ const phases: readonly Fault[] = [
   },
 ];
 
-/** Every fault that the client is held against. */
+/** Every fault that the client is tested with. */
 export const faults: readonly Fault[] = [
   ...connecting,
   ...cuts,

@@ -6,8 +6,8 @@ interface Stall {
 const tickMs = 5;
 
 /**
- * Watches how late this process's own event loop is. What settles late only because nothing at all could run (a loaded
- * machine, a garbage collection) is no lateness of the code under test.
+ * Measures how late this process's own event loop is. What settles late only because nothing could run (a busy machine, a
+ * garbage collection) is not the fault of the code under test.
  */
 export class LoopLag {
   readonly #stalls: Stall[] = [];
@@ -19,11 +19,11 @@ export class LoopLag {
     this.#timer.unref();
   }
 
-  /** How much of the time between two moments of `performance.now()` the loop stood still. */
+  /** How long the loop was blocked between two times of `performance.now()`. */
   betweenMs(fromMs: number, toMs: number): number {
-    // One that is still going on: the whole round of the loop, however many callbacks it is made of.
+    // A block that has not ended: the whole turn of the loop, however many callbacks it has.
     let sum = overlapMs({ fromMs: this.#lastMs + tickMs, toMs: performance.now() }, fromMs, toMs);
-    // The newest stalls are the ones that are asked for.
+    // Only the newest blocks are of interest.
     for (let index = this.#stalls.length - 1; index >= 0; index--) {
       const stall = this.#stalls[index];
       if (stall === undefined || stall.toMs < fromMs) break;
@@ -32,7 +32,7 @@ export class LoopLag {
     return sum;
   }
 
-  /** How late something was that had to settle by `deadlineMs`, without the time in which the loop stood still. */
+  /** How late something settled that was due by `deadlineMs`, without the time in which the loop was blocked. */
   latenessMs(deadlineMs: number, settledMs: number): number {
     if (settledMs <= deadlineMs) return 0;
     return settledMs - deadlineMs - this.betweenMs(deadlineMs, settledMs);

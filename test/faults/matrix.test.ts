@@ -20,7 +20,7 @@ interface Cell {
   readonly fault: Fault;
   readonly kind: Kind;
   readonly mode: Mode;
-  /** Any one of them: where the wire itself is a race, there are two. */
+  /** Any of them: where the wire is a race, there are two. */
   readonly expected: readonly Expected[];
 }
 
@@ -50,7 +50,7 @@ let fixture: Fixture;
 beforeAll(async () => {
   process.on("unhandledRejection", onUnhandled);
   fixture = await openFixture(lag);
-  // All at once, since most of them wait: one after the other they would take minutes.
+  // All at once, since most of them wait: one after another they would take minutes.
   await inParallel(cells, atOnce, async ({ name, fault, kind, mode }) => {
     observations.set(name, await playCell(fixture, fault, kind, mode, { call: calls[kind] }));
   });
@@ -62,12 +62,12 @@ afterAll(async () => {
   await fixture.close();
 });
 
-it("has at least 45 faults, each under a name of its own", () => {
+it("has at least 45 faults, each with a name of its own", () => {
   expect(new Set(faults.map(({ name }) => name)).size).toBe(faults.length);
   expect(faults.length).toBeGreaterThanOrEqual(45);
 });
 
-it("meets every way to fail of the table of expectations", () => {
+it("covers every way to fail in the table of expectations", () => {
   expect(new Set(faults.flatMap(classesOf))).toEqual(new Set(Object.keys(expectations)));
 });
 
@@ -100,7 +100,7 @@ function endOf({ ends, code }: Expected, { status }: Fault): string {
   return code === undefined ? name : `${name} ${code}`;
 }
 
-/** The same from the side of the call. The code counts where the table names one: where there is no response. */
+/** The same as the call shows it. The code is compared where the table names one: where there is no response. */
 function endOfCall({ error }: Observation): { readonly ends: string; readonly effect: string } {
   if (error === undefined) return { ends: "well", effect: "none" };
   if (!(error instanceof CrossBorderError)) return { ends: `untyped: ${String(error)}`, effect: "" };
@@ -108,12 +108,12 @@ function endOfCall({ error }: Observation): { readonly ends: string; readonly ef
   return { ends: name === "ConnectionError" || name === "TokenError" ? `${name} ${code}` : name, effect };
 }
 
-/** How often it was tried, by the client's count and by the server's. */
+/** The number of attempts, by the client's count and by the server's. */
 function expectTries(observed: Observation, fault: Fault, kind: Kind, mode: Mode, expected: readonly Expected[]): void {
   const { error, seen, connections } = observed;
   const whole = fault.whole !== false;
   const [only, ...others] = expected;
-  // Each try is another race then: there are as many as the kinder of the two allows, at most.
+  // Then each attempt is a race of its own: the larger number is the limit.
   if (only === undefined || others.length > 0) {
     expect(seen.length).toBeLessThanOrEqual(mode === "once" ? 1 : 0);
     expect(connections).toBeLessThanOrEqual(Math.max(...expected.map(({ tries }) => tries)));
@@ -133,7 +133,7 @@ function expectTries(observed: Observation, fault: Fault, kind: Kind, mode: Mode
   if (whole) expect(Math.min(...gaps)).toBeGreaterThanOrEqual(apartMs - 2);
 }
 
-/** What the client says against what the service did. */
+/** Compares what the client says with what the service did. */
 function expectTruth({ error, value, service, tokenRequests, laterRead, seen }: Observation, kind: Kind): void {
   const isCreate = kind === "create" || kind === "payment";
   const effect = error instanceof CrossBorderError ? error.effect : "done";

@@ -92,7 +92,7 @@ class Traffic {
   }
 }
 
-/** Lets everything happen that waits for no timer. */
+/** Runs everything that does not wait for a timer. */
 async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
@@ -114,9 +114,9 @@ describe.each(Object.entries(outages))("a total outage at 100 calls a second: %s
     const steady = outage.slice(5);
     expect(sum(outage, "successes")).toBe(0);
     expect(sum(steady, "attempts") / sum(steady, "calls")).toBeLessThanOrEqual(1.1);
-    // Every call is still tried once: otherwise nobody would notice the recovery.
+    // Every call is still tried once: otherwise the recovery would go unnoticed.
     for (const { calls, attempts } of steady) expect(attempts).toBeGreaterThanOrEqual(calls);
-    // The whole of it, the first seconds included, is no storm either.
+    // Nor is there a storm in the first seconds.
     expect(sum(outage, "attempts") / sum(outage, "calls")).toBeLessThanOrEqual(1.1);
 
     traffic.down = undefined;
@@ -134,7 +134,7 @@ describe.each(Object.entries(outages))("a total outage at 100 calls a second: %s
     await traffic.run(5);
     traffic.down = down;
     await traffic.run(4);
-    // Twenty retries are in a full budget, and only a full one allows as many.
+    // A full budget allows twenty retries, and only a full one does.
     const again = traffic.seconds.slice(15);
     expect(sum(again, "attempts") - sum(again, "calls")).toBe(20);
   }, 20_000);

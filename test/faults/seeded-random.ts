@@ -1,4 +1,4 @@
-/** Numbers from 0 up to 1, the same ones for the same seed (Mulberry32). */
+/** Numbers from 0 up to 1, the same for the same seed (Mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -9,7 +9,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** A seed of its own for the `index`th of many things that share one seed. */
+/** The seed of the `index`th of many things that share one seed. */
 export function derivedSeed(seed: number, index: number): number {
   return (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(index + 1, 0xc2b2ae35)) >>> 0;
 }

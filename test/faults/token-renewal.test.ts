@@ -2,7 +2,7 @@ import { CrossBorderClient } from "cross-border-payments";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 beforeEach(async () => {
-  // Loading takes time that no fake can pass.
+  // Loading takes real time, which a fake clock can't advance.
   await Promise.all([import("openid-client"), import("zod/v4/core")]);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"], now: Date.UTC(2030, 0, 1) });
 });
@@ -14,15 +14,15 @@ const minute = 60 * second;
 const hour = 60 * minute;
 
 /**
- * The service and its identity server behind a `fetch`, with a clock of their own, which goes as the client's monotonic one does
- * and can be set forward alone: a machine that sleeps does not stop the server's time.
+ * The service and its identity server behind a `fetch`, with a clock of their own. It runs as the client's monotonic clock does
+ * and can be set forward alone: the server's time goes on while the client's machine sleeps.
  */
 class SimulatedService {
   readonly tokenRequestsAtMs: number[] = [];
-  /** How often each token was sent when it was over. */
+  /** How often each token was sent after it had expired. */
   readonly sentExpired = new Map<string, number>();
   accepted = 0;
-  /** What the server's clock is ahead of this process's monotonic one. */
+  /** How far the server's clock is ahead of this process's monotonic clock. */
   aheadMs = 0;
   readonly #lifetimeMs: number;
   readonly #expiry = new Map<string, number>();
@@ -52,7 +52,7 @@ class SimulatedService {
     return Response.json({ error: "unauthorized" }, { status: 401 });
   };
 
-  /** The most token requests in any time of this length, by the server's clock. */
+  /** The most token requests in any period of this length, by the server's clock. */
   mostWithin(ms: number): number {
     const all = this.tokenRequestsAtMs;
     return Math.max(0, ...all.map((from) => all.filter((at) => at >= from && at < from + ms).length));
@@ -119,7 +119,7 @@ describe("24 hours of steady calls with tokens of 300 s", () => {
 });
 
 it.each([1, 5, 30, 60, 300, 3600])(
-  "asks once per lifetime of %i s, and sends no token that is over",
+  "requests one token per lifetime of %i s, and sends none that has expired",
   async (seconds) => {
     const lifetimeMs = seconds * second;
     const everyMs = lifetimeMs / 20;
@@ -127,19 +127,19 @@ it.each([1, 5, 30, 60, 300, 3600])(
     const leewayMs = Math.min(5 * second, lifetimeMs / 10);
     const { service, run } = simulate(lifetimeMs);
     await run(lifetimes * lifetimeMs, everyMs);
-    // The first call behind the leeway's beginning asks.
+    // The first call after the leeway begins requests a token.
     const periodMs = Math.ceil((lifetimeMs - leewayMs) / everyMs) * everyMs;
     expect(service.tokenRequestsAtMs).toHaveLength(Math.ceil((lifetimes * lifetimeMs) / periodMs));
     expect(service.sentExpired.size).toBe(0);
   },
 );
 
-/** Each is told by what it does to the client's wall clock and to the server's time. */
+/** Each is described by what it does to the client's wall clock and to the server's time. */
 const jumps: readonly {
   readonly name: string;
   readonly wallMs: number;
   readonly serverMs: number;
-  /** How often a token may be sent that is over: the client can know nothing of it only where no clock of its own showed it. */
+  /** How often an expired token may be sent: only where none of the client's clocks can show that it has expired. */
   readonly expiredSends: number;
 }[] = [
   { name: "the wall clock is set an hour forward", wallMs: hour, serverMs: 0, expiredSends: 0 },
@@ -155,7 +155,7 @@ const jumps: readonly {
 ];
 
 describe.each([60, 300, 3600])("tokens of %i s", (seconds) => {
-  it.each(jumps)("bring no storm when $name", async ({ wallMs, serverMs, expiredSends }) => {
+  it.each(jumps)("cause no storm of requests when $name", async ({ wallMs, serverMs, expiredSends }) => {
     const { service, run } = simulate(seconds * second);
     await run(2 * minute, second);
     const before = service.tokenRequestsAtMs.length;
@@ -171,7 +171,7 @@ describe.each([60, 300, 3600])("tokens of %i s", (seconds) => {
   });
 });
 
-it("asks at most twice in 10 s when the wall clock jumps to and fro every second", async () => {
+it("requests at most two tokens in 10 s when the wall clock jumps back and forth every second", async () => {
   const { service, run } = simulate(300 * second);
   await run(minute, second);
   const from = service.tokenRequestsAtMs.length;

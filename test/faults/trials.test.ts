@@ -8,7 +8,7 @@ it(`says nothing false, and repeats no payment, in ${trials} trials through the 
   const given = process.env.FAULT_SEED;
   const seed = given === undefined ? randomInt(2 ** 31) : Number(given);
   const ends = new Map<string, number>();
-  // On a machine that is too busy most calls only meet their deadline: then there are more trials, fewer at once.
+  // On a busy machine most calls only reach their deadline: then there are more trials, with fewer at once.
   for (const atOnce of [64, 16, 4]) {
     const report = await runTrials({ trials, seed, atOnce });
     process.stdout.write(`${summaryOf(report)}\nThe same plan again: FAULT_SEED=${seed}\n`);
@@ -28,7 +28,7 @@ it(`says nothing false, and repeats no payment, in ${trials} trials through the 
   expect.fail(`trials in which nothing goes wrong, or everything does, prove nothing: ${JSON.stringify([...ends])}`);
 }, 120_000);
 
-/** How often a call has to end so, for the trials to prove something. */
+/** How often calls have to end in these ways for the trials to prove something. */
 const wanted: readonly (readonly [end: string, atLeast: number])[] = [
   ["OutcomeUnknownError possible", trials / 50],
   ["UnexpectedResponseError done", trials / 100],

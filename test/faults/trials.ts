@@ -21,18 +21,18 @@ export interface TrialOptions {
 
 /** What must never happen, counted. */
 export interface Faulty {
-  /** `effect: "none"` of something that the service did. */
+  /** `effect: "none"` for something that the service did. */
   falseNone: number;
-  /** `effect: "done"`, or a record, of something that it did not do. */
+  /** `effect: "done"`, or a record, for something that it did not do. */
   falseDone: number;
-  /** Payments that arrived once more after they may have been done. */
+  /** Payments that arrived again after they may have been made. */
   paymentsRepeated: number;
   paymentsMadeTwice: number;
   /** A call got the response to another one. */
   strangeResponses: number;
   untypedErrors: number;
   unhandledRejections: number;
-  /** Calls that settled more than 50 ms after their deadline, without the time in which the event loop stood still. */
+  /** Calls that settled more than 50 ms after their deadline, without the time in which the event loop was blocked. */
   late: number;
 }
 
@@ -56,10 +56,10 @@ interface Verdict {
 
 const timeoutMs = 400;
 const graceMs = 50;
-/** A sandbox is left for a fresh one after so many trials, since it keeps everything. */
+/** How many trials share a sandbox, which keeps everything. */
 const blockSize = 5000;
 
-/** Random operations through the fault proxy, each held against what the sandbox really did. */
+/** Random operations through the fault proxy, each compared with what the sandbox really did. */
 export async function runTrials({ trials, seed, atOnce = 64 }: TrialOptions): Promise<TrialReport> {
   const faulty: Faulty = {
     falseNone: 0,
@@ -118,7 +118,7 @@ class Block {
     const { authUrl, ...credentials } = proxy.sandbox.clientOptions({ baseUrl: "", authUrl: proxy.directOrigin }).auth;
     const options = { signingKey: keys.privateKey, timeoutMs, maxRetries: 2 };
     const clients = [
-      // Most calls have their token from elsewhere: a login that failed would keep them all from being sent.
+      // Most calls get their token around the proxy: after a failed login none of them would be sent.
       new CrossBorderClient({ ...options, baseUrl: proxy.origin, auth: { ...credentials, authUrl } }),
       new CrossBorderClient({ ...options, baseUrl: proxy.origin, auth: { ...credentials, authUrl: proxy.origin } }),
     ] as const;
@@ -130,7 +130,7 @@ class Block {
         for (let index = next++; index < this.#count; index = next++) await this.#try(index, clients);
       };
       await Promise.all(Array.from({ length: atOnce }, worker));
-      // What was cut off from its caller may still be done.
+      // What lost its caller may still be done.
       await proxy.quiet();
       this.#judge(proxy);
       for (const [name, count] of proxy.played) played.set(name, (played.get(name) ?? 0) + count);
@@ -192,7 +192,7 @@ class Block {
     };
   }
 
-  /** Holds what the calls were told against what was done. */
+  /** Compares what the calls reported with what was done. */
   #judge(proxy: FaultProxy): void {
     const stored = new Map<string, number>();
     for (const { senderGatewayTransactionId: key } of proxy.sandbox.payments)
@@ -211,7 +211,7 @@ class Block {
 
 interface Trial {
   readonly operation: string;
-  /** Where something is created: by what the service's side knows it. */
+  /** Where something is created: what identifies it on the service's side. */
   readonly key: string | undefined;
   call(client: CrossBorderClient, signal: AbortSignal | undefined): Promise<void>;
 }
@@ -257,7 +257,7 @@ function readTrial(id: string): Trial {
   };
 }
 
-/** Two gateways and a rate, made around the faults. */
+/** Two gateways and a rate, created around the proxy. */
 async function prepare(
   { directOrigin }: FaultProxy,
   credentials: Omit<ReturnType<FaultProxy["sandbox"]["clientOptions"]>["auth"], "authUrl">,

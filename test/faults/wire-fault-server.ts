@@ -9,7 +9,7 @@ export interface SeenRequest {
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
-  /** When its last byte was there, by `performance.now()`. */
+  /** When its last byte arrived, by `performance.now()`. */
   readonly atMs: number;
 }
 
@@ -20,11 +20,11 @@ export interface GroundTruth {
   readonly bytesReceived: number;
   /** Whole requests, in order. */
   readonly requests: readonly SeenRequest[];
-  /** Those among them that were done. */
+  /** Those of them that were done. */
   readonly commits: readonly SeenRequest[];
 }
 
-/** A whole request and the socket on which a play may now misbehave. */
+/** A whole request, and the socket on which the fault now happens. */
 export interface Exchange {
   readonly socket: Socket;
   readonly request: SeenRequest;
@@ -34,13 +34,13 @@ export interface Exchange {
   readonly numberOnConnection: number;
   /** What the service would have responded. */
   readonly rightBody: string;
-  /** Secrets that the server knows, for plays that tell things; empty where nothing is to be told. */
+  /** Secrets that the server repeats in some faults; empty where there are none. */
   readonly told: ToldSecrets;
-  /** The play has come to the point where it stalls, or where it waits for the next request. */
+  /** To be called when the fault has begun to stall, or to wait for the next request. */
   stalled(): void;
 }
 
-/** What a service that tells secrets puts into its responses. */
+/** What a service that repeats secrets puts into its responses. */
 export interface ToldSecrets {
   /** A sentence with all of them. */
   readonly text: string;
@@ -50,34 +50,34 @@ export interface ToldSecrets {
 
 /** How one connection or request goes wrong. */
 export interface Play {
-  /** Takes the connection over before a byte is read; TLS has not begun. */
+  /** Takes over the connection before a byte is read; TLS has not begun. */
   readonly atAccept?: (socket: Socket, stalled: () => void) => void;
-  /** Takes it over when the first bytes are there, of which 16 are read at most. */
+  /** Takes over when the first bytes arrive, of which 16 are read at most. */
   readonly atFirstBytes?: (socket: Socket, stalled: () => void) => void;
-  /** Takes it over when a whole request is there. `false` leaves this request to the right response. */
+  /** Takes over when a whole request has arrived. `false`: this request gets the right response. */
   readonly atRequest?: (exchange: Exchange) => unknown;
-  /** Whether the service does what a whole request asks before it misbehaves: the worst case. Default: true. */
+  /** Whether the service does what a whole request asks before it fails: the worst case. Default: true. */
   readonly commits?: boolean;
 }
 
 export interface WireFaultServerOptions {
   readonly play?: Play | undefined;
-  /** For how many connections or requests the play is given; those after them are served well. Default: all. */
+  /** How many connections or requests meet the fault; those after them are served well. Default: all. */
   readonly times?: number | undefined;
   /** The first connection is served well, for one request; then it is closed. */
   readonly firstWell?: boolean | undefined;
   readonly tls?: TlsOptions | undefined;
   readonly response: (request: SeenRequest) => string;
-  /** From all the requests so far. Default: nothing is told. */
+  /** The secrets to repeat, from all requests so far. Default: none. */
   readonly told?: ((requests: readonly SeenRequest[]) => ToldSecrets) | undefined;
 }
 
-/** A server that plays one fault over bare sockets and knows the truth. */
+/** A server that shows one fault over bare sockets, and knows what really happened. */
 export interface WireFaultServer {
   readonly origin: string;
   readonly port: number;
   readonly truth: GroundTruth;
-  /** Settles when a play has come to the point where it stalls. */
+  /** Settles when a fault has begun to stall. */
   readonly stalled: Promise<void>;
   close(): Promise<void>;
 }
@@ -104,7 +104,7 @@ export async function startWireFaultServer(options: WireFaultServerOptions): Pro
     const mine = play.atRequest !== undefined && takesTurn();
     const told = options.told?.(requests) ?? nothingTold;
     const exchange = { socket, request, number: requests.length, numberOnConnection, rightBody, told, stalled };
-    // What a play does not want is done and responded as it should be.
+    // What the fault leaves alone is served as it should be.
     const isPlayed = mine && play.atRequest?.(exchange) !== false;
     if (!isPlayed || play.commits !== false) commits.push(request);
     if (!isPlayed) socket.write(wireResponse(200, rightBody, isSpared() ? "connection: close\r\n" : ""));
@@ -160,23 +160,15 @@ export function wireResponse(status: number, body: string | Buffer, headers = ""
   return Buffer.concat([Buffer.from(head, "latin1"), bytes]);
 }
 
-/** A port of loopback on which nobody listens. */
-export async function closedPort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-/** A port of loopback whose SYNs are dropped. */
+/** A loopback port whose SYNs are dropped. */
 export interface DeafPort {
   readonly port: number;
   close(): Promise<void>;
 }
 
 /**
- * Listens in a thread that then stands still, so that nobody accepts, and fills the queue of the kernel: from then on Linux drops
- * every SYN, as a firewall would. Nothing of this needs a right that tests don't have.
+ * Listens in a thread that then blocks, so that nothing accepts, and fills the kernel's queue: from then on Linux drops every SYN,
+ * as a firewall would. None of this needs special rights.
  */
 export async function startDeafPort(): Promise<DeafPort> {
   const worker = new Worker(deafListener, { eval: true });

@@ -10,7 +10,7 @@ import { startWireServer, type WireScript, wireResponse } from "../wire/wire-ser
 import { broken, calls, errorOf, json, payment, recordOf, scriptedClient } from "./scripted-transport.js";
 
 it.each(["signed", "read"] as const)(
-  "asks for no signature and no token when the signal of a %s call is aborted already",
+  "requests no signature and no token when the signal of a %s call is already aborted",
   async (kind) => {
     const { client, transport, tokens, signer } = scriptedClient([json(recordOf(payments.list.record))]);
     expect(await errorOf(calls[kind](client, { signal: AbortSignal.abort() }))).toMatchObject({
@@ -70,7 +70,7 @@ it("refuses options that are not an object", async () => {
 });
 
 describe("a request that was signed earlier", () => {
-  it("is sent with its very bytes and its signature, without being signed again", async () => {
+  it("is sent with the same bytes and signature, without being signed again", async () => {
     const { client, transport, signer } = scriptedClient([json(recordOf(payments.list.record))]);
     const signed = await client.sign(payments.create, [], { body: payment });
     expect(transport.sent).toEqual([]);
@@ -116,7 +116,7 @@ it("sends nothing when the deadline passes while the event loop is blocked, alth
   const current = vi.fn((_: Deadline) => "token-1");
   const { client, server } = await clientOfServer({ tokens: { current, renew: async () => "token-2" } });
   await calls.signed(client);
-  // From the token to the open socket nothing waits: the timer gets no turn.
+  // Nothing between the token and the open socket waits, so the timer can't fire.
   current.mockImplementation((deadline) => {
     while (deadline.remainingMs() > 0);
     return "token-1";

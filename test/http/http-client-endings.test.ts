@@ -20,7 +20,7 @@ const neverSigned: Partial<HttpClientOptions> = {
   signer: { sign: () => never, describe: async (path) => ({ path, bodySha256: "", publicKeySha256: "" }) },
 };
 
-/** Settles a call with time that is made to pass. */
+/** Advances the clock, and returns what the call settles with. */
 async function within<T>(ms: number, call: PromiseLike<T>): Promise<T> {
   const settled = Promise.resolve(call);
   settled.catch(() => {});
@@ -28,7 +28,7 @@ async function within<T>(ms: number, call: PromiseLike<T>): Promise<T> {
   return settled;
 }
 
-/** True once the promise is settled, as far as the time that has passed goes. */
+/** Whether the promise has settled by now. */
 async function isSettled(call: PromiseLike<unknown>): Promise<boolean> {
   let settled = false;
   const settle = () => {
@@ -92,7 +92,7 @@ describe("the deadline", () => {
     if (effect === "possible") expect(error.cause).toBeInstanceOf(TimeoutError);
   });
 
-  it("is one for all: token, attempts and waits", async () => {
+  it("covers everything: token, attempts and waits", async () => {
     const tokens = {
       current: () => new Promise<string>((resolve) => void setTimeout(resolve, 4000, "token-1")),
       renew: async () => "token-2",
@@ -165,7 +165,7 @@ describe("the caller's signal", () => {
     ["is tried again", [unsent, unsent, well]],
     ["fails", [json({}, 400)]],
     ["is aborted", ["hang"]],
-  ])("is listened to once, and let go of after a call that %s", async (_, steps) => {
+  ])("is listened to once, and no longer after a call that %s", async (_, steps) => {
     const { client } = scriptedClient(steps);
     const abort = new AbortController();
     const added = vi.spyOn(abort.signal, "addEventListener");

@@ -151,7 +151,7 @@ describe("a call that fails for good", () => {
     expect({ attempts: error.attempts, effect: error.effect, code: error.code }).toEqual({ attempts, effect, code });
     expect(error.operation).toBe(operations[kind]);
     expect(transport.sent).toHaveLength(attempts);
-    // Each attempt is the first one over again; only a renewed token differs.
+    // Each attempt repeats the first one; only a renewed token differs.
     const authorization = expect.stringMatching(/^Bearer token-1(-renewed)?$/);
     const [first] = transport.sent;
     for (const sent of transport.sent) {
@@ -185,7 +185,7 @@ const well: Readonly<Record<Kind, Step>> = {
   signed: json(recordOf(payments.list.record)),
 };
 
-describe("a call that goes well in the end", () => {
+describe("a call that succeeds in the end", () => {
   it.each(["read", "update", "create", "signed"] as const)(
     "%s: after two attempts that were not sent",
     async (kind) => {
@@ -241,7 +241,7 @@ describe("what earlier attempts may have done", () => {
     expect(error.message).toContain("it may have been done all the same");
   });
 
-  it("is not undone by a token that can't be had", async () => {
+  it("is not undone by a token that can't be obtained", async () => {
     const { client, tokens } = scriptedClient([broken, { status: 401 }]);
     tokens.renew.mockRejectedValue(new TokenError("no token", { code: "token" }));
     const error = await errorOf(calls.update(client));
@@ -276,14 +276,14 @@ describe("an OutcomeUnknownError", () => {
 });
 
 describe("the 401 of a call", () => {
-  it("is renewed once in a row", async () => {
+  it("renews the token only once in a row", async () => {
     const { client, transport, tokens } = scriptedClient([{ status: 401 }, { status: 401 }, well.read]);
     expect(await errorOf(calls.read(client))).toBeInstanceOf(AuthenticationError);
     expect(transport.sent).toHaveLength(2);
     expect(tokens.renew).toHaveBeenCalledTimes(1);
   });
 
-  it("ends the call where no other token can be had", async () => {
+  it("ends the call where no other token can be obtained", async () => {
     const { client, transport, tokens } = scriptedClient([{ status: 401 }]);
     tokens.renew.mockRejectedValue(new TokenError("no token", { code: "invalid_grant" }));
     expect(await errorOf(calls.signed(client))).toMatchObject({ name: "TokenError", effect: "none" });

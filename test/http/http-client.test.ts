@@ -128,7 +128,7 @@ describe("what comes back", () => {
     expect(Object.getPrototypeOf(record)).toBe(Object.prototype);
   });
 
-  it("is told with the path's template, never with an id", async () => {
+  it("is reported with the path's template, never with an id", async () => {
     const { client, events } = scriptedClient([json(intent, 200, { "x-request-id": "r" })]);
     await calls.read(client);
     expect(events.response.mock.calls).toEqual([
@@ -281,12 +281,12 @@ describe("the error of a response", () => {
     expect((await errorOf(call)).message).toContain("bad: [redacted]");
   });
 
-  it("cuts a message without end", async () => {
+  it("cuts a very long message", async () => {
     const { client } = scriptedClient([json({ error: "e", message: "a".repeat(5000) }, 400)]);
     expect((await errorOf(calls.read(client))).message.length).toBeLessThan(450);
   });
 
-  it("says of a signed call what was signed, and of no other", async () => {
+  it("says what was signed, for a signed call only", async () => {
     const { client } = scriptedClient([{ status: 400 }]);
     const signed = { path: "/gw/payments", bodySha256: "body", publicKeySha256: "key" };
     expect(await errorOf(calls.signed(client))).toHaveProperty("signed", signed);
@@ -476,7 +476,7 @@ describe("a promise of the data", () => {
     ["only awaited", (call: ReturnType<typeof calls.read>) => [call]],
     ["only taken with its response", (call: ReturnType<typeof calls.read>) => [call.withResponse()]],
     ["taken both ways", (call: ReturnType<typeof calls.read>) => [call, call.withResponse()]],
-  ])("rejects for those who wait, and is never unhandled beside, when %s", async (_, take) => {
+  ])("rejects where it is awaited, and is never unhandled besides, when %s", async (_, take) => {
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
     try {
@@ -489,7 +489,7 @@ describe("a promise of the data", () => {
     }
   });
 
-  it("gives way to the caller's mistakes by rejecting, never by throwing", async () => {
+  it("reports the caller's mistakes by rejecting, never by throwing", async () => {
     const { client } = scriptedClient([json(intent)]);
     const call = callWith(client, paymentIntents.get, { ids: [""] }, { maxRetries: -1 });
     expect(call).toBeInstanceOf(Promise);

@@ -45,7 +45,7 @@ export class ScriptedTransport implements Transport {
   }
 }
 
-/** A client over a script, with a token source and a signer that count, and no waits before a retry. */
+/** A client over a script, with a token source and a signer that are spied on, and no waits before a retry. */
 export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpClientOptions> = {}) {
   const transport = new ScriptedTransport(steps);
   const tokens = {

@@ -19,7 +19,7 @@ async function* pagesOf(script: Script, seen: string[]): AsyncGenerator<Page<num
   }
 }
 
-/** What `Records` is to be like: slower, and nothing else. */
+/** What `Records` must behave like, only slower. */
 async function* generated(pages: AsyncGenerator<Page<number>, void, undefined>) {
   for await (const page of pages) yield* page.items;
 }

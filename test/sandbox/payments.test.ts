@@ -41,7 +41,7 @@ it("computes what the sender pays for the receiver amount and the fee, rounded u
   expect((await fixture.send("GET", `/payment-intents/${intent.id}`)).body).toEqual(intent);
 });
 
-it("asks a function for the fee", async () => {
+it("takes the fee from a function", async () => {
   const { fixture } = await openMarket({ fee: ({ receiverAmount }) => (receiverAmount === "100.00" ? "2" : "3") });
   expect((await fixture.create("/payment-intents", intentRequest)).receivingGatewayFee).toBe("2");
 });
@@ -146,7 +146,7 @@ it.each(signatures)("refuses a payment with %s", async (_, sign, error) => {
   expect(fixture.sandbox.payments).toEqual([]);
 });
 
-it("refuses a signature of a gateway whose registered key is none", async () => {
+it("refuses a signature of a gateway whose registered key is not a key", async () => {
   const { fixture, alfa } = await openMarket();
   await fixture.send("PUT", `/payment-gateways/${alfa.id}`, { rsaPublicKeyBase64: "bm8ga2V5" });
   const text = JSON.stringify(paymentOf(await fixture.create("/payment-intents", intentRequest)));
@@ -177,7 +177,7 @@ it("takes amounts that are written in other digits and mean the same", async () 
   expect((await fixture.send("POST", "/payments", payment, { keys })).status).toBe(200);
 });
 
-it("pays twice what is asked twice", async () => {
+it("makes two payments of two equal requests", async () => {
   const { fixture } = await openMarket();
   const payment = paymentOf(await fixture.create("/payment-intents", intentRequest));
   await fixture.create("/payments", payment, { keys });
@@ -185,7 +185,7 @@ it("pays twice what is asked twice", async () => {
   expect(fixture.sandbox.payments).toHaveLength(2);
 });
 
-it("filters payments by their fields, and gives those of one moment rising timestamps", async () => {
+it("filters payments by their fields, and gives payments of one instant rising timestamps", async () => {
   const { fixture } = await openMarket({ now: () => 1_700_000_000_000 });
   const intent = await fixture.create("/payment-intents", intentRequest);
   for (const id of ["T-1", "T-2", "T-3"]) await fixture.create("/payments", paymentOf(intent, id), { keys });
@@ -221,7 +221,7 @@ it("stores a signed deposit together with the request that created it", async ()
   expect((await fixture.send("POST", path, body)).body.error).toBe("missing_signature");
 });
 
-it("wants signatures of exactly the operations that it is told", async () => {
+it("wants signatures for exactly the operations that its options name", async () => {
   const { fixture, alfa } = await openMarket({ signedOperations: ["paymentGateways.update", "payments.list"] });
   const path = `/payment-gateways/${alfa.id}`;
   expect((await fixture.send("PUT", path, { name: "Alfa" })).body.error).toBe("missing_signature");

@@ -1,7 +1,7 @@
 import { createSign, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.js";
 
-/** The tests' own key pair and signer: `node:crypto` alone, so that the package's signing is not checked by itself. */
+/** The tests' own key pair and signer, by `node:crypto` alone: the package's signing is not to be checked with itself. */
 export interface Keys {
   readonly privateKey: KeyObject;
   readonly publicKeyBase64: string;
@@ -32,12 +32,12 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Someone who is logged in at a sandbox. */
+/** A sandbox and someone who is logged in to it. */
 export interface Fixture {
   readonly sandbox: Sandbox;
   readonly token: string;
   send(method: string, target: string, body?: unknown, options?: SendOptions): Promise<ReadResponse>;
-  /** Registers what the request is about and gives its record; fails when the sandbox refuses. */
+  /** Creates a record and returns it; throws when the sandbox refuses. */
   create(target: string, body: unknown, options?: SendOptions): Promise<Json>;
 }
 

@@ -16,7 +16,7 @@ it("logs method, path, operation and status of each request, in the order of arr
   ]);
 });
 
-it("lets a hook response instead of the service, before anything is done", async () => {
+it("lets a hook respond instead of the service, before anything is done", async () => {
   const onRequest = ({ operation }: SandboxRequest) =>
     operation === "liquidityProviders.create" ? new Response("busy", { status: 503 }) : undefined;
   const fixture = await openFixture({ onRequest });
@@ -26,7 +26,7 @@ it("lets a hook response instead of the service, before anything is done", async
   expect(fixture.sandbox.requests.at(-1)?.status).toBe(503);
 });
 
-it("counts token requests that a hook responses", async () => {
+it("counts token requests to which a hook responds", async () => {
   const sandbox = createSandbox({ onRequest: () => new Response("{}", { status: 500 }) });
   await login(sandbox);
   expect(sandbox.tokenRequests).toHaveLength(1);

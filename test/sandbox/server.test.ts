@@ -69,7 +69,7 @@ it("breaks the connection off where a hook says so", async () => {
   await expect(raw(server.url, "GET", "/payments")).rejects.toMatchObject({ code: "ECONNRESET" });
 });
 
-it("responses 500 when a hook throws, and goes on", async () => {
+it("responds 500 when a hook throws, and continues to serve", async () => {
   let broken = true;
   const onRequest = () => {
     if (broken) throw new Error("a bug in the test's own hook");

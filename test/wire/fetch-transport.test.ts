@@ -5,6 +5,7 @@ import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 import { type FetchLike, fetchTransport } from "../../src/wire/fetch-transport.js";
 import type { WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
+import { openClosedPort } from "./closed-port.js";
 import { startWireServer, wireResponse } from "./wire-server.js";
 
 function within(timeoutMs = 5000, signal?: AbortSignal, sendBy?: Timestamp): Deadline {
@@ -70,8 +71,10 @@ describe("over the fetch of this runtime", () => {
   });
 
   it("can't tell that a refused connection sent nothing", async () => {
-    const failure = await failureOf(send(post("http://127.0.0.1:1")));
-    expect(failure).toMatchObject({ name: "WireFailure", sent: true, permanent: false });
+    const { port, close } = await openClosedPort();
+    onTestFinished(close);
+    const failure = await failureOf(send(post(`http://127.0.0.1:${port}`)));
+    expect(failure).toMatchObject({ name: "WireFailure", sent: true, permanent: false, reason: "ECONNREFUSED" });
   });
 
   it("settles at the deadline and drops the connection", async () => {

@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -11,6 +10,7 @@ import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 import type { Transport, WireRequest } from "../../src/wire/transport.js";
 import { type UndiciTransportOptions, undiciTransport } from "../../src/wire/undici-transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
+import { openClosedPort } from "./closed-port.js";
 import { startWireServer, wireResponse } from "./wire-server.js";
 
 function transport(options: Partial<UndiciTransportOptions> = {}): Transport {
@@ -55,7 +55,7 @@ async function wireFailureOf(exchange: Promise<unknown>): Promise<WireFailure> {
   throw new Error(`expected a WireFailure; found ${String(failure)}`);
 }
 
-describe("an exchange that goes well", () => {
+describe("an exchange that succeeds", () => {
   it("puts the request on the wire byte for byte and adds nothing but host, connection and content-length", async () => {
     const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, '{"id":"1"}')) });
     const response = await transport().send(post(server.origin), within());
@@ -95,12 +95,12 @@ describe("an exchange that goes well", () => {
     expect(Reflect.get({}, "p")).toBeUndefined();
   });
 
-  it("takes a byte order mark away", async () => {
+  it("removes a byte order mark", async () => {
     const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "\ufeff[]")) });
     expect((await transport().send(get(server.origin), within())).text).toBe("[]");
   });
 
-  it("puts characters together that are cut between two packets", async () => {
+  it("joins characters that are split between two packets", async () => {
     const bytes = Buffer.from('"€😀"');
     const server = await startWireServer({
       onRequest: async (socket) => {
@@ -137,11 +137,8 @@ describe("an exchange that goes well", () => {
 
 describe("an exchange that was never sent", () => {
   it("says so when the connection is refused", async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const address = server.address();
-    await new Promise((resolve) => server.close(resolve));
-    const port = typeof address === "object" ? address?.port : undefined;
+    const { port, close } = await openClosedPort();
+    onTestFinished(close);
     const failure = await failureOf(transport().send(post(`http://127.0.0.1:${port}`), within()));
     expect(failure).toMatchObject({ name: "WireFailure", sent: false, permanent: false, reason: "ECONNREFUSED" });
   });
@@ -172,7 +169,7 @@ describe("an exchange that was never sent", () => {
     expect(failure).toMatchObject({ name: "Ended", kind: "timeout", sent: false });
   });
 
-  it("does not try again what a certificate forbids", async () => {
+  it("does not retry what a certificate forbids", async () => {
     const server = await startWireServer({
       tls: selfSigned(),
       onRequest: (socket) => socket.write(wireResponse(200, "1")),
@@ -187,7 +184,7 @@ describe("an exchange that was never sent", () => {
     expect(server.received()).toBe("");
   });
 
-  it("does not try again what does not speak TLS", async () => {
+  it("does not retry what does not speak TLS", async () => {
     const server = await startWireServer({
       onConnection: (socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
     });
@@ -232,7 +229,7 @@ describe("an exchange that may have been sent", () => {
   it.each([
     ["reset", (socket: { resetAndDestroy(): void }) => socket.resetAndDestroy()],
     ["closed", (socket: { destroy(): void }) => socket.destroy()],
-  ])("is called unsent only where nothing arrived when the connection is %s at once", async (_, cut) => {
+  ])("is reported as unsent only where nothing arrived when the connection is %s at once", async (_, cut) => {
     for (let index = 0; index < 20; index++) {
       const server = await startWireServer({ onConnection: cut });
       const failure = await failureOf(transport().send(post(server.origin), within()));
@@ -317,13 +314,13 @@ describe("a response whose body can't be used", () => {
     await server.idle();
   });
 
-  it("is well with as many bytes as the cap allows", async () => {
+  it("is complete with as many bytes as the cap allows", async () => {
     const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "1".repeat(1000))) });
     const response = await transport().send(get(server.origin), within());
     expect([response.text.length, response.broken]).toEqual([1000, undefined]);
   });
 
-  it("is refused when it is compressed, since that was not asked for", async () => {
+  it("is refused when it is compressed, since that was not requested", async () => {
     const server = await startWireServer({
       onRequest: (socket) => socket.write(wireResponse(200, gzipSync("[]"), "content-encoding: gzip\r\n")),
     });
@@ -383,7 +380,7 @@ it("gives no request the response that came to an idle socket", async () => {
 });
 
 describe("close", () => {
-  it("lets what is under way finish and closes the sockets", async () => {
+  it("lets requests in flight finish, and closes the sockets", async () => {
     const server = await startWireServer({
       onRequest: (socket) => void setTimeout(() => socket.write(wireResponse(200, "1")), 30),
     });

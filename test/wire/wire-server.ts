@@ -3,9 +3,9 @@ import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { onTestFinished } from "vitest";
 
-/** What a server over bare sockets does; it may break every rule of HTTP. */
+/** What a server over bare sockets does; it may break any rule of HTTP. */
 export interface WireScript {
-  /** Called as soon as a connection is there, before anything is read. */
+  /** Called with each new connection, before anything is read. */
   onConnection?(socket: Socket): void;
   /** Called with each whole request, as it came over the wire. `number` counts from 1 over all connections. */
   onRequest?(socket: Socket, request: string, number: number): void;
@@ -17,16 +17,16 @@ export interface WireServer {
   readonly port: number;
   /** Every whole request, in order. */
   readonly requests: readonly string[];
-  /** Every byte that came, request or not. */
+  /** Every byte that arrived, whether part of a request or not. */
   received(): string;
   connections(): number;
-  /** Settles when no connection is left. */
+  /** Settles when no connection is open. */
   idle(): Promise<void>;
-  /** Settles when a connection that was there is gone. A client may have opened another by then. */
+  /** Settles when a connection has been closed. The client may have opened another by then. */
   dropped(): Promise<void>;
 }
 
-/** Starts a server on loopback that ends with the test. */
+/** Starts a server on loopback, which is closed at the end of the test. */
 export async function startWireServer(script: WireScript): Promise<WireServer> {
   const requests: string[] = [];
   const open = new Set<Socket>();
