@@ -7,9 +7,9 @@ import { flowOptions } from "../src/flows/flow-options.js";
 import { catalogue } from "../src/resources/catalogue.js";
 
 /** The rows of the first table below a heading of a document. Where one differs from the code, paste the one that was expected. */
-function tableUnder(heading: string): string[] {
-  const section = readFileSync("README.md", "utf8").split(`\n## ${heading}\n`)[1]?.split("\n## ")[0];
-  expect(section, `the README has no section "${heading}"`).toBeDefined();
+function tableUnder(heading: string, document = "README.md"): string[] {
+  const section = readFileSync(document, "utf8").split(`\n## ${heading}\n`)[1]?.split("\n## ")[0];
+  expect(section, `${document} has no section "${heading}"`).toBeDefined();
   const table = /(?:^\|.*\n)+/m.exec(section ?? "")?.[0] ?? "";
   return table.trim().split("\n").slice(2);
 }
