@@ -4,6 +4,7 @@ import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { verifyJournal } from "cross-border-payments/testing";
 import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { openClosedPort } from "../wire/closed-port.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
 const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set, see test/support/postgres.sh)" : "";
@@ -50,11 +51,8 @@ it("refuses what is no pool", async () => {
 });
 
 it("tells a server that can't be reached, without the password", async () => {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  const port = typeof address === "object" ? address?.port : undefined;
-  await new Promise((resolve) => server.close(resolve));
+  const { port, close } = await openClosedPort();
+  onTestFinished(close);
   const error = await failure(PostgresJournal.open(`postgresql://user:hunter2hunter2@127.0.0.1:${port}/db`));
   expect(error).toMatchObject({
     name: "JournalError",
