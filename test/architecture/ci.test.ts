@@ -44,8 +44,8 @@ it("tests on the same versions of Node in the workflow as in .ci/run", () => {
 });
 
 it.each([...yamlFiles, ".ci/run", "README.md", "CONTRIBUTING.md"])("%s calls only npm scripts that exist", (path) => {
-  const called = [...read(path).matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name);
-  expect(Object.keys(scripts)).toEqual(expect.arrayContaining(called));
+  const called = [...read(path).matchAll(/npm run ([\w:]+)/g)].map(([, name = ""]) => name);
+  expect(called.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
 });
 
 it("pins every action to a commit", () => {

@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { fieldKinds, kindOfField } from "../../src/api/fields.js";
 import type { Operation } from "../../src/api/operation.js";
 import { catalogue, isOperationName, operationNames, operations } from "../../src/resources/catalogue.js";
+import { describedOperations } from "../contract/described-operations.js";
 
 /** The files of `src/resources`, without `.ts`. */
 const files = readdirSync("src/resources")
@@ -42,6 +43,11 @@ function publicNames(module: string): string[] {
     return statement.exportClause.elements.map(({ name }) => name.text);
   });
 }
+
+it("has a row for every operation of the description, and for no other", () => {
+  const rows = [...operations.values()].map(({ method, path }) => `${method} ${path.text.replace(/\{\w+\}/g, "{}")}`);
+  expect(rows.sort()).toEqual([...describedOperations].sort());
+});
 
 it.each(files)("has the rows of src/resources/%s.ts", async (file) => {
   const exported: Readonly<Record<string, unknown>> = await import(`../../src/resources/${file}.ts`);
