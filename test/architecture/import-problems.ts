@@ -64,7 +64,7 @@ function fileOf(from: string, specifier: string): string {
 /** `zod` of `zod/v4/core`, `@scope/name` of `@scope/name/x`, `node:crypto` of `crypto`. */
 function packageOf(specifier: string): string {
   const name = specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
-  return builtinModules.includes(name) ? `node:${name}` : name;
+  return builtinModules.includes(name) && !name.startsWith("node:") ? `node:${name}` : name;
 }
 
 /** The folder directly in `src/`; a file directly in it is a layer of its own. */
