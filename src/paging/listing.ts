@@ -14,7 +14,6 @@ import {
   whyUnsound,
 } from "./cursor-order.js";
 import { Page } from "./page.js";
-import { Records } from "./records.js";
 
 /** A list of records. Nothing is requested before it is awaited or iterated. */
 export function listRecords<Ids extends readonly string[], Item>(
@@ -86,8 +85,10 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   }
 
   /** Every record, in order, each once. Requests a page when it is needed, and starts over with each iteration. */
-  [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
-    return new Records(this.pages());
+  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
+    for await (const { items } of this.pages()) {
+      for (const item of items) yield item;
+    }
   }
 
   /**
