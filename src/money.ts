@@ -1,4 +1,4 @@
-import { Decimal } from "decimal.js";
+import { Big, type RoundingMode } from "big.js";
 import { InvalidArgumentError } from "./errors/errors.js";
 
 /** How a digit that does not fit is rounded: as in `java.math.RoundingMode`, in lower case. */
@@ -45,36 +45,12 @@ export function exactExchangeRate(intent: IntentAmounts, options: RateOptions = 
 /** Digits with an optional sign and an optional fraction: no exponent, no separators, no spaces. */
 export const decimalNumeral: RegExp = /^-?\d+(?:\.\d+)?$/;
 
-/** A decimal that keeps every digit of sums and products, and never prints an exponent. */
-export function exact(value: Decimal.Value): Decimal {
-  const { Exact } = decimals();
+/** A constructor of our own: programs may change the settings of the one that big.js exports. */
+const Exact = /* @__PURE__ */ Big();
+
+/** A decimal that keeps every digit of sums and products. `toFixed()` prints it without an exponent. */
+export function exact(value: string | number | Big): Big {
   return new Exact(value);
-}
-
-interface Decimals {
-  readonly Exact: typeof Decimal;
-  /** Each divides to 34 significant digits, and rounds in its own way. */
-  readonly roundings: Readonly<Record<Rounding, typeof Decimal>>;
-}
-
-let made: Decimals | undefined;
-
-/** Made on first use: the library is loaded then, and not with the client. */
-function decimals(): Decimals {
-  if (made !== undefined) return made;
-  const Exact = Decimal.clone({ precision: 1e9, toExpNeg: -9e15, toExpPos: 9e15 });
-  const rounded = (rounding: Decimal.Rounding): typeof Decimal => Exact.clone({ precision: 34, rounding });
-  const roundings = {
-    up: rounded(Decimal.ROUND_UP),
-    down: rounded(Decimal.ROUND_DOWN),
-    ceiling: rounded(Decimal.ROUND_CEIL),
-    floor: rounded(Decimal.ROUND_FLOOR),
-    "half-up": rounded(Decimal.ROUND_HALF_UP),
-    "half-down": rounded(Decimal.ROUND_HALF_DOWN),
-    "half-even": rounded(Decimal.ROUND_HALF_EVEN),
-  };
-  made = { Exact, roundings };
-  return made;
 }
 
 /**
@@ -82,42 +58,74 @@ function decimals(): Decimals {
  *
  * @throws {InvalidArgumentError} when the divisor is zero, or an option is not one of those that there are.
  */
-export function divide(dividend: Decimal, divisor: Decimal, options: RateOptions = {}): string {
+export function divide(dividend: Big, divisor: Big, options: RateOptions = {}): string {
   const { scale, rounding = "half-even" } = options;
-  const { roundings } = decimals();
   if (!Object.hasOwn(roundings, rounding)) {
     throw new InvalidArgumentError(`rounding is none of ${Object.keys(roundings).join(", ")}`);
   }
   if (scale !== undefined && !(Number.isInteger(scale) && scale >= 0 && scale <= 1000)) {
     throw new InvalidArgumentError("scale is not a whole number from 0 to 1000");
   }
-  if (divisor.isZero()) throw new InvalidArgumentError("the rate's divisor is zero: there is no rate");
-  const Rate = roundings[rounding];
-  return scale === undefined
-    ? Rate.div(dividend, divisor).toFixed()
-    : unsignedZero(digitsBeyond(dividend, divisor, scale).toFixed(scale, Rate.rounding));
+  if (divisor.eq(0)) throw new InvalidArgumentError("the rate's divisor is zero: there is no rate");
+  const isNegative = dividend.lt(0) !== divisor.lt(0);
+  const round = roundings[rounding][isNegative ? "below" : "above"];
+  const quotient =
+    scale === undefined
+      ? toSignificantDigits(dividend.abs(), divisor.abs(), round)
+      : round(dividend.abs(), divisor.abs(), scale);
+  const numeral = quotient.toFixed(scale);
+  return isNegative && !quotient.eq(0) ? `-${numeral}` : numeral;
 }
 
-/**
- * The quotient cut off behind its digit `scale + 1`, and behind that a 1 if anything was lost: enough for ties and directed
- * roundings to come out as they would with all of its digits.
- */
-function digitsBeyond(dividend: Decimal, divisor: Decimal, scale: number): Decimal {
-  const shifted = exact(dividend).times(`1e${scale + 1}`);
-  const whole = shifted.divToInt(divisor);
-  const lost = shifted.minus(whole.times(divisor));
-  const sign = dividend.isNegative() === divisor.isNegative() ? 1 : -1;
-  return whole
-    .times(10)
-    .plus(lost.isZero() ? 0 : sign)
-    .times(`1e-${scale + 2}`);
+/** Divides two decimals without sign, to `scale` digits after the point. */
+type RoundedDivision = (dividend: Big, divisor: Big, scale: number) => Big;
+
+const down: RoundedDivision = (dividend, divisor, scale) => divideBy(dividend, divisor, scale, 0);
+const halfUp: RoundedDivision = (dividend, divisor, scale) => divideBy(dividend, divisor, scale, 1);
+const halfEven: RoundedDivision = (dividend, divisor, scale) => divideBy(dividend, divisor, scale, 2);
+const up: RoundedDivision = (dividend, divisor, scale) => divideBy(dividend, divisor, scale, 3);
+
+/** Half up, except where the quotient lies exactly between two neighbours. */
+const halfDown: RoundedDivision = (dividend, divisor, scale) => {
+  const lower = down(dividend, divisor, scale);
+  const nearest = halfUp(dividend, divisor, scale);
+  const isTie = lower.plus(nearest).times(divisor).eq(dividend.times(2));
+  return isTie ? lower : nearest;
+};
+
+/** How a quotient above zero is rounded, and the digits of one below. big.js has four of these; the others are made of them. */
+const roundings: Readonly<Record<Rounding, Readonly<Record<"above" | "below", RoundedDivision>>>> = {
+  up: { above: up, below: up },
+  down: { above: down, below: down },
+  ceiling: { above: up, below: down },
+  floor: { above: down, below: up },
+  "half-up": { above: halfUp, below: halfUp },
+  "half-down": { above: halfDown, below: halfDown },
+  "half-even": { above: halfEven, below: halfEven },
+};
+
+/** big.js takes the scale and the rounding of a division from the constructor: each division has one of its own. */
+function divideBy(dividend: Big, divisor: Big, scale: number, rounding: RoundingMode): Big {
+  const Rounded = Big();
+  Rounded.DP = scale;
+  Rounded.RM = rounding;
+  return new Rounded(dividend).div(divisor);
 }
 
-function unsignedZero(numeral: string): string {
-  return /^-0(?:\.0+)?$/.test(numeral) ? numeral.slice(1) : numeral;
+const significantDigits = 34;
+
+function toSignificantDigits(dividend: Big, divisor: Big, round: RoundedDivision): Big {
+  // Of two decimals from 1 up to 10 the quotient has its first digit before the point or right behind it.
+  const [over, under] = [shift(dividend, -dividend.e), shift(divisor, -divisor.e)];
+  const scale = over.lt(under) ? significantDigits : significantDigits - 1;
+  return shift(round(over, under, scale), dividend.e - divisor.e);
 }
 
-function amount<K extends string>(intent: { readonly [Key in K]: string }, field: K): Decimal {
+function shift(value: Big, places: number): Big {
+  return value.times(`1e${places}`);
+}
+
+function amount<K extends string>(intent: { readonly [Key in K]: string }, field: K): Big {
   if (typeof intent !== "object" || intent === null) {
     throw new InvalidArgumentError("the intent is not an object; wanted: an object with the intent's amounts");
   }

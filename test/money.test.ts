@@ -1,5 +1,6 @@
+import { Big } from "big.js";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { InvalidArgumentError } from "../src/errors/errors.js";
 import { decimalNumeral, divide, exact, exactExchangeRate, exchangeRate, type Rounding } from "../src/money.js";
 
@@ -48,6 +49,14 @@ describe("rates by definition", () => {
     expect(exchangeRate({ senderAmount: "0.3", receiverAmount: "0.1" })).toBe("3");
     const amounts = { senderAmount: "0.3", receiverAmount: "0.1", receivingGatewayFee: "0.2" };
     expect(exactExchangeRate(amounts)).toBe("1");
+  });
+
+  it("does not depend on what the program sets on big.js", () => {
+    const { DP, RM, PE, strict } = Big;
+    onTestFinished(() => void Object.assign(Big, { DP, RM, PE, strict }));
+    Object.assign(Big, { DP: 1, RM: 3, PE: 1, strict: true });
+    expect(exchangeRate(intent)).toBe("1.2505");
+    expect(exact(12).times("1e3").toFixed()).toBe("12000");
   });
 
   it("never prints an exponent", () => {

@@ -108,7 +108,7 @@ function byToken(sign: 1 | -1): Order {
 
 /** Amounts, prices and integers compare as numbers, everything else by code units. */
 function comparison(kind: FieldKind | undefined): (one: string, other: string) => number {
-  if (kind === "decimal" || kind === "integer") return (one, other) => exact(one).comparedTo(other);
+  if (kind === "decimal" || kind === "integer") return (one, other) => exact(one).cmp(other);
   return (one, other) => (one < other ? -1 : one > other ? 1 : 0);
 }
 

@@ -1,4 +1,4 @@
-import type { Decimal } from "decimal.js";
+import type { Big } from "big.js";
 import { divide, exact } from "../money.js";
 import type { ExchangeRate } from "../resources/exchange-rates.js";
 
@@ -12,7 +12,7 @@ export interface QuoteRequest {
   readonly sender: PaymentEnd;
   readonly receiver: PaymentEnd;
   /** What has to arrive: the receiver amount and the receiving gateway's fee, in receiver currency. */
-  readonly wanted: Decimal;
+  readonly wanted: Big;
   /** Digits of the sender amount after the point; what does not fit is rounded up. */
   readonly scale: number;
 }
@@ -39,10 +39,10 @@ export function quote(rates: readonly ExchangeRate[], request: QuoteRequest): st
     }
   }
   if (offers.length === 0 && sender.currency === receiver.currency) offers.push(divide(wanted, one, round));
-  return offers.sort((first, second) => exact(first).comparedTo(second))[0];
+  return offers.sort((first, second) => exact(first).cmp(second))[0];
 }
 
-const one: Decimal = exact(1);
+const one: Big = exact(1);
 
 function sameEnd(first: PaymentEnd, second: PaymentEnd): boolean {
   return first.gatewayId === second.gatewayId && first.currency === second.currency;
