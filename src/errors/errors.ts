@@ -52,15 +52,22 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-const brand: unique symbol = Symbol.for("cross-border-payments.error");
+/** Where an error keeps the names of its classes. */
+const brand = Symbol.for("cross-border-payments.error");
 
 /**
- * The base of every error of this package. `instanceof` holds across the ESM and the CommonJS copy.
+ * The base of every error of this package. `instanceof` holds across copies of the package: that of `import` and that of `require`,
+ * and those of its entry points.
  *
  * Never contains a token, a key, a password, a body or an account number, neither in `message` nor in `cause`.
  */
 export class CrossBorderError extends Error {
-  static readonly [brand]: string = "CrossBorderError";
+  /**
+   * Its name in every copy of the package, minified or not.
+   *
+   * @internal
+   */
+  static readonly className: string = "CrossBorderError";
 
   /** Stable, for programs. For responses of the service: its own `error` or `code`. */
   readonly code: string;
@@ -75,7 +82,7 @@ export class CrossBorderError extends Error {
 
   constructor(message: string, details: ErrorDetails) {
     super(redactText(message));
-    hide(this, "name", new.target[brand]);
+    hide(this, "name", new.target.className);
     this.code = details.code;
     this.effect = details.effect ?? "none";
     if (details.operation !== undefined) this.operation = details.operation;
@@ -87,9 +94,9 @@ export class CrossBorderError extends Error {
   // biome-ignore-start lint/complexity/noThisInStatic: `this` is the class on the right of `instanceof`, mostly a subclass
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
-    if (!Object.hasOwn(this, brand) || typeof value !== "object" || value === null) return false;
-    const kinds: unknown = Reflect.get(value, brand);
-    return Array.isArray(kinds) && kinds.includes(this[brand]);
+    if (!Object.hasOwn(this, "className") || typeof value !== "object" || value === null) return false;
+    const names: unknown = Reflect.get(value, brand);
+    return Array.isArray(names) && names.includes(this.className);
   }
   // biome-ignore-end lint/complexity/noThisInStatic: see above
 
@@ -102,7 +109,8 @@ export class CrossBorderError extends Error {
 
 /** An argument of a call is wrong. Thrown before any I/O. */
 export class InvalidArgumentError extends CrossBorderError {
-  static override readonly [brand]: string = "InvalidArgumentError";
+  /** @internal */
+  static override readonly className: string = "InvalidArgumentError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "invalid_argument", ...details });
   }
@@ -110,7 +118,8 @@ export class InvalidArgumentError extends CrossBorderError {
 
 /** An option of the client is wrong, or a package that it needs is missing. Thrown when the client is built. */
 export class ConfigError extends CrossBorderError {
-  static override readonly [brand]: string = "ConfigError";
+  /** @internal */
+  static override readonly className: string = "ConfigError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "invalid_config", ...details });
   }
@@ -118,7 +127,8 @@ export class ConfigError extends CrossBorderError {
 
 /** A signature could not be made; nothing was sent. */
 export class SigningError extends CrossBorderError {
-  static override readonly [brand]: string = "SigningError";
+  /** @internal */
+  static override readonly className: string = "SigningError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "signing_failed", ...details });
   }
@@ -140,7 +150,8 @@ export class SigningError extends CrossBorderError {
  * - `token_source_invalid`: the `accessToken` function gave something that can be no token.
  */
 export class TokenError extends CrossBorderError {
-  static override readonly [brand]: string = "TokenError";
+  /** @internal */
+  static override readonly className: string = "TokenError";
   /** Status of the token endpoint's response, where there was one. */
   declare readonly status?: number;
   /** The `error` of the token endpoint's response, such as `invalid_grant`. */
@@ -163,7 +174,8 @@ export interface TokenErrorDetails extends ErrorDetails {
 
 /** The service could not be reached, or a read broke off. */
 export class ConnectionError extends CrossBorderError {
-  static override readonly [brand]: string = "ConnectionError";
+  /** @internal */
+  static override readonly className: string = "ConnectionError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "connection_failed", ...details });
   }
@@ -171,7 +183,8 @@ export class ConnectionError extends CrossBorderError {
 
 /** The call's total deadline (`timeoutMs`) passed. */
 export class TimeoutError extends CrossBorderError {
-  static override readonly [brand]: string = "TimeoutError";
+  /** @internal */
+  static override readonly className: string = "TimeoutError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "timeout", ...details });
   }
@@ -179,7 +192,8 @@ export class TimeoutError extends CrossBorderError {
 
 /** The caller's `signal` ended the call. */
 export class AbortedError extends CrossBorderError {
-  static override readonly [brand]: string = "AbortedError";
+  /** @internal */
+  static override readonly className: string = "AbortedError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "aborted", ...details });
   }
@@ -191,7 +205,8 @@ export class AbortedError extends CrossBorderError {
  * Do not call again and do not give the money back: look for `request.signature` among the listed payments first.
  */
 export class OutcomeUnknownError extends CrossBorderError {
-  static override readonly [brand]: string = "OutcomeUnknownError";
+  /** @internal */
+  static override readonly className: string = "OutcomeUnknownError";
   /** The exact request, for reconciliation. */
   declare readonly request: SentRequest;
   constructor(message: string, details: Partial<ErrorDetails> & { readonly request: SentRequest }) {
@@ -202,7 +217,8 @@ export class OutcomeUnknownError extends CrossBorderError {
 
 /** The service responded, but not in the form that is described: not JSON, of another shape, too large or cut short. */
 export class UnexpectedResponseError extends CrossBorderError {
-  static override readonly [brand]: string = "UnexpectedResponseError";
+  /** @internal */
+  static override readonly className: string = "UnexpectedResponseError";
   declare readonly status: number;
   declare readonly response: ErrorResponse;
   constructor(message: string, details: Partial<ErrorDetails> & { readonly response: ErrorResponse }) {
@@ -214,7 +230,8 @@ export class UnexpectedResponseError extends CrossBorderError {
 
 /** Going on with a list would lose or repeat records. */
 export class PagingError extends CrossBorderError {
-  static override readonly [brand]: string = "PagingError";
+  /** @internal */
+  static override readonly className: string = "PagingError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "paging", ...details });
   }
@@ -228,7 +245,8 @@ export class PagingError extends CrossBorderError {
  * came from the database: then all of it was stored or nothing, and reading tells which.
  */
 export class JournalError extends CrossBorderError {
-  static override readonly [brand]: string = "JournalError";
+  /** @internal */
+  static override readonly className: string = "JournalError";
   readonly stored: "nothing" | "unknown";
   constructor(message: string, details: Partial<ErrorDetails> & { readonly stored?: "nothing" | "unknown" } = {}) {
     super(message, { code: "journal_failed", ...details });
@@ -245,7 +263,8 @@ export interface ApiErrorDetails extends ErrorDetails {
 
 /** The service responded with a status other than 2xx (Interface description 0.0.1, "Errors"). */
 export class ApiError extends CrossBorderError {
-  static override readonly [brand]: string = "ApiError";
+  /** @internal */
+  static override readonly className: string = "ApiError";
   readonly status: number;
   /** The response's own `message`, with what the request holds in secret taken out. */
   declare readonly serviceMessage?: string;
@@ -274,42 +293,50 @@ export class ApiError extends CrossBorderError {
 
 /** 400: the request is invalid. */
 export class BadRequestError extends ApiError {
-  static override readonly [brand]: string = "BadRequestError";
+  /** @internal */
+  static override readonly className: string = "BadRequestError";
 }
 
 /** 401: the access token is missing or invalid, and a new one did not help. */
 export class AuthenticationError extends ApiError {
-  static override readonly [brand]: string = "AuthenticationError";
+  /** @internal */
+  static override readonly className: string = "AuthenticationError";
 }
 
 /** 403: the token's owner may not do this. */
 export class PermissionDeniedError extends ApiError {
-  static override readonly [brand]: string = "PermissionDeniedError";
+  /** @internal */
+  static override readonly className: string = "PermissionDeniedError";
 }
 
 /** 404: there is no such record. */
 export class NotFoundError extends ApiError {
-  static override readonly [brand]: string = "NotFoundError";
+  /** @internal */
+  static override readonly className: string = "NotFoundError";
 }
 
 /** 409: the request stands against the record's present state. */
 export class ConflictError extends ApiError {
-  static override readonly [brand]: string = "ConflictError";
+  /** @internal */
+  static override readonly className: string = "ConflictError";
 }
 
 /** 422: the fields are well-formed and still not acceptable. */
 export class UnprocessableEntityError extends ApiError {
-  static override readonly [brand]: string = "UnprocessableEntityError";
+  /** @internal */
+  static override readonly className: string = "UnprocessableEntityError";
 }
 
 /** 429: too many requests. */
 export class RateLimitError extends ApiError {
-  static override readonly [brand]: string = "RateLimitError";
+  /** @internal */
+  static override readonly className: string = "RateLimitError";
 }
 
 /** 5xx: the service failed; on a write, `effect` is `possible`. */
 export class ServerError extends ApiError {
-  static override readonly [brand]: string = "ServerError";
+  /** @internal */
+  static override readonly className: string = "ServerError";
 }
 
 const apiErrorClasses: ReadonlyMap<number, typeof ApiError> = new Map([
@@ -339,10 +366,11 @@ function safeCause(cause: unknown): unknown {
   return safe;
 }
 
+/** The names of the class and of those it extends, which tell an error of another copy of the package. */
 function lineage(from: typeof CrossBorderError): string[] {
   const names: string[] = [];
   for (let at: unknown = from; typeof at === "function"; at = Object.getPrototypeOf(at)) {
-    if (Object.hasOwn(at, brand)) names.push(String(Reflect.get(at, brand)));
+    if (Object.hasOwn(at, "className")) names.push(String(Reflect.get(at, "className")));
   }
   return names;
 }

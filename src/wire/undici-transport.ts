@@ -1,7 +1,8 @@
-import type { Agent, Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import type { Deadline, EndKind } from "../timing/deadline.js";
 import { BodyDecoder } from "./body-decoder.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
+import { type AgentOptions, type OpenedAgent, openAgent } from "./undici-agent.js";
 import { reasonOf, WireFailure } from "./wire-failure.js";
 
 /**
@@ -12,12 +13,9 @@ export interface DispatcherLike {
   dispatch(options: never, handler: never): boolean;
 }
 
-export interface UndiciTransportOptions {
+export interface UndiciTransportOptions extends AgentOptions {
   /** Used instead of an agent of the client's own; closing it stays with its owner. */
   readonly dispatcher?: DispatcherLike | undefined;
-  /** Most sockets to one origin. */
-  readonly connections: number;
-  readonly connectTimeoutMs: number;
 }
 
 /**
@@ -25,22 +23,12 @@ export interface UndiciTransportOptions {
  * written: error codes are not, since a reset in the TLS handshake and one after the whole request look alike.
  */
 export function undiciTransport(options: UndiciTransportOptions): Transport {
-  let own: Promise<Dispatcher> | undefined;
+  let own: Promise<OpenedAgent> | undefined;
   let dispatcher = options.dispatcher as Pick<Dispatcher, "dispatch"> | undefined;
   const decoder = new BodyDecoder();
 
-  const openAgent = async (): Promise<Dispatcher> => {
-    const Agent = await loadAgent();
-    const agent = new Agent({
-      // HTTP/2 repeats a refused stream on its own, even if it is a payment.
-      allowH2: false,
-      pipelining: 1,
-      connections: options.connections,
-      connect: { timeout: options.connectTimeoutMs },
-      // They measure idleness only; the call's own deadline is the one that counts.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+  const open = async (): Promise<OpenedAgent> => {
+    const agent = await openAgent(options);
     dispatcher = agent;
     return agent;
   };
@@ -48,29 +36,18 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
   return {
     send(request, deadline) {
       if (dispatcher !== undefined) return exchange(dispatcher, decoder, request, deadline);
-      own ??= openAgent();
+      own ??= open();
       return own.then((agent) => exchange(agent, decoder, request, deadline));
     },
     preload() {
       if (dispatcher !== undefined) return;
-      own ??= openAgent();
+      own ??= open();
       own.catch(() => {});
     },
     async close() {
       await (await own)?.close();
     },
   };
-}
-
-/** The agent by itself, a third of undici's files; all of undici from a release that keeps the agent elsewhere. */
-async function loadAgent(): Promise<typeof Agent> {
-  try {
-    // @ts-expect-error undici describes the types of its main entry only.
-    const agent = await import("undici/lib/dispatcher/agent.js");
-    return agent.default ?? agent;
-  } catch {
-    return (await import("undici")).Agent;
-  }
 }
 
 function exchange(

@@ -28,6 +28,7 @@ const samples = [
   new OutcomeUnknownError("x", { request }),
   new UnexpectedResponseError("x", { response }),
   new PagingError("x"),
+  new errors.JournalError("x"),
   ...[400, 401, 403, 404, 409, 418, 422, 429, 500, 599].map((status) =>
     ApiError.of("x", { code: "c", response: { ...response, status } }),
   ),
@@ -58,6 +59,10 @@ describe("instanceof", () => {
     expect([theirs instanceof ServerError, theirs instanceof TokenError]).toEqual([false, false]);
   });
 
+  it.each(Object.entries(errors))("goes by a name that %s holds itself", (name, Class) => {
+    expect(Object.getOwnPropertyDescriptor(Class, "className")?.value).toBe(name);
+  });
+
   it("tells a class from its sisters and its subclasses", () => {
     const plain = ApiError.of("x", { code: "c", response: { ...response, status: 418 } });
     expect([plain instanceof ApiError, plain instanceof BadRequestError]).toEqual([true, false]);
@@ -78,6 +83,12 @@ describe("instanceof", () => {
     expect(mine instanceof copy.BadRequestError).toBe(true);
     expect(new BadRequestError("x", { code: "c", response }) instanceof MyError).toBe(false);
     expect(new copy.BadRequestError("x", { code: "c", response }) instanceof MyError).toBe(false);
+  });
+
+  it("does not take an error for one of the caller's own class of the same name", () => {
+    class ConflictError extends ApiError {}
+    const conflict = ApiError.of("x", { code: "c", response: { ...response, status: 409 } });
+    expect(conflict instanceof ConflictError).toBe(false);
   });
 
   it.each([undefined, null, "CrossBorderError", 5, {}, new Error("x"), Object.create(null)])(
