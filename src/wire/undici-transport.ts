@@ -1,8 +1,8 @@
 import type { Dispatcher } from "undici";
+import { type AgentOptions, type OpenedAgent, openAgent } from "../platform/undici-agent.js";
 import type { Deadline, EndKind } from "../timing/deadline.js";
 import { BodyDecoder } from "./body-decoder.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
-import { type AgentOptions, type OpenedAgent, openAgent } from "./undici-agent.js";
 import { reasonOf, WireFailure } from "./wire-failure.js";
 
 /**

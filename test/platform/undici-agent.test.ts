@@ -1,6 +1,6 @@
 import { Agent } from "undici";
 import { expect, it, onTestFinished } from "vitest";
-import { type AgentModules, openAgent } from "../../src/wire/undici-agent.js";
+import { type AgentModules, openAgent } from "../../src/platform/undici-agent.js";
 
 const options = { connections: 3, connectTimeoutMs: 400 };
 
