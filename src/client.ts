@@ -13,9 +13,8 @@ import { PaymentGateways } from "./resources/payment-gateways.js";
 import { type PaymentIntentRequest, PaymentIntents } from "./resources/payment-intents.js";
 import { Payments } from "./resources/payments.js";
 import { createSigner } from "./signing/signer.js";
-import { fetchTransport } from "./wire/fetch-transport.js";
+import { openTransport } from "./wire/open-transport.js";
 import type { Transport } from "./wire/transport.js";
-import { undiciTransport } from "./wire/undici-transport.js";
 
 /**
  * The client of the Cross-Border Payment Service. Build one for each gateway and keep it: it holds the access token and the
@@ -109,8 +108,8 @@ export class CrossBorderClient {
 const mebibyte = 2 ** 20;
 
 function createTransport({ fetch, dispatcher, maxSockets, timeoutMs }: ResolvedOptions): Transport {
-  if (fetch !== undefined) return fetchTransport(fetch);
-  return undiciTransport({ dispatcher, connections: maxSockets, connectTimeoutMs: Math.min(10_000, timeoutMs) });
+  const connectTimeoutMs = Math.min(10_000, timeoutMs);
+  return openTransport({ fetch, dispatcher, connections: maxSockets, connectTimeoutMs });
 }
 
 function createTokens(

@@ -5,6 +5,8 @@ import { limitConcurrency } from "./limit-concurrency.js";
 import type { KeyPairDer, PrivateKey, PublicKey } from "./platform.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
 
+export { openAgent } from "./undici-agent.js";
+
 export function isKeyObject(value: unknown): value is KeyObjectLike {
   return types.isKeyObject(value);
 }

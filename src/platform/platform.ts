@@ -1,5 +1,6 @@
 import type { KeyObjectLike } from "./key-object.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
+import type { AgentOptions, OpenedAgent } from "./undici-agent.js";
 
 /** A private RSA key that makes PKCS#1 v1.5 signatures with SHA-256. */
 export interface PrivateKey {
@@ -42,6 +43,8 @@ export interface Platform {
   /** Opens an encrypted PEM, whose key can be of any type; undefined where the passphrase does not fit. Only Node can. */
   readonly decryptPem: ((pem: string, passphrase: string) => KeyObjectLike | undefined) | undefined;
   sha256(bytes: Uint8Array): Promise<Uint8Array>;
+  /** Opens the sockets of a client. On the web there is none: requests are sent by `fetch`. */
+  readonly openAgent: ((options: AgentOptions) => Promise<OpenedAgent>) | undefined;
   /** Makes an RSA key pair. */
   generateKeyPair(bits: number): Promise<KeyPairDer>;
 }

@@ -1,5 +1,7 @@
 import type { Agent } from "undici";
 
+export type { Dispatcher } from "undici";
+
 export interface AgentOptions {
   /** Most sockets to one origin. */
   readonly connections: number;

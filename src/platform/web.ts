@@ -35,6 +35,9 @@ export function importPublicKey(source: RsaPublicKeyDer | KeyObjectLike): Public
 /** WebCrypto opens no encrypted PEM. */
 export const decryptPem: Platform["decryptPem"] = undefined;
 
+/** The platform's `fetch` opens its own connections. */
+export const openAgent: Platform["openAgent"] = undefined;
+
 export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await subtle().digest("SHA-256", bytes));
 }

@@ -1,5 +1,5 @@
-import type { Dispatcher } from "undici";
-import { type AgentOptions, type OpenedAgent, openAgent } from "../platform/undici-agent.js";
+import { openAgent } from "#platform";
+import type { AgentOptions, Dispatcher, OpenedAgent } from "../platform/undici-agent.js";
 import type { Deadline, EndKind } from "../timing/deadline.js";
 import { BodyDecoder } from "./body-decoder.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
@@ -28,9 +28,13 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
   const decoder = new BodyDecoder();
 
   const open = async (): Promise<OpenedAgent> => {
-    const agent = await openAgent(options);
-    dispatcher = agent;
-    return agent;
+    try {
+      const agent = await openAgent(options);
+      dispatcher = agent;
+      return agent;
+    } catch {
+      throw new WireFailure({ sent: false, reason: "UNDICI_NOT_LOADED" });
+    }
   };
 
   return {

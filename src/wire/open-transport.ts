@@ -1,0 +1,19 @@
+import { openAgent } from "#platform";
+import { type FetchLike, fetchTransport } from "./fetch-transport.js";
+import type { Transport } from "./transport.js";
+import { type UndiciTransportOptions, undiciTransport } from "./undici-transport.js";
+
+export interface TransportOptions extends UndiciTransportOptions {
+  /** Used instead of anything else. */
+  readonly fetch?: FetchLike | undefined;
+}
+
+/** A transport over the caller's `fetch` or dispatcher; without either over undici, or the platform's `fetch` on the web. */
+export function openTransport({ fetch, ...options }: TransportOptions): Transport {
+  if (fetch !== undefined) return fetchTransport(fetch);
+  if (options.dispatcher === undefined && openAgent === undefined) return fetchTransport(platformFetch);
+  return undiciTransport(options);
+}
+
+/** Looked up with each request, since programs replace it in order to trace or to mock. */
+const platformFetch: FetchLike = (url, init) => globalThis.fetch(url, init);

@@ -1,0 +1,83 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { Deadline } from "../../src/timing/deadline.js";
+import type { FetchLike } from "../../src/wire/fetch-transport.js";
+import type { TransportOptions } from "../../src/wire/open-transport.js";
+import type { WireRequest } from "../../src/wire/transport.js";
+
+/** A server that responds with the user agent of the request, which tells the two kinds of transport apart. */
+async function startServer(): Promise<string> {
+  const server = createServer(({ headers }, response) => response.end(headers["user-agent"] ?? "none"));
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function textBy(platform: "node" | "web", options: Partial<TransportOptions> = {}): Promise<string> {
+  const origin = await startServer();
+  const transport = await openOn(platform, options);
+  const request: WireRequest = {
+    method: "GET",
+    origin,
+    path: "/",
+    headers: {},
+    body: undefined,
+    maxResponseBytes: 1000,
+  };
+  return (await transport.send(request, deadline())).text;
+}
+
+async function openOn(platform: "node" | "web" | object, options: Partial<TransportOptions> = {}) {
+  vi.resetModules();
+  if (platform === "web") vi.doMock("#platform", () => import("../../src/platform/web.js"));
+  else if (typeof platform === "object") vi.doMock("#platform", () => platform);
+  const { openTransport } = await import("../../src/wire/open-transport.js");
+  vi.doUnmock("#platform");
+  const transport = openTransport({ connections: 1, connectTimeoutMs: 5000, ...options });
+  onTestFinished(() => transport.close().catch(() => {}));
+  return transport;
+}
+
+function deadline(): Deadline {
+  const deadline = new Deadline({ timeoutMs: 5000 });
+  onTestFinished(() => deadline.finish());
+  return deadline;
+}
+
+it("sends by undici on Node", async () => {
+  expect(await textBy("node")).toBe("none");
+});
+
+it("sends by the platform's fetch on the web, and by what takes its place later", async () => {
+  expect(await textBy("web")).toBe("node");
+  const fetch = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response("mocked"));
+  onTestFinished(() => fetch.mockRestore());
+  expect(await textBy("web")).toBe("mocked");
+});
+
+it.each(["node", "web"] as const)("sends by the caller's fetch on %s", async (platform) => {
+  const fetch: FetchLike = async () => new Response("the caller's");
+  expect(await textBy(platform, { fetch })).toBe("the caller's");
+});
+
+it.each(["node", "web"] as const)("sends by the caller's dispatcher on %s", async (platform) => {
+  const { Agent } = await import("undici");
+  const dispatcher = new Agent();
+  onTestFinished(() => dispatcher.close());
+  expect(await textBy(platform, { dispatcher })).toBe("none");
+});
+
+it("says that nothing was sent where undici can't be loaded", async () => {
+  const transport = await openOn({ openAgent: () => Promise.reject(new Error("Dynamic require is not supported")) });
+  const request: WireRequest = {
+    method: "GET",
+    origin: "http://127.0.0.1:9",
+    path: "/",
+    headers: {},
+    body: undefined,
+    maxResponseBytes: 1000,
+  };
+  await expect(transport.send(request, deadline())).rejects.toMatchObject({ sent: false, reason: "UNDICI_NOT_LOADED" });
+});
