@@ -1,7 +1,9 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { defineConfig } from "tsup";
+import { readFileSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import { defineConfig, type Options } from "tsup";
 
-const entry = {
+/** What package.json names in `exports`. */
+const entryPoints = {
   index: "src/index.ts",
   sandbox: "src/sandbox/index.ts",
   testing: "src/testing/index.ts",
@@ -10,43 +12,56 @@ const entry = {
   "journal/postgres": "src/journals/postgres-journal.ts",
 };
 
-/** Published as ES modules only. They are packed into a file of their own, which is loaded with the first token request. */
-const bundled = ["openid-client", "oauth4webapi", "jose"];
+/** What package.json names in `imports`: files that are loaded late, or are others on the web. */
+const inner = { login: "src/auth/openid-grant.ts", "platform/node": "src/platform/node.ts" };
+const innerOfTheWeb = { "platform/web": "src/platform/web.ts" };
 
-function loadedOnFirstUse(code: string): string {
-  return (
-    code
-      // `import()` of a CommonJS file starts the loader of ES modules, and test runners with a loader of their own lack it.
-      .replaceAll(/\bimport\((['"][^'"]+['"])\)/g, "Promise.resolve().then(() => require($1))")
-      // A third of the import's time, for what many a program never asks for.
-      .replace("= require('decimal.js');", "= { get Decimal() { return require('decimal.js').Decimal; } };")
-  );
-}
+/** Packages that are ES modules only. Jest and Node before 20.19 can't `require` them, so the CommonJS build holds a copy. */
+const copied = ["openid-client", "oauth4webapi", "jose"];
 
-/**
- * One build, in CommonJS: `import` and `require` give the same classes and the same code. See decisions/0009.
- */
-export default defineConfig({
-  entry,
-  format: "cjs",
+const shared: Options = {
   target: "node20",
   platform: "node",
-  // One copy of every class, whichever entry points a program imports.
-  splitting: true,
-  treeshake: true,
-  dts: true,
   outDir: "dist",
-  noExternal: bundled,
-  async onSuccess() {
-    for (const name of readdirSync("dist", { recursive: true, encoding: "utf8" })) {
-      if (!name.endsWith(".cjs")) continue;
-      writeFileSync(`dist/${name}`, loadedOnFirstUse(readFileSync(`dist/${name}`, "utf8")));
-    }
-    for (const name of Object.keys(entry)) {
-      const face = `export * from "./${name.split("/").at(-1)}.cjs";\n`;
-      for (const ending of ["js", "d.ts"]) writeFileSync(`dist/${name}.${ending}`, face);
-    }
-    const licences = bundled.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE.md`, "utf8")}`);
-    writeFileSync("dist/THIRD-PARTY-LICENSES.txt", licences.join("\n\n"));
+  external: [/^#/],
+  removeNodeProtocol: false,
+};
+
+/** See decisions/0009. */
+export default defineConfig([
+  {
+    ...shared,
+    entry: { ...entryPoints, ...inner, ...innerOfTheWeb },
+    format: "esm",
+    splitting: true,
+    onSuccess: async () => Object.keys(entryPoints).forEach(writeTypesForImport),
   },
-});
+  {
+    ...shared,
+    entry: { ...entryPoints, ...inner },
+    format: "cjs",
+    // tsup splits CommonJS by way of sucrase, which miscompiles class fields.
+    splitting: false,
+    noExternal: copied,
+    esbuildOptions(options) {
+      // esbuild then writes `require` for `import()`: Jest has no `import()` without a flag of Node's.
+      options.supported = { ...options.supported, "dynamic-import": false };
+    },
+    onSuccess: async () => writeFileSync("dist/THIRD-PARTY-LICENSES.txt", licences()),
+  },
+  {
+    ...shared,
+    entry: entryPoints,
+    format: "cjs",
+    dts: { only: true, compilerOptions: { stripInternal: true } },
+  },
+]);
+
+/** One set of declarations for both builds, so that their types are the same types. */
+function writeTypesForImport(name: string): void {
+  writeFileSync(`dist/${name}.d.ts`, `export * from "./${basename(name)}.cjs";\n`);
+}
+
+function licences(): string {
+  return copied.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE.md`, "utf8")}`).join("\n\n");
+}

@@ -14,6 +14,7 @@ const entries = {
 };
 
 const alias = [
+  { find: /^#login$/, replacement: source("auth/openid-grant.ts") },
   { find: /^#platform$/, replacement: source("platform/node.ts") },
   ...Object.entries(entries).map(([name, path]) => ({
     find: new RegExp(`^cross-border-payments${name}$`),
@@ -44,7 +45,16 @@ export default defineConfig({
         },
       },
       { resolve: { alias }, test: { name: "system", include: system, testTimeout: 20_000 } },
-      { test: { name: "package", include: [built.package], testTimeout: 120_000, hookTimeout: 240_000 } },
+      {
+        test: {
+          name: "package",
+          include: [built.package],
+          globalSetup: "test/package/install.ts",
+          testTimeout: 120_000,
+          // The compilers and bundlers that these tests start use every core themselves.
+          fileParallelism: false,
+        },
+      },
       { test: { name: "crash", include: [built.crash], testTimeout: 120_000, disableConsoleIntercept: true } },
       { test: { name: "guard", include: [built.guard], testTimeout: 60_000 } },
     ],

@@ -1,6 +1,8 @@
 import { Big, type RoundingMode } from "big.js";
 import { InvalidArgumentError } from "./errors/errors.js";
 
+export type { Big };
+
 /** How a digit that does not fit is rounded: as in `java.math.RoundingMode`, in lower case. */
 export type Rounding = "up" | "down" | "ceiling" | "floor" | "half-up" | "half-down" | "half-even";
 

@@ -106,7 +106,7 @@ export class TokenEndpoint {
 const maxResponseBytes = 2 ** 20;
 
 function loadGrant() {
-  return import("./openid-grant.js");
+  return import("#login");
 }
 
 function toGranted({ access_token, refresh_token, expires_in }: TokenFields, sentAt: Timestamp): Granted {

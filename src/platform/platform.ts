@@ -42,6 +42,8 @@ export interface Platform {
   importPublicKey(source: RsaPublicKeyDer | KeyObjectLike): PublicKey;
   /** Opens an encrypted PEM, whose key can be of any type; undefined where the passphrase does not fit. Only Node can. */
   readonly decryptPem: ((pem: string, passphrase: string) => KeyObjectLike | undefined) | undefined;
+  /** Base64 of the bytes: padded, on one line. */
+  encodeBase64(bytes: Uint8Array): string;
   sha256(bytes: Uint8Array): Promise<Uint8Array>;
   /** Opens the sockets of a client. On the web there is none: requests are sent by `fetch`. */
   readonly openAgent: ((options: AgentOptions) => Promise<OpenedAgent>) | undefined;

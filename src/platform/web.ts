@@ -3,6 +3,8 @@ import type { KeyObjectLike } from "./key-object.js";
 import type { KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
 import { type OtherKeyDer, type RsaPrivateKeyDer, type RsaPublicKeyDer, readPkcs8, readSpki } from "./rsa-der.js";
 
+export { encodeBase64 } from "./base64.js";
+
 /** Some runtimes of the web, such as Cloudflare Workers, also have `node:crypto`. */
 export function isKeyObject(value: unknown): value is KeyObjectLike {
   return Object.prototype.toString.call(value) === "[object KeyObject]";

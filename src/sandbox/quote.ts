@@ -1,5 +1,4 @@
-import type { Big } from "big.js";
-import { divide, exact } from "../money.js";
+import { type Big, divide, exact } from "../money.js";
 import type { ExchangeRate } from "../resources/exchange-rates.js";
 
 /** One end of a payment: a gateway, named as its record's id, and the currency there. */

@@ -1,6 +1,5 @@
-import { generateKeyPair } from "#platform";
+import { encodeBase64, generateKeyPair } from "#platform";
 import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
-import { encodeBase64 } from "../platform/base64.js";
 import type { KeyObjectLike } from "../platform/key-object.js";
 import type { PrivateKey, PublicKey } from "../platform/platform.js";
 import { isPem, writePem } from "./pem.js";

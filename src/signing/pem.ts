@@ -1,4 +1,5 @@
-import { decodeBase64, encodeBase64 } from "../platform/base64.js";
+import { encodeBase64 } from "#platform";
+import { decodeBase64 } from "../platform/base64.js";
 
 /** One block of a PEM text. */
 export interface PemBlock {

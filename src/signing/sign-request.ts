@@ -1,5 +1,5 @@
+import { encodeBase64 } from "#platform";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { encodeBase64 } from "../platform/base64.js";
 import { type SigningKey, wantedSigningKey } from "./keys.js";
 import { readSigningKey } from "./read-key.js";
 import { signedText } from "./signed-text.js";

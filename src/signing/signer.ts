@@ -1,7 +1,7 @@
-import { sha256 } from "#platform";
+import { encodeBase64, sha256 } from "#platform";
 import { describeValue } from "../errors/describe-value.js";
 import { ConfigError, type SignedText, SigningError } from "../errors/errors.js";
-import { decodeBase64, encodeBase64 } from "../platform/base64.js";
+import { decodeBase64 } from "../platform/base64.js";
 import type { KeyObjectLike } from "../platform/key-object.js";
 import type { PrivateKey, PublicKey } from "../platform/platform.js";
 import { parseSigningKey, type SigningKey, wantedPublicKey } from "./keys.js";

@@ -1,6 +1,7 @@
+import { encodeBase64 } from "#platform";
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { decodeBase64, encodeBase64 } from "../platform/base64.js";
+import { decodeBase64 } from "../platform/base64.js";
 import type { KeyObjectLike } from "../platform/key-object.js";
 import { parsePublicKey } from "./keys.js";
 import { signedText } from "./signed-text.js";

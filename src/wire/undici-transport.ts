@@ -49,7 +49,8 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
       own.catch(() => {});
     },
     async close() {
-      await (await own)?.close();
+      // An agent that could not be opened needs no closing.
+      await (await own?.catch(() => undefined))?.close();
     },
   };
 }

@@ -13,7 +13,7 @@ export const importTable: ImportTable = {
     errors: [],
     timing: [],
     platform: ["errors"],
-    wire: ["errors", "timing"],
+    wire: ["errors", "timing", "platform"],
     "money.ts": ["errors"],
     signing: ["errors", "platform"],
     auth: ["errors", "timing", "wire"],
@@ -57,10 +57,10 @@ export const importTable: ImportTable = {
 
   /** A package or a module of Node, and the folders or files of `src/` that may import it. */
   packages: {
-    "decimal.js": ["money.ts"],
+    "big.js": ["money.ts"],
     "openid-client": ["auth/openid-grant.ts"],
     pg: ["journals/postgres-pool.ts"],
-    undici: ["wire/undici-transport.ts"],
+    undici: ["platform/undici-agent.ts"],
     zod: ["http/schema.ts"],
     "node:assert": ["testing"],
     "node:crypto": ["platform", "sandbox", "testing"],

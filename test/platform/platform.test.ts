@@ -27,6 +27,12 @@ it("exports the same names for Node and for the web", () => {
 describe.each(platforms)("%s", (_name, platform) => {
   const text = Buffer.from("/payments{}");
 
+  it("encodes bytes in Base64, those of a part of a buffer too", () => {
+    const bytes = Uint8Array.from({ length: 20_000 }, (_, index) => index % 256).subarray(1);
+    expect(platform.encodeBase64(bytes)).toBe(Buffer.from(bytes).toString("base64"));
+    expect(platform.encodeBase64(new Uint8Array())).toBe("");
+  });
+
   it.each([
     ["DER", privateDer],
     ["a KeyObject", pair.privateKey],

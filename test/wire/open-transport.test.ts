@@ -80,4 +80,5 @@ it("says that nothing was sent where undici can't be loaded", async () => {
     maxResponseBytes: 1000,
   };
   await expect(transport.send(request, deadline())).rejects.toMatchObject({ sent: false, reason: "UNDICI_NOT_LOADED" });
+  await expect(transport.close()).resolves.toBeUndefined();
 });

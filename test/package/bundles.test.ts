@@ -1,0 +1,161 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build as buildByEsbuild } from "esbuild";
+import { build as buildByVite } from "vite";
+import { expect, it, onTestFinished } from "vitest";
+import { project, tool } from "./installed-package.js";
+
+/** A program for Node, which sends its requests over sockets. */
+const program = `
+  import { BadRequestError, CrossBorderClient } from "cross-border-payments";
+  import { startSandbox } from "cross-border-payments/sandbox";
+  startSandbox().then(async (server) => {
+    const client = new CrossBorderClient(server.clientOptions);
+    try {
+      const { firstName } = await client.liquidityProviders.create({ firstName: "Lina" });
+      const refusal = await client.paymentGateways.get("unknown").catch((error) => error);
+      console.log(firstName, refusal instanceof BadRequestError, refusal.name);
+    } catch (error) {
+      console.log(error.message);
+    }
+    await client.close();
+    await server.close();
+  });`;
+const told = "Lina true BadRequestError";
+
+/** A program for a page: it has no server of its own, and no Node. */
+const page = `
+  import { BadRequestError, CrossBorderClient, exchangeRate } from "cross-border-payments";
+  export async function show(options) {
+    const client = new CrossBorderClient(options);
+    const { firstName } = await client.liquidityProviders.create({ firstName: "Lina" });
+    const refusal = await client.paymentGateways.get("unknown").catch((error) => error);
+    const rate = exchangeRate({ senderAmount: "10", receiverAmount: "4" });
+    await client.close();
+    return [firstName, refusal instanceof BadRequestError, refusal.name, rate].join(" ");
+  }`;
+
+/** The command lines of docs/bundling.md. */
+const [commonJs = "", esModule = "", browser = ""] = [
+  ...readFileSync("docs/bundling.md", "utf8").matchAll(/^```sh\n([\s\S]*?)^```/gm),
+].map(([, command]) => command);
+
+/** Runs a command line that bundles `app.js`, and moves the bundle to where it finds no packages. */
+function bundle(script: string, command: string, name: string): string {
+  writeFileSync(join(project, "app.js"), script);
+  const PATH = [dirname(tool("esbuild")), process.env.PATH].join(delimiter);
+  execFileSync("sh", ["-ec", command], { cwd: project, env: { ...process.env, PATH }, stdio: "pipe" });
+  return moved(name);
+}
+
+function moved(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "cross-border-bundle-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, name);
+  writeFileSync(path, readFileSync(join(project, name)));
+  return path;
+}
+
+function run(path: string): string {
+  return execFileSync(process.execPath, [path], { encoding: "utf8" }).trim();
+}
+
+it("runs as a CommonJS bundle for Node (esbuild)", () => {
+  expect(run(bundle(program, commonJs, "app.cjs"))).toBe(told);
+});
+
+it("runs as an ES module for Node with the documented banner (esbuild)", () => {
+  expect(run(bundle(program, esModule, "app.mjs"))).toBe(told);
+});
+
+it("says why where the banner is missing", () => {
+  expect(esModule).toContain("--banner:js=");
+  expect(run(bundle(program, esModule.replace(/\\\n.*\n/, ""), "app.mjs"))).toContain("UNDICI_NOT_LOADED");
+});
+
+it("runs as a bundle for Node (bun build)", () => {
+  const command = "bun build app.js --target=node --outfile=bun.mjs";
+  expect(run(bundle(program, command, "bun.mjs"))).toBe(told);
+});
+
+/** Shows the page's program in Node, with the sandbox behind Node's own `fetch`. */
+function show(path: string): string {
+  const script = `
+    import { startSandbox } from "cross-border-payments/sandbox";
+    import { show } from "${pathToFileURL(path)}";
+    const server = await startSandbox();
+    console.log(await show(server.clientOptions));
+    await server.close();`;
+  writeFileSync(join(project, "show.mjs"), script);
+  return run(join(project, "show.mjs"));
+}
+
+function expectNothingOfNode(path: string): void {
+  const text = readFileSync(path, "utf8");
+  expect(text).not.toMatch(/UndiciError|["'`]node:|\bBuffer\b|\brequire\(|^import /m);
+}
+
+it("runs as a bundle for browsers, without anything of Node's (esbuild)", () => {
+  const path = bundle(page, browser, "page.js");
+  expectNothingOfNode(path);
+  const module = `${path}.mjs`;
+  writeFileSync(module, readFileSync(path));
+  expect(show(module)).toBe(`${told} 2.5`);
+});
+
+it("runs as a bundle for browsers, without anything of Node's (vite)", async () => {
+  writeFileSync(join(project, "app.js"), page);
+  await buildByVite({
+    configFile: false,
+    root: project,
+    logLevel: "silent",
+    build: {
+      outDir: ".",
+      emptyOutDir: false,
+      lib: { entry: "app.js", formats: ["es"], fileName: () => "vite.mjs" },
+      rollupOptions: { output: { inlineDynamicImports: true } },
+    },
+  });
+  const path = moved("vite.mjs");
+  expectNothingOfNode(path);
+  expect(show(path)).toBe(`${told} 2.5`);
+});
+
+/** Size of a script's bundle, minified and gzipped. */
+async function sizeOf(script: string): Promise<number> {
+  const { outputFiles } = await buildByEsbuild({
+    stdin: { contents: script, resolveDir: project },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "node",
+    logLevel: "silent",
+    write: false,
+  });
+  return gzipSync(outputFiles[0]?.contents ?? "", { level: 9 }).length;
+}
+
+it.each([
+  ["everything", 'import "cross-border-payments";', 100],
+  [
+    "the client, where a rate is used",
+    'import { exchangeRate } from "cross-border-payments"; console.log(exchangeRate);',
+    9_000,
+  ],
+  [
+    "the client, where an error is used",
+    'import { ApiError } from "cross-border-payments"; console.log(ApiError);',
+    9_000,
+  ],
+  [
+    "the flow, where its journal is used",
+    'import { MemoryJournal } from "cross-border-payments/flow"; console.log(MemoryJournal);',
+    9_000,
+  ],
+])("leaves out of a bundle what is not used: %s", async (_, script, bytes) => {
+  expect(await sizeOf(script)).toBeLessThan(bytes);
+});

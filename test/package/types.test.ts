@@ -1,0 +1,85 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+import { expect, it } from "vitest";
+import { project, tool } from "./installed-package.js";
+
+/** What the compiler says of a consumer's files, which need no types but their own and those of their platform. */
+function problems(files: Readonly<Record<string, string>>, flags: readonly string[]): string {
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
+  const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
+  const { stdout } = spawnSync(tool("tsc"), [...strict, "--target", "es2022", ...flags, ...Object.keys(files)], {
+    cwd: project,
+    encoding: "utf8",
+  });
+  return stdout;
+}
+
+const onNode = ["--typeRoots", join(process.cwd(), "node_modules/@types"), "--types", "node"];
+const onTheWeb = ["--lib", "es2022,esnext.disposable,dom"];
+
+const consumer = `
+  import { CrossBorderClient, type Payment } from "cross-border-payments";
+  import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
+  import { PostgresJournal } from "cross-border-payments/journal/postgres";
+  import { SqliteJournal } from "cross-border-payments/journal/sqlite";
+  import { createSandbox } from "cross-border-payments/sandbox";
+  import { verifyJournal } from "cross-border-payments/testing";
+  const client = new CrossBorderClient({ baseUrl: "https://a.test", auth: { accessToken: async () => "t" } });
+  export const status = async (): Promise<Payment["senderGatewayStatus"] | undefined> =>
+    (await client.payments.list({ sort: "createdAt.desc" })).items[0]?.senderGatewayStatus;
+  export const sandbox = createSandbox();
+  export const flow = new PaymentFlow({
+    client,
+    journal: new MemoryJournal(),
+    takeFunds: ({ key }) => ({ senderGatewayTransactionId: key }),
+    releaseFunds: () => {},
+  });
+  export const journals = [PostgresJournal, SqliteJournal, verifyJournal];
+`;
+
+it.each([
+  ["consumer.mts", "node16", "node16", "Node", onNode],
+  ["consumer.cts", "node16", "node16", "Node", onNode],
+  ["consumer.mts", "nodenext", "nodenext", "Node", onNode],
+  ["consumer.ts", "esnext", "bundler", "Node", onNode],
+  ["consumer.ts", "commonjs", "node10", "Node", onNode],
+  ["consumer.ts", "esnext", "bundler", "the web", onTheWeb],
+])("type-checks %s with module %s and resolution %s, on %s", (file, module, resolution, _, platform) => {
+  expect(problems({ [file]: consumer }, [...platform, "--module", module, "--moduleResolution", resolution])).toBe("");
+});
+
+it("has one type for a client that is imported and one that is required", () => {
+  const library = `
+    import type { CrossBorderClient } from "cross-border-payments";
+    import { PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
+    export const payments = (client: CrossBorderClient) => client.payments.list();
+    export const flow = (options: PaymentFlowOptions) => new PaymentFlow(options);`;
+  const app = `
+    import { CrossBorderClient } from "cross-border-payments";
+    import { MemoryJournal } from "cross-border-payments/flow";
+    import { flow, payments } from "./library.cjs";
+    const client = new CrossBorderClient({ baseUrl: "https://a.test", auth: { accessToken: async () => "t" } });
+    export const list = payments(client);
+    export const run = flow({
+      client,
+      journal: new MemoryJournal(),
+      takeFunds: () => null,
+      releaseFunds: () => {},
+    });`;
+  const node16 = [...onNode, "--module", "node16", "--moduleResolution", "node16"];
+  expect(problems({ "library.cts": library, "app.mts": app }, node16)).toBe("");
+});
+
+it("publishes no type of Node, undici or zod", () => {
+  const dist = join(project, "node_modules/cross-border-payments/dist");
+  const files = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((file) => /\.d\.c?ts$/.test(file));
+  expect(files.length).toBeGreaterThan(5);
+  const named = files.flatMap((file) => {
+    const { importedFiles, typeReferenceDirectives } = ts.preProcessFile(readFileSync(join(dist, file), "utf8"));
+    const modules = [...importedFiles, ...typeReferenceDirectives].map(({ fileName }) => fileName);
+    return modules.filter((name) => !name.startsWith(".")).map((name) => `${file}: ${name}`);
+  });
+  expect(named).toEqual([]);
+});
