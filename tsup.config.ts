@@ -27,7 +27,7 @@ const shared: Options = {
   removeNodeProtocol: false,
 };
 
-/** See decisions/0009. */
+/** See decisions/0016. */
 export default defineConfig([
   {
     ...shared,

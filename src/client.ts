@@ -37,7 +37,11 @@ export class CrossBorderClient {
   readonly payments: Payments;
   readonly #http: HttpClient;
 
-  /** For the entry points beside the main one. @internal */
+  /**
+   * For the entry points beside the main one.
+   *
+   * @internal
+   */
   declare readonly [apiClientKey]: ApiClient;
 
   /** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */

@@ -1,13 +1,14 @@
 export type { GetOptions } from "./api/api-client.js";
 export type { ListQuery, SortTerm } from "./api/list-query.js";
 export type { ApiPromise, RequestOptions, ResponseInfo, WithResponse } from "./api/request-options.js";
-export type { AccessTokenAuth, AuthOptions, PasswordAuth } from "./auth/auth-options.js";
+export type { AccessTokenAuth, AccessTokenContext, AuthOptions, PasswordAuth } from "./auth/auth-options.js";
 export type { TokenEvent } from "./auth/token-event.js";
 export { CrossBorderClient } from "./client.js";
 export type { ClientOptions } from "./client-options.js";
 export {
   AbortedError,
   ApiError,
+  type ApiErrorDetails,
   AuthenticationError,
   BadRequestError,
   ConfigError,
@@ -15,6 +16,7 @@ export {
   ConnectionError,
   CrossBorderError,
   type Effect,
+  type ErrorDetails,
   type ErrorResponse,
   type FundsTaken,
   InvalidArgumentError,
@@ -29,6 +31,7 @@ export {
   SigningError,
   TimeoutError,
   TokenError,
+  type TokenErrorDetails,
   UnexpectedResponseError,
   UnprocessableEntityError,
 } from "./errors/errors.js";
@@ -40,7 +43,7 @@ export { exactExchangeRate, exchangeRate, type IntentAmounts, type RateOptions, 
 export type { Listing } from "./paging/listing.js";
 export type { Page } from "./paging/page.js";
 export type { KeyObjectLike } from "./platform/key-object.js";
-export type { OperationName } from "./resources/catalogue.js";
+export { type OperationName, operationNames } from "./resources/catalogue.js";
 export type { Deposit, DepositFields, DepositFilter, Deposits } from "./resources/deposits.js";
 export type {
   ExchangeRate,
@@ -81,9 +84,15 @@ export {
   type SigningKey,
   type SigningKeyPair,
 } from "./signing/keys.js";
-export { signRequest } from "./signing/sign-request.js";
-export type { RequestSigner } from "./signing/signer.js";
-export { verifySignature } from "./signing/verify-signature.js";
-export { verifyDepositRecord, verifyPaymentRecord } from "./verification/verify-record.js";
+export { type RequestToSign, signRequest } from "./signing/sign-request.js";
+export type { RequestSigner, SigningContext } from "./signing/signer.js";
+export { type SignatureToVerify, verifySignature } from "./signing/verify-signature.js";
+export {
+  type SignedDeposit,
+  type SignedPayment,
+  type VerifyRecordOptions,
+  verifyDepositRecord,
+  verifyPaymentRecord,
+} from "./verification/verify-record.js";
 export type { FetchLike } from "./wire/fetch-transport.js";
 export type { DispatcherLike } from "./wire/undici-transport.js";

@@ -46,8 +46,20 @@ type Exact<Given extends { readonly fields: unknown }, Item, Body> = NothingElse
   ResourceDescription<Item, Body>
 > & { readonly fields: NothingElse<Given["fields"], Item> } & {
   readonly [V in keyof Given & ("create" | "update")]: NothingElse<Given[V], BodyDescription<Body>>;
-};
+} & EveryField<Given, Body>;
 type NothingElse<Given, Known> = { readonly [K in Exclude<keyof Given, keyof Known>]: never };
+
+/** Refuses bodies that leave out a field of their type: the error names it as missing. */
+type EveryField<Given, Body> = [keyof Given & ("create" | "update")] extends [never]
+  ? unknown
+  : [Exclude<keyof Body, BodyField<Given>>] extends [never]
+    ? unknown
+    : { readonly fieldsMissingInBodies: Exclude<keyof Body, BodyField<Given>> };
+type BodyField<Given> = {
+  [V in keyof Given & ("create" | "update")]: Given[V] extends { readonly body: readonly (infer Name)[] }
+    ? Name
+    : never;
+}[keyof Given & ("create" | "update")];
 
 /**
  * Makes the rows of a resource. Names, methods and the paths of single records are derived, so that a row can't contradict

@@ -43,6 +43,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   readonly #direction: Direction;
   #first: Promise<WithResponse<Page<Item>>> | undefined;
 
+  /** @internal */
   constructor(
     client: ApiClient,
     operation: ListOperation<Item>,

@@ -5,6 +5,7 @@ export class Page<Item> {
   readonly #next: () => string | undefined;
   readonly #bound: "after" | "before";
 
+  /** @internal */
   constructor(items: readonly Item[], next: () => string | undefined, bound: "after" | "before") {
     this.items = items;
     this.#next = next;

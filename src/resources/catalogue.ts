@@ -33,7 +33,7 @@ const rows: readonly CataloguedOperation[] = catalogue.flatMap((resource) =>
 );
 
 /** The names of all operations. */
-export const operationNames = rows.map(({ name }) => name);
+export const operationNames = Object.freeze(rows.map(({ name }) => name));
 
 /** The name of an operation: its path in code, such as `liquidityProviders.deposits.create`. */
 export type OperationName = (typeof operationNames)[number];

@@ -28,6 +28,18 @@ export interface Deposit {
   requestSignatureBase64: string;
 }
 
+/** Body of create and update. Which fields are required is not shown. */
+export interface DepositFields
+  extends Partial<
+    Pick<
+      Deposit,
+      "paymentGatewayId" | "paymentGatewayTransactionId" | "amount" | "currency" | "blockchainTransactionId"
+    >
+  > {}
+
+/** Filters of the list, and the query parameters of the single read: every field except `id`. */
+export interface DepositFilter extends Partial<Omit<Deposit, "id">> {}
+
 const writable = [
   "paymentGatewayId",
   "paymentGatewayTransactionId",
@@ -35,12 +47,6 @@ const writable = [
   "currency",
   "blockchainTransactionId",
 ] as const;
-
-/** Body of create and update. Which fields are required is not shown. */
-export interface DepositFields extends Partial<Pick<Deposit, (typeof writable)[number]>> {}
-
-/** Filters of the list, and the query parameters of the single read: every field except `id`. */
-export interface DepositFilter extends Partial<Omit<Deposit, "id">> {}
 
 /** The description's rows of this resource. */
 export const deposits = resource<Deposit, DepositFields>()(
@@ -72,6 +78,7 @@ export class Deposits {
   readonly #client: ApiClient;
   readonly #liquidityProviderId: string;
 
+  /** @internal */
   constructor(client: ApiClient, liquidityProviderId: string) {
     client.assertId(deposits.list, 0, liquidityProviderId);
     this.#client = client;

@@ -26,6 +26,18 @@ export interface ExchangeRate {
   sellPriceD: number;
 }
 
+/** Body of create and update. Which fields are required is not shown. */
+export interface ExchangeRateFields
+  extends Partial<
+    Pick<
+      ExchangeRate,
+      "baseGatewayId" | "counterGatewayId" | "baseCurrency" | "counterCurrency" | "buyPrice" | "sellPrice"
+    >
+  > {}
+
+/** Filters of the list, and the query parameters of the single read: every field; the N and D companions are integers. */
+export interface ExchangeRateFilter extends Partial<ExchangeRate> {}
+
 const writable = [
   "baseGatewayId",
   "counterGatewayId",
@@ -34,12 +46,6 @@ const writable = [
   "buyPrice",
   "sellPrice",
 ] as const;
-
-/** Body of create and update. Which fields are required is not shown. */
-export interface ExchangeRateFields extends Partial<Pick<ExchangeRate, (typeof writable)[number]>> {}
-
-/** Filters of the list, and the query parameters of the single read: every field; the N and D companions are integers. */
-export interface ExchangeRateFilter extends Partial<ExchangeRate> {}
 
 /** The description's rows of this resource. */
 export const exchangeRates = resource<ExchangeRate, ExchangeRateFields>()(
@@ -71,6 +77,7 @@ export class ExchangeRates {
   readonly #client: ApiClient;
   readonly #liquidityProviderId: string;
 
+  /** @internal */
   constructor(client: ApiClient, liquidityProviderId: string) {
     client.assertId(exchangeRates.list, 0, liquidityProviderId);
     this.#client = client;

@@ -22,13 +22,14 @@ export interface GatewayWithdrawal {
   status: string;
 }
 
-const writable = ["amount", "fee", "currency", "blockchainTransactionId", "status"] as const;
-
 /** Body of update. Which fields are required is not shown. */
-export interface GatewayWithdrawalFields extends Partial<Pick<GatewayWithdrawal, (typeof writable)[number]>> {}
+export interface GatewayWithdrawalFields
+  extends Partial<Pick<GatewayWithdrawal, "amount" | "fee" | "currency" | "blockchainTransactionId" | "status">> {}
 
 /** Filters of the list, and the query parameters of the single read: the withdrawal's own fields. */
 export interface GatewayWithdrawalFilter extends Partial<GatewayWithdrawal> {}
+
+const writable = ["amount", "fee", "currency", "blockchainTransactionId", "status"] as const;
 
 /** The description's rows of this resource. */
 export const gatewayWithdrawals = resource<GatewayWithdrawal, GatewayWithdrawalFields>()(
@@ -56,6 +57,7 @@ export class GatewayWithdrawals {
   readonly #client: ApiClient;
   readonly #paymentGatewayId: string;
 
+  /** @internal */
   constructor(client: ApiClient, paymentGatewayId: string) {
     client.assertId(gatewayWithdrawals.list, 0, paymentGatewayId);
     this.#client = client;

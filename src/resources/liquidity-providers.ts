@@ -17,13 +17,13 @@ export interface LiquidityProvider {
   email: string;
 }
 
-const writable = ["firstName", "lastName", "email"] as const;
-
 /** Body of create and update. Which fields are required is not shown. */
-export interface LiquidityProviderFields extends Partial<Pick<LiquidityProvider, (typeof writable)[number]>> {}
+export interface LiquidityProviderFields extends Partial<Pick<LiquidityProvider, "firstName" | "lastName" | "email">> {}
 
 /** Filters of the list, and the query parameters of the single read: every field. */
 export interface LiquidityProviderFilter extends Partial<LiquidityProvider> {}
+
+const writable = ["firstName", "lastName", "email"] as const;
 
 /** The description's rows of this resource. */
 export const liquidityProviders = resource<LiquidityProvider, LiquidityProviderFields>()(
@@ -47,6 +47,7 @@ export const liquidityProviders = resource<LiquidityProvider, LiquidityProviderF
 export class LiquidityProviders {
   readonly #client: ApiClient;
 
+  /** @internal */
   constructor(client: ApiClient) {
     this.#client = client;
   }

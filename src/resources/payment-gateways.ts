@@ -33,6 +33,28 @@ export interface PaymentGateway {
   accountVerificationBearerToken: string;
 }
 
+/** Body of create and update. Which fields are required is not shown, so none is: the service decides. */
+export interface PaymentGatewayFields
+  extends Partial<
+    Pick<
+      PaymentGateway,
+      | "countryCode"
+      | "currency"
+      | "type"
+      | "institutionId"
+      | "name"
+      | "feeStructure"
+      | "rsaPublicKeyBase64"
+      | "email"
+      | "website"
+      | "accountVerificationEndpoint"
+      | "accountVerificationBearerToken"
+    >
+  > {}
+
+/** Filters of the list, and the query parameters of the single read: every field. */
+export interface PaymentGatewayFilter extends Partial<PaymentGateway> {}
+
 const writable = [
   "countryCode",
   "currency",
@@ -46,12 +68,6 @@ const writable = [
   "accountVerificationEndpoint",
   "accountVerificationBearerToken",
 ] as const;
-
-/** Body of create and update. Which fields are required is not shown, so none is: the service decides. */
-export interface PaymentGatewayFields extends Partial<Pick<PaymentGateway, (typeof writable)[number]>> {}
-
-/** Filters of the list, and the query parameters of the single read: every field. */
-export interface PaymentGatewayFilter extends Partial<PaymentGateway> {}
 
 /** The description's rows of this resource. */
 export const paymentGateways = resource<PaymentGateway, PaymentGatewayFields>()(
@@ -83,6 +99,7 @@ export const paymentGateways = resource<PaymentGateway, PaymentGatewayFields>()(
 export class PaymentGateways {
   readonly #client: ApiClient;
 
+  /** @internal */
   constructor(client: ApiClient) {
     this.#client = client;
   }

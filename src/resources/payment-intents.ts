@@ -27,6 +27,26 @@ export interface PaymentIntent {
   extras: unknown;
 }
 
+/** Body of create: the description gives an intent these eight fields, all of them strings. */
+export interface PaymentIntentRequest
+  extends Pick<
+    PaymentIntent,
+    | "senderGatewayId"
+    | "senderCurrency"
+    | "senderAccount"
+    | "receiverGatewayId"
+    | "receiverAccount"
+    | "receiverCurrency"
+    | "receiverAmount"
+    | "memo"
+  > {}
+
+/** The query parameters that the single read declares: the intent's own fields. */
+export interface PaymentIntentFilter extends Partial<Omit<PaymentIntent, "extras">> {
+  /** Sent as it is. */
+  extras?: string;
+}
+
 const writable = [
   "senderGatewayId",
   "senderCurrency",
@@ -37,15 +57,6 @@ const writable = [
   "receiverAmount",
   "memo",
 ] as const;
-
-/** Body of create: the description gives an intent these eight fields, all of them strings. */
-export interface PaymentIntentRequest extends Pick<PaymentIntent, (typeof writable)[number]> {}
-
-/** The query parameters that the single read declares: the intent's own fields. */
-export interface PaymentIntentFilter extends Partial<Omit<PaymentIntent, "extras">> {
-  /** Sent as it is. */
-  extras?: string;
-}
 
 /** The description's rows of this resource. */
 export const paymentIntents = resource<PaymentIntent, PaymentIntentRequest>()("paymentIntents", "/payment-intents", {
@@ -73,6 +84,7 @@ export const paymentIntents = resource<PaymentIntent, PaymentIntentRequest>()("p
 export class PaymentIntents {
   readonly #client: ApiClient;
 
+  /** @internal */
   constructor(client: ApiClient) {
     this.#client = client;
   }

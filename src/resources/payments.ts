@@ -60,6 +60,35 @@ export interface Payment {
   extras: unknown;
 }
 
+/** Body of create: the intent's response and the sending gateway's transaction id. `paymentFromIntent` makes one. */
+export interface PaymentRequest
+  extends Pick<
+    Payment,
+    | "senderGatewayId"
+    | "senderAmount"
+    | "senderCurrency"
+    | "senderAccount"
+    | "senderName"
+    | "receiverGatewayId"
+    | "receiverAmount"
+    | "receiverCurrency"
+    | "receiverAccount"
+    | "receiverName"
+    | "receivingGatewayFee"
+    | "memo"
+    | "senderGatewayTransactionId"
+  > {
+  /** The intent's id; may be present. */
+  id?: string;
+  /** The intent's extras; may be present. */
+  extras?: unknown;
+}
+
+/** Filters of `GET /payments` are not shown. These are sent as they are; the service decides. */
+export interface PaymentFilter extends Partial<Omit<Payment, "extras">> {
+  [field: string]: string | undefined;
+}
+
 const required = [
   "senderGatewayId",
   "senderAmount",
@@ -75,19 +104,6 @@ const required = [
   "memo",
   "senderGatewayTransactionId",
 ] as const;
-
-/** Body of create: the intent's response and the sending gateway's transaction id. `paymentFromIntent` makes one. */
-export interface PaymentRequest extends Pick<Payment, (typeof required)[number]> {
-  /** The intent's id; may be present. */
-  id?: string;
-  /** The intent's extras; may be present. */
-  extras?: unknown;
-}
-
-/** Filters of `GET /payments` are not shown. These are sent as they are; the service decides. */
-export interface PaymentFilter extends Partial<Omit<Payment, "extras">> {
-  [field: string]: string | undefined;
-}
 
 /** The description's rows of this resource. */
 export const payments = resource<Payment, PaymentRequest>()("payments", "/payments", {
@@ -134,6 +150,7 @@ export const payments = resource<Payment, PaymentRequest>()("payments", "/paymen
 export class Payments {
   readonly #client: ApiClient;
 
+  /** @internal */
   constructor(client: ApiClient) {
     this.#client = client;
   }

@@ -23,13 +23,14 @@ export interface Transfer {
   amount: string;
 }
 
-const writable = ["from", "to", "exchangeRateId", "gatewayId", "currency", "amount"] as const;
-
 /** Body of create and update. Which fields are required is not shown. */
-export interface TransferFields extends Partial<Pick<Transfer, (typeof writable)[number]>> {}
+export interface TransferFields
+  extends Partial<Pick<Transfer, "from" | "to" | "exchangeRateId" | "gatewayId" | "currency" | "amount">> {}
 
 /** Filters of the list, and the query parameters of the single read: every field. */
 export interface TransferFilter extends Partial<Transfer> {}
+
+const writable = ["from", "to", "exchangeRateId", "gatewayId", "currency", "amount"] as const;
 
 /** The description's rows of this resource. */
 export const transfers = resource<Transfer, TransferFields>()(
@@ -57,6 +58,7 @@ export class Transfers {
   readonly #client: ApiClient;
   readonly #liquidityProviderId: string;
 
+  /** @internal */
   constructor(client: ApiClient, liquidityProviderId: string) {
     client.assertId(transfers.list, 0, liquidityProviderId);
     this.#client = client;

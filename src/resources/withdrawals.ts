@@ -23,13 +23,16 @@ export interface Withdrawal {
   status: string;
 }
 
-const writable = ["paymentGatewayId", "amount", "fee", "currency", "blockchainTransactionId", "status"] as const;
-
 /** Body of create and update. Which fields are required is not shown. */
-export interface WithdrawalFields extends Partial<Pick<Withdrawal, (typeof writable)[number]>> {}
+export interface WithdrawalFields
+  extends Partial<
+    Pick<Withdrawal, "paymentGatewayId" | "amount" | "fee" | "currency" | "blockchainTransactionId" | "status">
+  > {}
 
 /** Filters of the list, and the query parameters of the single read: the withdrawal's own fields. */
 export interface WithdrawalFilter extends Partial<Withdrawal> {}
+
+const writable = ["paymentGatewayId", "amount", "fee", "currency", "blockchainTransactionId", "status"] as const;
 
 /** The description's rows of this resource. */
 export const withdrawals = resource<Withdrawal, WithdrawalFields>()(
@@ -58,6 +61,7 @@ export class Withdrawals {
   readonly #client: ApiClient;
   readonly #liquidityProviderId: string;
 
+  /** @internal */
   constructor(client: ApiClient, liquidityProviderId: string) {
     client.assertId(withdrawals.list, 0, liquidityProviderId);
     this.#client = client;

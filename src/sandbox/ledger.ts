@@ -1,27 +1,29 @@
 import type { FieldKind } from "../api/fields.js";
 import type { TypedOperation } from "../api/operation.js";
-import { type CataloguedOperation, operations } from "../resources/catalogue.js";
+import { operations } from "../resources/catalogue.js";
+import type { Deposit } from "../resources/deposits.js";
+import type { ExchangeRate } from "../resources/exchange-rates.js";
+import type { LiquidityProvider } from "../resources/liquidity-providers.js";
 import type { PaymentGateway } from "../resources/payment-gateways.js";
+import type { PaymentIntent } from "../resources/payment-intents.js";
+import type { Payment } from "../resources/payments.js";
+import type { Transfer } from "../resources/transfers.js";
+import type { Withdrawal } from "../resources/withdrawals.js";
 import { Collection } from "./collection.js";
 
-/** The records that the service stores, by the last part of their resource's name: of every resource that can be created. */
-export type StoredTypes = {
-  readonly [Row in CataloguedOperation as StoredName<Row["name"]>]: Row extends TypedOperation<
-    string,
-    readonly string[],
-    never,
-    infer Item
-  >
-    ? Item
-    : never;
+/** Copies of what is stored, oldest first: the records of every resource that can be created. */
+export type StoredRecords = {
+  readonly paymentGateways: readonly PaymentGateway[];
+  readonly liquidityProviders: readonly LiquidityProvider[];
+  readonly deposits: readonly Deposit[];
+  readonly withdrawals: readonly Withdrawal[];
+  readonly exchangeRates: readonly ExchangeRate[];
+  readonly transfers: readonly Transfer[];
+  readonly paymentIntents: readonly PaymentIntent[];
+  readonly payments: readonly Payment[];
 };
-type StoredName<Name> = Name extends `${infer Resource}.create` ? LastPart<Resource> : never;
-type LastPart<Name> = Name extends `${string}.${infer Rest}` ? LastPart<Rest> : Name;
 
-type Collections = { readonly [Name in keyof StoredTypes]: Collection<StoredTypes[Name]> };
-
-/** Copies of what is stored, oldest first. */
-export type StoredRecords = { readonly [Name in keyof StoredTypes]: readonly StoredTypes[Name][] };
+type Collections = { readonly [Name in keyof StoredRecords]: Collection<StoredRecords[Name][number]> };
 
 /** Everything that one sandbox stores. */
 export interface Ledger extends Collections {
@@ -52,7 +54,7 @@ export function storedRecords(ledger: Ledger): StoredRecords {
 
 const storedNames = [...operations.values()]
   .filter(({ verb }) => verb === "create")
-  .map(({ name }) => name.split(".").at(-2) as keyof StoredTypes);
+  .map(({ name }) => name.split(".").at(-2) as keyof StoredRecords);
 
 /** A record of empty texts, zeros and nulls. */
 export function blankRecord<T>(row: TypedOperation<string, readonly string[], never, T>): T {

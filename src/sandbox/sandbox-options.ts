@@ -29,8 +29,6 @@ export interface SandboxRequest {
   readonly signed: boolean;
 }
 
-type MaybeResponse = Response | undefined | Promise<Response | undefined>;
-
 export interface SandboxOptions {
   /** Default: realm and client named `sandbox`, no client secret, a user named `gateway` with a password made for this sandbox. */
   readonly credentials?: Partial<SandboxCredentials>;
@@ -68,9 +66,12 @@ export interface SandboxOptions {
    * Responds instead of the service: what it returns is the response, and nothing was done. `Response.error()` breaks the
    * connection off; a promise that stays pending leaves the request without a response.
    */
-  readonly onRequest?: (request: SandboxRequest) => MaybeResponse;
+  readonly onRequest?: (request: SandboxRequest) => Response | undefined | Promise<Response | undefined>;
   /** Replaces the service's response after it did what was asked. `Response.error()` loses it. */
-  readonly onResponse?: (request: SandboxRequest, response: Response) => MaybeResponse;
+  readonly onResponse?: (
+    request: SandboxRequest,
+    response: Response,
+  ) => Response | undefined | Promise<Response | undefined>;
 }
 
 /** The options with every default in place. */

@@ -10,20 +10,27 @@ import { readPublicKey } from "../signing/read-key.js";
 import { signedText } from "../signing/signed-text.js";
 import { decodeSignature } from "../signing/verify-signature.js";
 
-type StoredPaymentRequest =
-  | "creationRequestUrl"
-  | "creationRequestBody"
-  | "creationRequestPublicKeyBase64"
-  | "creationRequestSignatureBase64";
-
-type StoredDepositRequest = "requestUri" | "requestBody" | "paymentGatewayPublicKeyBase64" | "requestSignatureBase64";
-
 /** The fields of a payment that its signature covers, and those that the service keeps of the creating request. */
 export interface SignedPayment
-  extends Readonly<Pick<Payment, Exclude<keyof PaymentRequest, "id" | "extras"> | StoredPaymentRequest>> {}
+  extends Readonly<
+    Pick<
+      Payment,
+      | Exclude<keyof PaymentRequest, "id" | "extras">
+      | "creationRequestUrl"
+      | "creationRequestBody"
+      | "creationRequestPublicKeyBase64"
+      | "creationRequestSignatureBase64"
+    >
+  > {}
 
 /** The fields of a deposit that its signature covers, and those that the service keeps of the creating request. */
-export interface SignedDeposit extends Readonly<Pick<Deposit, keyof DepositFields | StoredDepositRequest>> {}
+export interface SignedDeposit
+  extends Readonly<
+    Pick<
+      Deposit,
+      keyof DepositFields | "requestUri" | "requestBody" | "paymentGatewayPublicKeyBase64" | "requestSignatureBase64"
+    >
+  > {}
 
 export interface VerifyRecordOptions {
   /**

@@ -72,10 +72,17 @@ it("has one type for a client that is imported and one that is required", () => 
   expect(problems({ "library.cts": library, "app.mts": app }, node16)).toBe("");
 });
 
-it("publishes no type of Node, undici or zod", () => {
-  const dist = join(project, "node_modules/cross-border-payments/dist");
-  const files = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((file) => /\.d\.c?ts$/.test(file));
+const dist = join(project, "node_modules/cross-border-payments/dist");
+const files = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((file) => /\.d\.c?ts$/.test(file));
+
+it("publishes nothing internal", () => {
   expect(files.length).toBeGreaterThan(5);
+  const published = files.map((file) => readFileSync(join(dist, file), "utf8")).join("\n");
+  expect(published).toContain("class CrossBorderClient");
+  expect(published.match(/@internal|\bApiClient\b|apiClientKey|TypedOperation|className/g)).toBeNull();
+});
+
+it("publishes no type of Node, undici or zod", () => {
   const named = files.flatMap((file) => {
     const { importedFiles, typeReferenceDirectives } = ts.preProcessFile(readFileSync(join(dist, file), "utf8"));
     const modules = [...importedFiles, ...typeReferenceDirectives].map(({ fileName }) => fileName);

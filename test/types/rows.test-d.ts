@@ -4,9 +4,11 @@ import type { ApiClient } from "../../src/api/api-client.js";
 import type { TypedOperation } from "../../src/api/operation.js";
 import type { OptionTable } from "../../src/api/option-table.js";
 import { resource } from "../../src/api/resource.js";
+import type { CataloguedOperation } from "../../src/resources/catalogue.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { payments } from "../../src/resources/payments.js";
 import { createHandlers, type Handlers } from "../../src/sandbox/handlers.js";
+import type { StoredRecords } from "../../src/sandbox/ledger.js";
 import type { Service } from "../../src/sandbox/service.js";
 
 interface Refund {
@@ -86,6 +88,13 @@ describe("the description of a resource", () => {
     make("refunds", "/refunds", { fields, list: true, filters: { except: ["colour"] } });
     // @ts-expect-error a resource without bodies has no create
     resource<Refund>()("refunds", "/refunds", { fields, create: { body: ["amount"] } });
+  });
+
+  it("has every field of the body's type in a body", () => {
+    const two = resource<Refund, { amount?: string; details?: unknown }>();
+    two("refunds", "/refunds", { fields, create: { body: ["amount"] }, update: { body: ["details"] } });
+    // @ts-expect-error no body has `details`
+    two("refunds", "/refunds", { fields, create: { body: ["amount"] }, update: { body: ["amount"] } });
   });
 
   it("says of a signed row whose key signs", () => {
@@ -172,6 +181,18 @@ describe("the handlers of a sandbox", () => {
 
   it("are one for each row, and no others", () => {
     expectTypeOf(handlersOf).returns.toEqualTypeOf<Handlers[]>();
+  });
+});
+
+describe("the sandbox's ledger", () => {
+  type ResourceOf<Name> = Name extends `${infer Resource}.create` ? LastPart<Resource> : never;
+  type LastPart<Name> = Name extends `${string}.${infer Rest}` ? LastPart<Rest> : Name;
+  type RecordOf<Row> = Row extends TypedOperation<string, readonly string[], never, infer Item> ? Item : never;
+
+  it("has the records of every resource that can be created, and no others", () => {
+    expectTypeOf<StoredRecords>().toEqualTypeOf<{
+      readonly [Row in CataloguedOperation as ResourceOf<Row["name"]>]: readonly RecordOf<Row>[];
+    }>();
   });
 });
 
