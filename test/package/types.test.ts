@@ -40,14 +40,13 @@ const consumer = `
 `;
 
 it.each([
-  ["consumer.mts", "node16", "node16", "Node", onNode],
-  ["consumer.cts", "node16", "node16", "Node", onNode],
-  ["consumer.mts", "nodenext", "nodenext", "Node", onNode],
-  ["consumer.ts", "esnext", "bundler", "Node", onNode],
-  ["consumer.ts", "commonjs", "node10", "Node", onNode],
-  ["consumer.ts", "esnext", "bundler", "the web", onTheWeb],
-])("type-checks %s with module %s and resolution %s, on %s", (file, module, resolution, _, platform) => {
-  expect(problems({ [file]: consumer }, [...platform, "--module", module, "--moduleResolution", resolution])).toBe("");
+  ["node16", "node16", "Node", onNode, ["consumer.mts", "consumer.cts"]],
+  ["esnext", "bundler", "Node", onNode, ["consumer.ts"]],
+  ["commonjs", "node10", "Node", onNode, ["consumer.ts"]],
+  ["esnext", "bundler", "the web", onTheWeb, ["consumer.ts"]],
+])("type-checks a consumer with module %s and resolution %s on %s", (module, resolution, _, platform, names) => {
+  const files = Object.fromEntries(names.map((name) => [name, consumer]));
+  expect(problems(files, [...platform, "--module", module, "--moduleResolution", resolution])).toBe("");
 });
 
 it("has one type for a client that is imported and one that is required", () => {
