@@ -1,5 +1,5 @@
 import { type Deadline, Ended } from "../timing/deadline.js";
-import { BodyDecoder } from "./body-decoder.js";
+import { decodeBody } from "./decode-body.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
 import { reasonOf, WireFailure } from "./wire-failure.js";
 
@@ -13,19 +13,13 @@ export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
  * fails after it was called counts as sent.
  */
 export function fetchTransport(fetch: FetchLike): Transport {
-  const decoder = new BodyDecoder();
   return {
-    send: (request, deadline) => exchange(fetch, decoder, request, deadline),
+    send: (request, deadline) => exchange(fetch, request, deadline),
     close: () => Promise.resolve(),
   };
 }
 
-async function exchange(
-  fetch: FetchLike,
-  decoder: BodyDecoder,
-  request: WireRequest,
-  deadline: Deadline,
-): Promise<WireResponse> {
+async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadline): Promise<WireResponse> {
   deadline.assertMaySend();
   const abort = new AbortController();
   let stopListening: (() => void) | undefined;
@@ -45,7 +39,7 @@ async function exchange(
     const reading = readBody(response.body, request.maxResponseBytes, chunks, abort.signal);
     const broken = await Promise.race([reading, ended.catch(() => undefined)]);
     // A copy: chunks may still arrive after the end.
-    const decoded = decoder.decode([...chunks]);
+    const decoded = decodeBody([...chunks]);
     const problem = (abort.signal.aborted ? deadline.ended : undefined) ?? broken ?? decoded.broken;
     return {
       // A browser shows nothing of a redirect that it does not follow, not even its status.

@@ -1,7 +1,7 @@
 import { openAgent } from "#platform";
 import type { AgentOptions, Dispatcher, OpenedAgent } from "../platform/undici-agent.js";
 import type { Deadline, EndKind } from "../timing/deadline.js";
-import { BodyDecoder } from "./body-decoder.js";
+import { decodeBody } from "./decode-body.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
 import { reasonOf, WireFailure } from "./wire-failure.js";
 
@@ -25,7 +25,6 @@ export interface UndiciTransportOptions extends AgentOptions {
 export function undiciTransport(options: UndiciTransportOptions): Transport {
   let own: Promise<OpenedAgent> | undefined;
   let dispatcher = options.dispatcher as Pick<Dispatcher, "dispatch"> | undefined;
-  const decoder = new BodyDecoder();
 
   const open = async (): Promise<OpenedAgent> => {
     try {
@@ -39,9 +38,9 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
 
   return {
     send(request, deadline) {
-      if (dispatcher !== undefined) return exchange(dispatcher, decoder, request, deadline);
+      if (dispatcher !== undefined) return exchange(dispatcher, request, deadline);
       own ??= open();
-      return own.then((agent) => exchange(agent, decoder, request, deadline));
+      return own.then((agent) => exchange(agent, request, deadline));
     },
     preload() {
       if (dispatcher !== undefined) return;
@@ -57,13 +56,12 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
 
 function exchange(
   dispatcher: Pick<Dispatcher, "dispatch">,
-  decoder: BodyDecoder,
   request: WireRequest,
   deadline: Deadline,
 ): Promise<WireResponse> {
   if (deadline.ended !== undefined) return Promise.reject(deadline.failure(false));
   return new Promise((resolve, reject) => {
-    const handler = new ExchangeHandler(request, deadline, decoder, resolve, reject);
+    const handler = new ExchangeHandler(request, deadline, resolve, reject);
     try {
       dispatcher.dispatch(
         {
@@ -84,7 +82,6 @@ function exchange(
 class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #request: WireRequest;
   readonly #deadline: Deadline;
-  readonly #decoder: BodyDecoder;
   readonly #resolve: (response: WireResponse) => void;
   readonly #reject: (failure: Error) => void;
   readonly #stopListening: () => void;
@@ -98,13 +95,11 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   constructor(
     request: WireRequest,
     deadline: Deadline,
-    decoder: BodyDecoder,
     resolve: (response: WireResponse) => void,
     reject: (failure: Error) => void,
   ) {
     this.#request = request;
     this.#deadline = deadline;
-    this.#decoder = decoder;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#stopListening = deadline.onEnd((kind) => this.#end(kind));
@@ -168,7 +163,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   #respond(broken?: BrokenBody): void {
     this.#settle();
-    const { text, broken: undecoded } = this.#decoder.decode(this.#chunks);
+    const { text, broken: undecoded } = decodeBody(this.#chunks);
     const problem = broken ?? undecoded;
     this.#resolve({
       status: this.#status,
