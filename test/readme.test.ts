@@ -46,3 +46,10 @@ it("has a row for every option of the durable flow, in its own document", () => 
   const rows = Object.entries<Option<unknown>>(flowOptions).map(optionRow);
   expect(tableUnder("Options", "docs/durable-flow.md")).toEqual(rows);
 });
+
+it("describes no option that the client does not use", () => {
+  const source =
+    readFileSync("src/client.ts", "utf8") +
+    readFileSync("src/client-options.ts", "utf8").split("export function resolveOptions")[1];
+  expect(Object.keys(clientOptions).filter((name) => !new RegExp(`\\b${name}\\b`).test(source))).toEqual([]);
+});

@@ -69,7 +69,7 @@ export const deposits = resource<Deposit, DepositFields>()(
     create: { body: writable, signed: true, signer: "paymentGatewayId" },
     list: true,
     get: true,
-    update: { body: writable, signer: "paymentGatewayId" },
+    update: { body: writable, signed: false, signer: "paymentGatewayId" },
   },
 );
 

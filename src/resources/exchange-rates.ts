@@ -65,10 +65,10 @@ export const exchangeRates = resource<ExchangeRate, ExchangeRateFields>()(
       sellPriceN: "integer",
       sellPriceD: "integer",
     },
-    create: { body: writable, signer: "baseGatewayId" },
+    create: { body: writable, signed: false, signer: "baseGatewayId" },
     list: true,
     get: true,
-    update: { body: writable, signer: "baseGatewayId" },
+    update: { body: writable, signed: false, signer: "baseGatewayId" },
   },
 );
 

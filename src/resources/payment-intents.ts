@@ -76,7 +76,7 @@ export const paymentIntents = resource<PaymentIntent, PaymentIntentRequest>()("p
     memo: "text",
     extras: "any",
   },
-  create: { body: writable, required: writable, signer: "senderGatewayId" },
+  create: { body: writable, required: writable, signed: false, signer: "senderGatewayId" },
   get: true,
 });
 

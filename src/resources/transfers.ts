@@ -46,10 +46,10 @@ export const transfers = resource<Transfer, TransferFields>()(
       currency: "text",
       amount: "decimal",
     },
-    create: { body: writable, signer: "gatewayId" },
+    create: { body: writable, signed: false, signer: "gatewayId" },
     list: true,
     get: true,
-    update: { body: writable, signer: "gatewayId" },
+    update: { body: writable, signed: false, signer: "gatewayId" },
   },
 );
 

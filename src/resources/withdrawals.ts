@@ -49,10 +49,10 @@ export const withdrawals = resource<Withdrawal, WithdrawalFields>()(
       blockchainTransactionId: "text",
       status: "status",
     },
-    create: { body: writable, signer: "paymentGatewayId" },
+    create: { body: writable, signed: false, signer: "paymentGatewayId" },
     list: true,
     get: true,
-    update: { body: writable, signer: "paymentGatewayId" },
+    update: { body: writable, signed: false, signer: "paymentGatewayId" },
   },
 );
 

@@ -32,7 +32,7 @@ const refunds = resource<Refund, RefundFields>()("payments.refunds", "/payments/
   create: { body: ["payerAccount", "amount"], required: ["amount"], signed: true, signer: "payerAccount" },
   get: true,
   list: true,
-  update: { body: ["note"], signer: "note" },
+  update: { body: ["note"], signed: false, signer: "note" },
 });
 
 it("names each row as its path in code, and has one for each verb of the description", () => {

@@ -15,7 +15,8 @@ PATH=$(bash "$root/test/runtime/install-node.sh" "$version" "$folder/node"):$PAT
 (cd "$root" && npm pack --silent --ignore-scripts --pack-destination "$folder")
 cd "$folder/project"
 cp -r "$root/examples" .
-mkdir test && cp -r "$root/test/contract" "$root/test/journals" "$root/test/examples.test.ts" test/
+mkdir -p test/wire && cp -r "$root/test/contract" "$root/test/journals" "$root/test/examples.test.ts" test/
+cp "$root/test/wire/closed-port.ts" test/wire/
 cat > vitest.config.ts <<'CONFIG'
 export default { test: { include: ["test/**/*.test.ts"], testTimeout: 20_000 } };
 CONFIG

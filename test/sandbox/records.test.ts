@@ -175,8 +175,8 @@ it("refuses a second gateway with the same institutionId, and lets a gateway kee
 it("responds 404 to paths and 405 to methods that the description does not have", async () => {
   const fixture = await openFixture({ basePath: "/gw" });
   expect((await fixture.send("GET", "/payments")).status).toBe(404);
-  expect((await fixture.send("GET", "/gw/payments/1")).status).toBe(404);
-  expect((await fixture.send("GET", "/gw/payments/")).status).toBe(404);
+  expect((await fixture.send("GET", "/gw/no-such-resource/1")).status).toBe(404);
+  expect((await fixture.send("GET", "/gw/no-such-resource/")).status).toBe(404);
   const wrongMethod = await fixture.send("PUT", "/gw/payments", {});
   expect(wrongMethod.status).toBe(405);
   expect(wrongMethod.headers.get("allow")).toBe("POST, GET");
