@@ -16,11 +16,11 @@ export interface ResourceDescription<Item, Body> {
   readonly update?: [Body] extends [never] ? never : BodyDescription<Body>;
 }
 
+// A row that names the gateway says whether that gateway has to sign: an unsigned payment must not be an oversight.
 type BodyDescription<Body> = {
   readonly body: readonly (keyof Body & string)[];
   readonly required?: readonly (keyof Body & string)[];
-} & // A row that names the gateway says whether that gateway has to sign: an unsigned payment must not be an oversight.
-(
+} & ( // A row that names the gateway says whether that gateway has to sign: an unsigned payment must not be an oversight.
   | { readonly signed: boolean; readonly signer: keyof Body & string }
   | { readonly signed?: never; readonly signer?: never }
 );
