@@ -20,7 +20,7 @@ export interface ResourceDescription<Item, Body> {
 type BodyDescription<Body> = {
   readonly body: readonly (keyof Body & string)[];
   readonly required?: readonly (keyof Body & string)[];
-} & ( // A row that names the gateway says whether that gateway has to sign: an unsigned payment must not be an oversight.
+} & (
   | { readonly signed: boolean; readonly signer: keyof Body & string }
   | { readonly signed?: never; readonly signer?: never }
 );
