@@ -1,3 +1,4 @@
+import { encodeBase64 } from "#platform";
 import { redactText } from "../errors/redact.js";
 import { parseRetryAfterMs } from "../timing/retry-after.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
@@ -92,11 +93,6 @@ function toSafeLine(text: string, secrets: readonly string[]): string {
 /** The value as it is, and as it stands in a form, in an address and in Base64. */
 function writtenForms(secret: string): string[] {
   const inForm = new URLSearchParams({ "": secret }).toString().slice(1);
-  const inBase64 = toBase64(secret);
+  const inBase64 = encodeBase64(new TextEncoder().encode(secret));
   return [secret, inForm, encodeURIComponent(secret), inBase64, inBase64.replace(/=+$/, "")];
-}
-
-/** Base64 of the UTF-8 bytes, without `Buffer`, which browsers lack. */
-function toBase64(text: string): string {
-  return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
 }

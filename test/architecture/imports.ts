@@ -16,7 +16,7 @@ export const importTable: ImportTable = {
     wire: ["errors", "timing", "platform"],
     "money.ts": ["errors"],
     signing: ["errors", "platform"],
-    auth: ["errors", "timing", "wire"],
+    auth: ["errors", "timing", "platform", "wire"],
     api: ["errors", "timing"],
     http: [
       "errors",
