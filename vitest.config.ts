@@ -31,8 +31,13 @@ const built = {
   guard: "test/guard/**/*.test.ts",
 };
 
+/** On a busy CI machine a test may run again. Each one that needed it is named at the end of the run. */
+const onCi = process.env.CI !== undefined;
+const retry = onCi ? 2 : 0;
+
 export default defineConfig({
   test: {
+    reporters: onCi ? ["default", "./test/support/report-retries.ts"] : ["default"],
     projects: [
       {
         resolve: { alias },
@@ -42,15 +47,17 @@ export default defineConfig({
           exclude: [...system, ...Object.values(built)],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"] },
           testTimeout: 20_000,
+          retry,
         },
       },
-      { resolve: { alias }, test: { name: "system", include: system, testTimeout: 20_000 } },
+      { resolve: { alias }, test: { name: "system", include: system, testTimeout: 20_000, retry } },
       {
         test: {
           name: "package",
           include: [built.package],
           globalSetup: "test/package/install.ts",
           testTimeout: 120_000,
+          retry,
           // The compilers and bundlers that these tests start use every core themselves.
           fileParallelism: false,
         },
