@@ -88,7 +88,11 @@ export class TokenEndpoint {
     const request: WireRequest = {
       ...this.#address,
       method: "POST",
-      headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json" },
+      headers: {
+        "content-type": "application/x-www-form-urlencoded",
+        accept: "application/json",
+        "accept-encoding": "identity",
+      },
       body: new TextEncoder().encode(body),
       maxResponseBytes,
     };

@@ -167,13 +167,15 @@ export class Call {
   }
 
   #toWire({ path, body }: PreparedRequest): WireRequest {
-    const { origin, maxListBytes, maxRecordBytes } = this.#client;
+    const { origin, maxListBytes, maxRecordBytes, transport } = this.#client;
     const { method, verb } = this.#operation;
     const headers: Record<string, string> = {
       ...this.#headers,
       accept: "application/json",
       authorization: `Bearer ${this.#token}`,
     };
+    const encoding = verb === "list" ? transport.acceptEncoding : "identity";
+    if (encoding !== undefined) headers["accept-encoding"] = encoding;
     if (body !== undefined) headers["content-type"] = "application/json";
     if (this.#signature !== undefined) headers["x-service-signature-base64"] = this.#signature;
     return { method, origin, path, headers, body, maxResponseBytes: verb === "list" ? maxListBytes : maxRecordBytes };

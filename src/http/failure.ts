@@ -70,7 +70,7 @@ const brokenTexts: Readonly<Record<BrokenBody, string>> = {
   "cut-short": "the response broke off",
   "too-large": "the response is larger than maxResponseBytes allows",
   "not-utf8": "the response is not valid UTF-8",
-  encoded: "the response is compressed, which was not asked for",
+  encoded: "the response is compressed in a way that can't be read",
   timeout: "the deadline passed before all of it had arrived",
   abort: "the caller's signal ended the call before all of it had arrived",
 };

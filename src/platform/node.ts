@@ -6,6 +6,7 @@ import type { KeyPairDer, PrivateKey, PublicKey } from "./platform.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
 
 export { openAgent } from "./undici-agent.js";
+export { decompression } from "./zlib-decompression.js";
 
 export function isKeyObject(value: unknown): value is KeyObjectLike {
   return types.isKeyObject(value);

@@ -1,3 +1,4 @@
+import type { Decompression } from "./decompression.js";
 import type { KeyObjectLike } from "./key-object.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
 import type { AgentOptions, OpenedAgent } from "./undici-agent.js";
@@ -47,6 +48,8 @@ export interface Platform {
   sha256(bytes: Uint8Array): Promise<Uint8Array>;
   /** Opens the sockets of a client. On the web there is none: requests are sent by `fetch`. */
   readonly openAgent: ((options: AgentOptions) => Promise<OpenedAgent>) | undefined;
+  /** Decodes the responses that those sockets bring. On the web there is none: `fetch` decodes by itself. */
+  readonly decompression: Decompression | undefined;
   /** Makes an RSA key pair. */
   generateKeyPair(bits: number): Promise<KeyPairDer>;
 }

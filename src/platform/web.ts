@@ -40,6 +40,9 @@ export const decryptPem: Platform["decryptPem"] = undefined;
 /** The platform's `fetch` opens its own connections. */
 export const openAgent: Platform["openAgent"] = undefined;
 
+/** `fetch` decodes by itself. */
+export const decompression: Platform["decompression"] = undefined;
+
 export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await subtle().digest("SHA-256", bytes));
 }

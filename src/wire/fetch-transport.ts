@@ -1,5 +1,5 @@
 import { type Deadline, Ended } from "../timing/deadline.js";
-import { decodeBody } from "./decode-body.js";
+import { BodyChunks } from "./body-chunks.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
 import { reasonOf, WireFailure } from "./wire-failure.js";
 
@@ -35,11 +35,14 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
     const starting = start(fetch, request, abort.signal);
     starting.then((late) => abort.signal.aborted && discard(late.body)).catch(() => {});
     const response = await Promise.race([starting, ended]);
-    const chunks: Uint8Array[] = [];
+    if (wasRedirected(response, request)) {
+      discard(response.body);
+      throw new WireFailure({ sent: true, reason: "REDIRECTED_BY_FETCH" });
+    }
+    const chunks = new BodyChunks();
     const reading = readBody(response.body, request.maxResponseBytes, chunks, abort.signal);
     const broken = await Promise.race([reading, ended.catch(() => undefined)]);
-    // A copy: chunks may still arrive after the end.
-    const decoded = decodeBody([...chunks]);
+    const decoded = chunks.decode();
     const problem = (abort.signal.aborted ? deadline.ended : undefined) ?? broken ?? decoded.broken;
     return {
       // A browser shows nothing of a redirect that it does not follow, not even its status.
@@ -71,23 +74,26 @@ async function start(fetch: FetchLike, request: WireRequest, signal: AbortSignal
   }
 }
 
+/** Whether the fetch followed a redirect although it was told not to. Mocks have no address. */
+function wasRedirected({ redirected, url }: Response, { origin }: WireRequest): boolean {
+  return redirected || (URL.canParse(url) && new URL(url).origin !== origin);
+}
+
 /** Reads into `chunks`, which hold what came even where the reading breaks off. */
 async function readBody(
   body: ReadableStream<Uint8Array> | null,
   maxBytes: number,
-  chunks: Uint8Array[],
+  chunks: BodyChunks,
   signal: AbortSignal,
 ): Promise<BrokenBody | undefined> {
   const reader = body?.getReader();
   if (reader === undefined) return undefined;
   signal.addEventListener("abort", () => discard(reader), { once: true });
-  let bytes = 0;
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return undefined;
-      bytes += value.byteLength;
-      if (bytes > maxBytes) {
+      if (chunks.bytes + value.byteLength > maxBytes) {
         discard(reader);
         return "too-large";
       }

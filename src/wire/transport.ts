@@ -9,11 +9,11 @@ export interface WireRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | undefined;
-  /** A response with more bytes than this is cut off. */
+  /** A response with more bytes than this, decoded, is cut off. */
   readonly maxResponseBytes: number;
 }
 
-/** Why the text of a response can't be used, although its status is known. */
+/** Why the text of a response can't be used, although its status is known. `encoded`: its content codings can't be undone. */
 export type BrokenBody = "cut-short" | "too-large" | "not-utf8" | "encoded" | EndKind;
 
 /** What came back, always with a status. Without a status, `send` rejects. */
@@ -28,6 +28,8 @@ export interface WireResponse {
 
 /** Sends requests, and owns the sockets that they go over. */
 export interface Transport {
+  /** The value of `accept-encoding` for requests whose responses are large. Absent where the transport sends one of its own. */
+  readonly acceptEncoding?: string;
   /**
    * Sends one request and returns its response. Follows no redirect, repeats nothing, and settles as soon as the deadline ends.
    *

@@ -1,7 +1,9 @@
-import { openAgent } from "#platform";
+import { decompression, openAgent } from "#platform";
+import type { Decoder } from "../platform/decompression.js";
 import type { AgentOptions, Dispatcher, OpenedAgent } from "../platform/undici-agent.js";
 import type { Deadline, EndKind } from "../timing/deadline.js";
-import { decodeBody } from "./decode-body.js";
+import { BodyChunks } from "./body-chunks.js";
+import { parseContentCodings } from "./content-codings.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
 import { reasonOf, WireFailure } from "./wire-failure.js";
 
@@ -37,10 +39,13 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
   };
 
   return {
+    get acceptEncoding() {
+      return decompression?.accepted ?? "identity";
+    },
     send(request, deadline) {
-      if (dispatcher !== undefined) return exchange(dispatcher, request, deadline);
+      if (dispatcher !== undefined) return exchange(dispatcher, dispatcher !== options.dispatcher, request, deadline);
       own ??= open();
-      return own.then((agent) => exchange(agent, request, deadline));
+      return own.then((agent) => exchange(agent, true, request, deadline));
     },
     preload() {
       if (dispatcher !== undefined) return;
@@ -56,12 +61,15 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
 
 function exchange(
   dispatcher: Pick<Dispatcher, "dispatch">,
+  isOwn: boolean,
   request: WireRequest,
   deadline: Deadline,
 ): Promise<WireResponse> {
   if (deadline.ended !== undefined) return Promise.reject(deadline.failure(false));
+  // A view for this exchange only, since the handler marks it.
+  const lentBody = isOwn ? undefined : request.body?.subarray();
   return new Promise((resolve, reject) => {
-    const handler = new ExchangeHandler(request, deadline, resolve, reject);
+    const handler = new ExchangeHandler(request, lentBody, deadline, resolve, reject);
     try {
       dispatcher.dispatch(
         {
@@ -69,7 +77,7 @@ function exchange(
           path: request.path,
           method: request.method,
           headers: request.headers as Record<string, string>,
-          body: request.body ?? null,
+          body: lentBody ?? request.body ?? null,
         },
         handler,
       );
@@ -81,6 +89,8 @@ function exchange(
 
 class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #request: WireRequest;
+  /** What the caller's dispatcher was given as the body. */
+  readonly #lentBody: Uint8Array | undefined;
   readonly #deadline: Deadline;
   readonly #resolve: (response: WireResponse) => void;
   readonly #reject: (failure: Error) => void;
@@ -89,16 +99,20 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #settled = false;
   #status = 0;
   #headers: Record<string, string> = {};
-  #chunks: Buffer[] = [];
-  #bytes = 0;
+  #chunks = new BodyChunks();
+  #decoder: Decoder | undefined;
+  #encodedBytes = 0;
+  #brokeOff = false;
 
   constructor(
     request: WireRequest,
+    lentBody: Uint8Array | undefined,
     deadline: Deadline,
     resolve: (response: WireResponse) => void,
     reject: (failure: Error) => void,
   ) {
     this.#request = request;
+    this.#lentBody = lentBody;
     this.#deadline = deadline;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -106,15 +120,17 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#controller !== undefined) this.#refuseSecondSending(controller);
     // The call ended while the request was queued. Throwing here leaves the socket as it is and writes nothing.
-    if (this.#settled) throw new Error("the call has ended");
+    if (this.#settled) throw refusal("the call has ended");
     try {
       this.#deadline.assertMaySend();
     } catch (error) {
       this.#fail(error as Error);
-      throw error;
+      throw refusal("the call has ended");
     }
     this.#controller = controller;
+    if (this.#lentBody !== undefined) markAsUsed(this.#lentBody);
   }
 
   onRequestUpgrade(_controller: unknown, _status: number, _headers: unknown, socket: { destroy(): void }): void {
@@ -124,46 +140,89 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
     if (this.#settled || status < 200) return;
+    if (this.#status !== 0) {
+      // The first response broke off, and this is the one to a second sending.
+      this.#cut("cut-short");
+      return;
+    }
     this.#status = status;
     this.#headers = flatHeaders(headers);
-    const encoding = this.#headers["content-encoding"];
-    if (encoding !== undefined && encoding !== "identity") this.#cut("encoded");
+    const codings = parseContentCodings(this.#headers["content-encoding"]);
+    if (codings.length > 0) this.#decode(codings);
   }
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
     if (this.#settled) return;
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.#request.maxResponseBytes) this.#cut("too-large");
-    else this.#chunks.push(chunk);
+    if (this.#decoder === undefined) this.#take(chunk);
+    else this.#takeEncoded(chunk, this.#decoder);
   }
 
   onResponseEnd(): void {
     if (this.#settled) return;
     if (this.#status === 0) this.#break("NO_STATUS");
-    else this.#respond();
+    else if (this.#decoder === undefined) this.#respond();
+    else this.#decoder.end();
   }
 
   onResponseError(_controller: unknown, error: unknown): void {
     if (this.#settled) return;
+    this.#brokeOff = true;
     if (this.#status === 0) this.#break(reasonOf(error));
-    else this.#respond("cut-short");
+    else if (this.#decoder === undefined) this.#respond("cut-short");
+    else this.#decoder.end();
+  }
+
+  #take(chunk: Uint8Array): void {
+    if (this.#chunks.bytes + chunk.length > this.#request.maxResponseBytes) this.#cut("too-large");
+    else this.#chunks.push(chunk);
+  }
+
+  #takeEncoded(chunk: Uint8Array, decoder: Decoder): void {
+    this.#encodedBytes += chunk.length;
+    if (this.#encodedBytes > this.#maxEncodedBytes) this.#cut("too-large");
+    else if (!decoder.write(chunk)) this.#controller?.pause();
+  }
+
+  #decode(codings: readonly string[]): void {
+    const open = codings.length <= mostCodings ? decompression?.open : undefined;
+    this.#decoder = open?.(codings, this.#maxEncodedBytes, {
+      onData: (chunk) => this.#take(chunk),
+      onDrain: () => this.#controller?.resume(),
+      onEnd: () => this.#respond(this.#brokeOff ? "cut-short" : undefined),
+      onError: (problem) => this.#cut(this.#brokeOff ? "cut-short" : problem),
+    });
+    if (this.#decoder === undefined) this.#cut("encoded");
+  }
+
+  /** Encoded bytes are not what `maxResponseBytes` counts, but without a limit they could come for ever and mean nothing. */
+  get #maxEncodedBytes(): number {
+    return 2 * this.#request.maxResponseBytes + 1024;
+  }
+
+  /** Some wrappers of a handler swallow what it throws, and some controllers are not those of a socket: so both are used. */
+  #refuseSecondSending(controller: Dispatcher.DispatchController): never {
+    if (!this.#settled && this.#status !== 0) this.#respond("cut-short");
+    else this.#break("REPEATED_BY_DISPATCHER");
+    const error = refusal("a request is sent once");
+    controller.abort(error);
+    throw error;
   }
 
   #end(kind: EndKind): void {
     if (this.#settled) return;
     if (this.#status === 0) this.#fail(this.#deadline.failure(this.#controller !== undefined));
     else this.#respond(kind);
-    this.#controller?.abort(new Error("the call has ended"));
+    this.#controller?.abort(refusal("the call has ended"));
   }
 
   #cut(broken: BrokenBody): void {
     this.#respond(broken);
-    this.#controller?.abort(new Error("the response can't be used"));
+    this.#controller?.abort(refusal("the response can't be used"));
   }
 
   #respond(broken?: BrokenBody): void {
     this.#settle();
-    const { text, broken: undecoded } = decodeBody(this.#chunks);
+    const { text, broken: undecoded } = this.#chunks.decode();
     const problem = broken ?? undecoded;
     this.#resolve({
       status: this.#status,
@@ -187,7 +246,24 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #settle(): void {
     this.#settled = true;
     this.#stopListening();
+    this.#decoder?.destroy();
   }
+}
+
+/** More codings than anybody applies; each costs memory. */
+const mostCodings = 4;
+
+/** An error for the dispatcher. Its code is one that `interceptors.retry` does not retry. */
+function refusal(message: string): Error {
+  return Object.assign(new Error(message), { code: "UND_ERR_ABORTED" });
+}
+
+/**
+ * Makes a body count as read, which is how undici's interceptors know that a request can't be repeated. Without it
+ * `interceptors.retry` sends a request again whose response broke off, and does not tell its handler.
+ */
+function markAsUsed(body: Uint8Array): void {
+  Object.defineProperty(body, Symbol.for("nodejs.stream.disturbed"), { value: true, configurable: true });
 }
 
 /** Failures to connect that will be the same next time: certificates, TLS versions, something that speaks no TLS. */

@@ -67,7 +67,9 @@ export const importTable: ImportTable = {
     "node:http": ["sandbox/server.ts"],
     "node:net": ["sandbox/server.ts"],
     "node:sqlite": ["journals/sqlite-database.ts"],
+    "node:stream": ["platform/zlib-decompression.ts"],
     "node:util": ["platform/node.ts"],
+    "node:zlib": ["platform/zlib-decompression.ts"],
     "node:timers": ["testing/verify-journal.ts"],
   },
 };

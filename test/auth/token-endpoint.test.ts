@@ -51,7 +51,11 @@ it("posts the form of a login to the described address, byte for byte", async ()
       method: "POST",
       origin: "https://id.example",
       path: "/base/auth/realms/cross%20border/protocol/openid-connect/token",
-      headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json" },
+      headers: {
+        "content-type": "application/x-www-form-urlencoded",
+        accept: "application/json",
+        "accept-encoding": "identity",
+      },
       body: "grant_type=password&username=b%C3%A4nk%40example.org&password=p%2Bw+d%25%26%3D%C3%A9&client_id=gate%26way&client_secret=s%3Dcret",
       maxResponseBytes: 1_048_576,
     },

@@ -34,7 +34,12 @@ describe("what is sent", () => {
         method: "GET",
         origin: "https://service.test",
         path: "/gw/payment-intents/a%2Fb%20%C3%BC?id=&memo=it%27s",
-        headers: { "x-trace": "1", accept: "application/json", authorization: "Bearer token-1" },
+        headers: {
+          "x-trace": "1",
+          accept: "application/json",
+          authorization: "Bearer token-1",
+          "accept-encoding": "identity",
+        },
         body: undefined,
         maxResponseBytes: 1000,
       },

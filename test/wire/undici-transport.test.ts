@@ -2,7 +2,6 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
 import { Agent, MockAgent } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
@@ -318,18 +317,6 @@ describe("a response whose body can't be used", () => {
     const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "1".repeat(1000))) });
     const response = await transport().send(get(server.origin), within());
     expect([response.text.length, response.broken]).toEqual([1000, undefined]);
-  });
-
-  it("is refused when it is compressed, since that was not requested", async () => {
-    const server = await startWireServer({
-      onRequest: (socket) => socket.write(wireResponse(200, gzipSync("[]"), "content-encoding: gzip\r\n")),
-    });
-    expect(await transport().send(get(server.origin), within())).toMatchObject({
-      status: 200,
-      text: "",
-      broken: "encoded",
-    });
-    expect(server.received().toLowerCase()).not.toContain("accept-encoding");
   });
 
   it("is kept as far as it can be read when it is not UTF-8", async () => {

@@ -1,0 +1,11 @@
+/** What a `content-encoding` names, in the order in which it was applied. None where the body is as it is. */
+export function parseContentCodings(header: string | undefined): readonly string[] {
+  if (header === undefined || header === "identity") return none;
+  return header
+    .toLowerCase()
+    .split(",")
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== "" && coding !== "identity");
+}
+
+const none: readonly string[] = [];
