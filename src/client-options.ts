@@ -1,9 +1,9 @@
 import {
-  assertOptions,
   isBoolean,
   isFunction,
   isPositiveInteger,
   type OptionTable,
+  parseOptions,
   type WithDefaults,
   withDefaults,
 } from "./api/option-table.js";
@@ -147,9 +147,9 @@ export interface ResolvedOptions extends Omit<WithDefaults<ClientOptions, typeof
 /** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
 export function resolveOptions(given: ClientOptions): ResolvedOptions {
   const refuse = (message: string) => new ConfigError(message);
-  assertOptions(clientOptions, given, "the client's options", refuse);
-  assertAuthOptions(given.auth);
-  const options = withDefaults<ClientOptions, typeof clientOptions>(clientOptions, given);
+  const read = parseOptions(clientOptions, given, "the client's options", refuse) as unknown as ClientOptions;
+  assertAuthOptions(read.auth);
+  const options = withDefaults<ClientOptions, typeof clientOptions>(clientOptions, read);
   const unknown = options.signedOperations.find((operation) => !isOperationName(operation));
   if (unknown !== undefined) throw refuse(`signedOperations: there is no operation ${JSON.stringify(unknown)}`);
   if (options.fetch !== undefined && options.dispatcher !== undefined) {

@@ -76,7 +76,14 @@ export type {
   PaymentIntents,
 } from "./resources/payment-intents.js";
 export type { Payment, PaymentFilter, PaymentRequest, PaymentStatus, Payments } from "./resources/payments.js";
-export type { Transfer, TransferEnd, TransferFields, TransferFilter, Transfers } from "./resources/transfers.js";
+export type {
+  Transfer,
+  TransferEnd,
+  TransferFields,
+  TransferFilter,
+  Transfers,
+  TransferUpdate,
+} from "./resources/transfers.js";
 export type { Withdrawal, WithdrawalFields, WithdrawalFilter, Withdrawals } from "./resources/withdrawals.js";
 export {
   generateSigningKeyPair,

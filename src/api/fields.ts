@@ -2,7 +2,16 @@
  * What a field of the description is. The kind decides everything that is done with the field: how it is checked, filtered and
  * stored, and whether it may appear in a message.
  */
-export type FieldKind = "text" | "decimal" | "timestamp" | "status" | "integer" | "secret" | "account" | "any";
+export type FieldKind =
+  | "text"
+  | "decimal"
+  | "timestamp"
+  | "status"
+  | "integer"
+  | "publicKey"
+  | "secret"
+  | "account"
+  | "any";
 
 interface FieldKindFacts {
   /** What a value must be, for messages. */
@@ -22,6 +31,8 @@ export const fieldKinds: Readonly<Record<FieldKind, FieldKindFacts>> = {
   /** A string of known values; others are let through. */
   status: { wanted: aString },
   integer: { wanted: "a whole number that JavaScript holds exactly" },
+  /** A public key as the service takes it. A private key in its place is never sent. */
+  publicKey: { wanted: "Base64 of the PEM public key, as publicKeyToBase64 makes it" },
   /** A credential. */
   secret: { wanted: aString, isConfidential: true },
   /** An account number, or the name of an account's holder. */

@@ -1,8 +1,19 @@
 import { InvalidArgumentError } from "../errors/errors.js";
-import { assertOptions, isBoolean, isFunction, isPositiveInteger, type OptionTable } from "./option-table.js";
+import type { Operation } from "./operation.js";
+import {
+  isBoolean,
+  isFunction,
+  isPlainObject,
+  isPositiveInteger,
+  type OptionTable,
+  parseOptions,
+} from "./option-table.js";
 
 /** `field.asc` or `field.desc`, for the record's fields. */
 export type SortTerm<Record> = `${keyof Record & string}.${"asc" | "desc"}`;
+
+/** One term or, with commas between them, several: `createdAt.desc,id.asc`. Of the first alone the compiler knows the fields. */
+export type SortTerms<Record> = SortTerm<Record> | `${SortTerm<Record>},${string}`;
 
 /** Paging, sorting and filtering of a list (Interface description 0.0.1, "Common rules"). */
 export interface ListQuery<Item, Filter> {
@@ -12,8 +23,8 @@ export interface ListQuery<Item, Filter> {
   readonly after?: string | undefined;
   /** `_before`: only records whose paging token is below this one. */
   readonly before?: string | undefined;
-  /** `_sort`: one term, or several in order. */
-  readonly sort?: SortTerm<Item> | readonly SortTerm<Item>[] | undefined;
+  /** `_sort`: one term, or several in order, in one text or in an array. */
+  readonly sort?: SortTerms<Item> | readonly SortTerm<Item>[] | undefined;
   /** Only records whose fields have these values. */
   readonly filter?: Filter | undefined;
   /** Returns the paging token of a record that has no `pagingToken`. Without it such lists end after one page, with a `PagingError`. */
@@ -24,19 +35,40 @@ export interface ListQuery<Item, Filter> {
   readonly trustCursor?: boolean | undefined;
 }
 
+/** A query of which nothing is the caller's any more. */
+export interface ParsedListQuery<Item> extends ListQuery<Item, object> {
+  readonly sort?: readonly SortTerm<Item>[];
+}
+
 /**
- * Refuses a query that means nothing, before any I/O.
+ * A copy of the query, filter included, in which each part was read once and `sort` is an array.
  *
  * @throws {InvalidArgumentError} that names what is wrong.
  */
-export function assertListQuery(operation: string, query: unknown): void {
-  if (query === undefined) return;
-  const refuse = (message: string) => new InvalidArgumentError(`${operation}: ${message}`);
-  assertOptions(listQueryOptions, query, "the query", refuse, " (fields of the record go into filter)");
+export function parseListQuery<Item>({ name }: Operation, query: unknown): ParsedListQuery<Item> {
+  if (query === undefined) return {};
+  const refuse = (message: string) => new InvalidArgumentError(`${name}: ${message}`);
+  const parsed = parseOptions(listQueryOptions, query, "the query", refuse, " (fields of the record go into filter)");
+  if (parsed.filter !== undefined) parsed.filter = copyFilter(parsed.filter, refuse);
+  if (parsed.sort !== undefined) parsed.sort = parseSort(parsed.sort, refuse);
+  return parsed;
+}
+
+function copyFilter(filter: unknown, refuse: (message: string) => Error): object {
+  const copy = { ...(filter as object) };
+  const paging = Object.keys(copy).find((field) => field.startsWith("_"));
+  if (paging === undefined) return copy;
+  throw refuse(`filter must be ${listQueryOptions.filter.wanted}; found ${JSON.stringify(paging.slice(0, 64))}`);
+}
+
+function parseSort(sort: unknown, refuse: (message: string) => Error): readonly unknown[] {
+  const terms: readonly unknown[] = typeof sort === "string" ? sort.split(",") : [...(sort as readonly unknown[])];
+  if (terms.length > 0 && terms.every(isTerm)) return terms;
+  throw refuse(`sort must be ${listQueryOptions.sort.wanted}`);
 }
 
 const isToken = (value: unknown): boolean => typeof value === "string" && value !== "";
-const isTerm = (value: unknown): boolean => typeof value === "string" && /^[^.,\s]+\.(?:asc|desc)$/.test(value);
+const isTerm = (value: unknown): boolean => typeof value === "string" && /^[^.,\s]{1,64}\.(?:asc|desc)$/.test(value);
 const token = { accepts: isToken, wanted: "a paging token: a string that is not empty" };
 
 const listQueryOptions: OptionTable<ListQuery<unknown, object>> = {
@@ -44,16 +76,12 @@ const listQueryOptions: OptionTable<ListQuery<unknown, object>> = {
   after: { ...token, documentation: "only records behind this paging token" },
   before: { ...token, documentation: "only records before this paging token" },
   sort: {
-    accepts: (value) => (Array.isArray(value) ? value.length > 0 && value.every(isTerm) : isTerm(value)),
-    wanted: 'a term such as "createdAt.desc", or an array of terms',
+    accepts: (value) => typeof value === "string" || Array.isArray(value),
+    wanted: 'a term such as "createdAt.desc", several with commas (and no spaces) between them, or an array of terms',
     documentation: "the order",
   },
   filter: {
-    accepts: (value) =>
-      typeof value === "object" &&
-      value !== null &&
-      !Array.isArray(value) &&
-      !Object.keys(value).some((field) => field.startsWith("_")),
+    accepts: isPlainObject,
     wanted: "an object of the record's fields (size, after, before and sort stand beside it)",
     documentation: "only records whose fields have these values",
   },

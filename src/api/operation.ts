@@ -9,6 +9,8 @@ export interface BodyFields {
   readonly fields: FieldTable;
   /** The fields without which the body is refused before it is sent. The description makes few certain. */
   readonly required: readonly string[];
+  /** The values that the description allows in this body; in records the same fields are open. */
+  readonly oneOf?: Readonly<Record<string, readonly string[]>>;
 }
 
 /**

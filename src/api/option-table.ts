@@ -1,4 +1,5 @@
 import { describeValue } from "../errors/describe-value.js";
+import { canBeRead, isPlain, propertyOf } from "./properties.js";
 
 /** One option: what it must be, what it is when it is left out, and its line in the documentation. */
 export interface Option<Value> {
@@ -25,33 +26,50 @@ export type WithDefaults<Options, Table> = {
     : Options[Name];
 };
 
+/** `parseOptions` without the copy. */
+export function assertOptions(...given: Parameters<typeof parseOptions>): void {
+  parseOptions(...given);
+}
+
 /**
- * Checks an object of options against its table.
+ * Checks an object of options against its table, and returns a copy: each option is read once.
  *
  * @param what begins the message where the object itself is wrong, such as `the client's options`.
  * @param refuse makes the error of a message.
  * @param hint follows the message about an option that does not exist.
  */
-export function assertOptions(
+export function parseOptions(
   table: Readonly<Record<string, Option<unknown>>>,
   given: unknown,
   what: string,
   refuse: (message: string) => Error,
   hint = "",
-): void {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw refuse(`${what} must be an object; found ${describeValue(given)}`);
+): Record<string, unknown> {
+  const names = Object.keys(table);
+  if (!canBeRead(given, names)) throw refuse(`${what} must be an object; found ${describeValue(given)}`);
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(table, name)) continue;
+    const shown = name.length > 64 ? `of a name of ${name.length} characters` : JSON.stringify(name);
+    throw refuse(`there is no option ${shown}; there are ${names.join(", ")}${hint}`);
   }
-  const values: Readonly<Record<string, unknown>> = { ...given };
-  for (const name of Object.keys(values)) {
-    if (!Object.hasOwn(table, name)) {
-      throw refuse(`there is no option ${JSON.stringify(name)}; there are ${Object.keys(table).join(", ")}${hint}`);
+  const plain = isPlain(given);
+  const values: Record<string, unknown> = {};
+  for (const name of names) {
+    const value = readOption(given, name, plain, refuse);
+    const { accepts, wanted, isRequired } = table[name] as Option<unknown>;
+    if (value === undefined ? isRequired === true : !accepts(value)) {
+      throw refuse(`${name} must be ${wanted}; found ${showValue(value)}`);
     }
+    if (value !== undefined) values[name] = value;
   }
-  for (const [name, { accepts, wanted, isRequired }] of Object.entries(table)) {
-    const value = values[name];
-    if (value === undefined ? isRequired !== true : accepts(value)) continue;
-    throw refuse(`${name} must be ${wanted}; found ${showValue(value)}`);
+  return values;
+}
+
+function readOption(given: object, name: string, plain: boolean, refuse: (message: string) => Error): unknown {
+  try {
+    return propertyOf(given, name, plain);
+  } catch {
+    throw refuse(`${name} can't be read: its getter threw`);
   }
 }
 
@@ -74,5 +92,7 @@ function showValue(value: unknown): string {
 }
 
 export const isBoolean = (value: unknown): boolean => typeof value === "boolean";
+/** Of anything else, such as a `Map` or a promise, a copy would be empty. */
+export const isPlainObject = (value: unknown): boolean => canBeRead(value, []);
 export const isFunction = (value: unknown): boolean => typeof value === "function";
 export const isPositiveInteger = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;

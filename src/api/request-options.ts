@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "../errors/errors.js";
 import type { Operation } from "./operation.js";
-import { assertOptions, type Option, type OptionTable } from "./option-table.js";
+import { isPlainObject, type Option, type OptionTable, parseOptions } from "./option-table.js";
 
 /** What every method takes as its last argument. */
 export interface RequestOptions {
@@ -54,29 +54,38 @@ const requestOptions: OptionTable<RequestOptions> = {
   maxRetries: { ...maxRetriesOption, documentation: "how often a safe failure is retried" },
   headers: {
     // Names and values are checked where the headers are put together, with a message for each.
-    accepts: () => true,
-    wanted: "an object of headers",
+    accepts: isPlainObject,
+    wanted: 'an object such as { "x-name": "value" }',
     documentation: "further headers",
   },
 };
 
+/** Options of any method. */
+export interface ParsedOptions extends RequestOptions {
+  readonly query?: object;
+}
+
 /** A single read takes the query parameters that the description declares for it. */
-const getOptions: OptionTable<RequestOptions & { readonly query?: object }> = {
+const getOptions: OptionTable<ParsedOptions> = {
   ...requestOptions,
   query: {
-    accepts: (value) => typeof value === "object" && value !== null,
+    accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
     wanted: "an object of the record's fields",
     documentation: "declared query parameters",
   },
 };
 
 /**
- * Refuses options that mean nothing, before any I/O.
+ * A copy of the options, headers included, in which each was read once.
  *
  * @throws {InvalidArgumentError} that names the option.
  */
-export function assertRequestOptions({ name, verb }: Operation, options: RequestOptions | undefined): void {
-  if (options === undefined) return;
+export function parseRequestOptions({ name, verb }: Operation, options: RequestOptions | undefined): ParsedOptions {
+  if (options === undefined) return noOptions;
   const refuse = (message: string) => new InvalidArgumentError(`${name}: ${message}`);
-  assertOptions(verb === "get" ? getOptions : requestOptions, options, "the options", refuse);
+  const parsed = parseOptions(verb === "get" ? getOptions : requestOptions, options, "the options", refuse);
+  if (parsed.headers !== undefined) parsed.headers = { ...(parsed.headers as object) };
+  return parsed;
 }
+
+const noOptions: ParsedOptions = {};

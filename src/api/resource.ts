@@ -3,31 +3,40 @@ import type { Operation, TypedOperation, Verb } from "./operation.js";
 import { parsePathTemplate } from "./path.js";
 
 /** What the description says of one resource: its fields, and what can be done with its records. */
-export interface ResourceDescription<Item, Body> {
+export interface ResourceDescription<Item, Create, Update> {
   readonly fields: Fields<Item>;
   /**
    * The query parameters of `list` and `get`: every field of the record, except those named here. `open`: the description does
    * not show them.
    */
   readonly filters?: "open" | { readonly except: readonly (keyof Item & string)[] };
-  readonly create?: [Body] extends [never] ? never : BodyDescription<Body>;
+  readonly create?: [Create] extends [never] ? never : BodyDescription<Create>;
   readonly get?: true;
   readonly list?: true;
-  readonly update?: [Body] extends [never] ? never : BodyDescription<Body>;
+  readonly update?: [Update] extends [never] ? never : BodyDescription<Update>;
 }
 
 // A row that names the gateway says whether that gateway has to sign: an unsigned payment must not be an oversight.
 type BodyDescription<Body> = {
   readonly body: readonly (keyof Body & string)[];
   readonly required?: readonly (keyof Body & string)[];
-} & (
-  | { readonly signed: boolean; readonly signer: keyof Body & string }
-  | { readonly signed?: never; readonly signer?: never }
-);
+} & Choices<Body> &
+  (
+    | { readonly signed: boolean; readonly signer: keyof Body & string }
+    | { readonly signed?: never; readonly signer?: never }
+  );
+
+/** The values of the fields whose type allows no others: none of these fields can be left out. */
+type Choices<Body> = [ChoiceField<Body>] extends [never]
+  ? { readonly oneOf?: never }
+  : { readonly oneOf: { readonly [K in ChoiceField<Body>]: readonly (Exclude<Body[K], undefined> & string)[] } };
+type ChoiceField<Body> = {
+  [K in keyof Body]-?: unknown extends Body[K] ? never : string extends Exclude<Body[K], undefined> ? never : K;
+}[keyof Body];
 
 /** The rows of a resource, by verb. */
-export type Resource<Name extends string, Path extends string, Item, Body, Verbs extends Verb> = {
-  readonly [V in Verbs]: TypedOperation<`${Name}.${V}`, IdsOf<Path, V>, BodyOf<V, Body>, OutputOf<V, Item>>;
+export type Resource<Name extends string, Path extends string, Item, Create, Update, Verbs extends Verb> = {
+  readonly [V in Verbs]: TypedOperation<`${Name}.${V}`, IdsOf<Path, V>, BodyOf<V, Create, Update>, OutputOf<V, Item>>;
 };
 
 /** One id for each parameter of the path, and for a single record its own id. */
@@ -37,17 +46,20 @@ type IdsOf<Path extends string, V extends Verb> = V extends "create" | "list"
 type ParametersOf<Path extends string> = Path extends `${string}{${string}}${infer Rest}`
   ? [string, ...ParametersOf<Rest>]
   : [];
-type BodyOf<V extends Verb, Body> = V extends "create" | "update" ? Body : never;
+type BodyOf<V extends Verb, Create, Update> = V extends "create" ? Create : V extends "update" ? Update : never;
 // biome-ignore lint/suspicious/noConfusingVoidType: what the promise of an update resolves to
 type OutputOf<V extends Verb, Item> = V extends "update" ? void : V extends "list" ? Item[] : Item;
 
 /** Refuses what inference alone would let through: a verb, a field or a property of a body that does not exist. */
-type Exact<Given extends { readonly fields: unknown }, Item, Body> = NothingElse<
+type Exact<Given extends { readonly fields: unknown }, Item, Create, Update> = NothingElse<
   Given,
-  ResourceDescription<Item, Body>
+  ResourceDescription<Item, Create, Update>
 > & { readonly fields: NothingElse<Given["fields"], Item> } & {
-  readonly [V in keyof Given & ("create" | "update")]: NothingElse<Given[V], BodyDescription<Body>>;
-} & EveryField<Given, Body>;
+  readonly [V in keyof Given & ("create" | "update")]: NothingElse<
+    Given[V],
+    BodyDescription<BodyOf<V, Create, Update>>
+  >;
+} & EveryField<Given, Create | Update>;
 type NothingElse<Given, Known> = { readonly [K in Exclude<keyof Given, keyof Known>]: never };
 
 /** Refuses bodies that leave out a field of their type: the error names it as missing. */
@@ -73,33 +85,33 @@ type BodyField<Given> = {
  *   { fields: { id: "text", … }, create: { body: writable }, get: true, list: true, update: { body: writable } },
  * );
  */
-export function resource<Item, Body = never>() {
+export function resource<Item, Create = never, Update = Create>() {
   return <
     const Name extends string,
     const Path extends `/${string}`,
-    const Description extends ResourceDescription<Item, Body>,
+    const Description extends ResourceDescription<Item, Create, Update>,
   >(
     name: Name,
     path: Path,
-    description: Description & Exact<Description, Item, Body>,
-  ): Resource<Name, Path, Item, Body, keyof Description & Verb> => {
+    description: Description & Exact<Description, Item, Create, Update>,
+  ): Resource<Name, Path, Item, Create, Update, keyof Description & Verb> => {
     const rows: Partial<Record<Verb, Operation>> = {};
     for (const verb of verbs) {
       if (description[verb] !== undefined) rows[verb] = toRow(name, path, verb, description);
     }
     // Each row is made from the same name, path and table of fields as its type.
-    return rows as Resource<Name, Path, Item, Body, keyof Description & Verb>;
+    return rows as Resource<Name, Path, Item, Create, Update, keyof Description & Verb>;
   };
 }
 
 const verbs: readonly Verb[] = ["create", "list", "get", "update"];
 const methods = { create: "POST", get: "GET", list: "GET", update: "PUT" } as const;
 
-function toRow<Item, Body>(
+function toRow<Item, Create, Update>(
   name: string,
   path: string,
   verb: Verb,
-  description: ResourceDescription<Item, Body>,
+  description: ResourceDescription<Item, Create, Update>,
 ): Operation {
   const fields: FieldTable = description.fields;
   const isOfOneRecord = verb === "get" || verb === "update";
@@ -112,10 +124,10 @@ function toRow<Item, Body>(
     signed: false,
   };
   if (verb === "get" || verb === "list") return { ...row, query: queryFields(fields, description.filters) };
-  const { body = [], required = [], signed = false, signer } = description[verb] ?? {};
+  const { body = [], required = [], oneOf, signed = false, signer } = description[verb] ?? {};
   return {
     ...row,
-    body: { fields: pick(fields, body), required },
+    body: { fields: pick(fields, body), required, ...(oneOf === undefined ? undefined : { oneOf }) },
     signed,
     ...(signer === undefined ? undefined : { signer }),
   };
@@ -128,7 +140,7 @@ function itemIdOf(name: string): string {
 
 function queryFields<Item>(
   fields: FieldTable,
-  filters: ResourceDescription<Item, never>["filters"],
+  filters: ResourceDescription<Item, never, never>["filters"],
 ): FieldTable | "open" {
   if (filters === "open") return "open";
   const except: readonly string[] = filters?.except ?? [];

@@ -86,8 +86,9 @@ export class Call {
   /** The data of the response, or the error that says what was done. */
   async run(): Promise<unknown> {
     try {
+      // Before the first `await`: what the caller changes afterwards does not reach the request.
+      const request = this.#prepare();
       const schemas = this.#client.schemas.loaded ?? (await this.#client.schemas.load());
-      const request = this.#prepare(schemas);
       const outcome = await this.#perform(request, schemas);
       if ("data" in outcome) return outcome.data;
       throw await this.#toError(outcome, request);
@@ -99,7 +100,7 @@ export class Call {
   /** The request, checked and signed, but not sent. */
   async toSigned(): Promise<SignedRequest> {
     try {
-      const request = this.#prepare(this.#client.schemas.loaded ?? (await this.#client.schemas.load()));
+      const request = this.#prepare();
       const failure = await this.#sign(request).catch(failureOfThrown);
       if (failure !== undefined) throw await this.#toError(failure, request);
       return { path: request.path, body: request.text, signature: this.#signature ?? "" };
@@ -108,11 +109,11 @@ export class Call {
     }
   }
 
-  #prepare(schemas: Schemas): PreparedRequest {
+  #prepare(): PreparedRequest {
     const { signer } = this.#client;
     if ("presigned" in this.#source) return presignedRequest(this.#client, this.#source.presigned);
     const { ids, input, signed } = this.#source;
-    const request = prepareRequest(this.#client, schemas, this.#operation, ids, input);
+    const request = prepareRequest(this.#client, this.#operation, ids, input);
     if (signed) assertSigner(this.#operation, signer);
     return request;
   }

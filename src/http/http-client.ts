@@ -1,7 +1,7 @@
 import type { ApiClient, CallInput, SignedRequest } from "../api/api-client.js";
 import type { Operation, TypedOperation } from "../api/operation.js";
 import { encodeId } from "../api/path.js";
-import { type ApiPromise, assertRequestOptions, type RequestOptions } from "../api/request-options.js";
+import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import { toApiPromise } from "./api-promise.js";
@@ -34,7 +34,7 @@ export class HttpClient implements ApiClient {
     options?: RequestOptions,
   ): ApiPromise<Output> {
     const signed = this.#isSigned(operation);
-    return this.#run(operation, { ids, input: this.#keep(input), signed }, options);
+    return this.#run(operation, { ids, input, signed }, options);
   }
 
   send<Ids extends readonly string[], Body, Output>(
@@ -51,8 +51,7 @@ export class HttpClient implements ApiClient {
     ids: NoInfer<Ids>,
     input: CallInput<NoInfer<Body>>,
   ): Promise<void> {
-    const kept = this.#keep(input);
-    prepareRequest(this.#context, await this.#schemas.load(), operation, ids, kept);
+    prepareRequest(this.#context, operation, ids, input);
     this.assertCallable(operation);
   }
 
@@ -62,7 +61,7 @@ export class HttpClient implements ApiClient {
     input: CallInput<NoInfer<Body>>,
     options?: RequestOptions,
   ): Promise<SignedRequest> {
-    const source = { ids, input: this.#keep(input), signed: this.#isSigned(operation) };
+    const source = { ids, input, signed: this.#isSigned(operation) };
     return this.#open(operation, source, options).toSigned();
   }
 
@@ -91,11 +90,12 @@ export class HttpClient implements ApiClient {
   }
 
   #open(operation: Operation, source: CallSource, options: RequestOptions | undefined): Call {
-    assertRequestOptions(operation, options);
+    const { query, ...rest } = parseRequestOptions(operation, options);
     if (this.#isClosed) {
       throw new InvalidArgumentError(`${operation.name}: the client is closed`, { code: "client_closed" });
     }
-    return new Call(this.#context, operation, source, options);
+    const withQuery = query === undefined ? source : { ...source, input: { query } };
+    return new Call(this.#context, operation, withQuery, rest);
   }
 
   /** With the first call, the libraries that it needs are loaded side by side. */
@@ -105,18 +105,7 @@ export class HttpClient implements ApiClient {
     this.#context.tokens.preload?.();
   }
 
-  /** While zod is loading the input waits: a change that the caller makes meanwhile must not be sent. */
-  #keep<Body>(input: CallInput<Body>): CallInput<Body> {
-    if (this.#schemas.loaded !== undefined) return input;
-    return { ...input, ...copyOf("body", input.body), ...copyOf("query", input.query) };
-  }
-
   #isSigned({ name, signed }: Operation): boolean {
     return signed || this.#signedOperations.has(name);
   }
-}
-
-function copyOf(name: "body" | "query", value: unknown): object {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? { [name]: { ...value } } : {};
 }

@@ -2,7 +2,7 @@ import type { CallInput, SignedRequest } from "../api/api-client.js";
 import type { Operation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import type { Schemas } from "./schema.js";
+import { checkBody, checkQuery } from "./check-input.js";
 
 /** How the client makes requests out of rows. */
 export interface RequestSettings {
@@ -34,15 +34,14 @@ export interface PreparedRequest {
  */
 export function prepareRequest(
   { basePath, signQuery }: RequestSettings,
-  schemas: Schemas,
   operation: Operation,
   ids: readonly string[],
   input: CallInput<unknown>,
 ): PreparedRequest {
   const pathname = basePath + fillPath(operation.path, operation.name, ids);
-  const query = input.query === undefined ? undefined : schemas.checkQuery(operation, input.query);
+  const query = input.query === undefined ? undefined : checkQuery(operation, input.query);
   const path = pathname + encodeQuery(operation.name, { ...input.paging, ...query });
-  const fields = operation.body === undefined ? undefined : schemas.checkBody(operation, operation.body, input.body);
+  const fields = operation.body === undefined ? undefined : checkBody(operation, operation.body, input.body);
   const text = fields === undefined ? "" : serialise(operation.name, fields);
   return {
     path,
@@ -72,8 +71,6 @@ function serialise(operation: string, fields: Record<string, unknown>): string {
   try {
     return JSON.stringify(fields);
   } catch {
-    throw new InvalidArgumentError(
-      `${operation}: the body can't be written as JSON: it contains a BigInt, or an object that contains itself`,
-    );
+    throw new InvalidArgumentError(`${operation}: the body is too long for a string of JavaScript`);
   }
 }

@@ -1,7 +1,7 @@
 import type { ApiClient, PagingValues } from "../api/api-client.js";
-import { assertListQuery, type ListQuery } from "../api/list-query.js";
+import { type ListQuery, type ParsedListQuery, parseListQuery } from "../api/list-query.js";
 import type { TypedOperation } from "../api/operation.js";
-import type { RequestOptions, WithResponse } from "../api/request-options.js";
+import { parseRequestOptions, type RequestOptions, type WithResponse } from "../api/request-options.js";
 import { InvalidArgumentError, PagingError } from "../errors/errors.js";
 import {
   assertBehind,
@@ -38,8 +38,8 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   readonly #client: ApiClient;
   readonly #operation: ListOperation<Item>;
   readonly #ids: readonly string[];
-  readonly #query: ListQuery<Item, object>;
-  readonly #options: RequestOptions | undefined;
+  readonly #query: ParsedListQuery<Item>;
+  readonly #options: RequestOptions;
   readonly #direction: Direction;
   #first: Promise<WithResponse<Page<Item>>> | undefined;
 
@@ -51,12 +51,11 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     query: ListQuery<Item, object> | undefined,
     options: RequestOptions | undefined,
   ) {
-    assertListQuery(operation.name, query);
     this.#client = client;
     this.#operation = operation;
     this.#ids = ids;
-    this.#query = query ?? {};
-    this.#options = options;
+    this.#query = parseListQuery(operation, query);
+    this.#options = parseRequestOptions(operation, options);
     this.#direction = directionOf(this.#query.sort);
   }
 
@@ -196,11 +195,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   }
 }
 
-function toPagingValues(
-  query: ListQuery<never, object>,
-  direction: Direction,
-  cursor: string | undefined,
-): PagingValues {
+function toPagingValues(query: ParsedListQuery<never>, direction: Direction, cursor: string | undefined): PagingValues {
   const { size, sort } = query;
   const after = direction === "up" ? (cursor ?? query.after) : query.after;
   const before = direction === "down" ? (cursor ?? query.before) : query.before;
@@ -208,7 +203,7 @@ function toPagingValues(
     _size: size,
     _after: after,
     _before: before,
-    _sort: typeof sort === "string" ? sort : sort?.join(","),
+    _sort: sort?.join(","),
   };
 }
 

@@ -62,7 +62,7 @@ export const deposits = resource<Deposit, DepositFields>()(
       blockchainTransactionId: "text",
       requestUri: "text",
       requestBody: "text",
-      paymentGatewayPublicKeyBase64: "text",
+      paymentGatewayPublicKeyBase64: "publicKey",
       requestSignatureBase64: "text",
     },
     filters: { except: ["id"] },
@@ -102,7 +102,7 @@ export class Deposits {
 
   /** Reads one deposit: `GET /liquidity-providers/{id}/deposits/{id}`. */
   get(depositId: string, options?: GetOptions<DepositFilter>): ApiPromise<Deposit> {
-    return this.#client.call(deposits.get, [this.#liquidityProviderId, depositId], { query: options?.query }, options);
+    return this.#client.call(deposits.get, [this.#liquidityProviderId, depositId], {}, options);
   }
 
   /**

@@ -97,12 +97,7 @@ export class ExchangeRates {
 
   /** Reads one exchange rate: `GET /liquidity-providers/{id}/exchange-rates/{id}`. */
   get(exchangeRateId: string, options?: GetOptions<ExchangeRateFilter>): ApiPromise<ExchangeRate> {
-    return this.#client.call(
-      exchangeRates.get,
-      [this.#liquidityProviderId, exchangeRateId],
-      { query: options?.query },
-      options,
-    );
+    return this.#client.call(exchangeRates.get, [this.#liquidityProviderId, exchangeRateId], {}, options);
   }
 
   /**

@@ -66,12 +66,7 @@ export class GatewayWithdrawals {
 
   /** Reads one withdrawal: `GET /payment-gateways/{id}/withdrawals/{id}`. */
   get(withdrawalId: string, options?: GetOptions<GatewayWithdrawalFilter>): ApiPromise<GatewayWithdrawal> {
-    return this.#client.call(
-      gatewayWithdrawals.get,
-      [this.#paymentGatewayId, withdrawalId],
-      { query: options?.query },
-      options,
-    );
+    return this.#client.call(gatewayWithdrawals.get, [this.#paymentGatewayId, withdrawalId], {}, options);
   }
 
   /**

@@ -67,7 +67,7 @@ export class LiquidityProviders {
 
   /** Reads one liquidity provider: `GET /liquidity-providers/{id}`. */
   get(liquidityProviderId: string, options?: GetOptions<LiquidityProviderFilter>): ApiPromise<LiquidityProvider> {
-    return this.#client.call(liquidityProviders.get, [liquidityProviderId], { query: options?.query }, options);
+    return this.#client.call(liquidityProviders.get, [liquidityProviderId], {}, options);
   }
 
   /**

@@ -82,7 +82,7 @@ export const paymentGateways = resource<PaymentGateway, PaymentGatewayFields>()(
       institutionId: "text",
       name: "text",
       feeStructure: "text",
-      rsaPublicKeyBase64: "text",
+      rsaPublicKeyBase64: "publicKey",
       email: "text",
       website: "text",
       accountVerificationEndpoint: "text",
@@ -123,7 +123,7 @@ export class PaymentGateways {
    * @throws {ApiError} with the service's `code` and `message` when there is no such gateway.
    */
   get(paymentGatewayId: string, options?: GetOptions<PaymentGatewayFilter>): ApiPromise<PaymentGateway> {
-    return this.#client.call(paymentGateways.get, [paymentGatewayId], { query: options?.query }, options);
+    return this.#client.call(paymentGateways.get, [paymentGatewayId], {}, options);
   }
 
   /**

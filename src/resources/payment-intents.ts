@@ -104,6 +104,6 @@ export class PaymentIntents {
 
   /** Reads one intent: `GET /payment-intents/{id}`. */
   get(paymentIntentId: string, options?: GetOptions<PaymentIntentFilter>): ApiPromise<PaymentIntent> {
-    return this.#client.call(paymentIntents.get, [paymentIntentId], { query: options?.query }, options);
+    return this.#client.call(paymentIntents.get, [paymentIntentId], {}, options);
   }
 }

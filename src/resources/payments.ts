@@ -136,7 +136,7 @@ export const payments = resource<Payment, PaymentRequest>()("payments", "/paymen
     blockchainTransactionId: "text",
     creationRequestUrl: "text",
     creationRequestBody: "text",
-    creationRequestPublicKeyBase64: "text",
+    creationRequestPublicKeyBase64: "publicKey",
     creationRequestSignatureBase64: "text",
     extras: "any",
   },

@@ -23,17 +23,24 @@ export interface Transfer {
   amount: string;
 }
 
-/** Body of create and update. Which fields are required is not shown. */
-export interface TransferFields
+/** Body of update. Which fields are required is not shown. */
+export interface TransferUpdate
   extends Partial<Pick<Transfer, "from" | "to" | "exchangeRateId" | "gatewayId" | "currency" | "amount">> {}
+
+/** Body of create. Which fields are required is not shown. */
+export interface TransferFields extends Omit<TransferUpdate, "from" | "to"> {
+  from?: "wallet" | "exchange-rate";
+  to?: "wallet" | "exchange-rate";
+}
 
 /** Filters of the list, and the query parameters of the single read: every field. */
 export interface TransferFilter extends Partial<Transfer> {}
 
 const writable = ["from", "to", "exchangeRateId", "gatewayId", "currency", "amount"] as const;
+const ends = ["wallet", "exchange-rate"] as const;
 
 /** The description's rows of this resource. */
-export const transfers = resource<Transfer, TransferFields>()(
+export const transfers = resource<Transfer, TransferFields, TransferUpdate>()(
   "liquidityProviders.transfers",
   "/liquidity-providers/{liquidityProviderId}/transfers",
   {
@@ -46,7 +53,7 @@ export const transfers = resource<Transfer, TransferFields>()(
       currency: "text",
       amount: "decimal",
     },
-    create: { body: writable, signed: false, signer: "gatewayId" },
+    create: { body: writable, oneOf: { from: ends, to: ends }, signed: false, signer: "gatewayId" },
     list: true,
     get: true,
     update: { body: writable, signed: false, signer: "gatewayId" },
@@ -70,7 +77,8 @@ export class Transfers {
    *
    * Never repeated by the client once it may have been sent: a lost response throws `OutcomeUnknownError`.
    *
-   * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is not a decimal numeral.
+   * @throws {InvalidArgumentError} on an unknown field, a wrong type, an end that creation does not allow or an amount that is not a decimal
+   *   numeral.
    */
   create(fields: TransferFields, options?: RequestOptions): ApiPromise<Transfer> {
     return this.#client.call(transfers.create, [this.#liquidityProviderId], { body: fields }, options);
@@ -78,19 +86,14 @@ export class Transfers {
 
   /** Reads one transfer: `GET /liquidity-providers/{id}/transfers/{id}`. */
   get(transferId: string, options?: GetOptions<TransferFilter>): ApiPromise<Transfer> {
-    return this.#client.call(
-      transfers.get,
-      [this.#liquidityProviderId, transferId],
-      { query: options?.query },
-      options,
-    );
+    return this.#client.call(transfers.get, [this.#liquidityProviderId, transferId], {}, options);
   }
 
   /**
    * Updates a transfer: `PUT /liquidity-providers/{id}/transfers/{id}`. Send all six fields: what the service does with
    * those left out is not shown. Safe to repeat, and repeated by the client on transient failures.
    */
-  update(transferId: string, fields: TransferFields, options?: RequestOptions): ApiPromise<void> {
+  update(transferId: string, fields: TransferUpdate, options?: RequestOptions): ApiPromise<void> {
     return this.#client.call(transfers.update, [this.#liquidityProviderId, transferId], { body: fields }, options);
   }
 

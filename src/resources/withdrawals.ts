@@ -81,12 +81,7 @@ export class Withdrawals {
 
   /** Reads one withdrawal: `GET /liquidity-providers/{id}/withdrawals/{id}`. */
   get(withdrawalId: string, options?: GetOptions<WithdrawalFilter>): ApiPromise<Withdrawal> {
-    return this.#client.call(
-      withdrawals.get,
-      [this.#liquidityProviderId, withdrawalId],
-      { query: options?.query },
-      options,
-    );
+    return this.#client.call(withdrawals.get, [this.#liquidityProviderId, withdrawalId], {}, options);
   }
 
   /**

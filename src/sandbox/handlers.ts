@@ -12,14 +12,7 @@ import type { HandlersOf } from "./handler.js";
 import { blankRecord } from "./ledger.js";
 import { assertQuery } from "./list-page.js";
 import { createIntent, createPayment } from "./payment-handlers.js";
-import {
-  checkDeposit,
-  checkGateway,
-  checkTransfer,
-  checkTransferEnds,
-  checkWithdrawal,
-  settleExchangeRate,
-} from "./record-rules.js";
+import { checkDeposit, checkGateway, checkTransfer, checkWithdrawal, settleExchangeRate } from "./record-rules.js";
 import { listPage, notFound, providerResource, topResource } from "./resource-handlers.js";
 import type { Call, Service } from "./service.js";
 
@@ -65,7 +58,6 @@ export function createHandlers(service: Service): Handlers {
     ...providerResource(service, transfers, {
       collection: ledger.transfers,
       blank: blankRecord(transfers.create),
-      create: checkTransferEnds,
       settle: (transfer, liquidityProviderId) => checkTransfer(ledger, transfer, liquidityProviderId),
     }),
     "paymentIntents.create": (call) => createIntent(service, call),

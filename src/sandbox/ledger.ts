@@ -67,6 +67,7 @@ const blankValues: Readonly<Record<FieldKind, unknown>> = {
   text: "",
   timestamp: "",
   status: "",
+  publicKey: "",
   secret: "",
   account: "",
   decimal: "0",

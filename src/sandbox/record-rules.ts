@@ -56,16 +56,6 @@ export function checkTransfer(ledger: Ledger, transfer: Transfer, liquidityProvi
   return transfer;
 }
 
-/** The ends of a transfer are limited on creation only (Interface description 0.0.1, "Transfer"). */
-export function checkTransferEnds(transfer: Transfer): Transfer {
-  for (const end of ["from", "to"] as const) {
-    if (transfer[end] !== "wallet" && transfer[end] !== "exchange-rate") {
-      throw new Refusal("invalid_value", `${end} must be wallet or exchange-rate`);
-    }
-  }
-  return transfer;
-}
-
 /** The gateway that a field names. */
 export function requireGateway(ledger: Ledger, field: string, name: string): PaymentGateway {
   const gateway = ledger.gatewayNamed(name);

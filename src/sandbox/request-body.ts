@@ -29,6 +29,10 @@ export function assertBody(operation: Operation, body: JsonObject): void {
     const kind = Object.hasOwn(wanted.fields, name) ? wanted.fields[name] : undefined;
     if (kind === undefined) throw new Refusal("unknown_field", `${name} is not a field of ${operationName}`);
     assertValue(name, kind, value);
+    const allowed = wanted.oneOf?.[name];
+    if (allowed !== undefined && !allowed.includes(String(value))) {
+      throw new Refusal("invalid_value", `${name} must be ${allowed.join(" or ")}`);
+    }
   }
   const required = [...wanted.required, ...(requiredBeyondTheRows[operationName] ?? [])];
   const missing = required.find((name) => !Object.hasOwn(body, name));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { assertRequestOptions } from "../../src/api/request-options.js";
+import { parseRequestOptions } from "../../src/api/request-options.js";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
 import { operations } from "../../src/resources/catalogue.js";
 
@@ -7,14 +7,14 @@ const rows = [...operations.values()];
 
 describe("the query option", () => {
   it.each(rows.filter(({ verb }) => verb !== "get"))("is refused by $name, which would ignore it", (row) => {
-    const check = () => assertRequestOptions(row, { query: {} } as object);
+    const check = () => parseRequestOptions(row, { query: {} } as object);
     expect(check).toThrow(InvalidArgumentError);
     expect(check).toThrow(`${row.name}: there is no option "query"; there are signal, timeoutMs, maxRetries, headers`);
   });
 
   it.each(rows.filter(({ verb }) => verb === "get"))("is taken by $name", (row) => {
-    expect(() => assertRequestOptions(row, { query: { id: "1" } } as object)).not.toThrow();
-    expect(() => assertRequestOptions(row, { query: "id=1" } as object)).toThrow(
+    expect(() => parseRequestOptions(row, { query: { id: "1" } } as object)).not.toThrow();
+    expect(() => parseRequestOptions(row, { query: "id=1" } as object)).toThrow(
       `${row.name}: query must be an object of the record's fields; found a string`,
     );
   });

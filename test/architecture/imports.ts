@@ -27,6 +27,7 @@ export const importTable: ImportTable = {
       "auth/token-source.ts",
       "auth/token-event.ts",
       "signing/signer.ts",
+      "signing/private-key-text.ts",
     ],
     paging: ["errors", "api"],
     resources: ["api", "paging"],

@@ -153,7 +153,7 @@ async function callProvider(client: CrossBorderClient, liquidityProviderId: stri
     exchangeRateId: rateId,
     gatewayId: "beta-mobile",
     currency: "KES",
-  };
+  } as const;
   const made = await transfers.create({ ...transfer, amount: "5.00" });
   await transfers.get(made.id);
   await transfers.update(made.id, { ...transfer, amount: "6.00" });

@@ -390,13 +390,13 @@ describe("input that is refused before anything is sent, signed or asked for", (
       "extras that JSON can't hold",
       payments.create,
       { body: { ...payment, extras: 1n } },
-      "the body can't be written as JSON: it contains a BigInt",
+      "the body needs extras to be a JSON value; found a bigint",
     ],
     [
       "extras inside themselves",
       payments.create,
       { body: { ...payment, extras: circular } },
-      "the body can't be written as JSON: it contains a BigInt",
+      "to have at most 1000 levels; it has more, or contains itself",
     ],
   ] as typeof wrong)("%s", async (_, row, input, message) => {
     const { client, transport, tokens, signer } = scriptedClient([json({})]);

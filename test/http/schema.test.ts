@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { SchemaLoader } from "../../src/http/schema.js";
 import { operations } from "../../src/resources/catalogue.js";
-import { deposits } from "../../src/resources/deposits.js";
 import { payments } from "../../src/resources/payments.js";
 import { recordOf } from "./scripted-transport.js";
 
@@ -22,8 +21,7 @@ describe("the schemas", () => {
     const before = made.schemas;
     const use = () => {
       for (const row of operations.values()) {
-        schemas.checkQuery(row, {});
-        if (row.body !== undefined) schemas.checkBody(row, row.body, recordOf(row.body.fields));
+        schemas.mismatches(row, row.verb === "list" ? [] : recordOf(row.record));
       }
     };
     expect(before).toBe(0);
@@ -39,21 +37,6 @@ describe("the schemas", () => {
     const record = recordOf(row.record);
     const response = row.verb === "list" ? [record, { ...record, more: 1 }] : { ...record, more: 1 };
     expect(schemas.mismatches(row, response)).toEqual([]);
-  });
-
-  it("name each field of a body that is at fault, and none of its values", async () => {
-    const schemas = await new SchemaLoader().load();
-    const { body } = deposits.create;
-    if (body === undefined) throw new Error("the row has no body");
-    const value = { amount: "12,50", currency: 5, paymentGatewayId: "secret", colour: "secret" };
-    expect(() => schemas.checkBody(deposits.create, body, value)).toThrow(
-      'liquidityProviders.deposits.create: the body needs amount to be a decimal numeral in a string, such as "12.50"; found another string; needs currency to be a string; found a number; has no field "colour" (it has paymentGatewayId, paymentGatewayTransactionId, amount, currency, blockchainTransactionId)',
-    );
-  });
-
-  it("let any filter through where the description does not show them", async () => {
-    const schemas = await new SchemaLoader().load();
-    expect(schemas.checkQuery(payments.list, { anything: "x", memo: undefined })).toEqual({ anything: "x" });
   });
 
   it("tell that a field is missing", async () => {

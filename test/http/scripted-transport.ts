@@ -98,6 +98,7 @@ const samples: Readonly<Record<FieldKind, unknown>> = {
   text: "text",
   timestamp: "2026-01-01T00:00:00.000001Z",
   status: "pending",
+  publicKey: "cHVibGlj",
   secret: "secret-1",
   account: "DE00",
   decimal: "12.50",
