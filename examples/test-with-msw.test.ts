@@ -41,6 +41,6 @@ test("a refusal of the service arrives with its own code", async () => {
   );
   await assert.rejects(
     client.liquidityProviders.create({ email: "lina@example.com" }),
-    (error) => error instanceof BadRequestError && error.code === "email_taken" && error.effect === "none",
+    (error) => error instanceof BadRequestError && error.serviceCode === "email_taken" && error.effect === "none",
   );
 });

@@ -10,7 +10,7 @@ import {
 import { maxRetriesOption, timeoutMsOption } from "./api/request-options.js";
 import { type AuthOptions, assertAuthOptions } from "./auth/auth-options.js";
 import { ConfigError } from "./errors/errors.js";
-import type { ClientEvents } from "./http/client-events.js";
+import { type ClientEvents, readHooks } from "./http/client-events.js";
 import type { ValidationMode } from "./http/read-response.js";
 import { isOperationName, type OperationName } from "./resources/catalogue.js";
 import type { SigningKey } from "./signing/keys.js";
@@ -131,11 +131,12 @@ export const clientOptions = {
     documentation: "an undici 7 or 8 dispatcher: proxy, CA, mTLS",
   },
   on: {
-    accepts: (value) => typeof value === "object" && value !== null,
+    accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
     wanted: "an object of hooks",
     default: {} as ClientEvents,
     documentedDefault: "none",
-    documentation: "hooks: `response`, `retry`, `mismatch`, `token`. No event contains a secret, a body or an id",
+    documentation:
+      "hooks: `response`, `failure`, `retry`, `mismatch`, `token`. No event contains a secret, a body or an id",
   },
 } satisfies OptionTable<ClientOptions>;
 
@@ -155,5 +156,5 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   if (options.fetch !== undefined && options.dispatcher !== undefined) {
     throw refuse("fetch and dispatcher exclude each other: a dispatcher belongs to undici");
   }
-  return { ...options, baseUrl: parseBaseUrl(options.baseUrl, "baseUrl") };
+  return { ...options, baseUrl: parseBaseUrl(options.baseUrl, "baseUrl"), on: readHooks(options.on) };
 }

@@ -16,6 +16,7 @@ export {
   ConnectionError,
   CrossBorderError,
   type Effect,
+  type ErrorCode,
   type ErrorDetails,
   type ErrorResponse,
   type FundsTaken,
@@ -31,13 +32,14 @@ export {
   SigningError,
   TimeoutError,
   TokenError,
+  type TokenErrorCode,
   type TokenErrorDetails,
   UnexpectedResponseError,
   UnprocessableEntityError,
 } from "./errors/errors.js";
 export type { PayOutcome, TakeFunds } from "./flows/pay.js";
 export { paymentFromIntent } from "./flows/payment-from-intent.js";
-export type { ClientEvents, MismatchEvent, ResponseEvent, RetryEvent } from "./http/client-events.js";
+export type { ClientEvents, FailureEvent, MismatchEvent, ResponseEvent, RetryEvent } from "./http/client-events.js";
 export type { ValidationMode } from "./http/read-response.js";
 export { exactExchangeRate, exchangeRate, type IntentAmounts, type RateOptions, type Rounding } from "./money.js";
 export type { Listing } from "./paging/listing.js";

@@ -7,6 +7,7 @@ export type FieldKind =
   | "decimal"
   | "timestamp"
   | "status"
+  | "paymentStatus"
   | "integer"
   | "publicKey"
   | "secret"
@@ -27,9 +28,11 @@ export const fieldKinds: Readonly<Record<FieldKind, FieldKindFacts>> = {
   /** A numeral carried in a string, so that no digit is lost. */
   decimal: { wanted: 'a decimal numeral in a string, such as "12.50"' },
   /** ISO 8601 in UTC, kept as a string so that no sub-second digit is lost. */
-  timestamp: { wanted: aString },
-  /** A string of known values; others are let through. */
+  timestamp: { wanted: "an ISO 8601 timestamp in UTC" },
+  /** A string whose values the description does not show. */
   status: { wanted: aString },
+  /** A string of known values; others are let through, and reported. */
+  paymentStatus: { wanted: "pending, processed, error or reverted" },
   integer: { wanted: "a whole number that JavaScript holds exactly" },
   /** A public key as the service takes it. A private key in its place is never sent. */
   publicKey: { wanted: "Base64 of the PEM public key, as publicKeyToBase64 makes it" },

@@ -1,6 +1,6 @@
 import { describeValue } from "../errors/describe-value.js";
 import { TokenError } from "../errors/errors.js";
-import { redactText } from "../errors/redact.js";
+import { safeCause } from "../errors/safe-cause.js";
 import type { Deadline } from "../timing/deadline.js";
 import type { AccessTokenAuth, AccessTokenContext } from "./auth-options.js";
 import { isBearerToken, type TokenSource } from "./token-source.js";
@@ -62,16 +62,8 @@ function checked(given: unknown): string {
   );
 }
 
+/** The error comes from the caller's code, and may quote the token that its function was told of. */
 function sourceFailed(error: unknown, rejectedToken: string | undefined): TokenError {
-  const cause = error instanceof Error && rejectedToken !== undefined ? withoutToken(error, rejectedToken) : error;
+  const cause = safeCause(error, rejectedToken === undefined ? [] : [rejectedToken]);
   return new TokenError("auth.accessToken failed", { code: "token_source_failed", cause });
-}
-
-/** The error comes from the caller's code and may quote the token that its function was told of. */
-function withoutToken(error: Error, token: string): Error {
-  const safe = new Error(redactText(error.message, [token]));
-  safe.name = error.name;
-  if (error.stack !== undefined) safe.stack = redactText(error.stack, [token]);
-  const code: unknown = Reflect.get(error, "code");
-  return typeof code === "string" ? Object.assign(safe, { code }) : safe;
 }

@@ -1,4 +1,4 @@
-import { TokenError } from "../errors/errors.js";
+import { TokenError, type TokenErrorCode } from "../errors/errors.js";
 import { Ended } from "../timing/deadline.js";
 import { WireFailure } from "../wire/wire-failure.js";
 import type { TokenEvent } from "./token-event.js";
@@ -113,12 +113,12 @@ export function toTokenError(failure: GrantFailure, origin: string, heldUntilMs:
 }
 
 const unreachable = {
-  code: "token_endpoint_unreachable",
+  code: "token_endpoint_unreachable" as const,
   says: (origin: string, { reason }: GrantFailure) => `no response from ${origin} (${reason})`,
 };
 
 const texts: Readonly<
-  Record<GrantFailureClass, { readonly code: string; says(origin: string, failure: GrantFailure): string }>
+  Record<GrantFailureClass, { readonly code: TokenErrorCode; says(origin: string, failure: GrantFailure): string }>
 > = {
   unsent: unreachable,
   "maybe-sent": unreachable,

@@ -1,4 +1,6 @@
+import { hide } from "./hide.js";
 import { redactText } from "./redact.js";
+import { safeCause } from "./safe-cause.js";
 
 /**
  * What a failed call did at the service.
@@ -44,11 +46,49 @@ export interface FundsTaken {
   readonly senderGatewayTransactionId: string;
 }
 
+/** What went wrong, for programs. These codes are the library's own and stay as they are; the service's are in `ApiError.serviceCode`. */
+export type ErrorCode =
+  | "aborted"
+  | "client_closed"
+  | "connection_failed"
+  | "connection_untrusted"
+  | "flow_key_reused"
+  | "flow_not_held"
+  | "flow_payment_not_found"
+  | "flow_unreadable"
+  /** The service responded with this status, such as `http_400`. */
+  | `http_${number}`
+  | "invalid_argument"
+  | "invalid_config"
+  | "journal_failed"
+  | "outcome_unknown"
+  | "paging"
+  | "signing_failed"
+  | "timeout"
+  | "unexpected_failure"
+  | "unexpected_response"
+  | TokenErrorCode;
+
+/** What went wrong with an access token: see `TokenError`. */
+export type TokenErrorCode =
+  | "login_refused"
+  | "token_endpoint_failing"
+  | "token_endpoint_redirected"
+  | "token_endpoint_unreachable"
+  | "token_endpoint_untrusted"
+  | "token_rejected"
+  | "token_request_failed"
+  | "token_response_unreadable"
+  | "token_source_failed"
+  | "token_source_invalid"
+  | "token_throttled";
+
 export interface ErrorDetails {
-  readonly code: string;
+  readonly code: ErrorCode;
   readonly effect?: Effect;
   readonly operation?: string | undefined;
   readonly attempts?: number | undefined;
+  readonly requestId?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -69,14 +109,16 @@ export class CrossBorderError extends Error {
    */
   static readonly className: string = "CrossBorderError";
 
-  /** Stable, for programs. For responses of the service: its own `error` or `code`. */
-  readonly code: string;
+  /** Stable, for programs. */
+  readonly code: ErrorCode;
   /** What the failed call did at the service. */
   readonly effect: Effect;
   /** Such as `payments.create`, where the error belongs to one call. */
   declare readonly operation?: string;
   /** How often the request was tried. */
   declare readonly attempts?: number;
+  /** `x-request-id` of the call's last response that had one: quote it when you ask the service about the call. */
+  declare readonly requestId?: string;
   /** Set where the sender's money had been taken before the failure, together with the id of the intent it was taken for. */
   declare funds?: FundsTaken & { readonly intentId: string };
 
@@ -87,16 +129,24 @@ export class CrossBorderError extends Error {
     this.effect = details.effect ?? "none";
     if (details.operation !== undefined) this.operation = details.operation;
     if (details.attempts !== undefined) this.attempts = details.attempts;
-    if (details.cause !== undefined) hide(this, "cause", safeCause(details.cause));
+    if (details.requestId !== undefined) this.requestId = details.requestId;
+    if (details.cause !== undefined)
+      hide(this, "cause", details.cause instanceof CrossBorderError ? details.cause : safeCause(details.cause));
     hide(this, brand, lineage(new.target));
   }
 
   // biome-ignore-start lint/complexity/noThisInStatic: `this` is the class on the right of `instanceof`, mostly a subclass
   static override [Symbol.hasInstance](value: unknown): boolean {
-    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
-    if (!Object.hasOwn(this, "className") || typeof value !== "object" || value === null) return false;
-    const names: unknown = Reflect.get(value, brand);
-    return Array.isArray(names) && names.includes(this.className);
+    if (typeof value !== "object" || value === null) return false;
+    try {
+      if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
+      if (!Object.hasOwn(this, "className")) return false;
+      const names: unknown = Reflect.get(value, brand);
+      return Array.isArray(names) && names.includes(this.className);
+    } catch {
+      // A proxy that refuses to be looked at.
+      return false;
+    }
   }
   // biome-ignore-end lint/complexity/noThisInStatic: see above
 
@@ -200,7 +250,7 @@ export class AbortedError extends CrossBorderError {
 }
 
 /**
- * The request may have reached the service and no response came back: neither success nor failure. `effect` is `possible`.
+ * The request may have reached the service, and no response says what it did: neither success nor failure. `effect` is `possible`.
  *
  * Do not call again and do not give the money back: look for `request.signature` among the listed payments first.
  */
@@ -256,6 +306,7 @@ export class JournalError extends CrossBorderError {
 
 export interface ApiErrorDetails extends ErrorDetails {
   readonly response: ErrorResponse;
+  readonly serviceCode?: string | undefined;
   readonly serviceMessage?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly signed?: SignedText | undefined;
@@ -266,7 +317,15 @@ export class ApiError extends CrossBorderError {
   /** @internal */
   static override readonly className: string = "ApiError";
   readonly status: number;
-  /** The response's own `message`, with what the request holds in secret taken out. */
+  /**
+   * The response's own `error` or `code`, word for word. Absent where there is none, where it is longer than 256 characters, and
+   * where it repeats something confidential of the request.
+   */
+  declare readonly serviceCode?: string;
+  /**
+   * The response's own `message` as it came, up to 4,096 characters. It may hold names and account numbers, so it takes no part in
+   * printing or in `JSON.stringify`.
+   */
   declare readonly serviceMessage?: string;
   /** What the response's `Retry-After` asked for. */
   declare readonly retryAfterMs?: number;
@@ -277,7 +336,8 @@ export class ApiError extends CrossBorderError {
   constructor(message: string, details: ApiErrorDetails) {
     super(message, details);
     this.status = details.response.status;
-    if (details.serviceMessage !== undefined) this.serviceMessage = details.serviceMessage;
+    if (details.serviceCode !== undefined) this.serviceCode = details.serviceCode;
+    if (details.serviceMessage !== undefined) hide(this, "serviceMessage", details.serviceMessage);
     if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
     if (details.signed !== undefined) this.signed = details.signed;
     hide(this, "response", details.response);
@@ -349,23 +409,6 @@ const apiErrorClasses: ReadonlyMap<number, typeof ApiError> = new Map([
   [429, RateLimitError],
 ]);
 
-/**
- * An error that may be shown: of a foreign error only its name, its code and its redacted message are kept,
- * since foreign errors carry requests, tokens and responses in their other properties.
- */
-function safeCause(cause: unknown): unknown {
-  if (cause instanceof CrossBorderError) return cause;
-  if (!(cause instanceof Error))
-    return new Error(`a value that is not an Error was thrown (${cause === null ? "null" : typeof cause})`);
-  const safe = new Error(redactText(cause.message));
-  hide(safe, "name", cause.name);
-  const code: unknown = Reflect.get(cause, "code");
-  if (typeof code === "string") Object.assign(safe, { code });
-  const frames = cause.stack?.indexOf("\n    at ") ?? -1;
-  safe.stack = `${cause.name}: ${safe.message}${frames < 0 ? "" : redactText(cause.stack?.slice(frames) ?? "")}`;
-  return safe;
-}
-
 /** The names of the class and of those it extends, which tell an error of another copy of the package. */
 function lineage(from: typeof CrossBorderError): string[] {
   const names: string[] = [];
@@ -373,8 +416,4 @@ function lineage(from: typeof CrossBorderError): string[] {
     if (Object.hasOwn(at, "className")) names.push(String(Reflect.get(at, "className")));
   }
   return names;
-}
-
-function hide(target: object, key: PropertyKey, value: unknown): void {
-  Object.defineProperty(target, key, { value, enumerable: false, configurable: true, writable: true });
 }

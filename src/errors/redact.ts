@@ -1,23 +1,132 @@
+/** At most this many characters of a text are looked at: texts of the service can have any length. */
+const mostCharacters = 4096;
+/** The end of a longer text is looked at but not shown, because a value may be cut off there. */
+const unshownEnd = 1024;
+const mark = "[redacted]";
+
 const masks: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g, "[key]"],
-  [/\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g, "[token]"],
+  [/\bMI[IG][\w+/=\s]{40,}/g, "[key]"],
   [/\b(bearer|basic)\s+[\w.~+/=-]+/gi, "$1 [token]"],
   [
-    /\b(access_token|refresh_token|id_token|client_secret|password|accountVerificationBearerToken|senderAccount|receiverAccount)(\\?["']?\s*[=:]\s*\\?["']?)[^\s"'&,}\\]+/gi,
-    "$1$2[redacted]",
+    /\b(access_token|refresh_token|id_token|client_secret|password|accountVerificationBearerToken|(?:sender|receiver)(?:Account|Name))(\\?["']?\s*[=:]\s*)(?:(\\?(["']))(?:(?!\4)[^\\]|\\(?!\4)[\s\S])+|[^\s"'&,}\\]+(?:[ -]\w{0,4}\d\w{0,4}(?!\w))*)/gi,
+    `$1$2$3${mark}`,
   ],
 ];
 
 /**
- * Takes out of a text what has the form of a key, a token or a named secret, and every one of `values` wherever it stands.
- * Values of fewer than four characters are left alone: they would tear ordinary words apart.
+ * Takes out of a text what has the form of a key, a token or a named secret, and every one of `values` wherever it stands. Where a
+ * value stands in another spelling (in groups, in capitals, escaped, in Base64), nothing of the text is left.
+ *
+ * Linear in the length of the text, of which the first 4,096 characters are looked at. Values of fewer than four characters are left
+ * alone: they would tear ordinary words apart.
  */
 export function redactText(text: string, values: readonly string[] = []): string {
-  let safe = text;
+  const looked = text.slice(0, mostCharacters);
+  let safe = looked.replace(/[\w.-]+/g, maskWebToken);
   // The longest first: a value that is the beginning of another would leave the rest of that one standing.
   for (const value of [...values].sort((one, other) => other.length - one.length)) {
-    if (value.length >= 4) safe = safe.replaceAll(value, "[redacted]");
+    if (value.length >= 4) safe = safe.replaceAll(value, mark);
   }
+  if (repeats(safe, values)) return mark;
   for (const [pattern, replacement] of masks) safe = safe.replace(pattern, replacement);
-  return safe;
+  return text.length > mostCharacters ? `${safe.slice(0, Math.max(0, safe.length - unshownEnd))}…` : safe;
+}
+
+/** Whether a text of any length is free of secrets: what is not is left out rather than redacted. */
+export function isShowable(text: string, values: readonly string[]): boolean {
+  return text.length <= mostCharacters && redactText(text, values) === text;
+}
+
+/** A JSON web token: two parts or more, the first one an object in Base64. */
+function maskWebToken(run: string): string {
+  const start = run.indexOf("eyJ");
+  return start >= 0 && run.indexOf(".", start) >= 0 ? "[token]" : run;
+}
+
+/** Whether the text holds one of the values in any spelling. */
+function repeats(text: string, values: readonly string[]): boolean {
+  const wanted = values.map(toNeedle).filter((needle) => needle.joined.length >= 4);
+  return wanted.length > 0 && readings(text).some((reading) => isIn(reading, wanted));
+}
+
+/** A value without its spelling. */
+interface Needle {
+  /** Its letters and digits. */
+  readonly joined: string;
+  /** Its words, between spaces. */
+  readonly words: readonly string[];
+}
+
+/** The beginning of a long value tells it as well, also where the rest is cut off. */
+function toNeedle(value: string): Needle {
+  const words = fold(value.slice(0, 64));
+  return { joined: words.replaceAll(" ", ""), words: words.split(" ").map((word) => ` ${word} `) };
+}
+
+function isIn(reading: string, needles: readonly Needle[]): boolean {
+  const words = ` ${fold(reading)} `;
+  const joined = words.replaceAll(" ", "");
+  return needles.some((needle) => {
+    // A short name stands in many a word by chance: it has to be a word itself.
+    if ((needle.joined.length >= 8 || /\d/.test(needle.joined)) && joined.includes(needle.joined)) return true;
+    return needle.words.every((word) => words.includes(word));
+  });
+}
+
+/** Words of letters and digits, in one case and without accents. */
+function fold(text: string): string {
+  return text
+    .normalize("NFKD")
+    .toUpperCase()
+    .toLowerCase()
+    .replace(/\p{M}|\p{Cf}/gu, "")
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+}
+
+/** The text as it stands, without escapes and without Base64. */
+function readings(text: string): string[] {
+  const all: string[] = [];
+  let at = text;
+  for (let round = 0; round < 3; round++) {
+    all.push(at, ...base64Readings(at));
+    const next = withoutEscapes(at);
+    if (next === at) break;
+    at = next;
+  }
+  return all;
+}
+
+const escapes =
+  /\\u\{?([\da-f]{4,6})\}?|\\x([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});|((?:%[\da-f]{2})+)|\\[bfnrt"'/\\]/gi;
+
+function withoutEscapes(text: string): string {
+  return text.replace(escapes, (_, unicode, byte, hex, decimal, percent) => {
+    if (percent !== undefined)
+      return utf8(
+        percent
+          .slice(1)
+          .split("%")
+          .map((pair: string) => Number.parseInt(pair, 16)),
+      );
+    const point = decimal === undefined ? Number.parseInt(unicode ?? byte ?? hex ?? "20", 16) : Number(decimal);
+    return point <= 0x10ffff ? String.fromCodePoint(point) : " ";
+  });
+}
+
+/** A piece of Base64 may have begun before the text: each of four beginnings is tried. */
+function base64Readings(text: string): string[] {
+  const runs = text.replace(/[-_]/g, (sign) => (sign === "-" ? "+" : "/")).match(/[a-z\d+/]{8,}/gi) ?? [];
+  if (runs.length === 0) return [];
+  return [0, 1, 2, 3].map((start) => runs.map((run) => decodeBase64(run.slice(start))).join(" "));
+}
+
+function utf8(bytes: readonly number[]): string {
+  return new TextDecoder().decode(Uint8Array.from(bytes));
+}
+
+function decodeBase64(run: string): string {
+  const binary = atob(run.slice(0, run.length - (run.length % 4)));
+  return utf8(Array.from(binary, (character) => character.charCodeAt(0)));
 }

@@ -7,7 +7,7 @@ import type { FlowRefusal } from "./flow-state.js";
  */
 export function toFlowRefusal(error: unknown): FlowRefusal | undefined {
   if (!(error instanceof ApiError) || error.effect !== "none") return undefined;
-  const { status, code, message } = error;
+  const { status, serviceCode, code, message } = error;
   if (status < 400 || status >= 500 || status === 401 || status === 429) return undefined;
-  return { by: "service", status, code, message };
+  return { by: "service", status, code: serviceCode ?? code, message };
 }

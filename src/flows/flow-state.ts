@@ -34,6 +34,7 @@ export interface FlowRefusal {
   readonly by: "service" | "operator";
   /** Status of the service's response. */
   readonly status?: number;
+  /** The service's own `error` or `code`, if it gave one. */
   readonly code: string;
   readonly message: string;
 }

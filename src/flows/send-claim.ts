@@ -1,5 +1,5 @@
 import type { SignedRequest } from "../api/api-client.js";
-import { CrossBorderError, TimeoutError } from "../errors/errors.js";
+import { ApiError, CrossBorderError, TimeoutError, UnexpectedResponseError } from "../errors/errors.js";
 import { payments } from "../resources/payments.js";
 import { leftMs, now } from "../timing/timestamp.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
@@ -49,7 +49,11 @@ function afterFailure(state: StateOf<"claimed">, error: unknown): StepResult {
   if (!(error instanceof CrossBorderError)) throw error;
   if (error.effect === "none") return notSent(state, error);
   const reason =
-    error.effect === "done" ? "the payment was made, but its response could not be read" : "no response came";
+    error.effect === "done"
+      ? "the payment was made, but its response could not be read"
+      : error instanceof ApiError || error instanceof UnexpectedResponseError
+        ? `the service responded with ${error.status}, which does not say whether the payment was made`
+        : "no response came";
   return { state: { ...state, phase: "unknown", reason } };
 }
 

@@ -10,7 +10,9 @@ import {
   TimeoutError,
   UnexpectedResponseError,
 } from "../errors/errors.js";
-import { redactText } from "../errors/redact.js";
+import { hide } from "../errors/hide.js";
+import { isShowable } from "../errors/redact.js";
+import { safeCause } from "../errors/safe-cause.js";
 import { Ended } from "../timing/deadline.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import type { WireFailure } from "../wire/wire-failure.js";
@@ -27,12 +29,23 @@ export interface CallFacts {
   readonly effect: Effect;
   readonly request: SentRequest;
   readonly signed: SignedText | undefined;
+  /** Of the last response that had one. */
+  readonly requestId: string | undefined;
   /** Values that may appear in no message. */
   readonly secrets: readonly string[];
 }
 
 /** The one place where the failure of a call becomes an error. */
 export function toError(failure: Failure, facts: CallFacts): CrossBorderError {
+  const error = errorOf(failure, facts);
+  // Errors of tokens and signatures are made where nothing is known of the call.
+  for (const name of ["operation", "attempts", "requestId"] as const) {
+    if (facts[name] !== undefined && error[name] === undefined) Object.assign(error, { [name]: facts[name] });
+  }
+  return error;
+}
+
+function errorOf(failure: Failure, facts: CallFacts): CrossBorderError {
   switch (failure.kind) {
     case "no-status":
       return errorOfNoStatus(failure.cause, facts);
@@ -47,7 +60,7 @@ export function toError(failure: Failure, facts: CallFacts): CrossBorderError {
 
 function errorOfNoStatus(cause: WireFailure | Ended, facts: CallFacts): CrossBorderError {
   const { operation, attempts, effect } = facts;
-  const reason = cause instanceof Ended ? endedReasons[cause.kind] : cause.reason;
+  const reason = cause instanceof Ended ? endedReasons[cause.kind] : showableReason(cause.reason, facts.secrets);
   const details = { operation, attempts, effect, cause: Object.assign(new Error(reason), { code: reason }) };
   const text = describeNoStatus(cause, reason, facts);
   if (effect !== "none") return outcomeUnknown(text, facts, classOfNoStatus(cause, text, details));
@@ -79,20 +92,20 @@ function describeNoStatus(
   return `${operation}: ${what} (${reason}), ${when}`;
 }
 
-/** Interface description 0.0.1, "Errors". */
+/** Interface description 0.0.1, "Errors". The message holds nothing that the service wrote: it may write names and account numbers. */
 function errorOfStatus({ response, retryAfterMs }: RefusedStatus, facts: CallFacts): ApiError {
   const { operation, attempts, effect, signed } = facts;
-  const { code, message } = readErrorBody(response.text, facts.secrets);
-  const said = message === undefined ? "" : `: ${message}`;
-  return ApiError.of(`${operation}: the service responded with ${response.status}${said} (${consequences[effect]})`, {
+  const { status, headers, text } = response;
+  const hint = status === 431 ? ": the headers are too large, and the access token may be the reason" : "";
+  return ApiError.of(`${operation}: the service responded with ${status}${hint} (${consequences[effect]})`, {
     operation,
     attempts,
     effect,
     signed,
-    code: code ?? `http_${response.status}`,
-    serviceMessage: message,
+    code: `http_${status}`,
+    ...readErrorBody(text, facts.secrets),
     retryAfterMs,
-    response: { status: response.status, headers: response.headers, text: response.text },
+    response: { status, headers, text },
   });
 }
 
@@ -105,8 +118,10 @@ function errorOfUnusable(
   if (failureClass === "ended-reading" && effect === "none") {
     return errorOfNoStatus(new Ended(broken === "abort" ? "abort" : "timeout", true), facts);
   }
+  // The name of an unknown field is the service's own.
+  const said = isShowable(problem, facts.secrets) ? problem : "it is not as described";
   return new UnexpectedResponseError(
-    `${operation}: the service responded with ${status}, but ${problem} (${consequences[effect]})`,
+    `${operation}: the service responded with ${status}, but ${said} (${consequences[effect]})`,
     { operation, attempts, effect, response: { status, headers, text } },
   );
 }
@@ -115,12 +130,21 @@ function errorOfUnusable(
 function errorOfThrown(error: unknown, facts: CallFacts): CrossBorderError {
   const { operation, attempts, effect, kind } = facts;
   if (error instanceof CrossBorderError) {
+    // What a signer or a token source of the caller's threw may repeat what it was given.
+    if (error.cause instanceof Error && !(error.cause instanceof CrossBorderError)) {
+      hide(error, "cause", safeCause(error.cause, facts.secrets));
+    }
     if (effect !== "possible" || error.effect !== "none") return error;
-    return outcomeUnknown(`${operation}: an earlier attempt got no response, and the last one failed`, facts, error);
+    return outcomeUnknown(
+      `${operation}: an earlier attempt may have been carried out, and the last one failed`,
+      facts,
+      error,
+    );
   }
   const what = `${operation}: an unexpected failure inside the client`;
-  if (attempts > 0 && kind !== "read") return outcomeUnknown(what, facts, error);
-  return new CrossBorderError(what, { code: "unexpected_failure", operation, attempts, cause: error });
+  const cause = safeCause(error, facts.secrets);
+  if (attempts > 0 && kind !== "read") return outcomeUnknown(what, facts, cause);
+  return new CrossBorderError(what, { code: "unexpected_failure", operation, attempts, cause });
 }
 
 function outcomeUnknown(what: string, facts: CallFacts, cause: unknown): OutcomeUnknownError {
@@ -134,20 +158,23 @@ const consequences: Readonly<Record<Effect, string>> = {
   done: "it was done",
 };
 
-/** `error` and `message`, or `code` and `message` of a single read; neither is trusted. */
+/** `error` and `message`, or `code` and `message` of a single read, word for word. */
 function readErrorBody(
   text: string,
   secrets: readonly string[],
-): { readonly code: string | undefined; readonly message: string | undefined } {
-  const body = parseJsonObject(text);
-  const code = [body.error, body.code].find((value) => isCode(value, secrets));
-  if (typeof body.message !== "string") return { code, message: undefined };
-  const line = redactText(body.message, secrets)
-    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
-    .trim();
-  return { code, message: line.length > 300 ? `${line.slice(0, 300)}…` : line };
+): { readonly serviceCode: string | undefined; readonly serviceMessage: string | undefined } {
+  const { error, code, message } = parseJsonObject(text);
+  return {
+    serviceCode: [error, code].find((value) => isServiceCode(value, secrets)) as string | undefined,
+    serviceMessage: typeof message === "string" ? message.slice(0, 4096) : undefined,
+  };
 }
 
-function isCode(value: unknown, secrets: readonly string[]): value is string {
-  return typeof value === "string" && /^[\w.:-]{1,64}$/.test(value) && redactText(value, secrets) === value;
+function isServiceCode(value: unknown, secrets: readonly string[]): boolean {
+  return typeof value === "string" && /^[^\p{Cc}]{1,256}$/u.test(value) && isShowable(value, secrets);
+}
+
+/** What a dispatcher or a `fetch` of the caller's gives as a code may be anything. */
+export function showableReason(reason: string, secrets: readonly string[]): string {
+  return isShowable(reason, secrets) ? reason : "UNKNOWN";
 }

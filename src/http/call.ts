@@ -4,13 +4,13 @@ import type { Operation } from "../api/operation.js";
 import type { RequestOptions, ResponseInfo } from "../api/request-options.js";
 import type { TokenSource } from "../auth/token-source.js";
 import { ConfigError, type CrossBorderError, type Effect } from "../errors/errors.js";
-import { redactText } from "../errors/redact.js";
+import { isShowable } from "../errors/redact.js";
 import type { Signer } from "../signing/signer.js";
 import { nextDelayMs } from "../timing/backoff.js";
 import { Deadline } from "../timing/deadline.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
-import { toError } from "./call-error.js";
+import { showableReason, toError } from "./call-error.js";
 import { type ClientEvents, emit } from "./client-events.js";
 import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
 import { type Failure, failureOfThrown } from "./failure.js";
@@ -18,7 +18,7 @@ import { checkHeaders } from "./headers.js";
 import { type PreparedRequest, prepareRequest, presignedRequest, type RequestSettings } from "./prepare-request.js";
 import { readResponse, type ValidationMode } from "./read-response.js";
 import type { RetryBudget } from "./retry-budget.js";
-import type { Mismatch, SchemaLoader, Schemas } from "./schema.js";
+import { type Mismatch, type SchemaLoader, type Schemas, unprintable } from "./schema.js";
 
 /** What a call needs of the client that makes it. */
 export interface CallContext extends RequestSettings {
@@ -49,8 +49,6 @@ type Outcome = { readonly data: unknown } | Failure;
 
 /** One call, in the order in which it happens: prepare, sign, attempt, read, and one place where a failure becomes an error. */
 export class Call {
-  /** Of the last response, once there was one. */
-  response: ResponseInfo | undefined;
   readonly #client: CallContext;
   readonly #operation: Operation;
   readonly #kind: OperationKind;
@@ -67,6 +65,13 @@ export class Call {
   #token = "";
   /** The token that a 401 made this call give up. */
   #refusedToken = "";
+  /** What body and query held, by field. */
+  #values: PreparedRequest["values"] = {};
+  /** Without the text: whoever keeps the promise of a call keeps this too. */
+  #response: Pick<WireResponse, "status" | "headers"> | undefined;
+  /** As the last response that had one gave it. */
+  #sentRequestId: string | undefined;
+  readonly #startMs = performance.now();
 
   /** @throws {InvalidArgumentError} when an option or a header can't be used. */
   constructor(client: CallContext, operation: Operation, source: CallSource, options: RequestOptions = {}) {
@@ -83,6 +88,15 @@ export class Call {
     });
   }
 
+  /** Of the last response, once there was one. */
+  get response(): ResponseInfo | undefined {
+    if (this.#response === undefined) return undefined;
+    const { status, headers } = this.#response;
+    const sent = headers[requestIdHeader];
+    const requestId = sent === undefined ? undefined : this.#requestId();
+    return { status, headers, ...(requestId === undefined ? undefined : { requestId }) };
+  }
+
   /** The data of the response, or the error that says what was done. */
   async run(): Promise<unknown> {
     try {
@@ -91,7 +105,7 @@ export class Call {
       const schemas = this.#client.schemas.loaded ?? (await this.#client.schemas.load());
       const outcome = await this.#perform(request, schemas);
       if ("data" in outcome) return outcome.data;
-      throw await this.#toError(outcome, request);
+      throw await this.#fail(outcome, request);
     } finally {
       this.#deadline.finish();
     }
@@ -101,8 +115,9 @@ export class Call {
   async toSigned(): Promise<SignedRequest> {
     try {
       const request = this.#prepare();
+      this.#values = request.values;
       const failure = await this.#sign(request).catch(failureOfThrown);
-      if (failure !== undefined) throw await this.#toError(failure, request);
+      if (failure !== undefined) throw await this.#fail(failure, request);
       return { path: request.path, body: request.text, signature: this.#signature ?? "" };
     } finally {
       this.#deadline.finish();
@@ -119,6 +134,7 @@ export class Call {
   }
 
   async #perform(request: PreparedRequest, schemas: Schemas): Promise<Outcome> {
+    this.#values = request.values;
     try {
       await this.#sign(request);
       let renewed: string | undefined;
@@ -160,7 +176,7 @@ export class Call {
     } catch (error) {
       return failureOfThrown(error);
     }
-    this.#reportResponse(response, request, performance.now() - startMs);
+    this.#reportResponse(response, performance.now() - startMs);
     const { outcome, mismatches } = readResponse(this.#operation, response, this.#client.validation, schemas);
     if ("data" in outcome || outcome.kind === "unusable") this.#client.budget.giveBack();
     if (mismatches.length > 0) this.#reportMismatches(mismatches);
@@ -193,39 +209,60 @@ export class Call {
     emit(events, "retry", {
       operation: this.#operation.name,
       attempt: this.#attempts,
-      reason: failure.reason,
+      reason: showableReason(failure.reason, this.#secrets()),
       delayMs,
     });
     await this.#deadline.sleep(delayMs);
     return true;
   }
 
-  #reportResponse({ status, headers }: WireResponse, request: PreparedRequest, durationMs: number): void {
-    const requestId = this.#safeRequestId(headers["x-request-id"], request);
-    const withId = requestId === undefined ? undefined : { requestId };
-    this.response = { status, headers, ...withId };
+  #reportResponse(response: WireResponse, durationMs: number): void {
+    const { status, headers } = response;
+    this.#response = { status, headers };
+    this.#sentRequestId = headers[requestIdHeader] ?? this.#sentRequestId;
     if (this.#client.events.response === undefined) return;
     const { name: operation, method, path } = this.#operation;
+    const requestId = headers[requestIdHeader] === undefined ? undefined : this.#requestId();
+    const withId = requestId === undefined ? undefined : { requestId };
     const event = { operation, method, path: path.text, status, attempt: this.#attempts, durationMs, ...withId };
     emit(this.#client.events, "response", event);
   }
 
-  /** Each field of an operation once in the life of a client. */
+  /** Each field of an operation once in the life of a client, which remembers so many and no more. */
   #reportMismatches(mismatches: readonly Mismatch[]): void {
     const { events, reported } = this.#client;
     const { name: operation } = this.#operation;
     for (const mismatch of mismatches) {
-      const key = `${operation} ${mismatch.field}`;
-      if (reported.has(key)) continue;
+      const field = isShowable(mismatch.field, this.#secrets()) ? mismatch.field : unprintable;
+      const key = `${operation} ${field}`;
+      if (reported.size >= mostReported || reported.has(key)) continue;
       reported.add(key);
-      emit(events, "mismatch", { operation, ...mismatch });
+      emit(events, "mismatch", { operation, ...mismatch, field });
     }
   }
 
   /** As it was sent, unless it is not an id but something that the request keeps secret. */
-  #safeRequestId(sent: string | undefined, request: PreparedRequest): string | undefined {
-    if (sent === undefined || !/^[\w.:/+=-]{1,128}$/.test(sent)) return undefined;
-    return redactText(sent, this.#secrets(request)) === sent ? sent : undefined;
+  #requestId(): string | undefined {
+    const sent: unknown = this.#sentRequestId;
+    return typeof sent === "string" && /^[\x20-\x7e]{1,128}$/.test(sent) && isShowable(sent, this.#secrets())
+      ? sent
+      : undefined;
+  }
+
+  async #fail(failure: Failure, request: PreparedRequest): Promise<CrossBorderError> {
+    const error = await this.#toError(failure, request);
+    const { code, effect, attempts = 0, requestId, operation = this.#operation.name } = error;
+    const status: unknown = Reflect.get(error, "status");
+    emit(this.#client.events, "failure", {
+      operation,
+      code,
+      effect,
+      attempts,
+      durationMs: performance.now() - this.#startMs,
+      ...(requestId === undefined ? undefined : { requestId }),
+      ...(typeof status === "number" ? { status } : undefined),
+    });
+    return error;
   }
 
   async #toError(failure: Failure, request: PreparedRequest): Promise<CrossBorderError> {
@@ -239,15 +276,30 @@ export class Call {
       attempts: this.#attempts,
       effect: this.#effect,
       request: { path, body: text, ...(this.#signature === undefined ? undefined : { signature: this.#signature }) },
-      signed: isSigned ? await signer?.describe(signedPath, body ?? new Uint8Array()) : undefined,
-      secrets: this.#secrets(request),
+      signed: isSigned
+        ? await signer?.describe(signedPath, body ?? new Uint8Array()).catch(() => undefined)
+        : undefined,
+      requestId: this.#requestId(),
+      secrets: this.#secrets(),
     });
   }
 
-  #secrets({ values }: PreparedRequest): string[] {
-    return [this.#token, this.#refusedToken, ...confidentialValues(this.#operation.record, values)];
+  /** What the request held and no text may show. */
+  #secrets(): string[] {
+    const ofHeaders = Object.entries(this.#headers).flatMap(([name, value]) =>
+      credentialHeader.test(name) ? value : [],
+    );
+    const ofFields = confidentialValues(this.#operation.record, this.#values);
+    return [this.#token, this.#refusedToken, ...ofHeaders, ...ofFields];
   }
 }
+
+const requestIdHeader = "x-request-id";
+
+/** Headers of the caller's own that carry credentials. */
+const credentialHeader = /auth|cookie|credential|key|password|secret|token/;
+
+const mostReported = 1000;
 
 /** @throws {ConfigError} when a signed operation has no key to be signed with. */
 export function assertSigner({ name: operation }: Operation, signer: Signer | undefined): asserts signer is Signer {

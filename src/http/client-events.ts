@@ -1,12 +1,17 @@
 import type { TokenEvent } from "../auth/token-event.js";
+import { describeValue } from "../errors/describe-value.js";
+import { ConfigError, type Effect, type ErrorCode } from "../errors/errors.js";
 
 /** A field of a response that is not what the description says. The record is returned as it came. */
 export interface MismatchEvent {
   /** Such as `payments.list`. */
   readonly operation: string;
-  /** Such as `senderAmount`. Each field of an operation is reported once in the life of a client. */
+  /**
+   * Such as `senderAmount`. Each field of an operation is reported once in the life of a client. A field that the description does not
+   * have goes by its name where it looks like one, and by `(unprintable)` otherwise.
+   */
   readonly field: string;
-  /** What the description says, such as `a decimal numeral in a string`. */
+  /** What the description says, such as `a decimal numeral in a string`; of an unknown field, `a field of the description`. */
   readonly expected: string;
   /** What came: its type, never its value. */
   readonly found: string;
@@ -23,7 +28,7 @@ export interface RetryEvent {
   readonly delayMs: number;
 }
 
-/** A response arrived. */
+/** An attempt got a response. */
 export interface ResponseEvent {
   readonly operation: string;
   readonly method: "GET" | "POST" | "PUT";
@@ -36,12 +41,72 @@ export interface ResponseEvent {
   readonly requestId?: string;
 }
 
+/**
+ * A call failed, whatever the reason: a refusal, a lost response, a deadline, a refused connection, a refused login, a signature
+ * that was not made. Arguments that are refused before the call begins are thrown only.
+ */
+export interface FailureEvent {
+  readonly operation: string;
+  /** The error's `code`. */
+  readonly code: ErrorCode;
+  readonly effect: Effect;
+  /** How often the request was tried; 0 where nothing was sent. */
+  readonly attempts: number;
+  /** The whole call: token, signature, attempts and waits. */
+  readonly durationMs: number;
+  /** Of the last response that had one. */
+  readonly requestId?: string;
+  /** Of the response that the call failed on: of the service's, or of the token endpoint's. */
+  readonly status?: number;
+}
+
 /** What a client reports about its work. No event contains a secret, a body or an id. Errors thrown by a hook are swallowed. */
 export interface ClientEvents {
-  mismatch?(event: MismatchEvent): void;
-  retry?(event: RetryEvent): void;
+  /** Each attempt that got a response. */
   response?(event: ResponseEvent): void;
+  /** Each failed call, once. */
+  failure?(event: FailureEvent): void;
+  /** Each retry, before its wait. */
+  retry?(event: RetryEvent): void;
+  /** What differs from the description, each field once. */
+  mismatch?(event: MismatchEvent): void;
+  /** Each token. */
   token?(event: TokenEvent): void;
+}
+
+const hooks = ["response", "failure", "retry", "mismatch", "token"] as const satisfies readonly (keyof ClientEvents)[];
+
+/**
+ * The hooks as they are now. They are read once: a getter or a proxy can't disturb a call.
+ *
+ * @throws {ConfigError} when one is not a function, or has a name that no hook has.
+ */
+export function readHooks(on: ClientEvents): ClientEvents {
+  try {
+    return hooksOf(on);
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError("the hooks of on can't be read", { cause: error });
+  }
+}
+
+function hooksOf(on: ClientEvents): ClientEvents {
+  for (const name of Object.keys(on)) {
+    if (!hooks.some((hook) => hook === name)) {
+      throw new ConfigError(
+        `there is no hook on.${/^\w{1,40}$/.test(name) ? name : "(unprintable)"}; there are ${hooks.join(", ")}`,
+      );
+    }
+  }
+  const read: Record<string, unknown> = {};
+  for (const name of hooks) {
+    const hook: unknown = on[name];
+    if (hook === undefined) continue;
+    if (typeof hook !== "function")
+      throw new ConfigError(`on.${name} must be a function; found ${describeValue(hook)}`);
+    read[name] = (event: unknown): unknown => Reflect.apply(hook, on, [event]);
+  }
+  return read;
 }
 
 /** Calls one hook. Its failure is its own. */
@@ -52,8 +117,8 @@ export function emit<Name extends keyof ClientEvents>(
 ): void {
   try {
     const hook = events[name] as ((event: unknown) => unknown) | undefined;
-    const result: unknown = hook?.call(events, event);
+    const result = hook?.(event);
     // So is the rejection of an async hook.
-    if (result instanceof Promise) result.catch(() => {});
+    if (typeof result === "object" && result !== null) Promise.resolve(result).catch(() => {});
   } catch {}
 }

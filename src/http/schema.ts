@@ -6,6 +6,7 @@ import { decimalNumeral } from "../money.js";
 
 /** A field that is not what the description says; never with its value. */
 export interface Mismatch {
+  /** Its name; `(unprintable)` where the description does not have it and it does not look like a name. */
   readonly field: string;
   readonly expected: string;
   readonly found: string;
@@ -32,43 +33,66 @@ export class SchemaLoader {
 /** The schemas of records: each is made from a table of fields, and compiled, on first use. */
 export class Schemas {
   readonly #zod: Zod;
-  readonly #records = new Map<FieldTable, $ZodType>();
-  readonly #lists = new Map<FieldTable, $ZodType>();
+  readonly #records = new Map<FieldTable, RecordSchema>();
 
   constructor(zod: Zod) {
     this.#zod = zod;
   }
 
   /**
-   * The fields of a response that are not as described, each once; none when all is well.
+   * The fields of a response that are not as described, each once; none when all is well. It looks for no more than 20, whatever
+   * came.
    *
-   * @param value a record or, for a list, an array of records.
+   * @param value a record or, for a list, an array of records. It is passed on as it came: nothing is copied.
+   * @param length of its text.
    */
-  mismatches({ verb, record }: Operation, value: unknown): Mismatch[] {
-    const isList = verb === "list";
-    const schema = remember(isList ? this.#lists : this.#records, record, () => this.#recordSchema(record, isList));
-    // The record is passed on as it came, unknown fields included: nothing is copied unless there is something to report.
-    if (this.#zod.validate(schema, value)) return [];
-    const issues = this.#zod.safeParse(schema, value).error?.issues ?? [];
+  mismatches({ record }: Operation, value: unknown, length: number): readonly Mismatch[] {
+    const schema = remember(this.#records, record, () => this.#recordSchema(record));
+    const items: readonly unknown[] = Array.isArray(value) ? value : [value];
     const found = new Map<string, Mismatch>();
-    for (const { path } of issues) {
-      const [index, name] = isList ? path : [undefined, path[0]];
-      const field = String(name);
-      if (found.has(field)) continue;
-      const item: unknown = index === undefined ? value : Reflect.get(value as object, index);
-      found.set(field, {
-        field,
-        expected: wantedOf(record, field),
-        found: describeFound(Reflect.get(item as object, field)),
-      });
+    const { isCounted, step } = countedKeys(items.length, length);
+    let looked = 0;
+    for (let index = 0; index < items.length; index++) {
+      const item = items[index];
+      const isAsDescribed = this.#zod.validate(schema.whole, item);
+      const countsKeys = isCounted && index % step === 0;
+      if (isAsDescribed && !(countsKeys && hasMoreKeys(item as object, schema.count))) continue;
+      this.#collect(schema, record, item as object, countsKeys, found);
+      looked += 1;
+      if (found.size >= mostMismatches || looked >= mostRecordsLookedAt) break;
     }
-    return [...found.values()];
+    return found.size === 0 ? noMismatches : [...found.values()];
   }
 
-  #recordSchema(record: FieldTable, isList: boolean): $ZodType {
-    const { compile, $ZodArray, $ZodObjectJIT } = this.#zod;
-    const element = new $ZodObjectJIT({ type: "object", shape: this.#shape(record, recordKinds) });
-    return compile(isList ? new $ZodArray({ type: "array", element }) : element);
+  #collect(
+    { fields }: RecordSchema,
+    record: FieldTable,
+    item: object,
+    looksForMore: boolean,
+    found: Map<string, Mismatch>,
+  ): void {
+    const add = (field: string, expected: string, value: unknown) => {
+      if (found.size < mostMismatches) found.set(field, { field, expected, found: describeFound(value) });
+    };
+    for (const [field, schema] of fields) {
+      const value: unknown = Reflect.get(item, field);
+      if (found.has(field) || (Object.hasOwn(item, field) && this.#zod.validate(schema, value))) continue;
+      add(field, wantedOf(record, field), value);
+    }
+    if (!looksForMore) return;
+    for (const name in item) {
+      if (found.size >= mostMismatches) return;
+      if (Object.hasOwn(record, name)) continue;
+      const field = /^(?!.*\d{3})[a-z_]\w{0,39}$/i.test(name) ? name : unprintable;
+      if (!found.has(field)) add(field, "a field of the description", Reflect.get(item, name));
+    }
+  }
+
+  #recordSchema(record: FieldTable): RecordSchema {
+    const { compile, $ZodObjectJIT } = this.#zod;
+    const shape = this.#shape(record, recordKinds);
+    const fields = Object.entries(shape);
+    return { whole: compile(new $ZodObjectJIT({ type: "object", shape })), fields, count: fields.length };
   }
 
   #shape(fields: FieldTable, kinds: KindSchemas): Record<string, $ZodType> {
@@ -76,25 +100,66 @@ export class Schemas {
   }
 }
 
+/** How a record is compared with the description. */
+interface RecordSchema {
+  readonly whole: $ZodType;
+  readonly fields: readonly (readonly [name: string, schema: $ZodType])[];
+  /** How many fields there are. */
+  readonly count: number;
+}
+
+/** Stands for the name of a field that does not look like one: it may be anything, a secret included. */
+export const unprintable = "(unprintable)";
+
+const noMismatches: readonly Mismatch[] = [];
+const mostMismatches = 20;
+const mostRecordsLookedAt = 1000;
+
+/** In a large list, the keys of four records are counted; in records of more than 64 KiB, which may have any number, none. */
+function countedKeys(records: number, length: number): { readonly isCounted: boolean; readonly step: number } {
+  const isSmall = length <= 2 ** 20;
+  return { isCounted: isSmall || length / records <= 2 ** 16, step: isSmall ? 1 : Math.ceil(records / 4) };
+}
+
+/** Where no described field is missing, what is over is not described. */
+function hasMoreKeys(item: object, count: number): boolean {
+  let keys = 0;
+  for (const _ in item) keys += 1;
+  return keys > count;
+}
+
 type KindSchemas = Readonly<Record<FieldKind, (zod: Zod) => $ZodType>>;
 
 const text = ({ $ZodString }: Zod): $ZodType => new $ZodString({ type: "string" });
 
-const recordKinds: KindSchemas = {
+const textLike =
+  (pattern: RegExp) =>
+  ({ $ZodString, $ZodCheckRegex }: Zod): $ZodType =>
+    new $ZodString({
+      type: "string",
+      checks: [new $ZodCheckRegex({ check: "string_format", format: "regex", pattern })],
+    });
+
+const bodyKinds: KindSchemas = {
   text,
   timestamp: text,
   status: text,
   publicKey: text,
+  paymentStatus: text,
   secret: text,
   account: text,
-  decimal: ({ $ZodString, $ZodCheckRegex }) =>
-    new $ZodString({
-      type: "string",
-      checks: [new $ZodCheckRegex({ check: "string_format", format: "regex", pattern: decimalNumeral })],
-    }),
+  decimal: textLike(decimalNumeral),
   integer: ({ $ZodNumberFormat }) =>
     new $ZodNumberFormat({ type: "number", check: "number_format", format: "safeint", abort: false }),
   any: ({ $ZodUnknown }) => new $ZodUnknown({ type: "unknown" }),
+};
+
+const recordKinds: KindSchemas = {
+  ...bodyKinds,
+  timestamp: textLike(
+    /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:Z|\+00:00)$/,
+  ),
+  paymentStatus: textLike(/^(?:pending|processed|error|reverted)$/),
 };
 
 function wantedOf(fields: FieldTable, field: string): string {

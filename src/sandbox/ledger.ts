@@ -68,6 +68,7 @@ const blankValues: Readonly<Record<FieldKind, unknown>> = {
   timestamp: "",
   status: "",
   publicKey: "",
+  paymentStatus: "",
   secret: "",
   account: "",
   decimal: "0",

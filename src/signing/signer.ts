@@ -1,6 +1,7 @@
 import { encodeBase64, sha256 } from "#platform";
 import { describeValue } from "../errors/describe-value.js";
 import { ConfigError, type SignedText, SigningError } from "../errors/errors.js";
+import { safeCause } from "../errors/safe-cause.js";
 import { decodeBase64 } from "../platform/base64.js";
 import type { KeyObjectLike } from "../platform/key-object.js";
 import type { PrivateKey, PublicKey } from "../platform/platform.js";
@@ -91,8 +92,8 @@ async function askForSignature(signer: RequestSigner, text: Uint8Array, context:
   try {
     // A copy: what the signer does to it must not reach the text that its signature is verified with.
     return await signer.sign(Uint8Array.from(text), context);
-  } catch (cause) {
-    throw new SigningError("the signer failed, so nothing was sent", { cause });
+  } catch (error) {
+    throw new SigningError("the signer failed, so nothing was sent", { cause: safeCause(error) });
   }
 }
 

@@ -52,8 +52,7 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
       ...(problem === undefined ? undefined : { broken: problem }),
     };
   } catch (error) {
-    if (error instanceof WireFailure || error instanceof Ended) throw error;
-    throw new WireFailure({ sent: true, reason: reasonOf(error) });
+    throw toFailure(error);
   } finally {
     stopListening?.();
   }
@@ -69,8 +68,23 @@ async function start(fetch: FetchLike, request: WireRequest, signal: AbortSignal
       ...(request.body === undefined ? undefined : { body: request.body as Uint8Array<ArrayBuffer> }),
     });
   } catch (error) {
-    const cause: unknown = error instanceof Error ? (error.cause ?? error) : error;
-    throw new WireFailure({ sent: true, reason: reasonOf(cause) });
+    throw new WireFailure({ sent: true, reason: reasonOf(causeOf(error)) });
+  }
+}
+
+/** A fetch of the caller's own can throw anything, even what refuses to be looked at. */
+function toFailure(error: unknown): Error {
+  try {
+    if (error instanceof WireFailure || error instanceof Ended) return error;
+  } catch {}
+  return new WireFailure({ sent: true, reason: reasonOf(error) });
+}
+
+function causeOf(error: unknown): unknown {
+  try {
+    return error instanceof Error ? (error.cause ?? error) : error;
+  } catch {
+    return error;
   }
 }
 

@@ -22,9 +22,13 @@ export class WireFailure extends Error {
 /** A code that may be shown: the error's `code`, or else its name. */
 export function reasonOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "UNKNOWN";
-  for (const key of ["code", "name"]) {
-    const value: unknown = Reflect.get(error, key);
-    if (typeof value === "string" && /^\w{1,64}$/.test(value)) return value;
+  try {
+    for (const key of ["code", "name"]) {
+      const value: unknown = Reflect.get(error, key);
+      if (typeof value === "string" && /^\w{1,64}$/.test(value)) return value;
+    }
+  } catch {
+    // A getter, or a proxy, of whoever threw it.
   }
   return "UNKNOWN";
 }

@@ -21,7 +21,7 @@ const samples = [
   new errors.InvalidArgumentError("x"),
   new errors.ConfigError("x"),
   new errors.SigningError("x"),
-  new TokenError("x", { code: "invalid_grant", status: 400, heldUntilMs: 5 }),
+  new TokenError("x", { code: "login_refused", status: 400, heldUntilMs: 5 }),
   new errors.ConnectionError("x"),
   new errors.TimeoutError("x"),
   new errors.AbortedError("x"),
@@ -30,7 +30,7 @@ const samples = [
   new PagingError("x"),
   new errors.JournalError("x"),
   ...[400, 401, 403, 404, 409, 418, 422, 429, 500, 599].map((status) =>
-    ApiError.of("x", { code: "c", response: { ...response, status } }),
+    ApiError.of("x", { code: "http_400", response: { ...response, status } }),
   ),
 ];
 
@@ -50,7 +50,7 @@ describe("instanceof", () => {
       expect(error instanceof Twin).toBe(true);
       expect(error instanceof copy.CrossBorderError).toBe(true);
     }
-    const theirs = copy.ApiError.of("x", { code: "c", response });
+    const theirs = copy.ApiError.of("x", { code: "http_400", response });
     expect([theirs instanceof BadRequestError, theirs instanceof ApiError, theirs instanceof Error]).toEqual([
       true,
       true,
@@ -64,7 +64,7 @@ describe("instanceof", () => {
   });
 
   it("tells a class from its sisters and its subclasses", () => {
-    const plain = ApiError.of("x", { code: "c", response: { ...response, status: 418 } });
+    const plain = ApiError.of("x", { code: "http_400", response: { ...response, status: 418 } });
     expect([plain instanceof ApiError, plain instanceof BadRequestError]).toEqual([true, false]);
     expect(new errors.TimeoutError("x") instanceof errors.AbortedError).toBe(false);
   });
@@ -73,7 +73,7 @@ describe("instanceof", () => {
     class MyError extends BadRequestError {
       readonly mine = true;
     }
-    const mine = new MyError("x", { code: "c", response });
+    const mine = new MyError("x", { code: "http_400", response });
     expect([mine instanceof MyError, mine instanceof BadRequestError, mine instanceof CrossBorderError]).toEqual([
       true,
       true,
@@ -81,13 +81,13 @@ describe("instanceof", () => {
     ]);
     const copy = await secondCopy();
     expect(mine instanceof copy.BadRequestError).toBe(true);
-    expect(new BadRequestError("x", { code: "c", response }) instanceof MyError).toBe(false);
-    expect(new copy.BadRequestError("x", { code: "c", response }) instanceof MyError).toBe(false);
+    expect(new BadRequestError("x", { code: "http_400", response }) instanceof MyError).toBe(false);
+    expect(new copy.BadRequestError("x", { code: "http_400", response }) instanceof MyError).toBe(false);
   });
 
   it("does not take an error for one of the caller's own class of the same name", () => {
     class ConflictError extends ApiError {}
-    const conflict = ApiError.of("x", { code: "c", response: { ...response, status: 409 } });
+    const conflict = ApiError.of("x", { code: "http_400", response: { ...response, status: 409 } });
     expect(conflict instanceof ConflictError).toBe(false);
   });
 
@@ -113,7 +113,7 @@ describe("an error", () => {
 
   it("has the class of its status", () => {
     const classes = [400, 401, 403, 404, 409, 422, 429, 500, 503, 599, 999, 302, 418, 408].map(
-      (status) => ApiError.of("x", { code: "c", response: { ...response, status } }).name,
+      (status) => ApiError.of("x", { code: "http_400", response: { ...response, status } }).name,
     );
     expect(classes).toEqual([
       "BadRequestError",
@@ -141,18 +141,25 @@ describe("an error", () => {
 
   it("has no fields for what it does not know", () => {
     expect(Object.keys(new InvalidArgumentError("x"))).toEqual(["code", "effect"]);
-    expect(Object.keys(ApiError.of("x", { code: "c", response }))).toEqual(["code", "effect", "status"]);
+    expect(Object.keys(ApiError.of("x", { code: "http_400", response }))).toEqual(["code", "effect", "status"]);
   });
 
   it("tells all its facts in JSON", () => {
     const signed = { path: "/p", bodySha256: "b", publicKeySha256: "k" };
-    const details = { operation: "payments.create", attempts: 2, serviceMessage: "no", retryAfterMs: 5, signed };
-    const error = ApiError.of("x", { code: "c", effect: "possible", response, ...details });
+    const details = {
+      code: "http_400",
+      operation: "payments.create",
+      attempts: 2,
+      requestId: "r-1",
+      serviceCode: "Bad Request",
+      retryAfterMs: 5,
+      signed,
+    } as const;
+    const error = ApiError.of("x", { effect: "possible", response, serviceMessage: "no", ...details });
     error.funds = { intentId: "i", senderGatewayTransactionId: "t" };
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       name: "BadRequestError",
       message: "x",
-      code: "c",
       effect: "possible",
       status: 400,
       funds: { intentId: "i", senderGatewayTransactionId: "t" },
@@ -168,7 +175,7 @@ describe("an error", () => {
 });
 
 describe("the response and the request behind an error", () => {
-  const withResponse = ApiError.of("x", { code: "c", response });
+  const withResponse = ApiError.of("x", { code: "http_400", response });
   const withRequest = new OutcomeUnknownError("x", { request, cause: new UnexpectedResponseError("y", { response }) });
 
   it("are there for programs", () => {

@@ -26,7 +26,7 @@ async function errorOf(outcome: Promise<unknown>): Promise<unknown> {
 
 const refusal = () =>
   ApiError.of("payments.create: the service responded with 400", {
-    code: "bad",
+    code: "http_400",
     response: { status: 400, headers: {}, text: "" },
   });
 

@@ -237,13 +237,13 @@ describe("what earlier attempts may have done", () => {
     const { client } = scriptedClient([broken, json({ error: "bad", message: "no" }, 400)]);
     const error = await errorOf(calls.update(client));
     expect(error).toBeInstanceOf(BadRequestError);
-    expect(error).toMatchObject({ effect: "possible", attempts: 2, code: "bad" });
+    expect(error).toMatchObject({ effect: "possible", attempts: 2, code: "http_400", serviceCode: "bad" });
     expect(error.message).toContain("it may have been done all the same");
   });
 
   it("is not undone by a token that can't be obtained", async () => {
     const { client, tokens } = scriptedClient([broken, { status: 401 }]);
-    tokens.renew.mockRejectedValue(new TokenError("no token", { code: "token" }));
+    tokens.renew.mockRejectedValue(new TokenError("no token", { code: "token_rejected" }));
     const error = await errorOf(calls.update(client));
     expect(error).toBeInstanceOf(OutcomeUnknownError);
     expect(error.cause).toBeInstanceOf(TokenError);
@@ -285,7 +285,7 @@ describe("the 401 of a call", () => {
 
   it("ends the call where no other token can be obtained", async () => {
     const { client, transport, tokens } = scriptedClient([{ status: 401 }]);
-    tokens.renew.mockRejectedValue(new TokenError("no token", { code: "invalid_grant" }));
+    tokens.renew.mockRejectedValue(new TokenError("no token", { code: "login_refused" }));
     expect(await errorOf(calls.signed(client))).toMatchObject({ name: "TokenError", effect: "none" });
     expect(transport.sent).toHaveLength(1);
   });

@@ -56,7 +56,7 @@ export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpCl
     sign: vi.fn(async (path: string, body: Uint8Array) => `signature of ${path} ${Buffer.from(body).toString()}`),
     describe: vi.fn(async (path: string) => ({ path, bodySha256: "body", publicKeySha256: "key" })),
   };
-  const events = { mismatch: vi.fn(), retry: vi.fn(), response: vi.fn(), token: vi.fn() };
+  const events = { mismatch: vi.fn(), retry: vi.fn(), response: vi.fn(), failure: vi.fn(), token: vi.fn() };
   const client = new HttpClient({
     origin: "https://service.test",
     basePath: "/gw",
@@ -99,6 +99,7 @@ const samples: Readonly<Record<FieldKind, unknown>> = {
   timestamp: "2026-01-01T00:00:00.000001Z",
   status: "pending",
   publicKey: "cHVibGlj",
+  paymentStatus: "pending",
   secret: "secret-1",
   account: "DE00",
   decimal: "12.50",
