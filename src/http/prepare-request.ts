@@ -3,6 +3,7 @@ import type { Operation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { checkBody, checkQuery } from "./check-input.js";
+import { writeJson } from "../wire/write-json.js";
 
 /** How the client makes requests out of rows. */
 export interface RequestSettings {
@@ -69,7 +70,7 @@ const utf8 = new TextEncoder();
 
 function serialise(operation: string, fields: Record<string, unknown>): string {
   try {
-    return JSON.stringify(fields);
+    return writeJson(fields);
   } catch {
     throw new InvalidArgumentError(`${operation}: the body is too long for a string of JavaScript`);
   }

@@ -1,0 +1,51 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { writeJson } from "../../src/wire/write-json.js";
+
+const depth = 20_000;
+
+function nested(inner: unknown): object {
+  let value: unknown = inner;
+  for (let level = 0; level < depth; level++) value = [value];
+  return { value };
+}
+
+it("writes what is nested too deeply for JSON.stringify", () => {
+  const text = `${'{"a":['.repeat(depth)}1${"]}".repeat(depth)}`;
+  expect(writeJson(JSON.parse(text))).toBe(text);
+});
+
+it("writes what JSON.stringify writes, at the bottom of a deep value too", () => {
+  const leaves = [
+    new Date(0),
+    undefined,
+    () => {},
+    Symbol("s"),
+    Object("boxed"),
+    Object(1),
+    Number.NaN,
+    "\u2028\ud800\0",
+  ];
+  const value = fc.anything({ withNullPrototype: true, values: [fc.jsonValue(), fc.constantFrom(...leaves)] });
+  fc.assert(
+    fc.property(value, (item) => {
+      expect(writeJson({ item })).toBe(JSON.stringify({ item }));
+      const bottom = JSON.stringify([item]).slice(1, -1);
+      expect(writeJson(nested(item))).toBe(`{"value":${"[".repeat(depth)}${bottom}${"]".repeat(depth)}}`);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+it.each([
+  ["a BigInt", 1n],
+  ["an object that contains itself", loop()],
+])("refuses %s at the bottom of a deep value", (_, bottom) => {
+  expect(() => writeJson(nested(bottom))).toThrow(TypeError);
+});
+
+function loop(): object {
+  const value: { self?: object } = {};
+  value.self = value;
+  return value;
+}
