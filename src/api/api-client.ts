@@ -36,11 +36,15 @@ export interface ApiClient {
     input?: CallInput<NoInfer<Body>>,
     options?: RequestOptions,
   ): ApiPromise<Output>;
-  /** Refuses what `call` would refuse before any I/O, and does nothing else. */
+  /**
+   * Refuses what `call` would refuse before anything is sent, and does nothing else. For a signed operation, the key or the signer
+   * makes one trial signature in the life of the client.
+   */
   check<Ids extends readonly string[], Body, Output>(
     operation: TypedOperation<string, Ids, Body, Output>,
     ids: NoInfer<Ids>,
     input: CallInput<NoInfer<Body>>,
+    options?: RequestOptions,
   ): Promise<void>;
   /** Checks and signs what `call` would send, and sends nothing. */
   sign<Ids extends readonly string[], Body, Output>(

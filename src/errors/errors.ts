@@ -54,10 +54,12 @@ export type ErrorCode =
   | "connection_untrusted"
   | "flow_key_reused"
   | "flow_not_held"
+  | "flow_paused"
   | "flow_payment_not_found"
   | "flow_unreadable"
   /** The service responded with this status, such as `http_400`. */
   | `http_${number}`
+  | "intent_mismatch"
   | "invalid_argument"
   | "invalid_config"
   | "journal_failed"

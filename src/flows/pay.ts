@@ -3,13 +3,16 @@ import type { RequestOptions } from "../api/request-options.js";
 import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError } from "../errors/errors.js";
 import { type PaymentIntent, type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { type Payment, Payments, payments } from "../resources/payments.js";
+import { assertPayable } from "./assert-payable.js";
+import { frozenCopy } from "./frozen-copy.js";
 import { assertFundsTaken } from "./funds-functions.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
 
 /**
  * Shows the intent to the sender and takes the money from the sender's account; returns `null` when the sender declines.
  *
- * Called at most once in a call of `pay`. What it throws is thrown to the caller of `pay` as it is, and no payment is made.
+ * The intent is frozen: what is paid is what it says. Called at most once in a call of `pay`. What it throws is thrown to the caller
+ * of `pay` as it is, and no payment is made.
  */
 export type TakeFunds = (
   intent: PaymentIntent,
@@ -32,15 +35,27 @@ export async function pay(
   }
   // Whatever would keep the second step from being made is found before the sender's money is touched.
   client.assertCallable(payments.create);
-  const intent = await new PaymentIntents(client).create(request, options);
-  paymentFromIntent(intent, "to be taken");
-  const signal = options?.signal;
+  // Both steps belong to this call, whatever becomes of the objects that it was given.
+  const asked = frozenCopy(request);
+  const kept = copyOf(options);
+  const intent = await new PaymentIntents(client).create(asked, kept);
+  assertPayable(asked, intent);
+  await client.check(payments.create, [], { body: paymentFromIntent(intent, "to be taken") }, kept);
+  const signal = kept?.signal;
   if (signal?.aborted) throw abortedBeforeTaking();
-  const funds: unknown = await takeFunds(intent, { signal });
+  const funds: unknown = await takeFunds(frozenCopy(intent), { signal });
   assertFundsTaken(funds, "if the sender's money was taken, give it back");
   if (funds === null) return { status: "declined", intent };
-  const payment = await createPayment(client, intent, funds, options);
+  const payment = await createPayment(client, intent, funds, kept);
   return { status: "paid", intent, payment };
+}
+
+/** What is no plain object stays as it is, for `create` to refuse. */
+function copyOf(options: RequestOptions | undefined): RequestOptions | undefined {
+  if (typeof options !== "object" || options === null) return options;
+  const { headers } = options;
+  const isPlain = typeof headers === "object" && headers !== null && !(Symbol.iterator in headers);
+  return isPlain ? { ...options, headers: { ...headers } } : { ...options };
 }
 
 function abortedBeforeTaking(): AbortedError {

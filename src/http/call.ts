@@ -124,6 +124,17 @@ export class Call {
     }
   }
 
+  /** Signs something that is no request, so that a signer that can't sign is found before it is needed. */
+  async trySigner(): Promise<void> {
+    const nothing = { path: "/", signedPath: "/", text: "", body: undefined, values: {} };
+    try {
+      const failure = await this.#sign(nothing).catch(failureOfThrown);
+      if (failure !== undefined) throw await this.#fail(failure, nothing);
+    } finally {
+      this.#deadline.finish();
+    }
+  }
+
   #prepare(): PreparedRequest {
     const { signer } = this.#client;
     if ("presigned" in this.#source) return presignedRequest(this.#client, this.#source.presigned);

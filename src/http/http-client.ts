@@ -20,6 +20,8 @@ export class HttpClient implements ApiClient {
   readonly #signedOperations: ReadonlySet<string>;
   readonly #schemas = new SchemaLoader();
   #isPreloading = false;
+  /** Whether the key or the signer has made a trial signature. */
+  #hasSigned = false;
   #isClosed = false;
 
   constructor({ signedOperations, ...context }: HttpClientOptions) {
@@ -50,9 +52,13 @@ export class HttpClient implements ApiClient {
     operation: TypedOperation<string, Ids, Body, Output>,
     ids: NoInfer<Ids>,
     input: CallInput<NoInfer<Body>>,
+    options?: RequestOptions,
   ): Promise<void> {
     prepareRequest(this.#context, operation, ids, input);
     this.assertCallable(operation);
+    if (!this.#isSigned(operation) || this.#hasSigned) return;
+    await this.#open(operation, { ids, input, signed: true }, options).trySigner();
+    this.#hasSigned = true;
   }
 
   async sign<Ids extends readonly string[], Body, Output>(

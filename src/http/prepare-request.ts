@@ -2,8 +2,8 @@ import type { CallInput, SignedRequest } from "../api/api-client.js";
 import type { Operation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { checkBody, checkQuery } from "./check-input.js";
 import { writeJson } from "../wire/write-json.js";
+import { checkBody, checkQuery } from "./check-input.js";
 
 /** How the client makes requests out of rows. */
 export interface RequestSettings {

@@ -28,7 +28,12 @@ export const intent: PaymentIntent = {
 
 /** A client with the two steps of a payment, which records what it is asked for. */
 export function gatewayClient(
-  responses: { readonly intent?: () => unknown; readonly payment?: () => unknown; readonly unsigned?: true } = {},
+  responses: {
+    readonly intent?: () => unknown;
+    readonly payment?: () => unknown;
+    readonly signer?: () => void;
+    readonly unsigned?: true;
+  } = {},
 ) {
   const steps: string[] = [];
   const asked: { readonly operation: string; readonly body: unknown; readonly options: RequestOptions | undefined }[] =
@@ -42,6 +47,9 @@ export function gatewayClient(
       steps.push(operation);
       asked.push({ operation, body: input?.body, options });
       return toApiPromise(responseTo(operation) as Promise<never>, { response: undefined });
+    },
+    check: async () => {
+      if (responses.signer) responses.signer();
     },
     assertCallable: () => {
       if (responses.unsigned) throw new ConfigError("payments.create is signed, and there is no signingKey");

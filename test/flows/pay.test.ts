@@ -7,6 +7,7 @@ import {
   CrossBorderError,
   InvalidArgumentError,
   OutcomeUnknownError,
+  SigningError,
 } from "../../src/errors/errors.js";
 import { pay, type TakeFunds } from "../../src/flows/pay.js";
 import { gatewayClient, intent, intentRequest } from "./gateway-client.js";
@@ -36,7 +37,7 @@ describe("a payment that goes through", () => {
     const outcome = await pay(client, intentRequest, taking(steps), undefined);
     expect(outcome).toEqual({ status: "paid", intent, payment: { id: "p-1", senderGatewayStatus: "processed" } });
     expect(steps).toEqual(["paymentIntents.create", "takeFunds", "payments.create"]);
-    expect(asked[0]?.body).toBe(intentRequest);
+    expect(asked[0]?.body).toEqual(intentRequest);
   });
 
   it("sends the intent as it was received, with the transaction id", async () => {
@@ -116,6 +117,7 @@ describe("the sender's money is not touched", () => {
     ["an amount that is no numeral", { ...intent, receivingGatewayFee: "free" }],
     ["no name", { ...intent, receiverName: null }],
     ["no id", { ...intent, id: undefined }],
+    ["an empty object of extras instead of an id", { ...intent, id: {} }],
     ["nothing", {}],
   ])("where no payment can be made of the intent: %s", async (_, unusable) => {
     const { client, steps } = gatewayClient({ intent: () => unusable });
@@ -123,6 +125,17 @@ describe("the sender's money is not touched", () => {
     expect(await errorOf(pay(client, intentRequest, takeFunds, undefined))).toBeInstanceOf(InvalidArgumentError);
     expect(takeFunds).not.toHaveBeenCalled();
     expect(steps).toEqual(["paymentIntents.create"]);
+  });
+
+  it("where the payment can't be built or signed", async () => {
+    const { client, steps } = gatewayClient({
+      signer: () => {
+        throw new SigningError("the signer failed, so nothing was sent");
+      },
+    });
+    const takeFunds = taking();
+    expect(await errorOf(pay(client, intentRequest, takeFunds, undefined))).toBeInstanceOf(SigningError);
+    expect([takeFunds.mock.calls, steps]).toEqual([[], ["paymentIntents.create"]]);
   });
 
   it("where the signal ended the call while the intent was made", async () => {
@@ -138,6 +151,69 @@ describe("the sender's money is not touched", () => {
     expect(error).toBeInstanceOf(AbortedError);
     expect(error).toMatchObject({ effect: "none" });
     expect([takeFunds.mock.calls, steps]).toEqual([[], ["paymentIntents.create"]]);
+  });
+});
+
+describe("an intent that answers another request", () => {
+  it.each([
+    ["senderGatewayId", "gamma"],
+    ["senderCurrency", "GBP"],
+    ["senderAccount", "DE00000000000000"],
+    ["receiverGatewayId", "gamma"],
+    ["receiverCurrency", "KES"],
+    ["receiverAccount", "US00000000000000"],
+    ["receiverAmount", "100.00"],
+    ["receiverAmount", "10.000000000000000000000000000000001"],
+  ])("is not paid: %s is %s", async (field, value) => {
+    const { client, steps } = gatewayClient({ intent: () => ({ ...intent, [field]: value }) });
+    const takeFunds = taking();
+    const error = await errorOf(pay(client, intentRequest, takeFunds, undefined));
+    expect(error).toMatchObject({ code: "intent_mismatch", effect: "none", operation: "paymentIntents.create" });
+    const { message } = error as Error;
+    expect(message).toContain(`differs in ${field};`);
+    expect(message).not.toContain(value);
+    expect([takeFunds.mock.calls, steps]).toEqual([[], ["paymentIntents.create"]]);
+  });
+
+  it.each(["10", "10.0", "010.0000"])("is not one that writes the same amount as %s", async (receiverAmount) => {
+    const { client } = gatewayClient({ intent: () => ({ ...intent, receiverAmount, memo: "RENT" }) });
+    expect(await pay(client, intentRequest, taking(), undefined)).toMatchObject({ status: "paid" });
+  });
+});
+
+describe("what is paid is what was asked for and intended", () => {
+  it("whatever takeFunds does with the intent", async () => {
+    const { client, asked } = gatewayClient({ intent: () => ({ ...intent, extras: { to: ["KE-1"] } }) });
+    const takeFunds = vi.fn<TakeFunds>((given) => {
+      for (const part of [given, given.extras, (given.extras as { to: string[] }).to] as const) {
+        expect(Object.isFrozen(part)).toBe(true);
+        expect(Reflect.set(Object(part), "receiverAccount", "KE-2")).toBe(false);
+      }
+      return { senderGatewayTransactionId: "tx-1" };
+    });
+    await pay(client, intentRequest, takeFunds, undefined);
+    expect(takeFunds).toHaveBeenCalledTimes(1);
+    expect(asked[1]?.body).toEqual({ ...intent, extras: { to: ["KE-1"] }, senderGatewayTransactionId: "tx-1" });
+  });
+
+  it("whatever becomes of the request and the options during the call", async () => {
+    const { client, asked } = gatewayClient();
+    const request = { ...intentRequest };
+    const options = { timeoutMs: 5000, headers: { "x-a": "1" } };
+    const outcome = pay(
+      client,
+      request,
+      () => {
+        options.headers["x-a"] = "2";
+        options.timeoutMs = 1;
+        return { senderGatewayTransactionId: "tx-1" };
+      },
+      options,
+    );
+    request.receiverAccount = "KE-2";
+    expect(await outcome).toMatchObject({ status: "paid" });
+    expect(asked[0]?.body).toEqual(intentRequest);
+    expect(asked[1]?.options).toEqual({ timeoutMs: 5000, headers: { "x-a": "1" } });
   });
 });
 
