@@ -1,5 +1,6 @@
 import { CrossBorderError } from "../errors/errors.js";
-import { type FlowState, isSettled, type Phase } from "./flow-state.js";
+import { writeJson } from "../wire/write-json.js";
+import { type FlowPhase, type FlowState, isSettled } from "./flow-state.js";
 import type { JournalEntry, JournalState } from "./journal.js";
 
 /** Encrypts what a journal stores. Both functions may be asynchronous; `decrypt` must return exactly what `encrypt` was given. */
@@ -17,33 +18,45 @@ export class FlowCodec {
   }
 
   async encode(state: FlowState): Promise<JournalState> {
-    const text = JSON.stringify({ version, state });
+    const text = writeJson({ version, state });
     const data = this.#cipher === undefined ? text : await this.#cipher.encrypt(text);
     return { phase: state.phase, settled: isSettled(state), data };
   }
 
   /** @throws {CrossBorderError} `flow_unreadable` when this version of the library can't read the entry. */
   async decode({ key, phase, data }: JournalEntry): Promise<FlowState> {
-    const text = this.#cipher === undefined ? data : await this.#cipher.decrypt(data);
-    const stored = parse(text);
+    const stored = parse(await this.#decrypt(key, data));
     if (stored?.version === version && stored.state?.phase === phase) return stored.state;
-    throw new CrossBorderError(
-      `the journal's entry for key ${JSON.stringify(key)} can't be read: it was written with another cipher, by another program, or by a later version of this library`,
-      { code: "flow_unreadable" },
-    );
+    throw unreadable(key);
+  }
+
+  async #decrypt(key: string, data: string): Promise<string> {
+    if (this.#cipher === undefined) return data;
+    try {
+      return await this.#cipher.decrypt(data);
+    } catch (cause) {
+      throw unreadable(key, cause);
+    }
   }
 }
 
 const version = 1;
 
+function unreadable(key: string, cause?: unknown): CrossBorderError {
+  return new CrossBorderError(
+    `the journal's entry for key ${JSON.stringify(key)} can't be read: it was written with another cipher, by another program, or by a later version of this library`,
+    { code: "flow_unreadable", cause },
+  );
+}
+
 interface Stored {
   readonly version?: number;
-  readonly state?: FlowState & { readonly phase: Phase };
+  readonly state?: FlowState & { readonly phase: FlowPhase };
 }
 
 function parse(text: string): Stored | undefined {
   try {
-    return JSON.parse(text) as Stored;
+    return Object(JSON.parse(text)) as Stored;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
-import type { Claim, FlowRefusal, Look, OperatorDecision, SettledState } from "./flow-state.js";
+import type { Claim, ClaimResponse, FlowRefusal, Look, OperatorDecision, SettledState } from "./flow-state.js";
 
 /** How a flow ended. The same key has the same outcome, however often and wherever it is run. */
 export type FlowOutcome = PaidFlow | DeclinedFlow | RejectedFlow | HeldFlow;
@@ -35,8 +35,8 @@ export interface RejectedFlow {
 }
 
 /**
- * Nobody can tell whether the payment was made: the request may have been sent, no response came, and the payment was not found
- * afterwards. The money stays taken until somebody calls `flow.resolve`.
+ * Nobody can tell whether the payment was made: its request may have been sent, no response said what became of it, and the payment
+ * was not found afterwards. The money stays taken until somebody calls `flow.resolve`.
  */
 export interface HeldFlow {
   readonly status: "held";
@@ -45,12 +45,16 @@ export interface HeldFlow {
   readonly senderGatewayTransactionId: string;
   /** Why it is held, in a sentence. */
   readonly reason: string;
+  /** The response to the newest request, if one came. */
+  readonly response?: ClaimResponse;
   /** The request as it was sent: path, bytes, signature. */
   readonly claim: Claim;
   /** Every request that may have been sent, the newest last. All carry the same bytes. */
   readonly claims: readonly Claim[];
-  /** The read-backs, and what each of them saw. */
+  /** The looks at the list of payments, and what each of them saw. */
   readonly looks: readonly Look[];
+  /** A payment with this flow's transaction id or body, but with another signature or other content: whose is it? */
+  readonly lookalike?: Payment;
   readonly decisions: readonly OperatorDecision[];
 }
 
@@ -61,8 +65,24 @@ export function toOutcome(key: string, state: SettledState): FlowOutcome {
     case "declined":
       return { status: "declined", key, intent: state.intent };
     case "held": {
-      const { intent, senderGatewayTransactionId, reason, claim, claims, looks, decisions } = state;
-      return { status: "held", key, intent, senderGatewayTransactionId, reason, claim, claims, looks, decisions };
+      const { intent, senderGatewayTransactionId, reason, response, claim, claims, looks, decisions } = state;
+      // What was seen before the newest request was sent was decided about when it was sent.
+      const lookalike = looks.findLast(
+        (look) => look.claims === claims.length && look.lookalike !== undefined,
+      )?.lookalike;
+      return {
+        status: "held",
+        key,
+        intent,
+        senderGatewayTransactionId,
+        reason,
+        ...(response === undefined ? undefined : { response }),
+        claim,
+        claims,
+        looks,
+        ...(lookalike === undefined ? undefined : { lookalike }),
+        decisions,
+      };
     }
     case "rejected": {
       const { refusal, intent, senderGatewayTransactionId, decisions = [] } = state;

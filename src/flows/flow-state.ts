@@ -25,8 +25,20 @@ export interface Look {
   readonly claims: number;
   /** How many payments were read. */
   readonly seen: number;
-  /** Why not all of them could be read, if so. */
+  /** Whether every payment that was listed since before the claim was certainly read. */
+  readonly complete: boolean;
+  /** Why that is not certain, if so. */
   readonly problem?: string;
+  /** A payment with this flow's transaction id or body, but with another signature or other content. Somebody has to look at it. */
+  readonly lookalike?: Payment;
+}
+
+/** What came in response to a payment's request, where that did not say whether the payment was made. */
+export interface ClaimResponse {
+  readonly status: number;
+  /** The service's own `error` or `code`, word for word. */
+  readonly serviceCode?: string;
+  readonly requestId?: string;
 }
 
 /** A definite refusal: the service made no payment, or an operator decided that none is to be made. */
@@ -76,6 +88,13 @@ interface WithClaim extends WithFunds {
   readonly claim: Claim;
 }
 
+interface WithReason extends WithClaim {
+  /** Why the outcome is unknown. */
+  readonly reason: string;
+  /** The response to the newest claim, if one came. */
+  readonly response?: ClaimResponse;
+}
+
 /** A flow's state. Each state is stored before the step that follows from it is taken. */
 export type FlowState =
   | ({ readonly phase: "created" } & Begun)
@@ -84,21 +103,22 @@ export type FlowState =
   | ({ readonly phase: "declined" } & Reconcilable)
   | ({ readonly phase: "funds-taken" } & WithFunds)
   | ({ readonly phase: "claimed" } & WithClaim)
-  | ({ readonly phase: "unknown"; readonly reason: string } & WithClaim)
-  | ({ readonly phase: "held"; readonly reason: string } & WithClaim)
+  | ({ readonly phase: "unknown" } & WithReason)
+  | ({ readonly phase: "held" } & WithReason)
   | ({ readonly phase: "paid"; readonly payment: Payment } & WithFunds)
   | ({ readonly phase: "refused"; readonly refusal: FlowRefusal } & WithFunds)
   | ({ readonly phase: "rejected"; readonly refusal: FlowRefusal } & Begun & Partial<WithFunds>);
 
-export type Phase = FlowState["phase"];
-export type StateOf<P extends Phase> = Extract<FlowState, { readonly phase: P }>;
+/** How far a flow has got. */
+export type FlowPhase = FlowState["phase"];
+export type StateOf<P extends FlowPhase> = Extract<FlowState, { readonly phase: P }>;
 
 /** Phases in which nothing is left to do, unless somebody decides otherwise. */
-export const settledPhases = ["declined", "paid", "rejected", "held"] as const satisfies readonly Phase[];
+export const settledPhases = ["declined", "paid", "rejected", "held"] as const satisfies readonly FlowPhase[];
 export type SettledPhase = (typeof settledPhases)[number];
-export type UnsettledPhase = Exclude<Phase, SettledPhase>;
+export type UnsettledPhase = Exclude<FlowPhase, SettledPhase>;
 export type SettledState = StateOf<SettledPhase>;
 
 export function isSettled(state: FlowState): state is SettledState {
-  return (settledPhases as readonly Phase[]).includes(state.phase);
+  return (settledPhases as readonly FlowPhase[]).includes(state.phase);
 }

@@ -1,8 +1,11 @@
 import { PaymentIntents } from "../resources/payment-intents.js";
 import { payments } from "../resources/payments.js";
+import { assertPayable } from "./assert-payable.js";
+import { describeLooks } from "./describe-looks.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
 import { toFlowRefusal } from "./flow-refusal.js";
 import type { FlowState, Look, StateOf, UnsettledPhase } from "./flow-state.js";
+import { frozenCopy } from "./frozen-copy.js";
 import { assertFundsTaken } from "./funds-functions.js";
 import { pauseFlow } from "./pause-flow.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
@@ -39,6 +42,7 @@ async function createIntent(
 ): Promise<StepResult> {
   try {
     const intent = await new PaymentIntents(client).create(state.request, { signal: deadline.signal });
+    assertPayable(state.request, intent);
     return { state: { ...state, phase: "intent", intent } };
   } catch (error) {
     const refusal = toFlowRefusal(error);
@@ -48,10 +52,14 @@ async function createIntent(
 }
 
 /** Whatever can fail without harm is done before the money is asked for. */
-async function noteNewestPayment({ client }: FlowContext, _: OwnedFlow, state: StateOf<"intent">): Promise<StepResult> {
-  paymentFromIntent(state.intent, "to be taken");
-  client.assertCallable(payments.create);
-  return { state: { ...state, phase: "funds-requested", since: await newestPagingToken(client) } };
+async function noteNewestPayment(
+  { client }: FlowContext,
+  { deadline: { signal } }: OwnedFlow,
+  state: StateOf<"intent">,
+): Promise<StepResult> {
+  assertPayable(state.request, state.intent);
+  await client.check(payments.create, [], { body: paymentFromIntent(state.intent, "to be taken") }, { signal });
+  return { state: { ...state, phase: "funds-requested", since: await newestPagingToken(client, { signal }) } };
 }
 
 async function takeFunds(
@@ -59,7 +67,7 @@ async function takeFunds(
   { lease }: OwnedFlow,
   state: StateOf<"funds-requested">,
 ): Promise<StepResult> {
-  const funds: unknown = await context.takeFunds({ key: lease.key, intent: state.intent });
+  const funds: unknown = await context.takeFunds({ key: lease.key, intent: frozenCopy(state.intent) });
   assertFundsTaken(
     funds,
     "the flow stays as it is, and takeFunds is called again with the same key when it is run again",
@@ -87,13 +95,14 @@ async function readBack(
   { deadline }: OwnedFlow,
   state: StateOf<"unknown">,
 ): Promise<StepResult> {
-  const looksFor = (looks: readonly Look[]) => looks.filter(({ claims }) => claims === state.claims.length).length;
-  if (looksFor(state.looks) > 0) await pauseFlow(readBackDelayMs, deadline);
-  const { look, found } = await lookForPayment(client, state);
+  // A look from before the newest request was sent says nothing about it.
+  const looksForIt = (looks: readonly Look[]) => looks.filter(({ claims }) => claims === state.claims.length);
+  if (looksForIt(state.looks).length > 0) await pauseFlow(readBackDelayMs, deadline);
+  const { look, found } = await lookForPayment(client, state, { signal: deadline.signal });
   const looks = [...state.looks, look];
   if (found !== undefined) return { state: { ...state, phase: "paid", looks, payment: found } };
-  if (looksFor(looks) < readBacks) return { state: { ...state, looks } };
-  const reason = `${state.reason}, and ${looksFor(looks)} read-backs did not find the payment`;
+  if (looksForIt(looks).length < readBacks) return { state: { ...state, looks } };
+  const reason = `${state.reason}, and ${describeLooks(looksForIt(looks))}`;
   return { state: { ...state, phase: "held", looks, reason } };
 }
 
@@ -103,6 +112,7 @@ async function releaseFunds(
   state: StateOf<"refused">,
 ): Promise<StepResult> {
   const { intent, senderGatewayTransactionId, refusal } = state;
-  await context.releaseFunds({ key: lease.key, intent, senderGatewayTransactionId, refusal });
+  const release = { key: lease.key, intent, senderGatewayTransactionId, refusal };
+  await context.releaseFunds(frozenCopy(release));
   return { state: { ...state, phase: "rejected" } };
 }

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../errors/errors.js";
+import { CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
 import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { Deadline } from "../timing/deadline.js";
 import { now } from "../timing/timestamp.js";
@@ -14,7 +14,10 @@ import {
   withRecoverDefaults,
 } from "./flow-options.js";
 import { type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
+import { FlowPausedError } from "./flow-paused-error.js";
 import { type FlowState, isSettled, type ResolveAction } from "./flow-state.js";
+import { frozenCopy } from "./frozen-copy.js";
+import type { JournalEntry, JournalState } from "./journal.js";
 import { pauseFlow } from "./pause-flow.js";
 import { recoverFlows } from "./recover-flows.js";
 import { checkResolution, type Resolution, resolveFlow } from "./resolve-flow.js";
@@ -35,24 +38,25 @@ export class PaymentFlow {
    * Makes the payment that belongs to `key`, or returns the outcome that it has already had. The same key has the same outcome,
    * however often and wherever it is run; while another process runs it, this one waits for the outcome.
    *
-   * Failures that did no harm are thrown: the service can't be reached, or `takeFunds` throws. The flow then stays as it is, and a
-   * later `run` or `recover` continues from there.
-   *
+   * @throws {FlowPausedError} when it stops without an outcome: the service can't be reached, `takeFunds` throws, the journal fails,
+   *   `signal` aborts. The flow is stored and still owns the payment, and a later `run` or `recover` continues it.
    * @throws {InvalidArgumentError} `flow_key_reused` when the key belongs to another request; it names the fields that differ.
    */
   async run(key: string, request: PaymentIntentRequest, options: RunOptions = {}): Promise<FlowOutcome> {
     assertFlowKey(key);
     assertRunOptions(options);
-    const { client, journal, codec, leaseRequest } = this.#context;
-    await client.check(paymentIntents.create, [], { body: request });
-    const deadline = new Deadline({ signal: options.signal });
+    // The flow belongs to this call, whatever becomes of the objects that it was given.
+    const state: FlowState = { phase: "created", request: frozenCopy(request) };
+    const { signal } = options;
+    const { client, codec } = this.#context;
+    await client.check(paymentIntents.create, [], { body: state.request });
+    const stored = await codec.encode(state);
+    const deadline = new Deadline({ signal });
     try {
-      const state: FlowState = { phase: "created", request: { ...request } };
-      const stored = await codec.encode(state);
       const askedAt = now();
-      const { entry, created } = await journal.begin(key, stored, leaseRequest);
+      const { entry, created } = await this.#begin(key, stored);
       const outcome = created ? await finishFlow(this.#context, { entry, state, askedAt }, deadline) : undefined;
-      return outcome ?? (await this.#finishOrWait(key, request, deadline));
+      return outcome ?? (await this.#finishOrWait(key, state.request, deadline));
     } finally {
       deadline.finish();
     }
@@ -61,11 +65,10 @@ export class PaymentFlow {
   /**
    * Takes over every flow whose owner is gone, and yields the outcome of each as it settles. Run it at start-up, and now and then.
    *
-   * @throws {AggregateError} when flows could not be continued, after all others have settled: an error for each, with its key.
+   * @throws {AggregateError} when flows could not be continued, after all others have settled: a `FlowPausedError` for each.
    */
-  async *recover(options: RecoverOptions = {}): AsyncGenerator<FlowOutcome, void, undefined> {
-    const { concurrency, signal } = withRecoverDefaults(options);
-    yield* recoverFlows(this.#context, concurrency, signal);
+  recover(options: RecoverOptions = {}): AsyncGenerator<FlowOutcome, void, undefined> {
+    return this.#recover(typeof options === "object" && options !== null ? { ...options } : options);
   }
 
   /** The outcome of a flow; `undefined` while it is running, or if there is no such flow. Only reads. */
@@ -76,19 +79,24 @@ export class PaymentFlow {
     return state !== undefined && isSettled(state) ? toOutcome(key, state) : undefined;
   }
 
-  /** Every held flow, for the operator's page. */
+  /**
+   * Every held flow, for the operator's page.
+   *
+   * @throws {AggregateError} when flows could not be read, after all others: a `flow_unreadable` for each, with its key.
+   */
   async *held(): AsyncGenerator<HeldFlow, void, undefined> {
-    const { journal, codec } = this.#context;
+    const { journal } = this.#context;
+    const failures: CrossBorderError[] = [];
     for (let after: string | undefined; ; ) {
       const entries = await journal.list({ phase: "held", after, limit: 100 });
       for (const entry of entries) {
-        const state = await codec.decode(entry);
-        const outcome = isSettled(state) ? toOutcome(entry.key, state) : undefined;
-        if (outcome?.status === "held") yield outcome;
+        const outcome = await this.#readHeld(entry, failures);
+        if (outcome !== undefined) yield outcome;
       }
       after = entries.at(-1)?.key;
-      if (after === undefined) return;
+      if (after === undefined) break;
     }
+    if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));
   }
 
   /**
@@ -100,6 +108,7 @@ export class PaymentFlow {
    *
    * @throws {InvalidArgumentError} `flow_not_held` when the flow is not held, or another process is running it;
    *   `flow_payment_not_found` when the payment is not found, or the given one belongs to another flow.
+   * @throws {FlowPausedError} when something else stops it: the flow is held as before, or goes on as was decided.
    */
   async resolve<Action extends ResolveAction>(
     key: string,
@@ -110,26 +119,69 @@ export class PaymentFlow {
     return resolveFlow(this.#context, key, checkResolution(action, resolution));
   }
 
+  async *#recover(options: RecoverOptions): AsyncGenerator<FlowOutcome, void, undefined> {
+    const { concurrency, signal } = withRecoverDefaults(options);
+    yield* recoverFlows(this.#context, concurrency, signal);
+  }
+
+  async #readHeld(entry: JournalEntry, failures: CrossBorderError[]): Promise<HeldFlow | undefined> {
+    try {
+      const state = await this.#context.codec.decode(entry);
+      const outcome = isSettled(state) ? toOutcome(entry.key, state) : undefined;
+      return outcome?.status === "held" ? outcome : undefined;
+    } catch (error) {
+      if (!(error instanceof CrossBorderError)) throw error;
+      failures.push(error);
+      return undefined;
+    }
+  }
+
+  /** A write that failed may have been stored all the same: only a key that is not there afterwards has no flow. */
+  async #begin(
+    key: string,
+    stored: JournalState,
+  ): Promise<{ readonly entry: JournalEntry; readonly created: boolean }> {
+    const { journal, leaseRequest } = this.#context;
+    try {
+      return await journal.begin(key, stored, leaseRequest);
+    } catch (cause) {
+      const isThere = await journal.read(key).then(
+        (entry) => entry !== undefined,
+        () => true,
+      );
+      throw isThere ? new FlowPausedError(key, { cause }) : cause;
+    }
+  }
+
   /** Until there is an outcome: takes the flow over once its owner is gone, and waits until then. */
   async #finishOrWait(key: string, request: PaymentIntentRequest, deadline: Deadline): Promise<FlowOutcome> {
-    const { journal, codec, leaseRequest } = this.#context;
-    for (;;) {
-      const entry = await journal.read(key);
-      if (entry === undefined) {
-        throw new InvalidArgumentError(`the journal no longer has the flow of key ${JSON.stringify(key)}`);
-      }
-      const state = await codec.decode(entry);
-      assertSameRequest(key, state.request, request);
-      if (isSettled(state)) return toOutcome(key, state);
-      const askedAt = now();
-      const leased = await journal.acquire(key, leaseRequest);
-      if (leased !== undefined) {
-        const flow = { entry: leased, state: await codec.decode(leased), askedAt };
-        const outcome = await finishFlow(this.#context, flow, deadline);
+    const { leaseMs } = this.#context.leaseRequest;
+    try {
+      for (;;) {
+        const outcome = await this.#finish(key, request, deadline);
         if (outcome !== undefined) return outcome;
+        await pauseFlow(Math.min(250, leaseMs / 4), deadline);
       }
-      await pauseFlow(Math.min(250, leaseRequest.leaseMs / 4), deadline);
+    } catch (cause) {
+      if (cause instanceof FlowPausedError || isKeyReused(cause)) throw cause;
+      throw new FlowPausedError(key, { cause });
     }
+  }
+
+  /** The outcome, if there is one or this process can take the flow over; `undefined` while another process runs it. */
+  async #finish(key: string, request: PaymentIntentRequest, deadline: Deadline): Promise<FlowOutcome | undefined> {
+    const { journal, codec, leaseRequest } = this.#context;
+    const entry = await journal.read(key);
+    if (entry === undefined) {
+      throw new InvalidArgumentError(`the journal no longer has the flow of key ${JSON.stringify(key)}`);
+    }
+    const state = await codec.decode(entry);
+    assertSameRequest(key, state.request, request);
+    if (isSettled(state)) return toOutcome(key, state);
+    const askedAt = now();
+    const leased = await journal.acquire(key, leaseRequest);
+    if (leased === undefined) return undefined;
+    return finishFlow(this.#context, { entry: leased, state: await codec.decode(leased), askedAt }, deadline);
   }
 }
 
@@ -141,4 +193,8 @@ function assertSameRequest(key: string, known: PaymentIntentRequest, request: Pa
     `the key ${JSON.stringify(key)} belongs to another request, which differs in ${differing.join(", ")}: each payment needs its own key`,
     { code: "flow_key_reused" },
   );
+}
+
+function isKeyReused(error: unknown): boolean {
+  return error instanceof InvalidArgumentError && error.code === "flow_key_reused";
 }

@@ -3,6 +3,7 @@ import { now, type Timestamp } from "../timing/timestamp.js";
 import { finishFlow } from "./drive-flow.js";
 import type { FlowContext } from "./flow-context.js";
 import type { FlowOutcome } from "./flow-outcome.js";
+import { FlowPausedError } from "./flow-paused-error.js";
 import type { JournalEntry } from "./journal.js";
 
 /** See `PaymentFlow.recover`. */
@@ -20,7 +21,7 @@ export async function* recoverFlows(
     while (more || running.size > 0) {
       while (more && running.size < concurrency && deadline.ended === undefined) {
         const askedAt = now();
-        const entry = await context.journal.acquireAbandoned(context.leaseRequest, after);
+        const entry = await acquireNext(context, after, failures);
         if (entry === undefined) more = false;
         else {
           after = entry.key;
@@ -37,15 +38,27 @@ export async function* recoverFlows(
     // Whoever stops reading leaves flows behind that are still running.
     void Promise.all(running.values()).then(() => deadline.finish());
   }
-  if (failures.length > 0) {
-    throw new AggregateError(failures, `${failures.length} flows could not be continued; they stay as they are`);
+  if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));
+}
+
+/** Where the journal fails, the flows that are running still come to their end. */
+async function acquireNext(
+  { journal, leaseRequest }: FlowContext,
+  after: string | undefined,
+  failures: Error[],
+): Promise<JournalEntry | undefined> {
+  try {
+    return await journal.acquireAbandoned(leaseRequest, after);
+  } catch (error) {
+    failures.push(error instanceof Error ? error : new Error("the journal failed", { cause: error }));
+    return undefined;
   }
 }
 
 interface Recovered {
   readonly key: string;
   readonly outcome?: FlowOutcome | undefined;
-  readonly error?: Error;
+  readonly error?: FlowPausedError;
 }
 
 /** Never rejects. */
@@ -60,6 +73,9 @@ async function recoverFlow(
     const state = await context.codec.decode(entry);
     return { key, outcome: await finishFlow(context, { entry, state, askedAt }, deadline) };
   } catch (error) {
-    return { key, error: new Error(`flow ${JSON.stringify(key)} could not be continued`, { cause: error }) };
+    if (error instanceof FlowPausedError) return { key, error };
+    // Its state can't be read: others may be able to.
+    await context.journal.release(key, entry.epoch).catch(() => {});
+    return { key, error: new FlowPausedError(key, { cause: error }) };
   }
 }

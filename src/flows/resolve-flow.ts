@@ -1,12 +1,16 @@
-import { InvalidArgumentError } from "../errors/errors.js";
+import { CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
 import type { Payment } from "../resources/payments.js";
 import { Deadline } from "../timing/deadline.js";
 import { now } from "../timing/timestamp.js";
-import { driveFlow } from "./drive-flow.js";
+import { driveFlow, storeState } from "./drive-flow.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
-import type { FlowState, OperatorDecision, ResolveAction, StateOf } from "./flow-state.js";
+import { FlowPausedError } from "./flow-paused-error.js";
+import type { FlowPhase, FlowState, Look, OperatorDecision, ResolveAction, StateOf } from "./flow-state.js";
+import { frozenCopy } from "./frozen-copy.js";
+import type { JournalEntry } from "./journal.js";
 import { Lease, LeaseLost } from "./lease.js";
+import { paymentMatcher } from "./match-payment.js";
 import { lookForPayment } from "./read-back.js";
 import { makeClaim } from "./send-claim.js";
 
@@ -44,7 +48,7 @@ export function checkResolution(
   if (payment !== undefined && action !== "found") {
     throw new InvalidArgumentError(`resolve: a payment can be given for "found" only, not for "${action}"`);
   }
-  return { decision: { action, by, why, atMs: Date.now() }, payment };
+  return { decision: { action, by, why, atMs: Date.now() }, payment: frozenCopy(payment) };
 }
 
 /** See `PaymentFlow.resolve`. */
@@ -55,24 +59,42 @@ export async function resolveFlow(
 ): Promise<FlowOutcome> {
   const { journal, codec, leaseRequest } = context;
   const askedAt = now();
-  const entry = await journal.acquire(key, leaseRequest);
+  const entry = await acquire(context, key);
   if (entry === undefined) throw notHeld(key, "there is no such flow, or another process is running it");
   const lease = new Lease(journal, entry, leaseRequest.leaseMs, askedAt);
   const deadline = new Deadline({});
+  let phase: FlowPhase | undefined;
   try {
     const state = await codec.decode(entry);
+    phase = state.phase;
     if (state.phase !== "held") throw notHeld(key, `it is ${state.phase}`);
     const held = { ...state, decisions: [...state.decisions, decision] };
     const decided = await decide(context, lease, held, decision, payment);
-    await lease.write(await codec.encode(decided));
+    await storeState(lease, await codec.encode(decided));
     return toOutcome(key, await driveFlow(context, { lease, deadline }, decided));
   } catch (error) {
     if (error instanceof LeaseLost) throw notHeld(key, "another process took it over");
-    throw error;
+    throw isAnswer(error) ? error : new FlowPausedError(key, { phase, cause: error });
   } finally {
     deadline.finish();
     await lease.end();
   }
+}
+
+async function acquire({ journal, leaseRequest }: FlowContext, key: string): Promise<JournalEntry | undefined> {
+  try {
+    return await journal.acquire(key, leaseRequest);
+  } catch (cause) {
+    throw new FlowPausedError(key, { cause });
+  }
+}
+
+/** Errors that say themselves what they say about the flow. */
+function isAnswer(error: unknown): boolean {
+  return (
+    error instanceof FlowPausedError ||
+    (error instanceof CrossBorderError && (error.code === "flow_not_held" || error.code === "flow_payment_not_found"))
+  );
 }
 
 async function decide(
@@ -86,35 +108,48 @@ async function decide(
     case "release":
       return { ...state, phase: "refused", refusal: { by: "operator", code: "released", message: why } };
     case "resend":
-      return { ...state, phase: "claimed", ...(await makeClaim(lease, state.claim, state.claims)) };
+      return { ...withoutResponse(state), phase: "claimed", ...(await makeClaim(lease, state.claim, state.claims)) };
     case "found":
       if (payment !== undefined) assertOwnPayment(payment, state);
       return { ...state, phase: "paid", payment: payment ?? (await findPayment(client, state)) };
   }
 }
 
+/** What came in response to an earlier request says nothing about the next one. */
+function withoutResponse({ response: _, ...state }: StateOf<"held">): Omit<StateOf<"held">, "response"> {
+  return state;
+}
+
 async function findPayment(client: FlowContext["client"], state: StateOf<"held">): Promise<Payment> {
-  const { found } = await lookForPayment(client, { ...state, phase: "unknown" });
+  const { look, found } = await lookForPayment(client, { ...state, phase: "unknown" });
   if (found !== undefined) return found;
-  throw new InvalidArgumentError(
-    "resolve: the payment is not among the listed ones; if you have its record, pass it as `payment`",
-    { code: "flow_payment_not_found" },
+  throw notFound(
+    `resolve: the payment was not found: ${describeLook(look)}. If you have its record, pass it as \`payment\``,
   );
 }
 
-function assertOwnPayment(payment: Payment, { claims, senderGatewayTransactionId }: StateOf<"held">): void {
-  const isOwn =
-    claims.some(({ signature }) => signature === payment?.creationRequestSignatureBase64) ||
-    payment?.senderGatewayTransactionId === senderGatewayTransactionId;
-  if (isOwn) return;
-  throw new InvalidArgumentError(
-    "resolve: the given payment has neither this flow's signature nor its senderGatewayTransactionId",
-    { code: "flow_payment_not_found" },
+function describeLook({ lookalike, problem }: Look): string {
+  if (lookalike !== undefined) {
+    return "a payment with the same transaction id is listed, and its signature or its content is another";
+  }
+  return problem === undefined ? "it is not among the listed ones" : `not all payments could be seen (${problem})`;
+}
+
+/** Whose a lookalike is, is for the operator to say. */
+function assertOwnPayment(payment: Payment, state: StateOf<"held">): void {
+  if (paymentMatcher(state)(Object(payment)) !== undefined) return;
+  throw notFound(
+    "resolve: the given payment has neither this flow's signature nor its body nor its senderGatewayTransactionId",
   );
+}
+
+function notFound(message: string): InvalidArgumentError {
+  return new InvalidArgumentError(message, { code: "flow_payment_not_found", effect: "possible" });
 }
 
 function notHeld(key: string, why: string): InvalidArgumentError {
   return new InvalidArgumentError(`the flow of key ${JSON.stringify(key)} can't be resolved: ${why}`, {
     code: "flow_not_held",
+    effect: "possible",
   });
 }

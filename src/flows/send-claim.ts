@@ -1,10 +1,10 @@
 import type { SignedRequest } from "../api/api-client.js";
-import { ApiError, CrossBorderError, TimeoutError, UnexpectedResponseError } from "../errors/errors.js";
+import { CrossBorderError, type Effect, TimeoutError } from "../errors/errors.js";
 import { payments } from "../resources/payments.js";
 import { leftMs, now } from "../timing/timestamp.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
 import { toFlowRefusal } from "./flow-refusal.js";
-import type { Claim, FlowState, StateOf } from "./flow-state.js";
+import type { Claim, ClaimResponse, FlowState, StateOf } from "./flow-state.js";
 import type { Lease } from "./lease.js";
 
 /** Claims a signed request for this owner. A claim begins with a whole lease, so that there is time to send it. */
@@ -48,13 +48,29 @@ function leaseEnded(): TimeoutError {
 function afterFailure(state: StateOf<"claimed">, error: unknown): StepResult {
   if (!(error instanceof CrossBorderError)) throw error;
   if (error.effect === "none") return notSent(state, error);
-  const reason =
-    error.effect === "done"
-      ? "the payment was made, but its response could not be read"
-      : error instanceof ApiError || error instanceof UnexpectedResponseError
-        ? `the service responded with ${error.status}, which does not say whether the payment was made`
-        : "no response came";
-  return { state: { ...state, phase: "unknown", reason } };
+  const response = responseOf(error);
+  const reason = response === undefined ? "no response came" : describeResponse(response, error.effect);
+  return { state: { ...state, phase: "unknown", reason, ...(response === undefined ? undefined : { response }) } };
+}
+
+/** What of a response tells an operator more; `undefined` where none came. */
+function responseOf(error: CrossBorderError): ClaimResponse | undefined {
+  const status: unknown = Reflect.get(error, "status");
+  if (typeof status !== "number") {
+    const cause: unknown = error.cause;
+    return cause instanceof CrossBorderError ? responseOf(cause) : undefined;
+  }
+  const texts = ["serviceCode", "requestId"].flatMap((name) => {
+    const value: unknown = Reflect.get(error, name);
+    return typeof value === "string" ? [[name, value]] : [];
+  });
+  return { status, ...Object.fromEntries(texts) };
+}
+
+function describeResponse({ status }: ClaimResponse, effect: Effect): string {
+  if (effect === "done")
+    return `the service responded with ${status}: the payment was made, but its record could not be read`;
+  return `the service responded with ${status}, which does not say whether the payment was made`;
 }
 
 /** This claim certainly did nothing: it is dropped, and whoever runs the flow gets the error. */
@@ -67,7 +83,7 @@ function notSent(state: StateOf<"claimed">, error: CrossBorderError): StepResult
     const held: FlowState = {
       ...rest,
       phase: "held",
-      reason: "the payment could not be sent again",
+      reason: `the payment was sent again, which certainly did nothing (${error.code}); whether the earlier request did is as unknown as before`,
       claims,
       claim: last,
     };

@@ -1,6 +1,7 @@
-import { AbortedError, ConfigError, CrossBorderError, InvalidArgumentError, TimeoutError } from "cross-border-payments";
+import { AbortedError, ConfigError, CrossBorderError, InvalidArgumentError } from "cross-border-payments";
 import {
   type FlowOutcome,
+  FlowPausedError,
   type Journal,
   MemoryJournal,
   type PaymentFlow,
@@ -30,6 +31,15 @@ async function failureOf(work: Promise<unknown>): Promise<CrossBorderError> {
   );
   if (!(error instanceof CrossBorderError)) throw error;
   return error;
+}
+
+/** What made a flow stop without an outcome. */
+async function causeOf(work: Promise<unknown>): Promise<unknown> {
+  const error = await failureOf(work);
+  expect(error).toBeInstanceOf(FlowPausedError);
+  expect(error).toMatchObject({ code: "flow_paused", effect: "possible", key: "k" });
+  expect(error).not.toHaveProperty("funds");
+  return error.cause;
 }
 
 /** A journal that stops working at the named write, as if its owner's process had died. */
@@ -143,7 +153,7 @@ describe("run", () => {
       if (failures-- > 0) throw new Error("the bank is closed");
       bank.released.push(key);
     };
-    await expect(flow({ releaseFunds }).run("k", request)).rejects.toThrow("the bank is closed");
+    expect(await causeOf(flow({ releaseFunds }).run("k", request))).toMatchObject({ message: "the bank is closed" });
     expect(await all(flow({ releaseFunds }).recover())).toMatchObject([{ status: "rejected" }]);
     expect(bank.released).toEqual(["k"]);
   });
@@ -157,7 +167,7 @@ describe("run", () => {
     if (status === 503) {
       expect(await work).toMatchObject({ status: "held" });
     } else {
-      expect(await failureOf(work)).toMatchObject({ effect: "none", funds: { senderGatewayTransactionId: "TX-1" } });
+      expect(await causeOf(work)).toMatchObject({ status, effect: "none" });
       expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
       expect(sandbox.payments).toHaveLength(1);
     }
@@ -208,7 +218,7 @@ describe("run", () => {
     const takeFunds = vi.fn(bank.takeFunds).mockImplementationOnce(() => {
       throw new Error("the bank is closed");
     });
-    await expect(flow({ takeFunds }).run("k", request)).rejects.toThrow("the bank is closed");
+    expect(await causeOf(flow({ takeFunds }).run("k", request))).toMatchObject({ message: "the bank is closed" });
     expect(await flow({ takeFunds }).run("k", request)).toMatchObject({ status: "paid" });
     expect(takeFunds.mock.calls.map(([{ key }]) => key)).toEqual(["k", "k"]);
     expect(sandbox.requests.filter(({ operation }) => operation === "paymentIntents.create")).toHaveLength(1);
@@ -221,11 +231,12 @@ describe("run", () => {
     "makes no payment when takeFunds returns %s, says what to return, and calls it again",
     async (_, returned, found) => {
       const { flow, journal, sandbox } = await flowFixture();
-      const error = await failureOf(flow({ takeFunds: () => returned as never }).run("k", request));
-      expect(error).toBeInstanceOf(InvalidArgumentError);
-      expect(error.message).toContain("takeFunds must return { senderGatewayTransactionId }");
-      expect(error.message).toContain(found);
-      expect(error.message).toContain("No payment was made");
+      const cause = await causeOf(flow({ takeFunds: () => returned as never }).run("k", request));
+      expect(cause).toBeInstanceOf(InvalidArgumentError);
+      const { message } = cause as Error;
+      expect(message).toContain("takeFunds must return { senderGatewayTransactionId }");
+      expect(message).toContain(found);
+      expect(message).toContain("No payment was made");
       expect((await journal.read("k"))?.phase).toBe("funds-requested");
       expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
       expect(sandbox.payments).toHaveLength(1);
@@ -236,7 +247,7 @@ describe("run", () => {
     const { flow, bank } = await flowFixture({
       onRequest: ({ operation }) => (operation === "payments.list" ? new Response("", { status: 403 }) : undefined),
     });
-    expect(await failureOf(flow().run("k", request))).toMatchObject({ status: 403 });
+    expect(await causeOf(flow().run("k", request))).toMatchObject({ status: 403 });
     expect(bank.calls).toBe(0);
   });
 
@@ -269,10 +280,10 @@ describe("a claim is not sent after its time", () => {
   it("when the process stood still between storing the claim and sending it; a later run pays once", async () => {
     const { flow, journal, sandbox, bank } = await flowFixture();
     const stopping = afterClaim(journal, () => block(400));
-    const error = await failureOf(flow({ journal: stopping }).run("k", request));
-    expect(error).toBeInstanceOf(TimeoutError);
-    expect(error).toMatchObject({ effect: "none", message: expect.stringContaining("the lease of the flow ended") });
-    expect(error.funds).toEqual({ intentId: expect.any(String), senderGatewayTransactionId: "TX-1" });
+    expect(await causeOf(flow({ journal: stopping }).run("k", request))).toMatchObject({
+      code: "timeout",
+      message: expect.stringContaining("the lease of the flow ended"),
+    });
     expect(sandbox.requests.filter(isPayment)).toEqual([]);
     expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
     expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
@@ -285,8 +296,8 @@ describe("a claim is not sent after its time", () => {
   ])("when %s just before the first byte", async (_, happen) => {
     const { flow, journal, sandbox, logIn } = await flowFixture();
     const { auth, journal: watched } = beforePayment(journal, await logIn(), happen);
-    const error = await failureOf(flow({ journal: watched }, { auth }).run("k", request));
-    expect(error).toMatchObject({ code: "timeout", effect: "none" });
+    const work = flow({ journal: watched }, { auth }).run("k", request);
+    expect(await causeOf(work)).toMatchObject({ code: "timeout", effect: "none" });
     expect(sandbox.requests.filter(isPayment)).toEqual([]);
     expect((await journal.read("k"))?.phase).toBe("funds-taken");
   });
@@ -297,8 +308,7 @@ describe("a claim is not sent after its time", () => {
       shiftClock(-hourMs);
       block(400);
     });
-    const error = await failureOf(flow({ journal: stopping }).run("k", request));
-    expect(error).toMatchObject({ code: "timeout", effect: "none" });
+    expect(await causeOf(flow({ journal: stopping }).run("k", request))).toMatchObject({ code: "timeout" });
     expect(sandbox.requests.filter(isPayment)).toEqual([]);
   });
 
@@ -333,9 +343,7 @@ describe("the caller's signal", () => {
     const waiting = flow({ readBackDelayMs: 60_000 }).run("k", request, { signal: abort.signal });
     await vi.waitFor(() => expect(sandbox.requests.filter(isList).length).toBeGreaterThan(1));
     abort.abort();
-    const error = await failureOf(waiting);
-    expect(error).toBeInstanceOf(AbortedError);
-    expect(error.funds).toMatchObject({ senderGatewayTransactionId: "TX-1" });
+    expect(await causeOf(waiting)).toBeInstanceOf(AbortedError);
     hidden = false;
     expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
   });
@@ -353,7 +361,7 @@ describe("the caller's signal", () => {
     const owner = flow({ takeFunds }).run("k", request);
     await vi.waitFor(async () => expect((await journal.read("k"))?.phase).toBe("funds-requested"));
     const signal = AbortSignal.timeout(50);
-    expect(await failureOf(flow().run("k", request, { signal }))).toBeInstanceOf(AbortedError);
+    expect(await causeOf(flow().run("k", request, { signal }))).toBeInstanceOf(AbortedError);
     open();
     expect(await owner).toMatchObject({ status: "paid" });
   });
@@ -366,8 +374,9 @@ describe("the caller's signal", () => {
       },
     });
     const signal = AbortSignal.timeout(50);
-    const error = await failureOf(flow().run("k", request, { signal }));
-    expect(error.message).toContain("the caller's signal ended the call");
+    expect(await causeOf(flow().run("k", request, { signal }))).toMatchObject({
+      message: expect.stringContaining("the caller's signal ended the call"),
+    });
     expect(await all(flow().recover({ signal }))).toEqual([]);
     expect(sandbox.requests.filter(({ operation }) => operation === "paymentIntents.create")).toHaveLength(1);
   });
@@ -434,7 +443,8 @@ describe("after a crash", () => {
       for await (const outcome of flow({ takeFunds }).recover({ concurrency: 2 })) settled.push(outcome);
     };
     await expect(recovering()).rejects.toMatchObject({
-      errors: [expect.objectContaining({ message: expect.stringContaining('"b"') })],
+      message: expect.stringContaining('"b"'),
+      errors: [expect.objectContaining({ key: "b", phase: "funds-requested", code: "flow_paused" })],
     });
     expect(settled.map(({ key }) => key).sort()).toEqual(["a", "c"]);
     expect((await all(flow().recover())).map(({ key }) => key)).toEqual(["b"]);
@@ -474,7 +484,8 @@ describe("resolve", () => {
       },
     });
     await flow().run("k", request);
-    expect(await failureOf(flow().resolve("k", "resend", resolution))).toMatchObject({ status: 400 });
+    const error = await failureOf(flow().resolve("k", "resend", resolution));
+    expect(error).toMatchObject({ code: "flow_paused", effect: "possible", phase: "held", cause: { status: 400 } });
     expect(bank.released).toEqual([]);
     expect(await flow().outcome("k")).toMatchObject({ status: "held", decisions: [{ action: "resend" }] });
   });
@@ -501,7 +512,12 @@ describe("resolve", () => {
     hidden = false;
     const [payment] = sandbox.payments;
     if (payment === undefined) throw new Error("there is no payment");
-    const foreign = { ...payment, creationRequestSignatureBase64: "x", senderGatewayTransactionId: "y" };
+    const foreign = {
+      ...payment,
+      creationRequestSignatureBase64: "x",
+      senderGatewayTransactionId: "y",
+      creationRequestBody: "{}",
+    };
     expect(await failureOf(flow().resolve("k", "found", { ...resolution, payment: foreign }))).toMatchObject({
       code: "flow_payment_not_found",
     });

@@ -1,0 +1,13 @@
+import type { Look } from "./flow-state.js";
+
+/** What the looks for a payment came to that was not found, for the reason of a held flow. */
+export function describeLooks(looks: readonly Look[]): string {
+  const incomplete = looks.filter(({ complete }) => !complete);
+  const problem = incomplete.at(-1)?.problem;
+  const why = problem === undefined ? "" : `: ${problem}`;
+  const unseen = incomplete.length === 0 ? "" : ` (${incomplete.length} of them could not see all payments${why})`;
+  const alike = looks.some(({ lookalike }) => lookalike !== undefined)
+    ? "; a payment with the same transaction id is listed, and its signature or its content is another"
+    : "";
+  return `${looks.length} looks at the list of payments did not find it${unseen}${alike}`;
+}

@@ -1,0 +1,47 @@
+import { CrossBorderError, type SentRequest } from "../errors/errors.js";
+import type { FlowPhase } from "./flow-state.js";
+
+/**
+ * A flow stopped before it had an outcome. It is stored and still owns the payment: a later `run` or `recover`, here or in another
+ * process, continues it. Therefore `effect` is `possible`, whatever failed: neither pay in another way nor give the money back.
+ *
+ * `cause` is what failed.
+ */
+export class FlowPausedError extends CrossBorderError {
+  /** @internal */
+  static override readonly className: string = "FlowPausedError";
+  /** Of the flow. */
+  readonly key: string;
+  /** How far the flow has got, as far as that is known. */
+  declare readonly phase?: FlowPhase;
+  /** The signed payment that may have been sent, if there is one. */
+  declare readonly request?: SentRequest;
+
+  constructor(
+    key: string,
+    details: {
+      readonly phase?: FlowPhase | undefined;
+      readonly cause?: unknown;
+      readonly request?: SentRequest | undefined;
+    } = {},
+  ) {
+    const { phase, cause, request } = details;
+    super(describe(key, phase, cause), { code: "flow_paused", effect: "possible", cause });
+    this.key = key;
+    if (phase !== undefined) this.phase = phase;
+    // It holds account numbers, and takes no part in printing.
+    if (request !== undefined) Object.defineProperty(this, "request", { value: request, configurable: true });
+  }
+}
+
+function describe(key: string, phase: FlowPhase | undefined, cause: unknown): string {
+  const where = phase === undefined ? "" : ` in phase "${phase}"`;
+  // What the cause says of its own call, such as that nothing was done, is not true of the flow.
+  const why = cause instanceof CrossBorderError ? ` (${[cause.operation, cause.code].filter(Boolean).join(": ")})` : "";
+  return `the flow of key ${JSON.stringify(key)} stopped${where} without an outcome${why}. It ${adviceOf(phase)}; until then neither pay in another way nor give the money back`;
+}
+
+function adviceOf(phase: FlowPhase | undefined): string {
+  if (phase === "held") return "is held, and waits for resolve";
+  return "is stored and can go on: call run with the same key again, or recover";
+}

@@ -1,0 +1,142 @@
+import type { ApiClient, PagingValues } from "../api/api-client.js";
+import type { RequestOptions } from "../api/request-options.js";
+import { UnexpectedResponseError } from "../errors/errors.js";
+import { type Payment, payments } from "../resources/payments.js";
+import { TokenOrder } from "./token-order.js";
+
+/** What was read of the list of payments. */
+export interface PaymentsRead {
+  /** How many payments were read. */
+  readonly seen: number;
+  /** Why it is not certain that no payment was passed over; `undefined` when it is certain. */
+  readonly problem: string | undefined;
+}
+
+/** Looks at a payment; true when no other needs to be looked at. */
+export type Inspect = (payment: Payment) => boolean;
+
+/**
+ * Reads the payments, back to the one whose token is `since`, or all of them where it is `null`.
+ *
+ * Nothing says what paging tokens look like: they may be numbers that grow, UUIDs, or numbers that several machines hand out from
+ * ranges of their own. The newest payments come first, since the one that is looked for is mostly among them. Only where so many of
+ * their tokens go one way that it is no accident is `since` an end. Otherwise all payments are read in the order of their tokens.
+ */
+export async function readPayments(
+  client: ApiClient,
+  since: string | null,
+  inspect: Inspect,
+  options?: RequestOptions,
+): Promise<PaymentsRead> {
+  const pages = new PaymentPages(client, options);
+  const newest = await readNewestFirst(pages, since, inspect);
+  if (newest.isEnough) return { seen: newest.seen, problem: undefined };
+  return readInTokenOrder(pages, inspect);
+}
+
+/** So many tokens in one order are no accident, not even where several machines hand them out. */
+const provingTokens = 100;
+
+/** A service with more payments than this and tokens in no order can't be read to its end each time. */
+const mostPayments = 100_000;
+
+async function readNewestFirst(
+  pages: PaymentPages,
+  since: string | null,
+  inspect: Inspect,
+): Promise<{ readonly seen: number; readonly isEnough: boolean }> {
+  const order = new TokenOrder();
+  let seen = 0;
+  let hasSince = false;
+  let createdAt: string | undefined;
+  for (let bound: PagingValues = {}; ; ) {
+    const page = await pages.request({ _sort: "createdAt.desc", ...bound });
+    for (const payment of page) {
+      seen += 1;
+      if (inspect(payment)) return { seen, isEnough: true };
+    }
+    // Every payment of the page was looked at before the order decides anything.
+    for (const payment of page) {
+      const token = tokenOf(payment);
+      if (token === undefined || isNewer(payment.createdAt, createdAt)) return { seen, isEnough: false };
+      order.add(token);
+      createdAt = payment.createdAt;
+      if (token === since) hasSince = true;
+    }
+    if (!order.isOneWay) return { seen, isEnough: false };
+    const isProven = order.count >= provingTokens;
+    const last = tokenOf(page.at(-1));
+    if (last === undefined || (hasSince && isProven)) return { seen, isEnough: isProven };
+    if (seen >= mostPayments) return { seen, isEnough: false };
+    bound = order.direction === "up" ? { _after: last } : { _before: last };
+  }
+}
+
+/** What is no timestamp shows nothing. */
+function isNewer(createdAt: string, before: string | undefined): boolean {
+  return before !== undefined && Date.parse(createdAt) > Date.parse(before);
+}
+
+async function readInTokenOrder(pages: PaymentPages, inspect: Inspect): Promise<PaymentsRead> {
+  const order = new TokenOrder();
+  const requested = new Set<string>();
+  let seen = 0;
+  let problem: string | undefined;
+  for (let after: string | undefined; ; ) {
+    const page = await pages.request({ _sort: "pagingToken.asc", _after: after });
+    for (const payment of page) {
+      seen += 1;
+      if (inspect(payment)) return { seen, problem };
+      const token = tokenOf(payment);
+      if (token === undefined) problem ??= "payments without a paging token are listed";
+      else order.add(token);
+    }
+    if (order.direction === "down" || !order.isOneWay)
+      problem ??= "the payments are not listed in the order of their paging tokens";
+    if (page.length === 0) return { seen, problem };
+    after = page.map(tokenOf).findLast((token) => token !== undefined);
+    if (after === undefined || requested.has(after)) {
+      return { seen, problem: problem ?? "the list of payments does not go on behind a paging token" };
+    }
+    requested.add(after);
+    if (seen >= mostPayments) {
+      return {
+        seen,
+        problem: problem ?? `more than ${mostPayments} payments are listed, with paging tokens in no order`,
+      };
+    }
+  }
+}
+
+export function tokenOf(payment: Partial<Payment> | undefined): string | undefined {
+  const token: unknown = payment?.pagingToken;
+  return typeof token === "string" && token !== "" ? token : undefined;
+}
+
+/** Requests pages that fit into a response: smaller ones for as long as larger ones are too large. */
+class PaymentPages {
+  readonly #client: ApiClient;
+  readonly #options: RequestOptions | undefined;
+  #size = fullSize;
+
+  constructor(client: ApiClient, options: RequestOptions | undefined) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  async request(paging: PagingValues): Promise<readonly Payment[]> {
+    for (;;) {
+      try {
+        const query = { paging: { _size: this.#size, ...paging } };
+        const page = await this.#client.call(payments.list, [], query, this.#options);
+        this.#size = Math.min(fullSize, 2 * this.#size);
+        return page;
+      } catch (error) {
+        if (!(error instanceof UnexpectedResponseError) || this.#size === 1) throw error;
+        this.#size = Math.ceil(this.#size / 10);
+      }
+    }
+  }
+}
+
+const fullSize = 100;

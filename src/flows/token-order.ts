@@ -1,0 +1,52 @@
+import { compareTokens } from "../paging/cursor-order.js";
+
+/** Which way the paging tokens of one record after the other go: each further up, each further down, or neither. */
+export class TokenOrder {
+  #count = 0;
+  #last = "";
+  #ways: readonly Way[] = allWays;
+
+  /** How many tokens there were. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** `undefined` when the tokens go no one way, and before there are two. */
+  get direction(): "up" | "down" | undefined {
+    return this.#count < 2 ? undefined : this.#ways[0]?.direction;
+  }
+
+  /** Whether the tokens may still go one way. */
+  get isOneWay(): boolean {
+    return this.#ways.length > 0;
+  }
+
+  add(token: string): void {
+    const last = this.#last;
+    if (this.#count > 0 && this.#ways.length > 0) {
+      this.#ways = this.#ways.filter(({ direction, compare }) => {
+        const step = compare(last, token);
+        return direction === "up" ? step < 0 : step > 0;
+      });
+    }
+    this.#count += 1;
+    this.#last = token;
+  }
+}
+
+interface Way {
+  readonly direction: "up" | "down";
+  readonly compare: (one: string, other: string) => number;
+}
+
+/** A service may order whole numbers as the texts that they are written as. */
+function compareTexts(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+const allWays: readonly Way[] = [
+  { direction: "down", compare: compareTokens },
+  { direction: "up", compare: compareTokens },
+  { direction: "down", compare: compareTexts },
+  { direction: "up", compare: compareTexts },
+];
