@@ -159,11 +159,9 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect((await harness.client({ signingKey: remote }).pay(intentRequest, take)).status).toBe("paid");
     const broken: RequestSigner = { ...remote, sign: async () => Buffer.alloc(256) };
     const error = await failureOf(harness.client({ signingKey: broken }).pay(intentRequest, take));
-    expect(error).toMatchObject({
-      name: "SigningError",
-      effect: "none",
-      funds: { senderGatewayTransactionId: "TX-1" },
-    });
+    // Before any money is taken.
+    expect(error).toMatchObject({ name: "SigningError", effect: "none" });
+    expect(error).not.toHaveProperty("funds");
     expect(harness.sandbox.payments).toHaveLength(1);
   });
 });

@@ -67,7 +67,7 @@ it.each([
   [null, "null"],
   [42, "a number"],
   [["https://host"], "an array"],
-  [new URL("https://host"), "an object"],
+  [new URL("https://host"), "a URL"],
 ])("refuses %j and says why", (value, why) => {
   const { message } = refusal(value);
   expect(message).toContain(why);
