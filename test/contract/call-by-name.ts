@@ -1,0 +1,38 @@
+import type { CrossBorderClient } from "cross-border-payments";
+import type { Operation } from "../../src/api/operation.js";
+import { operations } from "../../src/resources/catalogue.js";
+import { recordOf } from "../http/scripted-transport.js";
+
+/** Every operation, with a name for tables of tests. */
+export const everyOperation: readonly Operation[] = [...operations.values()];
+
+/**
+ * Calls the public method of an operation, with the ids `id-0`, `id-1`, …: `liquidityProviders.deposits.get` is
+ * `client.liquidityProviders.deposits("id-0").get("id-1", …)`.
+ */
+export function callByName(client: CrossBorderClient, { name, path }: Operation, ...given: unknown[]): unknown {
+  const ids = path.parameters.map((_, index) => `id-${index}`);
+  const steps = name.split(".");
+  const verb = steps.pop() ?? "";
+  let collection: unknown = client;
+  for (const [index, step] of steps.entries()) {
+    const member: unknown = Reflect.get(collection as object, step);
+    collection = index === 0 ? member : (member as (id: string | undefined) => unknown).call(collection, ids.shift());
+  }
+  const method = Reflect.get(collection as object, verb) as (...given: unknown[]) => unknown;
+  return method.call(collection, ...ids, ...given);
+}
+
+/** A body with every field of the row, each as it is described. */
+export function bodyOf({ body }: Operation): Record<string, unknown> {
+  const fields = recordOf(body?.fields ?? {});
+  for (const [name, [value]] of Object.entries(body?.oneOf ?? {})) fields[name] = value;
+  if ("extras" in fields) fields.extras = { deep: [{ note: "before" }], none: null };
+  return fields;
+}
+
+/** A filter with every field of the row, each as it is described. */
+export function filterOf({ query, record }: Operation): Record<string, unknown> {
+  const { extras: _, ...fields } = recordOf(query === "open" ? record : (query ?? {}));
+  return fields;
+}

@@ -1,0 +1,116 @@
+import type { CrossBorderClient } from "cross-border-payments";
+import type { SandboxRequest } from "cross-border-payments/sandbox";
+import { describe, expect, it } from "vitest";
+import type { Operation } from "../../src/api/operation.js";
+import { bodyOf, callByName, everyOperation, filterOf } from "./call-by-name.js";
+import { harnesses, signingKeys } from "./harness.js";
+
+/** What a caller can give to the method of a row: a body, or the query of a list, and options. */
+function inputOf(row: Operation): readonly object[] {
+  const options = { headers: { "x-trace": "before" }, timeoutMs: 20_000, maxRetries: 0 };
+  if (row.body !== undefined) return [bodyOf(row), options];
+  if (row.verb === "get") return [{ ...options, query: filterOf(row) }];
+  return [{ size: 2, after: "1", sort: ["id.asc", "name.asc"], filter: filterOf(row) }, options];
+}
+
+/** Changes all there is, to its depths; what can't be changed any more is left out. */
+function spoil(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, item] of Object.entries(value)) {
+    spoil(item);
+    const other: Readonly<Record<string, unknown>> = { string: "after", number: 7777, object: null };
+    if (!Array.isArray(value)) Reflect.set(value, name, other[typeof item]);
+  }
+  if (Array.isArray(value)) value.push("after.desc");
+  Reflect.set(value, "after", "after");
+}
+
+/** The same, where each property counts how often it is read, and gives something else after the first time. */
+function readOnce(value: unknown, reads: Map<string, number>, path = ""): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const watched = {};
+  for (const [name, item] of Object.entries(value)) {
+    const at = `${path}.${name}`;
+    const inner = readOnce(item, reads, at);
+    const get = () => {
+      reads.set(at, (reads.get(at) ?? 0) + 1);
+      return reads.get(at) === 1 ? inner : `read ${reads.get(at)} times`;
+    };
+    Object.defineProperty(watched, name, { enumerable: true, get });
+  }
+  return watched;
+}
+
+/** Settles the call, whatever the made-up response leads to: what counts is what was sent. */
+const settle = (call: unknown) => Promise.resolve(call).catch(() => undefined);
+
+describe.each(harnesses)("$name", ({ open }) => {
+  describe.each([
+    ["cold", false],
+    ["warm", true],
+  ] as const)("a %s client", (_, isWarm) => {
+    /** What the service received of one call. */
+    const receivedOf = async (call: (client: CrossBorderClient) => unknown) => {
+      const received: SandboxRequest[] = [];
+      const onRequest = (request: SandboxRequest) => {
+        if (request.operation === "token") return undefined;
+        received.push(request);
+        return Response.json(request.operation?.endsWith(".list") ? [] : { id: "1" });
+      };
+      await using harness = await open({ onRequest });
+      const client = harness.client({ signingKey: (await signingKeys()).privateKey });
+      if (isWarm) await settle(client.liquidityProviders.get("lp"));
+      received.length = 0;
+      await settle(call(client));
+      expect(received).toHaveLength(1);
+      return received.map(({ method, path, query, headers, body }) => {
+        return { method, path, query, body, trace: headers.get("x-trace") };
+      });
+    };
+
+    it.each(everyOperation)("sends what $name was given, whatever becomes of it afterwards", async (row) => {
+      const sent = await receivedOf((client) => callByName(client, row, ...inputOf(row)));
+      const spoilt = await receivedOf((client) => {
+        const given = inputOf(row);
+        const call = callByName(client, row, ...given);
+        for (const value of given) spoil(value);
+        return call;
+      });
+      expect(spoilt).toEqual(sent);
+      expect(sent[0]?.trace).toBe("before");
+    });
+
+    it.each(everyOperation)("reads each thing that $name is given once", async (row) => {
+      const sent = await receivedOf((client) => callByName(client, row, ...inputOf(row)));
+      const reads = new Map<string, number>();
+      const watched = inputOf(row).map((value, index) => readOnce(value, reads, String(index)));
+      expect(await receivedOf((client) => callByName(client, row, ...watched))).toEqual(sent);
+      expect([...reads].filter(([, count]) => count !== 1)).toEqual([]);
+      expect(reads.size).toBeGreaterThan(3);
+    });
+  });
+
+  it("keeps filter, order and headers of a list the same on every page", async () => {
+    const received: SandboxRequest[] = [];
+    const onRequest = (request: SandboxRequest) => {
+      if (request.operation !== "payments.list") return undefined;
+      received.push(request);
+      const at = received.length;
+      return Response.json(at > 3 ? [] : [{ id: `p${at}`, pagingToken: `${at}` }]);
+    };
+    await using harness = await open({ onRequest });
+    const query = { size: 1, sort: ["pagingToken.asc"] as const, filter: { memo: "rent" } };
+    const options = { headers: { "x-trace": "before" } };
+    for await (const _ of harness.client({ validation: "off" }).payments.list(query, options)) {
+      query.size += 1;
+      query.filter.memo += "!";
+      options.headers["x-trace"] = "after";
+    }
+    expect(received).toHaveLength(4);
+    for (const { query, headers } of received) {
+      const sent = new URLSearchParams(query);
+      expect([sent.get("memo"), sent.get("_size"), sent.get("_sort")]).toEqual(["rent", "1", "pagingToken.asc"]);
+      expect(headers.get("x-trace")).toBe("before");
+    }
+  });
+});
