@@ -1,5 +1,3 @@
-import { decodeBase64 } from "../platform/base64.js";
-
 /**
  * Whether a text is, or contains, a private key: PEM, OpenSSH, PuTTY, JWK or XML, or DER or any of those in Base64 (of either
  * alphabet, in lines or not, twice over) or in hex. It looks for marks instead of reading the key, so that a key that is cut
@@ -23,7 +21,7 @@ function isMarked(text: string): boolean {
 
 /** The marks of each form; a form with several marks needs all of them. */
 const marks: readonly (readonly RegExp[])[] = [
-  [/BEGIN.{0,40}PRIVATE.{1,9}KEY/s],
+  [/BEGIN/, /PRIVATE.{1,9}KEY/s],
   [/openssh-key-v1/],
   [/PuTTY-User-Key-File|Private-Lines:/],
   [/\bkty\b/, /\bd\\?["']?\s*:/],
@@ -31,16 +29,16 @@ const marks: readonly (readonly RegExp[])[] = [
 ];
 
 function holdsEncodedKey(text: string, layers: number): boolean {
-  const joined = text.replace(/\s+/g, "");
-  const runs = new Set([...(text.match(encodedRun) ?? []), ...(joined.match(encodedRun) ?? [])]);
+  const runs = new Set([...(text.match(encodedRun) ?? []), ...(text.replace(/\s+/g, "").match(encodedRun) ?? [])]);
+  // The key may stand behind a word of the same alphabet.
+  const starts = layers === mostLayers ? [0, 1, 2, 3] : [0];
   for (const run of runs) {
-    if (keyInHex.test(run)) return true;
-    // The key may stand behind a word of the same alphabet.
-    for (let start = 0; start < (layers === mostLayers ? 4 : 1); start += 1) {
-      const bytes = decodeRun(run.slice(start));
-      if (keyInHex.test(toHex(bytes))) return true;
+    if (keyInDer.test(decodeHex(run))) return true;
+    for (const start of starts) {
+      const bytes = decodeBase64(run.slice(start));
+      if (keyInDer.test(bytes)) return true;
       // A text of two bytes a character is one of one byte after the zeros are gone.
-      const inner = new TextDecoder().decode(bytes).replaceAll("\0", "");
+      const inner = bytes.replaceAll("\0", "");
       if (isMarked(inner) || (layers > 1 && holdsEncodedKey(inner, layers - 1))) return true;
     }
   }
@@ -50,18 +48,31 @@ function holdsEncodedKey(text: string, layers: number): boolean {
 /** Base64 of either alphabet, or hex. */
 const encodedRun = /[\w+/-]{40,}/g;
 
-/**
- * What private keys have and public ones have not, in DER: a version before the algorithm (PKCS#8), the modulus (PKCS#1) or the
- * key (SEC1), encryption by a password (PKCS#8), or a safe (PKCS#12).
- */
-const keyInHex =
-  /0201(?:00|01)30..06|3082....0201(?:00|01)028[12]|02010104(?:1c|20|30|42)|06092a864886f70d0105|060a2a864886f70d010c01|02010330(?:80|81..|82....)06092a864886f70d0107/i;
+/** What private keys have in DER and public ones have not, one byte a character. */
+const keyInDer = new RegExp(
+  [
+    // PKCS#8: a version before the algorithm.
+    String.raw`\x02\x01[\0\x01]\x30.\x06`,
+    // PKCS#1: a version before the modulus.
+    String.raw`\x30\x82..\x02\x01[\0\x01]\x02[\x20-\x4f\x81\x82]`,
+    // SEC1: a version before the key.
+    String.raw`\x02\x01\x01\x04[\x1c\x20\x30\x42]`,
+    // Encrypted PKCS#8: 1.2.840.113549.1.5 and 1.2.840.113549.1.12.1.
+    String.raw`\x06[\x09\x0a]\x2a\x86\x48\x86\xf7\x0d\x01(?:\x05|\x0c\x01)`,
+    // PKCS#12: version 3 before its content, 1.2.840.113549.1.7.
+    String.raw`\x02\x01\x03\x30(?:\x80|\x81.|\x82..)\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07`,
+  ].join("|"),
+  "s",
+);
 
-function decodeRun(run: string): Uint8Array {
-  const text = run.replaceAll("-", "+").replaceAll("_", "/");
-  return decodeBase64(text.slice(0, text.length - (text.length % 4 === 1 ? 1 : 0))) ?? new Uint8Array();
+/** One byte a character, as far as the text is Base64. */
+function decodeBase64(text: string): string {
+  const standard = text.replaceAll("-", "+").replaceAll("_", "/");
+  return atob(standard.length % 4 === 1 ? standard.slice(0, -1) : standard);
 }
 
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+/** One byte a character, or nothing where the text is not hex. */
+function decodeHex(text: string): string {
+  if (!/^[\da-f]+$/i.test(text)) return "";
+  return text.replace(/../g, (byte) => String.fromCharCode(Number.parseInt(byte, 16)));
 }
