@@ -127,6 +127,15 @@ describe("over the fetch of this runtime", () => {
     expect(await send(post(server.origin))).toMatchObject({ broken: "too-large" });
   });
 
+  it("decodes nothing twice, although the header that names the coding is still there", async () => {
+    const server = await startWireServer({
+      onRequest: (socket) => socket.end(wireResponse(200, gzipSync("[1]"), "content-encoding: gzip\r\n")),
+    });
+    const response = await send(post(server.origin));
+    expect(response).toMatchObject({ text: "[1]", headers: { "content-encoding": "gzip" } });
+    expect(response.broken).toBeUndefined();
+  });
+
   it("keeps a response that is not UTF-8 as far as it can be read", async () => {
     const server = await startWireServer({
       onRequest: (socket) => socket.end(wireResponse(200, Buffer.of(0x22, 0xfc, 0x22))),
@@ -170,6 +179,33 @@ describe("over a fetch that behaves in its own way", () => {
     const response = await send(request, within(30), async () => new Response(body));
     expect(response).toMatchObject({ status: 200, text: "[1,", broken: "timeout" });
     await until(() => cancelled);
+  });
+
+  it.each([
+    ["says that it followed a redirect", { redirected: true, url: "https://service.test/elsewhere" }],
+    ["responds from another origin", { redirected: false, url: "https://elsewhere.test/gw/payments" }],
+    ["responds from another port", { redirected: false, url: "https://service.test:8443/gw/payments" }],
+  ])("is not believed where it %s, and its body is cancelled", async (_, followed) => {
+    let cancelled = false;
+    const body = new ReadableStream<Uint8Array>({
+      cancel: () => {
+        cancelled = true;
+      },
+    });
+    const response = Object.defineProperties(new Response(body), {
+      redirected: { value: followed.redirected },
+      url: { value: followed.url },
+    });
+    const failure = await failureOf(send(request, within(), async () => response));
+    expect(failure).toMatchObject({ name: "WireFailure", sent: true, reason: "REDIRECTED_BY_FETCH" });
+    await until(() => cancelled);
+  });
+
+  it("is believed where it responds from the origin that was asked", async () => {
+    const response = Object.defineProperties(new Response("{}"), {
+      url: { value: "https://service.test/gw/payments?a=%27" },
+    });
+    expect(await send(request, within(), async () => response)).toMatchObject({ status: 200, text: "{}" });
   });
 
   it("takes a redirect that is hidden for a redirect", async () => {
