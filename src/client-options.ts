@@ -17,11 +17,12 @@ import type { SigningKey } from "./signing/keys.js";
 import type { RequestSigner } from "./signing/signer.js";
 import { type BaseUrl, parseBaseUrl } from "./wire/base-url.js";
 import type { FetchLike } from "./wire/fetch-transport.js";
+import { parseTlsOptions, type TlsMaterial, type TlsOptions } from "./wire/tls-options.js";
 import type { DispatcherLike } from "./wire/undici-transport.js";
 
 /** How to build a `CrossBorderClient`. */
 export interface ClientOptions {
-  /** `{base_url}` of the interface description. May end in a path. https, or http on loopback. */
+  /** `{base_url}` of the interface description. May end in a path. https, or http on loopback or with `allowInsecureHttp`. */
   readonly baseUrl: string;
   /** The credentials of the password grant, or a token source of your own. */
   readonly auth: AuthOptions;
@@ -46,9 +47,19 @@ export interface ClientOptions {
   readonly tokenLeewayMs?: number | undefined;
   /** The most sockets of the client's own undici agent to one origin. Default: 64. */
   readonly maxSockets?: number | undefined;
+  /**
+   * Takes `http:` addresses of other hosts than this machine, over which tokens, passwords and payments go in the clear. Only
+   * for networks that encrypt below HTTP, such as a service mesh. Default: false.
+   */
+  readonly allowInsecureHttp?: boolean | undefined;
+  /** Certificates for the client's own agent: a private authority, or mutual TLS. */
+  readonly tls?: TlsOptions | undefined;
   /** Used instead of undici: for MSW and tests. It can't tell whether a failed request was sent, so more outcomes are `possible`. */
   readonly fetch?: FetchLike | undefined;
-  /** An undici dispatcher (7 or 8) of your own, for a proxy, a CA or mTLS. It stays open when the client is closed. */
+  /**
+   * An undici dispatcher (7 or 8) of your own, for a proxy. It stays open when the client is closed. Where it would send a
+   * request a second time (a retry, a redirect), the client stops it.
+   */
   readonly dispatcher?: DispatcherLike | undefined;
   /** Hooks that are told what the client does. No event contains a secret, a body or an id. */
   readonly on?: ClientEvents | undefined;
@@ -117,6 +128,19 @@ export const clientOptions = {
     default: 64,
     documentation: "sockets of the client's own agent to one origin",
   },
+  allowInsecureHttp: {
+    accepts: isBoolean,
+    wanted: "true or false",
+    default: false,
+    documentation: "http to other hosts than this machine, in the clear: for a service mesh that encrypts",
+  },
+  tls: {
+    // `parseTlsOptions` checks it, with a message for each mistake.
+    accepts: () => true,
+    wanted: "certificates",
+    documentedDefault: "none",
+    documentation: "`{ ca?, cert?, key?, passphrase?, servername? }` for the client's own agent: private CA, mTLS",
+  },
   fetch: {
     accepts: isFunction,
     wanted: "a function",
@@ -128,7 +152,7 @@ export const clientOptions = {
     accepts: (value) => typeof (value as DispatcherLike | null)?.dispatch === "function",
     wanted: "an undici dispatcher: an object with a dispatch method",
     documentedDefault: "an agent of its own",
-    documentation: "an undici 7 or 8 dispatcher: proxy, CA, mTLS",
+    documentation: "an undici 7 or 8 dispatcher, for a proxy",
   },
   on: {
     accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
@@ -141,20 +165,38 @@ export const clientOptions = {
 } satisfies OptionTable<ClientOptions>;
 
 /** The options, checked and with their defaults. */
-export interface ResolvedOptions extends Omit<WithDefaults<ClientOptions, typeof clientOptions>, "baseUrl"> {
+export interface ResolvedOptions extends Omit<WithDefaults<ClientOptions, typeof clientOptions>, "baseUrl" | "tls"> {
   readonly baseUrl: BaseUrl;
+  readonly tls: TlsMaterial | undefined;
 }
 
 /** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
 export function resolveOptions(given: ClientOptions): ResolvedOptions {
   const refuse = (message: string) => new ConfigError(message);
   const read = parseOptions(clientOptions, given, "the client's options", refuse) as unknown as ClientOptions;
-  assertAuthOptions(read.auth);
+  assertAuthOptions(read.auth, read.allowInsecureHttp);
   const options = withDefaults<ClientOptions, typeof clientOptions>(clientOptions, read);
   const unknown = options.signedOperations.find((operation) => !isOperationName(operation));
   if (unknown !== undefined) throw refuse(`signedOperations: there is no operation ${JSON.stringify(unknown)}`);
   if (options.fetch !== undefined && options.dispatcher !== undefined) {
     throw refuse("fetch and dispatcher exclude each other: a dispatcher belongs to undici");
   }
-  return { ...options, baseUrl: parseBaseUrl(options.baseUrl, "baseUrl"), on: readHooks(options.on) };
+  const baseUrl = parseBaseUrl(options.baseUrl, "baseUrl", options.allowInsecureHttp);
+  const tls = options.tls === undefined ? undefined : resolveTls(options, baseUrl);
+  return { ...options, baseUrl, tls, on: readHooks(options.on) };
+}
+
+function resolveTls({ tls, fetch, dispatcher }: ClientOptions, { origin }: BaseUrl): TlsMaterial {
+  if (dispatcher !== undefined) {
+    throw new ConfigError(
+      "tls and dispatcher exclude each other: give the dispatcher its own `connect: { ca, cert, key }`",
+    );
+  }
+  if (fetch !== undefined) {
+    throw new ConfigError("tls and fetch exclude each other: give the fetch its certificates in its own way");
+  }
+  if (origin.startsWith("http:")) {
+    throw new ConfigError("tls has no use with an http baseUrl: make it https, or leave tls out");
+  }
+  return parseTlsOptions(tls);
 }

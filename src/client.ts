@@ -111,9 +111,9 @@ export class CrossBorderClient {
 
 const mebibyte = 2 ** 20;
 
-function createTransport({ fetch, dispatcher, maxSockets, timeoutMs }: ResolvedOptions): Transport {
+function createTransport({ fetch, dispatcher, maxSockets, timeoutMs, tls }: ResolvedOptions): Transport {
   const connectTimeoutMs = Math.min(10_000, timeoutMs);
-  return openTransport({ fetch, dispatcher, connections: maxSockets, connectTimeoutMs });
+  return openTransport({ fetch, dispatcher, connections: maxSockets, connectTimeoutMs, tls });
 }
 
 function createTokens(

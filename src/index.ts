@@ -104,4 +104,5 @@ export {
   verifyPaymentRecord,
 } from "./verification/verify-record.js";
 export type { FetchLike } from "./wire/fetch-transport.js";
+export type { TlsOptions } from "./wire/tls-options.js";
 export type { DispatcherLike } from "./wire/undici-transport.js";

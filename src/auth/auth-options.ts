@@ -7,7 +7,7 @@ import { type BaseUrl, parseBaseUrl } from "../wire/base-url.js";
  * call, refreshes the token when it expires, and logs in again only when the refresh is refused.
  */
 export interface PasswordAuth {
-  /** `{auth_url}` of the description: the part before `/auth/realms/…`. https, or http on loopback. */
+  /** `{auth_url}` of the description: the part before `/auth/realms/…`. https, or http on loopback or with `allowInsecureHttp`. */
   readonly authUrl: string;
   /** `<realm>` of the description. */
   readonly realm: string;
@@ -41,15 +41,16 @@ export interface AccessTokenAuth {
 export type AuthOptions = PasswordAuth | AccessTokenAuth;
 
 /** @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted. */
-export function assertAuthOptions(auth: unknown): asserts auth is AuthOptions {
+export function assertAuthOptions(auth: unknown, allowInsecureHttp = false): asserts auth is AuthOptions {
   if (typeof auth !== "object" || auth === null || Array.isArray(auth)) throw refuse("auth", auth, wantedAuth);
   if ("accessToken" in auth) assertAccessTokenAuth(auth);
-  else assertPasswordAuth(auth);
+  else assertPasswordAuth(auth, allowInsecureHttp);
 }
 
 /** The address of the token endpoint (description: "Authentication", 2), joined by hand so that a base path stays. */
 export function tokenEndpointAddress({ authUrl, realm }: PasswordAuth): BaseUrl {
-  const { origin, path } = parseBaseUrl(authUrl, "auth.authUrl");
+  // `assertAuthOptions` has seen to the scheme.
+  const { origin, path } = parseBaseUrl(authUrl, "auth.authUrl", true);
   return { origin, path: `${path}/auth/realms/${encodeURIComponent(realm)}/protocol/openid-connect/token` };
 }
 
@@ -72,9 +73,9 @@ function assertAccessTokenAuth(auth: object): void {
   assertNoOthers(Object.keys(others), " next to accessToken");
 }
 
-function assertPasswordAuth(auth: object): void {
+function assertPasswordAuth(auth: object, allowInsecureHttp: boolean): void {
   const fields = auth as Record<string, unknown>;
-  parseBaseUrl(fields.authUrl, "auth.authUrl");
+  parseBaseUrl(fields.authUrl, "auth.authUrl", allowInsecureHttp);
   for (const name of ["realm", "clientId", "username", "password"]) assertText(name, fields[name]);
   if (fields.realm === "." || fields.realm === "..") {
     throw new ConfigError(

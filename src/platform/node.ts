@@ -5,6 +5,7 @@ import { limitConcurrency } from "./limit-concurrency.js";
 import type { KeyPairDer, PrivateKey, PublicKey } from "./platform.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
 
+export { tlsProblem } from "./tls-material.js";
 export { openAgent } from "./undici-agent.js";
 export { decompression } from "./zlib-decompression.js";
 

@@ -1,4 +1,5 @@
-import type { Agent } from "undici";
+import type { Agent, buildConnector } from "undici";
+import type { TlsMaterial } from "./tls-material.js";
 
 export type { Dispatcher } from "undici";
 
@@ -6,6 +7,7 @@ export interface AgentOptions {
   /** Most sockets to one origin. */
   readonly connections: number;
   readonly connectTimeoutMs: number;
+  readonly tls?: TlsMaterial | undefined;
 }
 
 /** What the transport needs of an agent. */
@@ -19,6 +21,8 @@ export interface AgentModules {
   undici(): Promise<{ readonly Agent: new (options: Agent.Options) => OpenedAgent }>;
 }
 
+type ConnectOptions = buildConnector.BuildOptions;
+
 const undiciModules: AgentModules = {
   // @ts-expect-error undici describes the types of its main entry only.
   agentFile: () => import("undici/lib/dispatcher/agent.js"),
@@ -30,7 +34,7 @@ const undiciModules: AgentModules = {
  * that file, so whatever is wrong with it, the main entry is used instead.
  */
 export async function openAgent(
-  { connections, connectTimeoutMs }: AgentOptions,
+  { connections, connectTimeoutMs, tls }: AgentOptions,
   modules: AgentModules = undiciModules,
 ): Promise<OpenedAgent> {
   const options: Agent.Options = {
@@ -38,7 +42,7 @@ export async function openAgent(
     allowH2: false,
     pipelining: 1,
     connections,
-    connect: { timeout: connectTimeoutMs },
+    connect: { ...(tls as ConnectOptions | undefined), timeout: connectTimeoutMs },
     // They measure idleness only; the call's own deadline is the one that counts.
     headersTimeout: 0,
     bodyTimeout: 0,

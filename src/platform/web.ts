@@ -40,6 +40,9 @@ export const decryptPem: Platform["decryptPem"] = undefined;
 /** The platform's `fetch` opens its own connections. */
 export const openAgent: Platform["openAgent"] = undefined;
 
+/** `fetch` takes no certificates. */
+export const tlsProblem: Platform["tlsProblem"] = undefined;
+
 /** `fetch` decodes by itself. */
 export const decompression: Platform["decompression"] = undefined;
 

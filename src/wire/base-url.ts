@@ -10,7 +10,8 @@ export interface BaseUrl {
 }
 
 /**
- * Reads the address of a service: https, or http on loopback, with or without a base path.
+ * Reads the address of a service: https, or http on loopback, with or without a base path. http of other hosts only where it
+ * is allowed.
  *
  * The path has to be written as it goes over the wire. What a URL parser would rewrite (dot segments, letters that need
  * encoding) is refused, since the path is part of what is signed.
@@ -19,14 +20,15 @@ export interface BaseUrl {
  * @throws {ConfigError} that names the option, what is wrong and what is wanted. It never repeats the address, which may
  *   hold a password.
  */
-export function parseBaseUrl(value: unknown, option: string): BaseUrl {
-  const address = typeof value === "string" && value !== "" ? readAddress(value) : describeValue(value);
+export function parseBaseUrl(value: unknown, option: string, allowInsecureHttp = false): BaseUrl {
+  const address =
+    typeof value === "string" && value !== "" ? readAddress(value, allowInsecureHttp) : describeValue(value);
   if (typeof address !== "string") return address;
   throw new ConfigError(`${option} is ${address}; wanted: an address such as https://host or https://host/base/path`);
 }
 
 /** The address, or what was found in its place. */
-function readAddress(text: string): BaseUrl | string {
+function readAddress(text: string, allowInsecureHttp: boolean): BaseUrl | string {
   if (/[\s\p{Cc}]/u.test(text)) return "an address with white space or control characters in it";
   if (text.includes("\\")) return "an address with a backslash in it";
   const written = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)([^?#]*)(.?)/i.exec(text);
@@ -35,16 +37,17 @@ function readAddress(text: string): BaseUrl | string {
   const [, authority = "", path = "", rest = ""] = written;
   if (authority.includes("@")) return "an address with a user name or password in it";
   if (rest !== "") return rest === "?" ? "an address with a query" : "an address with a fragment";
-  const untrusted = schemeProblem(url);
+  const untrusted = schemeProblem(url, allowInsecureHttp);
   if (untrusted !== undefined) return untrusted;
   if (url.pathname !== (path || "/")) return "an address whose path is not written as it goes over the wire";
   return { origin: url.origin, path: path.replace(/\/+$/, "") };
 }
 
-function schemeProblem({ protocol, hostname }: URL): string | undefined {
+function schemeProblem({ protocol, hostname }: URL, allowInsecureHttp: boolean): string | undefined {
   if (protocol === "https:") return undefined;
   if (protocol !== "http:") return "an address that is neither https nor http";
+  if (allowInsecureHttp) return undefined;
   // The URL parser has brought every way to write an IPv4 address to this one form.
   if (hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname)) return undefined;
-  return "an http address of a host other than this machine, which would send secrets in the clear";
+  return "an http address of a host other than this machine, which would send secrets in the clear (allowInsecureHttp: true permits it)";
 }

@@ -78,6 +78,7 @@ export const importTable: ImportTable = {
     "node:net": ["sandbox/server.ts"],
     "node:sqlite": ["journals/sqlite-database.ts"],
     "node:stream": ["platform/zlib-decompression.ts"],
+    "node:tls": ["platform/tls-material.ts"],
     "node:util": ["platform/node.ts"],
     "node:zlib": ["platform/zlib-decompression.ts"],
     "node:timers": ["testing/verify-journal.ts"],

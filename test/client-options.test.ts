@@ -1,0 +1,76 @@
+import { type ClientOptions, ConfigError, CrossBorderClient } from "cross-border-payments";
+import { Agent, buildConnector } from "undici";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startWireServer, wireResponse } from "./wire/wire-server.js";
+
+const auth = { authUrl: "https://id.test", realm: "r", clientId: "c", username: "u", password: "p" };
+
+function refusal(options: Partial<ClientOptions>): ConfigError {
+  try {
+    new CrossBorderClient({ baseUrl: "https://service.test", auth, ...options });
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error("the options were taken");
+}
+
+describe("http to another host", () => {
+  const insecureAuth = { ...auth, authUrl: "http://keycloak.mesh:8080" };
+
+  it.each<[string, Partial<ClientOptions>]>([
+    ["baseUrl", { baseUrl: "http://service.mesh/gw" }],
+    ["auth.authUrl", { auth: insecureAuth }],
+    ["auth.authUrl", { auth: insecureAuth, allowInsecureHttp: false }],
+  ])("is refused as %s, and the error names the option that allows it", (option, options) => {
+    const { message } = refusal(options);
+    expect(message).toContain(`${option} is an http address of a host other than this machine`);
+    expect(message).toContain("allowInsecureHttp: true");
+  });
+
+  it.each(["true", 1, null])("is not allowed by %j", (allowInsecureHttp) => {
+    expect(refusal({ allowInsecureHttp: allowInsecureHttp as never }).message).toContain(
+      "allowInsecureHttp must be true or false",
+    );
+  });
+
+  it("is used for calls and for tokens where it is allowed", async () => {
+    const server = await startWireServer({
+      onRequest: (socket, request) =>
+        socket.write(
+          wireResponse(200, request.includes("/token ") ? '{"access_token":"t","token_type":"Bearer"}' : '{"id":"1"}'),
+        ),
+    });
+    const connect = buildConnector({});
+    // As a sidecar does it: whatever the host, the connection goes to this machine.
+    const dispatcher = new Agent({
+      connect: (options, callback) =>
+        connect({ ...options, hostname: "127.0.0.1", port: String(server.port) }, callback),
+    });
+    onTestFinished(() => dispatcher.close());
+    const client = new CrossBorderClient({
+      baseUrl: "http://service.mesh/gw",
+      auth: insecureAuth,
+      allowInsecureHttp: true,
+      dispatcher,
+    });
+    await client.paymentIntents.get("1");
+    await client.close();
+    expect(server.requests.map((request) => request.match(/^(?:POST|GET) \S+|^host: \S+/gm))).toEqual([
+      ["POST /auth/realms/r/protocol/openid-connect/token", "host: keycloak.mesh:8080"],
+      ["GET /gw/payment-intents/1", "host: service.mesh"],
+    ]);
+  });
+
+  it.each(["http://localhost:1", "http://127.0.0.1:1", "http://[::1]:1"])("needs no leave for %s", async (address) => {
+    const client = new CrossBorderClient({ baseUrl: address, auth: { ...auth, authUrl: address } });
+    await client.close();
+  });
+
+  it.each(["ftp://service.mesh", "ws://service.mesh", "http://u:p@service.mesh", "http://service.mesh/?a"])(
+    "stays refused as %s",
+    (baseUrl) => {
+      expect(refusal({ baseUrl, allowInsecureHttp: true }).message).toMatch(/^baseUrl is /);
+    },
+  );
+});

@@ -1,0 +1,248 @@
+import { createPrivateKey } from "node:crypto";
+import { createSecureServer } from "node:http2";
+import { createServer, type ServerOptions } from "node:https";
+import type { AddressInfo } from "node:net";
+import { rootCertificates, type TLSSocket } from "node:tls";
+import { inspect } from "node:util";
+import {
+  type ClientOptions,
+  ConfigError,
+  ConnectionError,
+  CrossBorderClient,
+  type TlsOptions,
+  TokenError,
+} from "cross-border-payments";
+import { Agent } from "undici";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { certificates, type Identity } from "../faults/certificates.js";
+
+const { authority, good, wrongHost, selfSigned } = certificates();
+const passphrase = "the-passphrase";
+
+interface Seen {
+  readonly target: string;
+  readonly clientCertificate: string | undefined;
+  readonly alpn: string | false | null;
+  readonly servername: string | false | null | undefined;
+}
+
+/** The service and its token endpoint over TLS, which notes how each request came. */
+async function startServer(
+  options: ServerOptions,
+): Promise<{ readonly origin: string; readonly seen: readonly Seen[] }> {
+  const seen: Seen[] = [];
+  const server = createServer(options, (request, response) => {
+    const socket = request.socket as TLSSocket & { readonly servername?: string | false };
+    seen.push({
+      target: request.url ?? "",
+      clientCertificate: socket.getPeerCertificate()?.subject?.CN as string | undefined,
+      alpn: socket.alpnProtocol,
+      servername: socket.servername,
+    });
+    const isLogin = request.url?.endsWith("/token");
+    response.end(JSON.stringify(isLogin ? { access_token: "t", token_type: "Bearer", expires_in: 60 } : { id: "1" }));
+  });
+  server.on("tlsClientError", () => {});
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+}
+
+function clientOf(
+  origin: string,
+  tls: TlsOptions | undefined,
+  options: Partial<ClientOptions> = {},
+): CrossBorderClient {
+  const client = new CrossBorderClient({
+    baseUrl: origin,
+    auth: { authUrl: origin, realm: "r", clientId: "c", username: "u", password: "p" },
+    tls,
+    maxRetries: 0,
+    timeoutMs: 15_000,
+    ...options,
+  });
+  onTestFinished(() => client.close().catch(() => {}));
+  return client;
+}
+
+const withToken = { auth: { accessToken: () => "t" } };
+const encrypted = String(
+  createPrivateKey(good.key).export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase }),
+);
+const mutual = { ...good, ca: authority, requestCert: true, rejectUnauthorized: true };
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+describe("a private authority", () => {
+  it.each<[string, TlsOptions["ca"]]>([
+    ["text", authority],
+    ["bytes", bytes(authority)],
+    ["one of an array", [selfSigned.cert, bytes(authority)]],
+    ["one of a bundle", `# ours\n${selfSigned.cert}\n${authority}`],
+    ["one beside the well-known ones", [...rootCertificates, authority]],
+  ])("is trusted by the service's connection and the token endpoint's: %s", async (_, ca) => {
+    const server = await startServer(good);
+    await clientOf(server.origin, { ca }).paymentIntents.get("1");
+    expect(server.seen.map(({ target }) => target)).toEqual([
+      "/auth/realms/r/protocol/openid-connect/token",
+      "/payment-intents/1",
+    ]);
+  });
+
+  it("is not trusted without the option", async () => {
+    const server = await startServer(good);
+    await expect(clientOf(server.origin, undefined).paymentIntents.get("1")).rejects.toThrow(TokenError);
+    const call = clientOf(server.origin, undefined, withToken).paymentIntents.get("1");
+    await expect(call).rejects.toMatchObject({ code: "connection_untrusted", effect: "none" });
+    expect(server.seen).toEqual([]);
+  });
+
+  it("is the only one that is trusted", async () => {
+    const server = await startServer(good);
+    const call = clientOf(server.origin, { ca: selfSigned.cert }, withToken).paymentIntents.get("1");
+    await expect(call).rejects.toMatchObject({ code: "connection_untrusted", effect: "none" });
+    expect(server.seen).toEqual([]);
+  });
+
+  it("says nothing about the host, which servername does", async () => {
+    const server = await startServer(wrongHost);
+    const call = clientOf(server.origin, { ca: authority }, withToken).paymentIntents.get("1");
+    await expect(call).rejects.toMatchObject({ code: "connection_untrusted", effect: "none" });
+    const named = clientOf(server.origin, { ca: authority, servername: "elsewhere.test" });
+    await named.paymentIntents.get("1");
+    expect(server.seen.map(({ servername }) => servername)).toEqual(["elsewhere.test", "elsewhere.test"]);
+  });
+
+  it("leaves the client at HTTP/1.1, which repeats no request by itself", async () => {
+    const server = createSecureServer({ ...good, allowHTTP1: true }, (_, response) => void response.end('{"id":"1"}'));
+    const alpn: unknown[] = [];
+    server.on("secureConnection", (socket: TLSSocket) => alpn.push(socket.alpnProtocol));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const client = clientOf(origin, { ca: authority }, withToken);
+    await client.paymentIntents.get("1");
+    await client.close();
+    expect(alpn).toEqual(["http/1.1"]);
+  });
+});
+
+describe("mutual TLS", () => {
+  it.each<[string, TlsOptions]>([
+    ["a plain key", { cert: good.cert, key: good.key }],
+    ["an encrypted key", { cert: good.cert, key: encrypted, passphrase }],
+    ["bytes", { cert: bytes(good.cert), key: bytes(good.key) }],
+    ["a chain", { cert: good.cert + authority, key: good.key }],
+    ["certificate and key in one file", { cert: good.cert + good.key, key: good.cert + good.key }],
+  ])("shows the client's certificate to the service and to the token endpoint: %s", async (_, own) => {
+    const server = await startServer(mutual);
+    await clientOf(server.origin, { ca: authority, ...own }).paymentIntents.get("1");
+    expect(server.seen.map(({ clientCertificate }) => clientCertificate)).toEqual(["good", "good"]);
+  });
+
+  it("fails without one, and nothing was done", async () => {
+    const server = await startServer({ ...mutual, maxVersion: "TLSv1.2" });
+    const call = clientOf(server.origin, { ca: authority }, withToken).paymentIntents.create({} as never);
+    await expect(call).rejects.toMatchObject({ effect: "none" });
+    expect(server.seen).toEqual([]);
+  });
+
+  it("uses what was given when the client was built", async () => {
+    const server = await startServer(mutual);
+    const key = bytes(good.key);
+    const cert = bytes(good.cert);
+    const ca = [bytes(authority)];
+    const tls: Record<string, unknown> = { ca, cert, key };
+    const client = clientOf(server.origin, tls);
+    for (const given of [key, cert, ...ca]) given.fill(0);
+    ca.length = 0;
+    delete tls.key;
+    await client.paymentIntents.get("1");
+    expect(server.seen).toHaveLength(2);
+  });
+});
+
+describe("tls that can't be used", () => {
+  function refusal(tls: unknown, options: Partial<ClientOptions> = {}): ConfigError {
+    try {
+      clientOf("https://service.test", tls as TlsOptions, options);
+    } catch (error) {
+      if (error instanceof ConfigError) return error;
+      throw error;
+    }
+    throw new Error("it was taken");
+  }
+
+  const other: Identity = wrongHost;
+  const broken = authority.replace(/[A-Za-z]{20}/, "A".repeat(20));
+
+  it.each<[string, unknown, string]>([
+    ["null", null, "tls is null; wanted: an object"],
+    ["text", authority, "tls is a string; wanted: an object"],
+    ["an array", [authority], "tls is an array; wanted: an object"],
+    ["another option", { rejectUnauthorized: false }, "there is no option tls.rejectUnauthorized"],
+    ["a certificate alone", { cert: good.cert }, "tls.cert goes with tls.key, which is missing"],
+    ["a key alone", { key: good.key }, "tls.key goes with tls.cert, which is missing"],
+    ["a passphrase alone", { passphrase }, "tls.passphrase goes with tls.key"],
+    ["a path", { ca: "/etc/ssl/ca.pem" }, "tls.ca is not a certificate in PEM (BEGIN CERTIFICATE); a path has"],
+    ["a path in an array", { ca: [authority, "/etc/ssl/ca.pem"] }, "tls.ca is not a certificate"],
+    ["a number", { ca: 1 }, "tls.ca is a number; wanted: a certificate in PEM"],
+    ["a key as authority", { ca: good.key }, "tls.ca holds a private key"],
+    ["a damaged authority", { ca: broken }, "tls.ca holds a certificate that can't be read"],
+    ["half an authority", { ca: authority.slice(0, 200) }, "tls.ca holds a certificate that can't be read"],
+    [
+      "a damaged certificate",
+      { cert: good.cert.slice(0, 200), key: good.key },
+      "tls.cert holds a certificate that can't be read",
+    ],
+    ["a key for a certificate", { cert: good.key, key: good.key }, "tls.cert is not a certificate"],
+    ["a certificate for a key", { cert: good.cert, key: good.cert }, "tls.key is not a private key"],
+    ["another's key", { cert: good.cert, key: other.key }, "tls.key is not the private key of tls.cert"],
+    [
+      "a chain in the wrong order",
+      { cert: authority + good.cert, key: good.key },
+      "whose own certificate has to come first",
+    ],
+    ["no passphrase", { cert: good.cert, key: encrypted }, "tls.key can't be opened without a tls.passphrase"],
+    [
+      "a wrong passphrase",
+      { cert: good.cert, key: encrypted, passphrase: "x" },
+      "tls.key can't be opened with tls.passphrase",
+    ],
+    ["an empty passphrase", { ...good, passphrase: "" }, "tls.passphrase is an empty string"],
+    ["an address as name", { servername: "127.0.0.1" }, "tls.servername is a string; wanted: a host name"],
+    ["an address of a service as name", { servername: "https://x" }, "tls.servername is a string; wanted: a host name"],
+  ])("is refused as the client is built, without a word of it: %s", (_, tls, message) => {
+    const error = refusal(tls);
+    expect(error.message).toContain(message);
+    const shown = inspect(error, { showHidden: true, depth: 10 });
+    for (const secret of linesOf(good.key, encrypted, other.key)) expect(shown).not.toContain(secret);
+    expect(error.message).not.toContain("MII");
+  });
+
+  it("is refused beside what it can have no effect on", () => {
+    const dispatcher = new Agent();
+    onTestFinished(() => dispatcher.close());
+    const tls = { ca: authority };
+    expect(refusal(tls, { dispatcher }).message).toMatch(/^tls and dispatcher exclude each other: .*connect/);
+    expect(refusal(tls, { fetch: globalThis.fetch }).message).toMatch(/^tls and fetch exclude each other: /);
+    expect(refusal(tls, { baseUrl: "http://127.0.0.1:1" }).message).toMatch(/^tls has no use with an http baseUrl/);
+  });
+});
+
+it("is not shown by a client, nor by the error of a connection", async () => {
+  const server = await startServer({ ...wrongHost, ca: authority, requestCert: true, rejectUnauthorized: true });
+  const client = clientOf(server.origin, { ca: authority, cert: good.cert, key: encrypted, passphrase }, withToken);
+  const error: unknown = await client.paymentIntents.get("1").catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ConnectionError);
+  for (const value of [client, error]) {
+    const shown = inspect(value, { showHidden: true, depth: 20 });
+    for (const secret of [passphrase, ...linesOf(good.key, encrypted)]) expect(shown).not.toContain(secret);
+  }
+});
+
+function linesOf(...pems: readonly string[]): string[] {
+  return pems.flatMap((pem) => pem.split("\n").filter((line) => /^[\w+/=]{20,}$/.test(line)));
+}
