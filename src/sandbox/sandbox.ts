@@ -32,6 +32,8 @@ export interface LoggedRequest {
 
 /** What a server knows about a request and a web `Request` can't carry. */
 export interface SandboxWire {
+  /** The method, where `Request` refuses it: `CONNECT`, `TRACE` or `TRACK`. */
+  readonly method?: string;
   /** Path and query exactly as they were on the wire; URL objects rewrite some paths. */
   readonly target?: string;
   /** Where the request came from: the token operation throttles by it. */
@@ -204,10 +206,10 @@ const unauthorized = new Refusal("unauthorized", "the access token is missing or
 
 async function arrive(
   request: Request,
-  { target, address = "" }: SandboxWire,
+  { target, address = "", method = request.method }: SandboxWire,
   routeTo: (path: string, method: string) => Destination,
 ): Promise<Arrived> {
-  const { method, headers } = request;
+  const { headers } = request;
   const bytes = new Uint8Array(await request.arrayBuffer());
   const [path, query] = splitTarget(target ?? targetOf(request.url));
   const route = routeTo(path, method);

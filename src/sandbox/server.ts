@@ -38,6 +38,7 @@ export async function startSandbox(options: SandboxServerOptions = {}): Promise<
   const { port = 0, host = "127.0.0.1", maxBodyBytes = 1024 * 1024, ...sandboxOptions } = options;
   const sandbox = createSandbox(sandboxOptions);
   const server = createServer((request, response) => void exchange(sandbox, request, response, maxBodyBytes));
+  server.on("connect", (_, socket) => socket.end(tunnelRefusal));
   const url = await listen(server, port, host);
   const clientOptions = sandbox.clientOptions({ baseUrl: url, authUrl: url });
   const close = closing(server);
@@ -98,14 +99,19 @@ async function exchange(
 function responseTo(sandbox: Sandbox, incoming: IncomingMessage, body: Uint8Array): Promise<Response> {
   const { method = "GET", url = "/", socket } = incoming;
   const target = url.replace(/^https?:\/\/[^/?]*/i, "") || "/";
-  const bodiless = method === "GET" || method === "HEAD";
-  const request = new Request(`http://sandbox.invalid${target}`, {
-    method,
+  const isRefused = refusedMethods.has(method);
+  const bodiless = method === "GET" || method === "HEAD" || isRefused;
+  // `OPTIONS *` has no path.
+  const request = new Request(`http://sandbox.invalid${target.startsWith("/") ? target : "/"}`, {
+    method: isRefused ? "GET" : method,
     headers: headersOf(incoming),
     ...(bodiless ? {} : { body }),
   });
-  return sandbox.handle(request, { target, address: socket.remoteAddress ?? "" });
+  return sandbox.handle(request, { target, method, address: socket.remoteAddress ?? "" });
 }
+
+/** Methods that `Request` can't carry. They are no operation's, and get the 405 of any other. */
+const refusedMethods: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
 
 function headersOf({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Headers();
@@ -135,6 +141,10 @@ async function send(response: Response, outgoing: ServerResponse): Promise<void>
   outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), "content-length": body.length });
   outgoing.end(body);
 }
+
+/** The target of a `CONNECT` is no path: it stands for the whole server. */
+const tunnelRefusal =
+  "HTTP/1.1 405 Method Not Allowed\r\nallow: GET, POST, PUT\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 function tooLarge(): Response {
   return jsonResponse({ error: "body_too_large", message: "the body is too large" }, 413, { connection: "close" });

@@ -81,6 +81,27 @@ it("responds 500 when a hook throws, and continues to serve", async () => {
   expect((await raw(server.url, "GET", "/payments")).status).toBe(401);
 });
 
+it.each(["TRACE", "OPTIONS", "DELETE", "PATCH", "HEAD", "PROPFIND", "PUT", "CONNECT"])(
+  "responds 405 to %s where there is no such operation, and says what there is",
+  async (method) => {
+    await using server = await startSandbox();
+    for (const [path, allow] of [
+      ["/payments", "POST, GET"],
+      [server.sandbox.tokenPath, "POST"],
+    ] as const) {
+      const { status, head } = await written(server.url, `${method} ${path} HTTP/1.1`);
+      expect([method, status]).toEqual([method, 405]);
+      expect(head.toLowerCase()).toContain(`allow: ${(method === "CONNECT" ? "GET, POST, PUT" : allow).toLowerCase()}`);
+    }
+    expect((await written(server.url, `${method} /nowhere HTTP/1.1`)).status).toBe(method === "CONNECT" ? 405 : 404);
+  },
+);
+
+it("responds 404 to OPTIONS *", async () => {
+  await using server = await startSandbox();
+  expect((await written(server.url, "OPTIONS * HTTP/1.1")).status).toBe(404);
+});
+
 it("closes at once, whatever its connections are doing, and more than once", async () => {
   const server = await startSandbox({ onRequest: () => new Promise(() => {}) });
   const pending = raw(server.url, "GET", "/payments").catch((error: unknown) => error);
@@ -99,6 +120,21 @@ it("says which port it can't have", async () => {
   await expect(startSandbox({ port })).rejects.toThrow(ConfigError);
   await expect(startSandbox({ port })).rejects.toThrow(String(port));
 });
+
+/** Sends a request line that no client would, and reads the head of the response. */
+function written(url: string, requestLine: string): Promise<{ readonly status: number; readonly head: string }> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.on("error", reject);
+    socket.on("close", () => resolve({ status: Number(text.split(" ")[1]), head: text }));
+    socket.write(`${requestLine}\r\nhost: sandbox\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+  });
+}
 
 function raw(url: string, method: string, path: string, body = "", headers: Readonly<Record<string, string>> = {}) {
   return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
