@@ -9,8 +9,8 @@ const masks: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/\bMI[IG][\w+/=\s]{40,}/g, "[key]"],
   [/\b(bearer|basic)\s+[\w.~+/=-]+/gi, "$1 [token]"],
   [
-    /\b(access_token|refresh_token|id_token|client_secret|password|accountVerificationBearerToken|(?:sender|receiver)(?:Account|Name))(\\?["']?\s*[=:]\s*)(?:(\\?(["']))(?:(?!\4)[^\\]|\\(?!\4)[\s\S])+|[^\s"'&,}\\]+(?:[ -]\w{0,4}\d\w{0,4}(?!\w))*)/gi,
-    `$1$2$3${mark}`,
+    /\b(access_token|refresh_token|id_token|client_secret|password|accountVerificationBearerToken|(?:sender|receiver)(?:Account|Name))(\\*["']?\s*[=:]\s*)(?:(\\+(["']))(?:(?!\4)[^\\])+(?:\\+(?:(?!\4)[^\\])+)*|(["'])(?:\\[\s\S]|(?!\5)[^\\])+|[^\s"'&,}\\]+(?:[ -]\w{0,4}\d\w{0,4}(?!\w))*)/gi,
+    `$1$2$3$5${mark}`,
   ],
 ];
 
@@ -117,7 +117,11 @@ function withoutEscapes(text: string): string {
 
 /** A piece of Base64 may have begun before the text: each of four beginnings is tried. */
 function base64Readings(text: string): string[] {
-  const runs = text.replace(/[-_]/g, (sign) => (sign === "-" ? "+" : "/")).match(/[a-z\d+/]{8,}/gi) ?? [];
+  const oneLine = text
+    .replace(/[\r\n]/g, "")
+    .replaceAll("-", "+")
+    .replaceAll("_", "/");
+  const runs = oneLine.match(/[a-z\d+/]{4,}/gi) ?? [];
   if (runs.length === 0) return [];
   return [0, 1, 2, 3].map((start) => runs.map((run) => decodeBase64(run.slice(start))).join(" "));
 }
@@ -127,6 +131,7 @@ function utf8(bytes: readonly number[]): string {
 }
 
 function decodeBase64(run: string): string {
-  const binary = atob(run.slice(0, run.length - (run.length % 4)));
+  // One digit over is no byte.
+  const binary = atob(run.length % 4 === 1 ? run.slice(0, -1) : run);
   return utf8(Array.from(binary, (character) => character.charCodeAt(0)));
 }
