@@ -2,6 +2,8 @@ import { describe, expect, it, vi } from "vitest";
 import { SchemaLoader } from "../../src/http/schema.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { payments } from "../../src/resources/payments.js";
+import { transfers } from "../../src/resources/transfers.js";
+import { withdrawals } from "../../src/resources/withdrawals.js";
 import { recordOf } from "./scripted-transport.js";
 
 const made = vi.hoisted(() => ({ schemas: 0 }));
@@ -45,5 +47,98 @@ describe("the schemas", () => {
     expect(schemas.mismatches(payments.create, record, 100)).toEqual([
       { field: "extras", expected: "any value, null included", found: "undefined" },
     ]);
+  });
+
+  it.each<[string, object, object]>([
+    [
+      "an unknown field",
+      { colour: "x" },
+      { field: "colour", expected: "a field of the description", found: "another string" },
+    ],
+    ["an unknown field that holds nothing", { colour: null }, { field: "colour", found: "null" }],
+    [
+      "a field whose name may be anything",
+      { DE89370400440532013000: 1 },
+      { field: "(unprintable)", found: "a number" },
+    ],
+    ["a field whose name is a sentence", { "no such account": 1 }, { field: "(unprintable)" }],
+    ["a field called __proto__", JSON.parse('{"__proto__":1}'), { field: "__proto__", found: "a number" }],
+    [
+      "a status of another kind",
+      { senderGatewayStatus: "settled" },
+      { field: "senderGatewayStatus", expected: "pending, processed, error or reverted", found: "another string" },
+    ],
+    ["a status in capitals", { receiverGatewayStatus: "PENDING" }, { field: "receiverGatewayStatus" }],
+    [
+      "a timestamp that is none",
+      { createdAt: "yesterday" },
+      { field: "createdAt", expected: "an ISO 8601 timestamp in UTC", found: "another string" },
+    ],
+    ["a timestamp of another zone", { updatedAt: "2026-01-01T00:00:00.000001+02:00" }, { field: "updatedAt" }],
+    ["a day that there is not", { createdAt: "2026-13-41T00:00:00Z" }, { field: "createdAt" }],
+    ["a timestamp that is a number", { createdAt: 1767225600 }, { field: "createdAt", found: "a number" }],
+    ["null", { memo: null }, { field: "memo", expected: "a string", found: "null" }],
+    ["an amount with a comma", { senderAmount: "1,5" }, { field: "senderAmount", found: "another string" }],
+  ])("tell %s, in a record and in a list", async (_, different, mismatch) => {
+    const schemas = await new SchemaLoader().load();
+    const record = recordOf(payments.list.record);
+    const changed = Object.defineProperties({ ...record }, Object.getOwnPropertyDescriptors(different));
+    for (const [row, value] of [
+      [payments.create, changed],
+      [payments.list, [record, record, changed, record]],
+    ] as const) {
+      const found = schemas.mismatches(row, value, 1000);
+      expect(found).toEqual([expect.objectContaining(mismatch)]);
+      expect(JSON.stringify(found)).not.toMatch(/DE89|yesterday|settled|no such/);
+    }
+  });
+
+  it.each(["2026-01-01T00:00:00.000001Z", "2026-12-31T23:59:60Z", "2026-01-01T00:00:00.123456789Z"])(
+    "take %s for a timestamp",
+    async (createdAt) => {
+      const schemas = await new SchemaLoader().load();
+      expect(schemas.mismatches(payments.create, { ...recordOf(payments.create.record), createdAt }, 1000)).toEqual([]);
+    },
+  );
+
+  it("tell an unknown field beside a missing one", async () => {
+    const schemas = await new SchemaLoader().load();
+    const { memo: _, ...record } = recordOf(payments.create.record);
+    const found = schemas.mismatches(payments.create, { ...record, note: "x" }, 1000);
+    expect(found.map(({ field }) => field)).toEqual(["memo", "note"]);
+  });
+
+  it("let the status of a withdrawal and the ends of a transfer be anything, as the description does", async () => {
+    const schemas = await new SchemaLoader().load();
+    const withdrawal = { ...recordOf(withdrawals.get.record), status: "new to us" };
+    expect(schemas.mismatches(withdrawals.get, withdrawal, 1000)).toEqual([]);
+    expect(schemas.mismatches(transfers.get, { ...recordOf(transfers.get.record), from: "bank" }, 1000)).toEqual([]);
+  });
+
+  it("look for 20 differences and no more", async () => {
+    const schemas = await new SchemaLoader().load();
+    expect(schemas.mismatches(payments.list, Array(1000).fill({}), 3000)).toHaveLength(20);
+    const unknown = Object.fromEntries(
+      Array.from({ length: 500 }, (_, index) => [
+        `field${"abcdefghij"[index % 10]}${index % 100}x${"y".repeat(index / 20)}`,
+        1,
+      ]),
+    );
+    const record = { ...recordOf(payments.list.record), ...unknown };
+    expect(schemas.mismatches(payments.list, [record], 3000)).toHaveLength(20);
+  });
+
+  it("find the second field that differs however often the first one does", async () => {
+    const schemas = await new SchemaLoader().load();
+    const record = recordOf(payments.list.record);
+    const list = [...Array(500).fill({ ...record, memo: 1 }), { ...record, senderName: 2 }];
+    expect(schemas.mismatches(payments.list, list, 500_000).map(({ field }) => field)).toEqual(["memo", "senderName"]);
+  });
+
+  it("find an unknown field in a large list when its records have it", async () => {
+    const schemas = await new SchemaLoader().load();
+    const record = { ...recordOf(payments.list.record), colour: "x" };
+    const list = Array(3000).fill(record);
+    expect(schemas.mismatches(payments.list, list, JSON.stringify(list).length)).toMatchObject([{ field: "colour" }]);
   });
 });

@@ -1,0 +1,236 @@
+import { getEventListeners } from "node:events";
+import {
+  type ClientEvents,
+  type ClientOptions,
+  ConfigError,
+  CrossBorderClient,
+  CrossBorderError,
+  type RequestSigner,
+} from "cross-border-payments";
+import { startSandbox } from "cross-border-payments/sandbox";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hostileThrows } from "../errors/hostile-throws.js";
+import { shownTexts } from "../errors/shown-texts.js";
+import { signingKeys } from "./harness.js";
+
+const token = "t0ken.of-the/caller";
+const accounts = { senderAccount: "DE89370400440532013000", receiverAccount: "KE-SECRET-77-88" };
+const names = { senderName: "Zoë Müller-Lüdenscheidt", receiverName: "Baraka Receiver" };
+const payment = {
+  ...accounts,
+  ...names,
+  senderGatewayId: "alpha",
+  senderAmount: "100.00",
+  senderCurrency: "EUR",
+  receiverGatewayId: "beta",
+  receiverAmount: "15000.00",
+  receiverCurrency: "KES",
+  receivingGatewayFee: "1.00",
+  memo: "rent",
+  senderGatewayTransactionId: "tx-1",
+};
+/** What the caller's code may see of a call, in spellings of its own. */
+const secret = [
+  token,
+  ...Object.values(accounts),
+  ...Object.values(names),
+  "de89 3704 0044 0532 0130 00",
+  "BARAKA RECEIVER",
+  Buffer.from(accounts.senderAccount).toString("base64"),
+].join(" ");
+const forbidden = /t0ken\.of|DE89|KE-SECRET|Zoë|Baraka|de89 3704|REU4OTM3/i;
+
+let server: Awaited<ReturnType<typeof startSandbox>>;
+beforeAll(async () => {
+  server = await startSandbox();
+});
+afterAll(() => server.close());
+
+const throwing = (thrown: unknown) => () => {
+  throw thrown;
+};
+const rejecting = (thrown: unknown) => () => Promise.reject(thrown);
+
+const ways = { throws: throwing, rejects: rejecting };
+
+async function failedPayment(options: Partial<ClientOptions>): Promise<CrossBorderError> {
+  const { privateKey } = await signingKeys();
+  const { baseUrl } = server.clientOptions;
+  await using client = new CrossBorderClient({
+    baseUrl,
+    auth: { accessToken: () => token },
+    signingKey: privateKey,
+    ...options,
+  });
+  const error: unknown = await client.payments.create(payment).catch((thrown: unknown) => thrown);
+  if (!(error instanceof CrossBorderError)) throw new Error("the call rejected with a raw value");
+  return error;
+}
+
+const hostile = hostileThrows(secret);
+
+// By name: the runner would look at the values.
+describe.each(Object.keys(hostile))("code of the caller's that throws %s", (what) => {
+  const thrown = hostile[what];
+
+  it.each(["throws", "rejects"] as const)("as a token source that %s", async (how) => {
+    const accessToken = ways[how](thrown);
+    const error = await failedPayment({ auth: { accessToken } });
+    expect(error).toMatchObject({
+      code: "token_source_failed",
+      effect: "none",
+      operation: "payments.create",
+      attempts: 0,
+    });
+    expect(shownTexts(error)).not.toMatch(forbidden);
+  });
+
+  it.each(["throws", "rejects"] as const)("as a signer that %s", async (how) => {
+    const sign = ways[how](thrown);
+    const { publicKey } = await signingKeys();
+    const error = await failedPayment({ signingKey: { publicKey, sign } as RequestSigner });
+    expect(error).toMatchObject({ code: "signing_failed", effect: "none", operation: "payments.create", attempts: 0 });
+    expect(shownTexts(error)).not.toMatch(forbidden);
+  });
+
+  it.each(["throws", "rejects"] as const)("as a fetch that %s", async (how) => {
+    const fetch = ways[how](thrown);
+    const error = await failedPayment({ fetch });
+    expect(error).toMatchObject({ code: "outcome_unknown", effect: "possible", attempts: 1 });
+    expect(shownTexts(error)).not.toMatch(forbidden);
+  });
+
+  it("as a response of a fetch", async () => {
+    const broken = Object.defineProperty(new Response(), "status", { get: throwing(thrown) });
+    const error = await failedPayment({ fetch: async () => broken });
+    expect(error).toMatchObject({ code: "outcome_unknown", effect: "possible", attempts: 1 });
+    expect(shownTexts(error)).not.toMatch(forbidden);
+  });
+
+  it("as a dispatcher that throws before it starts", async () => {
+    const error = await failedPayment({ dispatcher: { dispatch: throwing(thrown) } });
+    expect(error.effect).toBe("none");
+    expect(shownTexts(error)).not.toMatch(forbidden);
+  });
+
+  it("as a dispatcher that gives it to the handler", async () => {
+    const dispatch = (_: never, handler: Handler) => {
+      handler.onRequestStart({ abort: () => {} }, {});
+      handler.onResponseError({ abort: () => {} }, thrown);
+      return true;
+    };
+    const error = await failedPayment({ dispatcher: { dispatch } as never });
+    expect(error).toMatchObject({ code: "outcome_unknown", effect: "possible", attempts: 1 });
+    expect(shownTexts(error)).not.toMatch(forbidden);
+  });
+
+  it("as a hook changes no call, whether it throws or rejects", async () => {
+    for (const hook of [throwing(thrown), rejecting(thrown), () => thrown] as (() => void)[]) {
+      const on: ClientEvents = { response: hook, failure: hook, retry: hook, mismatch: hook, token: hook };
+      await using client = new CrossBorderClient({ ...server.clientOptions, on });
+      expect(await client.payments.list()).toMatchObject({ items: [] });
+      await expect(client.paymentIntents.get("unknown")).rejects.toMatchObject({ code: "http_400" });
+    }
+  });
+});
+
+interface Handler {
+  onRequestStart(controller: object, context: object): void;
+  onResponseError(controller: object, error: unknown): void;
+}
+
+it("shows no code of a fetch that is an account number, neither in an error nor to a hook", async () => {
+  const events: unknown[] = [];
+  const failing = () => Promise.reject(Object.assign(new TypeError("fetch failed"), { code: "KE_SECRET_77_88" }));
+  await using client = new CrossBorderClient({
+    baseUrl: server.clientOptions.baseUrl,
+    auth: { accessToken: () => token },
+    fetch: failing,
+    on: { retry: (event) => void events.push(event) },
+  });
+  const query = { receiverAccount: accounts.receiverAccount };
+  const error = await client.paymentIntents.get("1", { query, maxRetries: 1 }).catch((thrown: unknown) => thrown);
+  expect(events).toMatchObject([{ reason: "UNKNOWN" }]);
+  expect(shownTexts(error)).not.toMatch(/KE_SECRET/);
+});
+
+it("shows no header of the caller's own that a proxy repeats", async () => {
+  const echo = async () =>
+    Response.json(
+      { error: "bad api-key-77112233", message: "m" },
+      { status: 400, headers: { "x-request-id": "api-key-77112233" } },
+    );
+  const { baseUrl } = server.clientOptions;
+  await using client = new CrossBorderClient({ baseUrl, auth: { accessToken: () => token }, fetch: echo });
+  const options = { headers: { "x-api-key": "api-key-77112233", "x-trace": "t-1" } };
+  const error = await client.paymentIntents.get("1", options).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: "http_400" });
+  expect(shownTexts(error)).not.toContain("77112233");
+  expect(error).not.toHaveProperty("requestId");
+});
+
+describe("the hooks of a client", () => {
+  const build = (on: unknown) => () => {
+    const { baseUrl } = server.clientOptions;
+    return new CrossBorderClient({ baseUrl, auth: { accessToken: () => token }, on: on as ClientEvents });
+  };
+
+  it.each([
+    [{ anwser: () => {} }, "there is no hook on.anwser; there are response, failure, retry, mismatch, token"],
+    [{ response: "log" }, "on.response must be a function; found a string"],
+    [{ token: null }, "on.token must be a function; found null"],
+    [{ "a b": () => {} }, "there is no hook on.(unprintable)"],
+    [[], "on must be an object of hooks; found an array"],
+  ])("are refused when they are %j", (on, message) => {
+    expect(build(on)).toThrow(ConfigError);
+    expect(build(on)).toThrow(message);
+  });
+
+  it("are read once, when the client is built", async () => {
+    let reads = 0;
+    const seen: string[] = [];
+    const on = {
+      get response() {
+        reads += 1;
+        if (reads > 1) throw new Error("read again");
+        return ({ operation }: { operation: string }) => void seen.push(operation);
+      },
+    };
+    await using client = new CrossBorderClient({ ...server.clientOptions, on });
+    await client.payments.list();
+    await client.payments.list();
+    expect(seen).toEqual(["payments.list", "payments.list"]);
+  });
+
+  it("keep their object, methods of a class included", async () => {
+    class Metrics {
+      static calls = 0;
+      response(): void {
+        if (this instanceof Metrics) Metrics.calls += 1;
+      }
+    }
+    await using client = new CrossBorderClient({ ...server.clientOptions, on: new Metrics() });
+    await client.payments.list();
+    expect(Metrics.calls).toBe(1);
+  });
+
+  it("that can't be read are a ConfigError", () => {
+    expect(
+      build({
+        get response() {
+          throw new Error("no");
+        },
+      }),
+    ).toThrow(ConfigError);
+  });
+});
+
+it("leaves nothing behind on the caller's signal when a call of the caller's code fails", async () => {
+  const { signal } = new AbortController();
+  await using client = new CrossBorderClient({
+    baseUrl: server.clientOptions.baseUrl,
+    auth: { accessToken: rejecting(new Error("x")) },
+  });
+  await client.payments.list({}, { signal }).catch(() => {});
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+});

@@ -1,0 +1,58 @@
+/** Things that code of a caller's may throw. Each of them holds `secret` wherever it can. */
+export function hostileThrows(secret: string): Readonly<Record<string, unknown>> {
+  const cyclic = Object.assign(new Error(`cyclic ${secret}`), { secret });
+  cyclic.cause = cyclic;
+  const explode = () => {
+    throw new Error(secret);
+  };
+  return {
+    "an error": new Error(`failed with ${secret}`),
+    "an error whose name, code and own fields hold it": Object.assign(new TypeError(secret), {
+      name: secret,
+      code: secret,
+      token: secret,
+      request: { headers: { authorization: `Bearer ${secret}` } },
+    }),
+    "an error with a stack of its own": Object.assign(new Error("x"), { stack: `Error: x\n    at ${secret}` }),
+    "an error with causes": new Error("outer", { cause: new Error(secret, { cause: { secret } }) }),
+    "an error that is its own cause": cyclic,
+    "an AggregateError": new AggregateError([new Error(secret), secret], `all of ${secret} failed`),
+    "an error with getters that throw": Object.defineProperties(new Error("x"), {
+      stack: { get: explode },
+      message: { get: explode },
+      code: { get: explode },
+    }),
+    "an error with a message that is no string": Object.assign(new Error("x"), { message: { toString: () => secret } }),
+    "a proxy that refuses everything": new Proxy(new Error(secret), {
+      get: explode,
+      getPrototypeOf: explode,
+      has: explode,
+      ownKeys: explode,
+      getOwnPropertyDescriptor: explode,
+    }),
+    "a proxy without a target": revoked(),
+    "an object that looks like an error of this package": {
+      [Symbol.for("cross-border-payments.error")]: ["CrossBorderError", "ApiError"],
+      name: "ApiError",
+      message: secret,
+      code: secret,
+      effect: "done",
+      cause: { secret },
+      secret,
+    },
+    "a frozen error": Object.freeze(new Error(secret)),
+    "an object": { message: secret, secret, toString: explode, toJSON: () => secret },
+    "a string": secret,
+    "a symbol": Symbol(secret),
+    "a function": Object.assign(() => secret, { secret }),
+    null: null,
+    undefined: undefined,
+    "a BigInt": 1n,
+  };
+}
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
