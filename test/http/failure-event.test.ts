@@ -13,13 +13,15 @@ const withId = { "x-request-id": "r-7" };
 const tokenRefused = () => Promise.reject(new TokenError("no token", { code: "login_refused", status: 401 }));
 const noSignature = () => Promise.reject(new SigningError("the signer failed"));
 
-const failures: readonly (readonly [
+type Row = [
   what: string,
   steps: readonly Step[],
   kind: keyof typeof calls,
   event: Partial<FailureEvent>,
   overrides?: Partial<HttpClientOptions>,
-])[] = [
+];
+
+const failures: Row[] = [
   [
     "a refusal",
     [json({}, 400, withId)],
@@ -66,7 +68,7 @@ const failures: readonly (readonly [
   ],
 ];
 
-it.each(failures)("tells %s once", async (_, steps, kind, expected, overrides) => {
+it.each<Row>(failures)("tells %s once", async (_, steps, kind, expected, overrides) => {
   const { client, events } = scriptedClient(steps, overrides);
   const error = await errorOf(calls[kind](client));
   expect(events.failure).toHaveBeenCalledOnce();
