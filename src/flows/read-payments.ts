@@ -19,8 +19,8 @@ export type Inspect = (payment: Payment) => boolean;
  * Reads the payments, back to the one whose token is `since`, or all of them where it is `null`.
  *
  * Nothing says what paging tokens look like: they may be numbers that grow, UUIDs, or numbers that several machines hand out from
- * ranges of their own. The newest payments come first, since the one that is looked for is mostly among them. Only where so many of
- * their tokens go one way that it is no accident is `since` an end. Otherwise all payments are read in the order of their tokens.
+ * ranges of their own. The newest payments come first, since the one that is looked for is mostly among them. Only where their tokens
+ * have proved to go one way is `since` an end. Otherwise all payments are read, in the order of their tokens.
  */
 export async function readPayments(
   client: ApiClient,
@@ -34,8 +34,11 @@ export async function readPayments(
   return readInTokenOrder(pages, inspect);
 }
 
-/** So many tokens in one order are no accident, not even where several machines hand them out. */
-const provingTokens = 100;
+/**
+ * So many tokens in one order are no accident. They have to stand on the first page: on every other one the cursor has left out
+ * whatever would show another order.
+ */
+const provingTokens = 20;
 
 /** A service with more payments than this and tokens in no order can't be read to its end each time. */
 const mostPayments = 100_000;
@@ -49,13 +52,11 @@ async function readNewestFirst(
   let seen = 0;
   let hasSince = false;
   let createdAt: string | undefined;
-  for (let bound: PagingValues = {}; ; ) {
+  for (let bound: PagingValues = {}; seen < mostPayments; ) {
     const page = await pages.request({ _sort: "createdAt.desc", ...bound });
-    for (const payment of page) {
-      seen += 1;
-      if (inspect(payment)) return { seen, isEnough: true };
-    }
-    // Every payment of the page was looked at before the order decides anything.
+    seen += page.length;
+    // Every payment of the page is looked at before the order decides anything.
+    if (page.some(inspect)) return { seen, isEnough: true };
     for (const payment of page) {
       const token = tokenOf(payment);
       if (token === undefined || isNewer(payment.createdAt, createdAt)) return { seen, isEnough: false };
@@ -63,13 +64,12 @@ async function readNewestFirst(
       createdAt = payment.createdAt;
       if (token === since) hasSince = true;
     }
-    if (!order.isOneWay) return { seen, isEnough: false };
-    const isProven = order.count >= provingTokens;
+    if (!order.isOneWay || order.count < provingTokens) return { seen, isEnough: false };
     const last = tokenOf(page.at(-1));
-    if (last === undefined || (hasSince && isProven)) return { seen, isEnough: isProven };
-    if (seen >= mostPayments) return { seen, isEnough: false };
+    if (last === undefined || hasSince) return { seen, isEnough: true };
     bound = order.direction === "up" ? { _after: last } : { _before: last };
   }
+  return { seen, isEnough: false };
 }
 
 /** What is no timestamp shows nothing. */

@@ -213,6 +213,74 @@ describe("run", () => {
     expect(await all(flow().recover())).toEqual([]);
   });
 
+  it.each([
+    ["no response came", () => Response.error(), undefined],
+    ["the service responded with 503", () => new Response("", { status: 503 }), { status: 503 }],
+    [
+      "the service responded with 302",
+      () => new Response("", { status: 302, headers: { location: "/" } }),
+      { status: 302 },
+    ],
+    [
+      "the service responded with 409",
+      () => Response.json({ error: "dup", message: "no" }, { status: 409 }),
+      { status: 409 },
+    ],
+    ["the service responded with 201", () => new Response("<html>", { status: 201 }), { status: 201 }],
+  ])("says of a held payment what came in response: %s", async (reason, respond, response) => {
+    const { flow } = await flowFixture({ onRequest: (seen) => (isPayment(seen) ? respond() : undefined) });
+    const outcome = await flow().run("k", request);
+    if (outcome.status !== "held") throw new Error(`is ${outcome.status}`);
+    expect(outcome.reason).toContain(reason);
+    expect(outcome.reason).toContain("2 looks at the list of payments did not find it");
+    if (response === undefined) expect(outcome).not.toHaveProperty("response");
+    else expect(outcome.response).toMatchObject(response);
+    expect(outcome.looks).toMatchObject([{ complete: true }, { complete: true }]);
+  });
+
+  it("holds and shows a payment with its transaction id that is not certainly its own, and never releases for it", async () => {
+    const { flow, sandbox, bank } = await flowFixture({
+      ...lost,
+      onResponse: async (seen, response) => {
+        if (isPayment(seen)) return Response.error();
+        if (!isList(seen)) return undefined;
+        const records = JSON.parse(await response.clone().text()) as object[];
+        const foreign = { creationRequestSignatureBase64: Buffer.alloc(256).toString("base64") };
+        return Response.json(records.map((record) => ({ ...record, ...foreign })));
+      },
+    });
+    const outcome = await flow().run("k", request);
+    expect(outcome).toMatchObject({
+      status: "held",
+      lookalike: { id: sandbox.payments[0]?.id },
+      reason: expect.stringContaining("a payment with the same transaction id is listed"),
+    });
+    expect(await failureOf(flow().resolve("k", "found", resolution))).toMatchObject({ code: "flow_payment_not_found" });
+    expect(bank.released).toEqual([]);
+    const [payment] = sandbox.payments;
+    if (payment === undefined) throw new Error("there is no payment");
+    expect(await flow().resolve("k", "found", { ...resolution, payment })).toMatchObject({ status: "paid" });
+  });
+
+  it("forgets a payment that looked like its own once an operator has it sent again", async () => {
+    let looks = 0;
+    const { flow } = await flowFixture({
+      onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined),
+      onResponse: (seen) => {
+        if (!isList(seen) || ++looks < 2 || isSentAgain) return undefined;
+        return Response.json([{ pagingToken: "1", senderGatewayTransactionId: "TX-1" }]);
+      },
+    });
+    let isSentAgain = false;
+    expect(await flow().run("k", request)).toMatchObject({ status: "held", lookalike: { pagingToken: "1" } });
+    isSentAgain = true;
+    const outcome = await flow().resolve("k", "resend", resolution);
+    expect(outcome).toMatchObject({ status: "held", looks: { length: 4 } });
+    expect(outcome).not.toHaveProperty("lookalike");
+    expect(Reflect.get(outcome, "reason")).not.toContain("transaction id");
+    expect(Reflect.get(outcome, "reason")).toContain("2 looks");
+  });
+
   it("leaves the flow as it was when takeFunds throws, and calls it again with the same key", async () => {
     const { flow, bank, sandbox } = await flowFixture();
     const takeFunds = vi.fn(bank.takeFunds).mockImplementationOnce(() => {

@@ -1,0 +1,369 @@
+import { CrossBorderError } from "cross-border-payments";
+import { FlowPausedError, type Journal, JournalError, type JournalState } from "cross-border-payments/flow";
+import type { SandboxOptions } from "cross-border-payments/sandbox";
+import { describe, expect, it, vi } from "vitest";
+import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
+
+type Seen = { readonly operation: string | undefined };
+
+const isPayment = ({ operation }: Seen) => operation === "payments.create";
+const isList = ({ operation }: Seen) => operation === "payments.list";
+const resolution = { by: "Olga Operator", why: "the service's back office confirmed it" };
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+async function errorOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    (value) => expect.unreachable(`it did not fail, and returned ${JSON.stringify(value)}`),
+    (error: unknown) => error,
+  );
+}
+
+function expectPaused(error: unknown, phase: string): void {
+  expect(error).toBeInstanceOf(FlowPausedError);
+  expect(error).toMatchObject({ code: "flow_paused", effect: "possible", key: "k", phase });
+  expect(error).not.toHaveProperty("funds");
+  expect((error as Error).message).toMatch(
+    /the flow of key "k" .* (?:call run with the same key again|waits for resolve)/,
+  );
+  expect((error as Error).message).not.toContain("nothing was done");
+}
+
+/** The service made the payment and its response was lost; looks fail as `looked` says until `mend` is called. */
+async function lostFixture(looked: () => Response | undefined): Promise<FlowFixture & { mend(): void }> {
+  let isMended = false;
+  const fixture = await flowFixture({
+    onResponse: (seen) => (isPayment(seen) ? Response.error() : undefined),
+    onRequest: (seen) => {
+      if (isMended || !isList(seen) || !fixture.sandbox.requests.some(isPayment)) return undefined;
+      return looked();
+    },
+  } satisfies SandboxOptions);
+  return {
+    ...fixture,
+    mend: () => {
+      isMended = true;
+    },
+  };
+}
+
+/** A journal whose named write fails `times` times, after it has stored or without. */
+function failing(journal: Journal, phase: string, times: number, stored: "nothing" | "unknown"): Journal {
+  let left = times;
+  const fail = async (state: JournalState, write: () => Promise<unknown>): Promise<void> => {
+    if (state.phase !== phase || left-- <= 0) return;
+    if (stored === "unknown") await write();
+    throw new JournalError("the disk failed", { stored });
+  };
+  return {
+    begin: async (key, state, lease) => {
+      await fail(state, () => journal.begin(key, state, lease));
+      return journal.begin(key, state, lease);
+    },
+    write: async (key, epoch, state) => {
+      await fail(state, () => journal.write(key, epoch, state));
+      return journal.write(key, epoch, state);
+    },
+    read: (...args) => journal.read(...args),
+    acquire: (...args) => journal.acquire(...args),
+    acquireAbandoned: (...args) => journal.acquireAbandoned(...args),
+    renew: (...args) => journal.renew(...args),
+    release: (...args) => journal.release(...args),
+    list: (...args) => journal.list(...args),
+    close: () => journal.close(),
+  };
+}
+
+describe("never says `none` of a payment that was made", () => {
+  it.each([
+    ["gets 503", () => new Response("", { status: 503 })],
+    [
+      "gets 401, also with a new token",
+      () => Response.json({ error: "invalid_token", message: "no" }, { status: 401 }),
+    ],
+    ["gets 429", () => Response.json({ error: "slow_down", message: "no" }, { status: 429 })],
+    ["gets a page of HTML", () => new Response("<html>", { headers: { "content-type": "text/html" } })],
+    ["gets no response", () => Response.error()],
+  ])("when a look %s", async (_, looked) => {
+    const { flow, sandbox, mend, bank } = await lostFixture(looked);
+    const error = await errorOf(flow().run("k", request));
+    expect(sandbox.payments).toHaveLength(1);
+    expectPaused(error, "unknown");
+    const [payment] = sandbox.payments;
+    expect((error as FlowPausedError).request).toEqual({
+      path: "/payments",
+      body: payment?.creationRequestBody,
+      signature: payment?.creationRequestSignatureBase64,
+    });
+    expect(JSON.stringify(error)).not.toContain(request.receiverAccount);
+    mend();
+    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+    expect([bank.calls, bank.released]).toEqual([1, []]);
+  });
+
+  it("when a look is strict about what it reads", async () => {
+    const { flow, sandbox } = await flowFixture({
+      onResponse: async (seen, response) => {
+        if (isPayment(seen)) return Response.error();
+        if (!isList(seen) || sandbox.payments.length === 0) return undefined;
+        const records = JSON.parse(await response.clone().text()) as object[];
+        return Response.json(records.map((record) => ({ ...record, senderAmount: 5 })));
+      },
+    });
+    const error = await errorOf(flow({}, { validation: "strict" }).run("k", request));
+    expect(sandbox.payments).toHaveLength(1);
+    expectPaused(error, "unknown");
+    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+  });
+
+  it("when the client is closed between two looks", async () => {
+    const { flow, sandbox, client, mend } = await lostFixture(() => Response.json([]));
+    const waiting = flow({ client, readBackDelayMs: 300 }).run("k", request);
+    const error = errorOf(waiting);
+    await vi.waitFor(() => expect(sandbox.requests.filter(isList).length).toBeGreaterThan(1));
+    await client.close();
+    expectPaused(await error, "unknown");
+    mend();
+    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+  });
+
+  it.each([400, 429])("when sending again is answered with %s", async (status) => {
+    const { flow, sandbox, bank } = await flowFixture({
+      onResponse: (seen) => (isPayment(seen) ? Response.error() : undefined),
+      onRequest: (seen) => {
+        if (isList(seen)) return Response.json([]);
+        if (!isPayment(seen) || sandbox.payments.length === 0) return undefined;
+        return Response.json({ error: "no", message: "no" }, { status });
+      },
+    });
+    expect(await flow().run("k", request)).toMatchObject({ status: "held" });
+    expectPaused(await errorOf(flow().resolve("k", "resend", resolution)), "held");
+    expect(sandbox.payments).toHaveLength(1);
+    expect(await flow().outcome("k")).toMatchObject({ status: "held" });
+    expect(bank.released).toEqual([]);
+  });
+
+  it.each(["found", "resend"] as const)("when a look or a sending for %s is answered with 503", async (action) => {
+    let isAway = false;
+    const { flow } = await lostFixture(() => (isAway ? new Response("", { status: 503 }) : Response.json([])));
+    expect(await flow().run("k", request)).toMatchObject({ status: "held" });
+    isAway = true;
+    const error = await errorOf(flow().resolve("k", action, resolution));
+    expectPaused(error, action === "found" ? "held" : "unknown");
+  });
+
+  it("when the payment is not found for an operator", async () => {
+    const { flow } = await lostFixture(() => Response.json([]));
+    await flow().run("k", request);
+    expect(await errorOf(flow().resolve("k", "found", resolution))).toMatchObject({
+      code: "flow_payment_not_found",
+      effect: "possible",
+      message: expect.stringContaining("it is not among the listed ones"),
+    });
+  });
+
+  it.each(["paid", "claimed", "funds-taken"])("when the journal can't store %s", async (phase) => {
+    const { flow, sandbox, journal } = await flowFixture();
+    const error = await errorOf(flow({ journal: failing(journal, phase, 99, "nothing") }).run("k", request));
+    expect(error).toMatchObject({ cause: { code: "journal_failed" } });
+    expectPaused(error, { paid: "claimed", claimed: "funds-taken", "funds-taken": "funds-requested" }[phase] ?? "");
+    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+    expect(sandbox.payments).toHaveLength(1);
+  });
+
+  it("when the caller stops waiting for another process", async () => {
+    let open = () => {};
+    const closed = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const { flow, journal, bank, sandbox } = await flowFixture();
+    const takeFunds: FlowFixture["bank"]["takeFunds"] = (context) => bank.takeFunds(context);
+    const owner = flow({ takeFunds: (context) => closed.then(() => takeFunds(context)) }).run("k", request);
+    await vi.waitFor(async () => expect((await journal.read("k"))?.phase).toBe("funds-requested"));
+    const error = await errorOf(flow().run("k", request, { signal: AbortSignal.timeout(20) }));
+    expect(error).toBeInstanceOf(FlowPausedError);
+    expect(error).toMatchObject({ effect: "possible", key: "k", cause: { code: "aborted" } });
+    open();
+    expect(await owner).toMatchObject({ status: "paid" });
+    expect(sandbox.payments).toHaveLength(1);
+  });
+
+  it("when the first write was stored although it failed", async () => {
+    const { flow, journal, sandbox } = await flowFixture();
+    const error = await errorOf(flow({ journal: failing(journal, "created", 1, "unknown") }).run("k", request));
+    expect(error).toBeInstanceOf(FlowPausedError);
+    expect(error).toMatchObject({ effect: "possible", key: "k", cause: { code: "journal_failed" } });
+    await new Promise((resolve) => setTimeout(resolve, 310));
+    expect(await all(flow().recover())).toMatchObject([{ key: "k", status: "paid" }]);
+    expect(sandbox.payments).toHaveLength(1);
+  });
+
+  it("and says it where the first write certainly stored nothing", async () => {
+    const { flow, journal } = await flowFixture();
+    const error = await errorOf(flow({ journal: failing(journal, "created", 1, "nothing") }).run("k", request));
+    expect(error).toMatchObject({ code: "journal_failed", effect: "none" });
+    expect(await journal.read("k")).toBeUndefined();
+  });
+});
+
+it.each(["nothing", "unknown"] as const)("writes again what could not be written (stored: %s)", async (stored) => {
+  for (const phase of ["intent", "funds-requested", "funds-taken", "claimed", "paid"]) {
+    const { flow, journal, sandbox } = await flowFixture();
+    const outcome = await flow({ journal: failing(journal, phase, 2, stored) }).run("k", request);
+    expect(outcome).toMatchObject({ status: "paid" });
+    expect(sandbox.payments).toHaveLength(1);
+  }
+});
+
+describe("one unreadable row", () => {
+  const cipher = {
+    encrypt: (text: string) => Buffer.from(text).toString("base64"),
+    decrypt: (text: string) => Buffer.from(text, "base64").toString(),
+  };
+
+  async function withUnreadableRow(phase: string, settled: boolean): Promise<FlowFixture> {
+    const fixture = await lostFixture(() => Response.json([]));
+    for (const key of ["a", "b", "c"]) await fixture.flow({ cipher }).run(key, request);
+    const { epoch = 0 } = (await fixture.journal.acquire("b", { owner: "a program", leaseMs: 300 })) ?? {};
+    await fixture.journal.write("b", epoch, { phase, settled, data: "{" });
+    await fixture.journal.release("b", epoch);
+    return fixture;
+  }
+
+  it("hides no held flow, and is named at the end", async () => {
+    const { flow } = await withUnreadableRow("held", true);
+    const keys: string[] = [];
+    const listing = (async () => {
+      for await (const { key } of flow({ cipher }).held()) keys.push(key);
+    })();
+    const error = await errorOf(listing);
+    expect(keys).toEqual(["a", "c"]);
+    expect(error).toBeInstanceOf(AggregateError);
+    expect(error).toMatchObject({ message: expect.stringContaining('"b"'), errors: [{ code: "flow_unreadable" }] });
+  });
+
+  it("keeps no other from being recovered, is named at the end, and is nobody's", async () => {
+    const { flow, journal } = await withUnreadableRow("unknown", false);
+    const error = await errorOf(all(flow({ cipher }).recover()));
+    expect(error).toMatchObject({
+      message: expect.stringContaining('"b"'),
+      errors: [{ code: "flow_paused", key: "b", effect: "possible", cause: { code: "flow_unreadable" } }],
+    });
+    expect(await journal.acquire("b", { owner: "another", leaseMs: 300 })).toBeDefined();
+  });
+
+  it("is told from a flow that can be run", async () => {
+    const { flow } = await withUnreadableRow("unknown", false);
+    const error = await errorOf(flow({ cipher }).run("b", request));
+    expect(error).toMatchObject({ code: "flow_paused", key: "b", cause: { code: "flow_unreadable" } });
+  });
+});
+
+it("names the flows that a failing journal kept from being recovered, and finishes the others", async () => {
+  const { flow, journal } = await lostFixture(() => new Response("", { status: 503 }));
+  for (const key of ["a", "b"]) await errorOf(flow().run(key, request));
+  let calls = 0;
+  const broken: Journal = failing(journal, "", 0, "nothing");
+  const acquireAbandoned: Journal["acquireAbandoned"] = async (...args) => {
+    calls += 1;
+    if (calls === 2) throw new JournalError("the disk failed");
+    return journal.acquireAbandoned(...args);
+  };
+  const error = await errorOf(all(flow({ journal: { ...broken, acquireAbandoned } }).recover()));
+  const { errors } = error as AggregateError;
+  expect(errors.every((one) => one instanceof CrossBorderError)).toBe(true);
+  expect(errors.map(({ code }) => code).sort()).toEqual(["flow_paused", "journal_failed"]);
+});
+
+describe("what is paid is what was asked for and intended", () => {
+  it("by three runs in a loop over one object", async () => {
+    const { flow, sandbox } = await flowFixture();
+    const one = { ...request };
+    const outcomes = ["KE-7001", "KE-7002", "KE-7003"].map((receiverAccount) => {
+      one.receiverAccount = receiverAccount;
+      return flow().run(receiverAccount, one);
+    });
+    await Promise.all(outcomes);
+    expect(sandbox.payments.map(({ receiverAccount }) => receiverAccount).sort()).toEqual([
+      "KE-7001",
+      "KE-7002",
+      "KE-7003",
+    ]);
+  });
+
+  it("whatever takeFunds does with the intent", async () => {
+    const { flow, sandbox, bank } = await flowFixture();
+    const outcome = await flow({
+      takeFunds: (context) => {
+        expect(Reflect.set(context.intent, "receiverAccount", "KE-1")).toBe(false);
+        return bank.takeFunds(context);
+      },
+    }).run("k", request);
+    expect(outcome).toMatchObject({ status: "paid", payment: { receiverAccount: request.receiverAccount } });
+    expect(sandbox.payments).toMatchObject([{ receiverAccount: request.receiverAccount }]);
+  });
+
+  it("and not the intent of another request", async () => {
+    let isWrong = true;
+    const { flow, bank, sandbox } = await flowFixture({
+      onResponse: async ({ operation }, response) => {
+        if (operation !== "paymentIntents.create" || !isWrong) return undefined;
+        const intent = JSON.parse(await response.clone().text()) as object;
+        return Response.json({ ...intent, receiverAccount: "KE-7001" });
+      },
+    });
+    const error = await errorOf(flow().run("k", request));
+    expectPaused(error, "created");
+    expect(error).toMatchObject({
+      cause: {
+        code: "intent_mismatch",
+        effect: "none",
+        message: expect.stringContaining("differs in receiverAccount"),
+      },
+    });
+    expect([bank.calls, sandbox.payments]).toEqual([0, []]);
+    isWrong = false;
+    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+  });
+});
+
+describe("extras nested 20,000 deep", () => {
+  const extras = `${'{"a":['.repeat(10_000)}1${"]}".repeat(10_000)}`;
+  const deepen = (operation: string): SandboxOptions => ({
+    onResponse: async (seen, response) => {
+      if (seen.operation !== operation) return undefined;
+      const text = await response.clone().text();
+      return new Response(text.replace('"extras":null', `"extras":${extras}`), {
+        status: response.status,
+        headers: { "content-type": "application/json" },
+      });
+    },
+  });
+
+  it("in the payment's response: the flow is paid, also when it is run again", async () => {
+    const { flow, sandbox } = await flowFixture(deepen("payments.create"));
+    expect((await flow().run("k", request)).status).toBe("paid");
+    expect((await flow().run("k", request)).status).toBe("paid");
+    expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
+  });
+
+  it("in the intent: the payment is made, with the extras", async () => {
+    const bodies: string[] = [];
+    const { flow, bank } = await flowFixture({
+      ...deepen("paymentIntents.create"),
+      onRequest: (seen) => {
+        if (!isPayment(seen)) return undefined;
+        bodies.push(seen.body);
+        // The sandbox itself can't write it.
+        return new Response(`{"id":"p-1",${seen.body.slice(seen.body.indexOf('"senderGatewayId"'))}`, { status: 201 });
+      },
+    });
+    expect((await flow().run("k", request)).status).toBe("paid");
+    expect(bodies).toEqual([expect.stringContaining(`"extras":${extras}`)]);
+    expect([bank.calls, bank.released]).toEqual([1, []]);
+  });
+});
