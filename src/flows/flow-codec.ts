@@ -1,7 +1,7 @@
 import { CrossBorderError } from "../errors/errors.js";
-import { writeJson } from "../wire/write-json.js";
 import { type FlowPhase, type FlowState, isSettled } from "./flow-state.js";
 import type { JournalEntry, JournalState } from "./journal.js";
+import { writeJson } from "./write-json.js";
 
 /** Encrypts what a journal stores. Both functions may be asynchronous; `decrypt` must return exactly what `encrypt` was given. */
 export interface FlowCipher {

@@ -41,8 +41,9 @@ async function createIntent(
   state: StateOf<"created">,
 ): Promise<StepResult> {
   try {
-    const intent = await new PaymentIntents(client).create(state.request, { signal: deadline.signal });
-    assertPayable(state.request, intent);
+    const { signal } = deadline;
+    const intent = await new PaymentIntents(client).create(state.request, { signal });
+    await assertPayable(client, state.request, intent, { signal });
     return { state: { ...state, phase: "intent", intent } };
   } catch (error) {
     const refusal = toFlowRefusal(error);
@@ -57,8 +58,7 @@ async function noteNewestPayment(
   { deadline: { signal } }: OwnedFlow,
   state: StateOf<"intent">,
 ): Promise<StepResult> {
-  assertPayable(state.request, state.intent);
-  await client.check(payments.create, [], { body: paymentFromIntent(state.intent, "to be taken") }, { signal });
+  await assertPayable(client, state.request, state.intent, { signal });
   return { state: { ...state, phase: "funds-requested", since: await newestPagingToken(client, { signal }) } };
 }
 

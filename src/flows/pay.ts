@@ -4,6 +4,7 @@ import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError }
 import { type PaymentIntent, type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { type Payment, Payments, payments } from "../resources/payments.js";
 import { assertPayable } from "./assert-payable.js";
+import { copyRequest } from "./copy-request.js";
 import { frozenCopy } from "./frozen-copy.js";
 import { assertFundsTaken } from "./funds-functions.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
@@ -36,11 +37,10 @@ export async function pay(
   // Whatever would keep the second step from being made is found before the sender's money is touched.
   client.assertCallable(payments.create);
   // Both steps belong to this call, whatever becomes of the objects that it was given.
-  const asked = frozenCopy(request);
+  const asked = copyRequest(request);
   const kept = copyOf(options);
   const intent = await new PaymentIntents(client).create(asked, kept);
-  assertPayable(asked, intent);
-  await client.check(payments.create, [], { body: paymentFromIntent(intent, "to be taken") }, kept);
+  await assertPayable(client, asked, intent, kept);
   const signal = kept?.signal;
   if (signal?.aborted) throw abortedBeforeTaking();
   const funds: unknown = await takeFunds(frozenCopy(intent), { signal });

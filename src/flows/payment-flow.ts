@@ -2,6 +2,7 @@ import { CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
 import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { Deadline } from "../timing/deadline.js";
 import { now } from "../timing/timestamp.js";
+import { copyRequest } from "./copy-request.js";
 import { finishFlow } from "./drive-flow.js";
 import type { FlowContext } from "./flow-context.js";
 import { assertFlowKey } from "./flow-key.js";
@@ -16,7 +17,6 @@ import {
 import { type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
 import { FlowPausedError } from "./flow-paused-error.js";
 import { type FlowState, isSettled, type ResolveAction } from "./flow-state.js";
-import { frozenCopy } from "./frozen-copy.js";
 import type { JournalEntry, JournalState } from "./journal.js";
 import { pauseFlow } from "./pause-flow.js";
 import { recoverFlows } from "./recover-flows.js";
@@ -46,7 +46,7 @@ export class PaymentFlow {
     assertFlowKey(key);
     assertRunOptions(options);
     // The flow belongs to this call, whatever becomes of the objects that it was given.
-    const state: FlowState = { phase: "created", request: frozenCopy(request) };
+    const state: FlowState = { phase: "created", request: copyRequest(request) };
     const { signal } = options;
     const { client, codec } = this.#context;
     await client.check(paymentIntents.create, [], { body: state.request });

@@ -1,5 +1,5 @@
 import type { SignedRequest } from "../api/api-client.js";
-import { CrossBorderError, type Effect, TimeoutError } from "../errors/errors.js";
+import { ApiError, CrossBorderError, type Effect, TimeoutError, UnexpectedResponseError } from "../errors/errors.js";
 import { payments } from "../resources/payments.js";
 import { leftMs, now } from "../timing/timestamp.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
@@ -53,18 +53,16 @@ function afterFailure(state: StateOf<"claimed">, error: unknown): StepResult {
   return { state: { ...state, phase: "unknown", reason, ...(response === undefined ? undefined : { response }) } };
 }
 
-/** What of a response tells an operator more; `undefined` where none came. */
+/** What tells an operator more of a response; `undefined` where none came. */
 function responseOf(error: CrossBorderError): ClaimResponse | undefined {
-  const status: unknown = Reflect.get(error, "status");
-  if (typeof status !== "number") {
-    const cause: unknown = error.cause;
-    return cause instanceof CrossBorderError ? responseOf(cause) : undefined;
-  }
-  const texts = ["serviceCode", "requestId"].flatMap((name) => {
-    const value: unknown = Reflect.get(error, name);
-    return typeof value === "string" ? [[name, value]] : [];
-  });
-  return { status, ...Object.fromEntries(texts) };
+  if (!(error instanceof ApiError || error instanceof UnexpectedResponseError)) return undefined;
+  const { status, requestId } = error;
+  const serviceCode = error instanceof ApiError ? error.serviceCode : undefined;
+  return {
+    status,
+    ...(serviceCode === undefined ? undefined : { serviceCode }),
+    ...(requestId === undefined ? undefined : { requestId }),
+  };
 }
 
 function describeResponse({ status }: ClaimResponse, effect: Effect): string {

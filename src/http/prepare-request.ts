@@ -2,7 +2,6 @@ import type { CallInput, SignedRequest } from "../api/api-client.js";
 import type { Operation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { writeJson } from "../wire/write-json.js";
 import { checkBody, checkQuery } from "./check-input.js";
 
 /** How the client makes requests out of rows. */
@@ -70,7 +69,7 @@ const utf8 = new TextEncoder();
 
 function serialise(operation: string, fields: Record<string, unknown>): string {
   try {
-    return writeJson(fields);
+    return JSON.stringify(fields);
   } catch {
     throw new InvalidArgumentError(`${operation}: the body is too long for a string of JavaScript`);
   }

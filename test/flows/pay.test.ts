@@ -217,6 +217,16 @@ describe("what is paid is what was asked for and intended", () => {
   });
 });
 
+it("takes a request that is an instance of a class", async () => {
+  class Order {}
+  for (const [name, value] of Object.entries(intentRequest))
+    Reflect.defineProperty(Order.prototype, name, { get: () => value });
+  const { client, asked } = gatewayClient();
+  const order = new Order() as unknown as typeof intentRequest;
+  expect(await pay(client, order, taking(), undefined)).toMatchObject({ status: "paid" });
+  expect(asked[0]?.body).toEqual(intentRequest);
+});
+
 describe("once the money is taken", () => {
   it("the caller's signal no longer ends the call, and the other options still count", async () => {
     const abort = new AbortController();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { writeJson } from "../../src/wire/write-json.js";
+import { writeJson } from "../../src/flows/write-json.js";
 
 const depth = 20_000;
 
