@@ -35,7 +35,11 @@ export interface Operation {
   /** Always carries `X-SERVICE-SIGNATURE-BASE64` (Interface description 0.0.1, "Digital signatures"). */
   readonly signed: boolean;
   /** The field of the body that names the gateway whose key signs. */
-  readonly signer?: string;
+  readonly signer?: string | undefined;
+  /** A create that moves nothing: when its response is lost, it may be asked for again. */
+  readonly repeatable?: true | undefined;
+  /** The field that comes back as it was sent: a response in which it differs belongs to another request. */
+  readonly identifiedBy?: string | undefined;
 }
 
 declare const types: unique symbol;

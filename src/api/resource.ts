@@ -10,7 +10,7 @@ export interface ResourceDescription<Item, Create, Update> {
    * not show them.
    */
   readonly filters?: "open" | { readonly except: readonly (keyof Item & string)[] };
-  readonly create?: [Create] extends [never] ? never : BodyDescription<Create>;
+  readonly create?: [Create] extends [never] ? never : CreateDescription<Create>;
   readonly get?: true;
   readonly list?: true;
   readonly update?: [Update] extends [never] ? never : BodyDescription<Update>;
@@ -33,6 +33,11 @@ type Choices<Body> = [ChoiceField<Body>] extends [never]
 type ChoiceField<Body> = {
   [K in keyof Body]-?: unknown extends Body[K] ? never : string extends Exclude<Body[K], undefined> ? never : K;
 }[keyof Body];
+
+type CreateDescription<Body> = BodyDescription<Body> & {
+  readonly repeatable?: true;
+  readonly identifiedBy?: keyof Body & string;
+};
 
 /** The rows of a resource, by verb. */
 export type Resource<Name extends string, Path extends string, Item, Create, Update, Verbs extends Verb> = {
@@ -57,7 +62,7 @@ type Exact<Given extends { readonly fields: unknown }, Item, Create, Update> = N
 > & { readonly fields: NothingElse<Given["fields"], Item> } & {
   readonly [V in keyof Given & ("create" | "update")]: NothingElse<
     Given[V],
-    BodyDescription<BodyOf<V, Create, Update>>
+    V extends "create" ? CreateDescription<Create> : BodyDescription<BodyOf<V, Create, Update>>
   >;
 } & EveryField<Given, Create | Update>;
 type NothingElse<Given, Known> = { readonly [K in Exclude<keyof Given, keyof Known>]: never };
@@ -124,13 +129,9 @@ function toRow<Item, Create, Update>(
     signed: false,
   };
   if (verb === "get" || verb === "list") return { ...row, query: queryFields(fields, description.filters) };
-  const { body = [], required = [], oneOf, signed = false, signer } = description[verb] ?? {};
-  return {
-    ...row,
-    body: { fields: pick(fields, body), required, ...(oneOf === undefined ? undefined : { oneOf }) },
-    signed,
-    ...(signer === undefined ? undefined : { signer }),
-  };
+  const { body = [], required = [], oneOf, signed = false, ...rest } = description[verb] ?? {};
+  const choices = oneOf === undefined ? undefined : { oneOf };
+  return { ...row, ...rest, body: { fields: pick(fields, body), required, ...choices }, signed };
 }
 
 /** `liquidityProviders.deposits` gives `depositId`. */

@@ -94,10 +94,10 @@ function describeNoStatus(
 
 /** Interface description 0.0.1, "Errors". The message holds nothing that the service wrote: it may write names and account numbers. */
 function errorOfStatus({ response, retryAfterMs }: RefusedStatus, facts: CallFacts): ApiError {
-  const { operation, attempts, effect, signed } = facts;
+  const { operation, attempts, effect, kind, signed } = facts;
   const { status, headers, text } = response;
   const hint = status === 431 ? ": the headers are too large, and the access token may be the reason" : "";
-  return ApiError.of(`${operation}: the service responded with ${status}${hint} (${consequences[effect]})`, {
+  return ApiError.of(`${operation}: the service responded with ${status}${hint} (${consequenceOf(effect, kind)})`, {
     operation,
     attempts,
     effect,
@@ -113,7 +113,7 @@ function errorOfUnusable(
   { class: failureClass, response, problem }: UnusableResponse,
   facts: CallFacts,
 ): CrossBorderError {
-  const { operation, attempts, effect } = facts;
+  const { operation, attempts, effect, kind } = facts;
   const { status, headers, text, broken } = response;
   if (failureClass === "ended-reading" && effect === "none") {
     return errorOfNoStatus(new Ended(broken === "abort" ? "abort" : "timeout", true), facts);
@@ -121,7 +121,7 @@ function errorOfUnusable(
   // The name of an unknown field is the service's own.
   const said = isShowable(problem, facts.secrets) ? problem : "it is not as described";
   return new UnexpectedResponseError(
-    `${operation}: the service responded with ${status}, but ${said} (${consequences[effect]})`,
+    `${operation}: the service responded with ${status}, but ${said} (${consequenceOf(effect, kind)})`,
     { operation, attempts, effect, response: { status, headers, text } },
   );
 }
@@ -134,12 +134,8 @@ function errorOfThrown(error: unknown, facts: CallFacts): CrossBorderError {
     if (error.cause instanceof Error && !(error.cause instanceof CrossBorderError)) {
       hide(error, "cause", safeCause(error.cause, facts.secrets));
     }
-    if (effect !== "possible" || error.effect !== "none") return error;
-    return outcomeUnknown(
-      `${operation}: an earlier attempt may have been carried out, and the last one failed`,
-      facts,
-      error,
-    );
+    if (effect === "none" || error.effect !== "none") return error;
+    return outcomeUnknown(`${operation}: an earlier attempt may have been done, and the last one failed`, facts, error);
   }
   const what = `${operation}: an unexpected failure inside the client`;
   const cause = safeCause(error, facts.secrets);
@@ -148,8 +144,18 @@ function errorOfThrown(error: unknown, facts: CallFacts): CrossBorderError {
 }
 
 function outcomeUnknown(what: string, facts: CallFacts, cause: unknown): OutcomeUnknownError {
-  const { operation, attempts, request } = facts;
-  return new OutcomeUnknownError(`${what}; ${consequences.possible}`, { operation, attempts, request, cause });
+  const { operation, attempts, request, kind } = facts;
+  return new OutcomeUnknownError(`${what}; ${consequenceOf("possible", kind)}`, {
+    operation,
+    attempts,
+    request,
+    cause,
+  });
+}
+
+function consequenceOf(effect: Effect, kind: OperationKind): string {
+  if (kind === "repeatable" && effect !== "none") return "it moves nothing, and may simply be asked for again";
+  return consequences[effect];
 }
 
 const consequences: Readonly<Record<Effect, string>> = {

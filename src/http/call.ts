@@ -77,7 +77,7 @@ export class Call {
   constructor(client: CallContext, operation: Operation, source: CallSource, options: RequestOptions = {}) {
     this.#client = client;
     this.#operation = operation;
-    this.#kind = operationKind(operation.method);
+    this.#kind = operationKind(operation, "presigned" in source || source.signed);
     this.#source = source;
     this.#headers = checkHeaders(options.headers);
     this.#maxRetries = options.maxRetries ?? client.maxRetries;
@@ -188,8 +188,9 @@ export class Call {
       return failureOfThrown(error);
     }
     this.#reportResponse(response, performance.now() - startMs);
-    const { outcome, mismatches } = readResponse(this.#operation, response, this.#client.validation, schemas);
-    if ("data" in outcome || outcome.kind === "unusable") this.#client.budget.giveBack();
+    const { validation, budget } = this.#client;
+    const { outcome, mismatches } = readResponse(this.#operation, request.values, response, validation, schemas);
+    if ("data" in outcome) budget.giveBack();
     if (mismatches.length > 0) this.#reportMismatches(mismatches);
     return outcome;
   }

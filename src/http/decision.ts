@@ -1,30 +1,37 @@
-import type { Method } from "../api/operation.js";
+import type { Operation } from "../api/operation.js";
 import type { Effect } from "../errors/errors.js";
 import { Ended } from "../timing/deadline.js";
-import type { BrokenBody } from "../wire/transport.js";
+import { parseJsonObject } from "../wire/parse-json-object.js";
+import type { BrokenBody, WireResponse } from "../wire/transport.js";
 import type { WireFailure } from "../wire/wire-failure.js";
 
 /** What an operation does, as far as repeating it is concerned. No two creates are the same: the service has no idempotency key. */
-export type OperationKind = "read" | "update" | "create";
+export type OperationKind =
+  | "read"
+  | "update"
+  | "create"
+  | "repeatable" // a create that moves nothing: what was lost may be asked for again
+  | "signed"; // a create that is signed, as those that move money are
 
-/** How an attempt can fail. */
+/** How an attempt can fail. The service's own error is JSON with a string `message` and a string `error` or `code`. */
 export type FailureClass =
   | "unsent" // refused, DNS, connect timeout, handshake reset: no byte was written
   | "unsent-for-good" // certificate, TLS version
   | "maybe-sent" // reset, truncated, garbage: no status came back
   | "ended" // the call's deadline or its caller's signal, after the request may have left
   | "ended-unsent" // the same, before
-  | "unauthorized" // 401
-  | "refused" // 400, 403, 404, 405, 413, 415, 422 and every other 4xx
-  | "conflict" // 409
+  | "unauthorized" // 401, in any form
+  | "refused" // another 4xx, as the service's own error
+  | "refused-by-another" // a 4xx of a proxy or a firewall; 409, 421, 425 and 499 in any form
   | "server-error" // 408, 5xx, and statuses that do not exist
-  | "throttled" // 429
+  | "throttled" // 429, as the service's own error
+  | "throttled-by-another" // any other 429
   | "redirect" // 3xx
-  | "see-other" // 303: what was asked for was done
   | "broken-off" // 2xx whose body broke off on the way
   | "ended-reading" // 2xx whose body was still coming when the call ended
   | "oversized" // 2xx whose body is over the cap
-  | "unreadable"; // 2xx that is not what is described
+  | "unreadable" // 2xx that is not what was asked for
+  | "made"; // any of these four, where what came is certainly the record of this create
 
 /** What to do next. A retry waits at least as long as `Retry-After` says, and is bounded by the deadline, `maxRetries` and the retry budget. */
 export type Reaction = "fail" | "retry" | "renew-token";
@@ -41,33 +48,43 @@ const same = (decision: Decision): Record<OperationKind, Decision> => ({
   read: decision,
   update: decision,
   create: decision,
+  repeatable: decision,
+  signed: decision,
 });
+/** It may have been done, and trying again can't help. */
+const open = { ...same(fail("possible")), read: fail("none") };
+/** It may have been done, and may go well another time. */
+const passing = { ...open, read: retry("none"), update: retry("possible"), repeatable: retry("possible") };
 
 /**
- * The decision table. The rule behind it: no create is sent again once it may have arrived, and an attempt that may have had an
- * effect is never reported as `none`.
+ * The decision table. The rule behind it: what moves money is never sent again once it may have arrived, and an attempt that may
+ * have had an effect is never reported as `none`.
  */
 export const decisions: Readonly<Record<FailureClass, Readonly<Record<OperationKind, Decision>>>> = {
   unsent: same(retry("none")),
   "unsent-for-good": same(fail("none")),
-  "maybe-sent": { read: retry("none"), update: retry("possible"), create: fail("possible") },
-  ended: { read: fail("none"), update: fail("possible"), create: fail("possible") },
+  "maybe-sent": passing,
+  ended: open,
   "ended-unsent": same(fail("none")),
   unauthorized: same({ reaction: "renew-token", effect: "none" }),
   refused: same(fail("none")),
-  conflict: { read: fail("none"), update: fail("possible"), create: fail("possible") },
-  "server-error": { read: retry("none"), update: retry("possible"), create: fail("possible") },
+  "refused-by-another": open,
+  "server-error": passing,
   throttled: same(retry("none")),
-  redirect: { read: fail("none"), update: fail("possible"), create: fail("possible") },
-  "see-other": { read: fail("none"), update: fail("done"), create: fail("done") },
-  "broken-off": { read: retry("none"), update: fail("done"), create: fail("done") },
-  "ended-reading": { read: fail("none"), update: fail("done"), create: fail("done") },
-  oversized: { read: fail("none"), update: fail("done"), create: fail("done") },
-  unreadable: { read: retry("none"), update: fail("done"), create: fail("done") },
+  "throttled-by-another": { ...passing, create: retry("possible") },
+  redirect: open,
+  "broken-off": passing,
+  "ended-reading": open,
+  oversized: open,
+  unreadable: passing,
+  made: { ...same(fail("done")), read: retry("none"), repeatable: retry("done") },
 };
 
-export function operationKind(method: Method): OperationKind {
-  return method === "GET" ? "read" : method === "PUT" ? "update" : "create";
+/** @param signed whether the call is signed, by the description or by the caller's `signedOperations`. */
+export function operationKind({ verb, repeatable }: Operation, signed: boolean): OperationKind {
+  if (verb === "update") return "update";
+  if (verb !== "create") return "read";
+  return repeatable === true ? "repeatable" : signed ? "signed" : "create";
 }
 
 export function classifyFailure(failure: WireFailure | Ended): FailureClass {
@@ -76,14 +93,14 @@ export function classifyFailure(failure: WireFailure | Ended): FailureClass {
   return failure.permanent ? "unsent-for-good" : "unsent";
 }
 
-/** The class of a response by its status; `undefined` for 2xx. What broke in the body of another status changes nothing. */
-export function classifyStatus(status: number): FailureClass | undefined {
+/** The class of a response other than 2xx. What broke in its body changes nothing, unless the body tells whose response it is. */
+export function classifyResponse({ status, text }: Pick<WireResponse, "status" | "text">): FailureClass | undefined {
   if (status >= 200 && status < 300) return undefined;
-  const known = statusClasses.get(status);
-  if (known !== undefined) return known;
   if (status >= 300 && status < 400) return "redirect";
-  if (status >= 400 && status < 500) return "refused";
-  return "server-error";
+  if (status < 400 || status >= 500 || status === 408) return "server-error";
+  if (status === 401) return "unauthorized";
+  if (status === 429) return isOwnError(text) ? "throttled" : "throttled-by-another";
+  return !provesNothing.has(status) && isOwnError(text) ? "refused" : "refused-by-another";
 }
 
 /** The class of a 2xx whose body broke off or can't be read. */
@@ -93,13 +110,17 @@ export function classifyBroken(broken: BrokenBody): FailureClass {
   return broken === "cut-short" ? "broken-off" : "unreadable";
 }
 
-const statusClasses: ReadonlyMap<number, FailureClass> = new Map([
-  [303, "see-other"],
-  [401, "unauthorized"],
-  [408, "server-error"],
-  [409, "conflict"],
-  [429, "throttled"],
-]);
+/** 4xx that may follow something that was done, whoever says so. */
+const provesNothing: ReadonlySet<number> = new Set([409, 421, 425, 499]);
+
+/** Interface description 0.0.1, "Errors". Proxies, firewalls and gateways send statuses of their own, even after the service has done its work. */
+function isOwnError(text: string): boolean {
+  if (text.length > longestError) return false;
+  const { error, code, message } = parseJsonObject(text);
+  return typeof message === "string" && (typeof error === "string" || typeof code === "string");
+}
+
+const longestError = 2 ** 20;
 
 /** What earlier attempts may have done is not undone by a later refusal. */
 export function worseEffect(one: Effect, other: Effect): Effect {

@@ -59,13 +59,15 @@ export function refusedStatus(failureClass: FailureClass, response: WireResponse
   return { kind: "status", class: failureClass, reason: String(response.status), response, retryAfterMs };
 }
 
-export function unreadable(response: WireResponse, problem: string): UnusableResponse {
-  return { kind: "unusable", class: "unreadable", reason: "unreadable", response, problem };
+/** @param isMade what came is the record of this create all the same. */
+export function unreadable(response: WireResponse, problem: string, isMade = false): UnusableResponse {
+  return { kind: "unusable", class: isMade ? "made" : "unreadable", reason: "unreadable", response, problem };
 }
 
-export function brokenOff(response: WireResponse, broken: BrokenBody): UnusableResponse {
-  const failureClass = classifyBroken(broken);
-  return { kind: "unusable", class: failureClass, reason: failureClass, response, problem: brokenTexts[broken] };
+/** @param isMade what came is enough to know the record of this create. */
+export function brokenOff(response: WireResponse, broken: BrokenBody, isMade: boolean): UnusableResponse {
+  const reason = classifyBroken(broken);
+  return { kind: "unusable", class: isMade ? "made" : reason, reason, response, problem: brokenTexts[broken] };
 }
 
 export const endedReasons = { timeout: "DEADLINE", abort: "ABORTED" } as const;

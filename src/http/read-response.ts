@@ -1,7 +1,8 @@
 import type { Operation } from "../api/operation.js";
 import type { WireResponse } from "../wire/transport.js";
-import { classifyStatus } from "./decision.js";
+import { classifyResponse } from "./decision.js";
 import { brokenOff, type Failure, refusedStatus, unreadable } from "./failure.js";
+import { parsePartialObject } from "./parse-partial-object.js";
 import type { Mismatch, Schemas } from "./schema.js";
 
 /** How responses are compared with the description: `report` reports differences, `strict` throws on them, `off` does not look. */
@@ -13,34 +14,42 @@ export interface ReadResponse {
   readonly mismatches: readonly Mismatch[];
 }
 
-/** Reads a response: its status, its JSON, its shape, its fields. Pure. */
+/**
+ * Reads a response: its status, its JSON, its shape, its fields. Pure.
+ *
+ * @param sent what the request held, by field.
+ */
 export function readResponse(
   operation: Operation,
+  sent: Readonly<Record<string, unknown>>,
   response: WireResponse,
   validation: ValidationMode,
   schemas: Schemas,
 ): ReadResponse {
-  const failureClass = classifyStatus(response.status);
+  const failureClass = classifyResponse(response);
   if (failureClass !== undefined) return only(refusedStatus(failureClass, response));
-  // The description gives the response to an update no body: whatever it contains, the update is done.
-  if (operation.verb === "update") return only({ data: undefined });
-  if (response.broken !== undefined) return only(brokenOff(response, response.broken));
+  // The description gives the response to an update no body: whatever it contains, the update is done, unless a page of a proxy's came.
+  if (operation.verb === "update") {
+    return only(isPage(response) ? unreadable(response, "it is a page of HTML") : { data: undefined });
+  }
+  const { text, broken } = response;
+  if (broken !== undefined) {
+    const isMade = operation.verb === "create" && problemOf(operation, sent, parsePartialObject(text), 0) === undefined;
+    return only(brokenOff(response, broken, isMade));
+  }
   let data: unknown;
   try {
-    data = JSON.parse(response.text);
+    data = JSON.parse(text);
   } catch {
     return only(unreadable(response, "it is not JSON"));
   }
-  if (operation.verb === "list" ? !isArrayOfObjects(data) : !isObject(data)) {
-    return only(
-      unreadable(response, operation.verb === "list" ? "it is not an array of records" : "it is not a record"),
-    );
-  }
-  const mismatches = validation === "off" ? noMismatches : schemas.mismatches(operation, data, response.text.length);
+  const problem = problemOf(operation, sent, data, text.length);
+  if (problem !== undefined) return only(unreadable(response, problem));
+  const mismatches = validation === "off" ? noMismatches : schemas.mismatches(operation, data, text.length);
   const [first] = mismatches;
   if (validation !== "strict" || first === undefined) return { outcome: { data }, mismatches };
-  const problem = `${first.field} is not ${first.expected} but ${first.found}`;
-  return { outcome: unreadable(response, problem), mismatches };
+  const difference = `${first.field} is not ${first.expected} but ${first.found}`;
+  return { outcome: unreadable(response, difference, operation.verb === "create"), mismatches };
 }
 
 const noMismatches: readonly Mismatch[] = [];
@@ -49,13 +58,41 @@ function only(outcome: ReadResponse["outcome"]): ReadResponse {
   return { outcome, mismatches: noMismatches };
 }
 
-function isObject(value: unknown): value is object {
+/** Why the data can't be what was asked for; `undefined` where it can. A 2xx alone is no proof: proxies send it, and so does a socket out of step. */
+function problemOf(
+  { verb, identifiedBy }: Operation,
+  sent: Readonly<Record<string, unknown>>,
+  data: unknown,
+  textLength: number,
+): string | undefined {
+  if (verb === "list") return isArrayOfObjects(data, textLength) ? undefined : "it is not an array of records";
+  if (!isObject(data)) return "it is not a record";
+  if (!isIdentity(data.id)) return "it is not a record: it has no id";
+  if (verb !== "create" || identifiedBy === undefined) return undefined;
+  const returned = data[identifiedBy];
+  const isOwn = isIdentity(returned) && String(returned) === sent[identifiedBy];
+  return isOwn ? undefined : `its ${identifiedBy} is not the one that was sent`;
+}
+
+/** A number is a difference from the description, but still an identity. */
+function isIdentity(value: unknown): value is string | number {
+  return typeof value === "string" ? value !== "" : typeof value === "number";
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isArrayOfObjects(value: unknown): value is object[] {
+function isArrayOfObjects(value: unknown, textLength: number): boolean {
   if (!Array.isArray(value)) return false;
-  // A loop: there may be millions of them.
+  // `{"id":1}` takes eight characters: millions of smaller items are no records, and looking at them would take long.
+  if (value.length > Math.max(1000, textLength / 8)) return false;
   for (const item of value) if (!isObject(item)) return false;
   return true;
+}
+
+/** By its body: frameworks call an empty body HTML too. */
+function isPage({ text, headers, broken }: WireResponse): boolean {
+  if (broken !== undefined && text === "") return /html/i.test(headers["content-type"] ?? "");
+  return /^\s*</.test(text);
 }

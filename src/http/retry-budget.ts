@@ -18,7 +18,7 @@ export class RetryBudget {
     return true;
   }
 
-  /** A call got a response. */
+  /** A call succeeded. */
   giveBack(): void {
     if (this.#left < this.#capacity) this.#left += 1;
   }

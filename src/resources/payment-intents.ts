@@ -76,7 +76,7 @@ export const paymentIntents = resource<PaymentIntent, PaymentIntentRequest>()("p
     memo: "text",
     extras: "any",
   },
-  create: { body: writable, required: writable, signed: false, signer: "senderGatewayId" },
+  create: { body: writable, required: writable, signed: false, signer: "senderGatewayId", repeatable: true },
   get: true,
 });
 
@@ -92,11 +92,11 @@ export class PaymentIntents {
   /**
    * Creates an intent: `POST /payment-intents`. Not signed; moves no money. The caller must be a payment gateway.
    *
-   * Never repeated by the client once it may have been sent. A lost intent costs nothing: create another.
+   * Repeated by the client on passing failures: a lost intent costs nothing, and may simply be asked for again.
    *
    * @returns the sender amount, the names of both parties and the receiving gateway's fee.
    * @throws {InvalidArgumentError} on a missing or unknown field, or an amount that is not a decimal numeral.
-   * @throws {ApiError} on any 4xx, with the service's own `code` and message.
+   * @throws {ApiError} on any status other than 2xx.
    */
   create(request: PaymentIntentRequest, options?: RequestOptions): ApiPromise<PaymentIntent> {
     return this.#client.call(paymentIntents.create, [], { body: request }, options);

@@ -142,7 +142,13 @@ export const payments = resource<Payment, PaymentRequest>()("payments", "/paymen
   },
   // The filters of this list are not shown.
   filters: "open",
-  create: { body: ["id", ...required, "extras"], required, signed: true, signer: "senderGatewayId" },
+  create: {
+    body: ["id", ...required, "extras"],
+    required,
+    signed: true,
+    signer: "senderGatewayId",
+    identifiedBy: "senderGatewayTransactionId",
+  },
   list: true,
 });
 
@@ -164,7 +170,9 @@ export class Payments {
    * @returns the full record, with `senderGatewayStatus` `processed` and `receiverGatewayStatus` `pending`.
    * @throws {InvalidArgumentError} on a missing or unknown field, or an amount that is not a decimal numeral.
    * @throws {ConfigError} when the client has no `signingKey`.
-   * @throws {ApiError} on any 4xx, with the service's own `code` and message: nothing was paid.
+   * @throws {ApiError} on any status other than 2xx: nothing was paid where `effect` is `none`, as it is when the service
+   *   itself refuses the payment. The 4xx of a proxy proves nothing.
+   * @throws {UnexpectedResponseError} on a 2xx that is not this payment's record.
    * @throws {OutcomeUnknownError} when no response came back.
    */
   create(payment: PaymentRequest, options?: RequestOptions): ApiPromise<Payment> {

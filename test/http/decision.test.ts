@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { Operation } from "../../src/api/operation.js";
 import type { Effect } from "../../src/errors/errors.js";
 import {
   classifyBroken,
   classifyFailure,
-  classifyStatus,
+  classifyResponse,
   type Decision,
   decisions,
   type FailureClass,
@@ -11,62 +12,122 @@ import {
   operationKind,
   worseEffect,
 } from "../../src/http/decision.js";
+import { catalogue } from "../../src/resources/catalogue.js";
+import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
+import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { Ended, type EndKind } from "../../src/timing/deadline.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 
-const kinds: readonly OperationKind[] = ["read", "update", "create"];
+const kinds: readonly OperationKind[] = ["read", "update", "create", "repeatable", "signed"];
 
 type Cell = `${Decision["reaction"]} ${Effect}`;
-type Row = readonly [what: string, failure: FailureClass | undefined, read: Cell, update: Cell, create: Cell];
+/** By kind. An update is as a read, a create as an update, and the others as a create, unless the row says otherwise. */
+type Row = readonly [
+  what: string,
+  failure: FailureClass | undefined,
+  read: Cell,
+  update?: Cell,
+  create?: Cell,
+  repeatable?: Cell,
+  signed?: Cell,
+];
 
 const wire = (sent: boolean, permanent = false) => classifyFailure(new WireFailure({ sent, permanent, reason: "X" }));
 const ended = (kind: EndKind, sent: boolean) => classifyFailure(new Ended(kind, sent));
+const ownError = JSON.stringify({ error: "limit", message: "Too much" });
+const own = (status: number) => classifyResponse({ status, text: ownError });
+const anothers = (status: number) => classifyResponse({ status, text: "<html>Blocked</html>" });
+
+const everything = ["retry none", "retry possible", "fail possible", "retry possible", "fail possible"] as const;
+const nothing = ["fail none", "fail possible"] as const;
 
 const rows: readonly Row[] = [
-  ["never sent, transient", wire(false), "retry none", "retry none", "retry none"],
-  ["never sent, permanent", wire(false, true), "fail none", "fail none", "fail none"],
-  ["reset after it may have been sent", wire(true), "retry none", "retry possible", "fail possible"],
-  ["deadline after it may have been sent", ended("timeout", true), "fail none", "fail possible", "fail possible"],
-  ["deadline before it was sent", ended("timeout", false), "fail none", "fail none", "fail none"],
-  ["abort after it may have been sent", ended("abort", true), "fail none", "fail possible", "fail possible"],
-  ["abort before it was sent", ended("abort", false), "fail none", "fail none", "fail none"],
-  ["401", classifyStatus(401), "renew-token none", "renew-token none", "renew-token none"],
-  ...[400, 402, 403, 404, 405, 406, 410, 413, 415, 422, 451, 499].map(
-    (status): Row => [`${status}`, classifyStatus(status), "fail none", "fail none", "fail none"],
-  ),
-  ["409", classifyStatus(409), "fail none", "fail possible", "fail possible"],
-  ...[408, 500, 501, 502, 503, 504, 599].map(
-    (status): Row => [`${status}`, classifyStatus(status), "retry none", "retry possible", "fail possible"],
-  ),
-  ["429", classifyStatus(429), "retry none", "retry none", "retry none"],
-  ...[300, 301, 302, 304, 307, 308, 399].map(
-    (status): Row => [`${status}`, classifyStatus(status), "fail none", "fail possible", "fail possible"],
-  ),
-  ["303", classifyStatus(303), "fail none", "fail done", "fail done"],
-  ["2xx that broke off", classifyBroken("cut-short"), "retry none", "fail done", "fail done"],
-  ["2xx over the size cap", classifyBroken("too-large"), "fail none", "fail done", "fail done"],
-  ["2xx that is not UTF-8", classifyBroken("not-utf8"), "retry none", "fail done", "fail done"],
-  ["2xx that is compressed", classifyBroken("encoded"), "retry none", "fail done", "fail done"],
-  ["2xx still coming at the deadline", classifyBroken("timeout"), "fail none", "fail done", "fail done"],
-  ["2xx still coming at the abort", classifyBroken("abort"), "fail none", "fail done", "fail done"],
-  ["2xx that is not what is described", "unreadable", "retry none", "fail done", "fail done"],
+  ["never sent, transient", wire(false), "retry none"],
+  ["never sent, permanent", wire(false, true), "fail none"],
+  ["reset after it may have been sent", wire(true), ...everything],
+  ["deadline after it may have been sent", ended("timeout", true), ...nothing],
+  ["deadline before it was sent", ended("timeout", false), "fail none"],
+  ["abort after it may have been sent", ended("abort", true), ...nothing],
+  ["abort before it was sent", ended("abort", false), "fail none"],
+  ["401", own(401), "renew-token none"],
+  ["401 of anybody", anothers(401), "renew-token none"],
+  ...[400, 402, 403, 404, 405, 406, 407, 410, 413, 415, 422, 451].flatMap((status): Row[] => [
+    [`${status}`, own(status), "fail none"],
+    [`${status} of somebody else`, anothers(status), ...nothing],
+  ]),
+  ...[409, 421, 425, 499].flatMap((status): Row[] => [
+    [`${status}`, own(status), ...nothing],
+    [`${status} of somebody else`, anothers(status), ...nothing],
+  ]),
+  ...[408, 500, 501, 502, 503, 504, 599].flatMap((status): Row[] => [
+    [`${status}`, own(status), ...everything],
+    [`${status} of somebody else`, anothers(status), ...everything],
+  ]),
+  ["429", own(429), "retry none"],
+  [
+    "429 of somebody else",
+    anothers(429),
+    "retry none",
+    "retry possible",
+    "retry possible",
+    "retry possible",
+    "fail possible",
+  ],
+  ...[300, 301, 302, 303, 304, 307, 308, 399].map((status): Row => [`${status}`, own(status), ...nothing]),
+  ["2xx that broke off", classifyBroken("cut-short"), ...everything],
+  ["2xx over the size cap", classifyBroken("too-large"), ...nothing],
+  ["2xx that is not UTF-8", classifyBroken("not-utf8"), ...everything],
+  ["2xx that is compressed", classifyBroken("encoded"), ...everything],
+  ["2xx still coming at the deadline", classifyBroken("timeout"), ...nothing],
+  ["2xx still coming at the abort", classifyBroken("abort"), ...nothing],
+  ["2xx that is not this record", "unreadable", ...everything],
+  [
+    "2xx that is this record, and can't be used",
+    "made",
+    "retry none",
+    "fail done",
+    "fail done",
+    "retry done",
+    "fail done",
+  ],
 ];
 
+const cases = rows.map(
+  ([what, failure, read, update = read, create = update, repeatable = create, signed = create]) => ({
+    what,
+    failure,
+    expected: [read, update, create, repeatable, signed],
+  }),
+);
+
 describe("decisions", () => {
-  it.each(rows)("%s", (_, failure, read, update, create) => {
+  it.each(cases)("$what", ({ failure, expected }) => {
     expect(failure).toBeDefined();
     if (failure === undefined) return;
     const cells = kinds.map((kind) => `${decisions[failure][kind].reaction} ${decisions[failure][kind].effect}`);
-    expect(cells).toEqual([read, update, create]);
+    expect(cells).toEqual(expected);
   });
 
   it("has a row in the tests for every class", () => {
     expect(new Set(rows.map(([, failure]) => failure))).toEqual(new Set(Object.keys(decisions)));
   });
 
-  it("repeats a create only where nothing was done", () => {
-    for (const { create } of Object.values(decisions)) {
-      if (create.reaction !== "fail") expect(create.effect).toBe("none");
+  it("sends what moves money again only where nothing was done", () => {
+    for (const { signed } of Object.values(decisions)) {
+      if (signed.reaction !== "fail") expect(signed.effect).toBe("none");
+    }
+  });
+
+  it("sends another create again only where nothing was done, or somebody asked for a wait", () => {
+    const others = Object.entries(decisions).filter(([, { create }]) => create.reaction !== "fail");
+    for (const [name, { create }] of others) {
+      expect(create.effect).toBe(name === "throttled-by-another" ? "possible" : "none");
+    }
+  });
+
+  it("says the same of a create, whoever signs it", () => {
+    for (const { create, signed, repeatable } of Object.values(decisions)) {
+      expect([signed.effect, repeatable.effect]).toEqual([create.effect, create.effect]);
     }
   });
 
@@ -75,36 +136,97 @@ describe("decisions", () => {
   });
 });
 
-describe("classifyStatus", () => {
-  it("gives every status from 200 to 999 a class, and 2xx none", () => {
+describe("classifyResponse", () => {
+  const rangesOf = (text: string) => {
     const ranges = new Map<string, number[]>();
     for (let status = 200; status <= 999; status++) {
-      const name = classifyStatus(status) ?? "success";
+      const name = classifyResponse({ status, text }) ?? "success";
       ranges.set(name, [...(ranges.get(name) ?? []), status]);
     }
-    const from = (start: number, end: number, ...without: number[]) =>
-      Array.from({ length: end - start + 1 }, (_, index) => start + index).filter(
-        (status) => !without.includes(status),
-      );
-    expect(Object.fromEntries(ranges)).toEqual({
+    return Object.fromEntries(ranges);
+  };
+  const from = (start: number, end: number, ...without: number[]) =>
+    Array.from({ length: end - start + 1 }, (_, index) => start + index).filter((status) => !without.includes(status));
+
+  it("gives every status from 200 to 999 a class, and 2xx none", () => {
+    expect(rangesOf(ownError)).toEqual({
       success: from(200, 299),
-      redirect: from(300, 399, 303),
-      "see-other": [303],
+      redirect: from(300, 399),
       unauthorized: [401],
-      refused: from(400, 499, 401, 408, 409, 429),
-      conflict: [409],
+      refused: from(400, 499, 401, 408, 409, 421, 425, 429, 499),
+      "refused-by-another": [409, 421, 425, 499],
       throttled: [429],
       "server-error": [408, ...from(500, 999)],
     });
   });
 
+  it("takes a 4xx without the service's own error for somebody else's", () => {
+    expect(rangesOf("{}")).toEqual({
+      success: from(200, 299),
+      redirect: from(300, 399),
+      unauthorized: [401],
+      "refused-by-another": from(400, 499, 401, 408, 429),
+      "throttled-by-another": [429],
+      "server-error": [408, ...from(500, 999)],
+    });
+  });
+
   it.each([0, 100, 199])("takes a status of %i as proof of nothing", (status) => {
-    expect(classifyStatus(status)).toBe("server-error");
+    expect(classifyResponse({ status, text: ownError })).toBe("server-error");
+  });
+
+  it.each([
+    { error: "E1", message: "no" },
+    { code: "E1", message: "no" },
+    { error: 1, code: "E1", message: "no", status: 400 },
+    { error: "", message: "" },
+    { error: "Bad Request", message: "ung\u00fcltig", extras: null },
+  ])("takes %j for the service's own error", (body) => {
+    expect(classifyResponse({ status: 400, text: JSON.stringify(body) })).toBe("refused");
+  });
+
+  it.each([
+    "",
+    "null",
+    "[]",
+    '"no"',
+    "{}",
+    "<html>no</html>",
+    '{"message":"no"}',
+    '{"error":"E1"}',
+    '{"error":1,"message":"no"}',
+    '{"error":"E1","message":1}',
+    '{"error":"E1","message":null}',
+    '{"error":{"code":"E1","message":"no"}}',
+    '[{"error":"E1","message":"no"}]',
+    '{"errors":[{"error":"E1","message":"no"}]}',
+    '{"__proto__":{"error":"E1","message":"no"}}',
+    '{"error":"E1","message":"no"',
+    '{"error":"E1","message":"no"}<html>',
+    `{"error":"E1","message":"no","more":"${"m".repeat(2 ** 20)}"}`,
+  ])("takes %.60s for somebody else's", (text) => {
+    expect(classifyResponse({ status: 400, text })).toBe("refused-by-another");
   });
 });
 
-it("knows what a method may do", () => {
-  expect([operationKind("GET"), operationKind("PUT"), operationKind("POST")]).toEqual(["read", "update", "create"]);
+describe("operationKind", () => {
+  it("follows from the row, and from whether the call is signed", () => {
+    const kindsOf = (operation: Operation) => [operationKind(operation, false), operationKind(operation, true)];
+    expect(kindsOf(liquidityProviders.get)).toEqual(["read", "read"]);
+    expect(kindsOf(liquidityProviders.list)).toEqual(["read", "read"]);
+    expect(kindsOf(liquidityProviders.update)).toEqual(["update", "update"]);
+    expect(kindsOf(liquidityProviders.create)).toEqual(["create", "signed"]);
+    expect(kindsOf(paymentIntents.create)).toEqual(["repeatable", "repeatable"]);
+  });
+
+  it("counts the creates that the description signs as signed, and the intents alone as repeatable", () => {
+    const rows = catalogue.flatMap((resource) => Object.values<Operation>(resource));
+    const creates = rows.filter(({ verb }) => verb === "create");
+    const ofKind = (wanted: OperationKind) =>
+      creates.filter((row) => operationKind(row, row.signed) === wanted).map(({ name }) => name);
+    expect(ofKind("signed").sort()).toEqual(["liquidityProviders.deposits.create", "payments.create"]);
+    expect(ofKind("repeatable")).toEqual(["paymentIntents.create"]);
+  });
 });
 
 describe("worseEffect", () => {

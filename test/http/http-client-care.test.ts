@@ -7,12 +7,22 @@ import type { Deadline } from "../../src/timing/deadline.js";
 import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 import { undiciTransport } from "../../src/wire/undici-transport.js";
 import { startWireServer, type WireScript, wireResponse } from "../wire/wire-server.js";
-import { broken, calls, errorOf, json, payment, recordOf, scriptedClient } from "./scripted-transport.js";
+import {
+  broken,
+  calls,
+  errorOf,
+  json,
+  ownError,
+  payment,
+  paymentRecord,
+  recordOf,
+  scriptedClient,
+} from "./scripted-transport.js";
 
 it.each(["signed", "read"] as const)(
   "requests no signature and no token when the signal of a %s call is already aborted",
   async (kind) => {
-    const { client, transport, tokens, signer } = scriptedClient([json(recordOf(payments.list.record))]);
+    const { client, transport, tokens, signer } = scriptedClient([json(paymentRecord())]);
     expect(await errorOf(calls[kind](client, { signal: AbortSignal.abort() }))).toMatchObject({
       name: "AbortedError",
       effect: "none",
@@ -35,7 +45,7 @@ it("tells what an unforeseen failure may have done", async () => {
 });
 
 it("sends the body as it was when the call was made, however early it is changed", async () => {
-  const { client, transport } = scriptedClient([json(recordOf(payments.list.record))]);
+  const { client, transport } = scriptedClient([json(paymentRecord())]);
   const changing = { ...payment };
   const call = client.call(payments.create, [], { body: changing });
   changing.receiverAmount = "999999.00";
@@ -71,7 +81,7 @@ it("refuses options that are not an object", async () => {
 
 describe("a request that was signed earlier", () => {
   it("is sent with the same bytes and signature, without being signed again", async () => {
-    const { client, transport, signer } = scriptedClient([json(recordOf(payments.list.record))]);
+    const { client, transport, signer } = scriptedClient([json(paymentRecord())]);
     const signed = await client.sign(payments.create, [], { body: payment });
     expect(transport.sent).toEqual([]);
     expect(signed.path).toBe("/gw/payments");
@@ -102,7 +112,7 @@ describe("a request that was signed earlier", () => {
   it("is not sent again once its time is over", async () => {
     const { client, server } = await clientOfServer({}, (socket) => {
       vi.spyOn(Date, "now").mockReturnValue(Date.now() + 120_000);
-      socket.write("HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\n\r\n");
+      socket.write(wireResponse(429, ownError(429).text ?? ""));
     });
     onTestFinished(() => void vi.restoreAllMocks());
     const signed = await client.sign(payments.create, [], { body: payment });
@@ -130,7 +140,7 @@ it("sends nothing when the deadline passes while the event loop is blocked, alth
 /** A client over real sockets. What its server receives is what was sent. */
 async function clientOfServer(
   overrides: Partial<HttpClientOptions> = {},
-  onRequest: WireScript["onRequest"] = (socket) => socket.write(wireResponse(200, JSON.stringify(paymentRecord))),
+  onRequest: WireScript["onRequest"] = (socket) => socket.write(wireResponse(200, JSON.stringify(paymentRecord()))),
 ) {
   const server = await startWireServer({ onRequest });
   const transport = undiciTransport({ connections: 1, connectTimeoutMs: 5000 });
@@ -138,5 +148,3 @@ async function clientOfServer(
   const { client } = scriptedClient([], { origin: server.origin, transport, ...overrides });
   return { client, server };
 }
-
-const paymentRecord = recordOf(payments.list.record);

@@ -8,10 +8,20 @@ import {
 } from "../../src/errors/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { SchemaLoader } from "../../src/http/schema.js";
-import { paymentIntents } from "../../src/resources/payment-intents.js";
-import { broken, calls, errorOf, json, recordOf, type Step, scriptedClient, unsent } from "./scripted-transport.js";
+import {
+  broken,
+  calls,
+  errorOf,
+  json,
+  ownError,
+  paymentRecord,
+  type Step,
+  scriptedClient,
+  unsent,
+} from "./scripted-transport.js";
 
-const well = json(recordOf(paymentIntents.get.record));
+/** The record of a payment has every field that is looked at in the others. */
+const well = json(paymentRecord());
 const never = new Promise<never>(() => {});
 const neverToken: Partial<HttpClientOptions> = {
   tokens: { current: (deadline) => deadline.race(never), renew: (_, deadline) => deadline.race(never) },
@@ -196,7 +206,7 @@ describe("Retry-After", () => {
     ["7", 7000],
     [new Date(Date.UTC(2026, 0, 1, 0, 0, 9)).toUTCString(), 9000],
   ])("of %s is waited for in full", async (value, waitMs) => {
-    const { client, transport, events } = scriptedClient([{ status: 429, headers: { "retry-after": value } }, well]);
+    const { client, transport, events } = scriptedClient([ownError(429, { "retry-after": value }), well]);
     const running = calls.signed(client);
     await vi.advanceTimersByTimeAsync(waitMs - 1);
     expect(transport.sent).toHaveLength(1);
@@ -212,7 +222,7 @@ describe("Retry-After", () => {
   });
 
   it("is not waited for beyond the deadline", async () => {
-    const { client, transport } = scriptedClient([{ status: 429, headers: { "retry-after": "31" } }, well]);
+    const { client, transport } = scriptedClient([ownError(429, { "retry-after": "31" }), well]);
     const error = await within(0, errorOf(calls.signed(client)));
     expect(error).toBeInstanceOf(RateLimitError);
     expect(error).toMatchObject({ effect: "none", attempts: 1, retryAfterMs: 31_000 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { RequestOptions } from "../../src/api/request-options.js";
 import {
   AbortedError,
   ApiError,
@@ -18,18 +19,22 @@ import {
   UnexpectedResponseError,
   UnprocessableEntityError,
 } from "../../src/errors/errors.js";
+import type { HttpClient } from "../../src/http/http-client.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
 import { Ended } from "../../src/timing/deadline.js";
+import { later, now } from "../../src/timing/timestamp.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import {
   broken,
   calls,
   errorOf,
   json,
+  ownError,
   payment,
+  paymentRecord,
   recordOf,
   type Step,
   scriptedClient,
@@ -39,13 +44,57 @@ import {
 type Kind = keyof typeof calls;
 type ErrorClass = new (...args: never) => CrossBorderError;
 type Outcome = readonly [attempts: number, error: ErrorClass, effect: Effect, code: string] | "done";
-type Row = readonly [what: string, step: Step, read: Outcome, update: Outcome, create: Outcome];
+type Row = readonly [
+  what: string,
+  step: Step,
+  read: Outcome,
+  update: Outcome,
+  create: Outcome,
+  repeatable: Outcome,
+  signed: Outcome,
+];
 
 const failure = (sent: boolean, permanent = false) => new WireFailure({ sent, permanent, reason: "REASON" });
 const unknown: Outcome = [1, OutcomeUnknownError, "possible", "outcome_unknown"];
-const readable = [3, UnexpectedResponseError, "none", "unexpected_response"] as const;
-const done: Outcome = [1, UnexpectedResponseError, "done", "unexpected_response"];
-const same = (outcome: Outcome) => [outcome, outcome, outcome] as const;
+const unknownAfterAll: Outcome = [3, OutcomeUnknownError, "possible", "outcome_unknown"];
+const unusable = (attempts: number, effect: Effect): Outcome => [
+  attempts,
+  UnexpectedResponseError,
+  effect,
+  "unexpected_response",
+];
+const same = (outcome: Outcome) => [outcome, outcome, outcome, outcome, outcome] as const;
+/** Nothing on a read, and anything on a write. */
+const open = (Class: ErrorClass, code: string) => {
+  const write: Outcome = [1, Class, "possible", code];
+  return [[1, Class, "none", code], write, write, write, write] as const;
+};
+/** The same, where what may be repeated is repeated. */
+const passing = (Class: ErrorClass, code: string) => {
+  const once: Outcome = [1, Class, "possible", code];
+  const often: Outcome = [3, Class, "possible", code];
+  const read: Outcome = [3, Class, "none", code];
+  return [read, often, once, often, once] as const;
+};
+const notTheRecord = [
+  unusable(3, "none"),
+  "done",
+  unusable(1, "possible"),
+  unusable(3, "possible"),
+  unusable(1, "possible"),
+] as const;
+/** The responses to all creates hold what identifies a payment. */
+const known = [unusable(3, "none"), "done", unusable(1, "done"), unusable(3, "done"), unusable(1, "done")] as const;
+const page = "<!doctype html><p>proxy";
+const identity = `{"id":"1","senderGatewayTransactionId":"${payment.senderGatewayTransactionId}"`;
+
+const statusClasses = new Map<number, ErrorClass>([
+  [400, BadRequestError],
+  [403, PermissionDeniedError],
+  [404, NotFoundError],
+  [409, ConflictError],
+  [422, UnprocessableEntityError],
+]);
 
 const rows: readonly Row[] = [
   ["unsent", failure(false), ...same([3, ConnectionError, "none", "connection_failed"])],
@@ -54,87 +103,130 @@ const rows: readonly Row[] = [
     "broken after it may have been sent",
     failure(true),
     [3, ConnectionError, "none", "connection_failed"],
-    [3, OutcomeUnknownError, "possible", "outcome_unknown"],
+    unknownAfterAll,
+    unknown,
+    unknownAfterAll,
     unknown,
   ],
-  ["deadline, maybe sent", new Ended("timeout", true), [1, TimeoutError, "none", "timeout"], unknown, unknown],
+  [
+    "deadline, maybe sent",
+    new Ended("timeout", true),
+    [1, TimeoutError, "none", "timeout"],
+    unknown,
+    unknown,
+    unknown,
+    unknown,
+  ],
   ["deadline, unsent", new Ended("timeout", false), ...same([1, TimeoutError, "none", "timeout"])],
-  ["abort, maybe sent", new Ended("abort", true), [1, AbortedError, "none", "aborted"], unknown, unknown],
+  [
+    "abort, maybe sent",
+    new Ended("abort", true),
+    [1, AbortedError, "none", "aborted"],
+    unknown,
+    unknown,
+    unknown,
+    unknown,
+  ],
   ["abort, unsent", new Ended("abort", false), ...same([1, AbortedError, "none", "aborted"])],
-  ["401", json({}, 401), ...same([2, AuthenticationError, "none", "http_401"])],
-  ...(
-    [
-      [400, BadRequestError],
-      [402, ApiError],
-      [403, PermissionDeniedError],
-      [404, NotFoundError],
-      [405, ApiError],
-      [413, ApiError],
-      [415, ApiError],
-      [422, UnprocessableEntityError],
-      [499, ApiError],
-    ] as const
-  ).map(([status, Class]): Row => [`${status}`, json({}, status), ...same([1, Class, "none", `http_${status}`])]),
-  [
-    "409",
-    json({}, 409),
-    [1, ConflictError, "none", "http_409"],
-    [1, ConflictError, "possible", "http_409"],
-    [1, ConflictError, "possible", "http_409"],
-  ],
-  ...[408, 500, 502, 503, 504, 599, 600, 999].map((status): Row => {
+  ["401", ownError(401), ...same([2, AuthenticationError, "none", "E1"])],
+  ["401 of somebody else", { status: 401, text: page }, ...same([2, AuthenticationError, "none", "http_401"])],
+  ...[400, 402, 403, 404, 405, 413, 415, 422].flatMap((status): Row[] => {
+    const Class = statusClasses.get(status) ?? ApiError;
+    return [
+      [`${status}`, ownError(status), ...same([1, Class, "none", "E1"])],
+      [`${status} as a page`, { status, text: page }, ...open(Class, `http_${status}`)],
+      [`${status} without a body`, { status }, ...open(Class, `http_${status}`)],
+      [`${status} as somebody else's JSON`, json({ message: "no" }, status), ...open(Class, `http_${status}`)],
+    ];
+  }),
+  ...[409, 421, 425, 499].flatMap((status): Row[] => {
+    const Class = statusClasses.get(status) ?? ApiError;
+    return [
+      [`${status}`, ownError(status), ...open(Class, "E1")],
+      [`${status} as a page`, { status, text: page }, ...open(Class, `http_${status}`)],
+    ];
+  }),
+  ...[408, 500, 502, 503, 504, 599, 600, 999].flatMap((status): Row[] => {
     const Class = status === 408 ? ApiError : ServerError;
-    const code = `http_${status}`;
     return [
-      `${status}`,
-      json({}, status),
-      [3, Class, "none", code],
-      [3, Class, "possible", code],
-      [1, Class, "possible", code],
+      [`${status}`, ownError(status), ...passing(Class, "E1")],
+      [`${status} as a page`, { status, text: page }, ...passing(Class, `http_${status}`)],
     ];
   }),
-  ["429", json({}, 429), ...same([3, RateLimitError, "none", "http_429"])],
-  ...[300, 301, 302, 304, 307, 308].map((status): Row => {
-    const code = `http_${status}`;
-    return [
-      `${status}`,
-      { status },
-      [1, ApiError, "none", code],
-      [1, ApiError, "possible", code],
-      [1, ApiError, "possible", code],
-    ];
-  }),
+  ["429", ownError(429), ...same([3, RateLimitError, "none", "E1"])],
   [
-    "303",
-    { status: 303 },
-    [1, ApiError, "none", "http_303"],
-    [1, ApiError, "done", "http_303"],
-    [1, ApiError, "done", "http_303"],
+    "429 of somebody else",
+    { status: 429, text: page },
+    [3, RateLimitError, "none", "http_429"],
+    [3, RateLimitError, "possible", "http_429"],
+    [3, RateLimitError, "possible", "http_429"],
+    [3, RateLimitError, "possible", "http_429"],
+    [1, RateLimitError, "possible", "http_429"],
   ],
-  ["2xx broken off", { status: 201, text: '{"id":', broken: "cut-short" }, readable, "done", done],
+  ...[300, 301, 302, 303, 304, 307, 308].map(
+    (status): Row => [`${status}`, { status }, ...open(ApiError, `http_${status}`)],
+  ),
+  ["2xx broken off", { status: 201, text: '{"id":', broken: "cut-short" }, ...notTheRecord],
+  [
+    "2xx broken off behind its identity",
+    { status: 201, text: `${identity},"memo":"re`, broken: "cut-short" },
+    ...known,
+  ],
   [
     "2xx over the cap",
     { text: "[[[", broken: "too-large" },
-    [1, UnexpectedResponseError, "none", "unexpected_response"],
+    unusable(1, "none"),
     "done",
-    done,
+    unusable(1, "possible"),
+    unusable(1, "possible"),
+    unusable(1, "possible"),
   ],
-  ["2xx that is not UTF-8", { text: '{"a":"\ufffd"}', broken: "not-utf8" }, readable, "done", done],
-  ["2xx that is compressed", { text: "", broken: "encoded" }, readable, "done", done],
-  ["2xx until the deadline", { text: "{", broken: "timeout" }, [1, TimeoutError, "none", "timeout"], "done", done],
-  ["2xx until the abort", { text: "{", broken: "abort" }, [1, AbortedError, "none", "aborted"], "done", done],
-  ["2xx with no body", { status: 204, text: "" }, readable, "done", done],
-  ["2xx that is HTML", { text: "<!doctype html><p>proxy" }, readable, "done", done],
-  ["2xx that is another shape", json([1]), readable, "done", done],
-  ["2xx that is null", json(null), readable, "done", done],
-  ["2xx that is a text", json("ok"), readable, "done", done],
+  ["2xx that is not UTF-8", { text: '{"a":"\ufffd"}', broken: "not-utf8" }, ...notTheRecord],
+  ["2xx with its identity, not UTF-8", { text: `${identity},"a":"\ufffd"}`, broken: "not-utf8" }, ...known],
+  ["2xx that is compressed", { text: "", broken: "encoded" }, ...notTheRecord],
+  [
+    "2xx until the deadline",
+    { text: "{", broken: "timeout" },
+    [1, TimeoutError, "none", "timeout"],
+    "done",
+    unusable(1, "possible"),
+    unusable(1, "possible"),
+    unusable(1, "possible"),
+  ],
+  [
+    "2xx until the abort",
+    { text: "{", broken: "abort" },
+    [1, AbortedError, "none", "aborted"],
+    "done",
+    unusable(1, "possible"),
+    unusable(1, "possible"),
+    unusable(1, "possible"),
+  ],
+  ["2xx with no body", { status: 204, text: "" }, ...notTheRecord],
+  [
+    "2xx that is HTML",
+    { text: page },
+    unusable(3, "none"),
+    unusable(3, "possible"),
+    unusable(1, "possible"),
+    unusable(3, "possible"),
+    unusable(1, "possible"),
+  ],
+  ["2xx that is another shape", json([1]), ...notTheRecord],
+  ["2xx that is a list", json([{ id: "1", senderGatewayTransactionId: "tx-1" }]), ...notTheRecord],
+  ["2xx that is null", json(null), ...notTheRecord],
+  ["2xx that is a text", json("ok"), ...notTheRecord],
+  ["2xx that is {}", json({}), ...notTheRecord],
+  ["2xx of a maintenance", json({ status: "maintenance" }), ...notTheRecord],
+  ["2xx whose id is null", json({ ...paymentRecord(), id: null }), ...notTheRecord],
+  ["2xx whose id is empty", json({ ...paymentRecord(), id: "" }), ...notTheRecord],
+  ["2xx whose id is an object", json({ ...paymentRecord(), id: { id: "1" } }), ...notTheRecord],
+  ["2xx with the record inside", json({ data: paymentRecord() }), ...notTheRecord],
 ];
 
-const cells = rows.flatMap(([what, step, read, update, create]) =>
-  (["read", "update", "create", "signed"] as const).map((kind) => {
-    const outcome = { read, update, create, signed: create }[kind];
-    return { what, step, kind, outcome };
-  }),
+const kinds = ["read", "update", "create", "repeatable", "signed"] as const;
+const cells = rows.flatMap(([what, step, ...outcomes]) =>
+  kinds.map((kind, index) => ({ what, step, kind, outcome: outcomes[index] ?? "done" })),
 );
 
 describe("a call that fails for good", () => {
@@ -158,14 +250,16 @@ describe("a call that fails for good", () => {
       expect(sent).toEqual({ ...first, headers: { ...first?.headers, authorization } });
     }
     expect(signer.sign).toHaveBeenCalledTimes(kind === "signed" ? 1 : 0);
-    expect(tokens.renew).toHaveBeenCalledTimes(code === "http_401" ? 1 : 0);
+    expect(tokens.renew).toHaveBeenCalledTimes(Class === AuthenticationError ? 1 : 0);
+    // What came is there for whoever has to find out.
+    if (Class === UnexpectedResponseError) expect(Reflect.get(error, "response").text).toBe(Object(step).text);
   });
 
   it.each(cells)("is tried once where maxRetries is 0, $kind: $what", async ({ step, kind, outcome }) => {
     const { client, transport, tokens } = scriptedClient([step]);
     const call = calls[kind](client, { maxRetries: 0 });
     if (outcome === "done") expect(await call).toBeUndefined();
-    else expect((await errorOf(call)).attempts).toBe(1);
+    else expect(await errorOf(call)).toMatchObject({ attempts: 1, effect: outcome[2] });
     expect(transport.sent).toHaveLength(1);
     expect(tokens.renew).not.toHaveBeenCalled();
   });
@@ -175,6 +269,7 @@ const operations: Readonly<Record<Kind, string>> = {
   read: "paymentIntents.get",
   update: "liquidityProviders.update",
   create: "liquidityProviders.create",
+  repeatable: "paymentIntents.create",
   signed: "payments.create",
 };
 
@@ -182,42 +277,37 @@ const well: Readonly<Record<Kind, Step>> = {
   read: json(recordOf(paymentIntents.get.record)),
   update: { status: 200, text: "OK" },
   create: json(recordOf(liquidityProviders.list.record)),
-  signed: json(recordOf(payments.list.record)),
+  repeatable: json(recordOf(paymentIntents.get.record)),
+  signed: json(paymentRecord()),
 };
 
 describe("a call that succeeds in the end", () => {
-  it.each(["read", "update", "create", "signed"] as const)(
-    "%s: after two attempts that were not sent",
-    async (kind) => {
-      const { client, transport, events } = scriptedClient([unsent, unsent, well[kind]]);
-      await calls[kind](client);
-      expect(transport.sent).toHaveLength(3);
-      expect(transport.sent[2]).toEqual(transport.sent[0]);
-      expect(events.retry.mock.calls.map(([event]) => event)).toEqual([
-        { operation: operations[kind], attempt: 1, reason: "ECONNREFUSED", delayMs: 0 },
-        { operation: operations[kind], attempt: 2, reason: "ECONNREFUSED", delayMs: 0 },
-      ]);
-    },
-  );
+  it.each(kinds)("%s: after two attempts that were not sent", async (kind) => {
+    const { client, transport, events } = scriptedClient([unsent, unsent, well[kind]]);
+    await calls[kind](client);
+    expect(transport.sent).toHaveLength(3);
+    expect(transport.sent[2]).toEqual(transport.sent[0]);
+    expect(events.retry.mock.calls.map(([event]) => event)).toEqual([
+      { operation: operations[kind], attempt: 1, reason: "ECONNREFUSED", delayMs: 0 },
+      { operation: operations[kind], attempt: 2, reason: "ECONNREFUSED", delayMs: 0 },
+    ]);
+  });
 
-  it.each(["read", "update", "create", "signed"] as const)(
-    "%s: with a renewed token and the same signature",
-    async (kind) => {
-      const { client, transport, tokens, signer } = scriptedClient([{ status: 401 }, well[kind]]);
-      await calls[kind](client);
-      expect(transport.sent.map(({ headers }) => headers.authorization)).toEqual([
-        "Bearer token-1",
-        "Bearer token-1-renewed",
-      ]);
-      expect(transport.sent.map(({ body }) => body)).toEqual([transport.sent[0]?.body, transport.sent[0]?.body]);
-      expect(tokens.renew.mock.calls.map(([used]) => used)).toEqual(["token-1"]);
-      const signatures = transport.sent.map(({ headers }) => headers["x-service-signature-base64"]);
-      expect(new Set(signatures).size).toBe(1);
-      expect(signer.sign).toHaveBeenCalledTimes(kind === "signed" ? 1 : 0);
-    },
-  );
+  it.each(kinds)("%s: with a renewed token and the same signature", async (kind) => {
+    const { client, transport, tokens, signer } = scriptedClient([{ status: 401 }, well[kind]]);
+    await calls[kind](client);
+    expect(transport.sent.map(({ headers }) => headers.authorization)).toEqual([
+      "Bearer token-1",
+      "Bearer token-1-renewed",
+    ]);
+    expect(transport.sent.map(({ body }) => body)).toEqual([transport.sent[0]?.body, transport.sent[0]?.body]);
+    expect(tokens.renew.mock.calls.map(([used]) => used)).toEqual(["token-1"]);
+    const signatures = transport.sent.map(({ headers }) => headers["x-service-signature-base64"]);
+    expect(new Set(signatures).size).toBe(1);
+    expect(signer.sign).toHaveBeenCalledTimes(kind === "signed" ? 1 : 0);
+  });
 
-  it.each(["read", "update"] as const)("%s: after a reset and a 503", async (kind) => {
+  it.each(["read", "update", "repeatable"] as const)("%s: after a reset and a 503", async (kind) => {
     const { client, transport } = scriptedClient([broken, { status: 503 }, well[kind]]);
     await calls[kind](client);
     expect(transport.sent).toHaveLength(3);
@@ -251,8 +341,196 @@ describe("what earlier attempts may have done", () => {
   });
 
   it("is nothing where a create was refused before", async () => {
-    const { client } = scriptedClient([unsent, json({}, 400)]);
+    const { client } = scriptedClient([unsent, ownError(400)]);
     expect(await errorOf(calls.signed(client))).toMatchObject({ effect: "none", attempts: 2, status: 400 });
+  });
+});
+
+describe("what earlier attempts to create an intent may have done", () => {
+  it("does not matter where a later one brings an intent", async () => {
+    const { client, transport } = scriptedClient([
+      { status: 503 },
+      { text: '{"id":', broken: "cut-short" },
+      well.repeatable,
+    ]);
+    expect(await calls.repeatable(client)).toMatchObject({ id: "text" });
+    expect(transport.sent).toHaveLength(3);
+  });
+
+  it("is not undone by a later refusal: there may be an intent that nobody knows of", async () => {
+    const { client } = scriptedClient([{ status: 503 }, ownError(400)]);
+    const error = await errorOf(calls.repeatable(client));
+    expect(error).toMatchObject({ effect: "possible", attempts: 2, status: 400 });
+    expect(error.message).toContain("it moves nothing, and may simply be asked for again");
+  });
+
+  it("stays certain where one was certainly made", async () => {
+    const { client } = scriptedClient([{ text: '{"id":"1",', broken: "cut-short" }, { status: 503 }, ownError(400)]);
+    expect(await errorOf(calls.repeatable(client))).toMatchObject({ effect: "done", attempts: 3 });
+  });
+
+  it.each<[string, Step, Effect]>([
+    ["may have been made", { status: 503 }, "possible"],
+    ["was made", { text: '{"id":"1",', broken: "cut-short" }, "possible"],
+  ])("is not undone by a token that can't be obtained, where one %s", async (_, first, effect) => {
+    const { client, tokens } = scriptedClient([first, { status: 401 }]);
+    tokens.renew.mockRejectedValue(new TokenError("no token", { code: "token_rejected" }));
+    expect(await errorOf(calls.repeatable(client))).toMatchObject({ effect, attempts: 2 });
+  });
+
+  it("is told by every error as what it is: nothing to look for", async () => {
+    for (const step of [{ status: 503 }, broken, json({}), { status: 403 }, new Ended("timeout", true)]) {
+      const error = await errorOf(calls.repeatable(scriptedClient([step]).client));
+      expect(error.message).toContain("may simply be asked for again");
+      expect(error.message).not.toContain("look for it");
+    }
+  });
+});
+
+describe("a 2xx to a payment", () => {
+  const sendBy = later(now(), 3_600_000);
+  const ways = [
+    ["created", calls.signed],
+    [
+      "sent as it was signed earlier",
+      (client: HttpClient, options?: RequestOptions) => {
+        const signedEarlier = { path: "/gw/payments", body: JSON.stringify(payment), signature: "s" };
+        return client.send(payments.create, signedEarlier, sendBy, options);
+      },
+    ],
+  ] as const;
+
+  it.each(ways)("is not this payment's where its transaction is another, %s", async (_, pay) => {
+    for (const transaction of ["tx-2", "TX-1", "tx-1 ", "", null, undefined, ["tx-1"], { toString: "tx-1" }, 1]) {
+      const body = { ...paymentRecord(), senderGatewayTransactionId: transaction };
+      const { client, transport } = scriptedClient([json(body)]);
+      const error = await errorOf(pay(client));
+      if (!(error instanceof UnexpectedResponseError)) throw error;
+      expect(error).toMatchObject({ effect: "possible", attempts: 1 });
+      expect(error.response.text).toBe(JSON.stringify(body));
+      expect(JSON.stringify(error) + error.message).not.toContain("tx-");
+      expect(transport.sent).toHaveLength(1);
+    }
+  });
+
+  it.each(ways)("is this payment's by its id and its transaction alone, %s", async (_, pay) => {
+    const other = { creationRequestBody: "{}", creationRequestSignatureBase64: "other", senderAmount: "12.5" };
+    for (const record of [paymentRecord(), { ...paymentRecord(), ...other }, { ...paymentRecord(), id: 7 }]) {
+      expect(await pay(scriptedClient([json(record)]).client)).toEqual(record);
+      expect(await pay(scriptedClient([json(record, 226)]).client)).toEqual(record);
+    }
+  });
+
+  it("takes the last of two fields of one name, as every reader of JSON does", async () => {
+    const text = JSON.stringify(paymentRecord());
+    const last = `${text.slice(0, -1)},"senderGatewayTransactionId":"tx-2"}`;
+    expect(await errorOf(calls.signed(scriptedClient([{ text: last }]).client))).toMatchObject({ effect: "possible" });
+    const first = `{"senderGatewayTransactionId":"tx-2","id":null,${text.slice(1)}`;
+    expect(await calls.signed(scriptedClient([{ text: first }]).client)).toMatchObject({ id: "payment-1" });
+  });
+
+  it("is done under strict validation, where the record alone is not as described", async () => {
+    const { client } = scriptedClient([json({ ...paymentRecord(), memo: 1 })], { validation: "strict" });
+    expect(await errorOf(calls.signed(client))).toMatchObject({ effect: "done", attempts: 1 });
+  });
+
+  it.each([
+    ["nothing", "", "possible"],
+    ["no object", "[", "possible"],
+    ["half a page", "<html>", "possible"],
+    ["the id", '{"id":"p","memo":"', "possible"],
+    ["another transaction", '{"id":"p","senderGatewayTransactionId":"tx-2","memo":"', "possible"],
+    ["half of the transaction", '{"id":"p","senderGatewayTransactionId":"tx-1', "possible"],
+    ["half of the id", '{"senderGatewayTransactionId":"tx-1","id":"p', "possible"],
+    ["a transaction deeper down", '{"id":"p","extras":{"senderGatewayTransactionId":"tx-1"},"memo":"', "possible"],
+    ["the transaction in a text", '{"id":"p","memo":"\\",\\"senderGatewayTransactionId\\":\\"tx-1\\",', "possible"],
+    ["both", '{"id":"p","senderGatewayTransactionId":"tx-1"', "done"],
+    ["both, the other way round", '{"senderGatewayTransactionId":"tx-1","extras":[{"id":1}],"id":7,', "done"],
+    ["all", JSON.stringify({ id: "p", senderGatewayTransactionId: "tx-1" }), "done"],
+  ] as const)("that breaks off is done only if the payment is in it: %s", async (_, text, effect) => {
+    for (const broken of ["cut-short", "timeout", "abort", "too-large", "not-utf8"] as const) {
+      for (const [, pay] of ways) {
+        const { client, transport } = scriptedClient([{ text, broken }]);
+        const error = await errorOf(pay(client));
+        expect(error).toMatchObject({ name: "UnexpectedResponseError", effect, attempts: 1 });
+        expect(transport.sent).toHaveLength(1);
+      }
+    }
+  });
+});
+
+describe("a 2xx to an update", () => {
+  it.each(["", "OK", "{}", "null", "[1]", '{"status":"maintenance"}', '{"id":', "not < html"])(
+    "is done with %j in it",
+    async (text) => {
+      for (const broken of [undefined, "cut-short", "timeout", "too-large"] as const) {
+        const { client, transport } = scriptedClient([broken === undefined ? { text } : { text, broken }]);
+        expect(await calls.update(client)).toBeUndefined();
+        expect(transport.sent).toHaveLength(1);
+      }
+    },
+  );
+
+  const html = { "content-type": "text/html; charset=utf-8" };
+  it.each<[string, Step]>([
+    ["a page", { text: "<!doctype html>" }],
+    ["a page after some lines", { text: "\r\n\t <HTML>" }],
+    ["half a page", { text: "<html><bo", broken: "cut-short" }],
+    ["a page that never came", { text: "", broken: "cut-short", headers: html }],
+  ])("is repeated where it is %s", async (_, step) => {
+    const { client, transport } = scriptedClient([step, { text: "" }]);
+    expect(await calls.update(client)).toBeUndefined();
+    expect(transport.sent).toHaveLength(2);
+    expect(await errorOf(calls.update(scriptedClient([step]).client))).toMatchObject({
+      name: "UnexpectedResponseError",
+      effect: "possible",
+      attempts: 3,
+    });
+  });
+
+  it("is done where only its content type says HTML: frameworks say that of empty bodies", async () => {
+    const { client } = scriptedClient([{ text: "", headers: html }]);
+    expect(await calls.update(client)).toBeUndefined();
+  });
+});
+
+describe("a 2xx to a list", () => {
+  const list = (client: HttpClient) => client.call(liquidityProviders.list, []);
+
+  it.each([[[]], [[{}]], [[{ id: 1 }, { status: "new" }]]])("is a page of records where it is %j", async (records) => {
+    expect(await list(scriptedClient([json(records)]).client)).toEqual(records);
+  });
+
+  it.each([{}, { items: [] }, [1], [null], [{}, []], "[]", null])(
+    "is asked for again where it is %j",
+    async (value) => {
+      const { client, transport } = scriptedClient([json(value), json([])]);
+      expect(await list(client)).toEqual([]);
+      expect(transport.sent).toHaveLength(2);
+    },
+  );
+});
+
+describe("a create that the caller has signed", () => {
+  it("counts as one that moves money: another's 429 ends it", async () => {
+    const page = { status: 429, text: "<html>" };
+    const { client, transport, signer } = scriptedClient([page], {
+      signedOperations: new Set(["liquidityProviders.create", "paymentIntents.create"]),
+    });
+    expect(await errorOf(calls.create(client))).toMatchObject({ effect: "possible", attempts: 1 });
+    // An intent moves nothing, whoever signs it.
+    expect(await errorOf(calls.repeatable(client))).toMatchObject({ effect: "possible", attempts: 3 });
+    expect(transport.sent).toHaveLength(4);
+    expect(signer.sign).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe("the retries of a service whose proxy answers 200", () => {
+  it("are bounded like those of any outage", async () => {
+    const budget = new RetryBudget();
+    const { client, transport } = scriptedClient([json({ status: "maintenance" })], { budget });
+    for (let index = 0; index < 300; index++) await errorOf(calls.read(client));
+    expect(transport.sent.length).toBeLessThanOrEqual(330);
   });
 });
 

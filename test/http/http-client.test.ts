@@ -8,7 +8,7 @@ import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
-import { calls, errorOf, json, payment, recordOf, scriptedClient } from "./scripted-transport.js";
+import { calls, errorOf, json, payment, paymentRecord, recordOf, scriptedClient } from "./scripted-transport.js";
 
 const intent = recordOf(paymentIntents.get.record);
 
@@ -57,7 +57,7 @@ describe("what is sent", () => {
   });
 
   it("is a body with the described fields in the description's order", async () => {
-    const { client, transport } = scriptedClient([json({})]);
+    const { client, transport } = scriptedClient([json({ id: "1" })]);
     const body = { lastName: "Lovelace", email: undefined, firstName: "Ada" };
     await callWith(client, liquidityProviders.create, { body });
     expect(transport.sent[0]?.body).toBe('{"firstName":"Ada","lastName":"Lovelace"}');
@@ -65,14 +65,14 @@ describe("what is sent", () => {
   });
 
   it("keeps amounts to the last digit", async () => {
-    const { client, transport } = scriptedClient([json({})]);
+    const { client, transport } = scriptedClient([json({ id: "1" })]);
     const amount = "100000000000000000000000000000000000000000.000000000000000000001";
     await client.call(deposits.create, ["lp"], { body: { amount } });
     expect(transport.sent[0]?.body).toBe(`{"amount":"${amount}"}`);
   });
 
   it("is signed over the path and the very bytes where the description asks for it", async () => {
-    const { client, transport, signer } = scriptedClient([json(recordOf(payments.list.record))]);
+    const { client, transport, signer } = scriptedClient([json(paymentRecord())]);
     await calls.signed(client);
     const [path, body] = signer.sign.mock.calls[0] ?? [];
     expect(path).toBe("/gw/payments");
@@ -93,7 +93,7 @@ describe("what is sent", () => {
   });
 
   it("is the body as it was when the call was made", async () => {
-    const { client, transport } = scriptedClient([json({})]);
+    const { client, transport } = scriptedClient([json({ id: "1" })]);
     await calls.create(client);
     const body = { firstName: "Ada" };
     const call = client.call(liquidityProviders.create, [], { body });
@@ -213,7 +213,7 @@ describe("validation", () => {
   });
 
   it("says that a create was done although the response is refused", async () => {
-    const { client, transport } = scriptedClient([json({})], { validation: "strict" });
+    const { client, transport } = scriptedClient([json({ ...paymentRecord(), memo: 1 })], { validation: "strict" });
     expect(await errorOf(calls.signed(client))).toMatchObject({ effect: "done", attempts: 1 });
     expect(transport.sent).toHaveLength(1);
   });

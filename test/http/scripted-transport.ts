@@ -5,7 +5,7 @@ import { CrossBorderError } from "../../src/errors/errors.js";
 import { HttpClient, type HttpClientOptions } from "../../src/http/http-client.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
-import { paymentIntents } from "../../src/resources/payment-intents.js";
+import { type PaymentIntentRequest, paymentIntents } from "../../src/resources/payment-intents.js";
 import { type PaymentRequest, payments } from "../../src/resources/payments.js";
 import type { Deadline, Ended } from "../../src/timing/deadline.js";
 import type { Transport, WireRequest, WireResponse } from "../../src/wire/transport.js";
@@ -124,6 +124,28 @@ export const payment: PaymentRequest = {
   senderGatewayTransactionId: "tx-1",
 };
 
+/** An intent's body. */
+export const intent: PaymentIntentRequest = {
+  senderGatewayId: "alpha",
+  senderCurrency: "EUR",
+  senderAccount: "DE11222233334444",
+  receiverGatewayId: "beta",
+  receiverAccount: "US99888877776666",
+  receiverCurrency: "USD",
+  receiverAmount: "10.00",
+  memo: "rent",
+};
+
+/** The service's record of `payment`. */
+export function paymentRecord(): Record<string, unknown> {
+  return { ...recordOf(payments.list.record), ...payment, id: "payment-1" };
+}
+
+/** An error as the service words it. */
+export function ownError(status: number, headers?: Readonly<Record<string, string>>): Partial<WireResponse> {
+  return json({ error: "E1", message: "It can't be done" }, status, headers);
+}
+
 /** One call of each kind that the decision table tells apart. */
 export const calls = {
   read: (client: HttpClient, options?: RequestOptions) => client.call(paymentIntents.get, ["pi-1"], {}, options),
@@ -131,6 +153,8 @@ export const calls = {
     client.call(liquidityProviders.update, ["lp-1"], { body: { firstName: "Ada" } }, options),
   create: (client: HttpClient, options?: RequestOptions) =>
     client.call(liquidityProviders.create, [], { body: { firstName: "Ada" } }, options),
+  repeatable: (client: HttpClient, options?: RequestOptions) =>
+    client.call(paymentIntents.create, [], { body: intent }, options),
   signed: (client: HttpClient, options?: RequestOptions) =>
     client.call(payments.create, [], { body: payment }, options),
 };
