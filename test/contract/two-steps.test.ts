@@ -1,4 +1,5 @@
 import {
+  ApiError,
   BadRequestError,
   ConfigError,
   CrossBorderClient,
@@ -105,15 +106,44 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(harness.sandbox.payments).toHaveLength(1);
   });
 
-  it("keeps the response of a payment that was made and can't be read", async () => {
-    const html = "<html>proxy</html>";
+  it.each([
+    ["a page", "<html>proxy</html>", 200],
+    ["a maintenance notice", '{"status":"maintenance"}', 200],
+    ["another payment", '{"id":"1","senderGatewayTransactionId":"TX-2"}', 201],
+    ["the page of a firewall", "<html>Forbidden</html>", 403],
+    ["somebody else's JSON", '{"message":"not found"}', 404],
+    ["nothing", "", 303],
+    ["another's 429", "slow down", 429],
+  ])("keeps %s that came in place of a payment that was made, and does not repeat it", async (_, text, status) => {
     await using harness = await open({
-      onResponse: ({ operation }) => (operation === "payments.create" ? new Response(html) : undefined),
+      onResponse: ({ operation }) => (operation === "payments.create" ? new Response(text, { status }) : undefined),
     });
     const { client } = await prepareCorridor(harness);
     const error = await failureOf(client.pay(intentRequest, take));
-    expect(error).toBeInstanceOf(UnexpectedResponseError);
-    expect(error).toMatchObject({ effect: "done", status: 200, response: { text: html } });
+    expect(error).toBeInstanceOf(status < 300 ? UnexpectedResponseError : ApiError);
+    expect(error).toMatchObject({
+      effect: "possible",
+      attempts: 1,
+      status,
+      response: { text },
+      funds: { senderGatewayTransactionId: "TX-1" },
+    });
+    expect(harness.sandbox.payments).toHaveLength(1);
+  });
+
+  it("asks for an intent again when its response was lost", async () => {
+    let intents = 0;
+    await using harness = await open({
+      onResponse: ({ operation }) => {
+        if (operation !== "paymentIntents.create") return undefined;
+        intents += 1;
+        return intents === 1 ? new Response("busy", { status: 503 }) : undefined;
+      },
+    });
+    const { client } = await prepareCorridor(harness);
+    expect((await client.pay(intentRequest, take)).status).toBe("paid");
+    expect(intents).toBe(2);
+    expect(harness.sandbox.payments).toHaveLength(1);
   });
 
   it("waits as long as a 429 asks and sends the same bytes and signature again", async () => {
@@ -123,7 +153,9 @@ describe.each(harnesses)("$name", ({ open }) => {
       onRequest: ({ operation, headers, body }) => {
         if (operation !== "payments.create") return undefined;
         seen.push(headers.get("x-service-signature-base64") + body);
-        return ++refusals === 1 ? new Response("", { status: 429, headers: { "retry-after": "1" } }) : undefined;
+        if (++refusals > 1) return undefined;
+        const error = { error: "too_many_requests", message: "Wait a little" };
+        return Response.json(error, { status: 429, headers: { "retry-after": "1" } });
       },
     });
     const { client } = await prepareCorridor(harness);

@@ -161,7 +161,10 @@ describe("run", () => {
   it.each([401, 429, 503])("does not give the money back on %s, which refuses nothing", async (status) => {
     let responses = 0;
     const { flow, bank, sandbox } = await flowFixture({
-      onRequest: (seen) => (isPayment(seen) && ++responses === 1 ? new Response("", { status }) : undefined),
+      onRequest: (seen) => {
+        if (!isPayment(seen) || ++responses > 1) return undefined;
+        return Response.json({ error: "later", message: "Not now" }, { status });
+      },
     });
     const work = flow().run("k", request);
     if (status === 503) {
