@@ -21,12 +21,16 @@ export const payment = {
   senderGatewayTransactionId: "transaction-1",
 };
 
+const provider = { firstName: "Ada", lastName: "Lovelace", email: "ada@example.com" };
+
 export type Call = (client: CrossBorderClient, options: RequestOptions) => PromiseLike<unknown>;
 
 /** One call of each kind. Token requests are observed through a read that needs a token first. */
 export const calls: Readonly<Record<Kind, Call>> = {
   read: (client, options) => client.paymentIntents.get("intent-1", options),
-  create: (client, options) => client.paymentIntents.create(intent, options),
+  update: (client, options) => client.liquidityProviders.update("provider-1", provider, options),
+  create: (client, options) => client.liquidityProviders.create(provider, options),
+  intent: (client, options) => client.paymentIntents.create(intent, options),
   payment: (client, options) => client.payments.create(payment, options),
   login: (client, options) => client.paymentIntents.get("intent-1", options),
   refresh: (client, options) => client.paymentIntents.get("intent-1", options),

@@ -63,7 +63,7 @@ const operations: readonly Operation[] = [
   },
   {
     name: "create of an intent",
-    kind: "create",
+    kind: "intent",
     call: (client, options) => client.paymentIntents.create({ ...intent, ...accounts }, options),
     known: Object.values(accounts),
   },
@@ -126,7 +126,7 @@ beforeAll(async () => {
   } finally {
     restore();
   }
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   restore();

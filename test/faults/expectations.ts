@@ -1,5 +1,5 @@
 /** The kinds of operation that the decision table tells apart; the token request is a login or a refresh. */
-export const kinds = ["read", "create", "payment", "login", "refresh"] as const;
+export const kinds = ["read", "update", "create", "intent", "payment", "login", "refresh"] as const;
 export type Kind = (typeof kinds)[number];
 
 export function isTokenRequest(kind: Kind): kind is "login" | "refresh" {
@@ -27,19 +27,32 @@ const ends = (name: string, effect: Expected["effect"], tries: number, code?: st
 });
 const token = (code: string, tries: number): Expected => ends("TokenError", "none", tries, code);
 const tokens = (expected: Expected): Pick<Row, "login" | "refresh"> => ({ login: expected, refresh: expected });
-const all = (expected: Expected): Pick<Row, "read" | "create" | "payment"> => ({
+type Calls = Pick<Row, "read" | "update" | "create" | "intent" | "payment">;
+const all = (expected: Expected): Calls => ({
   read: expected,
+  update: expected,
   create: expected,
+  intent: expected,
   payment: expected,
 });
-const creates = (expected: Expected): Pick<Row, "create" | "payment"> => ({ create: expected, payment: expected });
+const writes = (expected: Expected): Omit<Calls, "read"> => {
+  const { read: _, ...others } = all(expected);
+  return others;
+};
+/** Every call may be retried twice, so 3 attempts are all that are allowed. */
+const most = 3;
+/** Reads, updates and intents are repeated. */
+const passing = (name: string, code?: string): Calls => ({
+  ...all(ends(name, "possible", 1)),
+  read: ends(name, "none", most, code),
+  update: ends(name, "possible", most),
+  intent: ends(name, "possible", most),
+});
 
 export type Row = Readonly<Record<Kind, Expected>>;
 
-/** Every call may be retried twice, so 3 attempts are all that are allowed. */
-const most = 3;
-
 const unknown = ends("OutcomeUnknownError", "possible", 1);
+const unusable = ends("UnexpectedResponseError", "possible", 1);
 const done = ends("UnexpectedResponseError", "done", 1);
 const deadline = ends("TimeoutError", "none", 1);
 const abort = ends("AbortedError", "none", 1);
@@ -65,79 +78,105 @@ export const expectations = {
   "deadline unsent": { ...all(deadline), ...tokens(deadline) },
   "abort unsent": { ...all(abort), ...tokens(abort) },
 
-  // No status came: a create may have been done and is never sent again.
+  // No status came: what moves money may have been done and is never sent again.
   "maybe sent": {
+    ...passing("OutcomeUnknownError"),
     read: ends("ConnectionError", "none", most, "connection_failed"),
-    ...creates(unknown),
     login: { ...token("token_endpoint_unreachable", 2), apartMs: 1000 },
     // The refresh token may be used up: one login, which may be retried like any other.
     refresh: token("token_endpoint_unreachable", 3),
   },
   "maybe sent, then well": {
-    read: well(2),
-    ...creates(unknown),
+    ...all(well(2)),
+    create: unknown,
+    payment: unknown,
     login: { ...well(2), apartMs: 1000 },
     refresh: well(2),
   },
-  "deadline sent": { read: deadline, ...creates(unknown), ...tokens(deadline) },
-  "abort sent": { read: abort, ...creates(unknown), ...tokens(abort) },
+  "deadline sent": { read: deadline, ...writes(unknown), ...tokens(deadline) },
+  "abort sent": { read: abort, ...writes(unknown), ...tokens(abort) },
 
-  // The status was 2xx: it was done, whatever happened to the body.
-  "body broken": {
+  // The status was 2xx. An update is done, whatever happened to the body; a create only if the record is in what came.
+  "not the record": {
+    ...passing("UnexpectedResponseError"),
+    update: well(),
+    ...tokens(token("token_response_unreadable", 1)),
+  },
+  "not the record, but all of a token": { ...passing("UnexpectedResponseError"), update: well(), ...tokens(well()) },
+  "another payment": { ...all(well()), payment: unusable, ...tokens(well()) },
+  "a page": { ...passing("UnexpectedResponseError"), ...tokens(token("token_response_unreadable", 1)) },
+  "record broken": {
     read: ends("UnexpectedResponseError", "none", most),
-    ...creates(done),
+    update: well(),
+    create: done,
+    intent: ends("UnexpectedResponseError", "done", most),
+    payment: done,
     ...tokens(token("token_response_unreadable", 1)),
   },
   "body over the cap": {
     read: ends("UnexpectedResponseError", "none", 1),
-    ...creates(done),
+    ...writes(unusable),
+    update: well(),
     ...tokens(token("token_response_unreadable", 1)),
   },
-  "deadline reading": { read: deadline, ...creates(done), ...tokens(deadline) },
-  "abort reading": { read: abort, ...creates(done), ...tokens(abort) },
+  "record over the cap": {
+    read: ends("UnexpectedResponseError", "none", 1),
+    update: well(),
+    create: done,
+    intent: ends("UnexpectedResponseError", "done", most),
+    payment: done,
+    ...tokens(token("token_response_unreadable", 1)),
+  },
+  "deadline reading": { read: deadline, ...writes(unusable), update: well(), ...tokens(deadline) },
+  "deadline reading the record": { read: deadline, ...writes(done), update: well(), ...tokens(deadline) },
+  "abort reading": { read: abort, ...writes(unusable), update: well(), ...tokens(abort) },
   // 200 is the only success that the description gives the token endpoint.
   "another success": { ...all(well()), ...tokens(token("token_response_unreadable", 1)) },
 
-  // The status decides.
+  // The status decides, and whose it is.
   refused: { ...all(refusedByStatus), login: token("login_refused", 1), refresh: token("login_refused", 2) },
+  "refused by another": {
+    read: refusedByStatus,
+    ...writes(openByStatus),
+    login: token("login_refused", 1),
+    refresh: token("login_refused", 2),
+  },
   unauthorized: {
     ...all(ends("by status", "none", 2)),
     login: token("login_refused", 1),
     refresh: token("login_refused", 2),
   },
-  conflict: { read: refusedByStatus, ...creates(openByStatus), ...tokens(token("token_endpoint_failing", most)) },
+  conflict: { read: refusedByStatus, ...writes(openByStatus), ...tokens(token("token_endpoint_failing", most)) },
   "conflict, long wait": {
     read: refusedByStatus,
-    ...creates(openByStatus),
+    ...writes(openByStatus),
     ...tokens(token("token_endpoint_failing", 1)),
   },
-  failing: {
-    read: ends("by status", "none", most),
-    ...creates(openByStatus),
-    ...tokens(token("token_endpoint_failing", most)),
-  },
+  failing: { ...passing("by status"), ...tokens(token("token_endpoint_failing", most)) },
   "failing, wait of 1 s": {
+    ...writes(openByStatus),
     read: { ...ends("by status", "none", 2), apartMs: 1000 },
-    ...creates(openByStatus),
+    update: { ...ends("by status", "possible", 2), apartMs: 1000 },
+    intent: { ...ends("by status", "possible", 2), apartMs: 1000 },
     ...tokens({ ...token("token_endpoint_failing", most), apartMs: 1000 }),
   },
   "failing, long wait": {
     read: refusedByStatus,
-    ...creates(openByStatus),
+    ...writes(openByStatus),
     ...tokens(token("token_endpoint_failing", 1)),
   },
   throttled: { ...all(ends("by status", "none", most)), ...tokens(token("token_throttled", most)) },
+  "throttled by another": {
+    ...passing("by status"),
+    create: ends("by status", "possible", most),
+    ...tokens(token("token_throttled", most)),
+  },
   "throttled, wait of 1 s": {
     ...all({ ...ends("by status", "none", 2), apartMs: 1000 }),
     ...tokens({ ...token("token_throttled", most), apartMs: 1000 }),
   },
   "throttled, long wait": { ...all(refusedByStatus), ...tokens(token("token_throttled", 1)) },
-  redirect: { read: refusedByStatus, ...creates(openByStatus), ...tokens(token("token_endpoint_redirected", 1)) },
-  "see other": {
-    read: refusedByStatus,
-    ...creates(ends("by status", "done", 1)),
-    ...tokens(token("token_endpoint_redirected", 1)),
-  },
+  redirect: { read: refusedByStatus, ...writes(openByStatus), ...tokens(token("token_endpoint_redirected", 1)) },
 
   // Faults that affect only some kinds of operation.
   "deadline unsent where it is signed": { ...all(well()), payment: deadline, ...tokens(well()) },

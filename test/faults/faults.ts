@@ -76,8 +76,18 @@ function saysAndEnds(text: (exchange: Exchange) => string | Buffer): Play {
 
 const statusLine = ({ told }: Exchange) => `HTTP/1.1 20${told.text}`;
 const someHeaders = ({ told }: Exchange) => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-told: ${told.text}`;
-const someBody = ({ rightBody }: Exchange) =>
-  `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${rightBody.length + 100}\r\n\r\n${rightBody.slice(0, -9)}`;
+const partOf = (body: string) =>
+  `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length + 100}\r\n\r\n${body.slice(0, -9)}`;
+/** What tells whose record it is comes last, and is lost. */
+const someBody = ({ rightBody }: Exchange) => partOf(rightBody);
+/** It comes first. */
+const someRecord = ({ rightBody }: Exchange) => partOf(identityFirst(rightBody));
+
+/** The same JSON, with what tells whose record it is before everything else. */
+function identityFirst(body: string): string {
+  const { id, senderGatewayTransactionId, ...rest } = JSON.parse(body) as Record<string, unknown>;
+  return JSON.stringify({ id, senderGatewayTransactionId, ...rest, last: "of all" });
+}
 
 const points: readonly {
   readonly at: string;
@@ -124,10 +134,17 @@ const points: readonly {
   },
   {
     at: "inside the body",
-    cut: "body broken",
+    cut: "not the record",
     stall: "deadline reading",
     whole: true,
     play: (then) => partly(someBody, then),
+  },
+  {
+    at: "inside the record",
+    cut: "record broken",
+    stall: "deadline reading the record",
+    whole: true,
+    play: (then) => partly(someRecord, then),
   },
 ];
 
@@ -413,17 +430,17 @@ const protocol: readonly Fault[] = [
 const bodies: readonly Fault[] = [
   {
     name: "chunks that break off",
-    is: "body broken",
+    is: "not the record",
     play: saysAndEnds(({ rightBody }) => `${chunked(rightBody.slice(0, 20))}40\r\n${rightBody.slice(20, 30)}`),
   },
   {
     name: "chunks without the last one",
-    is: "body broken",
+    is: "record broken",
     play: saysAndEnds(({ rightBody }) => chunked(rightBody)),
   },
   {
     name: "a chunk of no size",
-    is: "body broken",
+    is: "not the record",
     play: saysAndEnds(({ rightBody }) => `${chunked(rightBody.slice(0, 20))}zz\r\n${rightBody.slice(20)}`),
   },
   {
@@ -433,7 +450,7 @@ const bodies: readonly Fault[] = [
   },
   {
     name: "a body up to the close, cut short",
-    is: "body broken",
+    is: "not the record",
     play: saysAndEnds(
       ({ rightBody }) => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n${rightBody.slice(0, -9)}`,
     ),
@@ -446,12 +463,12 @@ const bodies: readonly Fault[] = [
   },
   {
     name: "a body up to the close, cut short and reset",
-    is: "body broken",
+    is: "not the record",
     play: partly(({ rightBody }) => `HTTP/1.1 200 OK\r\n\r\n${rightBody.slice(0, -9)}`, reset),
   },
   {
     name: "a content length that is too small",
-    is: "body broken",
+    is: "not the record",
     play: says(({ rightBody }) => `HTTP/1.1 200 OK\r\ncontent-length: ${rightBody.length - 9}\r\n\r\n${rightBody}`),
   },
   {
@@ -466,12 +483,12 @@ const bodies: readonly Fault[] = [
   },
   {
     name: "gzip although none was asked for",
-    is: "body broken",
+    is: "not the record",
     play: says(({ rightBody }) => wireResponse(200, gzipSync(rightBody), "content-encoding: gzip\r\n")),
   },
   {
     name: "a page instead of JSON",
-    is: "body broken",
+    is: "a page",
     play: says(({ told }) => wireResponse(200, `<html>${told.text}</html>`, "content-type: text/html\r\n")),
   },
   {
@@ -481,14 +498,14 @@ const bodies: readonly Fault[] = [
   },
   {
     name: "invalid UTF-8",
-    is: "body broken",
+    is: "record broken",
     play: says(({ rightBody }) =>
       wireResponse(200, Buffer.from(rightBody.replace("{", '{"name":"M\xfcller",'), "latin1")),
     ),
   },
   {
     name: "UTF-16",
-    is: "body broken",
+    is: "not the record",
     play: says(({ rightBody }) => wireResponse(200, Buffer.from(`\ufeff${rightBody}`, "utf16le"))),
   },
   {
@@ -505,12 +522,12 @@ const bodies: readonly Fault[] = [
   },
   {
     name: "deep nesting instead of a record",
-    is: "body broken",
+    is: "not the record",
     play: says(() => wireResponse(200, "[".repeat(50_000) + "]".repeat(50_000))),
   },
   {
     name: "deep nesting without end",
-    is: "body broken",
+    is: "not the record",
     play: says(() => wireResponse(200, '{"a":'.repeat(50_000))),
   },
   {
@@ -528,14 +545,66 @@ const bodies: readonly Fault[] = [
       ),
     ),
   },
-  { name: "an empty body", is: "body broken", play: says(() => wireResponse(200, "")) },
-  { name: "null", is: "body broken", play: says(() => wireResponse(200, "null")) },
+  { name: "an empty body", is: "not the record", play: says(() => wireResponse(200, "")) },
+  { name: "null", is: "not the record", play: says(() => wireResponse(200, "null")) },
+  { name: "an empty object", is: "not the record", play: says(() => wireResponse(200, "{}")) },
+  {
+    name: "a maintenance notice",
+    is: "not the record",
+    // Whatever a 2xx to an update contains, the update is done.
+    play: { ...says(() => wireResponse(200, '{"status":"maintenance"}')), commits: ({ method }) => method === "PUT" },
+  },
+  {
+    name: "the record in an array",
+    is: "not the record",
+    play: says(({ rightBody }) => wireResponse(200, `[${rightBody}]`)),
+  },
+  {
+    name: "the record in an object",
+    is: "not the record",
+    play: says(({ rightBody }) => wireResponse(200, `{"data":${rightBody}}`)),
+  },
+  ...["null", '""', "{}", "[1]", "true"].map(
+    (id): Fault => ({
+      name: `a record whose id is ${id}`,
+      is: "not the record, but all of a token",
+      play: says(({ rightBody }) => wireResponse(200, `${rightBody.slice(0, -1)},"id":${id}}`)),
+    }),
+  ),
+  {
+    name: "another payment",
+    is: "another payment",
+    play: {
+      ...says(({ rightBody }) => wireResponse(200, strangersBody(rightBody))),
+      commits: ({ target }) => target !== "/payments",
+    },
+  },
+  {
+    name: "a page before anything was done",
+    is: "a page",
+    play: { ...says(({ told }) => wireResponse(200, `<!DOCTYPE html>${told.text}`)), commits: false },
+  },
+  {
+    name: "a page that breaks off",
+    is: "a page",
+    play: partly(({ told }) => `HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n<html>${told.text}`, reset),
+  },
+  {
+    name: "a record over the cap",
+    is: "record over the cap",
+    play: says(({ rightBody }) => wireResponse(200, `${identityFirst(rightBody)}${" ".repeat(capBytes)}`)),
+  },
   {
     name: "text in JSON",
-    is: "body broken",
+    is: "not the record",
     play: says(({ told }) => wireResponse(200, JSON.stringify(told.text))),
   },
 ];
+
+/** The record of another payment, as a socket that is out of step brings it. */
+function strangersBody(body: string): string {
+  return JSON.stringify({ ...(JSON.parse(body) as object), senderGatewayTransactionId: "transaction-0" });
+}
 
 /** What a service sends with a status: everything that it knows, in both forms of error bodies and for both servers. */
 function errorBody({ told }: Exchange, status: number): string {
@@ -561,21 +630,29 @@ function responses(status: number, headers: () => string = () => ""): Play {
 }
 
 /** Statuses that mean with certainty that nothing was done. */
-const refusals: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 418, 422, 429, 451, 499]);
+const refusals: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 418, 422, 429, 451]);
 
 const plainStatuses: readonly (readonly [FailureClass, readonly number[]])[] = [
-  ["refused", [400, 402, 403, 404, 405, 410, 413, 415, 418, 422, 451, 499]],
+  ["refused", [400, 402, 403, 404, 405, 410, 413, 415, 418, 422, 451]],
+  ["refused by another", [421, 425, 499]],
   ["unauthorized", [401]],
   ["conflict", [409]],
   ["failing", [408, 500, 501, 502, 503, 504, 599, 999]],
   ["throttled", [429]],
 ];
 
+/** Bodies of a 4xx that is not the service's. */
+const anothers = {
+  "a page": ({ told }: Exchange) => `<html>${told.text}</html>`,
+  nothing: () => "",
+  "somebody else's JSON": ({ told }: Exchange) => JSON.stringify({ message: told.text }),
+};
+
 const statuses: readonly Fault[] = [
   ...plainStatuses.flatMap(([is, all]) =>
     all.map((status) => ({ name: `status ${status}`, is, status, play: responses(status) })),
   ),
-  ...[300, 301, 302, 304, 307, 308].map(
+  ...[300, 301, 302, 303, 304, 307, 308].map(
     (status): Fault => ({
       name: `redirect ${status}`,
       is: "redirect",
@@ -583,7 +660,37 @@ const statuses: readonly Fault[] = [
       play: responses(status, () => "location: /elsewhere\r\n"),
     }),
   ),
-  { name: "redirect 303", is: "see other", status: 303, play: responses(303, () => "location: /elsewhere\r\n") },
+  // What a proxy, a firewall or a gateway says in place of the service, which has done its work by then.
+  ...[400, 403, 404, 407, 409, 421, 422, 425, 499].map(
+    (status): Fault => ({
+      name: `status ${status} as a page`,
+      is: status === 409 ? "conflict" : "refused by another",
+      status,
+      play: says((exchange) => wireResponse(status, anothers["a page"](exchange))),
+    }),
+  ),
+  ...(["nothing", "somebody else's JSON"] as const).map(
+    (form): Fault => ({
+      name: `status 403 as ${form}`,
+      is: "refused by another",
+      status: 403,
+      play: says((exchange) => wireResponse(403, anothers[form](exchange))),
+    }),
+  ),
+  ...Object.entries(anothers).flatMap(([form, body]): Fault[] => [
+    {
+      name: `status 429 as ${form}`,
+      is: "throttled by another",
+      status: 429,
+      play: says((exchange) => wireResponse(429, body(exchange))),
+    },
+    {
+      name: `status 401 as ${form}`,
+      is: "unauthorized",
+      status: 401,
+      play: { ...says((exchange) => wireResponse(401, body(exchange))), commits: false },
+    },
+  ]),
   ...[201, 202, 206].map(
     (status): Fault => ({
       name: `status ${status}`,
@@ -591,7 +698,7 @@ const statuses: readonly Fault[] = [
       play: says(({ rightBody }) => wireResponse(status, rightBody)),
     }),
   ),
-  { name: "status 204", is: "body broken", play: says(() => "HTTP/1.1 204 No Content\r\n\r\n") },
+  { name: "status 204", is: "not the record", play: says(() => "HTTP/1.1 204 No Content\r\n\r\n") },
   {
     name: "status 502 as a page",
     is: "failing",
@@ -600,23 +707,21 @@ const statuses: readonly Fault[] = [
   },
   {
     name: "status 400 whose body breaks off",
-    is: "refused",
+    is: "refused by another",
     status: 400,
     play: {
       ...partly(
         ({ told }) => `HTTP/1.1 400 Bad Request\r\ncontent-length: 5000\r\n\r\n{"message":"${told.text}`,
         reset,
       ),
-      commits: false,
     },
   },
   {
     name: "status 400 over the cap",
-    is: "refused",
+    is: "refused by another",
     status: 400,
     play: {
       ...says(({ told }) => wireResponse(400, `{"message":"${told.text}"}${" ".repeat(capBytes)}`)),
-      commits: false,
     },
   },
   {

@@ -57,7 +57,7 @@ export interface Play {
   /** Takes over when a whole request has arrived. `false`: this request gets the right response. */
   readonly atRequest?: (exchange: Exchange) => unknown;
   /** Whether the service does what a whole request asks before it fails: the worst case. Default: true. */
-  readonly commits?: boolean;
+  readonly commits?: boolean | ((request: SeenRequest) => boolean);
 }
 
 export interface WireFaultServerOptions {
@@ -106,7 +106,8 @@ export async function startWireFaultServer(options: WireFaultServerOptions): Pro
     const exchange = { socket, request, number: requests.length, numberOnConnection, rightBody, told, stalled };
     // What the fault leaves alone is served as it should be.
     const isPlayed = mine && play.atRequest?.(exchange) !== false;
-    if (!isPlayed || play.commits !== false) commits.push(request);
+    const { commits: does = true } = play;
+    if (!isPlayed || (typeof does === "function" ? does(request) : does)) commits.push(request);
     if (!isPlayed) socket.write(wireResponse(200, rightBody, isSpared() ? "connection: close\r\n" : ""));
   };
   const serve = (socket: Socket): void => {
