@@ -24,7 +24,7 @@ type Row = [
 const failures: Row[] = [
   [
     "a refusal",
-    [json({}, 400, withId)],
+    [json({ error: "invalid", message: "no" }, 400, withId)],
     "signed",
     { code: "http_400", effect: "none", attempts: 1, status: 400, requestId: "r-7" },
   ],
@@ -85,7 +85,7 @@ it.each<Row>(failures)("tells %s once", async (_, steps, kind, expected, overrid
 });
 
 it("tells nothing of a call that succeeds after a retry", async () => {
-  const { client, events } = scriptedClient([{ status: 503 }, broken, json({})]);
+  const { client, events } = scriptedClient([{ status: 503 }, broken, json({ id: "1" })]);
   await calls.read(client);
   expect(events.failure).not.toHaveBeenCalled();
   expect(events.response).toHaveBeenCalledTimes(2);

@@ -128,12 +128,12 @@ const rows: readonly Row[] = [
     unknown,
   ],
   ["abort, unsent", new Ended("abort", false), ...same([1, AbortedError, "none", "aborted"])],
-  ["401", ownError(401), ...same([2, AuthenticationError, "none", "E1"])],
+  ["401", ownError(401), ...same([2, AuthenticationError, "none", "http_401"])],
   ["401 of somebody else", { status: 401, text: page }, ...same([2, AuthenticationError, "none", "http_401"])],
   ...[400, 402, 403, 404, 405, 413, 415, 422].flatMap((status): Row[] => {
     const Class = statusClasses.get(status) ?? ApiError;
     return [
-      [`${status}`, ownError(status), ...same([1, Class, "none", "E1"])],
+      [`${status}`, ownError(status), ...same([1, Class, "none", `http_${status}`])],
       [`${status} as a page`, { status, text: page }, ...open(Class, `http_${status}`)],
       [`${status} without a body`, { status }, ...open(Class, `http_${status}`)],
       [`${status} as somebody else's JSON`, json({ message: "no" }, status), ...open(Class, `http_${status}`)],
@@ -142,18 +142,18 @@ const rows: readonly Row[] = [
   ...[409, 421, 425, 499].flatMap((status): Row[] => {
     const Class = statusClasses.get(status) ?? ApiError;
     return [
-      [`${status}`, ownError(status), ...open(Class, "E1")],
+      [`${status}`, ownError(status), ...open(Class, `http_${status}`)],
       [`${status} as a page`, { status, text: page }, ...open(Class, `http_${status}`)],
     ];
   }),
   ...[408, 500, 502, 503, 504, 599, 600, 999].flatMap((status): Row[] => {
     const Class = status === 408 ? ApiError : ServerError;
     return [
-      [`${status}`, ownError(status), ...passing(Class, "E1")],
+      [`${status}`, ownError(status), ...passing(Class, `http_${status}`)],
       [`${status} as a page`, { status, text: page }, ...passing(Class, `http_${status}`)],
     ];
   }),
-  ["429", ownError(429), ...same([3, RateLimitError, "none", "E1"])],
+  ["429", ownError(429), ...same([3, RateLimitError, "none", "http_429"])],
   [
     "429 of somebody else",
     { status: 429, text: page },
