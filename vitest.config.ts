@@ -23,7 +23,7 @@ const alias = [
 ];
 
 /** Tests of the sources that start processes, or make thousands of trials. */
-const system = ["test/faults/**/*.test.ts", "test/examples.test.ts"];
+const system = ["test/faults/**/*.test.ts", "test/examples.test.ts", "test/http/response-costs.test.ts"];
 /** Tests of the built package; `test:crash` and `test:guard` need `npm run build` first. */
 const built = {
   package: "test/package/**/*.test.ts",

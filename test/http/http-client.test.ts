@@ -212,6 +212,46 @@ describe("validation", () => {
     expect(error).toHaveProperty("response.text", JSON.stringify({ ...intent, receiverAccount: 99887766 }));
   });
 
+  it.each<[string, object, string]>([
+    ["an unknown field", { colour: "blue" }, "colour is not a field of the description but another string"],
+    [
+      "a field whose name is the token",
+      { "token-1": 1 },
+      "(unprintable) is not a field of the description but a number",
+    ],
+  ])("throws on %s when it is strict, and returns it otherwise", async (_, more, problem) => {
+    const strict = scriptedClient([json({ ...intent, ...more })], { validation: "strict", maxRetries: 0 });
+    const error = await errorOf(calls.read(strict.client));
+    expect(error).toMatchObject({ code: "unexpected_response", effect: "none", status: 200 });
+    expect(error.message).toContain(problem);
+    const reporting = scriptedClient([json({ ...intent, ...more })]);
+    expect(await calls.read(reporting.client)).toEqual({ ...intent, ...more });
+    expect(reporting.events.mismatch).toHaveBeenCalledOnce();
+  });
+
+  it("throws on a new status when it is strict, and says that the payment was made", async () => {
+    const record = { ...recordOf(payments.create.record), ...payment, receiverGatewayStatus: "settled" };
+    const { client } = scriptedClient([json(record)], { validation: "strict" });
+    const error = await errorOf(calls.signed(client));
+    expect(error).toMatchObject({ code: "unexpected_response", effect: "done" });
+    expect(error.message).toContain("receiverGatewayStatus is not pending, processed, error or reverted but another");
+  });
+
+  it("remembers 1,000 fields and reports no more", async () => {
+    const letters = (index: number) => [...String(index)].map((digit) => "abcdefghij"[Number(digit)]).join("");
+    const steps = Array.from({ length: 60 }, (_, step) =>
+      json({
+        ...intent,
+        ...Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`x_${letters(step * 20 + index)}`, 1])),
+      }),
+    );
+    const { client, events } = scriptedClient(steps, { maxRecordBytes: 10_000 });
+    for (const _ of steps) await calls.read(client);
+    expect(events.mismatch).toHaveBeenCalledTimes(1000);
+    const fields = events.mismatch.mock.calls.map(([event]) => event.field);
+    expect(new Set(fields).size).toBe(1000);
+  });
+
   it("says that a create was done although the response is refused", async () => {
     const { client, transport } = scriptedClient([json({ ...paymentRecord(), memo: 1 })], { validation: "strict" });
     expect(await errorOf(calls.signed(client))).toMatchObject({ effect: "done", attempts: 1 });
