@@ -33,15 +33,13 @@ export function readResponse(
     return only(isPage(response) ? unreadable(response, "it is a page of HTML") : { data: undefined });
   }
   const { text, broken } = response;
-  if (broken !== undefined) {
-    const isMade = operation.verb === "create" && problemOf(operation, sent, parsePartialObject(text), 0) === undefined;
-    return only(brokenOff(response, broken, isMade));
-  }
+  if (broken !== undefined) return only(brokenOff(response, broken, isMade(operation, sent, text)));
   let data: unknown;
   try {
     data = JSON.parse(text);
   } catch {
-    return only(unreadable(response, "it is not JSON"));
+    // A body that ends with its connection may have broken off unnoticed.
+    return only(unreadable(response, "it is not JSON", isMade(operation, sent, text)));
   }
   const problem = problemOf(operation, sent, data, text.length);
   if (problem !== undefined) return only(unreadable(response, problem));
@@ -56,6 +54,11 @@ const noMismatches: readonly Mismatch[] = [];
 
 function only(outcome: ReadResponse["outcome"]): ReadResponse {
   return { outcome, mismatches: noMismatches };
+}
+
+/** Whether what came of a create's response identifies the record. */
+function isMade(operation: Operation, sent: Readonly<Record<string, unknown>>, text: string): boolean {
+  return operation.verb === "create" && problemOf(operation, sent, parsePartialObject(text), 0) === undefined;
 }
 
 /** Why the data can't be what was asked for; `undefined` where it can. A 2xx alone is no proof: proxies send it, and so does a socket out of step. */

@@ -97,6 +97,7 @@ async function startTruthfulSandbox(
   options: SandboxOptions | undefined,
 ): Promise<SandboxServer & Pick<FaultProxy, "begin" | "quiet">> {
   const random = seededRandom(derivedSeed(seed, -1));
+  let strangers = strayPayment("transaction-0");
   let working = 0;
   let begun = false;
   const deedOf = (body: string): Deed | undefined => {
@@ -113,13 +114,16 @@ async function startTruthfulSandbox(
       if (deed !== undefined) deed.arrivals += 1;
       if (!begun || operation === "token") return undefined;
       const status = weighted(random, [
-        [94, 0],
+        [92, 0],
         [2, 429],
         [2, 401],
         [1, 400],
         [1, 503],
+        [2, -1],
       ] as const);
       if (status === 0) return undefined;
+      // Nothing was done, and nobody can know it.
+      if (status === -1) return standIn(random, operation, strangers);
       if (deed !== undefined && status !== 503) deed.refusals += 1;
       return Response.json({ error: "not_now", message: "not now" }, { status });
     },
@@ -130,11 +134,20 @@ async function startTruthfulSandbox(
       else if (deed !== undefined) deed.refusals += 1;
       if (!begun || operation === "token") return undefined;
       const then = weighted(random, [
-        [92, "response"],
+        [86, "response"],
         [4, "slow response"],
         [2, "failure"],
         [2, "no response"],
+        [4, "stand-in"],
+        [2, "half a response"],
       ] as const);
+      const text = await response.clone().text();
+      const stray = strangers;
+      if (operation === "payments.create" && response.ok) strangers = text;
+      if (then === "stand-in") return standIn(random, operation, stray);
+      if (then === "half a response") {
+        return new Response(text.slice(0, random() * text.length), { status: response.status });
+      }
       if (then === "failure") return Response.json({ error: "failed", message: "it failed" }, { status: 500 });
       if (then === "no response") return Response.error();
       if (then === "slow response") {
@@ -153,6 +166,40 @@ async function startTruthfulSandbox(
     begun = true;
   };
   return Object.assign(server, { begin, quiet });
+}
+
+/** What comes in place of the service's response, by somebody who knows nothing of it. */
+function standIn(random: () => number, operation: string | undefined, stray: string): Response {
+  const page = "<!doctype html><title>Sorry</title>";
+  const error = { error: "conflict", message: "not now" };
+  return weighted<() => Response>(random, [
+    [2, () => new Response(page, { status: 403, headers: { "content-type": "text/html" } })],
+    [1, () => new Response(page, { status: 404 })],
+    [1, () => new Response("", { status: 400 })],
+    [1, () => Response.json({ message: "no such route" }, { status: 404 })],
+    [1, () => Response.json([error], { status: 422 })],
+    [2, () => new Response(page, { status: 429, headers: { "retry-after": "0" } })],
+    ...[408, 409, 421, 425, 499].flatMap((status): [number, () => Response][] => [
+      [1, () => Response.json(error, { status })],
+      [1, () => new Response(page, { status })],
+    ]),
+    [1, () => new Response(null, { status: 303, headers: { location: "/login" } })],
+    [1, () => new Response(null, { status: 302, headers: { location: "/login" } })],
+    [1, () => new Response(null, { status: 204 })],
+    [2, () => new Response(page)],
+    [2, () => Response.json({})],
+    [2, () => Response.json({ status: "maintenance" })],
+    [1, () => Response.json([])],
+    [1, () => Response.json(null)],
+    [1, () => Response.json({ data: { id: "1" } })],
+    [1, () => Response.json({ ...error, id: null })],
+    // A socket that is out of step brings the response to an earlier payment.
+    [6, () => (operation === "payments.create" ? new Response(stray, { status: 201 }) : Response.json([{ id: "1" }]))],
+  ])();
+}
+
+function strayPayment(senderGatewayTransactionId: string): string {
+  return JSON.stringify({ id: "payment-0", senderGatewayTransactionId });
 }
 
 /** Long enough for several exchanges on one connection. */

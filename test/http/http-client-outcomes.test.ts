@@ -448,9 +448,12 @@ describe("a 2xx to a payment", () => {
     ["both, the other way round", '{"senderGatewayTransactionId":"tx-1","extras":[{"id":1}],"id":7,', "done"],
     ["all", JSON.stringify({ id: "p", senderGatewayTransactionId: "tx-1" }), "done"],
   ] as const)("that breaks off is done only if the payment is in it: %s", async (_, text, effect) => {
-    for (const broken of ["cut-short", "timeout", "abort", "too-large", "not-utf8"] as const) {
+    const endings = ["cut-short", "timeout", "abort", "too-large", "not-utf8", undefined] as const;
+    for (const broken of endings) {
+      // With nothing to say how long it is, a whole text can't be told from one that broke off there.
+      if (broken === undefined && text.endsWith("}")) continue;
       for (const [, pay] of ways) {
-        const { client, transport } = scriptedClient([{ text, broken }]);
+        const { client, transport } = scriptedClient([broken === undefined ? { text } : { text, broken }]);
         const error = await errorOf(pay(client));
         expect(error).toMatchObject({ name: "UnexpectedResponseError", effect, attempts: 1 });
         expect(transport.sent).toHaveLength(1);
