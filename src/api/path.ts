@@ -35,8 +35,8 @@ export function fillPath(template: PathTemplate, operation: string, ids: readonl
 /**
  * One id as one segment of a path.
  *
- * @throws {InvalidArgumentError} for anything but a string, and for an empty string, `.`, `..` and lone surrogates: each of them
- *   would address another record than was meant.
+ * @throws {InvalidArgumentError} for anything but a string, and for an empty string, `.`, `..`, control characters and lone
+ *   surrogates: each of them would address another record than was meant.
  */
 export function encodeId(operation: string, parameter: string, id: unknown): string {
   if (typeof id !== "string") {
@@ -46,8 +46,13 @@ export function encodeId(operation: string, parameter: string, id: unknown): str
     const found = id === "" ? "an empty string" : JSON.stringify(id);
     throw new InvalidArgumentError(`${operation}: ${parameter} must be the id of a record; found ${found}`);
   }
+  if (controlCharacter.test(id)) {
+    throw new InvalidArgumentError(`${operation}: ${parameter} contains a control character, such as a line break`);
+  }
   return encode(id, `${operation}: ${parameter}`);
 }
+
+const controlCharacter = /\p{Cc}/u;
 
 /** `?a=1&b=2` in the order of the values, or an empty string. What is undefined is left out; what is empty is sent empty. */
 export function encodeQuery(operation: string, query: Readonly<Record<string, string | number | undefined>>): string {

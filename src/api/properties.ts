@@ -14,10 +14,11 @@ export function propertyOf(given: object, name: string, isPlain: boolean): unkno
 }
 
 /**
- * Whether a value can be read for the named properties. An instance of a class that has none of them, such as a promise that
- * was not awaited or a `Map`, was meant to be something else, and reading it would find nothing.
+ * Whether a value can be read for the named properties. An instance of a class that has none of them was meant to be something
+ * else, and so was one of a built-in class, such as a `Map`, or a promise that was not awaited: reading it would find nothing.
  */
 export function canBeRead(value: unknown, names: readonly string[]): value is object {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return isPlain(value) || names.some((name) => name in value);
+  if (isPlain(value)) return true;
+  return Object.prototype.toString.call(value) === "[object Object]" && names.some((name) => name in value);
 }

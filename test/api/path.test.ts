@@ -48,7 +48,7 @@ const anyText = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.array(fc.constantFrom(...nasty), { maxLength: 8 }).map((parts) => parts.join("")),
 );
-const anyId = anyText.filter((text) => text !== "" && text !== "." && text !== "..");
+const anyId = anyText.filter((text) => text !== "" && text !== "." && text !== ".." && !/\p{Cc}/u.test(text));
 const base = fc.constantFrom("", "/gw", "/gw/v1", "/a%20b/c~d");
 
 describe("fillPath", () => {
@@ -124,6 +124,12 @@ describe("encodeId", () => {
     [10n, "a bigint"],
   ])("refuses %o, which is not a string", (value, found) => {
     expect(() => encodeId("x.get", "id", value)).toThrow(`x.get: id must be a string; found ${found}`);
+  });
+
+  it.each(["1\n", "\r\n1", "a\tb", "a\0", "\x7f", "\x85"])("refuses a control character: %j", (value) => {
+    expect(() => encodeId("x.get", "id", value)).toThrow(
+      "x.get: id contains a control character, such as a line break",
+    );
   });
 
   it.each(["\ud800", "a\udc00b", "\udc00\ud800"])("refuses a lone surrogate", (value) => {

@@ -63,6 +63,39 @@ describe("bodies", () => {
     client.paymentIntents.create({ ...intent, senderAmount: "1" } satisfies object as { senderAmount: string });
   });
 
+  it("of a transfer name on creation the two ends that there are; an update takes any, as records do", async () => {
+    const transfers = client.liquidityProviders.transfers("lp");
+    expectTypeOf(transfers.create).toBeCallableWith({ from: "wallet", to: "exchange-rate" });
+    expectTypeOf(transfers.update).toBeCallableWith("t", { from: "bank" });
+    // @ts-expect-error a bank is no end of a new transfer
+    transfers.create({ from: "bank" });
+    // @ts-expect-error a transfer that was read may have other ends
+    transfers.create(await transfers.get("t"));
+  });
+
+  it("of an update take the record as it was read, with what is changed", async () => {
+    const lp = client.liquidityProviders;
+    lp.update("1", { ...(await lp.get("1")), email: "a@b.test" });
+    lp.deposits("1").update("2", { ...(await lp.deposits("1").get("2")), amount: "1" });
+    lp.withdrawals("1").update("2", { ...(await lp.withdrawals("1").get("2")), status: "done" });
+    lp.exchangeRates("1").update("2", { ...(await lp.exchangeRates("1").get("2")), buyPrice: "1" });
+    lp.transfers("1").update("2", { ...(await lp.transfers("1").get("2")), amount: "1" });
+    const gateways = client.paymentGateways;
+    gateways.update("1", { ...(await gateways.get("1")), email: "a@b.test" });
+    gateways.withdrawals("1").update("2", { ...(await gateways.withdrawals("1").get("2")), status: "done" });
+    gateways.update("1", await gateways.get("1"));
+    // @ts-expect-error there is no such field
+    lp.update("1", { ...(await lp.get("1")), emial: "a@b.test" });
+    // @ts-expect-error fields are strings
+    lp.update("1", { ...(await lp.get("1")), email: 5 });
+    // @ts-expect-error a gateway is no provider
+    lp.update("1", { currency: "EUR" });
+    // @ts-expect-error a promise is no body
+    lp.update("1", lp.get("1"));
+    // @ts-expect-error the id is missing
+    lp.update({ email: "a@b.test" });
+  });
+
   it("of a payment are made from an intent", () => {
     expectTypeOf(paymentFromIntent(intent, "TX")).toEqualTypeOf<PaymentRequest>();
     // @ts-expect-error senderGatewayTransactionId is missing
@@ -97,6 +130,28 @@ describe("responses", () => {
 });
 
 describe("lists", () => {
+  it("sort by one term, by several with commas or in an array", () => {
+    client.payments.list({ sort: "createdAt.desc" });
+    client.payments.list({ sort: "createdAt.desc,id.asc" });
+    client.payments.list({ sort: ["createdAt.desc", "id.asc"] });
+    // @ts-expect-error there is no such field
+    client.payments.list({ sort: "created.desc,id.asc" });
+    // @ts-expect-error a direction is missing
+    client.payments.list({ sort: "createdAt,id.asc" });
+    // @ts-expect-error a term of an array is one term
+    client.payments.list({ sort: ["createdAt.desc,id.asc"] });
+    // @ts-expect-error options stand behind the query
+    client.payments.list({ signal: new AbortController().signal });
+    // @ts-expect-error a signal is no query
+    client.payments.list(new AbortController().signal);
+    // @ts-expect-error options are an object
+    client.payments.list({}, new AbortController().signal);
+    // @ts-expect-error an array is no query
+    client.payments.list(["createdAt.desc"]);
+    // @ts-expect-error a number is no token
+    client.payments.list({ after: 5 });
+  });
+
   it("sort and filter by the record's own fields", () => {
     client.payments.list({ sort: "createdAt.desc" });
     client.payments.list({ sort: ["createdAt.desc", "id.asc"], size: 10, after: "1", filter: { memo: "x" } });

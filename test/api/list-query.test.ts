@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { parseListQuery } from "../../src/api/list-query.js";
+import { payments } from "../../src/resources/payments.js";
+
+const parse = (query: unknown) => parseListQuery(payments.list, query);
+
+describe("sort", () => {
+  it.each([
+    ["a term", "createdAt.desc", ["createdAt.desc"]],
+    ["the description's own form", "createdAt.desc,id.asc", ["createdAt.desc", "id.asc"]],
+    ["an array", ["createdAt.desc", "id.asc"], ["createdAt.desc", "id.asc"]],
+    ["an array of one", ["id.asc"], ["id.asc"]],
+  ])("takes %s", (_, sort, terms) => {
+    expect(parse({ sort })).toEqual({ sort: terms });
+  });
+
+  it.each([
+    ["no direction", "createdAt"],
+    ["another direction", "createdAt.up"],
+    ["a direction in capitals", "createdAt.DESC"],
+    ["no field", ".asc"],
+    ["nothing", ""],
+    ["a comma at the end", "createdAt.desc,"],
+    ["a comma at the start", ",createdAt.desc"],
+    ["a space behind the comma", "createdAt.desc, id.asc"],
+    ["several in one entry of an array", ["createdAt.desc,id.asc"]],
+    ["an empty array", []],
+    // biome-ignore lint/suspicious/noSparseArray: what is tested
+    ["an array with a hole", [, "id.asc"]],
+    ["only holes", new Array(2)],
+    ["another type in an array", ["id.asc", 7]],
+    ["an object", { createdAt: "desc" }],
+    ["a number", 7],
+    ["null", null],
+    ["a Set", new Set(["id.asc"])],
+  ])("refuses %s, and says what it takes", (_, sort) => {
+    expect(() => parse({ sort })).toThrow(
+      /^payments\.list: sort must be a term such as "createdAt\.desc", several with commas \(and no spaces\) between them, or an array of terms/,
+    );
+  });
+});
+
+describe("a parsed query", () => {
+  it("shares nothing with what was given", () => {
+    const given = { sort: ["id.asc"], filter: { memo: "rent" }, size: 5 };
+    const parsed = parse(given);
+    given.sort.push("x");
+    given.filter.memo = "other";
+    given.size = 6;
+    expect(parsed).toEqual({ sort: ["id.asc"], filter: { memo: "rent" }, size: 5 });
+  });
+
+  it.each([
+    ["a Map", new Map([["memo", "rent"]])],
+    ["a URLSearchParams", new URLSearchParams("memo=rent")],
+    ["a Promise", Promise.resolve({ memo: "rent" })],
+    ["an array", ["memo"]],
+    ["null", null],
+  ])("is refused where its filter is %s, of which nothing would be sent", (name, filter) => {
+    expect(() => parse({ filter })).toThrow(`filter must be an object of the record's fields`);
+    expect(() => parse({ filter })).toThrow(`found ${name}`);
+  });
+
+  it.each([
+    ["a Map", new Map([["size", 5]])],
+    ["an AbortSignal", new AbortController().signal],
+    ["a Promise", Promise.resolve({})],
+    ["a Date", new Date()],
+  ])("is refused where it is %s", (name, query) => {
+    expect(() => parse(query)).toThrow(`payments.list: the query must be an object; found ${name}`);
+  });
+
+  it("is refused where a filter has the name of a paging parameter", () => {
+    expect(() => parse({ filter: { _size: "5" } })).toThrow(/filter must be .* found "_size"/);
+  });
+});

@@ -1,0 +1,101 @@
+import { CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
+import { startSandbox } from "cross-border-payments/sandbox";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { bodyOf, callByName, everyOperation } from "../contract/call-by-name.js";
+import { errorOf, recordOf } from "../http/scripted-transport.js";
+
+let client: CrossBorderClient;
+let close: () => Promise<void>;
+const bodies: unknown[] = [];
+
+beforeAll(async () => {
+  const server = await startSandbox({
+    onRequest: ({ method, body }) => {
+      if (method !== "PUT") return undefined;
+      bodies.push(JSON.parse(body));
+      return new Response(null);
+    },
+  });
+  client = new CrossBorderClient(server.clientOptions);
+  close = async () => {
+    await client.close();
+    await server.close();
+  };
+});
+afterAll(() => close());
+beforeEach(() => {
+  bodies.length = 0;
+});
+
+const updates = everyOperation.filter(({ verb }) => verb === "update");
+
+it("are seven", () => {
+  expect(updates).toHaveLength(7);
+});
+
+describe.each(updates)("$name", (row) => {
+  const fields = Object.keys(row.body?.fields ?? {});
+  const [field = ""] = fields.filter((name) => row.record[name] === "text");
+  const readOnly = Object.keys(row.record).filter((name) => !fields.includes(name));
+  const update = (given: unknown) => Promise.resolve(callByName(client, row, given));
+
+  it("takes the record as it was read, and leaves out what is not part of the body", async () => {
+    const record = recordOf(row.record);
+    await update({ ...record, [field]: "changed" });
+    const expected = Object.fromEntries(fields.map((name) => [name, record[name]]));
+    expect(bodies).toEqual([{ ...expected, [field]: "changed" }]);
+    expect(readOnly).toContain("id");
+  });
+
+  it("does not look at what it leaves out", async () => {
+    await update({ ...Object.fromEntries(readOnly.map((name) => [name, 7n])), [field]: "changed" });
+    expect(bodies).toEqual([{ [field]: "changed" }]);
+  });
+
+  it("refuses what is a field neither of the body nor of the record", async () => {
+    const error = await errorOf(update({ ...recordOf(row.record), colour: "red" }));
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error.message).toContain('has no field "colour"');
+    expect(bodies).toEqual([]);
+  });
+
+  it("refuses a wrong value of a field that it sends", async () => {
+    const error = await errorOf(update({ ...recordOf(row.record), [field]: 7 }));
+    expect(error.message).toContain(`needs ${field} to be a string; found a number`);
+    expect(bodies).toEqual([]);
+  });
+
+  it("refuses an update of which nothing would be sent", async () => {
+    const error = await errorOf(update(Object.fromEntries(readOnly.map((name) => [name, "x"]))));
+    expect(error.message).toContain("has only fields that can't be updated");
+    expect(bodies).toEqual([]);
+  });
+});
+
+it.each(everyOperation.filter(({ verb }) => verb === "create"))(
+  "$name refuses the fields of its record that are not in its body",
+  async (row) => {
+    const [field = ""] = Object.keys(row.record).filter((name) => !Object.hasOwn(row.body?.fields ?? {}, name));
+    const error = await errorOf(Promise.resolve(callByName(client, row, { ...bodyOf(row), [field]: "x" })));
+    expect(error.message).toContain(`has no field "${field}"`);
+  },
+);
+
+describe("the ends of a transfer", () => {
+  const transfers = () => client.liquidityProviders.transfers("lp");
+
+  it.each(["bank", "", "Wallet", "wallet ", "exchange_rate"])("can't be %j on creation", async (end) => {
+    for (const field of ["from", "to"]) {
+      const error = await errorOf(transfers().create({ [field]: end }));
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+      expect(error.message).toContain(`needs ${field} to be "wallet" or "exchange-rate"; found`);
+    }
+  });
+
+  it("are sent as they are in an update, in a filter and in a read, since records are open", async () => {
+    await transfers().update("t", { from: "bank", to: "escrow" });
+    expect(bodies).toEqual([{ from: "bank", to: "escrow" }]);
+    const error = await errorOf(transfers().list({ filter: { from: "bank" } }));
+    expect(error).not.toBeInstanceOf(InvalidArgumentError);
+  });
+});
