@@ -1,0 +1,308 @@
+import { type CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { payment } from "../http/scripted-transport.js";
+import { bodyOf, callByName, everyOperation, filterOf } from "./call-by-name.js";
+import { type Harness, harnesses, signingKeys } from "./harness.js";
+
+/** Stands in every bad value that can hold a text: it appears in no message. */
+const secret = "hunter22";
+
+let harness: Harness;
+let client: CrossBorderClient;
+beforeAll(async () => {
+  const [sockets] = harnesses;
+  if (sockets === undefined) throw new Error("there is no harness");
+  harness = await sockets.open();
+  client = harness.client({ signingKey: (await signingKeys()).privateKey });
+});
+afterAll(() => harness[Symbol.asyncDispose]());
+
+/** The call is refused with a message, and nothing is sent: not even a token is asked for. */
+async function expectRefusal(call: () => unknown, ...messages: readonly (string | RegExp)[]): Promise<void> {
+  const error = await (async () => call())().then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(InvalidArgumentError);
+  for (const message of messages) expect((error as Error).message).toMatch(message);
+  expect((error as Error).message).not.toContain(secret);
+  expect((error as Error).message.length).toBeLessThan(3000);
+  expect(error).toMatchObject({ effect: "none" });
+  expect(harness.sandbox.requests).toEqual([]);
+}
+
+const throwing = {
+  get memo() {
+    throw new Error(secret);
+  },
+};
+const revoked = Proxy.revocable({}, {});
+revoked.revoke();
+
+class Mistake {
+  readonly #value = secret;
+  toString() {
+    return this.#value;
+  }
+}
+
+/** Values that are no text, and what they are called. */
+const noTexts: readonly (readonly [string, unknown])[] = [
+  ["null", null],
+  ["a boolean", true],
+  ["a number", 7],
+  ["NaN", Number.NaN],
+  ["a bigint", 7n],
+  ["a symbol", Symbol(secret)],
+  ["a function", () => secret],
+  ["a Date", new Date()],
+  ["an array", [secret]],
+  ["a Map", new Map([["a", secret]])],
+  ["a Promise", Promise.resolve(secret)],
+  ["a Uint8Array", Buffer.from(secret)],
+  ["a String", new String(secret)],
+  ["a RegExp", /hunter22/],
+  ["an Error", new Error(secret)],
+  ["an object", new Mistake()],
+  ["an object", { toJSON: () => secret }],
+];
+
+/** Values that are no objects with fields, and what they are called. */
+const noObjects: readonly (readonly [string, unknown])[] = [
+  ...noTexts.filter(([name]) => name !== "an object"),
+  ["a string", secret],
+  ["an empty string", ""],
+  ["an object", new Mistake()],
+  ["a Set", new Set([secret])],
+  ["a FormData", new FormData()],
+  ["a URLSearchParams", new URLSearchParams({ memo: secret })],
+  ["an AbortSignal", new AbortController().signal],
+];
+
+const writes = everyOperation.filter(({ body }) => body !== undefined);
+
+describe.each(writes)("the body of $name", (row) => {
+  const call = (body: unknown) => () => callByName(client, row, body);
+
+  it.each(noObjects)("can't be %s", async (name, body) => {
+    await expectRefusal(call(body), `${row.name}: the body must be an object with fields; found ${name}`);
+  });
+
+  it("can't be left out", async () => {
+    await expectRefusal(
+      () => callByName(client, row),
+      `${row.name}: the body must be an object with fields; found undefined`,
+    );
+  });
+
+  it.each(noTexts)("has no field that is %s", async (name, value) => {
+    for (const [field, kind] of Object.entries(row.body?.fields ?? {})) {
+      if (kind !== "any")
+        await expectRefusal(call({ ...bodyOf(row), [field]: value }), `needs ${field} to be `, `found ${name}`);
+    }
+  });
+
+  it("has no lone surrogate", async () => {
+    for (const [field, kind] of Object.entries(row.body?.fields ?? {})) {
+      if (kind !== "any" && kind !== "decimal" && row.body?.oneOf?.[field] === undefined) {
+        await expectRefusal(call({ ...bodyOf(row), [field]: "a\ud800b" }), field, "lone surrogate");
+      }
+    }
+  });
+
+  it("has no other fields, whatever they are called", async () => {
+    for (const field of ["__proto__", "constructor", "toString", "colour", "", "a\nb"]) {
+      const body = JSON.parse(JSON.stringify(bodyOf(row)).replace("{", `{${JSON.stringify(field)}:{},`));
+      await expectRefusal(call(body), `has no field ${JSON.stringify(field)} (it has`);
+    }
+  });
+
+  it("tells no name that is too long for one, and not all of very many", async () => {
+    await expectRefusal(call({ ...bodyOf(row), [secret.repeat(20)]: 1 }), "has no field of a name of 160 characters");
+    await expectRefusal(call({ ...bodyOf(row), ...Array.from("x".repeat(5000)) }), /; and \d+ more$/);
+  });
+
+  it("says so where it can't be read", async () => {
+    await expectRefusal(call(revoked.proxy), "can't be read");
+    const [field = ""] = Object.keys(row.body?.fields ?? {});
+    const body = Object.defineProperty(bodyOf(row), field, {
+      enumerable: true,
+      get: () => {
+        throw new Error(secret);
+      },
+    });
+    await expectRefusal(call(body), "can't be read");
+  });
+});
+
+const gets = everyOperation.filter(({ verb }) => verb === "get");
+const lists = everyOperation.filter(({ verb }) => verb === "list");
+
+describe.each(gets)("the query of $name", (row) => {
+  it.each(noObjects)("can't be %s", async (_, query) => {
+    await expectRefusal(() => callByName(client, row, { query }), row.name, "query must be an object");
+  });
+
+  it.each(noTexts)("has no field that is %s", async (name, value) => {
+    for (const [field, kind] of Object.entries(filterOf(row))) {
+      if (typeof kind === typeof value && typeof kind === "number" && !Number.isNaN(value)) continue;
+      await expectRefusal(() => callByName(client, row, { query: { [field]: value } }), `needs ${field} to be`, name);
+    }
+  });
+
+  it("has no other fields", async () => {
+    await expectRefusal(() => callByName(client, row, { query: { colour: "x" } }), 'the query has no field "colour"');
+  });
+});
+
+describe.each(lists)("the query of $name", (row) => {
+  const call = (query: unknown) => () => callByName(client, row, query);
+
+  it.each(noObjects)("can't be %s", async (name, query) => {
+    await expectRefusal(call(query), `${row.name}: the query must be an object; found ${name}`);
+    await expectRefusal(call({ filter: query }), `${row.name}: filter must be an object of the record's fields`);
+  });
+
+  it.each(noTexts)("has no filter that is %s", async (name, value) => {
+    for (const [field, known] of Object.entries(filterOf(row))) {
+      if (typeof known === "number" && value === 7) continue;
+      await expectRefusal(call({ filter: { [field]: value } }), `needs ${field} to be`, name);
+    }
+  });
+
+  it.each(["pageSize", "limit", "_size", "memo", "signal", "__proto__"])("has no part called %s", async (name) => {
+    const query = JSON.parse(`{${JSON.stringify(name)}:"x"}`);
+    await expectRefusal(call(query), `there is no option ${JSON.stringify(name)}; there are size, after, before, sort`);
+  });
+});
+
+describe.each(everyOperation)("the options of $name", (row) => {
+  const given = row.body !== undefined ? [bodyOf(row)] : row.verb === "list" ? [{}] : [];
+  const call = (options: unknown) => () => callByName(client, row, ...given, options);
+
+  it.each(noObjects)("can't be %s", async (name, options) => {
+    await expectRefusal(call(options), `${row.name}: the options must be an object; found ${name}`);
+  });
+
+  it.each(["timeout", "timeoutMS", "retries", "abort", "header", "idempotencyKey", "constructor", "__proto__"])(
+    "have none called %s",
+    async (name) => {
+      const options = JSON.parse(`{${JSON.stringify(name)}:1}`);
+      await expectRefusal(call(options), `${row.name}: there is no option "${name}"; there are signal, timeoutMs`);
+    },
+  );
+
+  it.each<[string, unknown, string]>([
+    ["signal", null, "signal must be an AbortSignal; found null"],
+    ["signal", new AbortController(), "signal must be an AbortSignal; found an AbortController"],
+    ["timeoutMs", "5000", "timeoutMs must be a number of milliseconds"],
+    ["timeoutMs", Number.NaN, "found NaN"],
+    ["timeoutMs", Number.POSITIVE_INFINITY, "found Infinity"],
+    ["timeoutMs", -1, "found -1"],
+    ["timeoutMs", 0, "found 0"],
+    ["timeoutMs", 2 ** 31, "up to 2147483647"],
+    ["maxRetries", -1, "maxRetries must be a whole number, 0 or more; found -1"],
+    ["maxRetries", 0.5, "found 0.5"],
+    ["maxRetries", 2n, "found a bigint"],
+    ["headers", null, "headers must be an object such as"],
+    ["headers", new Headers({ "x-a": secret }), "found a Headers"],
+    ["headers", new Map([["x-a", secret]]), "found a Map"],
+    ["headers", [["x-a", secret]], "found an array"],
+    ["headers", Promise.resolve({ "x-a": secret }), "found a Promise"],
+    ["headers", { "x-a": 5 }, "the value of x-a"],
+    ["headers", { "x-a": null }, "the value of x-a"],
+    ["headers", { "x-a": `${secret}\n` }, "the value of x-a"],
+    ["headers", { "x-a": "\0" }, "the value of x-a"],
+    ["headers", { "x-a": "€" }, "the value of x-a"],
+    ["headers", { "": "a" }, "is not a valid header name"],
+    ["headers", { "x a": "a" }, "is not a valid header name"],
+    ["headers", { "x-a:": "a" }, "is not a valid header name"],
+    ["headers", { Host: "a" }, "host is set by the client itself"],
+    ["headers", { "Content-Length": "1" }, "content-length is set by the client itself"],
+    ["headers", { "X-Service-Signature-Base64": "a" }, "x-service-signature-base64 is set by the client itself"],
+  ])("refuse %s: %o", async (name, value, message) => {
+    await expectRefusal(call({ [name]: value }), message);
+  });
+
+  it("say so where one can't be read", async () => {
+    const options = {
+      get timeoutMs() {
+        throw new Error(secret);
+      },
+    };
+    await expectRefusal(call(options), "timeoutMs can't be read: its getter threw");
+  });
+});
+
+describe.each(everyOperation.filter(({ path }) => path.parameters.length > 0))("an id of $name", (row) => {
+  it.each<readonly [string, unknown]>([
+    ...noTexts,
+    ["undefined", undefined],
+    ["an empty string", ""],
+    ['"."', "."],
+    ['".."', ".."],
+    ["a control character", "1\n"],
+    ["a control character", "\u00001"],
+    ["a lone surrogate", "\ud800"],
+  ])("can't be %s", async (name, id) => {
+    const { parameters } = row.path;
+    for (const [index, parameter] of parameters.entries()) {
+      const ids = parameters.map((_, at) => (at === index ? id : "1"));
+      await expectRefusal(() => callWithIds(row.name, ids), parameter, name);
+    }
+  });
+});
+
+function callWithIds(name: string, ids: readonly unknown[]): unknown {
+  const steps = name.split(".");
+  const rest = [...ids];
+  let at: unknown = client;
+  for (const [index, step] of steps.entries()) {
+    const member = Reflect.get(at as object, step) as (...given: unknown[]) => unknown;
+    if (index === 0) at = member;
+    else if (index < steps.length - 1) at = member.call(at, rest.shift());
+    else at = member.call(at, ...rest, ...(step === "update" || step === "create" ? [{ currency: "EUR" }] : []));
+  }
+  return at;
+}
+
+describe("extras", () => {
+  const create = (extras: unknown) => () => client.payments.create({ ...payment, extras });
+  const deep = (levels: number, wrap: (inner: unknown) => unknown) => {
+    let value: unknown = "end";
+    for (let level = 0; level < levels; level += 1) value = wrap(value);
+    return value;
+  };
+  const endless = { toJSON: () => endless };
+  const itself: Record<string, unknown> = { a: [{}] };
+  itself.b = { itself };
+
+  it.each<[string, unknown, string]>([
+    ["a bigint", 7n, "extras to be a JSON value; found a bigint"],
+    ["a function", () => secret, "extras to be a JSON value; found a function"],
+    ["a symbol", Symbol(secret), "found a symbol"],
+    ["NaN", { rate: Number.NaN }, "extras.rate to be a JSON value; found NaN"],
+    ["Infinity", [1, Number.POSITIVE_INFINITY], "extras[1] to be a JSON value; found a number"],
+    ["a Map", { list: [new Map([["a", secret]])] }, "extras.list[0] to be a JSON value; found a Map"],
+    ["a Set", new Set([secret]), "found a Set"],
+    ["a Promise", Promise.resolve(secret), "found a Promise"],
+    ["bytes that have no toJSON", new Uint8Array(3), "found a Uint8Array"],
+    ["a boxed string", new String(secret), "found a String"],
+    ["undefined in an array", [undefined], "extras[0] to be a JSON value; found undefined"],
+    ["a hole in an array", new Array(2), "extras[0] to be a JSON value; found undefined"],
+    ["a toJSON that gives nothing", { toJSON: () => undefined }, "found undefined"],
+    [
+      "a toJSON that gives a function",
+      { a: { toJSON: () => () => secret } },
+      "extras.a to be a JSON value; found a function",
+    ],
+    ["itself", itself, "has more, or contains itself"],
+    ["20,000 arrays in one another", deep(20_000, (inner) => [inner]), "at most 1000 levels"],
+    ["20,000 objects in one another", deep(20_000, (inner) => ({ inner })), "at most 1000 levels"],
+    ["a toJSON that gives itself", endless, "has more, or contains itself"],
+    ["a getter that throws", throwing, "one of its getters or toJSON methods threw"],
+    ["a proxy that was revoked", { a: revoked.proxy }, "can't be read"],
+  ])("can't hold %s", async (_, extras, message) => {
+    await expectRefusal(create(extras), "payments.create: the body", message);
+  });
+});
