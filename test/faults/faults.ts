@@ -483,8 +483,30 @@ const bodies: readonly Fault[] = [
   },
   {
     name: "gzip although none was asked for",
-    is: "not the record",
+    is: "well",
     play: says(({ rightBody }) => wireResponse(200, gzipSync(rightBody), "content-encoding: gzip\r\n")),
+  },
+  {
+    name: "gzip without its end",
+    is: "not the record",
+    play: says(({ rightBody }) => wireResponse(200, gzipSync(rightBody).subarray(0, 20), "content-encoding: gzip\r\n")),
+  },
+  {
+    name: "gzip that is none",
+    is: "not the record",
+    play: says(({ told }) => wireResponse(200, `{"id":"${told.word}"}`, "content-encoding: gzip\r\n")),
+  },
+  {
+    name: "a content coding that nobody knows",
+    is: "not the record",
+    play: says(({ rightBody }) => wireResponse(200, rightBody, "content-encoding: x-unknown\r\n")),
+  },
+  {
+    name: "gzip that comes to more than the cap",
+    is: "body over the cap",
+    play: says(() =>
+      wireResponse(200, gzipSync(`{"memo":"${"m".repeat(4 * capBytes)}"}`), "content-encoding: gzip\r\n"),
+    ),
   },
   {
     name: "a page instead of JSON",

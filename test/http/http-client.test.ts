@@ -56,6 +56,21 @@ describe("what is sent", () => {
     });
   });
 
+  it("asks for compression in lists only, and leaves that to a transport that asks by itself", async () => {
+    const { client, transport } = scriptedClient([json([]), json([]), json({ id: "1" })]);
+    await client.call(exchangeRates.list, ["lp"], {});
+    Object.assign(transport, { acceptEncoding: "gzip, br" });
+    await client.call(exchangeRates.list, ["lp"], {});
+    await callWith(client, paymentIntents.get, { ids: ["1"] });
+    await callWith(client, liquidityProviders.create, { body: { firstName: "Ada" } });
+    expect(transport.sent.map(({ headers }) => headers["accept-encoding"])).toEqual([
+      undefined,
+      "gzip, br",
+      "identity",
+      "identity",
+    ]);
+  });
+
   it("is a body with the described fields in the description's order", async () => {
     const { client, transport } = scriptedClient([json({ id: "1" })]);
     const body = { lastName: "Lovelace", email: undefined, firstName: "Ada" };
