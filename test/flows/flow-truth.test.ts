@@ -1,4 +1,5 @@
-import { CrossBorderError } from "cross-border-payments";
+import { createSign, generateKeyPairSync } from "node:crypto";
+import { CrossBorderClient, CrossBorderError } from "cross-border-payments";
 import { FlowPausedError, type Journal, JournalError, type JournalState } from "cross-border-payments/flow";
 import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { describe, expect, it, vi } from "vitest";
@@ -357,5 +358,52 @@ describe("extras nested 20,000 deep", () => {
     expectPaused(error, "created");
     expect(error).toMatchObject({ cause: { code: "invalid_argument", message: expect.stringContaining("levels") } });
     expect(bank.calls).toBe(0);
+  });
+});
+
+describe("a signer that can't sign", () => {
+  const failing = async (): Promise<Uint8Array> => {
+    throw new Error("the key service is away");
+  };
+
+  it("is found before money is taken, by pay and by a flow", async () => {
+    const { flow, bank, client, sandbox } = await flowFixture();
+    const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const signingKey = { publicKey, sign: failing };
+    const error = await errorOf(flow({}, { signingKey }).run("k", request));
+    expectPaused(error, "created");
+    expect(error).toMatchObject({ cause: { code: "signing_failed" } });
+    const other = new CrossBorderClient({
+      ...sandbox.clientOptions({ baseUrl: "https://service.test", authUrl: "https://login.test" }),
+      signingKey,
+      fetch: sandbox.fetch,
+    });
+    expect(await errorOf(other.pay(request, () => bank.takeFunds({ key: "k" })))).toMatchObject({
+      code: "signing_failed",
+      effect: "none",
+    });
+    expect([bank.calls, sandbox.payments]).toEqual([0, []]);
+    expect(await flow({ client }).run("k", request)).toMatchObject({ status: "paid" });
+  });
+
+  it("is tried once in the life of a client", async () => {
+    const { bank, sandbox } = await flowFixture();
+    const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const signed: string[] = [];
+    const signingKey = {
+      publicKey,
+      sign: async (text: Uint8Array) => {
+        signed.push(Buffer.from(text).toString());
+        return createSign("sha256").update(text).sign(privateKey);
+      },
+    };
+    const client = new CrossBorderClient({
+      ...sandbox.clientOptions({ baseUrl: "https://service.test", authUrl: "https://login.test" }),
+      signingKey,
+      fetch: sandbox.fetch,
+    });
+    // The sandbox knows another key, so the payments themselves are refused.
+    for (const key of ["a", "b"]) await errorOf(client.pay(request, () => bank.takeFunds({ key })));
+    expect(signed.map((text) => text.slice(0, 10))).toEqual(["/", "/payments{", "/payments{"]);
   });
 });
