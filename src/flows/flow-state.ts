@@ -15,6 +15,8 @@ export interface Claim {
   readonly claimedAtMs: number;
   /** Milliseconds since 1970. After this time not even the owner that made the claim sends it. */
   readonly sendByMs: number;
+  /** Set once the service had refused it, and complete looks had not found the payment. */
+  readonly isRefused?: true;
 }
 
 /** One read-back: the newest payments were read, back to the time before the claim. */
@@ -93,6 +95,11 @@ interface WithReason extends WithClaim {
   readonly reason: string;
   /** The response to the newest claim, if one came. */
   readonly response?: ClaimResponse;
+  /**
+   * Set where that response refused the payment. It may be the response to a request that a proxy had sent twice, or a proxy's own:
+   * the money is only released once the payment was looked for.
+   */
+  readonly refusal?: FlowRefusal;
 }
 
 /** A flow's state. Each state is stored before the step that follows from it is taken. */

@@ -1,10 +1,11 @@
+import { CrossBorderError } from "../errors/errors.js";
 import { PaymentIntents } from "../resources/payment-intents.js";
 import { payments } from "../resources/payments.js";
 import { assertPayable } from "./assert-payable.js";
 import { describeLooks } from "./describe-looks.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
-import { toFlowRefusal } from "./flow-refusal.js";
-import type { FlowState, Look, StateOf, UnsettledPhase } from "./flow-state.js";
+import { isPassing, toFlowRefusal } from "./flow-refusal.js";
+import type { FlowRefusal, FlowState, Look, StateOf, UnsettledPhase } from "./flow-state.js";
 import { frozenCopy } from "./frozen-copy.js";
 import { assertFundsTaken } from "./funds-functions.js";
 import { pauseFlow } from "./pause-flow.js";
@@ -47,7 +48,7 @@ async function createIntent(
     return { state: { ...state, phase: "intent", intent } };
   } catch (error) {
     const refusal = toFlowRefusal(error);
-    if (refusal === undefined) throw error;
+    if (refusal === undefined || isPassing(refusal)) throw error;
     return { state: { ...state, phase: "rejected", refusal } };
   }
 }
@@ -102,8 +103,22 @@ async function readBack(
   const looks = [...state.looks, look];
   if (found !== undefined) return { state: { ...state, phase: "paid", looks, payment: found } };
   if (looksForIt(looks).length < readBacks) return { state: { ...state, looks } };
+  const isAbsent = look.complete && looksForIt(looks).every(({ lookalike }) => lookalike === undefined);
+  const isFirst = state.claims.slice(0, -1).every(({ isRefused }) => isRefused);
+  if (state.refusal !== undefined && isAbsent && isFirst) return refuse({ ...state, looks }, state.refusal);
   const reason = `${state.reason}, and ${describeLooks(looksForIt(looks))}`;
   return { state: { ...state, phase: "held", looks, reason } };
+}
+
+/** The service said that it did nothing, and the payment is not there. */
+function refuse({ claim, reason: _, response: __, ...state }: StateOf<"unknown">, refusal: FlowRefusal): StepResult {
+  if (!isPassing(refusal)) return { state: { ...state, phase: "refused", refusal } };
+  const { refusal: ___, ...rest } = state;
+  const claims = [...state.claims.slice(0, -1), { ...claim, isRefused: true as const }];
+  const { name: operation } = payments.create;
+  const message = `${operation}: the service responded with ${refusal.status}, and the payment was looked for and not found`;
+  const error = new CrossBorderError(message, { code: `http_${refusal.status ?? 0}`, operation });
+  return { state: { ...rest, phase: "funds-taken", claims }, error };
 }
 
 async function releaseFunds(

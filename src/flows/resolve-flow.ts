@@ -116,7 +116,11 @@ async function decide(
 }
 
 /** What came in response to an earlier request says nothing about the next one. */
-function withoutResponse({ response: _, ...state }: StateOf<"held">): Omit<StateOf<"held">, "response"> {
+function withoutResponse({
+  response: _,
+  refusal: __,
+  ...state
+}: StateOf<"held">): Omit<StateOf<"held">, "response" | "refusal"> {
   return state;
 }
 

@@ -4,7 +4,7 @@ import { payments } from "../resources/payments.js";
 import { leftMs, now } from "../timing/timestamp.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
 import { toFlowRefusal } from "./flow-refusal.js";
-import type { Claim, ClaimResponse, FlowState, StateOf } from "./flow-state.js";
+import type { Claim, ClaimResponse, StateOf } from "./flow-state.js";
 import type { Lease } from "./lease.js";
 
 /** Claims a signed request for this owner. A claim begins with a whole lease, so that there is time to send it. */
@@ -47,10 +47,19 @@ function leaseEnded(): TimeoutError {
 
 function afterFailure(state: StateOf<"claimed">, error: unknown): StepResult {
   if (!(error instanceof CrossBorderError)) throw error;
-  if (error.effect === "none") return notSent(state, error);
+  const refusal = toFlowRefusal(error);
+  if (error.effect === "none" && refusal === undefined) return notSent(state, error);
   const response = responseOf(error);
   const reason = response === undefined ? "no response came" : describeResponse(response, error.effect);
-  return { state: { ...state, phase: "unknown", reason, ...(response === undefined ? undefined : { response }) } };
+  return {
+    state: {
+      ...state,
+      phase: "unknown",
+      reason,
+      ...(response === undefined ? undefined : { response }),
+      ...(refusal === undefined ? undefined : { refusal }),
+    },
+  };
 }
 
 /** What tells an operator more of a response; `undefined` where none came. */
@@ -66,28 +75,22 @@ function responseOf(error: CrossBorderError): ClaimResponse | undefined {
 }
 
 function describeResponse({ status }: ClaimResponse, effect: Effect): string {
-  if (effect === "done")
-    return `the service responded with ${status}: the payment was made, but its record could not be read`;
-  return `the service responded with ${status}, which does not say whether the payment was made`;
+  return `the service responded with ${status}${meanings[effect]}`;
 }
 
-/** This claim certainly did nothing: it is dropped, and whoever runs the flow gets the error. */
+const meanings: Readonly<Record<Effect, string>> = {
+  none: ", which says that the payment was not made",
+  possible: ", which does not say whether the payment was made",
+  done: ": the payment was made, but its record could not be read",
+};
+
+/** This claim was certainly not sent: it is dropped, and whoever runs the flow gets the error. */
 function notSent(state: StateOf<"claimed">, error: CrossBorderError): StepResult {
   const { claim: _, ...rest } = state;
   const claims = state.claims.slice(0, -1);
-  const last = claims.at(-1);
-  if (last !== undefined) {
-    // An earlier claim of a payment that was sent again is still as unknown as it was.
-    const held: FlowState = {
-      ...rest,
-      phase: "held",
-      reason: `the payment was sent again, which certainly did nothing (${error.code}); whether the earlier request did is as unknown as before`,
-      claims,
-      claim: last,
-    };
-    return { state: held, error };
-  }
-  const refusal = toFlowRefusal(error);
-  if (refusal !== undefined) return { state: { ...state, phase: "refused", refusal } };
-  return { state: { ...rest, phase: "funds-taken", claims }, error };
+  const open = claims.findLast(({ isRefused }) => isRefused !== true);
+  if (open === undefined) return { state: { ...rest, phase: "funds-taken", claims }, error };
+  // What became of an earlier claim, of a payment that an operator had sent again, is still as unknown as it was.
+  const reason = `the payment could not be sent again (${error.code}), and what became of the earlier request is unknown`;
+  return { state: { ...rest, phase: "held", reason, claims, claim: open }, error };
 }

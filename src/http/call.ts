@@ -155,6 +155,8 @@ export class Call {
         if ("data" in outcome || outcome.kind === "thrown") return outcome;
         const { reaction, effect } = decisions[outcome.class][this.#kind];
         this.#effect = worseEffect(this.#effect, effect);
+        // A proxy may have sent it on and respond for itself: whoever signed it looks before it is sent again.
+        if ("presigned" in this.#source && outcome.kind === "status") return outcome;
         if (reaction === "renew-token") {
           if (renewed !== undefined || this.#maxRetries === 0) return outcome;
           this.#refusedToken = this.#token;

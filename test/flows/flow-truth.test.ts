@@ -142,7 +142,7 @@ describe("never says `none` of a payment that was made", () => {
       },
     });
     expect(await flow().run("k", request)).toMatchObject({ status: "held" });
-    expectPaused(await errorOf(flow().resolve("k", "resend", resolution)), "held");
+    expect(await flow().resolve("k", "resend", resolution)).toMatchObject({ status: "held", response: { status } });
     expect(sandbox.payments).toHaveLength(1);
     expect(await flow().outcome("k")).toMatchObject({ status: "held" });
     expect(bank.released).toEqual([]);
@@ -211,10 +211,108 @@ describe("never says `none` of a payment that was made", () => {
   });
 });
 
+describe("a definite no", () => {
+  /** What a proxy says in the service's place, after the service has made the payment. */
+  const answers = [400, 401, 422, 429].map((status) => [status] as const);
+
+  it.each(answers)(
+    "of %s that somebody else gave does not release the money of a payment that is there",
+    async (status) => {
+      const { flow, sandbox, bank } = await flowFixture({
+        onResponse: (seen) =>
+          isPayment(seen) ? Response.json({ error: "dup", message: "no" }, { status }) : undefined,
+      });
+      const outcome = await flow().run("k", request);
+      expect(sandbox.payments).toHaveLength(1);
+      expect(outcome).toMatchObject({ status: "paid", payment: { id: sandbox.payments[0]?.id } });
+      expect([sandbox.requests.filter(isPayment).length, bank.released]).toEqual([1, []]);
+    },
+  );
+
+  it.each(answers)(
+    "of %s that somebody else gave is not believed before a payment is listed that came late",
+    async (status) => {
+      let looks = 0;
+      const { flow, sandbox, bank } = await flowFixture({
+        onResponse: (seen) =>
+          isPayment(seen) ? Response.json({ error: "dup", message: "no" }, { status }) : undefined,
+        onRequest: (seen) => (isList(seen) && ++looks === 2 ? Response.json([]) : undefined),
+      });
+      expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+      expect([sandbox.payments.length, sandbox.requests.filter(isPayment).length, bank.released]).toEqual([1, 1, []]);
+    },
+  );
+
+  it("releases the money after looks that could see every payment", async () => {
+    const order: string[] = [];
+    const { flow, bank } = await flowFixture({
+      onRequest: (seen) => {
+        order.push(seen.operation ?? "");
+        return isPayment(seen) ? Response.json({ error: "limit", message: "no" }, { status: 400 }) : undefined;
+      },
+    });
+    const releaseFunds: FlowFixture["bank"]["releaseFunds"] = (context) => {
+      order.push("release");
+      bank.releaseFunds(context);
+    };
+    expect(await flow({ releaseFunds }).run("k", request)).toMatchObject({
+      status: "rejected",
+      refusal: { status: 400, code: "limit" },
+    });
+    const after = order.slice(order.indexOf("payments.create") + 1);
+    expect(after.filter((step) => step === "payments.list").length).toBeGreaterThanOrEqual(2);
+    expect(after.at(-1)).toBe("release");
+    expect(bank.released).toEqual(["k"]);
+  });
+
+  it.each([
+    ["could not see every payment", { senderGatewayTransactionId: "another" }],
+    ["saw one that looks like it", { senderGatewayTransactionId: "TX-1", pagingToken: "1" }],
+  ])("holds it after looks that %s", async (_, listed) => {
+    const { flow, bank } = await flowFixture({
+      onRequest: (seen) => {
+        if (isPayment(seen)) return Response.json({ error: "limit", message: "no" }, { status: 400 });
+        return isList(seen) && bank.calls > 0 ? Response.json([listed]) : undefined;
+      },
+    });
+    expect(await flow().run("k", request)).toMatchObject({
+      status: "held",
+      response: { status: 400, serviceCode: "limit" },
+    });
+    expect(bank.released).toEqual([]);
+  });
+
+  it("releases nothing when it comes after a request of which nothing is known", async () => {
+    let calls = 0;
+    const { flow, bank } = await flowFixture({
+      onRequest: (seen) => {
+        if (!isPayment(seen)) return undefined;
+        return ++calls === 1 ? Response.error() : Response.json({ error: "no", message: "no" }, { status: 400 });
+      },
+    });
+    expect(await flow().run("k", request)).toMatchObject({ status: "held" });
+    expect(await flow().resolve("k", "resend", resolution)).toMatchObject({ status: "held", claims: { length: 2 } });
+    expect(bank.released).toEqual([]);
+  });
+
+  it("releases the money when it comes after a passing refusal that was looked into", async () => {
+    let calls = 0;
+    const { flow, bank } = await flowFixture({
+      onRequest: (seen) => {
+        if (!isPayment(seen)) return undefined;
+        return Response.json({ error: "no", message: "no" }, { status: ++calls === 1 ? 429 : 400 });
+      },
+    });
+    expectPaused(await errorOf(flow().run("k", request)), "funds-taken");
+    expect(await flow().run("k", request)).toMatchObject({ status: "rejected" });
+    expect(bank.released).toEqual(["k"]);
+  });
+});
+
 it.each(["nothing", "unknown"] as const)("writes again what could not be written (stored: %s)", async (stored) => {
   for (const phase of ["intent", "funds-requested", "funds-taken", "claimed", "paid"]) {
     const { flow, journal, sandbox } = await flowFixture();
-    const outcome = await flow({ journal: failing(journal, phase, 2, stored) }).run("k", request);
+    const outcome = await flow({ journal: failing(journal, phase, 2, stored), leaseMs: 10_000 }).run("k", request);
     expect(outcome).toMatchObject({ status: "paid" });
     expect(sandbox.payments).toHaveLength(1);
   }

@@ -170,9 +170,18 @@ describe("run", () => {
     if (status === 503) {
       expect(await work).toMatchObject({ status: "held" });
     } else {
-      expect(await causeOf(work)).toMatchObject({ status, effect: "none" });
+      expect(await causeOf(work)).toMatchObject({ code: `http_${status}` });
       expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
       expect(sandbox.payments).toHaveLength(1);
+      // It is not sent again before it was looked for.
+      const asked = sandbox.requests
+        .filter((seen) => isPayment(seen) || isList(seen))
+        .map(({ operation }) => operation);
+      const list = "payments.list";
+      expect(asked.slice(0, 2)).toEqual([list, "payments.create"]);
+      expect(asked.slice(2, -1)).toEqual(asked.slice(2, -1).map(() => list));
+      expect(asked.length).toBeGreaterThanOrEqual(5);
+      expect(asked.at(-1)).toBe("payments.create");
     }
     expect(bank.released).toEqual([]);
     expect(bank.taken.size).toBe(1);
@@ -555,8 +564,10 @@ describe("resolve", () => {
       },
     });
     await flow().run("k", request);
-    const error = await failureOf(flow().resolve("k", "resend", resolution));
-    expect(error).toMatchObject({ code: "flow_paused", effect: "possible", phase: "held", cause: { status: 400 } });
+    expect(await flow().resolve("k", "resend", resolution)).toMatchObject({
+      status: "held",
+      response: { status: 400 },
+    });
     expect(bank.released).toEqual([]);
     expect(await flow().outcome("k")).toMatchObject({ status: "held", decisions: [{ action: "resend" }] });
   });
