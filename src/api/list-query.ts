@@ -23,11 +23,14 @@ export interface ListQuery<Item, Filter> {
   readonly after?: string | undefined;
   /** `_before`: only records whose paging token is below this one. */
   readonly before?: string | undefined;
-  /** `_sort`: one term, or several in order, in one text or in an array. */
+  /**
+   * `_sort`: one term, or several in order, in one text or in an array. Paging tokens follow `pagingToken` and `createdAt`: sorted
+   * otherwise, a list has to fit one page.
+   */
   readonly sort?: SortTerms<Item> | readonly SortTerm<Item>[] | undefined;
   /** Only records whose fields have these values. */
   readonly filter?: Filter | undefined;
-  /** Returns the paging token of a record that has no `pagingToken`. Without it such lists end after one page, with a `PagingError`. */
+  /** Returns the paging token of a record that has no `pagingToken`. Without it such a list has to fit one page, or ends in a `PagingError`. */
   readonly cursor?: ((record: Item) => string) | undefined;
   /** Requests the next page while the records of this one are being processed. On `break` that page is dropped. Default: false. */
   readonly prefetch?: boolean | undefined;

@@ -3,10 +3,27 @@ import { PagingError } from "../errors/errors.js";
 /** Which way the paging tokens go along a list: up is followed by `_after`, down by `_before`. */
 export type Direction = "up" | "down";
 
+/** A sort order as the caller gives it: one term, several with commas, or an array. */
+export type Sort = string | readonly string[] | undefined;
+
 /** The first sort term decides; without one, the service lists upwards. */
-export function directionOf(sort: string | readonly string[] | undefined): Direction {
-  const first = typeof sort === "string" ? sort.split(",")[0] : sort?.[0];
-  return first?.endsWith(".desc") ? "down" : "up";
+export function directionOf(sort: Sort): Direction {
+  return sortTerms(sort)[0]?.endsWith(".desc") ? "down" : "up";
+}
+
+/**
+ * Whether paging tokens can follow this order: their own, and that of creation. Records of one instant have to lie in the order
+ * of their tokens, which a further term may ask for; any other further term puts them into another one.
+ */
+export function canBeFollowed(sort: Sort): boolean {
+  const [first, second] = sortTerms(sort);
+  if (first === undefined || /^pagingToken\./.test(first)) return true;
+  return /^createdAt\./.test(first) && (second === undefined || second === first.replace("createdAt", "pagingToken"));
+}
+
+function sortTerms(sort: Sort): readonly string[] {
+  const terms = typeof sort === "string" ? [sort] : (sort ?? []);
+  return terms.flatMap((term) => term.split(","));
 }
 
 /** Below zero where `one` comes before `other`: whole numbers of any length by value, everything else by code units. */
@@ -24,12 +41,15 @@ export function compareTokens(one: string, other: string): number {
 /** The fields of one page that are needed to continue after it, and to notice that continuing would not be sound. */
 export interface CursorFields {
   readonly tokens: readonly (string | undefined)[];
-  readonly ids: readonly (string | undefined)[];
+  readonly ids: ReadonlySet<string>;
+  readonly hasRepeatedId: boolean;
   /**
    * Set where every record has a token, each lies behind the one before it, and all of them compare alike. That is the rule, and
    * leaves hardly anything to check. Numbers and texts among each other are in no one order: 9 < 10 < 1a < 9.
    */
   readonly order: "numbers" | "texts" | undefined;
+  /** Every record has a token, and as texts each lies behind the one before it, numbers included. */
+  readonly isInOrderAsTexts: boolean;
 }
 
 export function cursorFieldsOf<Item>(
@@ -38,21 +58,30 @@ export function cursorFieldsOf<Item>(
   direction: Direction,
 ): CursorFields {
   const tokens = items.map(tokenOf);
-  const ids = items.map(idOf);
+  const ids = new Set<string>();
+  let hasRepeatedId = false;
+  for (const item of items) {
+    const id = nonEmptyText((item as { readonly id?: unknown }).id);
+    if (id === undefined) continue;
+    const { size } = ids;
+    if (ids.add(id).size === size) hasRepeatedId = true;
+  }
   let areInOrder = items.length > 0;
+  let isInOrderAsTexts = areInOrder;
   let numbers = 0;
   let before: string | undefined;
   for (const token of tokens) {
-    if (token === undefined || (before !== undefined && !leadsOn(before, token, direction))) areInOrder = false;
-    else if (wholeNumber.test(token)) numbers += 1;
+    if (token === undefined) areInOrder = isInOrderAsTexts = false;
+    else if (before !== undefined) {
+      if (!leadsOn(before, token, direction)) areInOrder = false;
+      if (!leadsOnAsText(before, token, direction)) isInOrderAsTexts = false;
+    }
+    if (token !== undefined && wholeNumber.test(token)) numbers += 1;
     before = token;
   }
-  if (!areInOrder) return { tokens, ids, order: undefined };
-  return { tokens, ids, order: numbers === items.length ? "numbers" : numbers === 0 ? "texts" : undefined };
-}
-
-function idOf(item: unknown): string | undefined {
-  return nonEmptyText((item as { readonly id?: unknown }).id);
+  const isOfOneKind = numbers === items.length || numbers === 0;
+  const order = areInOrder && isOfOneKind ? (numbers > 0 ? "numbers" : "texts") : undefined;
+  return { tokens, ids, hasRepeatedId, order, isInOrderAsTexts };
 }
 
 /** A mark that can be compared: anything but a text that is not empty is none. */
@@ -60,22 +89,27 @@ export function nonEmptyText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-function leadsOn(before: string, token: string, direction: Direction): boolean {
+export function leadsOn(before: string, token: string, direction: Direction): boolean {
   const step = compareTokens(before, token);
   return direction === "up" ? step < 0 : step > 0;
 }
 
+function leadsOnAsText(before: string, token: string, direction: Direction): boolean {
+  return direction === "up" ? before < token : before > token;
+}
+
 /** Why the token of this page's last record does not lead to the next page; `undefined` where it does. */
 export function whyUnsound(page: CursorFields, direction: Direction): string | undefined {
-  for (let index = 1; index < page.tokens.length; index++) {
+  if (page.order !== undefined) return undefined;
+  let isWhole = page.tokens.length > 0;
+  let isForward = true;
+  for (const [index, token] of page.tokens.entries()) {
     const before = page.tokens[index - 1];
-    const token = page.tokens[index];
-    if (before === undefined || token === undefined) continue;
-    if (!leadsOn(before, token, direction)) {
-      return `its paging tokens do not strictly ${direction === "up" ? "rise" : "fall"}, so the cursor does not follow this sort order`;
-    }
+    if (token === undefined) isWhole = false;
+    else if (before !== undefined && !leadsOn(before, token, direction)) isForward = false;
   }
-  return undefined;
+  if (isForward && (page.isInOrderAsTexts || !isWhole)) return undefined;
+  return `its paging tokens do not strictly ${direction === "up" ? "rise" : "fall"}, so the cursor does not follow this sort order`;
 }
 
 /**
@@ -101,13 +135,61 @@ export function assertBehind(
   assertNoneOf(operation, "a record", page.ids, before.ids);
 }
 
+/** The kinds of order in which a list has been so far, which every further page has to keep. */
+export interface ListOrder {
+  readonly asNumbers: boolean;
+  readonly asTexts: boolean;
+}
+
+/**
+ * Looks at the pages as one list. From page to page, tokens of mixed forms can go round in a circle in which each leads on to the
+ * next.
+ *
+ * @throws {PagingError} when the tokens of all pages are in no one order.
+ */
+export function assertOneOrder(
+  operation: string,
+  page: CursorFields,
+  before: CursorFields | undefined,
+  earlier: ListOrder | undefined,
+  direction: Direction,
+): ListOrder {
+  const last = before?.tokens.at(-1);
+  const [first] = page.tokens;
+  const goesOnAsText = last === undefined || first === undefined || leadsOnAsText(last, first, direction);
+  const asNumbers = page.order === "numbers" && earlier?.asNumbers !== false;
+  const asTexts = page.isInOrderAsTexts && goesOnAsText && earlier?.asTexts !== false;
+  if (asNumbers || asTexts || before === undefined || page.tokens.includes(undefined)) return { asNumbers, asTexts };
+  throw new PagingError(
+    `${operation}: the paging tokens of this list are in no one order, so the cursor can't be followed`,
+    {
+      operation,
+    },
+  );
+}
+
+/**
+ * Refuses a first page that does not lie behind the bound that the caller gave.
+ *
+ * @throws {PagingError} where the service ignores it.
+ */
+export function assertBehindBound(operation: string, page: CursorFields, bound: string, direction: Direction): void {
+  for (const token of page.tokens) {
+    if (token === undefined || leadsOn(bound, token, direction)) continue;
+    throw new PagingError(
+      `${operation}: the page reaches back before the cursor that was given as ${direction === "up" ? "after" : "before"}: the service ignores it`,
+      { operation },
+    );
+  }
+}
+
 function assertNoneOf(
   operation: string,
   what: string,
-  marks: readonly (string | undefined)[],
-  earlier: readonly (string | undefined)[],
+  marks: Iterable<string | undefined>,
+  earlier: Iterable<string | undefined>,
 ): void {
-  const seen = new Set(earlier);
+  const seen = earlier instanceof Set ? earlier : new Set(earlier);
   for (const mark of marks) {
     if (mark !== undefined && seen.has(mark)) throw repeated(operation, what);
   }

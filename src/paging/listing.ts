@@ -2,18 +2,23 @@ import type { ApiClient, PagingValues } from "../api/api-client.js";
 import { type ListQuery, type ParsedListQuery, parseListQuery } from "../api/list-query.js";
 import type { TypedOperation } from "../api/operation.js";
 import { parseRequestOptions, type RequestOptions, type WithResponse } from "../api/request-options.js";
-import { InvalidArgumentError, PagingError } from "../errors/errors.js";
+import { ApiError, InvalidArgumentError, PagingError } from "../errors/errors.js";
 import {
   assertBehind,
+  assertBehindBound,
   assertNotRequested,
+  assertOneOrder,
   type CursorFields,
   cursorFieldsOf,
   type Direction,
   directionOf,
+  type ListOrder,
+  leadsOn,
   nonEmptyText,
-  whyUnsound,
 } from "./cursor-order.js";
+import { describeDoubt, describeSkipped, type Obstacle, obstacleAfter } from "./obstacle.js";
 import { Page } from "./page.js";
+import { type IdOrder, restOfList } from "./whole-list.js";
 
 /** A list of records. Nothing is requested before it is awaited or iterated. */
 export function listRecords<Ids extends readonly string[], Item>(
@@ -32,7 +37,9 @@ type ListOperation<Item> = TypedOperation<string, readonly string[], never, Item
  * A list that has not been requested yet. Awaiting it gives the first `Page`, iterating it gives every record, page after page;
  * `break` stops requesting.
  *
- * A short page does not prove the end, because the service's maximum `_size` is not shown: the list ends with an empty page.
+ * A short page does not prove the end, because the service's maximum `_size` is not shown: the list ends with an empty page. Where
+ * the records have no paging tokens, or are sorted so that tokens can't follow, there is no second page to ask for. Then the first
+ * page has to be the whole list, which is proved by reading the list once from either end, sorted by id: two more requests.
  */
 export class Listing<Item> implements PromiseLike<Page<Item>> {
   readonly #client: ApiClient;
@@ -94,23 +101,40 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   /**
    * Every page that has records.
    *
-   * @throws {PagingError} when going on would lose or repeat records.
+   * @throws {PagingError} when going on would lose or repeat records, or nothing shows whether there are more.
    */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
     const { name } = this.#operation;
     const { prefetch = false, trustCursor = false } = this.#query;
     // Cursors that always move forward can't repeat; only trusted ones can go round in a circle.
     const requested = trustCursor ? new Set<string>() : undefined;
+    let order: ListOrder | undefined;
     let before: CursorFields | undefined;
+    /** Whether a page has shown the order of the tokens: one record shows none. */
+    let isOrderShown = trustCursor;
+    let pages = 0;
     let next = this.#request(undefined);
     for (;;) {
       const { page, fields } = await next;
-      if (page.items.length === 0) return;
+      if (page.items.length === 0) {
+        // A service that sorts only what it cut out gives one page, of the wrong end.
+        if (pages === 1 && before !== undefined && isOrderShown && !trustCursor && this.#query.sort !== undefined) {
+          await this.#assertNoneSkipped(before, undefined);
+        }
+        return;
+      }
+      pages += 1;
       if (before !== undefined) assertBehind(name, fields, before, this.#direction, trustCursor);
-      const ahead = prefetch ? this.#prefetch(page) : undefined;
+      if (!trustCursor) order = assertOneOrder(name, fields, before, order, this.#direction);
+      const cursor = fields.tokens.at(-1);
+      const obstacle = obstacleAfter(fields, this.#query, this.#direction);
+      const ahead = prefetch && cursor !== undefined && obstacle === undefined ? this.#prefetch(cursor) : undefined;
       yield page;
-      const cursor = page.next;
+      isOrderShown ||= fields.tokens.length > 1;
+      if (obstacle !== undefined && before !== undefined) this.#fail(obstacle.message);
+      if (obstacle !== undefined) return yield* this.#restOf(page.items, obstacle);
       if (cursor === undefined) return;
+      if (!isOrderShown) await this.#assertNoneSkipped(fields, before);
       if (requested !== undefined) assertNotRequested(name, cursor, requested);
       before = fields;
       next = ahead ?? this.#request(cursor);
@@ -139,59 +163,108 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   }
 
   /** The next page, requested while this one is being processed. Whatever is wrong with it is reported when it is needed. */
-  #prefetch(page: Page<Item>) {
-    let cursor: string | undefined;
-    try {
-      cursor = page.next;
-    } catch {
-      return undefined;
-    }
-    if (cursor === undefined) return undefined;
+  #prefetch(cursor: string) {
     const next = this.#request(cursor);
     next.catch(() => {});
     return next;
   }
 
   async #request(cursor: string | undefined) {
-    const { cursor: cursorOf, filter } = this.#query;
-    const paging = toPagingValues(this.#query, this.#direction, cursor);
-    const call = this.#client.call(this.#operation, this.#ids, { paging, query: filter }, this.#options);
-    const { data: items, response } = await call.withResponse();
-    const tokenOf = cursorOf === undefined ? pagingToken : (item: Item) => nonEmptyText(cursorOf(item));
-    const fields = cursorFieldsOf(items, tokenOf, this.#direction);
-    const bound = this.#direction === "up" ? "after" : "before";
-    return { page: new Page(items, () => this.#next(fields), bound), fields, response };
+    const { after, before, trustCursor } = this.#query;
+    const { data: items, response } = await this.#read(toPagingValues(this.#query, this.#direction, cursor));
+    const fields = cursorFieldsOf(items, this.#tokenOf, this.#direction);
+    if (fields.hasRepeatedId) this.#fail("a record appears twice on one page");
+    const bound = this.#direction === "up" ? after : before;
+    if (cursor === undefined && bound !== undefined && trustCursor !== true) {
+      assertBehindBound(this.#operation.name, fields, bound, this.#direction);
+    }
+    const page = new Page(items, () => this.#next(fields), this.#direction === "up" ? "after" : "before");
+    return { page, fields, response };
   }
+
+  #read(paging: PagingValues): Promise<WithResponse<Item[]>> {
+    const input = { paging, query: this.#query.filter };
+    return this.#client.call(this.#operation, this.#ids, input, this.#options).withResponse();
+  }
+
+  readonly #tokenOf = (item: Item): string | undefined => {
+    const { cursor } = this.#query;
+    if (cursor === undefined) return nonEmptyText((item as { readonly pagingToken?: unknown }).pagingToken);
+    try {
+      return nonEmptyText(cursor(item));
+    } catch (error) {
+      // What it threw may repeat what the record holds.
+      return this.#fail(
+        `the query's cursor function threw ${error instanceof Error ? `a ${error.name}` : "something"}`,
+      );
+    }
+  };
 
   /** The token that leads to the page after this one. */
   #next(fields: CursorFields): string | undefined {
-    const { name: operation } = this.#operation;
-    const { cursor, size, trustCursor } = this.#query;
-    const last = fields.tokens.at(-1);
-    if (fields.order !== undefined || fields.tokens.length === 0) return last;
-    if (last === undefined || fields.tokens.includes(undefined)) {
-      if (cursor !== undefined) {
-        throw new PagingError(
-          `${operation}: the query's cursor function did not return a paging token for every record`,
-          {
-            operation,
-          },
-        );
-      }
-      const none = fields.tokens.every((token) => token === undefined);
-      // Without tokens nothing leads on; only a page shorter than requested is certain to be the last.
-      if (none && size !== undefined && fields.tokens.length < size) return undefined;
-      throw new PagingError(
-        `${operation}: the page may be full and its records have no pagingToken, so the next page can't be requested: give the query a cursor function, or a size above the number of records`,
-        { operation },
-      );
+    const obstacle = obstacleAfter(fields, this.#query, this.#direction);
+    return obstacle === undefined ? fields.tokens.at(-1) : this.#fail(obstacle.message);
+  }
+
+  /** Looks for records between two pages, or before the first, which the order of the tokens would have put there. */
+  async #assertNoneSkipped(page: CursorFields, before: CursorFields | undefined): Promise<void> {
+    const [first] = page.tokens;
+    if (first === undefined) return;
+    const last = before?.tokens.at(-1);
+    const paging = toPagingValues(this.#query, this.#direction, last);
+    const { data } = await this.#read({ ...paging, [this.#direction === "up" ? "_before" : "_after"]: first });
+    const isBetween = (token: string | undefined) =>
+      token !== undefined &&
+      leadsOn(token, first, this.#direction) &&
+      (last === undefined || leadsOn(last, token, this.#direction));
+    const tokens = data.map(this.#tokenOf);
+    // With this record among them, the service ignores the bound, or includes it.
+    if (tokens.length === 0 || (tokens.includes(first) && !tokens.some(isBetween))) return;
+    // In a descending list they may be new. Then they come first when the list is read again.
+    if (last === undefined && (await this.#request(undefined)).fields.tokens[0] !== first) return;
+    this.#fail(describeSkipped(this.#query.sort));
+  }
+
+  /** Where there is no way to a second page, the first has to be the whole list. Gives what came to the list meanwhile. */
+  async *#restOf(items: readonly Item[], obstacle: Obstacle): AsyncGenerator<Page<Item>, void, undefined> {
+    if (obstacle.kind === "cursor function") this.#fail(obstacle.message);
+    const { sort } = this.#query;
+    const [first, second] = items;
+    const token = first === undefined || second !== undefined ? undefined : this.#tokenOf(first);
+    if (token !== undefined) {
+      if (await this.#isAlone(token)) return;
+      this.#fail(obstacle.message);
     }
-    const problem = trustCursor === true ? undefined : whyUnsound(fields, this.#direction);
-    if (problem === undefined) return last;
-    throw new PagingError(
-      `${operation}: the page after this one would lose or repeat records: ${problem}; leave sort out, sort by what the tokens follow, or set trustCursor`,
-      { operation },
-    );
+    const rest = await restOfList(items, this.#query, this.#readById).catch((error: unknown) => {
+      if (error instanceof ApiError && (error.status === 400 || error.status === 422)) return "refused" as const;
+      throw error;
+    });
+    if (typeof rest === "string") {
+      this.#fail(obstacle.kind === "order" ? obstacle.message : describeDoubt(rest, sort));
+    }
+    if (rest.length === 0) return;
+    // Their places in the order are among the records that were handed out already.
+    if (sort !== undefined) this.#fail("records came to this sorted list while it was read: read it again");
+    yield new Page(rest, () => undefined, "after");
+  }
+
+  /** One record reads the same in any order, but its token shows what lies on either side of it. */
+  async #isAlone(token: string): Promise<boolean> {
+    const { after: _after, before: _before, size: _size } = this.#query;
+    const { data: behind } = await this.#read({ _size, _after: token, _before });
+    if (behind.length > 0) return false;
+    const { data: ahead } = await this.#read({ _size, _after, _before: token });
+    return ahead.length === 0;
+  }
+
+  readonly #readById = async (sort: IdOrder, size: number | undefined): Promise<readonly Item[]> => {
+    const { after, before } = this.#query;
+    return (await this.#read({ _size: size, _after: after, _before: before, _sort: sort })).data;
+  };
+
+  #fail(message: string): never {
+    const { name: operation } = this.#operation;
+    throw new PagingError(`${operation}: ${message}`, { operation });
   }
 }
 
@@ -205,8 +278,4 @@ function toPagingValues(query: ParsedListQuery<never>, direction: Direction, cur
     _before: before,
     _sort: sort?.join(","),
   };
-}
-
-function pagingToken(item: unknown): string | undefined {
-  return nonEmptyText((item as { readonly pagingToken?: unknown }).pagingToken);
 }

@@ -16,7 +16,9 @@ export class Page<Item> {
    * The cursor of the next page; `undefined` when there is none. It can be stored: a later `list({ ...query, after: next })`
    * continues from here. In a descending list it is `before: next`; `nextQuery` knows which.
    *
-   * @throws {PagingError} when continuing from this page would lose or repeat records.
+   * A page of records without paging tokens has no cursor, whether it is the last or not: iterating the list tells.
+   *
+   * @throws {PagingError} when continuing from this page would lose or repeat records, or can't be requested.
    */
   get next(): string | undefined {
     return this.#next();

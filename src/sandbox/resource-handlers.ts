@@ -47,7 +47,7 @@ export function providerResource<
   });
 }
 
-/** One page of a list; its records carry `pagingToken`, unless only payments are to have it. */
+/** One page of a list. Stored payments carry `pagingToken`; other records get it where all lists are to have it. */
 export function listPage<T extends object>(
   { settings }: Service,
   operation: Operation,

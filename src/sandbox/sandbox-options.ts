@@ -58,7 +58,7 @@ export interface SandboxOptions {
   readonly signedOperations?: readonly OperationName[];
   /** The query string belongs to the signed text. Default: `false`. */
   readonly signQuery?: boolean;
-  /** Which lists carry `pagingToken`: all, or payments only, as far as the description shows it. Default: `all`. */
+  /** Which lists carry `pagingToken`: payments only, which is all that the description shows, or all. Default: `payments`. */
   readonly pagingTokens?: "all" | "payments";
   /** Milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
@@ -115,7 +115,7 @@ export function toSettings(options: SandboxOptions): SandboxSettings {
     requireAccounts: options.requireAccounts ?? false,
     signedOperations: toSignedOperations(options.signedOperations),
     signQuery: options.signQuery ?? false,
-    pagingTokens: options.pagingTokens ?? "all",
+    pagingTokens: toPagingTokens(options.pagingTokens ?? "payments"),
     now: options.now ?? Date.now,
   };
 }
@@ -134,6 +134,11 @@ function toPathPrefix(option: string, value: string): string {
 function whole(option: string, value: number, least: number): number {
   if (Number.isSafeInteger(value) && value >= least) return value;
   throw new ConfigError(`${option} must be a whole number of at least ${least}`);
+}
+
+function toPagingTokens(value: "all" | "payments"): "all" | "payments" {
+  if (value === "all" || value === "payments") return value;
+  throw new ConfigError('pagingTokens must be "payments" or "all"');
 }
 
 function toFee(fee: NonNullable<SandboxOptions["fee"]>): SandboxSettings["fee"] {

@@ -4,6 +4,7 @@ import { PagingError } from "../../src/errors/errors.js";
 import {
   assertBehind,
   assertNotRequested,
+  canBeFollowed,
   compareTokens,
   cursorFieldsOf,
   type Direction,
@@ -31,6 +32,31 @@ describe("directionOf", () => {
     expect([undefined, "createdAt.asc", "createdAt.desc"].map(directionOf)).toEqual(["up", "up", "down"]);
     expect([[], ["a.desc", "b.asc"], ["a.asc", "b.desc"]].map(directionOf)).toEqual(["up", "down", "up"]);
     expect([undefined, "desc", "description.asc"].map(directionOf)).toEqual(["up", "up", "up"]);
+  });
+});
+
+describe("canBeFollowed", () => {
+  it("is true of the tokens' own order and of that of creation", () => {
+    const followed = [
+      undefined,
+      [],
+      "createdAt.desc",
+      "pagingToken.asc",
+      "pagingToken.asc,name.desc",
+      ["createdAt.asc", "pagingToken.asc"],
+    ];
+    expect(followed.map(canBeFollowed)).toEqual(followed.map(() => true));
+  });
+
+  it("is false of any other, which further terms make of that of creation too", () => {
+    const others = [
+      "name.asc",
+      "createdAtAll.asc",
+      "name.asc,pagingToken.asc",
+      "createdAt.desc,id.asc",
+      ["createdAt.desc", "pagingToken.asc"],
+    ];
+    expect(others.map(canBeFollowed)).toEqual(others.map(() => false));
   });
 });
 

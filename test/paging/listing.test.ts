@@ -1,9 +1,11 @@
+import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { PagingValues } from "../../src/api/api-client.js";
 import type { ListQuery } from "../../src/api/list-query.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { resource } from "../../src/api/resource.js";
-import { InvalidArgumentError, PagingError } from "../../src/errors/errors.js";
+import { BadRequestError, ConnectionError, InvalidArgumentError, PagingError } from "../../src/errors/errors.js";
 import { compareTokens } from "../../src/paging/cursor-order.js";
 import { Listing } from "../../src/paging/listing.js";
 import type { Page } from "../../src/paging/page.js";
@@ -27,6 +29,14 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 const pagesOf = async (listing: Listing<Row>): Promise<Page<Row>[]> => collect(listing.pages());
+/** The cursors that were requested; none is where no second page was. */
+const cursorsIn = ({ requested }: ListService) =>
+  requested.flatMap(({ paging: { _after, _before } }) => _after ?? _before ?? []);
+
+/** Whether a request looks for records that lie before a page. */
+const looksBack = (made: World, { _after, _before }: PagingValues) =>
+  made.descending ? _after !== undefined : _before !== undefined;
+
 const tokensOf = (rows: readonly Row[]) => rows.map((row) => row.pagingToken);
 
 const numericToken = fc.bigInt(0n, 10n ** 40n).map(String);
@@ -99,8 +109,10 @@ describe("any list with sound cursors", () => {
         const filter = { name: "x" };
         await collect(list(service, { ...queryOf(made), filter }));
         const kept = made.descending ? "_after" : "_before";
+        const bound = made.descending ? made.after : made.before;
         for (const { paging, query } of service.requested) {
-          expect(paging[kept]).toBe(made.descending ? made.after : made.before);
+          // A page that shows no order is followed by a look at what may lie before it, within the caller's bounds too.
+          if (paging[kept] !== bound) expect(looksBack(made, paging)).toBe(true);
           expect(paging._size).toBe(made.size);
           expect(paging._sort).toBe(made.descending ? "pagingToken.desc" : undefined);
           expect(query).toEqual(filter);
@@ -224,7 +236,7 @@ describe("tokens that do not follow the sort order", () => {
       "rows.list: the page after this one would lose or repeat records: its paging tokens do not strictly rise",
     );
     expect(seen).toEqual(["a", "b"]);
-    expect(service.requested).toHaveLength(1);
+    expect(cursorsIn(service)).toEqual([]);
   });
 
   it("give a first page whose next throws", async () => {
@@ -302,13 +314,102 @@ describe("records without a paging token", () => {
     await expect(walk({ size: 3 })).rejects.toThrow("the page may be full and its records have no pagingToken");
     await expect(walk({})).rejects.toThrow(PagingError);
     expect(seen).toHaveLength(6);
+    expect(cursorsIn(service)).toEqual([]);
+  });
+
+  it("end with a page that reads the same from both ends", async () => {
+    const service = new ListService(byName);
+    expect(await collect(list(service, { size: 6 }))).toEqual(rows);
+    expect(service.requested.map(({ paging }) => [paging._sort, paging._size])).toEqual([
+      [undefined, 6],
+      ["id.asc", 6],
+      ["id.desc", 4],
+    ]);
+  });
+
+  it("need one request more where the page is in the order of ids already", async () => {
+    const service = new ListService(byName);
+    expect(await collect(list(service, { sort: "id.asc" }))).toEqual(rows);
+    expect(service.requested.map(({ paging }) => paging._sort)).toEqual(["id.asc", "id.desc", "id.asc"]);
+  });
+
+  it("throw where the service's maximum is below the size that was asked for", async () => {
+    const many = Array.from({ length: 153 }, (_, index): Row => ({ id: `p${index}`, name: "Quid" }));
+    for (const query of [{ size: 1000 }, {}, { size: 1000, prefetch: true }, { size: 1000, trustCursor: true }]) {
+      const service = new ListService({ rows: many, cap: 100 });
+      await expect(list(service, query).toArray({ max: 1_000 })).rejects.toThrow(PagingError);
+      const page = await list(service, query);
+      expect(() => page.next).toThrow("its records have no pagingToken");
+    }
+    expect(await list(new ListService({ rows: many, cap: 153 })).toArray({ max: 1_000 })).toHaveLength(153);
+  });
+
+  it("throw where the service does not sort, whatever its maximum", async () => {
+    const service = new ListService({ rows, response: () => rows });
+    await expect(collect(list(service))).rejects.toThrow("the service does not sort by id");
+  });
+
+  it("throw where the service refuses to sort by id", async () => {
+    const refusal = new BadRequestError("no", {
+      code: "unexpected_failure",
+      response: { status: 400, headers: {}, text: "" },
+    });
+    const response = ({ _sort }: { readonly _sort?: string | undefined }) => {
+      if (_sort !== undefined) throw refusal;
+      return rows;
+    };
+    await expect(collect(list(new ListService({ rows, response })))).rejects.toThrow("refuses to sort by id");
+  });
+
+  it("hand on a failure that says nothing about the list", async () => {
+    const failure = new ConnectionError("away", { code: "unexpected_failure" });
+    const response = (_: object, number: number) => {
+      if (number === 3) throw failure;
+      return rows;
+    };
+    await expect(collect(list(new ListService({ rows, response })))).rejects.toBe(failure);
+  });
+
+  it("include those that came while the list was read", async () => {
+    const grown = [...rows, { id: "f", name: "f" }];
+    const response = ({ _sort, _size = 100 }: PagingValues, number: number) => {
+      const seen = number === 1 ? rows : grown;
+      return (_sort === "id.desc" ? seen.toReversed() : seen).slice(0, _size);
+    };
+    expect(await collect(list(new ListService({ rows, response })))).toEqual(grown);
+    await expect(collect(list(new ListService({ rows, response }), { sort: "name.asc" }))).rejects.toThrow(
+      "read it again",
+    );
+  });
+
+  it("are read again where the list changes between its ends, and given up where it never stops", async () => {
+    const at = (changing: (number: number) => boolean) => ({
+      rows,
+      response: ({ _sort, _size = 100 }: PagingValues, number: number) => {
+        const seen = changing(number) ? [...rows, { id: `x${number}`, name: "x" }] : rows;
+        return (_sort === "id.desc" ? seen.toReversed() : seen).slice(0, _size);
+      },
+    });
+    expect(await collect(list(new ListService(at((number) => number === 2))))).toEqual(rows);
+    const restless = new ListService(at((number) => number > 1));
+    await expect(collect(list(restless))).rejects.toThrow("the list changed whenever it was read again");
+    expect(restless.requested.length).toBeLessThanOrEqual(10);
+  });
+
+  it("request nothing but the first page where nobody reads on", async () => {
+    const service = new ListService({ ...byName });
+    for await (const row of list(service, { prefetch: true })) if (row.name === "e") break;
+    await list(service);
     expect(service.requested).toHaveLength(2);
   });
 
-  it("end with a page that is shorter than requested", async () => {
-    const service = new ListService(byName);
-    expect(await collect(list(service, { size: 6 }))).toEqual(rows);
-    expect(service.requested).toHaveLength(1);
+  it("are asked for two at a time where a page of one proves nothing", async () => {
+    const one = new ListService({ rows: rows.slice(0, 1) });
+    expect(await collect(list(one, { size: 1 }))).toEqual(rows.slice(0, 1));
+    expect(one.requested.map(({ paging }) => paging._size)).toEqual([1, 2, 2]);
+    await expect(collect(list(new ListService(byName), { size: 1 }))).rejects.toThrow(PagingError);
+    const unsorted = new ListService({ rows, response: ({ _size }) => rows.slice(0, _size) });
+    await expect(collect(list(unsorted, { size: 1 }))).rejects.toThrow(PagingError);
   });
 
   it("end with an empty page", async () => {
@@ -325,15 +426,181 @@ describe("records without a paging token", () => {
   it("give the first page and then an error where the cursor function gives nothing", async () => {
     const service = new ListService({ ...byName, cap: 2 });
     const page = await list(service, { cursor: () => "", size: 100 });
+    await expect(collect(list(service, { cursor: () => "" }))).rejects.toThrow("did not return a paging token");
     expect(page.items).toHaveLength(2);
     expect(() => page.next).toThrow(
       "rows.list: the query's cursor function did not return a paging token for every record",
     );
   });
 
+  it("name what a cursor function threw, without its words", async () => {
+    const cursor = () => {
+      throw new RangeError("account DE-0001");
+    };
+    const error = await list(new ListService(byName), { cursor }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(PagingError);
+    expect(error).toHaveProperty("message", "rows.list: the query's cursor function threw a RangeError");
+    expect(inspect(error)).not.toContain("DE-0001");
+  });
+
   it("throw when only some have a token", async () => {
     const service = new ListService({ rows: [], response: () => [{ pagingToken: "1" }, { id: "x" }] });
     await expect(collect(list(service, { size: 100 }))).rejects.toThrow("have no pagingToken");
+  });
+});
+
+describe("an order that tokens do not follow", () => {
+  const rows = rowsUpTo(6).map(
+    (row, index): Row => ({ ...row, name: `n${index}`, createdAt: `2026-01-0${index + 1}` }),
+  );
+
+  it.each([
+    "name.asc",
+    ["name.desc", "pagingToken.desc"],
+    ["createdAt.asc", "id.asc"],
+    ["createdAt.asc", "pagingToken.desc"],
+  ] as const)("throws before a second page, even where small pages look ordered: %j", async (sort) => {
+    for (const size of [1, 2, 3]) {
+      const service = new ListService({ rows, cap: 3 });
+      await expect(collect(list(service, { size, sort }))).rejects.toThrow("would lose or repeat records");
+      expect(
+        service.requested.every(({ paging }) => paging._sort !== String(sort) || paging._after === undefined),
+      ).toBe(true);
+      const page = await list(service, { size, sort });
+      expect(() => page.next).toThrow(PagingError);
+    }
+  });
+
+  it("gives a list that fits one page", async () => {
+    for (const size of [6, 100, undefined]) {
+      expect(await collect(list(new ListService({ rows }), { size, sort: "name.desc" }))).toEqual(rows.toReversed());
+    }
+    const one = new ListService({ rows: rows.slice(0, 1) });
+    expect(await collect(list(one, { size: 1, sort: "name.asc" }))).toEqual(rows.slice(0, 1));
+  });
+
+  it.each([
+    "createdAt.asc",
+    "pagingToken.asc",
+    ["createdAt.asc", "pagingToken.asc"],
+    ["pagingToken.asc", "name.desc"],
+    "createdAt.asc,pagingToken.asc" as "createdAt.asc",
+  ] as const)("is not that of %j", async (sort) => {
+    for (const size of [1, 2, 4]) expect(await readAll(new ListService({ rows }), { size, sort })).toEqual(rows);
+  });
+
+  // `list-query.ts` decides which forms of a sort order are taken; the listing follows all of them.
+  const readAll = (service: ListService, query: Query) => {
+    const { sort, ...rest } = query;
+    const terms = typeof sort === "string" ? (sort.split(",") as Query["sort"]) : sort;
+    return collect(list(service, { ...rest, sort: terms }));
+  };
+
+  it("continues all the same where the caller trusts the cursor", async () => {
+    const service = new ListService({ rows });
+    expect(await collect(list(service, { size: 2, sort: "name.asc", trustCursor: true }))).toEqual(rows);
+  });
+});
+
+describe("pages of one record, which show no order", () => {
+  const rows = rowsUpTo(4);
+  const unsorted = (list: readonly Row[], size: number) => (paging: PagingValues) =>
+    list
+      .filter(({ pagingToken = "" }) => paging._after === undefined || Number(pagingToken) > Number(paging._after))
+      .filter(({ pagingToken = "" }) => paging._before === undefined || Number(pagingToken) < Number(paging._before))
+      .slice(0, size);
+
+  it("throw where the service ignores a descending order", async () => {
+    const service = new ListService({ rows, response: unsorted(rows, 1) });
+    const walk = collect(list(service, { size: 1, sort: "createdAt.desc" }));
+    await expect(walk).rejects.toThrow("records were skipped");
+  });
+
+  it("throw where the list comes newest first, or in no order", async () => {
+    for (const order of [rows.toReversed(), [2, 0, 3, 1].map((index) => rows[index] ?? {})]) {
+      const service = new ListService({ rows, response: unsorted(order, 1) });
+      await expect(collect(list(service, { size: 1 }))).rejects.toThrow("records were skipped");
+    }
+  });
+
+  it("let a new record come to a descending list", async () => {
+    const descending = (count: number) => rowsUpTo(count).reverse();
+    const response = (paging: PagingValues, number: number) => unsorted(descending(number === 1 ? 1 : 2), 1)(paging);
+    const read = await collect(list(new ListService({ rows, response }), { size: 1, sort: "createdAt.desc" }));
+    expect(tokensOf(read)).toEqual(["1"]);
+  });
+
+  it("throw where a service sorts only what it cut out", async () => {
+    const response = (paging: PagingValues) => unsorted(rows, 2)(paging).reverse();
+    const walk = collect(list(new ListService({ rows, response }), { size: 2, sort: "createdAt.desc" }));
+    await expect(walk).rejects.toThrow("records were skipped");
+  });
+});
+
+describe("what a service gets wrong", () => {
+  it("shows in the same record twice on a page, which is not handed out", async () => {
+    const twice: Row[] = [
+      { id: "a", pagingToken: "1" },
+      { id: "a", pagingToken: "2" },
+    ];
+    const service = () => new ListService({ rows: [], response: () => twice });
+    await expect(collect(list(service()))).rejects.toThrow("a record appears twice on one page");
+    await expect(list(service(), { trustCursor: true }).then(() => {})).rejects.toThrow(PagingError);
+  });
+
+  it("shows in records before the cursor that the caller gave", async () => {
+    const service = new ListService({ rows: [], response: () => rowsUpTo(3) });
+    await expect(collect(list(service, { after: "2" }))).rejects.toThrow("before the cursor that was given as after");
+    const falling = new ListService({ rows: [], response: () => rowsUpTo(3).reverse() });
+    const walk = list(falling, { before: "2", sort: "createdAt.desc" });
+    await expect(walk.then(() => {})).rejects.toThrow("before the cursor that was given as before");
+  });
+
+  it("does not turn tokens of mixed forms into a circle", async () => {
+    const circle = ["9", "10", "1a"];
+    const response = ({ _after, _before }: PagingValues, number: number) => {
+      if (_before !== undefined && number > 1) return [];
+      return [{ pagingToken: circle[(circle.indexOf(_after ?? "") + 1) % 3] ?? "" }];
+    };
+    const service = new ListService({ rows: [], response });
+    await expect(collect(list(service, { size: 1 }))).rejects.toThrow("in no one order");
+    const onOnePage = new ListService({ rows: [], response: () => circle.map((pagingToken) => ({ pagingToken })) });
+    await expect(collect(list(onOnePage))).rejects.toThrow("do not strictly rise");
+  });
+
+  it("does not upset texts of which some are numbers", async () => {
+    const rows = ["10", "19", "1a", "20", "2f"].map((pagingToken, index): Row => ({ id: `r${index}`, pagingToken }));
+    for (const size of [1, 2, 3, 5]) {
+      expect(await collect(list(new ListService({ rows }), { size }))).toEqual(rows);
+    }
+  });
+});
+
+describe("what the caller changes while a list is read", () => {
+  it("does not change the list", async () => {
+    const service = new ListService({ rows: rowsUpTo(6), cap: 2 });
+    const sort: ("pagingToken.asc" | "pagingToken.desc")[] = ["pagingToken.asc"];
+    const query = { size: 2, filter: { name: "a" }, sort, prefetch: false };
+    const options = { timeoutMs: 5_000, headers: { "x-a": "1" } };
+    const listing = list(service, query, options);
+    const seen: Row[] = [];
+    const change = () => {
+      Object.assign(query, { size: 1, prefetch: true });
+      query.filter.name = "b";
+      sort[0] = "pagingToken.desc";
+      options.headers["x-a"] = "2";
+      options.timeoutMs = 1;
+    };
+    change();
+    for await (const row of listing) {
+      change();
+      seen.push(row);
+    }
+    expect(seen).toEqual(rowsUpTo(6));
+    for (const { paging, query: filter, options: given } of service.requested) {
+      expect([paging._size, paging._sort, filter]).toEqual([2, "pagingToken.asc", { name: "a" }]);
+      expect(given).toEqual({ timeoutMs: 5_000, headers: { "x-a": "1" } });
+    }
   });
 });
 
@@ -411,7 +678,8 @@ describe("prefetch", () => {
     const service = new ListService({ rows, response: () => rows });
     const pages = list(service, { size: 2, prefetch: true }).pages();
     await pages.next();
-    await expect(pages.next()).rejects.toBeInstanceOf(PagingError);
     expect(service.requested).toHaveLength(1);
+    await expect(pages.next()).rejects.toBeInstanceOf(PagingError);
+    expect(cursorsIn(service)).toEqual([]);
   });
 });

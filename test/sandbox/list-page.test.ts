@@ -1,8 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { ConfigError } from "../../src/errors/errors.js";
+import { operations } from "../../src/resources/catalogue.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { pageOf } from "../../src/sandbox/list-page.js";
+import type { SandboxOptions } from "../../src/sandbox/sandbox-options.js";
 import { type Json, openFixture } from "./sandbox-fixture.js";
 
 const limits = { maxSize: 100, defaultSize: 20 };
@@ -118,7 +121,7 @@ it("gives every record once and in order, whatever the page size, the maximum an
 });
 
 it("lets a caller page through a list by the tokens on its records", async () => {
-  const fixture = await openFixture({ maxSize: 2 });
+  const fixture = await openFixture({ maxSize: 2, pagingTokens: "all" });
   for (let index = 0; index < 5; index++) await fixture.create("/liquidity-providers", { firstName: `P${index}` });
   const seen: string[] = [];
   for (let after = ""; ; ) {
@@ -130,8 +133,38 @@ it("lets a caller page through a list by the tokens on its records", async () =>
   expect(seen).toEqual(["P0", "P1", "P2", "P3", "P4"]);
 });
 
-it("can keep paging tokens to payments", async () => {
-  const fixture = await openFixture({ pagingTokens: "payments" });
-  await fixture.create("/liquidity-providers", { firstName: "Ann" });
-  expect((await fixture.send("GET", "/liquidity-providers")).body[0]).not.toHaveProperty("pagingToken");
+it("gives paging tokens to other records than payments only where it is told to", async () => {
+  const hasToken = async (options: SandboxOptions) => {
+    const fixture = await openFixture(options);
+    await fixture.create("/liquidity-providers", { firstName: "Ann" });
+    return Object.hasOwn((await fixture.send("GET", "/liquidity-providers")).body[0], "pagingToken");
+  };
+  expect([await hasToken({}), await hasToken({ pagingTokens: "payments" })]).toEqual([false, false]);
+  expect(await hasToken({ pagingTokens: "all" })).toBe(true);
+  await expect(hasToken({ pagingTokens: "none" as "all" })).rejects.toThrow(ConfigError);
 });
+
+it.each([...operations.values()].filter(({ verb }) => verb === "list"))(
+  "sorts $name by every field, and turns the order round exactly",
+  (operation) => {
+    const kinds = Object.entries(operation.record).filter(([, kind]) => kind !== "any");
+    const valuesOf = (kind: string) =>
+      kind === "decimal" || kind === "integer"
+        ? fc.constantFrom("1", "2", "10", "010")
+        : fc.constantFrom("", "2", "10", "a");
+    const row = fc.record(Object.fromEntries(kinds.map(([field, kind]) => [field, valuesOf(kind)])));
+    fc.assert(
+      fc.property(
+        fc.array(row, { maxLength: 8 }),
+        fc.constantFrom(...kinds.map(([field]) => field)),
+        (records, field) => {
+          const rows = records.map((record, token) => ({ token, record }));
+          const tokens = (sort: string) =>
+            pageOf(rows, operation, new URLSearchParams({ _sort: sort }), limits).map(({ token }) => token);
+          expect(tokens(`${field}.desc`)).toEqual(tokens(`${field}.asc`).reverse());
+        },
+      ),
+      { numRuns: 30 },
+    );
+  },
+);

@@ -40,9 +40,7 @@ it("creates, reads, updates and lists a record of every plain resource", async (
     expect(await fixture.send("PUT", `${path}/${created.id}`, change)).toMatchObject({ status: 200, body: undefined });
     const read = (await fixture.send("GET", `${path}/${created.id}`)).body;
     expect(read).toMatchObject({ ...body, ...change, id: created.id });
-    expect((await fixture.send("GET", `${path}?id=${created.id}`)).body).toEqual([
-      { ...read, pagingToken: expect.stringMatching(/^\d+$/) },
-    ]);
+    expect((await fixture.send("GET", `${path}?id=${created.id}`)).body).toEqual([read]);
   }
   expect(fixture.sandbox.ledger.liquidityProviders.map(({ id }) => id)).toContain(provider.id);
 });
