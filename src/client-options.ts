@@ -76,7 +76,8 @@ export const clientOptions = {
   auth: {
     accepts: () => true,
     wanted: "credentials",
-    documentation: "`{ authUrl, realm, clientId, clientSecret?, username, password }`, or `{ accessToken }`",
+    documentation:
+      "`{ authUrl, realm, clientId, clientSecret?, username, password }`, the same with `refreshToken` instead of the last two, or `{ accessToken }`",
   },
   signingKey: {
     accepts: () => true,

@@ -99,7 +99,10 @@ export class CrossBorderClient {
     return pay(this.#http, request, takeFunds, options);
   }
 
-  /** Refuses new calls, lets those under way finish, and closes the client's own connections. */
+  /**
+   * Refuses new calls, lets those under way finish, ends the session if `auth.endSessionOnClose` says so, and closes the client's
+   * own connections. Calling it again does nothing more.
+   */
   close(): Promise<void> {
     return this.#http.close();
   }
@@ -116,10 +119,7 @@ function createTransport({ fetch, dispatcher, maxSockets, timeoutMs, tls }: Reso
   return openTransport({ fetch, dispatcher, connections: maxSockets, connectTimeoutMs, tls });
 }
 
-function createTokens(
-  { auth, tokenLeewayMs: leewayMs, timeoutMs, on }: ResolvedOptions,
-  transport: Transport,
-): TokenSource {
+function createTokens({ auth, tokenLeewayMs: leewayMs, on }: ResolvedOptions, transport: Transport): TokenSource {
   if ("accessToken" in auth) return callerTokenSource(auth);
-  return new TokenManager({ auth, transport, timeoutMs, leewayMs, onToken: (event) => emit(on, "token", event) });
+  return new TokenManager({ auth, transport, leewayMs, onToken: (event) => emit(on, "token", event) });
 }

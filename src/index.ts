@@ -1,7 +1,15 @@
 export type { GetOptions } from "./api/api-client.js";
 export type { ListQuery, SortTerm } from "./api/list-query.js";
 export type { ApiPromise, RequestOptions, ResponseInfo, WithResponse } from "./api/request-options.js";
-export type { AccessTokenAuth, AccessTokenContext, AuthOptions, PasswordAuth } from "./auth/auth-options.js";
+export type {
+  AccessTokenAuth,
+  AccessTokenContext,
+  AuthOptions,
+  IdentityProviderAuth,
+  PasswordAuth,
+  SecretSource,
+  SessionAuth,
+} from "./auth/auth-options.js";
 export type { TokenEvent } from "./auth/token-event.js";
 export { CrossBorderClient } from "./client.js";
 export type { ClientOptions } from "./client-options.js";

@@ -2,22 +2,50 @@ import { describeValue } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
 import { type BaseUrl, parseBaseUrl } from "../wire/base-url.js";
 
-/**
- * The password grant of backend applications (Interface description 0.0.1, "Authentication"). The client logs in on the first
- * call, refreshes the token when it expires, and logs in again only when the refresh is refused.
- */
-export interface PasswordAuth {
+/** A secret, or a function that returns one: from a vault, say. It is called for each token request that carries the secret. */
+export type SecretSource = string | (() => Promise<string> | string);
+
+/** The identity provider, and the client as which the library is registered there. */
+export interface IdentityProviderAuth {
   /** `{auth_url}` of the description: the part before `/auth/realms/…`. https, or http on loopback or with `allowInsecureHttp`. */
   readonly authUrl: string;
   /** `<realm>` of the description. */
   readonly realm: string;
   readonly clientId: string;
-  /** Default: empty. The login sends the field even then. */
-  readonly clientSecret?: string | undefined;
+  /** Default: empty. The login sends the field even then; a refresh sends it where it is not empty. */
+  readonly clientSecret?: SecretSource | undefined;
+  /**
+   * How `clientId` and `clientSecret` are sent: in the form, as described (`post`), or in an `Authorization` header, for realms
+   * that demand `client_secret_basic` (`basic`). Default: `post`.
+   */
+  readonly clientAuthentication?: "post" | "basic" | undefined;
+}
+
+/**
+ * The password grant of backend applications (Interface description 0.0.1, "Authentication"). The client logs in on the first
+ * call, refreshes the token when it expires, and logs in again only when the refresh is refused.
+ */
+export interface PasswordAuth extends IdentityProviderAuth {
   /** Issued when the financial institution is onboarded. */
   readonly username: string;
-  /** Issued when the financial institution is onboarded. */
-  readonly password: string;
+  /**
+   * Issued when the financial institution is onboarded. After a refused login a function is called with each call as well: another
+   * password than the one that was refused is tried at once.
+   */
+  readonly password: SecretSource;
+  /**
+   * Whether `close()` ends the session at the identity provider: for short processes, where realms limit the number of
+   * sessions. It takes 2 s at most, and a failure is ignored. Default: false.
+   */
+  readonly endSessionOnClose?: boolean | undefined;
+}
+
+/**
+ * A session that exists already. The client refreshes its tokens and never logs in: when the session has ended, calls fail with
+ * `login_refused`. Where refresh tokens rotate, the one given here is used up by the first call.
+ */
+export interface SessionAuth extends IdentityProviderAuth {
+  readonly refreshToken: string;
 }
 
 /** What your own token source is told. */
@@ -38,33 +66,40 @@ export interface AccessTokenAuth {
 }
 
 /** How a client gets its access tokens. */
-export type AuthOptions = PasswordAuth | AccessTokenAuth;
+export type AuthOptions = PasswordAuth | SessionAuth | AccessTokenAuth;
 
 /** @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted. */
 export function assertAuthOptions(auth: unknown, allowInsecureHttp = false): asserts auth is AuthOptions {
   if (typeof auth !== "object" || auth === null || Array.isArray(auth)) throw refuse("auth", auth, wantedAuth);
   if ("accessToken" in auth) assertAccessTokenAuth(auth);
-  else assertPasswordAuth(auth, allowInsecureHttp);
+  else if ("refreshToken" in auth) assertIdentityProviderAuth(auth, sessionFields, allowInsecureHttp);
+  else assertIdentityProviderAuth(auth, passwordFields, allowInsecureHttp);
 }
 
 /** The address of the token endpoint (description: "Authentication", 2), joined by hand so that a base path stays. */
-export function tokenEndpointAddress({ authUrl, realm }: PasswordAuth): BaseUrl {
+export function tokenEndpointAddress(auth: IdentityProviderAuth): BaseUrl {
+  return endpointAddress(auth, "token");
+}
+
+/** The address beside it where a session is ended. */
+export function logoutAddress(auth: IdentityProviderAuth): BaseUrl {
+  return endpointAddress(auth, "logout");
+}
+
+function endpointAddress({ authUrl, realm }: IdentityProviderAuth, name: string): BaseUrl {
   // `assertAuthOptions` has seen to the scheme.
   const { origin, path } = parseBaseUrl(authUrl, "auth.authUrl", true);
-  return { origin, path: `${path}/auth/realms/${encodeURIComponent(realm)}/protocol/openid-connect/token` };
+  return { origin, path: `${path}/auth/realms/${encodeURIComponent(realm)}/protocol/openid-connect/${name}` };
 }
 
 const wantedAuth =
-  "an object: either { authUrl, realm, clientId, clientSecret?, username, password } or { accessToken }";
+  "an object: { authUrl, realm, clientId, clientSecret?, username, password }, the same with a refreshToken instead of " +
+  "username and password, or { accessToken }";
 
-const passwordFields: ReadonlySet<string> = new Set([
-  "authUrl",
-  "realm",
-  "clientId",
-  "clientSecret",
-  "username",
-  "password",
-] satisfies (keyof PasswordAuth)[]);
+type Assertion = (name: string, value: unknown) => void;
+
+const passwordFields = { username: assertText, password: assertSecret, endSessionOnClose: assertFlag };
+const sessionFields = { refreshToken: assertText };
 
 function assertAccessTokenAuth(auth: object): void {
   const { accessToken, ...others } = auth as Record<string, unknown>;
@@ -73,22 +108,58 @@ function assertAccessTokenAuth(auth: object): void {
   assertNoOthers(Object.keys(others), " next to accessToken");
 }
 
-function assertPasswordAuth(auth: object, allowInsecureHttp: boolean): void {
+function assertIdentityProviderAuth(
+  auth: object,
+  grantFields: Readonly<Record<string, Assertion>>,
+  allowInsecureHttp: boolean,
+): void {
   const fields = auth as Record<string, unknown>;
-  parseBaseUrl(fields.authUrl, "auth.authUrl", allowInsecureHttp);
-  for (const name of ["realm", "clientId", "username", "password"]) assertText(name, fields[name]);
-  if (fields.realm === "." || fields.realm === "..") {
-    throw new ConfigError(
-      `auth.realm is "${fields.realm}", which would address another path; wanted: the realm's name`,
-    );
+  const assertions: Readonly<Record<string, Assertion>> = {
+    authUrl: (name, value) => parseBaseUrl(value, `auth.${name}`, allowInsecureHttp),
+    realm: assertRealm,
+    clientId: assertText,
+    clientSecret: assertOptionalSecret,
+    clientAuthentication: assertClientAuthentication,
+    ...grantFields,
+  };
+  for (const [name, assert] of Object.entries(assertions)) assert(name, fields[name]);
+  if (fields.clientAuthentication === "basic" && isAbsent(fields.clientSecret)) {
+    throw new ConfigError('auth.clientAuthentication is "basic", which needs a clientSecret');
   }
-  if (fields.clientSecret !== undefined && fields.clientSecret !== "") assertText("clientSecret", fields.clientSecret);
-  const others = Object.keys(fields).filter((name) => !passwordFields.has(name));
-  assertNoOthers(others, `; the options are ${[...passwordFields].join(", ")}`);
+  const others = Object.keys(fields).filter((name) => !Object.hasOwn(assertions, name));
+  assertNoOthers(others, `; the options are ${Object.keys(assertions).join(", ")}`);
 }
 
-function assertText(name: string, value: unknown): void {
-  if (typeof value !== "string" || value === "") throw refuse(`auth.${name}`, value, "a string that is not empty");
+function isAbsent(secret: unknown): boolean {
+  return secret === undefined || secret === "";
+}
+
+function assertRealm(name: string, value: unknown): void {
+  assertText(name, value);
+  if (value !== "." && value !== "..") return;
+  throw new ConfigError(`auth.realm is "${value}", which would address another path; wanted: the realm's name`);
+}
+
+function assertSecret(name: string, value: unknown): void {
+  if (typeof value !== "function")
+    assertText(name, value, "a string that is not empty, or a function that returns one");
+}
+
+function assertOptionalSecret(name: string, value: unknown): void {
+  if (!isAbsent(value)) assertSecret(name, value);
+}
+
+function assertClientAuthentication(name: string, value: unknown): void {
+  if (value !== undefined && value !== "post" && value !== "basic")
+    throw refuse(`auth.${name}`, value, '"post" or "basic"');
+}
+
+function assertFlag(name: string, value: unknown): void {
+  if (value !== undefined && typeof value !== "boolean") throw refuse(`auth.${name}`, value, "true or false");
+}
+
+function assertText(name: string, value: unknown, wanted = "a string that is not empty"): void {
+  if (typeof value !== "string" || value === "") throw refuse(`auth.${name}`, value, wanted);
   // The form would carry U+FFFD in its place, and the login would fail for no visible reason.
   if (/\p{Cs}/u.test(value))
     throw new ConfigError(`auth.${name} holds half of a surrogate pair, which has no encoding`);

@@ -11,23 +11,27 @@ export type GrantFailureClass =
   | "unsent" // refused, DNS, connect timeout, handshake reset: no byte was written
   | "untrusted" // certificate, TLS version: no byte was written, and another try can't help
   | "maybe-sent" // reset, truncated, timeout: no status arrived
-  | "refused" // 400, 401, 403, 404, 405, 413, 415, 422 and every other 4xx
-  | "failing" // 408, 409, 5xx, and statuses that do not exist
+  | "refused" // 401, and every other 4xx with an `error` in JSON: the endpoint's own word
+  | "failing" // another's 4xx, 408, 409, 421, 425, 499, 5xx, and statuses that do not exist
   | "throttled" // 429
   | "redirected" // 3xx, which is never followed: it would carry the password away
   | "unreadable" // 2xx that is not what is described
+  | "no-secret" // the caller's function for the password or the client's secret failed
+  | "session-ended" // there is no refresh token that could be used, and nothing to log in with
   | "unprepared"; // the request could not even be made
 
 /** A token request that failed, described without any secret. */
 export interface GrantFailure {
   readonly class: GrantFailureClass;
   readonly status?: number;
-  /** Why no response arrived: a code such as `ECONNRESET`. */
+  /** Why no response arrived, or a function failed: a code such as `ECONNRESET`. */
   readonly reason?: string;
-  /** The `error` of the response, such as `invalid_grant`. */
-  readonly oauthError?: string;
+  /** The option whose function failed. */
+  readonly secretName?: string;
+  /** The `error` of the response, such as `invalid_grant`, unless it repeats a secret. */
+  readonly serviceCode?: string;
   /** The `error_description` of the response, without the secrets of the request. */
-  readonly description?: string;
+  readonly serviceMessage?: string;
   readonly retryAfterMs?: number;
 }
 
@@ -35,34 +39,38 @@ export interface GrantFailure {
  * What follows a failure.
  *
  * - `fail`: the calls that wait get an error, and the next call requests a token again.
- * - `repeat`, `repeat-later`: the same request once more, at once or after a second; then `fail`.
- * - `back-off`: no request for a while; calls wait as long as their deadline and `maxRetries` allow.
+ * - `back-off`: the endpoint is away. No request for a while; calls wait for the next one until their deadline.
  * - `login`: the refresh token can't be used any more; one login.
  * - `old-or-login`: the refresh token may have been used up. The old access token is used until it expires; then one login.
- * - `stop`: no request for a minute, and every call fails at once.
+ * - `stop`: no request for a minute or longer, and every call fails at once.
  */
-export type GrantReaction = "fail" | "repeat" | "repeat-later" | "back-off" | "login" | "old-or-login" | "stop";
+export type GrantReaction = "fail" | "back-off" | "login" | "old-or-login" | "stop";
 
 /** The token endpoint's column of the decision table. */
 export const grantReactions: Readonly<Record<GrantFailureClass, Readonly<Record<Grant, GrantReaction>>>> = {
-  unsent: { refresh_token: "repeat", password: "repeat" },
+  unsent: { refresh_token: "back-off", password: "back-off" },
   untrusted: { refresh_token: "fail", password: "fail" },
-  "maybe-sent": { refresh_token: "old-or-login", password: "repeat-later" },
+  "maybe-sent": { refresh_token: "old-or-login", password: "back-off" },
   refused: { refresh_token: "login", password: "stop" },
   failing: { refresh_token: "back-off", password: "back-off" },
   throttled: { refresh_token: "back-off", password: "back-off" },
   redirected: { refresh_token: "fail", password: "fail" },
   unreadable: { refresh_token: "fail", password: "fail" },
+  "no-secret": { refresh_token: "fail", password: "fail" },
+  "session-ended": { refresh_token: "stop", password: "stop" },
   unprepared: { refresh_token: "fail", password: "fail" },
 };
 
-export function classifyResponse(status: number): GrantFailureClass {
+/** @param isOwn whether the response carries the endpoint's own error. Anything else may come from a proxy before it. */
+export function classifyResponse(status: number, isOwn: boolean): GrantFailureClass {
+  if (status === 401) return "refused";
   if (status === 429) return "throttled";
-  if (status === 408 || status === 409) return "failing";
-  if (status >= 400 && status < 500) return "refused";
+  if (status >= 400 && status < 500) return isOwn && !passingStatuses.has(status) ? "refused" : "failing";
   if (status >= 300 && status < 400) return "redirected";
   return status >= 200 && status < 300 ? "unreadable" : "failing";
 }
+
+const passingStatuses: ReadonlySet<number> = new Set([408, 409, 421, 425, 499]);
 
 /** What a transport's error is as a failure. */
 export function failureOfWire(error: unknown): GrantFailure {
@@ -100,17 +108,37 @@ export function failureOfGrant(error: unknown): GrantFailure {
  */
 export function toTokenError(failure: GrantFailure, origin: string, heldUntilMs: number | undefined): TokenError {
   const { code, says } = texts[failure.class];
-  const { status, reason, oauthError, description } = failure;
-  const response = [oauthError, description].filter((part) => part !== undefined).join(": ");
+  const { status, reason, serviceCode, serviceMessage } = failure;
+  const standard = serviceCode !== undefined && standardCodes.has(serviceCode) ? ` (${serviceCode})` : "";
   const held = heldUntilMs === undefined ? "" : `; no token is requested before ${toIsoTime(heldUntilMs)}`;
-  return new TokenError(`no access token: ${says(origin, failure)}${response === "" ? "" : ` (${response})`}${held}`, {
+  return new TokenError(`no access token: ${says(origin, failure)}${standard}${held}`, {
     code,
     status,
-    oauthError,
+    serviceCode,
+    serviceMessage,
     heldUntilMs,
     cause: reason === undefined ? undefined : Object.assign(new Error(reason), { code: reason }),
   });
 }
+
+/** The error of a call whose token was refused although it had just been issued. */
+export function toRejectedError(origin: string, heldUntilMs: number): TokenError {
+  return new TokenError(
+    `the service refused an access token that had just been issued; check that ${origin} issues tokens for this service ` +
+      `(realm, audience), and that the clocks of both agree; no other token is requested before ${toIsoTime(heldUntilMs)}`,
+    { code: "token_rejected", status: 401, heldUntilMs },
+  );
+}
+
+/** RFC 6749, 5.2. No message holds any other text of a response. */
+const standardCodes: ReadonlySet<string> = new Set([
+  "invalid_request",
+  "invalid_client",
+  "invalid_grant",
+  "unauthorized_client",
+  "unsupported_grant_type",
+  "invalid_scope",
+]);
 
 const unreachable = {
   code: "token_endpoint_unreachable" as const,
@@ -129,7 +157,8 @@ const texts: Readonly<
   refused: {
     code: "login_refused",
     says: (origin, { status }) =>
-      `${origin} refused the login with ${status}; check authUrl, realm, clientId, clientSecret, username and password`,
+      `${origin} refused the login with ${status}; check authUrl, realm, clientId, clientSecret, username and password, ` +
+      "and that the account is not locked, which looks the same",
   },
   failing: {
     code: "token_endpoint_failing",
@@ -147,6 +176,15 @@ const texts: Readonly<
   unreadable: {
     code: "token_response_unreadable",
     says: (origin, { status }) => `the response of ${origin} (${status}) has no bearer token in the described form`,
+  },
+  "no-secret": {
+    code: "token_source_failed",
+    says: (_, { secretName = "password or clientSecret", reason }) =>
+      `the function auth.${secretName} did not return a secret (${reason})`,
+  },
+  "session-ended": {
+    code: "login_refused",
+    says: (origin) => `${origin} does not continue the session of auth.refreshToken; build a client with another one`,
   },
   unprepared: {
     code: "token_request_failed",

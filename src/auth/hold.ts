@@ -6,7 +6,7 @@ export interface Hold {
   readonly untilMonotonicMs: number;
   /** For messages only: the wall clock can be set. */
   readonly untilWallMs: number;
-  /** Waiting does not help: the login was refused. */
+  /** Waiting does not help: the login was refused, say. */
   readonly final: boolean;
   readonly failure: GrantFailure;
 }
@@ -19,9 +19,13 @@ export function isOver(hold: Hold): boolean {
   return heldMs(hold) <= 0;
 }
 
-/** Whether a call that has waited for `waits` holds may wait for one more, until its end. */
-export function mayWait(hold: Hold, waits: number, deadline: Deadline, maxRetries: number): boolean {
-  return !hold.final && waits < maxRetries && heldMs(hold) < deadline.remainingMs();
+/**
+ * Whether a call may wait until its end. What the endpoint asked for by `Retry-After` is not waited for where the call would
+ * end before; an endpoint that is away is waited for in any case.
+ */
+export function mayWait(hold: Hold, deadline: Deadline, maxRetries: number): boolean {
+  if (hold.final || maxRetries === 0) return false;
+  return hold.failure.retryAfterMs === undefined || heldMs(hold) < deadline.remainingMs();
 }
 
 export async function waitUntilOver(hold: Hold, deadline: Deadline): Promise<void> {

@@ -8,7 +8,8 @@ export interface GrantRequest {
   /** The address of the token endpoint. */
   readonly endpoint: BaseUrl;
   readonly grant: Grant;
-  /** Every field of the form but `grant_type`, the client's own included. */
+  readonly clientId: string;
+  /** Every field of the form but `grant_type`, the client's own included where they belong into it. */
   readonly form: Readonly<Record<string, string>>;
   /** Sends the encoded form and reads the response. */
   readonly send: (body: string) => Promise<TokenFields>;
@@ -21,12 +22,12 @@ export interface GrantRequest {
  * @throws an error of openid-client. What `send` throws is its `cause`. Such errors carry tokens and passwords and must not
  *   get out.
  */
-export function requestGrant({ endpoint, grant, form, send }: GrantRequest): Promise<TokenFields> {
+export function requestGrant({ endpoint, grant, clientId, form, send }: GrantRequest): Promise<TokenFields> {
   // Nothing is requested from the issuer, and nothing is compared with it: only the token endpoint is used.
   const server = { issuer: endpoint.origin, token_endpoint: endpoint.origin + endpoint.path };
-  // The form has the client's id and secret already.
+  // The form or a header has the client's id and secret already.
   const clientAuthentication = (): void => {};
-  const config = new Configuration(server, form.client_id ?? "", undefined, clientAuthentication);
+  const config = new Configuration(server, clientId, undefined, clientAuthentication);
   // The deadline of the request is the only time limit. Zero turns off openid-client's own.
   config.timeout = 0;
   config[customFetch] = async (_url, { body }) => toResponse(await send(String(body)));

@@ -1,9 +1,11 @@
-import { Deadline } from "../timing/deadline.js";
+import { encodeBase64 } from "#platform";
+import { Deadline, Ended } from "../timing/deadline.js";
 import { now, type Timestamp } from "../timing/timestamp.js";
 import type { BaseUrl } from "../wire/base-url.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
-import { type PasswordAuth, tokenEndpointAddress } from "./auth-options.js";
+import { logoutAddress, type PasswordAuth, type SessionAuth, tokenEndpointAddress } from "./auth-options.js";
 import { failureOfGrant, failureOfWire, type Grant, GrantError, type GrantFailure } from "./grant-failure.js";
+import { readSecret } from "./secret-source.js";
 import { readTokenResponse, type TokenFields } from "./token-response.js";
 
 /** A token that the endpoint issued. */
@@ -13,11 +15,40 @@ export interface Granted {
   readonly refreshToken: string | undefined;
   /** Absent where the response gives none. */
   readonly lifetimeMs: number | undefined;
+  /** How long the refresh token lives; absent where the response gives nothing, or no end. */
+  readonly refreshLifetimeMs: number | undefined;
   /** A time before the request was sent. */
   readonly sentAt: Timestamp;
 }
 
 export type GrantResult = { readonly granted: Granted } | { readonly failure: GrantFailure };
+
+export interface TokenEndpointOptions {
+  readonly auth: PasswordAuth | SessionAuth;
+  readonly transport: Transport;
+  /** For each request. */
+  readonly timeoutMs: number;
+  /** Ends every request. */
+  readonly signal?: AbortSignal;
+}
+
+interface Credentials {
+  readonly password: string;
+  readonly clientSecret: string;
+}
+
+/** A grant and what it shows to the endpoint. */
+interface PreparedGrant {
+  readonly grant: Grant;
+  /** The form, without the client's own fields. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly clientSecret: string;
+}
+
+interface ClientAuthentication {
+  readonly fields: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 /**
  * The token endpoint (description: "Authentication", 2 to 4), through openid-client. A request never rejects: whatever goes
@@ -25,16 +56,19 @@ export type GrantResult = { readonly granted: Granted } | { readonly failure: Gr
  */
 export class TokenEndpoint {
   readonly #address: BaseUrl;
-  readonly #auth: PasswordAuth;
+  readonly #auth: PasswordAuth | SessionAuth;
   readonly #transport: Transport;
   readonly #timeoutMs: number;
+  readonly #signal: AbortSignal | undefined;
+  /** Those of the last login. */
+  #used: Credentials | undefined;
 
-  /** @param timeoutMs for each request. */
-  constructor(auth: PasswordAuth, transport: Transport, timeoutMs: number) {
+  constructor({ auth, transport, timeoutMs, signal }: TokenEndpointOptions) {
     this.#address = tokenEndpointAddress(auth);
     this.#auth = { ...auth };
     this.#transport = transport;
     this.#timeoutMs = timeoutMs;
+    this.#signal = signal;
   }
 
   /** Scheme, host and port. */
@@ -42,68 +76,120 @@ export class TokenEndpoint {
     return this.#address.origin;
   }
 
+  /** Whether there is anything to log in with. */
+  get canLogIn(): boolean {
+    return "password" in this.#auth;
+  }
+
   /** Starts to load what a request needs. */
   preload(): void {
     loadGrant().catch(() => {});
   }
 
-  /** @param knownTokens tokens that the response might repeat and no message may show. */
+  /** @param knownTokens tokens that the response might repeat and no error may show. */
   login(knownTokens: readonly string[]): Promise<GrantResult> {
-    const { clientId, clientSecret = "", username, password } = this.#auth;
-    // The description sends client_secret even if it is empty; openid-client's own client authentication would leave it out.
-    const form = { username, password, client_id: clientId, client_secret: clientSecret };
-    return this.#request("password", form, knownTokens);
+    const auth = this.#auth;
+    if (!("password" in auth)) return Promise.resolve({ failure: { class: "session-ended" } });
+    return this.#request(knownTokens, async () => {
+      const { password, clientSecret } = await this.#readCredentials(auth);
+      this.#used = { password, clientSecret };
+      return { grant: "password", fields: { username: auth.username, password }, clientSecret };
+    });
   }
 
-  /** @param knownTokens tokens that the response might repeat and no message may show. */
+  /** @param knownTokens tokens that the response might repeat and no error may show. */
   refresh(refreshToken: string, knownTokens: readonly string[]): Promise<GrantResult> {
-    const { clientId, clientSecret = "" } = this.#auth;
-    const form = { client_id: clientId, refresh_token: refreshToken };
-    const withSecret = clientSecret === "" ? form : { ...form, client_secret: clientSecret };
-    return this.#request("refresh_token", withSecret, knownTokens);
+    return this.#request(knownTokens, async () => ({
+      grant: "refresh_token",
+      fields: { refresh_token: refreshToken },
+      clientSecret: await this.#readClientSecret(),
+    }));
   }
 
-  async #request(grant: Grant, form: Record<string, string>, knownTokens: readonly string[]): Promise<GrantResult> {
-    const { username, password, clientSecret = "" } = this.#auth;
-    const send = (body: string) => this.#send(body, [username, password, clientSecret, ...knownTokens]);
+  /** Whether the caller's functions return other credentials than those of the last login. Never rejects. */
+  async hasOtherCredentials(): Promise<boolean> {
+    const auth = this.#auth;
+    const used = this.#used;
+    if (used === undefined || !("password" in auth)) return false;
+    if (typeof auth.password === "string" && typeof auth.clientSecret !== "function") return false;
+    const deadline = new Deadline({ timeoutMs: this.#timeoutMs, signal: this.#signal });
     try {
+      const { password, clientSecret } = await deadline.race(this.#readCredentials(auth));
+      return password !== used.password || clientSecret !== used.clientSecret;
+    } catch {
+      return false;
+    } finally {
+      deadline.finish();
+    }
+  }
+
+  /** Ends the session of the refresh token. Rejects where that can't be known to have worked. */
+  async logout(refreshToken: string, deadline: Deadline): Promise<void> {
+    const clientSecret = await deadline.race(this.#readClientSecret());
+    const client = this.#authenticate(clientSecret);
+    const body = new URLSearchParams(refreshForm(client.fields, refreshToken)).toString();
+    await this.#transport.send(toRequest(logoutAddress(this.#auth), body, client.headers), deadline);
+  }
+
+  async #request(knownTokens: readonly string[], prepare: () => Promise<PreparedGrant>): Promise<GrantResult> {
+    const deadline = new Deadline({ timeoutMs: this.#timeoutMs, signal: this.#signal });
+    try {
+      const { grant, fields, clientSecret } = await deadline.race(prepare()).catch(toSecretFailure);
+      const client = this.#authenticate(clientSecret);
+      const secrets = [...Object.values(fields), clientSecret, ...knownTokens];
       const { requestGrant } = await loadGrant();
       // The server's own count of the lifetime can only start later.
       const sentAt = now();
-      const fields = await requestGrant({ endpoint: this.#address, grant, form, send });
-      return { granted: toGranted(fields, sentAt) };
+      const tokens = await requestGrant({
+        endpoint: this.#address,
+        grant,
+        clientId: this.#auth.clientId,
+        // The description sends client_secret with a login even if it is empty; openid-client would leave it out.
+        form: grant === "password" ? { ...fields, ...client.fields } : refreshForm(client.fields, fields.refresh_token),
+        send: (body) => this.#send(body, client.headers, secrets, deadline),
+      });
+      return { granted: toGranted(tokens, sentAt) };
     } catch (error) {
       return { failure: failureOfGrant(error) };
+    } finally {
+      deadline.finish();
     }
   }
 
   /** @throws {GrantError} */
-  async #send(body: string, secrets: readonly string[]): Promise<TokenFields> {
-    const result = readTokenResponse(await this.#post(body), secrets);
+  async #send(
+    body: string,
+    headers: Readonly<Record<string, string>>,
+    secrets: readonly string[],
+    deadline: Deadline,
+  ): Promise<TokenFields> {
+    let response: WireResponse;
+    try {
+      response = await this.#transport.send(toRequest(this.#address, body, headers), deadline);
+    } catch (error) {
+      throw new GrantError(failureOfWire(error));
+    }
+    const result = readTokenResponse(response, secrets);
     if ("failure" in result) throw new GrantError(result.failure);
     return result.fields;
   }
 
-  async #post(body: string): Promise<WireResponse> {
-    const request: WireRequest = {
-      ...this.#address,
-      method: "POST",
-      headers: {
-        "content-type": "application/x-www-form-urlencoded",
-        accept: "application/json",
-        "accept-encoding": "identity",
-      },
-      body: new TextEncoder().encode(body),
-      maxResponseBytes,
-    };
-    const deadline = new Deadline({ timeoutMs: this.#timeoutMs });
-    try {
-      return await this.#transport.send(request, deadline);
-    } catch (error) {
-      throw new GrantError(failureOfWire(error));
-    } finally {
-      deadline.finish();
+  async #readCredentials({ password }: PasswordAuth): Promise<Credentials> {
+    return { password: await readSecret("password", password), clientSecret: await this.#readClientSecret() };
+  }
+
+  #readClientSecret(): Promise<string> {
+    return readSecret("clientSecret", this.#auth.clientSecret ?? "");
+  }
+
+  /** What identifies the client: in the form, or in a header (RFC 6749, 2.3.1). */
+  #authenticate(clientSecret: string): ClientAuthentication {
+    const { clientId, clientAuthentication } = this.#auth;
+    if (clientAuthentication !== "basic") {
+      return { fields: { client_id: clientId, client_secret: clientSecret }, headers: {} };
     }
+    const pair = new TextEncoder().encode(`${encodeFormValue(clientId)}:${encodeFormValue(clientSecret)}`);
+    return { fields: {}, headers: { authorization: `Basic ${encodeBase64(pair)}` } };
   }
 }
 
@@ -113,11 +199,51 @@ function loadGrant() {
   return import("#login");
 }
 
-function toGranted({ access_token, refresh_token, expires_in }: TokenFields, sentAt: Timestamp): Granted {
+/** The description's form has no client_secret, but Keycloak demands it of clients that have one. */
+function refreshForm(
+  { client_secret = "", ...client }: Readonly<Record<string, string>>,
+  refreshToken = "",
+): Record<string, string> {
+  const form = { ...client, refresh_token: refreshToken };
+  return client_secret === "" ? form : { ...form, client_secret };
+}
+
+function toRequest(address: BaseUrl, body: string, headers: Readonly<Record<string, string>>): WireRequest {
   return {
-    accessToken: access_token,
-    refreshToken: refresh_token,
-    lifetimeMs: expires_in === undefined ? undefined : expires_in * 1000,
+    ...address,
+    method: "POST",
+    headers: {
+      "content-type": "application/x-www-form-urlencoded",
+      accept: "application/json",
+      "accept-encoding": "identity",
+      ...headers,
+    },
+    body: new TextEncoder().encode(body),
+    maxResponseBytes,
+  };
+}
+
+function toGranted(fields: TokenFields, sentAt: Timestamp): Granted {
+  return {
+    accessToken: fields.access_token,
+    refreshToken: fields.refresh_token,
+    lifetimeMs: toMs(fields.expires_in),
+    // Keycloak's 0 stands for a refresh token without an end.
+    refreshLifetimeMs: fields.refresh_expires_in === 0 ? undefined : toMs(fields.refresh_expires_in),
     sentAt,
   };
+}
+
+function toMs(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1000;
+}
+
+/** A caller's function that takes too long counts as one that failed. */
+function toSecretFailure(error: unknown): never {
+  if (error instanceof Ended) throw new GrantError({ class: "no-secret", reason: "DEADLINE" });
+  throw error;
+}
+
+function encodeFormValue(value: string): string {
+  return new URLSearchParams({ "": value }).toString().slice(1);
 }

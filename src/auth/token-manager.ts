@@ -1,31 +1,31 @@
 import { ConfigError, TokenError } from "../errors/errors.js";
-import type { Deadline } from "../timing/deadline.js";
-import { now } from "../timing/timestamp.js";
+import { Deadline, Ended } from "../timing/deadline.js";
+import { later, leftMs, now, type Timestamp } from "../timing/timestamp.js";
 import type { Transport } from "../wire/transport.js";
-import type { PasswordAuth } from "./auth-options.js";
-import { type Grant, type GrantFailure, grantReactions, toTokenError } from "./grant-failure.js";
+import type { PasswordAuth, SessionAuth } from "./auth-options.js";
+import { type Grant, type GrantFailure, grantReactions, toRejectedError, toTokenError } from "./grant-failure.js";
 import { type Hold, isOver, mayWait, toHold, waitUntilOver } from "./hold.js";
 import { type Granted, type GrantResult, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvent } from "./token-event.js";
 import type { TokenSource } from "./token-source.js";
 import {
   backOffMs,
-  isExpired,
-  longRepeatPauseMs,
-  needsRenewal,
+  firstRejectedHoldMs,
+  lastPartMs,
+  leftOfToken,
   refusedHoldMs,
-  repeatPauseMs,
+  rejectedHoldMs,
   type Token,
   toToken,
 } from "./token-timing.js";
 
 export interface TokenManagerOptions {
-  readonly auth: PasswordAuth;
+  readonly auth: PasswordAuth | SessionAuth;
   readonly transport: Transport;
   /** How long before its expiry a token is renewed. Default: 5 s, or a tenth of its lifetime if that is less. */
   readonly leewayMs?: number | undefined;
-  /** For one token request. */
-  readonly timeoutMs: number;
+  /** For one token request, whatever the deadlines of the calls that wait for it. Default: 10 s. */
+  readonly timeoutMs?: number;
   readonly random?: () => number;
   readonly onToken?: (event: TokenEvent) => void;
 }
@@ -35,30 +35,44 @@ export interface TokenManagerOptions {
  * (description: "Authentication", 6).
  *
  * At most one token request is in flight. It belongs to no call: a call that gives up leaves it running, and the calls that
- * wait for it share its result. While nobody waits there is no timer.
+ * wait for it share its result. While the endpoint is away it is the waiting calls that cause the next request: while nobody
+ * waits there is no request and no timer.
  */
 export class TokenManager implements TokenSource {
   readonly #endpoint: TokenEndpoint;
   readonly #leewayMs: number | undefined;
   readonly #random: () => number;
   readonly #onToken: ((event: TokenEvent) => void) | undefined;
+  readonly #endsSession: boolean;
+  readonly #closing = new AbortController();
   #token: Token | undefined;
-  #refreshToken: string | undefined;
+  /** The token that the service accepted last. */
+  #accepted: string | undefined;
   /** The token that the service refused last. */
   #rejected: string | undefined;
+  #session: Session | undefined;
+  /** Why the last session ended. */
+  #ended: GrantFailure = { class: "session-ended" };
   #hold: Hold | undefined;
   /** Renewals in a row that brought no token. */
   #failures = 0;
+  /** Logins in a row that were refused. */
+  #refusals = 0;
+  #lastRefusal: Timestamp | undefined;
+  /** Renewals in a row because of a 401. */
+  #rejections = 0;
+  #lastRejection: Timestamp | undefined;
   #renewal: Promise<TokenResult> | undefined;
-  /** Whether one of the calls that wait for the renewal allows it to repeat a request. */
-  #mayRepeat = false;
+  #otherCredentials: Promise<boolean> | undefined;
 
   /** @throws {ConfigError} when the address or the leeway can't be used. */
-  constructor({ auth, transport, leewayMs, timeoutMs, random, onToken }: TokenManagerOptions) {
+  constructor({ auth, transport, leewayMs, timeoutMs = 10_000, random, onToken }: TokenManagerOptions) {
     if (leewayMs !== undefined && !(leewayMs >= 0)) {
       throw new ConfigError("the leeway of tokens must be a number of milliseconds, 0 or more");
     }
-    this.#endpoint = new TokenEndpoint(auth, transport, timeoutMs);
+    this.#endpoint = new TokenEndpoint({ auth, transport, timeoutMs, signal: this.#closing.signal });
+    this.#session = "refreshToken" in auth ? { refreshToken: auth.refreshToken } : undefined;
+    this.#endsSession = "password" in auth && auth.endSessionOnClose === true;
     this.#leewayMs = leewayMs;
     this.#random = random ?? Math.random;
     this.#onToken = onToken;
@@ -74,6 +88,7 @@ export class TokenManager implements TokenSource {
 
   async renew(used: string, deadline: Deadline, maxRetries: number): Promise<string> {
     if (this.#token?.value === used) {
+      if (this.#renewal === undefined) this.#noteRejection(used);
       this.#token = undefined;
       this.#rejected = used;
     }
@@ -84,94 +99,121 @@ export class TokenManager implements TokenSource {
     });
   }
 
-  /** The token that needs no request: a live one or, while the endpoint is left alone, one that has not expired yet. */
+  accepted(token: string): void {
+    // A late response to an earlier token says nothing of the current one.
+    if (this.#token?.value === token) this.#accepted = token;
+  }
+
+  async close(): Promise<void> {
+    if (this.#endsSession) await this.#logout();
+    this.#closing.abort();
+  }
+
+  /** The token that needs no waiting. One that will expire soon is still used, while a renewal of it is under way. */
   #usableToken(): string | undefined {
     const token = this.#token;
     if (token === undefined) return undefined;
-    if (!needsRenewal(token, now())) return token.value;
-    const hold = this.#activeHold();
-    return hold !== undefined && !hold.final ? this.#unexpiredToken()?.value : undefined;
+    const left = leftOfToken(token, now());
+    if (left > token.leewayMs) return token.value;
+    if (left <= 0) return undefined;
+    if (this.#activeHold() !== undefined) return token.value;
+    if (left <= lastPartMs) return undefined;
+    void this.#joinRenewal();
+    return token.value;
   }
 
   async #obtain(deadline: Deadline, maxRetries: number): Promise<string> {
     // A call that has ended already requests nothing.
     deadline.assertNotEnded();
-    for (let waits = 0; ; waits++) {
-      const result = this.#knownResult() ?? (await deadline.race(this.#joinRenewal(maxRetries)));
-      if (result.token !== undefined) return result.token;
-      const { failure, hold } = result;
-      if (hold === undefined || !mayWait(hold, waits, deadline, maxRetries)) {
-        throw toTokenError(failure, this.#endpoint.origin, hold?.untilWallMs);
+    let failed: FailedRenewal | undefined;
+    try {
+      for (;;) {
+        const result = (await this.#heldResult(deadline)) ?? (await deadline.race(this.#joinRenewal()));
+        if (result.token !== undefined) return result.token;
+        failed = result;
+        const { hold } = result;
+        if (hold === undefined || !mayWait(hold, deadline, maxRetries)) throw this.#toError(failed);
+        await waitUntilOver(hold, deadline);
+        const token = this.#usableToken();
+        if (token !== undefined) return token;
       }
-      await waitUntilOver(hold, deadline);
+    } catch (error) {
+      // The call's time is up, but this tells why.
+      if (failed !== undefined && error instanceof Ended && error.kind === "timeout") throw this.#toError(failed);
+      throw error;
     }
   }
 
-  /** The result that is known without a renewal. */
-  #knownResult(): TokenResult | undefined {
-    const token = this.#usableToken();
-    if (token !== undefined) return { token };
+  /** While the endpoint is left alone: why, unless there are other credentials than those that were refused. */
+  async #heldResult(deadline: Deadline): Promise<FailedRenewal | undefined> {
     const hold = this.#activeHold();
-    return hold === undefined ? undefined : { failure: hold.failure, hold };
+    if (hold === undefined) return undefined;
+    const result = { failure: hold.failure, hold };
+    if (hold.failure.class !== "refused" || !this.#mayTryOtherCredentials()) return result;
+    this.#otherCredentials ??= this.#endpoint.hasOtherCredentials().finally(() => {
+      this.#otherCredentials = undefined;
+    });
+    const others = await deadline.race(this.#otherCredentials);
+    // Another call may have tried them meanwhile.
+    if (others && this.#hold === hold) this.#hold = undefined;
+    return this.#hold === hold ? result : undefined;
   }
 
-  #joinRenewal(maxRetries: number): Promise<TokenResult> {
-    if (maxRetries > 0) this.#mayRepeat = true;
+  /** A function that never returns the same twice must not lock the account. */
+  #mayTryOtherCredentials(): boolean {
+    if (this.#refusals <= 3 || this.#lastRefusal === undefined) return true;
+    return leftMs(later(this.#lastRefusal, refusedHoldMs(1)), now()) <= 0;
+  }
+
+  /** Never rejects. */
+  #joinRenewal(): Promise<TokenResult> {
     this.#renewal ??= this.#startRenewal();
     return this.#renewal;
   }
 
   /** Never rejects: it may fail when no call waits for it any more. */
   async #startRenewal(): Promise<TokenResult> {
-    const refreshToken = this.#refreshToken;
-    if (refreshToken !== undefined) {
-      const result = this.#afterRefresh(await this.#request("refresh_token", refreshToken));
+    const session = this.#session;
+    if (session !== undefined && canRefresh(session)) {
+      const refreshed = await this.#endpoint.refresh(session.refreshToken, this.#knownTokens());
+      const result = this.#afterRefresh(refreshed, session);
       if (result !== undefined) return this.#endRenewal(result);
     }
-    return this.#endRenewal(this.#afterLogin(await this.#request("password", refreshToken)));
+    if (!this.#endpoint.canLogIn) return this.#endRenewal(this.#leaveAlone(this.#ended, undefined));
+    return this.#endRenewal(this.#afterLogin(await this.#endpoint.login(this.#knownTokens())));
   }
 
   /** In the same turn as the decision before it, so that no call joins a renewal that is over. */
   #endRenewal(result: TokenResult): TokenResult {
     this.#renewal = undefined;
-    this.#mayRepeat = false;
     return result;
   }
 
-  /** One request, and once more where that is safe. In an outage only the first renewal repeats its request. */
-  async #request(grant: Grant, refreshToken: string | undefined): Promise<GrantResult> {
-    const first = await this.#requestOnce(grant, refreshToken);
-    if (!("failure" in first) || this.#failures > 0) return first;
-    const reaction = grantReactions[first.failure.class][grant];
-    if (!this.#mayRepeat || (reaction !== "repeat" && reaction !== "repeat-later")) return first;
-    await pause(reaction === "repeat" ? repeatPauseMs(this.#random) : longRepeatPauseMs(this.#random));
-    return this.#requestOnce(grant, refreshToken);
-  }
-
-  #requestOnce(grant: Grant, refreshToken: string | undefined): Promise<GrantResult> {
-    const known = [this.#token?.value, this.#rejected, refreshToken].filter((token) => token !== undefined);
-    return grant === "refresh_token" && refreshToken !== undefined
-      ? this.#endpoint.refresh(refreshToken, known)
-      : this.#endpoint.login(known);
+  #knownTokens(): string[] {
+    const known = [this.#token?.value, this.#rejected, this.#session?.refreshToken];
+    return known.filter((token) => token !== undefined);
   }
 
   /** The result of a refresh; `undefined` where a login has to follow. */
-  #afterRefresh(result: GrantResult): TokenResult | undefined {
+  #afterRefresh(result: GrantResult, session: Session): TokenResult | undefined {
     if ("granted" in result) {
       if (result.granted.accessToken !== this.#rejected) return this.#store(result.granted, "refresh_token");
       // The server repeats a token that it has kept: only a login can bring another one.
-      this.#refreshToken = result.granted.refreshToken ?? this.#refreshToken;
+      this.#session = toSession(result.granted) ?? session;
       return undefined;
     }
     const { failure } = result;
     const reaction = grantReactions[failure.class].refresh_token;
-    if (reaction !== "login" && reaction !== "old-or-login") return this.#fail(failure, reaction === "back-off");
+    if (reaction === "login") {
+      this.#session = { ...session, isOver: true };
+      this.#ended = { ...failure, class: "session-ended" };
+      return undefined;
+    }
+    if (reaction !== "old-or-login") return this.#fail(failure, reaction === "back-off");
     // A server that rotates refresh tokens may end the whole session when one comes a second time.
-    this.#refreshToken = undefined;
-    const old = this.#unexpiredToken();
-    if (reaction === "login" || old === undefined) return undefined;
-    this.#token = { ...old, leewayMs: 0 };
-    return { token: old.value };
+    if (this.#endpoint.canLogIn) this.#session = { ...session, mayBeUsed: true };
+    if (this.#token !== undefined) this.#token = { ...this.#token, leewayMs: 0 };
+    return this.#fail(failure, true);
   }
 
   #afterLogin(result: GrantResult): TokenResult {
@@ -179,16 +221,20 @@ export class TokenManager implements TokenSource {
     const { failure } = result;
     const reaction = grantReactions[failure.class].password;
     if (reaction !== "stop") return this.#fail(failure, reaction === "back-off");
-    this.#hold = toHold(failure, refusedHoldMs, true);
-    return { failure, hold: this.#hold };
+    this.#refusals += 1;
+    this.#lastRefusal = now();
+    return this.#leaveAlone(failure, toHold(failure, refusedHoldMs(this.#refusals), true));
   }
 
   #store(granted: Granted, grant: Grant): TokenResult {
-    const { accessToken, refreshToken, lifetimeMs, sentAt } = granted;
+    const { accessToken, lifetimeMs, sentAt } = granted;
     this.#token = toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs);
     // The response to a refresh need not repeat the refresh token; the one to a login starts a new session.
-    if (refreshToken !== undefined || grant === "password") this.#refreshToken = refreshToken;
+    const session = toSession(granted);
+    if (session !== undefined || grant === "password") this.#session = session;
+    this.#hold = undefined;
     this.#failures = 0;
+    this.#refusals = 0;
     try {
       this.#onToken?.({ grant, ...(lifetimeMs === undefined ? undefined : { expiresInMs: lifetimeMs }) });
     } catch {
@@ -197,16 +243,51 @@ export class TokenManager implements TokenSource {
     return { token: accessToken };
   }
 
-  /** While the old token has not expired, a failed renewal costs no call anything, and the next one follows after a backoff. */
-  #fail(failure: GrantFailure, backsOff: boolean): TokenResult {
-    const old = this.#unexpiredToken();
-    const hold =
-      backsOff || old !== undefined
-        ? toHold(failure, backOffMs(failure, this.#failures, this.#random), false)
-        : undefined;
-    this.#hold = hold;
+  /** The first failure that waiting can't mend costs only the calls that wait; those after it are followed by a backoff too. */
+  #fail(failure: GrantFailure, isPassing: boolean): TokenResult {
+    const isHeld = isPassing || this.#unexpiredToken() !== undefined || this.#failures > 0;
+    const hold = isHeld ? toHold(failure, backOffMs(failure, this.#failures, this.#random), !isPassing) : undefined;
     this.#failures += 1;
+    return this.#leaveAlone(failure, hold);
+  }
+
+  /** While the old token has not expired, a failed renewal costs no call anything. */
+  #leaveAlone(failure: GrantFailure, hold: Hold | undefined): TokenResult {
+    this.#hold = hold;
+    const old = this.#unexpiredToken();
     return old === undefined ? { failure, hold } : { token: old.value };
+  }
+
+  /** @throws {TokenError} when tokens are refused again and again: then `used` stays the current one. */
+  #noteRejection(used: string): void {
+    const wasAccepted = this.#accepted === used;
+    const last = this.#lastRejection;
+    if (last !== undefined) {
+      const ageMs = -leftMs(last, now());
+      if (wasAccepted && ageMs > firstRejectedHoldMs) this.#rejections = 0;
+      const heldMs = rejectedHoldMs(this.#rejections, wasAccepted) - ageMs;
+      if (heldMs > 0) throw toRejectedError(this.#endpoint.origin, Date.now() + heldMs);
+    }
+    this.#rejections += 1;
+    this.#lastRejection = now();
+  }
+
+  /** Best effort: the identity server ends the session itself some day. */
+  async #logout(): Promise<void> {
+    const deadline = new Deadline({ timeoutMs: logoutTimeoutMs });
+    try {
+      // A login in flight is about to start a session.
+      if (this.#renewal !== undefined) await deadline.race(this.#renewal);
+      const session = this.#session;
+      if (session !== undefined && session.isOver !== true) await this.#endpoint.logout(session.refreshToken, deadline);
+    } catch {
+    } finally {
+      deadline.finish();
+    }
+  }
+
+  #toError({ failure, hold }: FailedRenewal): TokenError {
+    return toTokenError(failure, this.#endpoint.origin, hold?.untilWallMs);
   }
 
   #activeHold(): Hold | undefined {
@@ -214,20 +295,37 @@ export class TokenManager implements TokenSource {
   }
 
   #unexpiredToken(): Token | undefined {
-    return this.#token === undefined || isExpired(this.#token, now()) ? undefined : this.#token;
+    return this.#token === undefined || leftOfToken(this.#token, now()) <= 0 ? undefined : this.#token;
   }
 }
 
-/** What a renewal brings to the calls that wait for it: a token, or why there is none and until when there will be none. */
-type TokenResult =
-  | { readonly token: string }
-  | { readonly token?: never; readonly failure: GrantFailure; readonly hold: Hold | undefined };
+const logoutTimeoutMs = 2000;
 
-/** Keeps no process alive: the deadlines of the calls that wait do. */
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    // A number in browsers.
-    const timer: { unref(): void } | number = setTimeout(resolve, ms);
-    if (typeof timer === "object") timer.unref();
-  });
+interface FailedRenewal {
+  readonly token?: never;
+  readonly failure: GrantFailure;
+  readonly hold: Hold | undefined;
+}
+
+/** What a renewal brings to the calls that wait for it: a token, or why there is none and until when there will be none. */
+type TokenResult = { readonly token: string } | FailedRenewal;
+
+/** A session at the identity server. */
+interface Session {
+  readonly refreshToken: string;
+  readonly expiresAt?: Timestamp | undefined;
+  /** The response to a refresh was lost, so the refresh token may have been replaced. It still names the session. */
+  readonly mayBeUsed?: boolean;
+  /** The identity server refused to continue it. */
+  readonly isOver?: boolean;
+}
+
+function toSession({ refreshToken, refreshLifetimeMs, sentAt }: Granted): Session | undefined {
+  if (refreshToken === undefined) return undefined;
+  return { refreshToken, expiresAt: refreshLifetimeMs === undefined ? undefined : later(sentAt, refreshLifetimeMs) };
+}
+
+function canRefresh({ expiresAt, mayBeUsed, isOver }: Session): boolean {
+  if (mayBeUsed === true || isOver === true) return false;
+  return expiresAt === undefined || leftMs(expiresAt, now()) > 0;
 }

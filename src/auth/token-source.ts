@@ -8,7 +8,7 @@ export interface TokenSource {
    * The token to use now; a plain string where there is a live one, so that most calls wait for nothing.
    *
    * @param deadline of the call. The wait ends with it; a token request that other calls wait for continues.
-   * @param maxRetries of the call: with 0, no token request is repeated and no backoff waited for on its behalf.
+   * @param maxRetries of the call: with 0 it does not wait for a token endpoint that is away.
    */
   current(deadline: Deadline, maxRetries: number): string | Promise<string>;
   /**
@@ -16,6 +16,10 @@ export interface TokenSource {
    * current one, without a token request.
    */
   renew(used: string, deadline: Deadline, maxRetries: number): Promise<string>;
+  /** The service has accepted the token. */
+  accepted?(token: string): void;
+  /** No call will come any more. Ends what is in flight. Never rejects. */
+  close?(): Promise<void>;
 }
 
 /** Whether a token can stand in a header as it is. */

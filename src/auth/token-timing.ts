@@ -26,49 +26,58 @@ export function toToken(value: string, sentAt: Timestamp, lifetimeMs: number | u
   };
 }
 
-/** Whether a token is about to expire, by whichever clock has less time left. */
-export function needsRenewal({ expiresAt, leewayMs }: Token, at: Timestamp): boolean {
-  return expiresAt !== undefined && leftMs(expiresAt, at) <= leewayMs;
+/** How long a token can still be used, by whichever clock has less; 0 or below once it is of no use any more. */
+export function leftOfToken({ expiresAt }: Token, at: Timestamp): number {
+  return expiresAt === undefined ? Number.POSITIVE_INFINITY : leftMs(expiresAt, at);
 }
 
-/** Whether a token is of no use any more. */
-export function isExpired({ expiresAt }: Token, at: Timestamp): boolean {
-  return expiresAt !== undefined && leftMs(expiresAt, at) <= 0;
-}
-
-/** How long there is no login after one was refused: identity servers lock accounts. */
-export const refusedHoldMs = 60_000;
+/** In the last second of a token calls wait for the next one: this one could expire on its way. */
+export const lastPartMs = 1000;
 
 /** The longest hold that a `Retry-After` can cause. */
 export const longestHoldMs = 300_000;
 
 /**
  * How long the token endpoint is left alone after it asked for that or failed: as long as `Retry-After` says, up to 300 s, or
- * else a backoff.
+ * else a backoff. It begins at 0.1 s at least and doubles, up to 3 s where the endpoint is away, so that the client is back
+ * within 3 s of the server, and up to 20 s where it throttles.
  *
  * @param failures how many requests in a row had failed before.
  */
 export function backOffMs(
-  { retryAfterMs }: Pick<GrantFailure, "retryAfterMs">,
+  failure: Pick<GrantFailure, "class" | "retryAfterMs">,
   failures: number,
   random: () => number,
 ): number {
+  const { retryAfterMs } = failure;
   if (retryAfterMs !== undefined && retryAfterMs > 0) return Math.min(longestHoldMs, retryAfterMs);
-  return jitteredMs(failures, random);
+  const capMs = failure.class === "throttled" ? 20_000 : 3000;
+  // Never 0, which would be no hold.
+  return leastBackOffMs + nextDelayMs(failures, random, { baseMs: leastBackOffMs, capMs: capMs - leastBackOffMs });
 }
 
-/** The pause before a request that was not sent is repeated. */
-export function repeatPauseMs(random: () => number): number {
-  return jitteredMs(0, random);
+const leastBackOffMs = 100;
+
+/**
+ * How long there is no login after one was refused, since identity servers lock accounts: 1 min, then 2, 4, … 60.
+ *
+ * @param refusals in a row, this one included.
+ */
+export function refusedHoldMs(refusals: number): number {
+  return Math.min(3_600_000, 60_000 * 2 ** (refusals - 1));
 }
 
-/** The pause before a login that may have arrived is repeated: at least 1 s, for servers that count logins. */
-export function longRepeatPauseMs(random: () => number): number {
-  return 1000 + nextDelayMs(0, random, { baseMs: 500, capMs: 500 });
+/**
+ * How long no token is renewed because of a 401 after the last renewal for that reason. A token that the service has never
+ * accepted suggests a wrong audience, or clocks apart: 10 s, then 20, 40, … 300. Tokens that were accepted and refused soon
+ * afterwards may have been revoked: a few of them in a row are replaced at once.
+ *
+ * @param renewals for that reason in a row.
+ */
+export function rejectedHoldMs(renewals: number, wasAccepted: boolean): number {
+  const suspicious = wasAccepted ? renewals - 5 : renewals;
+  return suspicious < 1 ? 0 : Math.min(300_000, firstRejectedHoldMs * 2 ** (suspicious - 1));
 }
 
-/** Between 100 and 200 ms at first, twice as much after each failure, up to 20 s. Never 0, which would be no hold. */
-function jitteredMs(failures: number, random: () => number): number {
-  const halfMs = Math.min(10_000, 100 * 2 ** failures);
-  return halfMs + nextDelayMs(0, random, { baseMs: halfMs, capMs: halfMs });
-}
+/** Tokens that last longer than this begin a new count of renewals after a 401. */
+export const firstRejectedHoldMs = 10_000;

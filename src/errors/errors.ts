@@ -189,16 +189,18 @@ export class SigningError extends CrossBorderError {
 /**
  * No access token could be had; the call itself was not sent, so `effect` is `none`. The codes:
  *
- * - `login_refused`: the credentials, the client or the realm are wrong. Every call fails at once until `heldUntilMs`.
+ * - `login_refused`: the credentials, the client or the realm are wrong, or the account is locked, which looks the same. Every call
+ *   fails at once until `heldUntilMs`: 1 min after the first refusal, then 2, 4, … 60. Other credentials end that.
  * - `token_throttled`: the token endpoint responded with 429 and is left alone until `heldUntilMs`.
- * - `token_endpoint_failing`: it responded with 408, 409 or 5xx and is left alone until `heldUntilMs`.
- * - `token_endpoint_unreachable`: no response came from it.
+ * - `token_endpoint_failing`: it responded with 5xx, 408 or an error page of another server. The call waited for it.
+ * - `token_endpoint_unreachable`: no response came from it. The call waited for it.
  * - `token_endpoint_untrusted`: its certificate or its TLS is not acceptable.
  * - `token_endpoint_redirected`: it responded with a redirect, which is never followed.
  * - `token_response_unreadable`: its response holds no bearer token.
  * - `token_request_failed`: the request could not be made at all.
- * - `token_rejected`: the service refused a token with 401, and no other token was available.
- * - `token_source_failed`: the `accessToken` function of the options failed.
+ * - `token_rejected`: the service refused a token with 401, and no other token was available. Where tokens are refused as soon
+ *   as they are issued (another audience, clocks apart), no other one is requested until `heldUntilMs`: 10 s at first, 5 min at most.
+ * - `token_source_failed`: a function of the options failed: `accessToken`, `password` or `clientSecret`.
  * - `token_source_invalid`: the `accessToken` function gave something that can be no token.
  */
 export class TokenError extends CrossBorderError {
@@ -206,21 +208,25 @@ export class TokenError extends CrossBorderError {
   static override readonly className: string = "TokenError";
   /** Status of the token endpoint's response, where there was one. */
   declare readonly status?: number;
-  /** The `error` of the token endpoint's response, such as `invalid_grant`. */
-  declare readonly oauthError?: string;
+  /** The `error` of the token endpoint's response, word for word: `invalid_grant`, or a sentence. */
+  declare readonly serviceCode?: string;
+  /** Its `error_description`. Not enumerable: it may hold names. */
+  declare readonly serviceMessage?: string;
   /** Until when (milliseconds since 1970) the client requests no other token. */
   declare readonly heldUntilMs?: number;
   constructor(message: string, details: TokenErrorDetails) {
     super(message, details);
     if (details.status !== undefined) this.status = details.status;
-    if (details.oauthError !== undefined) this.oauthError = details.oauthError;
+    if (details.serviceCode !== undefined) this.serviceCode = details.serviceCode;
+    if (details.serviceMessage !== undefined) hide(this, "serviceMessage", details.serviceMessage);
     if (details.heldUntilMs !== undefined) this.heldUntilMs = details.heldUntilMs;
   }
 }
 
 export interface TokenErrorDetails extends ErrorDetails {
   readonly status?: number | undefined;
-  readonly oauthError?: string | undefined;
+  readonly serviceCode?: string | undefined;
+  readonly serviceMessage?: string | undefined;
   readonly heldUntilMs?: number | undefined;
 }
 

@@ -15,6 +15,7 @@ import { type ClientEvents, emit } from "./client-events.js";
 import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
 import { type Failure, failureOfThrown } from "./failure.js";
 import { checkHeaders } from "./headers.js";
+import type { InFlight } from "./in-flight.js";
 import { type PreparedRequest, prepareRequest, presignedRequest, type RequestSettings } from "./prepare-request.js";
 import { readResponse, type ValidationMode } from "./read-response.js";
 import type { RetryBudget } from "./retry-budget.js";
@@ -32,6 +33,7 @@ export interface CallContext extends RequestSettings {
   /** The mismatches that were reported before. */
   readonly reported: Set<string>;
   readonly budget: RetryBudget;
+  readonly inFlight: InFlight;
   readonly random: () => number;
   readonly timeoutMs: number;
   readonly maxRetries: number;
@@ -99,6 +101,7 @@ export class Call {
 
   /** The data of the response, or the error that says what was done. */
   async run(): Promise<unknown> {
+    this.#client.inFlight.begin();
     try {
       // Before the first `await`: what the caller changes afterwards does not reach the request.
       const request = this.#prepare();
@@ -108,6 +111,7 @@ export class Call {
       throw await this.#fail(outcome, request);
     } finally {
       this.#deadline.finish();
+      this.#client.inFlight.end();
     }
   }
 
@@ -152,7 +156,11 @@ export class Call {
       for (;;) {
         this.#token = renewed ?? (await this.#client.tokens.current(this.#deadline, this.#maxRetries));
         const outcome = await this.#attempt(request, schemas);
-        if ("data" in outcome || outcome.kind === "thrown") return outcome;
+        if ("data" in outcome) {
+          this.#client.tokens.accepted?.(this.#token);
+          return outcome;
+        }
+        if (outcome.kind === "thrown") return outcome;
         const { reaction, effect } = decisions[outcome.class][this.#kind];
         this.#effect = worseEffect(this.#effect, effect);
         // A proxy may have sent it on and respond for itself: whoever signed it looks before it is sent again.

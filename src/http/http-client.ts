@@ -6,10 +6,11 @@ import { InvalidArgumentError } from "../errors/errors.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import { toApiPromise } from "./api-promise.js";
 import { assertSigner, Call, type CallContext, type CallSource } from "./call.js";
+import { InFlight } from "./in-flight.js";
 import { prepareRequest } from "./prepare-request.js";
 import { SchemaLoader } from "./schema.js";
 
-export interface HttpClientOptions extends Omit<CallContext, "schemas" | "reported"> {
+export interface HttpClientOptions extends Omit<CallContext, "schemas" | "reported" | "inFlight"> {
   /** Operations that are signed besides those that the description names. */
   readonly signedOperations: ReadonlySet<string>;
 }
@@ -19,13 +20,15 @@ export class HttpClient implements ApiClient {
   readonly #context: CallContext;
   readonly #signedOperations: ReadonlySet<string>;
   readonly #schemas = new SchemaLoader();
+  readonly #inFlight = new InFlight();
   #isPreloading = false;
   /** Whether the key or the signer has made a trial signature. */
   #hasSigned = false;
   #isClosed = false;
+  #closing: Promise<void> | undefined;
 
   constructor({ signedOperations, ...context }: HttpClientOptions) {
-    this.#context = { ...context, schemas: this.#schemas, reported: new Set() };
+    this.#context = { ...context, schemas: this.#schemas, reported: new Set(), inFlight: this.#inFlight };
     this.#signedOperations = signedOperations;
   }
 
@@ -79,8 +82,15 @@ export class HttpClient implements ApiClient {
     encodeId(name, path.parameters[index] ?? "id", id);
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#isClosed = true;
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#inFlight.none();
+    await this.#context.tokens.close?.();
     await this.#context.transport.close();
   }
 

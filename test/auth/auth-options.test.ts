@@ -29,6 +29,17 @@ it("takes the password grant with a secret, with an empty one and without one", 
   }
 });
 
+it.each<object>([
+  { ...complete, password: (): string => "p", clientSecret: async (): Promise<string> => "s" },
+  { ...complete, clientAuthentication: "post" },
+  { ...complete, clientAuthentication: "basic", endSessionOnClose: true },
+  { ...complete, clientAuthentication: undefined, endSessionOnClose: undefined },
+  { authUrl: "https://id.example", realm: "r", clientId: "c", refreshToken: "t" },
+  { authUrl: "https://id.example", realm: "r", clientId: "c", clientSecret: "s", refreshToken: "t" },
+])("takes the options of case %#", (auth) => {
+  expect(() => assertAuthOptions(auth)).not.toThrow();
+});
+
 it("takes the caller's own token source", () => {
   expect(() => assertAuthOptions({ accessToken: () => "token" })).not.toThrow();
 });
@@ -54,6 +65,21 @@ it.each([
   [{ ...complete, password: "" }, "auth.password is an empty string"],
   [{ ...complete, password: 123456 }, "auth.password is a number"],
   [{ ...complete, password: "canary\udc00" }, "auth.password holds half of a surrogate pair"],
+  [{ ...complete, clientAuthentication: "jwt" }, 'auth.clientAuthentication is a string; wanted: "post" or "basic"'],
+  [
+    { ...complete, clientAuthentication: "basic", clientSecret: "" },
+    'auth.clientAuthentication is "basic", which needs a clientSecret',
+  ],
+  [{ ...complete, endSessionOnClose: "yes" }, "auth.endSessionOnClose is a string; wanted: true or false"],
+  [{ ...complete, refreshToken: "canary" }, "there is no option auth.username"],
+  [
+    { authUrl: "https://id.example", realm: "r", clientId: "c", refreshToken: "" },
+    "auth.refreshToken is an empty string",
+  ],
+  [
+    { authUrl: "https://id.example", realm: "r", clientId: "c", refreshToken: () => "canary" },
+    "auth.refreshToken is a function",
+  ],
   [{ ...complete, passwort: "canary" }, "there is no option auth.passwort; the options are authUrl, realm"],
   [{ ...complete, "canary canary": 1 }, "there is no option auth.(unprintable); the options are"],
   [{ accessToken: "canary" }, "auth.accessToken is a string"],

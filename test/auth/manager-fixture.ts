@@ -37,7 +37,6 @@ export function managerFixture(script: readonly Reply[], options: Partial<TokenM
   const manager = new TokenManager({
     auth,
     transport: fake,
-    timeoutMs: 10_000,
     random: () => 0,
     onToken: (event) => events.push(event),
     ...options,

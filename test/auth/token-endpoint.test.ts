@@ -1,7 +1,7 @@
 import { expect, it, vi } from "vitest";
 import type { PasswordAuth } from "../../src/auth/auth-options.js";
 import { type GrantResult, TokenEndpoint } from "../../src/auth/token-endpoint.js";
-import { Ended } from "../../src/timing/deadline.js";
+import { Deadline, Ended } from "../../src/timing/deadline.js";
 import type { Transport } from "../../src/wire/transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import {
@@ -16,17 +16,22 @@ import {
   untrusted,
 } from "./fake-token-endpoint.js";
 
-const auth: PasswordAuth = {
+const auth = {
   authUrl: "https://id.example/base",
   realm: "cross border",
   clientId: "gate&way",
   clientSecret: "s=cret",
   username: "bänk@example.org",
   password: "p+w d%&=é",
-};
+} satisfies PasswordAuth;
+
+/** An endpoint with these options before a transport. */
+function endpointOf(transport: Transport, options: Partial<PasswordAuth> = {}, timeoutMs = 1000): TokenEndpoint {
+  return new TokenEndpoint({ auth: { ...auth, ...options }, transport, timeoutMs });
+}
 
 async function login(reply: Reply, options: Partial<PasswordAuth> = {}): Promise<GrantResult> {
-  return new TokenEndpoint({ ...auth, ...options }, new FakeTokenEndpoint(reply), 1000).login([]);
+  return endpointOf(new FakeTokenEndpoint(reply), options).login([]);
 }
 
 async function failureOf(reply: Reply, options: Partial<PasswordAuth> = {}) {
@@ -37,7 +42,7 @@ async function failureOf(reply: Reply, options: Partial<PasswordAuth> = {}) {
 
 async function bodyOf(options: Partial<PasswordAuth>, refreshToken?: string): Promise<string | undefined> {
   const fake = new FakeTokenEndpoint(granted("t"));
-  const endpoint = new TokenEndpoint({ ...auth, ...options }, fake, 1000);
+  const endpoint = endpointOf(fake, options);
   await (refreshToken === undefined ? endpoint.login([]) : endpoint.refresh(refreshToken, []));
   const [request] = fake.requests;
   return request && bodyText(request);
@@ -45,7 +50,7 @@ async function bodyOf(options: Partial<PasswordAuth>, refreshToken?: string): Pr
 
 it("posts the form of a login to the described address, byte for byte", async () => {
   const fake = new FakeTokenEndpoint(granted("t"));
-  await new TokenEndpoint(auth, fake, 1000).login([]);
+  await endpointOf(fake).login([]);
   expect(fake.requests.map((request) => ({ ...request, body: bodyText(request) }))).toEqual([
     {
       method: "POST",
@@ -75,6 +80,21 @@ it("sends client_secret with a refresh only when there is one", async () => {
   expect(await bodyOf({}, "r")).toBe(
     "grant_type=refresh_token&client_id=gate%26way&refresh_token=r&client_secret=s%3Dcret",
   );
+});
+
+it("sends the client's id and secret in a header where the realm demands it", async () => {
+  const fake = new FakeTokenEndpoint(granted("t"), granted("u"), responded(204, ""));
+  const endpoint = endpointOf(fake, { clientAuthentication: "basic", clientSecret: "s:e+c r€t" });
+  await endpoint.login([]);
+  await endpoint.refresh("r", []);
+  await endpoint.logout("r", new Deadline({}));
+  expect(fake.requests.map(bodyText)).toEqual([
+    "grant_type=password&username=b%C3%A4nk%40example.org&password=p%2Bw+d%25%26%3D%C3%A9",
+    "grant_type=refresh_token&refresh_token=r",
+    "refresh_token=r",
+  ]);
+  const credentials = `Basic ${Buffer.from("gate%26way:s%3Ae%2Bc+r%E2%82%ACt").toString("base64")}`;
+  expect(fake.requests.map(({ headers }) => headers.authorization)).toEqual([credentials, credentials, credentials]);
 });
 
 it("uses http with an identity provider on this machine", async () => {
@@ -147,7 +167,7 @@ it("counts a token's life from before its request was sent", async () => {
       },
       close: () => fake.close(),
     };
-    expect(await new TokenEndpoint(auth, slow, 10_000).login([])).toMatchObject({ granted: { sentAt: before } });
+    expect(await endpointOf(slow, {}, 10_000).login([])).toMatchObject({ granted: { sentAt: before } });
   } finally {
     vi.useRealTimers();
   }
@@ -179,7 +199,7 @@ it("gives each request its own deadline, and leaves no timer", async () => {
   const signal = vi.spyOn(AbortSignal, "timeout");
   try {
     const fake = new FakeTokenEndpoint(granted("t"), maybeSent());
-    const endpoint = new TokenEndpoint(auth, fake, 1234);
+    const endpoint = endpointOf(fake, {}, 1234);
     await endpoint.login([]);
     vi.advanceTimersByTime(5000);
     await endpoint.login([]);
@@ -193,28 +213,38 @@ it("gives each request its own deadline, and leaves no timer", async () => {
 });
 
 it.each([
-  [201, "unreadable"],
-  [204, "unreadable"],
-  [301, "redirected"],
-  [302, "redirected"],
-  [307, "redirected"],
-  [400, "refused"],
-  [401, "refused"],
-  [403, "refused"],
-  [404, "refused"],
-  [405, "refused"],
-  [408, "failing"],
-  [409, "failing"],
-  [413, "refused"],
-  [415, "refused"],
-  [418, "refused"],
-  [422, "refused"],
-  [429, "throttled"],
-  [500, "failing"],
-  [503, "failing"],
-  [999, "failing"],
-])("calls a %i %s", async (status, kind) => {
-  expect(await failureOf(responded(status, "", { "www-authenticate": "Bearer" }))).toEqual({ class: kind, status });
+  [201, "unreadable", "unreadable"],
+  [204, "unreadable", "unreadable"],
+  [301, "redirected", "redirected"],
+  [302, "redirected", "redirected"],
+  [303, "redirected", "redirected"],
+  [307, "redirected", "redirected"],
+  [400, "refused", "failing"],
+  // The description gives 401 its meaning, whatever the body.
+  [401, "refused", "refused"],
+  [403, "refused", "failing"],
+  [404, "refused", "failing"],
+  [405, "refused", "failing"],
+  [408, "failing", "failing"],
+  [409, "failing", "failing"],
+  [413, "refused", "failing"],
+  [415, "refused", "failing"],
+  [418, "refused", "failing"],
+  [421, "failing", "failing"],
+  [422, "refused", "failing"],
+  [425, "failing", "failing"],
+  [429, "throttled", "throttled"],
+  [431, "refused", "failing"],
+  [499, "failing", "failing"],
+  [500, "failing", "failing"],
+  [503, "failing", "failing"],
+  [999, "failing", "failing"],
+])("calls a %i of the endpoint's own %s, and one of something else %s", async (status, own, others) => {
+  const headers = { "www-authenticate": "Bearer" };
+  expect(await failureOf(responded(status, { error: "Realm does not exist" }, headers))).toMatchObject({ class: own });
+  for (const body of ["", "<html>", "[]", { message: "no" }, { error: 7 }, { error: "" }]) {
+    expect(await failureOf(responded(status, body, headers))).toEqual({ class: others, status });
+  }
 });
 
 it.each([
@@ -230,7 +260,7 @@ it.each([
 
 it("assumes after an unknown error that the request may have been sent, and shows nothing of the error", async () => {
   const transport: Transport = { send: () => Promise.reject(new Error("canary")), close: async () => {} };
-  const endpoint = new TokenEndpoint(auth, transport, 1000);
+  const endpoint = endpointOf(transport);
   expect(await endpoint.login([])).toEqual({ failure: { class: "maybe-sent", reason: "UNKNOWN" } });
 });
 
@@ -239,24 +269,31 @@ it("keeps the response's error, description and Retry-After", async () => {
   expect(await failureOf(responded(400, body, { "retry-after": "7" }))).toEqual({
     class: "refused",
     status: 400,
-    oauthError: "invalid_grant",
-    description: "Account is not fully set up",
+    serviceCode: "invalid_grant",
+    serviceMessage: "Account is not fully set up",
     retryAfterMs: 7000,
   });
 });
 
 it("reads the error of a response of any content type", async () => {
   const reply = responded(400, { error: "invalid_client" }, { "content-type": "text/plain" });
-  expect(await failureOf(reply)).toMatchObject({ oauthError: "invalid_client" });
+  expect(await failureOf(reply)).toMatchObject({ serviceCode: "invalid_client" });
 });
 
 it("cuts a long description short", async () => {
   const failure = await failureOf(responded(400, { error_description: "long ".repeat(1000) }));
-  expect(failure.description).toHaveLength(301);
+  expect(failure.serviceMessage).toHaveLength(301);
 });
 
-it.each(["two words", "<b>", "x".repeat(65), "", 7, null])("leaves out an error code such as %j", async (error) => {
-  expect(await failureOf(responded(400, { error }))).not.toHaveProperty("oauthError");
+it.each(["invalid_grant", "Realm does not exist", "ungültig", "<b>", "x".repeat(256)])(
+  "keeps an error word for word: %j",
+  async (error) => {
+    expect(await failureOf(responded(400, { error }))).toMatchObject({ serviceCode: error });
+  },
+);
+
+it.each(["x".repeat(257), "", 7, null])("leaves out an error such as %j", async (error) => {
+  expect(await failureOf(responded(400, { error }))).not.toHaveProperty("serviceCode");
 });
 
 it("redacts a secret in a description in every encoding", async () => {
@@ -268,8 +305,10 @@ it("redacts a secret in a description in every encoding", async () => {
     auth.username,
     auth.clientSecret,
   ].join(" or ");
-  const { description } = await failureOf(responded(401, { error_description: `Wrong: ${said}` }));
-  expect(description).toBe("Wrong: [redacted] or [redacted] or =[redacted] or [redacted] or [redacted] or [redacted]");
+  const { serviceMessage } = await failureOf(responded(401, { error_description: `Wrong: ${said}` }));
+  expect(serviceMessage).toBe(
+    "Wrong: [redacted] or [redacted] or =[redacted] or [redacted] or [redacted] or [redacted]",
+  );
 });
 
 it("drops a description that repeats a secret too short to be redacted", async () => {
@@ -277,26 +316,26 @@ it("drops a description that repeats a secret too short to be redacted", async (
   expect(await failureOf(reply, { password: "xy" })).toEqual({
     class: "refused",
     status: 401,
-    oauthError: "invalid_grant",
+    serviceCode: "invalid_grant",
   });
 });
 
 it("drops an error code that repeats a secret", async () => {
   const reply = responded(401, { error: "no_canary-password_here" });
-  expect(await failureOf(reply, { password: "canary-password" })).not.toHaveProperty("oauthError");
+  expect(await failureOf(reply, { password: "canary-password" })).not.toHaveProperty("serviceCode");
 });
 
 it("redacts the tokens that it was told of in a description", async () => {
   const reply = responded(400, { error_description: "Token refresh-canary of access-canary is not active" });
-  const endpoint = new TokenEndpoint(auth, new FakeTokenEndpoint(reply), 1000);
+  const endpoint = endpointOf(new FakeTokenEndpoint(reply));
   const result = await endpoint.refresh("refresh-canary", ["access-canary", "refresh-canary"]);
-  expect(result).toMatchObject({ failure: { description: "Token [redacted] of [redacted] is not active" } });
+  expect(result).toMatchObject({ failure: { serviceMessage: "Token [redacted] of [redacted] is not active" } });
 });
 
 it("is not affected when the options are changed afterwards", async () => {
   const options = { ...auth };
   const fake = new FakeTokenEndpoint(granted("t"));
-  const endpoint = new TokenEndpoint(options, fake, 1000);
+  const endpoint = new TokenEndpoint({ auth: options, transport: fake, timeoutMs: 1000 });
   options.password = "changed";
   await endpoint.login([]);
   expect(fake.forms[0]?.password).toBe(auth.password);

@@ -1,14 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import {
-  backOffMs,
-  isExpired,
-  longRepeatPauseMs,
-  needsRenewal,
-  repeatPauseMs,
-  toToken,
-} from "../../src/auth/token-timing.js";
-import { later } from "../../src/timing/timestamp.js";
+import { backOffMs, leftOfToken, refusedHoldMs, rejectedHoldMs, toToken } from "../../src/auth/token-timing.js";
 
 const sentAt = { wallMs: 1_000_000, monotonicMs: 500 };
 
@@ -33,43 +25,52 @@ it.each([600_000, Number.POSITIVE_INFINITY])("cuts a leeway of %d ms to half of 
 it("never renews a token without a lifetime", () => {
   const token = toToken("t", sentAt, undefined, 60_000);
   const end = { wallMs: Number.MAX_SAFE_INTEGER, monotonicMs: Number.MAX_SAFE_INTEGER };
-  expect([needsRenewal(token, end), isExpired(token, end)]).toEqual([false, false]);
+  expect(leftOfToken(token, end)).toBe(Number.POSITIVE_INFINITY);
 });
 
 it("goes by whichever clock has less time left", () => {
   const token = toToken("t", sentAt, 300_000, 0);
-  const expired = (wallMs: number, monotonicMs: number) =>
-    isExpired(token, { wallMs: sentAt.wallMs + wallMs, monotonicMs: sentAt.monotonicMs + monotonicMs });
-  expect(expired(299_999, 299_999)).toBe(false);
-  expect(expired(300_000, 40_000)).toBe(true);
-  expect(expired(-9_000_000, 300_000)).toBe(true);
-});
-
-it("renews a token at its leeway, before it expires", () => {
-  const token = toToken("t", sentAt, 300_000);
-  const at = (ms: number) => later(sentAt, ms);
-  expect([0, 294_999, 295_000, 300_000].map((ms) => needsRenewal(token, at(ms)))).toEqual([false, false, true, true]);
-  expect([0, 295_000, 299_999, 300_000].map((ms) => isExpired(token, at(ms)))).toEqual([false, false, false, true]);
+  const left = (wallMs: number, monotonicMs: number) =>
+    leftOfToken(token, { wallMs: sentAt.wallMs + wallMs, monotonicMs: sentAt.monotonicMs + monotonicMs });
+  expect(left(299_999, 299_999)).toBe(1);
+  expect(left(300_000, 40_000)).toBe(0);
+  expect(left(-9_000_000, 300_000)).toBe(0);
 });
 
 it("leaves the endpoint alone for as long as Retry-After says, up to 300 s", () => {
-  const at = (retryAfterMs: number) => backOffMs({ retryAfterMs }, 9, () => 0.5);
+  const at = (retryAfterMs: number) => backOffMs({ class: "throttled", retryAfterMs }, 9, () => 0.5);
   expect([1000, 300_000, 300_001, Number.MAX_SAFE_INTEGER].map(at)).toEqual([1000, 300_000, 300_000, 300_000]);
 });
 
-it("backs off twice as long after each failure without Retry-After, and never for 0 ms", () => {
-  const least = [0, 1, 2, 6, 7, 90].map((failures) => backOffMs({}, failures, () => 0));
-  expect(least).toEqual([100, 200, 400, 6400, 10_000, 10_000]);
-  const most = [0, 1, 90].map((failures) => backOffMs({}, failures, () => 1));
-  expect(most).toEqual([200, 400, 20_000]);
-  expect(backOffMs({ retryAfterMs: 0 }, 0, () => 0)).toBe(100);
-});
-
-it("pauses at least a second before a login that may have arrived is repeated", () => {
+it.each([
+  ["unsent", 3000],
+  ["maybe-sent", 3000],
+  ["failing", 3000],
+  ["throttled", 20_000],
+] as const)("backs off without Retry-After where a request is %s: from 100 ms to at most %i ms", (kind, capMs) => {
+  const at = (failures: number, random: number) => backOffMs({ class: kind }, failures, () => random);
+  expect([0, 1, 2, 90].map((failures) => at(failures, 0))).toEqual([100, 100, 100, 100]);
+  expect([0, 1, 2, 90].map((failures) => at(failures, 1))).toEqual([200, 300, 500, capMs]);
   fc.assert(
-    fc.property(fc.double({ min: 0, max: 1, noNaN: true }), (random) => {
-      expect(longRepeatPauseMs(() => random)).toBeGreaterThanOrEqual(1000);
-      expect(repeatPauseMs(() => random)).toBeLessThanOrEqual(200);
+    fc.property(fc.nat(1000), fc.double({ min: 0, max: 1, noNaN: true }), (failures, random) => {
+      expect(at(failures, random)).toBeGreaterThanOrEqual(100);
+      expect(at(failures, random)).toBeLessThanOrEqual(capMs);
     }),
   );
+});
+
+it("backs off for a Retry-After of 0 as if there were none", () => {
+  expect(backOffMs({ class: "failing", retryAfterMs: 0 }, 0, () => 0)).toBe(100);
+});
+
+it("holds a refused login for 1 min, then 2, 4, … 60", () => {
+  expect([1, 2, 3, 4, 5, 6, 7, 8, 2000].map(refusedHoldMs)).toEqual(
+    [1, 2, 4, 8, 16, 32, 60, 60, 60].map((minutes) => minutes * 60_000),
+  );
+});
+
+it("holds renewals after refused new tokens for 10 s, growing to 5 min", () => {
+  const held = (wasAccepted: boolean) => [0, 1, 2, 5, 6, 7, 2000].map((n) => rejectedHoldMs(n, wasAccepted) / 1000);
+  expect(held(false)).toEqual([0, 10, 20, 160, 300, 300, 300]);
+  expect(held(true)).toEqual([0, 0, 0, 0, 10, 20, 300]);
 });
