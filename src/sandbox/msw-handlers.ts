@@ -34,7 +34,9 @@ export function mswHandlers<Handler>(sandbox: Sandbox, options: MswHandlersOptio
   const handlers = [...operations.values()].map(({ method, path }) =>
     methods[method](apiOrigin + sandbox.basePath + path.text.replace(/\{(\w+)\}/g, ":$1"), resolver),
   );
-  return [...handlers, http.post(authOrigin + sandbox.tokenPath, resolver)];
+  // Beside the tokens' own address there is one where a session is ended.
+  const tokenPath = sandbox.tokenPath.replace(/\/token$/, "/:endpoint");
+  return [...handlers, http.post(authOrigin + tokenPath, resolver)];
 }
 
 function originOf(option: string, address: string, pathOption: string, path: string): string {

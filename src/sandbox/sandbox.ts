@@ -86,6 +86,11 @@ export class Sandbox {
     return this.#tokens.path;
   }
 
+  /** Path where a session is ended. */
+  get logoutPath(): string {
+    return this.#tokens.logoutPath;
+  }
+
   /** Every request so far, in the order of arrival. */
   get requests(): readonly LoggedRequest[] {
     return this.#requests.map((request) => ({ ...request }));
@@ -147,8 +152,10 @@ export class Sandbox {
 
   async #respond({ seen, bytes, route, address }: Arrived): Promise<Response> {
     const { method, body, headers } = seen;
-    if (route === "token") {
-      return this.#tokens.respond({ method, body, address, contentType: headers.get("content-type") });
+    if (route === "token" || route === "logout") {
+      const authorization = headers.get("authorization");
+      const form = { method, body, address, authorization, contentType: headers.get("content-type") };
+      return route === "token" ? this.#tokens.respond(form) : this.#tokens.endSession(form);
     }
     if (route instanceof Refusal) return refusalResponse(route, undefined);
     if (!this.#tokens.accepts(headers.get("authorization"))) {
@@ -159,6 +166,7 @@ export class Sandbox {
 
   #routeOf(path: string, method: string): Destination {
     if (path === this.#tokens.path) return "token";
+    if (path === this.#tokens.logoutPath) return "logout";
     try {
       return routeOf(method, path, this.basePath);
     } catch (error) {
@@ -191,7 +199,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-type Destination = Route | "token" | Refusal;
+type Destination = Route | "token" | "logout" | Refusal;
 
 interface Arrived {
   readonly seen: SandboxRequest;
@@ -227,6 +235,7 @@ async function arrive(
 
 function operationOf(route: Destination): OperationName | "token" | undefined {
   if (route === "token") return "token";
+  if (route === "logout") return undefined;
   // The rows' `operation` is the key under which the table holds them.
   return route instanceof Refusal ? undefined : (route.operation.name as OperationName);
 }

@@ -14,6 +14,7 @@ export interface TokenRequest {
 export interface TokenForm {
   readonly method: string;
   readonly contentType: string | null;
+  readonly authorization: string | null;
   readonly body: string;
   /** Where the request came from; empty if unknown. */
   readonly address: string;
@@ -22,6 +23,8 @@ export interface TokenForm {
 /** The identity provider: gives tokens and knows which of them are good (Interface description 0.0.1, "Authentication"). */
 export class TokenEndpoint {
   readonly path: string;
+  /** Where a session is ended. It is not described, but every Keycloak has it. */
+  readonly logoutPath: string;
   readonly #settings: SandboxSettings;
   readonly #accessTokens = new Map<string, number>();
   readonly #refreshTokens = new Map<string, number>();
@@ -30,7 +33,9 @@ export class TokenEndpoint {
   constructor(settings: SandboxSettings) {
     this.#settings = settings;
     const realm = encodeURIComponent(settings.credentials.realm);
-    this.path = `${settings.authPath}/auth/realms/${realm}/protocol/openid-connect/token`;
+    const base = `${settings.authPath}/auth/realms/${realm}/protocol/openid-connect`;
+    this.path = `${base}/token`;
+    this.logoutPath = `${base}/logout`;
   }
 
   /** Whether an `Authorization` header carries an access token that lives. */
@@ -46,6 +51,20 @@ export class TokenEndpoint {
   }
 
   respond(form: TokenForm): Response {
+    return this.#withFields(form, (fields) => this.#grant(fields));
+  }
+
+  /** Ends the session of a refresh token. Access tokens live on, as Keycloak's do where nobody asks it about them. */
+  endSession(form: TokenForm): Response {
+    return this.#withFields(form, (fields) => {
+      const refused = this.#refuseClient(fields, fields.get("client_secret") ?? "");
+      if (refused !== undefined) return refused;
+      if (!this.#refreshTokens.delete(fields.get("refresh_token") ?? "")) return deadToken();
+      return new Response(null, { status: 204 });
+    });
+  }
+
+  #withFields(form: TokenForm, respond: (fields: URLSearchParams) => Response): Response {
     if (form.method !== "POST") return jsonResponse({ error: "method_not_allowed" }, 405, { allow: "POST" });
     const waitMs = this.#throttledForMs(form.address);
     if (waitMs > 0) {
@@ -58,20 +77,26 @@ export class TokenEndpoint {
     const fields = new URLSearchParams(form.body);
     const repeated = [...fields.keys()].find((name) => fields.getAll(name).length > 1);
     if (repeated !== undefined) return oauthError("invalid_request", `Duplicated parameter: ${repeated}`, 400);
-    return this.#grant(fields);
+    for (const [name, value] of basicCredentials(form.authorization)) fields.set(name, value);
+    return respond(fields);
   }
 
   #grant(fields: URLSearchParams): Response {
-    const { clientId, clientSecret } = this.#settings.credentials;
     const grantType = fields.get("grant_type");
     if (grantType === null) return oauthError("invalid_request", "Missing form parameter: grant_type", 400);
-    if (fields.get("client_id") !== clientId) return oauthError("invalid_client", "Invalid client credentials", 401);
     // The description's refresh form has no client_secret; one that comes all the same has to be right.
-    const secret = fields.get("client_secret") ?? (grantType === "refresh_token" ? clientSecret : "");
-    if (secret !== clientSecret) return oauthError("unauthorized_client", "Invalid client credentials", 401);
+    const byDefault = grantType === "refresh_token" ? this.#settings.credentials.clientSecret : "";
+    const refused = this.#refuseClient(fields, fields.get("client_secret") ?? byDefault);
+    if (refused !== undefined) return refused;
     if (grantType === "password") return this.#login(fields);
     if (grantType === "refresh_token") return this.#refresh(fields.get("refresh_token") ?? "");
     return oauthError("unsupported_grant_type", "Unsupported grant_type", 400);
+  }
+
+  #refuseClient(fields: URLSearchParams, secret: string): Response | undefined {
+    const { clientId, clientSecret } = this.#settings.credentials;
+    if (fields.get("client_id") !== clientId) return oauthError("invalid_client", "Invalid client credentials", 401);
+    return secret === clientSecret ? undefined : oauthError("unauthorized_client", "Invalid client credentials", 401);
   }
 
   #login(fields: URLSearchParams): Response {
@@ -89,9 +114,7 @@ export class TokenEndpoint {
   }
 
   #refresh(refreshToken: string): Response {
-    if (!this.#lives(this.#refreshTokens, refreshToken)) {
-      return oauthError("invalid_grant", "Token is not active", 400);
-    }
+    if (!this.#lives(this.#refreshTokens, refreshToken)) return deadToken();
     const response = {
       access_token: this.#newAccessToken(),
       expires_in: this.#settings.tokenLifetimeMs / 1000,
@@ -138,6 +161,23 @@ export class TokenEndpoint {
 
 function tokenResponse(body: Readonly<Record<string, string | number>>): Response {
   return jsonResponse(body, 200, { "cache-control": "no-store", pragma: "no-cache" });
+}
+
+function deadToken(): Response {
+  return oauthError("invalid_grant", "Token is not active", 400);
+}
+
+/** The client's id and secret in a header (RFC 6749, 2.3.1), as fields of the form. */
+function basicCredentials(authorization: string | null): [name: string, value: string][] {
+  const [, encoded] = /^Basic +([\w+/=-]+)$/i.exec(authorization ?? "") ?? [];
+  if (encoded === undefined) return [];
+  const pair = Buffer.from(encoded, "base64").toString().split(":");
+  // The parts are encoded like values of a form.
+  const [clientId = "", clientSecret = ""] = pair.map((part) => new URLSearchParams(`part=${part}`).get("part") ?? "");
+  return [
+    ["client_id", clientId],
+    ["client_secret", clientSecret],
+  ];
 }
 
 function oauthError(error: string, description: string, status: number, headers?: Readonly<Record<string, string>>) {
