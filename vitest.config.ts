@@ -24,6 +24,8 @@ const alias = [
 
 /** Tests of the sources that start processes, or make thousands of trials. */
 const system = ["test/faults/**/*.test.ts", "test/examples.test.ts", "test/http/response-costs.test.ts"];
+/** Tests against a real Keycloak, which `npm run test:keycloak` starts. */
+const keycloak = "test/keycloak/**/*.test.ts";
 /** Tests of the built package; `test:crash` and `test:guard` need `npm run build` first. */
 const built = {
   package: "test/package/**/*.test.ts",
@@ -44,13 +46,25 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: [...system, ...Object.values(built)],
+          exclude: [...system, keycloak, ...Object.values(built)],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"] },
           testTimeout: 20_000,
           retry,
         },
       },
       { resolve: { alias }, test: { name: "system", include: system, testTimeout: 20_000, retry } },
+      // One after another: some of them halt the server.
+      {
+        resolve: { alias },
+        test: {
+          name: "keycloak",
+          include: [keycloak],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+          retry,
+        },
+      },
       {
         test: {
           name: "package",

@@ -1,0 +1,194 @@
+import { execFile } from "node:child_process";
+import { randomBytes, randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
+
+/** The Keycloak that `test/support/keycloak.sh with …` started; without one the tests are skipped. */
+export const isKeycloakRunning = process.env.CBP_KEYCLOAK_URL !== undefined;
+
+const origin = process.env.CBP_KEYCLOAK_URL ?? "http://127.0.0.1:0";
+const folder = process.env.CBP_KEYCLOAK_FOLDER ?? "";
+
+/** Made at run time, so that a test can tell whether one of them is shown. */
+export interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+/** Parts of Keycloak's representation of a realm, a client and a user. */
+export interface RealmOptions {
+  readonly realm?: Readonly<Record<string, unknown>>;
+  readonly client?: Readonly<Record<string, unknown>>;
+  readonly user?: Readonly<Record<string, unknown>>;
+  /** Other clients. */
+  readonly clients?: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** One realm with one client and one user, for one test. */
+export interface Realm extends AsyncDisposable {
+  readonly name: string;
+  readonly credentials: Credentials;
+  /** Id of the client in the administration. */
+  readonly clientUuid: string;
+  readonly userId: string;
+  /** The client's sessions at present. */
+  sessions(): Promise<number>;
+  /** A request to the administration of this realm; the path begins after the realm. */
+  admin(method: string, path: string, body?: unknown): Promise<unknown>;
+}
+
+/** The service's own client, for asking whether a token is good. */
+export const serviceClientId = "service";
+export const serviceSecret = randomBytes(16).toString("hex");
+
+export async function createRealm({ realm, client, user, clients = [] }: RealmOptions = {}): Promise<Realm> {
+  const name = `realm-${randomUUID()}`;
+  const credentials = {
+    clientId: `client-${randomUUID()}`,
+    clientSecret: `secret-${randomUUID()}`,
+    username: `user-${randomUUID()}`,
+    password: `password-${randomUUID()}`,
+  };
+  const { clientId, clientSecret: secret, username, password } = credentials;
+  const gateway = {
+    clientId,
+    secret,
+    publicClient: false,
+    standardFlowEnabled: false,
+    directAccessGrantsEnabled: true,
+    protocolMappers: [audienceOfService],
+    ...client,
+  };
+  const service = { clientId: serviceClientId, secret: serviceSecret, publicClient: false, standardFlowEnabled: false };
+  const person = {
+    username,
+    enabled: true,
+    email: `${username}@bank.test`,
+    emailVerified: true,
+    firstName: "Ada",
+    lastName: "Bank",
+    credentials: [{ type: "password", value: password, temporary: false }],
+    ...user,
+  };
+  await administer("POST", "", {
+    realm: name,
+    enabled: true,
+    // Hashing as slow as Keycloak's own would be most of what these tests do.
+    passwordPolicy: "hashAlgorithm(pbkdf2-sha256) and hashIterations(1)",
+    clients: [gateway, service, ...clients],
+    users: [person],
+    ...realm,
+  });
+  const admin = (method: string, path: string, body?: unknown) => administer(method, `/${name}${path}`, body);
+  const [foundClient] = (await admin("GET", `/clients?clientId=${clientId}`)) as readonly { readonly id: string }[];
+  const [foundUser] = (await admin("GET", `/users?username=${username}`)) as readonly { readonly id: string }[];
+  const clientUuid = foundClient?.id ?? "";
+  return {
+    name,
+    credentials,
+    clientUuid,
+    userId: foundUser?.id ?? "",
+    admin,
+    async sessions() {
+      return ((await admin("GET", `/clients/${clientUuid}/user-sessions`)) as readonly unknown[]).length;
+    },
+    async [Symbol.asyncDispose]() {
+      await admin("DELETE", "");
+    },
+  };
+}
+
+/** Puts the service into the audience of a client's tokens. */
+const audienceOfService = {
+  name: "audience",
+  protocol: "openid-connect",
+  protocolMapper: "oidc-audience-mapper",
+  config: { "included.client.audience": serviceClientId, "access.token.claim": "true" },
+};
+
+/** Whether Keycloak calls a token good now: not expired, not revoked, signed by a key of the realm, meant for the service. */
+export async function isActive(realm: Realm, token: string): Promise<boolean> {
+  const response = await fetch(`${tokenUrl(realm.name)}/introspect`, {
+    method: "POST",
+    body: new URLSearchParams({ token, client_id: serviceClientId, client_secret: serviceSecret }),
+  });
+  return ((await response.json()) as { readonly active?: boolean }).active === true;
+}
+
+/** A login that does not go through the library. */
+export async function logIn(
+  realm: Realm,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Record<string, unknown>> {
+  const { clientId, clientSecret, username, password } = realm.credentials;
+  const form = {
+    grant_type: "password",
+    client_id: clientId,
+    client_secret: clientSecret,
+    username,
+    password,
+    ...more,
+  };
+  const response = await fetch(tokenUrl(realm.name), { method: "POST", body: new URLSearchParams(form) });
+  return (await response.json()) as Record<string, unknown>;
+}
+
+export const keycloakOrigin = origin;
+
+/** Halts the server, as if its machine hung; `resume` lets it go on. */
+export function halt(): void {
+  process.kill(serverPid(), "SIGSTOP");
+}
+
+export function resume(): void {
+  process.kill(serverPid(), "SIGCONT");
+}
+
+/** Ends the server and starts it again, with the same data and on the same port. */
+export async function restart(): Promise<void> {
+  const pid = serverPid();
+  process.kill(pid, "SIGTERM");
+  while (isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 100));
+  await promisify(execFile)("bash", ["test/support/keycloak.sh", "again", folder]);
+}
+
+function serverPid(): number {
+  return Number(readFileSync(`${folder}/pid`, "utf8"));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function tokenUrl(realm: string): string {
+  return `${origin}/auth/realms/${realm}/protocol/openid-connect/token`;
+}
+
+let adminToken: { readonly value: string; readonly untilMs: number } | undefined;
+
+async function administer(method: string, path: string, body?: unknown): Promise<unknown> {
+  const response = await fetch(`${origin}/auth/admin/realms${path}`, {
+    method,
+    headers: { authorization: `Bearer ${await administratorsToken()}`, "content-type": "application/json" },
+    ...(body === undefined ? undefined : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path} got ${response.status}: ${text}`);
+  return text === "" ? undefined : JSON.parse(text);
+}
+
+async function administratorsToken(): Promise<string> {
+  if (adminToken !== undefined && Date.now() < adminToken.untilMs) return adminToken.value;
+  const password = process.env.CBP_KEYCLOAK_ADMIN_PASSWORD ?? "";
+  const form = { grant_type: "password", client_id: "admin-cli", username: "admin", password };
+  const response = await fetch(tokenUrl("master"), { method: "POST", body: new URLSearchParams(form) });
+  const { access_token, expires_in } = (await response.json()) as { access_token: string; expires_in: number };
+  adminToken = { value: access_token, untilMs: Date.now() + (expires_in - 20) * 1000 };
+  return access_token;
+}

@@ -1,0 +1,187 @@
+import { inspect } from "node:util";
+import { AuthenticationError, type CrossBorderClient, type PasswordAuth, TokenError } from "cross-border-payments";
+import { describe, expect, it } from "vitest";
+import { callMany, callOnce, type GatewayFixture, openGateway } from "./gateway-fixture.js";
+import { isKeycloakRunning, logIn, type RealmOptions } from "./keycloak.js";
+
+describe.runIf(isKeycloakRunning)("logins", () => {
+  it("makes one login and one session for 1,000 calls on a cold client", async () => {
+    await using fixture = await openGateway();
+    // Otherwise Keycloak would be asked about 1,000 tokens.
+    fixture.service.accepts = () => true;
+    await callMany(fixture.client(), 1000);
+    expect(fixture.service.served).toBe(1000);
+    expect(fixture.proxy.tokenRequests).toHaveLength(1);
+    expect(await fixture.realm.sessions()).toBe(1);
+  });
+
+  it("works with a realm that demands client_secret_basic, whatever the secret is made of", async () => {
+    const clientSecret = `s:e+c r€t%/=${crypto.randomUUID()}`;
+    const attributes = { "client.secret.authentication.allowed.method": "client_secret_basic" };
+    await using fixture = await openGateway({ client: { secret: clientSecret, attributes } });
+    const auth = { ...fixture.auth, clientSecret, clientAuthentication: "basic", endSessionOnClose: true } as const;
+    const client = fixture.client({ auth });
+    await callOnce(client);
+    await fixture.realm.admin("POST", "/logout-all");
+    await callOnce(client);
+    await client.close();
+    expect(fixture.proxy.seen.map(({ endpoint, form, status }) => [endpoint, form.grant_type, status])).toEqual([
+      ["token", "password", 200],
+      ["token", "refresh_token", 400],
+      ["token", "password", 200],
+      ["logout", undefined, 204],
+    ]);
+    expect(await fixture.realm.sessions()).toBe(0);
+  });
+
+  it("says that a login without an `error` of the usual kind was refused, with Keycloak's own words beside it", async () => {
+    await using fixture = await openGateway();
+    const client = fixture.client({ auth: { ...fixture.auth, realm: "no-such-realm" } });
+    const error = await failureOf(client);
+    expect(error).toMatchObject({ code: "login_refused", status: 404, serviceCode: "Realm does not exist" });
+    expect(error.message).not.toContain("Realm does");
+  });
+
+  it("never trips the lockout of a realm that locks after three failures", async () => {
+    await using fixture = await openGateway({ realm: { bruteForceProtected: true, failureFactor: 3 } });
+    let password = "wrong";
+    const client = fixture.client({ auth: { ...fixture.auth, password: () => password } });
+    for (let call = 0; call < 21; call++) expect(await failureOf(client)).toBeInstanceOf(TokenError);
+    expect(fixture.proxy.tokenRequests).toHaveLength(1);
+    const { realm } = fixture;
+    expect(await realm.admin("GET", `/attack-detection/brute-force/users/${realm.userId}`)).toMatchObject({
+      disabled: false,
+      numFailures: 1,
+    });
+    password = fixture.auth.password as string;
+    await callOnce(client);
+    expect(fixture.proxy.tokenRequests).toHaveLength(2);
+  });
+
+  it("leaves no session behind after 100 short clients with endSessionOnClose, in a realm that allows three", async () => {
+    await using fixture = await openGateway();
+    await limitSessions(fixture, 3);
+    fixture.service.accepts = () => true;
+    for (let index = 0; index < 100; index++) {
+      const client = fixture.client({ auth: { ...fixture.auth, endSessionOnClose: true } });
+      await callOnce(client);
+      await Promise.all([client.close(), client.close()]);
+    }
+    expect(await fixture.realm.sessions()).toBe(0);
+    for (let index = 0; index < 3; index++) await callOnce(fixture.client());
+    const error = await failureOf(fixture.client());
+    expect(error).toMatchObject({ code: "login_refused", effect: "none" });
+    expect(`${error.serviceCode} ${error.serviceMessage}`).toContain("too many sessions");
+  });
+
+  it("makes two token requests for 100 calls with tokens for another audience, and says what to check", async () => {
+    await using fixture = await openGateway({ client: { protocolMappers: [] } });
+    fixture.service.accepts = isForTheService;
+    const client = fixture.client();
+    const errors: Error[] = [];
+    for (let call = 0; call < 100; call++) errors.push(await anyFailureOf(client));
+    expect(errors[0]).toBeInstanceOf(AuthenticationError);
+    expect(errors[99]?.message).toMatch(/audience.*clocks/);
+    expect(fixture.proxy.tokenRequests).toHaveLength(2);
+    expect(await fixture.realm.sessions()).toBe(1);
+  });
+});
+
+interface RefusedLogin {
+  readonly name: string;
+  readonly realm?: RealmOptions;
+  readonly auth?: Partial<PasswordAuth>;
+  readonly before?: (fixture: GatewayFixture) => Promise<unknown>;
+}
+
+const requires = (action: string): RealmOptions => ({ user: { requiredActions: [action] } });
+
+const refusedLogins: readonly RefusedLogin[] = [
+  { name: "a wrong password", auth: { password: `wrong-${crypto.randomUUID()}` } },
+  { name: "an unknown user", auth: { username: "nobody-in-particular" } },
+  { name: "a disabled user", realm: { user: { enabled: false } } },
+  { name: "a user without a password", realm: { user: { credentials: [] } } },
+  { name: "a password that has to be changed", realm: requires("UPDATE_PASSWORD") },
+  { name: "an unverified address", realm: requires("VERIFY_EMAIL") },
+  { name: "a second factor to be set up", realm: requires("CONFIGURE_TOTP") },
+  { name: "a wrong client secret", auth: { clientSecret: `wrong-${crypto.randomUUID()}` } },
+  { name: "no client secret", auth: { clientSecret: "" } },
+  { name: "an unknown client", auth: { clientId: "no-such-client" } },
+  { name: "a disabled client", realm: { client: { enabled: false } } },
+  { name: "a client without the password grant", realm: { client: { directAccessGrantsEnabled: false } } },
+  { name: "a bearer-only client", realm: { client: { bearerOnly: true } } },
+  { name: "a client whose users have to consent", realm: { client: { consentRequired: true } } },
+  {
+    name: "a client that demands client_secret_basic",
+    realm: { client: { attributes: { "client.secret.authentication.allowed.method": "client_secret_basic" } } },
+  },
+  { name: "an unknown realm", auth: { realm: "no-such-realm" } },
+  { name: "a disabled realm", before: ({ realm }) => realm.admin("PUT", "", { enabled: false }) },
+  { name: "a realm that demands https", before: ({ realm }) => realm.admin("PUT", "", { sslRequired: "all" }) },
+  {
+    name: "a locked account",
+    realm: { realm: { bruteForceProtected: true, failureFactor: 1, waitIncrementSeconds: 600 } },
+    before: ({ realm }) => logIn(realm, { password: "wrong" }),
+  },
+];
+
+describe.runIf(isKeycloakRunning)("a refused login", () => {
+  it.each(refusedLogins)("is one request for 21 calls, and shows no secret: $name", async ({ realm, auth, before }) => {
+    await using fixture = await openGateway(realm);
+    await before?.(fixture);
+    const client = fixture.client({ auth: { ...fixture.auth, ...auth } });
+    const errors = await Promise.all(Array.from({ length: 20 }, () => failureOf(client)));
+    errors.push(await failureOf(client));
+    expect(fixture.proxy.tokenRequests).toHaveLength(1);
+    const [{ status, body = "{}" } = {}] = fixture.proxy.tokenRequests;
+    const said = JSON.parse(body) as { readonly error: string; readonly error_description?: string };
+    const { clientId: _, ...secrets } = { ...fixture.realm.credentials, ...auth };
+    for (const error of errors) {
+      expect(error).toMatchObject({ code: "login_refused", effect: "none", status, serviceCode: said.error });
+      expect(error.serviceMessage).toBe(said.error_description);
+      expect(error.heldUntilMs).toBeGreaterThan(Date.now() + 30_000);
+      const shown = `${inspect(error, { showHidden: true, depth: 9 })}${JSON.stringify(error)}${error.stack}`;
+      for (const secret of Object.values(secrets)) if (secret !== "") expect(shown).not.toContain(secret);
+    }
+    // So that the realm can be removed.
+    await fixture.realm.admin("PUT", "", { enabled: true, sslRequired: "none" });
+  });
+});
+
+async function failureOf(client: CrossBorderClient): Promise<TokenError> {
+  const error = await anyFailureOf(client);
+  if (error instanceof TokenError) return error;
+  throw error;
+}
+
+async function anyFailureOf(client: CrossBorderClient): Promise<Error> {
+  return callOnce(client).then(
+    () => new Error("the call succeeded"),
+    (error: unknown) => error as Error,
+  );
+}
+
+function isForTheService(token: string): boolean {
+  const { aud } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as {
+    readonly aud?: unknown;
+  };
+  return [aud].flat().includes("service");
+}
+
+/** Lets nobody of the realm have more sessions than this: a step that is added to the flow of the password grant. */
+async function limitSessions({ realm }: GatewayFixture, most: number): Promise<void> {
+  const alias = "limited";
+  await realm.admin("POST", "/authentication/flows/direct%20grant/copy", { newName: alias });
+  await realm.admin("POST", `/authentication/flows/${alias}/executions/execution`, { provider: "user-session-limits" });
+  const executions = (await realm.admin("GET", `/authentication/flows/${alias}/executions`)) as readonly {
+    readonly id: string;
+    readonly providerId?: string;
+  }[];
+  const execution = executions.find(({ providerId }) => providerId === "user-session-limits");
+  await realm.admin("PUT", `/authentication/flows/${alias}/executions`, { ...execution, requirement: "REQUIRED" });
+  await realm.admin("POST", `/authentication/executions/${execution?.id}/config`, {
+    alias: "limit",
+    config: { userRealmLimit: String(most), userClientLimit: "0", behavior: "Deny new session" },
+  });
+  await realm.admin("PUT", "", { directGrantFlow: alias });
+}

@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { TokenError } from "cross-border-payments";
+import { describe, expect, it } from "vitest";
+import { callOnce, callSteadily, type GatewayFixture, livesByItsClaims, openGateway } from "./gateway-fixture.js";
+import type { IdentityProxy } from "./identity-proxy.js";
+import { halt, isKeycloakRunning, resume } from "./keycloak.js";
+
+const outages: readonly [string, (proxy: IdentityProxy) => unknown, (proxy: IdentityProxy) => unknown][] = [
+  ["refuses connections", (proxy) => proxy.refuse(), (proxy) => proxy.listen()],
+  ["responds with 503", (proxy) => setMode(proxy, "fail"), (proxy) => setMode(proxy, "pass")],
+];
+
+describe.runIf(isKeycloakRunning)("an identity server that is away", () => {
+  it.each(outages)(
+    "fails no call that has time, and is used within 3 s of its return: it %s",
+    async (_, away, back) => {
+      await using fixture = await openOutage(3);
+      const client = fixture.client({ timeoutMs: 60_000 });
+      await callOnce(client);
+      let backAtMs = 0;
+      const outage = async () => {
+        await away(fixture.proxy);
+        await sleep(8000);
+        await back(fixture.proxy);
+        backAtMs = performance.now();
+        await sleep(4000);
+      };
+      const { calls, failures } = await callSteadily(client, 50, outage());
+      expect(failures).toEqual([]);
+      expect(fixture.service.served).toBe(calls + 1);
+      const first = fixture.proxy.tokenRequests.find(({ atMs }) => atMs >= backAtMs);
+      expect((first?.atMs ?? Number.POSITIVE_INFINITY) - backAtMs).toBeLessThan(3500);
+      expect(fixture.proxy.mostInFlight).toBe(1);
+      // 8 s of tries: they back off.
+      expect(fixture.proxy.tokenRequests.length).toBeLessThan(30);
+    },
+  );
+
+  it("costs no call anything while the token lives", async () => {
+    await using fixture = await openOutage(8);
+    const client = fixture.client({ tokenLeewayMs: 4000, timeoutMs: 1000, maxRetries: 0 });
+    await callOnce(client);
+    await fixture.proxy.refuse();
+    const { failures } = await callSteadily(client, 50, sleep(5500));
+    expect(failures).toEqual([]);
+  });
+
+  it("fails calls that have no time at their deadline, and says why", async () => {
+    await using fixture = await openOutage(60);
+    fixture.proxy.mode = "fail";
+    const client = fixture.client();
+    const startMs = performance.now();
+    const error = await callOnce(client, 1000).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(TokenError);
+    expect(error).toMatchObject({ code: "token_endpoint_failing", status: 503, effect: "none" });
+    expect(performance.now() - startMs).toBeGreaterThan(900);
+    await expect(client.paymentIntents.get("intent-1", { maxRetries: 0 })).rejects.toMatchObject({
+      code: "token_endpoint_failing",
+    });
+  });
+
+  it("that hangs for 12 s gets one login at a time, and is left with two sessions at most", async () => {
+    await using fixture = await openOutage(60);
+    const client = fixture.client();
+    halt();
+    const hanging = sleep(12_000).finally(resume);
+    const { failures } = await callSteadily(client, 500, hanging, 2000);
+    expect(failures.length).toBeGreaterThan(0);
+    await callOnce(client, 60_000);
+    expect(fixture.proxy.tokenRequests.length).toBeLessThanOrEqual(3);
+    expect(await fixture.realm.sessions()).toBeLessThanOrEqual(2);
+  });
+});
+
+/** Tokens of this many seconds, and a service that needs no identity server. */
+async function openOutage(accessTokenLifespan: number): Promise<GatewayFixture> {
+  const fixture = await openGateway({ realm: { accessTokenLifespan } });
+  fixture.service.accepts = livesByItsClaims;
+  return fixture;
+}
+
+function setMode(proxy: IdentityProxy, mode: IdentityProxy["mode"]): void {
+  proxy.mode = mode;
+}

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { TokenError } from "cross-border-payments";
+import { describe, expect, it } from "vitest";
+import {
+  callMany,
+  callOnce,
+  callSteadily,
+  type GatewayFixture,
+  livesByItsClaims,
+  openGateway,
+} from "./gateway-fixture.js";
+import { isKeycloakRunning, logIn } from "./keycloak.js";
+
+describe.runIf(isKeycloakRunning)("renewals", () => {
+  it("fail no call with tokens of 4 s", async () => {
+    await using fixture = await openGateway({ realm: { accessTokenLifespan: 4 } });
+    const client = fixture.client();
+    const { calls, failures } = await callSteadily(client, 100, sleep(10_000));
+    expect(failures).toEqual([]);
+    expect(fixture.service.served).toBe(calls);
+    expect(fixture.service.refused).toBe(0);
+    expect(grants(fixture).filter((grant) => grant === "password")).toHaveLength(1);
+    expect(fixture.proxy.tokenRequests.length).toBeLessThanOrEqual(5);
+    expect(fixture.proxy.mostInFlight).toBe(1);
+  });
+
+  it("rotate refresh tokens where a reused one ends the session, and keep that session", async () => {
+    await using fixture = await openGateway({ realm: { ...rotating, accessTokenLifespan: 2 } });
+    const client = fixture.client();
+    const { failures } = await callSteadily(client, 50, sleep(7000));
+    expect(failures).toEqual([]);
+    expect(fixture.proxy.tokenRequests.every(({ status }) => status === 200)).toBe(true);
+    const used = fixture.proxy.tokenRequests.map(({ form }) => form.refresh_token);
+    expect(new Set(used).size).toBe(used.length);
+    expect(grants(fixture).filter((grant) => grant === "password")).toHaveLength(1);
+    expect(await fixture.realm.sessions()).toBe(1);
+  });
+
+  it("cost one login and no call where the response to a refresh is lost under rotation", async () => {
+    await using fixture = await openGateway({ realm: { ...rotating, accessTokenLifespan: 6 } });
+    fixture.service.accepts = livesByItsClaims;
+    const client = fixture.client({ tokenLeewayMs: 3000 });
+    await callOnce(client);
+    fixture.proxy.mode = "lose";
+    const lost = until(() => fixture.proxy.tokenRequests.length === 2).then(() => {
+      fixture.proxy.mode = "pass";
+    });
+    const { failures } = await callSteadily(client, 50, sleep(8000));
+    await lost;
+    expect(failures).toEqual([]);
+    const [first, refresh, ...later] = fixture.proxy.tokenRequests;
+    expect([first?.form.grant_type, refresh?.form.grant_type]).toEqual(["password", "refresh_token"]);
+    expect(later.filter(({ form }) => form.grant_type === "password")).toHaveLength(1);
+    // The one that may have been used up is never sent again.
+    expect(later.map(({ form }) => form.refresh_token)).not.toContain(refresh?.form.refresh_token);
+  });
+
+  it.each([
+    ["revoked sessions", ["refresh_token", "password"], (f: GatewayFixture) => f.realm.admin("POST", "/logout-all")],
+    [
+      "a pushed not-before",
+      ["refresh_token", "password"],
+      async (f: GatewayFixture) => {
+        // It counts in whole seconds, and revokes what is older.
+        await sleep(1100);
+        await f.realm.admin("PUT", "", { notBefore: Math.floor(Date.now() / 1000) });
+      },
+    ],
+    ["replaced keys", ["refresh_token", "password"], replaceKeys],
+  ] as const)("happen once for 50 calls after %s", async (_, most, revoke) => {
+    await using fixture = await openGateway();
+    const client = fixture.client();
+    await callMany(client, 50);
+    await revoke(fixture);
+    await callMany(client, 50);
+    const [, ...renewals] = grants(fixture);
+    expect(renewals.length).toBeGreaterThan(0);
+    expect(most.slice(0, renewals.length)).toEqual(renewals);
+    await callMany(client, 50);
+    expect(grants(fixture)).toHaveLength(1 + renewals.length);
+    expect(fixture.service.served).toBe(150);
+  });
+
+  it("do not send a refresh token that has expired by refresh_expires_in", async () => {
+    await using fixture = await openGateway({ realm: { accessTokenLifespan: 60, ssoSessionMaxLifespan: 3 } });
+    const client = fixture.client();
+    await callOnce(client);
+    await sleep(3500);
+    await callOnce(client);
+    expect(grants(fixture)).toEqual(["password", "password"]);
+  });
+
+  it("continue a session that somebody else began, until it has ended", async () => {
+    await using fixture = await openGateway({ realm: { accessTokenLifespan: 2 } });
+    const { refresh_token } = await logIn(fixture.realm);
+    const { username: _u, password: _p, ...provider } = fixture.auth;
+    const client = fixture.client({ auth: { ...provider, refreshToken: String(refresh_token) } });
+    await callOnce(client);
+    await sleep(2100);
+    await callOnce(client);
+    expect(await fixture.realm.sessions()).toBe(1);
+    await fixture.realm.admin("POST", "/logout-all");
+    const errors = await Promise.allSettled(Array.from({ length: 21 }, () => callOnce(client)));
+    for (const error of errors) {
+      expect(error).toMatchObject({ reason: expect.any(TokenError) });
+      expect(error).toMatchObject({ reason: { code: "login_refused", serviceCode: "invalid_grant" } });
+    }
+    expect(grants(fixture)).toEqual(["refresh_token", "refresh_token", "refresh_token"]);
+  });
+});
+
+const rotating = { revokeRefreshToken: true, refreshTokenMaxReuse: 0 };
+
+function grants({ proxy }: GatewayFixture): unknown[] {
+  return proxy.tokenRequests.map(({ form }) => form.grant_type);
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await sleep(10);
+}
+
+/** New keys of the realm, and none of the old ones. */
+async function replaceKeys({ realm }: GatewayFixture): Promise<void> {
+  const type = "org.keycloak.keys.KeyProvider";
+  const found = (await realm.admin("GET", `/components?type=${type}`)) as readonly {
+    readonly id: string;
+    readonly parentId: string;
+    readonly providerId: string;
+  }[];
+  const [parentId] = found.map((component) => component.parentId);
+  for (const { id } of found) await realm.admin("DELETE", `/components/${id}`);
+  const config = { priority: ["100"], enabled: ["true"], active: ["true"] };
+  for (const providerId of ["rsa-generated", "hmac-generated", "aes-generated"]) {
+    const providerType = type;
+    await realm.admin("POST", "/components", { name: `new-${providerId}`, providerId, providerType, parentId, config });
+  }
+}
