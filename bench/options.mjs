@@ -21,6 +21,7 @@ const full = {
   millionRecords: 1_000_000,
   signSeconds: 3,
   prefetchPages: 40,
+  linkRuns: 5,
 };
 
 const quick = {
@@ -36,6 +37,7 @@ const quick = {
   millionRecords: 100_000,
   signSeconds: 1,
   prefetchPages: 10,
+  linkRuns: 2,
 };
 
 /** What is to be measured, and how thoroughly. */

@@ -16,13 +16,7 @@ function pinned(core, command) {
 
 /** Starts the server; gives its address, what it has spent so far, and a way to stop it. */
 export async function startServer(node) {
-  const [command, ...args] = pinned(serverCore, [node, "server.mjs"]);
-  const child = spawn(command, args, { cwd: bench, stdio: ["pipe", "pipe", "inherit"] });
-  const port = await new Promise((resolve, reject) => {
-    child.stdout.once("data", (text) => resolve(Number(text)));
-    child.once("exit", () => reject(new Error("the server did not start")));
-  });
-  const origin = `http://127.0.0.1:${port}`;
+  const { origin, stop } = await startListener(node, ["server.mjs"]);
   return {
     origin,
     /** CPU time of the server in µs. */
@@ -30,8 +24,23 @@ export async function startServer(node) {
       const { user, system } = await (await fetch(`${origin}/cpu`)).json();
       return user + system;
     },
-    stop: () => child.stdin.end(),
+    stop,
   };
+}
+
+/** Puts a link of so many megabits a second and so long a round trip before the server. */
+export function startLink(node, origin, megabits, roundTripMs) {
+  return startListener(node, ["link-proxy.mjs", new URL(origin).port, String(megabits), String(roundTripMs)]);
+}
+
+async function startListener(node, script) {
+  const [command, ...args] = pinned(serverCore, [node, ...script]);
+  const child = spawn(command, args, { cwd: bench, stdio: ["pipe", "pipe", "inherit"] });
+  const port = await new Promise((resolve, reject) => {
+    child.stdout.once("data", (text) => resolve(Number(text)));
+    child.once("exit", () => reject(new Error(`${script[0]} did not start`)));
+  });
+  return { origin: `http://127.0.0.1:${port}`, stop: () => child.stdin.end() };
 }
 
 /** One contender in a process of its own that samples on demand. */

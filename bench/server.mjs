@@ -1,11 +1,13 @@
 import { createServer } from "node:net";
-import { added, addedToIntent, record, token, tokenDigits } from "./record.mjs";
+import { gzipSync } from "node:zlib";
+import { added, addedToIntent, fullRecord, record, token, tokenDigits } from "./record.mjs";
 
 /**
  * The server that every contender talks to: canned bytes over raw sockets, so that it is never the slower side.
  * `node server.mjs` prints its port, and stops when its parent does.
  *
- * `/of/<n>/…` limits a list to n records, `/after/<ms>/…` delays the answers.
+ * `/of/<n>/…` limits a list to n records, `/after/<ms>/…` delays the answers. `/full/…` before them makes the records of a list as
+ * large as real ones, and `/full/gzip/…` compresses them for who accepts that.
  */
 const lists = {
   "/payments": { after: "_after", size: "_size", head: "[", tail: "]" },
@@ -54,9 +56,8 @@ const login = answer(
 const templates = new Map();
 
 function answer(body, headers = "") {
-  return Buffer.from(
-    `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), Buffer.from(body)]);
 }
 
 /** A record's JSON up to where the posted fields go on. */
@@ -105,15 +106,43 @@ function stamp(bytes, lastDigit, number) {
   }
 }
 
+const fullPages = new Map();
+
+/** Made once: the time that compression takes is not what is measured. */
+function fullPage(path, search, total, isGzipped) {
+  const key = `${path}?${search} ${total} ${isGzipped}`;
+  const known = fullPages.get(key);
+  if (known !== undefined) return known;
+  const query = new URLSearchParams(search);
+  const { after, size, head, tail, headers = "" } = lists[path];
+  const from = Number(query.get(after) ?? 0);
+  const numbers = Array.from(
+    { length: Math.max(0, Math.min(Number(query.get(size)), total - from)) },
+    (_, index) => from + 1 + index,
+  );
+  const last = token(from + numbers.length);
+  const text =
+    head.replace(token(0), last) + numbers.map((number) => JSON.stringify(fullRecord(number))).join(",") + tail;
+  const made = isGzipped
+    ? answer(gzipSync(text), `${headers.replace(token(0), last)}content-encoding: gzip\r\n`)
+    : answer(text, headers.replace(token(0), last));
+  fullPages.set(key, made);
+  return made;
+}
+
 /** Answers to lists and creations, by `METHOD target`, as they are asked for again and again. */
-function respond(method, target, body) {
-  const { delayMs, total, path, query } = readTarget(target);
+function respond({ method, target, body, acceptsGzip }) {
+  const { full, delayMs, total, path, query } = readTarget(target);
+  if (full !== undefined && lists[path] !== undefined) {
+    return { delayMs, bytes: fullPage(path, query, total, full === "/full/gzip" && acceptsGzip) };
+  }
   return { delayMs, bytes: bytesFor(method, path, query, total, body) };
 }
 
 function readTarget(target) {
-  const [, ofTotal, ms, path, search] = /^(?:\/of\/(\d+))?(?:\/after\/(\d+))?([^?]*)\??(.*)$/.exec(target);
-  return { delayMs: Number(ms ?? 0), total: Number(ofTotal ?? 1e12), path, query: search };
+  const [, full, ofTotal, ms, path, search] =
+    /^(\/full(?:\/gzip)?)?(?:\/of\/(\d+))?(?:\/after\/(\d+))?([^?]*)\??(.*)$/.exec(target);
+  return { full, delayMs: Number(ms ?? 0), total: Number(ofTotal ?? 1e12), path, query: search };
 }
 
 function bytesFor(method, path, search, total, body) {
@@ -132,7 +161,10 @@ function readRequest(text) {
   if (headEnd < 0) return undefined;
   const lineEnd = text.indexOf("\r\n");
   const [method, target] = text.slice(0, lineEnd).split(" ");
-  if (method === "GET") return { method, target, body: "", end: headEnd + 4 };
+  if (method === "GET") {
+    const acceptsGzip = target.startsWith("/full") && /\r\naccept-encoding:[^\r]*gzip/i.test(text.slice(0, headEnd));
+    return { method, target, body: "", acceptsGzip, end: headEnd + 4 };
+  }
   const length = /\r\ncontent-length: *(\d+)/i.exec(text)?.[1];
   if (length !== undefined) {
     const end = headEnd + 4 + Number(length);
@@ -162,7 +194,7 @@ const server = createServer({ noDelay: true }, (socket) => {
     pending += chunk.latin1Slice();
     for (let request = readRequest(pending); request !== undefined; request = readRequest(pending)) {
       pending = pending.slice(request.end);
-      const { delayMs, bytes } = respond(request.method, request.target, request.body);
+      const { delayMs, bytes } = respond(request);
       if (delayMs === 0) socket.write(bytes);
       else setTimeout(() => socket.write(bytes), delayMs);
     }

@@ -1,4 +1,5 @@
 import { coldStart } from "./cold-start.mjs";
+import { overLink } from "./link.mjs";
 import { callsAtOnce, manyRecords, sequentialCalls } from "./memory.mjs";
 import { prefetching } from "./prefetch.mjs";
 import { signatures } from "./signatures.mjs";
@@ -10,6 +11,7 @@ export const otherRows = [
   { id: "signatures", title: "signatures a second, and the event loop", measure: signatures },
   { id: "records-heap", title: "live heap over many records", measure: manyRecords },
   { id: "prefetch", title: "prefetching pages", measure: prefetching },
+  { id: "link", title: "a list over a narrow link", measure: overLink },
   { id: "cold-start", title: "cold start", measure: coldStart },
   { id: "waiting", title: "many calls waiting on one token", measure: waitingForOneToken },
   { id: "memory-at-once", title: "heap of 1,000 calls at once", measure: callsAtOnce },

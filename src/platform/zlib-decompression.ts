@@ -26,7 +26,8 @@ const openers: ReadonlyMap<string, OpenStream> = new Map<string, OpenStream>([
   ["zstd", () => zlib().createZstdDecompress?.({ ...options, params: { [zlib().constants.ZSTD_d_windowLogMax]: 23 } })],
 ]);
 
-const options = { chunkSize: 65_536 };
+/** Room for a few reads, so that a connection seldom waits for the thread pool. */
+const options = { chunkSize: 65_536, writableHighWaterMark: 262_144 };
 
 /** "deflate" is the format of zlib (RFC 9110, 8.4.1.2), but some send it without its header, whose first byte ends in 8. */
 function isBare(firstByte: number | undefined): boolean {
