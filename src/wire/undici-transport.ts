@@ -26,12 +26,16 @@ export interface UndiciTransportOptions extends AgentOptions {
  */
 export function undiciTransport(options: UndiciTransportOptions): Transport {
   let own: Promise<OpenedAgent> | undefined;
-  let dispatcher = options.dispatcher as Pick<Dispatcher, "dispatch"> | undefined;
+  let route: Route | undefined = options.dispatcher && {
+    dispatcher: options.dispatcher as Route["dispatcher"],
+    isOwn: false,
+    hidesStart: false,
+  };
 
   const open = async (): Promise<OpenedAgent> => {
     try {
       const agent = await openAgent(options);
-      dispatcher = agent;
+      route = { dispatcher: agent, isOwn: true, hidesStart: false };
       return agent;
     } catch {
       throw new WireFailure({ sent: false, reason: "UNDICI_NOT_LOADED" });
@@ -43,12 +47,14 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
       return decompression?.accepted ?? "identity";
     },
     send(request, deadline) {
-      if (dispatcher !== undefined) return exchange(dispatcher, dispatcher !== options.dispatcher, request, deadline);
+      if (route !== undefined) return exchange(route, request, deadline);
       own ??= open();
-      return own.then((agent) => exchange(agent, true, request, deadline));
+      return own.then((dispatcher) =>
+        exchange(route ?? { dispatcher, isOwn: true, hidesStart: false }, request, deadline),
+      );
     },
     preload() {
-      if (dispatcher !== undefined) return;
+      if (route !== undefined) return;
       own ??= open();
       own.catch(() => {});
     },
@@ -59,19 +65,22 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
   };
 }
 
-function exchange(
-  dispatcher: Pick<Dispatcher, "dispatch">,
-  isOwn: boolean,
-  request: WireRequest,
-  deadline: Deadline,
-): Promise<WireResponse> {
+/** Where requests go out. */
+interface Route {
+  readonly dispatcher: Pick<Dispatcher, "dispatch">;
+  readonly isOwn: boolean;
+  /** Whether a response came without `onRequestStart`. What such a dispatcher does not tell is no sign of anything. */
+  hidesStart: boolean;
+}
+
+function exchange(route: Route, request: WireRequest, deadline: Deadline): Promise<WireResponse> {
   if (deadline.ended !== undefined) return Promise.reject(deadline.failure(false));
   // A view for this exchange only, since the handler marks it.
-  const lentBody = isOwn ? undefined : request.body?.subarray();
+  const lentBody = route.isOwn ? undefined : request.body?.subarray();
   return new Promise((resolve, reject) => {
-    const handler = new ExchangeHandler(request, lentBody, deadline, resolve, reject);
+    const handler = new ExchangeHandler(route, request, lentBody, deadline, resolve, reject);
     try {
-      dispatcher.dispatch(
+      route.dispatcher.dispatch(
         {
           origin: request.origin,
           path: request.path,
@@ -88,6 +97,7 @@ function exchange(
 }
 
 class ExchangeHandler implements Dispatcher.DispatchHandler {
+  readonly #route: Route;
   readonly #request: WireRequest;
   /** What the caller's dispatcher was given as the body. */
   readonly #lentBody: Uint8Array | undefined;
@@ -105,12 +115,14 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #brokeOff = false;
 
   constructor(
+    route: Route,
     request: WireRequest,
     lentBody: Uint8Array | undefined,
     deadline: Deadline,
     resolve: (response: WireResponse) => void,
     reject: (failure: Error) => void,
   ) {
+    this.#route = route;
     this.#request = request;
     this.#lentBody = lentBody;
     this.#deadline = deadline;
@@ -145,6 +157,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       this.#cut("cut-short");
       return;
     }
+    if (this.#controller === undefined) this.#route.hidesStart = true;
     this.#status = status;
     this.#headers = flatHeaders(headers);
     const codings = parseContentCodings(this.#headers["content-encoding"]);
@@ -194,6 +207,10 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (this.#decoder === undefined) this.#cut("encoded");
   }
 
+  get #isSent(): boolean {
+    return this.#controller !== undefined || this.#route.hidesStart;
+  }
+
   /** Encoded bytes are not what `maxResponseBytes` counts, but without a limit they could come for ever and mean nothing. */
   get #maxEncodedBytes(): number {
     return 2 * this.#request.maxResponseBytes + 1024;
@@ -210,7 +227,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   #end(kind: EndKind): void {
     if (this.#settled) return;
-    if (this.#status === 0) this.#fail(this.#deadline.failure(this.#controller !== undefined));
+    if (this.#status === 0) this.#fail(this.#deadline.failure(this.#isSent));
     else this.#respond(kind);
     this.#controller?.abort(refusal("the call has ended"));
   }
@@ -233,7 +250,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   #break(reason: string): void {
-    const sent = this.#controller !== undefined;
+    const sent = this.#isSent;
     this.#fail(new WireFailure({ sent, permanent: !sent && isPermanent(reason), reason }));
   }
 

@@ -300,3 +300,27 @@ describe("any dispatcher that starts one exchange a second time", () => {
     expect(abort).toHaveBeenCalledOnce();
   });
 });
+
+it("believes no dispatcher that hid the start of a request once", async () => {
+  const server = await startWireServer({
+    onRequest: (socket, _, number) => (number === 1 ? socket.write(wireResponse(200, "{}")) : socket.resetAndDestroy()),
+  });
+  const agent = agentWith();
+  const hiding: DispatcherLike = {
+    dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+      const hidden: Dispatcher.DispatchHandler = {
+        onRequestStart() {},
+        onResponseStart: (...given) => handler.onResponseStart?.(...given),
+        onResponseData: (...given) => handler.onResponseData?.(...given),
+        onResponseEnd: (...given) => handler.onResponseEnd?.(...given),
+        onResponseError: (...given) => handler.onResponseError?.(...given),
+      };
+      return agent.dispatch(options, hidden);
+    },
+  };
+  const transport = undiciTransport({ connections: 8, connectTimeoutMs: 10_000, dispatcher: hiding });
+  const deadline = new Deadline({ timeoutMs: 20_000 });
+  onTestFinished(() => deadline.finish());
+  expect(await transport.send(request(server.origin), deadline)).toMatchObject({ status: 200 });
+  await expect(transport.send(request(server.origin), deadline)).rejects.toMatchObject({ sent: true });
+});
