@@ -106,12 +106,12 @@ export class HttpClient implements ApiClient {
   }
 
   #open(operation: Operation, source: CallSource, options: RequestOptions | undefined): Call {
-    const { query, ...rest } = parseRequestOptions(operation, options);
+    const parsed = parseRequestOptions(operation, options);
     if (this.#isClosed) {
       throw new InvalidArgumentError(`${operation.name}: the client is closed`, { code: "client_closed" });
     }
-    const withQuery = query === undefined ? source : { ...source, input: { query } };
-    return new Call(this.#context, operation, withQuery, rest);
+    const { query } = parsed;
+    return new Call(this.#context, operation, query === undefined ? source : { ...source, input: { query } }, parsed);
   }
 
   /** With the first call, the libraries that it needs are loaded side by side. */

@@ -2,6 +2,7 @@ import type { CallInput, SignedRequest } from "../api/api-client.js";
 import type { Operation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
 import { InvalidArgumentError } from "../errors/errors.js";
+import { holdsPrivateKey, shortestPrivateKey } from "../signing/private-key-text.js";
 import { checkBody, checkQuery } from "./check-input.js";
 
 /** How the client makes requests out of rows. */
@@ -38,6 +39,7 @@ export function prepareRequest(
   ids: readonly string[],
   input: CallInput<unknown>,
 ): PreparedRequest {
+  assertNoKey(operation, ids);
   const pathname = basePath + fillPath(operation.path, operation.name, ids);
   const query = input.query === undefined ? undefined : checkQuery(operation, input.query);
   const path = pathname + encodeQuery(operation.name, { ...input.paging, ...query });
@@ -66,6 +68,13 @@ export function presignedRequest({ signQuery }: RequestSettings, request: Signed
 }
 
 const utf8 = new TextEncoder();
+
+function assertNoKey({ name, path }: Operation, ids: readonly string[]): void {
+  for (const [index, id] of ids.entries()) {
+    if (typeof id !== "string" || id.length < shortestPrivateKey || !holdsPrivateKey(id)) continue;
+    throw new InvalidArgumentError(`${name}: ${path.parameters[index]} is a private key, which must never be sent`);
+  }
+}
 
 function serialise(operation: string, fields: Record<string, unknown>): string {
   try {

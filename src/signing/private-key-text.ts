@@ -4,7 +4,9 @@
  * off, or that stands beside a public one, is found too.
  */
 export function holdsPrivateKey(text: string): boolean {
-  return isMarked(text) || (text.length <= longestEncoded && holdsEncodedKey(text, mostLayers));
+  // A text of two bytes a character is one of one byte after the zeros are gone.
+  const narrow = text.replaceAll("\0", "");
+  return isMarked(narrow) || (narrow.length <= longestEncoded && holdsEncodedKey(narrow, mostLayers));
 }
 
 /** No private RSA key is shorter in any of these forms. */
@@ -24,12 +26,13 @@ const marks: readonly (readonly RegExp[])[] = [
   [/BEGIN/, /PRIVATE.{1,9}KEY/s],
   [/openssh-key-v1/],
   [/PuTTY-User-Key-File|Private-Lines:/],
-  [/\bkty\b/, /\bd\\?["']?\s*:/],
+  [/\b(?:kty|dp)\b/, /\bd\\?["']?\s*:/],
   [/<RSAKeyValue>/, /<D>/],
 ];
 
 function holdsEncodedKey(text: string, layers: number): boolean {
-  const runs = new Set([...(text.match(encodedRun) ?? []), ...(text.replace(/\s+/g, "").match(encodedRun) ?? [])]);
+  const joined = text.replace(lineBreak, "");
+  const runs = new Set([...(text.match(encodedRun) ?? []), ...(joined.match(encodedRun) ?? [])]);
   // The key may stand behind a word of the same alphabet.
   const starts = layers === mostLayers ? [0, 1, 2, 3] : [0];
   for (const run of runs) {
@@ -37,13 +40,15 @@ function holdsEncodedKey(text: string, layers: number): boolean {
     for (const start of starts) {
       const bytes = decodeBase64(run.slice(start));
       if (keyInDer.test(bytes)) return true;
-      // A text of two bytes a character is one of one byte after the zeros are gone.
       const inner = bytes.replaceAll("\0", "");
       if (isMarked(inner) || (layers > 1 && holdsEncodedKey(inner, layers - 1))) return true;
     }
   }
   return false;
 }
+
+/** What stands between the lines of a text, in source code too. */
+const lineBreak = /\\[rn]|[\s"'`,:]+/g;
 
 /** Base64 of either alphabet, or hex. */
 const encodedRun = /[\w+/-]{40,}/g;

@@ -1,5 +1,6 @@
 import { type CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { checkBody } from "../../src/http/check-input.js";
 import { payment } from "../http/scripted-transport.js";
 import { bodyOf, callByName, everyOperation, filterOf } from "./call-by-name.js";
 import { type Harness, harnesses, signingKeys } from "./harness.js";
@@ -265,6 +266,29 @@ function callWithIds(name: string, ids: readonly unknown[]): unknown {
   }
   return at;
 }
+
+it.each(writes)("$name takes nothing that others have added to Object.prototype", (row) => {
+  const [field = ""] = Object.keys(row.body?.fields ?? {}).slice(-1);
+  const { [field]: _, ...body } = bodyOf(row);
+  const check = () => (row.body === undefined ? {} : checkBody(row, row.body, body));
+  let checked: unknown;
+  Object.defineProperty(Object.prototype, field, {
+    value: secret,
+    configurable: true,
+    enumerable: true,
+    writable: true,
+  });
+  try {
+    checked = Object.keys(check());
+  } catch (error) {
+    checked = error;
+  } finally {
+    Reflect.deleteProperty(Object.prototype, field);
+  }
+  if (row.body?.required.includes(field))
+    expect(checked).toMatchObject({ message: expect.stringContaining(`needs ${field} to be`) });
+  else expect(checked).toEqual(Object.keys(body));
+});
 
 describe("extras", () => {
   const create = (extras: unknown) => () => client.payments.create({ ...payment, extras });

@@ -3,6 +3,7 @@ import { inspect } from "node:util";
 import { type CrossBorderClient, InvalidArgumentError, publicKeyToBase64 } from "cross-border-payments";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiClientKey } from "../../src/api/api-client.js";
 import { holdsPrivateKey } from "../../src/signing/private-key-text.js";
 import { base64, pkcs8, rsaKeyPair, spki } from "../signing/test-keys.js";
 import { bodyOf, callByName, everyOperation } from "./call-by-name.js";
@@ -73,6 +74,18 @@ const forms: readonly (readonly [string, string])[] = [
   ["hex of PKCS#8 DER", der(privateKey, "pkcs8").toString("hex")],
   ["hex of PKCS#1 DER, upper case", der(privateKey, "pkcs1").toString("hex").toUpperCase()],
   ["a data URL", `data:application/x-pem-file;base64,${base64(pem)}`],
+  ["Base64 in short lines with escaped breaks", inLines(base64(pem), 20).replaceAll("\n", "\\n")],
+  ["Base64 in the lines of a source", inLines(base64(pem), 32).replace(/^(.*)$/gm, '"$1",')],
+  ["Base64, percent-encoded", encodeURIComponent(inLines(base64(der(privateKey, "pkcs8"))))],
+  [
+    "hex with colons",
+    der(privateKey, "pkcs8")
+      .toString("hex")
+      .replace(/..(?=.)/g, "$&:"),
+  ],
+  ["UTF-16 that was read as Latin-1", Buffer.from(pem, "utf16le").toString("latin1")],
+  ["a PEM whose label is broken", pem.replace("PRIVATE KEY", "PRIVATE KE\nY")],
+  ["JWK without its type", JSON.stringify({ ...JSON.parse(jwk), kty: undefined })],
   ["a line of an env file", `SIGNING_KEY=${base64(pem)}`],
 ];
 
@@ -150,6 +163,22 @@ describe.each(everyOperation.filter(({ body }) => body !== undefined))("in any f
     }
   });
 });
+
+it.each(everyOperation.filter(({ path }) => path.parameters.length > 0))(
+  "refuses a private key as an id of $name",
+  async (row) => {
+    const key = base64(pem);
+    const api = Reflect.get(client, apiClientKey);
+    const ids = row.path.parameters.map(() => "1");
+    for (const index of ids.keys()) {
+      await expectRefusal(
+        () => api.call(row, ids.with(index, key), {}),
+        key,
+        /Id is a private key, which must never be sent/,
+      );
+    }
+  },
+);
 
 it.each(rsaForms)("refuses a private key inside extras: %s", async (_, key) => {
   const row = everyOperation.find(({ name }) => name === "payments.create");
