@@ -327,7 +327,7 @@ export class ApiError extends CrossBorderError {
   readonly status: number;
   /**
    * The response's own `error` or `code`, word for word. Absent where there is none, where it is longer than 256 characters, and
-   * where it repeats something confidential of the request.
+   * where it repeats something confidential of the request or holds a number of eight digits or more, which may be an account.
    */
   declare readonly serviceCode?: string;
   /**

@@ -46,7 +46,9 @@ function maskWebToken(run: string): string {
 
 /** Whether the text holds one of the values in any spelling. */
 function repeats(text: string, values: readonly string[]): boolean {
-  const wanted = values.map(toNeedle).filter((needle) => needle.joined.length >= 4);
+  // Request ids, mostly: without escapes, a text has no more letters than characters.
+  const longest = /^[\w.: -]*$/.test(text) ? text.length : Number.POSITIVE_INFINITY;
+  const wanted = values.map(toNeedle).filter(({ joined }) => joined.length >= 4 && joined.length <= longest);
   return wanted.length > 0 && readings(text).some((reading) => isIn(reading, wanted));
 }
 
@@ -126,12 +128,14 @@ function base64Readings(text: string): string[] {
   return [0, 1, 2, 3].map((start) => runs.map((run) => decodeBase64(run.slice(start))).join(" "));
 }
 
+const decoder = new TextDecoder();
+
 function utf8(bytes: readonly number[]): string {
-  return new TextDecoder().decode(Uint8Array.from(bytes));
+  return decoder.decode(Uint8Array.from(bytes));
 }
 
 function decodeBase64(run: string): string {
   // One digit over is no byte.
   const binary = atob(run.length % 4 === 1 ? run.slice(0, -1) : run);
-  return utf8(Array.from(binary, (character) => character.charCodeAt(0)));
+  return decoder.decode(Uint8Array.from(binary, (character) => character.charCodeAt(0)));
 }

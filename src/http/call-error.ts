@@ -177,7 +177,9 @@ function readErrorBody(
 }
 
 function isServiceCode(value: unknown, secrets: readonly string[]): boolean {
-  return typeof value === "string" && /^[^\p{Cc}]{1,256}$/u.test(value) && isShowable(value, secrets);
+  if (typeof value !== "string" || !/^[^\p{Cc}]{1,256}$/u.test(value)) return false;
+  // A long number may be an account that the request did not name.
+  return !/\d(?:[ .-]?\d){7}/.test(value) && isShowable(value, secrets);
 }
 
 /** What a dispatcher or a `fetch` of the caller's gives as a code may be anything. */

@@ -1,7 +1,7 @@
 import { type Deadline, Ended } from "../timing/deadline.js";
 import { BodyChunks } from "./body-chunks.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
-import { reasonOf, WireFailure } from "./wire-failure.js";
+import { isStatus, reasonOf, WireFailure } from "./wire-failure.js";
 
 /** What is needed of a `fetch`. */
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
@@ -44,9 +44,11 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
     const broken = await Promise.race([reading, ended.catch(() => undefined)]);
     const decoded = chunks.decode();
     const problem = (abort.signal.aborted ? deadline.ended : undefined) ?? broken ?? decoded.broken;
+    // A browser shows nothing of a redirect that it does not follow, not even its status.
+    const status = response.type === "opaqueredirect" ? 302 : response.status;
+    if (!isStatus(status)) throw new WireFailure({ sent: true, reason: "NO_STATUS" });
     return {
-      // A browser shows nothing of a redirect that it does not follow, not even its status.
-      status: response.type === "opaqueredirect" ? 302 : response.status,
+      status,
       headers: Object.fromEntries(response.headers),
       text: decoded.text,
       ...(problem === undefined ? undefined : { broken: problem }),

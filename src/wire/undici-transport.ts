@@ -5,7 +5,7 @@ import type { Deadline, EndKind } from "../timing/deadline.js";
 import { BodyChunks } from "./body-chunks.js";
 import { parseContentCodings } from "./content-codings.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
-import { reasonOf, WireFailure } from "./wire-failure.js";
+import { isStatus, reasonOf, WireFailure } from "./wire-failure.js";
 
 /**
  * What is needed of an undici dispatcher, so that one of the caller's own copy of undici (7 or 8) fits: an `Agent`, a
@@ -158,7 +158,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       return;
     }
     if (this.#controller === undefined) this.#route.hidesStart = true;
-    this.#status = status;
+    this.#status = isStatus(status) ? status : 0;
     this.#headers = flatHeaders(headers);
     const codings = parseContentCodings(this.#headers["content-encoding"]);
     if (codings.length > 0) this.#decode(codings);

@@ -32,3 +32,8 @@ export function reasonOf(error: unknown): string {
   }
   return "UNKNOWN";
 }
+
+/** Whether it is a status of HTTP. A `fetch` or a dispatcher of the caller's can give anything for one. */
+export function isStatus(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) < 1000;
+}

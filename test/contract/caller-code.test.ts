@@ -136,6 +136,8 @@ describe.each(Object.keys(hostile))("code of the caller's that throws %s", (what
 
 interface Handler {
   onRequestStart(controller: object, context: object): void;
+  onResponseStart(controller: object, status: unknown, headers: object, text: string): void;
+  onResponseEnd(controller: object, trailers: object): void;
   onResponseError(controller: object, error: unknown): void;
 }
 
@@ -153,6 +155,28 @@ it("shows no code of a fetch that is an account number, neither in an error nor 
   expect(events).toMatchObject([{ reason: "UNKNOWN" }]);
   expect(shownTexts(error)).not.toMatch(/KE_SECRET/);
 });
+
+it.each([accounts.senderAccount, "12345678", Number.NaN, 1e9, null, undefined, {}])(
+  "takes %j for no status, whoever gives it",
+  async (status) => {
+    const broken = Object.defineProperty(new Response("{}"), "status", { value: status });
+    const dispatch = (_: never, handler: Handler) => {
+      const controller = { abort: () => {} };
+      handler.onRequestStart(controller, {});
+      handler.onResponseStart(controller, status, {}, "");
+      handler.onResponseEnd(controller, {});
+      return true;
+    };
+    const events: unknown[] = [];
+    const on: ClientEvents = { response: (event) => void events.push(event) };
+    for (const options of [{ fetch: async () => broken }, { dispatcher: { dispatch } as never }]) {
+      const error = await failedPayment({ ...options, on });
+      expect(error).toMatchObject({ code: "outcome_unknown", effect: "possible", attempts: 1 });
+      expect(error.message).toContain("NO_STATUS");
+    }
+    expect(events).toEqual([]);
+  },
+);
 
 it("shows no header of the caller's own that a proxy repeats", async () => {
   const echo = async () =>

@@ -309,6 +309,8 @@ describe("the error of a response", () => {
     [{ error: { nested: true } }, undefined],
     [{ error: true }, undefined],
     [{ error: `no ${payment.senderAccount}` }, undefined],
+    [{ error: "no GB29 NWBK 6016 1331 9268 19", code: "GB29NWBK60161331926819" }, undefined],
+    [{ error: "E1234567" }, "E1234567"],
     [{ error: `no ${payment.senderAccount}`, code: "second" }, "second"],
     [[], undefined],
     ["text", undefined],
