@@ -164,7 +164,7 @@ it("prints nothing", () => {
 
 function play(fault: Fault, index: number, { kind, call, known }: Operation, events: unknown[]): Promise<Observation> {
   const hook = (event: unknown) => void events.push(event);
-  const on: ClientEvents = { response: hook, mismatch: hook, retry: hook, token: hook };
+  const on: ClientEvents = { response: hook, failure: hook, mismatch: hook, retry: hook, token: hook };
   const told = (requests: readonly SeenRequest[]) => {
     const sent = requests.map(({ headers }) => headers.get("authorization") ?? "").filter((text) => text !== "");
     const secrets = [...known, ...sent.map((text) => text.replace("Bearer ", ""))];
