@@ -273,7 +273,10 @@ export class OutcomeUnknownError extends CrossBorderError {
   }
 }
 
-/** The service responded, but not in the form that is described: not JSON, of another shape, too large or cut short. */
+/**
+ * The service responded, but not in the form that is described: not JSON, of another shape, not this record, too large or cut short.
+ * On a write, `effect` is `done` only where what came identifies the record.
+ */
 export class UnexpectedResponseError extends CrossBorderError {
   /** @internal */
   static override readonly className: string = "UnexpectedResponseError";

@@ -73,7 +73,8 @@ function problemOf(
   if (!isIdentity(data.id)) return "it is not a record: it has no id";
   if (verb !== "create" || identifiedBy === undefined) return undefined;
   const returned = data[identifiedBy];
-  const isOwn = isIdentity(returned) && String(returned) === sent[identifiedBy];
+  const isOwn =
+    returned === sent[identifiedBy] || (typeof returned === "number" && String(returned) === sent[identifiedBy]);
   return isOwn ? undefined : `its ${identifiedBy} is not the one that was sent`;
 }
 

@@ -713,7 +713,7 @@ const statuses: readonly Fault[] = [
       play: { ...says((exchange) => wireResponse(401, body(exchange))), commits: false },
     },
   ]),
-  ...[201, 202, 206].map(
+  ...[201, 202, 203, 206, 226].map(
     (status): Fault => ({
       name: `status ${status}`,
       is: "another success",

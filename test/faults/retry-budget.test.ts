@@ -27,6 +27,7 @@ const outages = {
   },
   "status 503": () => ({ status: 503, headers: {}, text: "{}" }),
   "status 503 that asks for a wait of 1 s": () => ({ status: 503, headers: { "retry-after": "1" }, text: "{}" }),
+  "status 200 of a proxy": () => ({ status: 200, headers: {}, text: '{"status":"maintenance"}' }),
   "status 429": () => ({ status: 429, headers: {}, text: "{}" }),
 } as const;
 
