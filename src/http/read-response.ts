@@ -98,5 +98,5 @@ function isArrayOfObjects(value: unknown, textLength: number): boolean {
 /** By its body: frameworks call an empty body HTML too. */
 function isPage({ text, headers, broken }: WireResponse): boolean {
   if (broken !== undefined && text === "") return /html/i.test(headers["content-type"] ?? "");
-  return /^\s*</.test(text);
+  return /^\s{0,9999}</.test(text);
 }
