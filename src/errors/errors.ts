@@ -55,7 +55,9 @@ export type ErrorCode =
   | "flow_key_reused"
   | "flow_not_held"
   | "flow_paused"
+  | "flow_payment_found"
   | "flow_payment_not_found"
+  | "flow_payment_unseen"
   | "flow_unreadable"
   /** The service responded with this status, such as `http_400`. */
   | `http_${number}`

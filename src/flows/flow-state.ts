@@ -61,6 +61,8 @@ export interface OperatorDecision {
   readonly action: ResolveAction;
   readonly by: string;
   readonly why: string;
+  /** Set where it was decided although the payment could not be looked for, or a lookalike was seen. */
+  readonly evenUnseen?: true;
   /** Milliseconds since 1970. */
   readonly atMs: number;
 }

@@ -106,8 +106,11 @@ export class PaymentFlow {
    * - `release`: the payment was certainly not made, and never will be. The money is given back.
    * - `resend`: the payment was certainly not made. The same bytes are sent again, with the same signature.
    *
+   * Before `release` and `resend` the payment is looked for once more, when its request can no longer be sent.
+   *
    * @throws {InvalidArgumentError} `flow_not_held` when the flow is not held, or another process is running it;
-   *   `flow_payment_not_found` when the payment is not found, or the given one belongs to another flow.
+   *   `flow_payment_not_found` when the payment is not found, or the given one belongs to another flow; `flow_payment_found` when
+   *   it is there, and is to be released or sent again; `flow_payment_unseen` when that can't be told, unless `evenUnseen` is true.
    * @throws {FlowPausedError} when something else stops it: the flow is held as before, or goes on as was decided.
    */
   async resolve<Action extends ResolveAction>(

@@ -1,4 +1,4 @@
-import { CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
+import { CrossBorderError, type ErrorCode, InvalidArgumentError } from "../errors/errors.js";
 import type { Payment } from "../resources/payments.js";
 import { Deadline } from "../timing/deadline.js";
 import { now } from "../timing/timestamp.js";
@@ -11,6 +11,7 @@ import { frozenCopy } from "./frozen-copy.js";
 import type { JournalEntry } from "./journal.js";
 import { Lease, LeaseLost } from "./lease.js";
 import { paymentMatcher } from "./match-payment.js";
+import { pauseFlow } from "./pause-flow.js";
 import { lookForPayment } from "./read-back.js";
 import { makeClaim } from "./send-claim.js";
 
@@ -25,12 +26,20 @@ export type Resolution<Action extends ResolveAction = ResolveAction> = {
       /** The service's record of the payment. Without it, the payment is looked for once more. */
       readonly payment?: Payment | undefined;
     }
-  : { readonly payment?: undefined });
+  : {
+      readonly payment?: undefined;
+      /**
+       * Decides even if the look for the payment, which comes first, can't see every payment, or sees one that only looks like it.
+       * Default: false.
+       */
+      readonly evenUnseen?: boolean | undefined;
+    });
 
 /** A resolution whose action and grounds are in order. */
 export interface CheckedResolution {
   readonly decision: OperatorDecision;
   readonly payment: Payment | undefined;
+  readonly evenUnseen: boolean;
 }
 
 /** @throws {InvalidArgumentError} that names what is missing. */
@@ -41,21 +50,25 @@ export function checkResolution(
   if (action !== "found" && action !== "release" && action !== "resend") {
     throw new InvalidArgumentError('resolve: the action must be "found", "release" or "resend"');
   }
-  const { by, why, payment } = resolution ?? {};
+  const { by, why, payment, evenUnseen = false } = (resolution ?? {}) as Partial<Resolution & Resolution<"found">>;
   if (typeof by !== "string" || by === "" || typeof why !== "string" || why === "") {
     throw new InvalidArgumentError("resolve needs { by, why }: who decides, and on what grounds");
   }
   if (payment !== undefined && action !== "found") {
     throw new InvalidArgumentError(`resolve: a payment can be given for "found" only, not for "${action}"`);
   }
-  return { decision: { action, by, why, atMs: Date.now() }, payment: frozenCopy(payment) };
+  if (typeof evenUnseen !== "boolean" || (evenUnseen && action === "found")) {
+    throw new InvalidArgumentError('resolve: evenUnseen must be true or false, and is for "release" and "resend" only');
+  }
+  const decision = { action, by, why, atMs: Date.now(), ...(evenUnseen ? { evenUnseen } : undefined) };
+  return { decision, payment: frozenCopy(payment), evenUnseen };
 }
 
 /** See `PaymentFlow.resolve`. */
 export async function resolveFlow(
   context: FlowContext,
   key: string,
-  { decision, payment }: CheckedResolution,
+  { decision, payment, evenUnseen }: CheckedResolution,
 ): Promise<FlowOutcome> {
   const { journal, codec, leaseRequest } = context;
   const askedAt = now();
@@ -68,6 +81,7 @@ export async function resolveFlow(
     const state = await codec.decode(entry);
     phase = state.phase;
     if (state.phase !== "held") throw notHeld(key, `it is ${state.phase}`);
+    if (decision.action !== "found") await assertAbsent(context, state, deadline, evenUnseen);
     const held = { ...state, decisions: [...state.decisions, decision] };
     const decided = await decide(context, lease, held, decision, payment);
     await storeState(lease, await codec.encode(decided));
@@ -81,6 +95,37 @@ export async function resolveFlow(
   }
 }
 
+/**
+ * Neither gives the money back nor pays again for a payment that is there.
+ *
+ * @throws {InvalidArgumentError} `flow_payment_found` when it is; `flow_payment_unseen` when nobody can tell.
+ */
+async function assertAbsent(
+  { client, leaseRequest }: FlowContext,
+  state: StateOf<"held">,
+  deadline: Deadline,
+  evenUnseen: boolean,
+): Promise<void> {
+  // Until then its request may still be on its way to the socket of a process that was stopped.
+  const untilSentMs = Math.min(state.claim.sendByMs - Date.now(), leaseRequest.leaseMs);
+  if (untilSentMs > 0) await pauseFlow(untilSentMs, deadline);
+  const looking = lookForPayment(client, { ...state, phase: "unknown" });
+  const { look, found } = await (evenUnseen ? looking.catch(() => nothingSeen) : looking);
+  if (found !== undefined) {
+    throw unresolved(
+      "flow_payment_found",
+      'resolve: the payment is there, so the flow can only be resolved as "found"',
+    );
+  }
+  if (evenUnseen || (look?.complete && look.lookalike === undefined)) return;
+  throw unresolved(
+    "flow_payment_unseen",
+    `resolve: ${describeLook(look)}. To decide all the same, pass \`evenUnseen: true\``,
+  );
+}
+
+const nothingSeen = { look: undefined, found: undefined };
+
 async function acquire({ journal, leaseRequest }: FlowContext, key: string): Promise<JournalEntry | undefined> {
   try {
     return await journal.acquire(key, leaseRequest);
@@ -89,12 +134,16 @@ async function acquire({ journal, leaseRequest }: FlowContext, key: string): Pro
   }
 }
 
+const answers: ReadonlySet<ErrorCode> = new Set([
+  "flow_not_held",
+  "flow_payment_found",
+  "flow_payment_not_found",
+  "flow_payment_unseen",
+]);
+
 /** Errors that say themselves what they say about the flow. */
 function isAnswer(error: unknown): boolean {
-  return (
-    error instanceof FlowPausedError ||
-    (error instanceof CrossBorderError && (error.code === "flow_not_held" || error.code === "flow_payment_not_found"))
-  );
+  return error instanceof FlowPausedError || (error instanceof CrossBorderError && answers.has(error.code));
 }
 
 async function decide(
@@ -127,12 +176,13 @@ function withoutResponse({
 async function findPayment(client: FlowContext["client"], state: StateOf<"held">): Promise<Payment> {
   const { look, found } = await lookForPayment(client, { ...state, phase: "unknown" });
   if (found !== undefined) return found;
-  throw notFound(
+  throw unresolved(
+    "flow_payment_not_found",
     `resolve: the payment was not found: ${describeLook(look)}. If you have its record, pass it as \`payment\``,
   );
 }
 
-function describeLook({ lookalike, problem }: Look): string {
+function describeLook({ lookalike, problem }: Partial<Look> = {}): string {
   if (lookalike !== undefined) {
     return "a payment with the same transaction id is listed, and its signature or its content is another";
   }
@@ -142,13 +192,14 @@ function describeLook({ lookalike, problem }: Look): string {
 /** Whose a lookalike is, is for the operator to say. */
 function assertOwnPayment(payment: Payment, state: StateOf<"held">): void {
   if (paymentMatcher(state)(Object(payment)) !== undefined) return;
-  throw notFound(
+  throw unresolved(
+    "flow_payment_not_found",
     "resolve: the given payment has neither this flow's signature nor its body nor its senderGatewayTransactionId",
   );
 }
 
-function notFound(message: string): InvalidArgumentError {
-  return new InvalidArgumentError(message, { code: "flow_payment_not_found", effect: "possible" });
+function unresolved(code: ErrorCode, message: string): InvalidArgumentError {
+  return new InvalidArgumentError(message, { code, effect: "possible" });
 }
 
 function notHeld(key: string, why: string): InvalidArgumentError {

@@ -148,13 +148,13 @@ describe("never says `none` of a payment that was made", () => {
     expect(bank.released).toEqual([]);
   });
 
-  it.each(["found", "resend"] as const)("when a look or a sending for %s is answered with 503", async (action) => {
+  it.each(["found", "resend", "release"] as const)("when a look for %s is answered with 503", async (action) => {
     let isAway = false;
     const { flow } = await lostFixture(() => (isAway ? new Response("", { status: 503 }) : Response.json([])));
     expect(await flow().run("k", request)).toMatchObject({ status: "held" });
     isAway = true;
     const error = await errorOf(flow().resolve("k", action, resolution));
-    expectPaused(error, action === "found" ? "held" : "unknown");
+    expectPaused(error, "held");
   });
 
   it("when the payment is not found for an operator", async () => {
@@ -306,6 +306,54 @@ describe("a definite no", () => {
     expectPaused(await errorOf(flow().run("k", request)), "funds-taken");
     expect(await flow().run("k", request)).toMatchObject({ status: "rejected" });
     expect(bank.released).toEqual(["k"]);
+  });
+});
+
+describe.each(["release", "resend"] as const)("%s by an operator", (action) => {
+  it("is refused when the payment is there by then", async () => {
+    const { flow, mend, sandbox, bank } = await lostFixture(() => Response.json([]));
+    expect(await flow().run("k", request)).toMatchObject({ status: "held" });
+    mend();
+    for (const evenUnseen of [undefined, true]) {
+      const error = await errorOf(flow().resolve("k", action, { ...resolution, evenUnseen }));
+      expect(error).toMatchObject({ code: "flow_payment_found", effect: "possible" });
+    }
+    expect([sandbox.requests.filter(isPayment).length, bank.released]).toEqual([1, []]);
+    expect(await flow().resolve("k", "found", resolution)).toMatchObject({ status: "paid" });
+  });
+
+  it.each([
+    [
+      "can't see every payment",
+      () => Response.json([{ senderGatewayTransactionId: "another" }]),
+      "flow_payment_unseen",
+    ],
+    ["sees a lookalike", () => Response.json([{ senderGatewayTransactionId: "TX-1" }]), "flow_payment_unseen"],
+    ["fails", () => new Response("", { status: 503 }), "flow_paused"],
+  ])("is refused when the look %s, unless it is to be decided even so", async (_, looked, code) => {
+    let isHeld = false;
+    const { flow, sandbox, bank } = await lostFixture(() => (isHeld ? looked() : Response.json([])));
+    expect(await flow().run("k", request)).toMatchObject({ status: "held" });
+    isHeld = true;
+    const error = await errorOf(flow().resolve("k", action, resolution));
+    expect(error).toMatchObject({ code, effect: "possible" });
+    expect([sandbox.requests.filter(isPayment).length, bank.released]).toEqual([1, []]);
+    expect(await flow().outcome("k")).toMatchObject({ status: "held", decisions: [] });
+    await flow()
+      .resolve("k", action, { ...resolution, evenUnseen: true })
+      .catch(() => {});
+    expect([sandbox.requests.filter(isPayment).length, bank.released]).toEqual(
+      action === "resend" ? [2, []] : [1, ["k"]],
+    );
+  });
+
+  it("waits until the request can no longer be sent", async () => {
+    const { flow, bank } = await flowFixture({ onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined) });
+    const outcome = await flow({ leaseMs: 1500 }).run("k", request);
+    if (outcome.status !== "held") throw new Error(`is ${outcome.status}`);
+    await flow({ leaseMs: 1500 }).resolve("k", action, resolution);
+    expect(Date.now()).toBeGreaterThanOrEqual(outcome.claim.sendByMs);
+    expect(bank.released).toEqual(action === "release" ? ["k"] : []);
   });
 });
 
