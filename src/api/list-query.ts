@@ -9,8 +9,8 @@ import {
   parseOptions,
 } from "./option-table.js";
 
-/** `field.asc` or `field.desc`, for the record's fields. */
-export type SortTerm<Record> = `${keyof Record & string}.${"asc" | "desc"}`;
+/** `field.asc` or `field.desc`, for the record's fields and the token that stands for its place in the list. */
+export type SortTerm<Record> = `${(keyof Record & string) | "pagingToken"}.${"asc" | "desc"}`;
 
 /** One term or, with commas between them, several: `createdAt.desc,id.asc`. Of the first alone the compiler knows the fields. */
 export type SortTerms<Record> = SortTerm<Record> | `${SortTerm<Record>},${string}`;

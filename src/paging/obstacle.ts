@@ -52,7 +52,7 @@ const noCursors: Obstacle = {
 
 const adviceOnOrder = "sort by pagingToken, or narrow the list with filter until it fits one page";
 const adviceOnSort =
-  "leave sort out, sort by pagingToken or createdAt alone, or narrow the list with filter until it fits one page (trustCursor continues all the same)";
+  "leave sort out, sort by pagingToken, or narrow the list with filter until it fits one page (trustCursor continues all the same)";
 
 /** Says why a list without tokens could not be proved to end, and what helps. */
 export function describeDoubt(doubt: Doubt | "refused", sort: Sort): string {
