@@ -96,7 +96,7 @@ function describeNoStatus(
 function errorOfStatus({ response, retryAfterMs }: RefusedStatus, facts: CallFacts): ApiError {
   const { operation, attempts, effect, kind, signed } = facts;
   const { status, headers, text } = response;
-  const hint = status === 431 ? ": the headers are too large, and the access token may be the reason" : "";
+  const hint = statusHints.get(status) ?? "";
   return ApiError.of(`${operation}: the service responded with ${status}${hint} (${consequenceOf(effect, kind)})`, {
     operation,
     attempts,
@@ -108,6 +108,11 @@ function errorOfStatus({ response, retryAfterMs }: RefusedStatus, facts: CallFac
     response: { status, headers, text },
   });
 }
+
+const statusHints: ReadonlyMap<number, string> = new Map([
+  [401, ": if a renewed token was refused too, check that it is meant for this service (audience), and that the clocks agree"],
+  [431, ": the headers are too large, and the access token may be the reason"],
+]);
 
 function errorOfUnusable(
   { class: failureClass, response, problem }: UnusableResponse,

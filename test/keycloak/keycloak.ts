@@ -139,28 +139,29 @@ export const keycloakOrigin = origin;
 
 /** Halts the server, as if its machine hung; `resume` lets it go on. */
 export function halt(): void {
-  process.kill(serverPid(), "SIGSTOP");
+  process.kill(serverGroup(), "SIGSTOP");
 }
 
 export function resume(): void {
-  process.kill(serverPid(), "SIGCONT");
+  process.kill(serverGroup(), "SIGCONT");
 }
 
 /** Ends the server and starts it again, with the same data and on the same port. */
 export async function restart(): Promise<void> {
-  const pid = serverPid();
-  process.kill(pid, "SIGTERM");
-  while (isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 100));
+  const group = serverGroup();
+  process.kill(group, "SIGTERM");
+  while (isRunning(group)) await new Promise((resolve) => setTimeout(resolve, 100));
   await promisify(execFile)("bash", ["test/support/keycloak.sh", "again", folder]);
 }
 
-function serverPid(): number {
-  return Number(readFileSync(`${folder}/pid`, "utf8"));
+/** Keycloak's script and the server are processes of one group. */
+function serverGroup(): number {
+  return -Number(readFileSync(`${folder}/pid`, "utf8"));
 }
 
-function isRunning(pid: number): boolean {
+function isRunning(group: number): boolean {
   try {
-    return process.kill(pid, 0);
+    return process.kill(group, 0);
   } catch {
     return false;
   }

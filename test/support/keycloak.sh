@@ -68,7 +68,7 @@ again() {
     cd "$folder"
     rm -rf pid tmp
     mkdir tmp
-    # A session of its own, so that the end of a terminal or of a test does not take it along. The script becomes the server.
+    # A session of its own, so that the end of a terminal or of a test does not take it along.
     setsid bash -c 'echo $$ > pid; exec keycloak/bin/kc.sh start-dev --http-relative-path=/auth --http-host=127.0.0.1 "$@"' \
       keycloak --http-port="${CBP_KEYCLOAK_URL##*:}" >> server.log 2>&1 < /dev/null &
     wait_until_ready "$CBP_KEYCLOAK_URL/auth/realms/master" || { tail -n 50 server.log >&2; exit 1; }
@@ -90,14 +90,14 @@ END
 stop() {
   local folder=$1 pid
   if pid=$(cat "$folder/pid" 2> /dev/null); then
-    # It may have been halted by a test.
-    kill -CONT "$pid" 2> /dev/null || true
-    kill "$pid" 2> /dev/null || true
+    # The whole process group: Keycloak's script mostly becomes the server, but not always. A test may have halted it.
+    kill -CONT -- "-$pid" 2> /dev/null || true
+    kill -TERM -- "-$pid" 2> /dev/null || true
     for _ in $(seq 100); do
-      kill -0 "$pid" 2> /dev/null || break
+      kill -0 -- "-$pid" 2> /dev/null || break
       sleep 0.1
     done
-    kill -KILL "$pid" 2> /dev/null || true
+    kill -KILL -- "-$pid" 2> /dev/null || true
   fi
   rm -rf "$folder"
 }
