@@ -87,3 +87,6 @@ export const added = Object.fromEntries(Object.entries(record(1)).filter(([name]
 
 /** What an intent's answer has beside the fields that were sent. */
 export const addedToIntent = { id: token(1), ...quoted, extras: null };
+
+/** An intent as the description has it. */
+export const intent = { ...addedToIntent, ...intentRequest };

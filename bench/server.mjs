@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { gzipSync } from "node:zlib";
-import { added, addedToIntent, fullRecord, record, token, tokenDigits } from "./record.mjs";
+import { added, addedToIntent, fullRecord, intent, record, token, tokenDigits } from "./record.mjs";
 
 /**
  * The server that every contender talks to: canned bytes over raw sockets, so that it is never the slower side.
@@ -43,7 +43,7 @@ const prefixes = {
 };
 const otherPrefix = opened(added);
 
-const one = answer(JSON.stringify(record(1)));
+const one = answer(JSON.stringify(intent));
 const empty = answer("[]");
 const login = answer(
   JSON.stringify({

@@ -1,14 +1,14 @@
 import { openClient } from "../client.mjs";
 import { spread } from "../measure.mjs";
 import { memoryDispatcher } from "../memory-dispatcher.mjs";
-import { record, token } from "../record.mjs";
+import { intent, token } from "../record.mjs";
 
 /**
  * CPU of 1,000 calls that find no token, wait for one request together and then go on, against 1,000 calls that find one.
  * Without sockets, since the difference is small. `waiting.mjs PAIRS`, with `--expose-gc`.
  */
 const calls = 1000;
-const answer = Buffer.from(JSON.stringify(record(1)));
+const answer = Buffer.from(JSON.stringify(intent));
 
 /** @param lifetimeMs of its tokens. */
 async function open(lifetimeMs) {

@@ -110,7 +110,10 @@ function errorOfStatus({ response, retryAfterMs }: RefusedStatus, facts: CallFac
 }
 
 const statusHints: ReadonlyMap<number, string> = new Map([
-  [401, ": if a renewed token was refused too, check that it is meant for this service (audience), and that the clocks agree"],
+  [
+    401,
+    ": if a renewed token was refused too, check that it is meant for this service (audience), and that the clocks agree",
+  ],
   [431, ": the headers are too large, and the access token may be the reason"],
 ]);
 

@@ -254,12 +254,17 @@ export class Call {
   #reportMismatches(mismatches: readonly Mismatch[]): void {
     const { events, reported } = this.#client;
     const { name: operation } = this.#operation;
-    for (const mismatch of mismatches) {
-      const field = isShowable(mismatch.field, this.#secrets()) ? mismatch.field : unprintable;
+    const isNew = (field: string) => {
       const key = `${operation} ${field}`;
-      if (reported.size >= mostReported || reported.has(key)) continue;
+      if (reported.size >= mostReported || reported.has(key)) return false;
       reported.add(key);
-      emit(events, "mismatch", { operation, ...mismatch, field });
+      return true;
+    };
+    for (const mismatch of mismatches) {
+      if (!isNew(mismatch.field)) continue;
+      const isShown = mismatch.field === unprintable || isShowable(mismatch.field, this.#secrets());
+      if (isShown) emit(events, "mismatch", { operation, ...mismatch });
+      else if (isNew(unprintable)) emit(events, "mismatch", { operation, ...mismatch, field: unprintable });
     }
   }
 

@@ -49,50 +49,40 @@ export class Schemas {
   mismatches({ record }: Operation, value: unknown, length: number): readonly Mismatch[] {
     const schema = remember(this.#records, record, () => this.#recordSchema(record));
     const items: readonly unknown[] = Array.isArray(value) ? value : [value];
-    const found = new Map<string, Mismatch>();
     const { isCounted, step } = countedKeys(items.length, length);
+    let found: Differences | undefined;
     let looked = 0;
     for (let index = 0; index < items.length; index++) {
-      const item = items[index];
-      const isAsDescribed = this.#zod.validate(schema.whole, item);
-      const countsKeys = isCounted && index % step === 0;
-      if (isAsDescribed && !(countsKeys && hasMoreKeys(item as object, schema.count))) continue;
-      this.#collect(schema, record, item as object, countsKeys, found);
+      const item = items[index] as object;
+      const differs = !this.#zod.validate(schema.whole, item);
+      const hasMore = isCounted && index % step === 0 && hasMoreKeys(item, differs ? 0 : schema.count);
+      if (!differs && !hasMore) continue;
+      found ??= new Map();
+      if (differs) this.#addDifferent(found, schema, record, item);
+      if (hasMore) addUnknown(found, record, item);
       looked += 1;
       if (found.size >= mostMismatches || looked >= mostRecordsLookedAt) break;
     }
-    return found.size === 0 ? noMismatches : [...found.values()];
+    return found === undefined ? noMismatches : [...found.values()];
   }
 
-  #collect(
-    { fields }: RecordSchema,
-    record: FieldTable,
-    item: object,
-    looksForMore: boolean,
-    found: Map<string, Mismatch>,
-  ): void {
-    const add = (field: string, expected: string, value: unknown) => {
-      if (found.size < mostMismatches) found.set(field, { field, expected, found: describeFound(value) });
-    };
-    for (const [field, schema] of fields) {
-      const value: unknown = Reflect.get(item, field);
-      if (found.has(field) || (Object.hasOwn(item, field) && this.#zod.validate(schema, value))) continue;
-      add(field, wantedOf(record, field), value);
-    }
-    if (!looksForMore) return;
-    for (const name in item) {
+  #addDifferent(found: Differences, schema: RecordSchema, record: FieldTable, item: object): void {
+    const { compile, validate } = this.#zod;
+    schema.fields ??= Object.entries(schema.shape).map(([name, field]) => [name, compile(field)]);
+    for (const [name, field] of schema.fields) {
       if (found.size >= mostMismatches) return;
-      if (Object.hasOwn(record, name)) continue;
-      const field = /^(?!.*\d{3})[a-z_]\w{0,39}$/i.test(name) ? name : unprintable;
-      if (!found.has(field)) add(field, "a field of the description", Reflect.get(item, name));
+      if (found.has(name)) continue;
+      const value: unknown = Reflect.get(item, name);
+      if (Object.hasOwn(item, name) && validate(field, value)) continue;
+      found.set(name, { field: name, expected: wantedOf(record, name), found: describeFound(value) });
     }
   }
 
   #recordSchema(record: FieldTable): RecordSchema {
     const { compile, $ZodObjectJIT } = this.#zod;
     const shape = this.#shape(record, recordKinds);
-    const fields = Object.entries(shape);
-    return { whole: compile(new $ZodObjectJIT({ type: "object", shape })), fields, count: fields.length };
+    const whole = compile(new $ZodObjectJIT({ type: "object", shape }));
+    return { whole, shape, count: Object.keys(shape).length, fields: undefined };
   }
 
   #shape(fields: FieldTable, kinds: KindSchemas): Record<string, $ZodType> {
@@ -103,10 +93,14 @@ export class Schemas {
 /** How a record is compared with the description. */
 interface RecordSchema {
   readonly whole: $ZodType;
-  readonly fields: readonly (readonly [name: string, schema: $ZodType])[];
+  readonly shape: Readonly<Record<string, $ZodType>>;
   /** How many fields there are. */
   readonly count: number;
+  /** Each field for itself, from the first record on that differs. */
+  fields: readonly (readonly [name: string, schema: $ZodType])[] | undefined;
 }
+
+type Differences = Map<string, Mismatch>;
 
 /** Stands for the name of a field that does not look like one: it may be anything, a secret included. */
 export const unprintable = "(unprintable)";
@@ -126,6 +120,16 @@ function hasMoreKeys(item: object, count: number): boolean {
   let keys = 0;
   for (const _ in item) keys += 1;
   return keys > count;
+}
+
+function addUnknown(found: Differences, record: FieldTable, item: object): void {
+  for (const name in item) {
+    if (found.size >= mostMismatches) return;
+    if (found.has(name) || Object.hasOwn(record, name)) continue;
+    const field = /^(?!.*\d{3})[a-z_]\w{0,39}$/i.test(name) ? name : unprintable;
+    if (found.has(field)) continue;
+    found.set(field, { field, expected: "a field of the description", found: describeFound(Reflect.get(item, name)) });
+  }
 }
 
 type KindSchemas = Readonly<Record<FieldKind, (zod: Zod) => $ZodType>>;

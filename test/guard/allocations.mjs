@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { memoryDispatcher } from "../../bench/memory-dispatcher.mjs";
-import { intentRequest, paymentRequest, record } from "../../bench/record.mjs";
+import { intent, intentRequest, paymentRequest, record } from "../../bench/record.mjs";
 
 /**
  * Counts the bytes that the client allocates for each call and for each record of a page, parsing among it, without sockets.
@@ -12,15 +12,16 @@ import { intentRequest, paymentRequest, record } from "../../bench/record.mjs";
 const calls = 200;
 const pageSize = 100;
 const responses = {
-  GET: Buffer.from(JSON.stringify(record(1))),
-  POST: Buffer.from(JSON.stringify(record(1))),
+  intent: Buffer.from(JSON.stringify(intent)),
+  payment: Buffer.from(JSON.stringify(record(1))),
   page: Buffer.from(JSON.stringify(Array.from({ length: pageSize }, (_, index) => record(index + 1)))),
   login: Buffer.from(JSON.stringify({ access_token: "t", token_type: "Bearer", expires_in: 3600 })),
 };
 
-const dispatcher = memoryDispatcher(({ method, path }) => {
+const dispatcher = memoryDispatcher(({ path }) => {
   if (path.endsWith("/token")) return { bytes: responses.login };
-  return { bytes: path.startsWith("/payments?") ? responses.page : responses[method] };
+  if (path.startsWith("/payments?")) return { bytes: responses.page };
+  return { bytes: path === "/payments" ? responses.payment : responses.intent };
 });
 const { CrossBorderClient } = await import(`${process.argv[2]}index.js`);
 const baseUrl = "http://127.0.0.1:9";
