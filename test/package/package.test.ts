@@ -21,8 +21,8 @@ it.each(entryPoints)("has code and types for import and for require: %s", (entry
   expect(files).toEqual(expect.arrayContaining(built));
 });
 
-it("stays below 250 kB", () => {
-  expect(statSync(tarball).size).toBeLessThan(250_000);
+it("stays below 260 kB", () => {
+  expect(statSync(tarball).size).toBeLessThan(260_000);
 });
 
 it("brings at most seven packages, itself among them, none with an install script", () => {
@@ -40,7 +40,8 @@ it("holds a copy of packages in one CommonJS file only, with their licences", ()
   const copies = files
     .filter((file) => /\.c?js$/.test(file))
     .flatMap((file) => {
-      const origins = readFileSync(join(folder, file), "utf8").matchAll(/^\s*\/\/ .*node_modules\/([^/\n]+)\//gm);
+      // What these packages call themselves in the header User-Agent.
+      const origins = readFileSync(join(folder, file), "utf8").matchAll(/\bNAME\d* ?= ?"([\w-]+)"/g);
       return [...origins].map(([, name = ""]) => ({ file, name }));
     });
   const licences = readFileSync(join(folder, "dist/THIRD-PARTY-LICENSES.txt"), "utf8");
