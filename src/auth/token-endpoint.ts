@@ -136,7 +136,7 @@ export class TokenEndpoint {
     try {
       const { grant, fields, clientSecret } = await deadline.race(prepare()).catch(toSecretFailure);
       const client = this.#authenticate(clientSecret);
-      const secrets = [...Object.values(fields), clientSecret, ...knownTokens];
+      const secrets = [...Object.values(fields), clientSecret, ...this.#knownCredentials(), ...knownTokens];
       const { requestGrant } = await loadGrant();
       // The server's own count of the lifetime can only start later.
       const sentAt = now();
@@ -176,6 +176,14 @@ export class TokenEndpoint {
 
   async #readCredentials({ password }: PasswordAuth): Promise<Credentials> {
     return { password: await readSecret("password", password), clientSecret: await this.#readClientSecret() };
+  }
+
+  /** Those that the endpoint has seen, whatever this request holds. */
+  #knownCredentials(): string[] {
+    const { username = undefined, password = undefined } = "password" in this.#auth ? this.#auth : {};
+    return [username, typeof password === "string" ? password : this.#used?.password].filter(
+      (text) => text !== undefined,
+    );
   }
 
   #readClientSecret(): Promise<string> {

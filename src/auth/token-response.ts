@@ -1,5 +1,5 @@
 import { encodeBase64 } from "#platform";
-import { redactText } from "../errors/redact.js";
+import { isShowable, redactText } from "../errors/redact.js";
 import { parseRetryAfterMs } from "../timing/retry-after.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import type { WireResponse } from "../wire/transport.js";
@@ -75,13 +75,9 @@ function readFailure({ status, headers, text }: WireResponse, secrets: readonly 
 
 /** Word for word, since it may be a sentence ("Realm does not exist"); not at all where it gives a secret away. */
 function toSafeCode(error: unknown, secrets: readonly string[]): string | undefined {
-  if (typeof error !== "string" || error === "" || error.length > 256) return undefined;
-  return secrets.flatMap(writtenForms).some((secret) => repeats(error, secret)) ? undefined : error;
-}
-
-/** Whether a code gives a secret away. Two or three letters can stand in any code by chance. */
-function repeats(code: string, secret: string): boolean {
-  return secret.length < 4 ? code === secret : code.includes(secret);
+  if (typeof error !== "string" || !/^[^\p{Cc}]{1,256}$/u.test(error)) return undefined;
+  // Two or three letters can stand in any code by chance.
+  return secrets.includes(error) || !isShowable(error, secrets) ? undefined : error;
 }
 
 function toSafeLine(text: string, secrets: readonly string[]): string {

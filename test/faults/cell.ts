@@ -5,7 +5,7 @@ import { Agent, buildConnector } from "undici";
 import { type ClosedPort, openClosedPort } from "../wire/closed-port.js";
 import type { Call } from "./calls.js";
 import { certificates } from "./certificates.js";
-import { isTokenRequest, type Kind } from "./expectations.js";
+import { type Expected, expectations, isTokenRequest, type Kind } from "./expectations.js";
 import { capBytes, type Fault, longDeadlineMs, shortDeadlineMs } from "./faults.js";
 import type { LoopLag } from "./loop-lag.js";
 import {
@@ -225,7 +225,10 @@ async function outcomeOf(call: PromiseLike<unknown>): Promise<{ value?: unknown;
 
 function timeoutOf(fault: Fault, kind: Kind, times: number): number {
   if (String(fault.is).startsWith("deadline")) return shortDeadlineMs * times;
-  return isTokenRequest(kind) ? longDeadlineMs : (fault.timeoutMs ?? longDeadlineMs);
+  if (!isTokenRequest(kind)) return fault.timeoutMs ?? longDeadlineMs;
+  // Where a call waits for the identity server until its deadline, there is time for a few tries.
+  const isAway = [fault.is].flat().every((name) => (expectations[name][kind] as Expected).untilDeadline === true);
+  return isAway ? 2500 * times : longDeadlineMs;
 }
 
 /** The response of a healthy service: tokens at the token endpoint, and records that repeat what was sent. */

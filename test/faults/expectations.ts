@@ -16,6 +16,8 @@ export interface Expected {
   readonly code?: string;
   /** The least time between two attempts. */
   readonly apartMs?: number;
+  /** It is tried until the call's deadline: `tries` is the least number. */
+  readonly untilDeadline?: boolean;
 }
 
 const well = (tries = 1): Expected => ({ ends: "well", effect: "none", tries });
@@ -27,6 +29,9 @@ const ends = (name: string, effect: Expected["effect"], tries: number, code?: st
 });
 const token = (code: string, tries: number): Expected => ends("TokenError", "none", tries, code);
 const tokens = (expected: Expected): Pick<Row, "login" | "refresh"> => ({ login: expected, refresh: expected });
+/** The identity server is away: calls wait for it, and tries are a backoff apart. */
+const away = (code: string): Pick<Row, "login" | "refresh"> =>
+  tokens({ ...token(code, 2), apartMs: 100, untilDeadline: true });
 type Calls = Pick<Row, "read" | "update" | "create" | "intent" | "payment">;
 const all = (expected: Expected): Calls => ({
   read: expected,
@@ -69,7 +74,7 @@ export const expectations = {
   // Nothing was sent: everything may be retried, a payment with the same bytes and signature.
   unsent: {
     ...all(ends("ConnectionError", "none", most, "connection_failed")),
-    ...tokens(token("token_endpoint_unreachable", 2)),
+    ...away("token_endpoint_unreachable"),
   },
   "unsent for good": {
     ...all(ends("ConnectionError", "none", 1, "connection_untrusted")),
@@ -82,16 +87,14 @@ export const expectations = {
   "maybe sent": {
     ...passing("OutcomeUnknownError"),
     read: ends("ConnectionError", "none", most, "connection_failed"),
-    login: { ...token("token_endpoint_unreachable", 2), apartMs: 1000 },
-    // The refresh token may be used up: one login, which may be retried like any other.
-    refresh: token("token_endpoint_unreachable", 3),
+    // The refresh token may be used up: then a login, which is tried again like any other.
+    ...away("token_endpoint_unreachable"),
   },
   "maybe sent, then well": {
     ...all(well(2)),
     create: unknown,
     payment: unknown,
-    login: { ...well(2), apartMs: 1000 },
-    refresh: well(2),
+    ...tokens({ ...well(2), apartMs: 100 }),
   },
   "deadline sent": { read: deadline, ...writes(unknown), ...tokens(deadline) },
   "abort sent": { read: abort, ...writes(unknown), ...tokens(abort) },
@@ -138,42 +141,41 @@ export const expectations = {
   "refused by another": {
     read: refusedByStatus,
     ...writes(openByStatus),
-    login: token("login_refused", 1),
-    refresh: token("login_refused", 2),
+    ...away("token_endpoint_failing"),
   },
   unauthorized: {
     ...all(ends("by status", "none", 2)),
     login: token("login_refused", 1),
     refresh: token("login_refused", 2),
   },
-  conflict: { read: refusedByStatus, ...writes(openByStatus), ...tokens(token("token_endpoint_failing", most)) },
+  conflict: { read: refusedByStatus, ...writes(openByStatus), ...away("token_endpoint_failing") },
   "conflict, long wait": {
     read: refusedByStatus,
     ...writes(openByStatus),
     ...tokens(token("token_endpoint_failing", 1)),
   },
-  failing: { ...passing("by status"), ...tokens(token("token_endpoint_failing", most)) },
+  failing: { ...passing("by status"), ...away("token_endpoint_failing") },
   "failing, wait of 1 s": {
     ...writes(openByStatus),
     read: { ...ends("by status", "none", 2), apartMs: 1000 },
     update: { ...ends("by status", "possible", 2), apartMs: 1000 },
     intent: { ...ends("by status", "possible", 2), apartMs: 1000 },
-    ...tokens({ ...token("token_endpoint_failing", most), apartMs: 1000 }),
+    ...tokens({ ...token("token_endpoint_failing", 2), apartMs: 1000, untilDeadline: true }),
   },
   "failing, long wait": {
     read: refusedByStatus,
     ...writes(openByStatus),
     ...tokens(token("token_endpoint_failing", 1)),
   },
-  throttled: { ...all(ends("by status", "none", most)), ...tokens(token("token_throttled", most)) },
+  throttled: { ...all(ends("by status", "none", most)), ...away("token_throttled") },
   "throttled by another": {
     ...passing("by status"),
     create: ends("by status", "possible", most),
-    ...tokens(token("token_throttled", most)),
+    ...away("token_throttled"),
   },
   "throttled, wait of 1 s": {
     ...all({ ...ends("by status", "none", 2), apartMs: 1000 }),
-    ...tokens({ ...token("token_throttled", most), apartMs: 1000 }),
+    ...tokens({ ...token("token_throttled", 2), apartMs: 1000, untilDeadline: true }),
   },
   "throttled, long wait": { ...all(refusedByStatus), ...tokens(token("token_throttled", 1)) },
   redirect: { read: refusedByStatus, ...writes(openByStatus), ...tokens(token("token_endpoint_redirected", 1)) },

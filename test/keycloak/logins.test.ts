@@ -125,7 +125,7 @@ const refusedLogins: readonly RefusedLogin[] = [
   },
 ];
 
-describe.runIf(isKeycloakRunning)("a refused login", () => {
+describe.runIf(isKeycloakRunning).concurrent("a refused login", () => {
   it.each(refusedLogins)("is one request for 21 calls, and shows no secret: $name", async ({ realm, auth, before }) => {
     await using fixture = await openGateway(realm);
     await before?.(fixture);

@@ -10,7 +10,7 @@ const outages: readonly [string, (proxy: IdentityProxy) => unknown, (proxy: Iden
   ["responds with 503", (proxy) => setMode(proxy, "fail"), (proxy) => setMode(proxy, "pass")],
 ];
 
-describe.runIf(isKeycloakRunning)("an identity server that is away", () => {
+describe.runIf(isKeycloakRunning).concurrent("an identity server that is away", () => {
   it.each(outages)(
     "fails no call that has time, and is used within 3 s of its return: it %s",
     async (_, away, back) => {
@@ -58,7 +58,10 @@ describe.runIf(isKeycloakRunning)("an identity server that is away", () => {
       code: "token_endpoint_failing",
     });
   });
+});
 
+// By itself: it halts the server.
+describe.runIf(isKeycloakRunning)("an identity server", () => {
   it("that hangs for 12 s gets one login at a time, and is left with two sessions at most", async () => {
     await using fixture = await openOutage(60);
     const client = fixture.client();

@@ -11,7 +11,8 @@ import {
 } from "./gateway-fixture.js";
 import { isKeycloakRunning, logIn } from "./keycloak.js";
 
-describe.runIf(isKeycloakRunning)("renewals", () => {
+// Side by side, since most of them wait.
+describe.runIf(isKeycloakRunning).concurrent("renewals", () => {
   it("fail no call with tokens of 4 s", async () => {
     await using fixture = await openGateway({ realm: { accessTokenLifespan: 4 } });
     const client = fixture.client();
