@@ -27,6 +27,7 @@ type Step =
   | { readonly do: "refuse-token"; readonly nth: number }
   | { readonly do: "response"; readonly response: Response; readonly rotates: boolean; readonly seconds: number }
   | { readonly do: "pass"; readonly ms: number }
+  | { readonly do: "approach-expiry"; readonly leftMs: number }
   | { readonly do: "set-clock"; readonly byMs: number };
 
 const responses: Response[] = [
@@ -34,6 +35,7 @@ const responses: Response[] = [
   "token",
   "brief",
   "lasting",
+  "refused",
   "refused",
   "throttled",
   "failing",
@@ -67,8 +69,12 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       weight: 3,
       arbitrary: fc.record({
         do: fc.constant("pass" as const),
-        ms: fc.oneof(fc.nat(3000), fc.integer({ min: 100_000, max: 320_000 })),
+        ms: fc.oneof(fc.nat(3000), fc.constant(60_000), fc.integer({ min: 100_000, max: 320_000 })),
       }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant("approach-expiry" as const), leftMs: fc.integer({ min: 1, max: 6000 }) }),
     },
     {
       weight: 1,
@@ -106,7 +112,7 @@ class World {
     for (const step of script) {
       this.#step += 1;
       // A call starts a request, a response one that follows from it, and time only those that a call waits for.
-      const isIdle = this.open === 0 && (step.do === "pass" || step.do === "set-clock");
+      const isIdle = this.open === 0 && ["pass", "approach-expiry", "set-clock"].includes(step.do);
       const requests = this.fixture.fake.requests.length;
       await this.#do(step);
       if (isIdle && this.fixture.fake.requests.length > requests) this.wrongs.push("a request that no call waits for");
@@ -128,6 +134,7 @@ class World {
       this.#respond(step.response, step.rotates, step.seconds);
     if (step.do === "set-clock") vi.setSystemTime(Date.now() + step.byMs);
     if (step.do === "pass") await pass(step.ms);
+    else if (step.do === "approach-expiry") await pass(Math.max(0, this.#leftMs() - step.leftMs));
     else await settle();
   }
 
@@ -139,6 +146,13 @@ class World {
       if (given !== token) this.wrongs.push(`${token} lives for ${leftMs} ms and was not used`);
     }
     this.#watch(this.fixture.call(options));
+  }
+
+  /** Of the newest token, if it expires at all. */
+  #leftMs(): number {
+    const issued = [...this.issued.values()].at(-1);
+    const leftMs = issued === undefined ? 0 : leftOf(issued);
+    return leftMs < 1_000_000 ? leftMs : 0;
   }
 
   #refuseToken(nth: number): void {
