@@ -1,8 +1,8 @@
 import { CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
 import { startSandbox } from "cross-border-payments/sandbox";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { bodyOf, callByName, everyOperation } from "../contract/call-by-name.js";
 import { errorOf, recordOf } from "../http/scripted-transport.js";
+import { bodyOf, callByName, everyOperation } from "../inputs/call-by-name.js";
 
 let client: CrossBorderClient;
 let close: () => Promise<void>;

@@ -71,7 +71,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     ['path does not start with "/"', "payments"],
     ['path does not start with "/"', ""],
     ["path is undefined", undefined],
-    ["path is an object", new URL("https://service.example/payments")],
+    ["path is a URL", new URL("https://service.example/payments")],
   ])("refuses a path where %s", async (found, path) => {
     const error = await rejectionOf(signRequest({ key, path: path as string, body: "" }));
     expect(error).toBeInstanceOf(InvalidArgumentError);

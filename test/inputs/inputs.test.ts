@@ -2,8 +2,8 @@ import type { CrossBorderClient } from "cross-border-payments";
 import type { SandboxRequest } from "cross-border-payments/sandbox";
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
+import { harnesses, signingKeys } from "../contract/harness.js";
 import { bodyOf, callByName, everyOperation, filterOf } from "./call-by-name.js";
-import { harnesses, signingKeys } from "./harness.js";
 
 /** What a caller can give to the method of a row: a body, or the query of a list, and options. */
 function inputOf(row: Operation): readonly object[] {

@@ -9,9 +9,9 @@ import {
 } from "cross-border-payments";
 import { startSandbox } from "cross-border-payments/sandbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hostileThrows } from "../errors/hostile-throws.js";
-import { shownTexts } from "../errors/shown-texts.js";
-import { signingKeys } from "./harness.js";
+import { signingKeys } from "../contract/harness.js";
+import { hostileThrows } from "./hostile-throws.js";
+import { shownTexts } from "./shown-texts.js";
 
 const token = "t0ken.of-the/caller";
 const accounts = { senderAccount: "DE89370400440532013000", receiverAccount: "KE-SECRET-77-88" };

@@ -1,9 +1,9 @@
 import { type CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkBody } from "../../src/http/check-input.js";
+import { type Harness, harnesses, signingKeys } from "../contract/harness.js";
 import { payment } from "../http/scripted-transport.js";
 import { bodyOf, callByName, everyOperation, filterOf } from "./call-by-name.js";
-import { type Harness, harnesses, signingKeys } from "./harness.js";
 
 /** Stands in every bad value that can hold a text: it appears in no message. */
 const secret = "hunter22";

@@ -5,9 +5,9 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiClientKey } from "../../src/api/api-client.js";
 import { holdsPrivateKey } from "../../src/signing/private-key-text.js";
+import { type Harness, harnesses, signingKeys } from "../contract/harness.js";
 import { base64, pkcs8, rsaKeyPair, spki } from "../signing/test-keys.js";
 import { bodyOf, callByName, everyOperation } from "./call-by-name.js";
-import { type Harness, harnesses, signingKeys } from "./harness.js";
 
 const { privateKey, publicKey } = rsaKeyPair();
 const ec = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
