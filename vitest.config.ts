@@ -62,6 +62,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           fileParallelism: false,
+          maxConcurrency: 8,
           retry,
         },
       },
