@@ -1,5 +1,5 @@
 export type { GetOptions } from "./api/api-client.js";
-export type { ListQuery, SortTerm } from "./api/list-query.js";
+export type { ListQuery, SortTerm, SortTerms } from "./api/list-query.js";
 export type { ApiPromise, RequestOptions, ResponseInfo, WithResponse } from "./api/request-options.js";
 export type {
   AccessTokenAuth,

@@ -104,6 +104,20 @@ interface WithReason extends WithClaim {
   readonly refusal?: FlowRefusal;
 }
 
+/** How far a flow has got. */
+export type FlowPhase =
+  | "created"
+  | "intent"
+  | "funds-requested"
+  | "declined"
+  | "funds-taken"
+  | "claimed"
+  | "unknown"
+  | "held"
+  | "paid"
+  | "refused"
+  | "rejected";
+
 /** A flow's state. Each state is stored before the step that follows from it is taken. */
 export type FlowState =
   | ({ readonly phase: "created" } & Begun)
@@ -118,8 +132,6 @@ export type FlowState =
   | ({ readonly phase: "refused"; readonly refusal: FlowRefusal } & WithFunds)
   | ({ readonly phase: "rejected"; readonly refusal: FlowRefusal } & Begun & Partial<WithFunds>);
 
-/** How far a flow has got. */
-export type FlowPhase = FlowState["phase"];
 export type StateOf<P extends FlowPhase> = Extract<FlowState, { readonly phase: P }>;
 
 /** Phases in which nothing is left to do, unless somebody decides otherwise. */

@@ -1,6 +1,7 @@
 import type { CrossBorderClient, FundsTaken, Payment } from "cross-border-payments";
-import type { FlowClient, PaymentFlow, PaymentFlowOptions, ResolveAction } from "cross-border-payments/flow";
+import type { FlowClient, FlowPhase, PaymentFlow, PaymentFlowOptions, ResolveAction } from "cross-border-payments/flow";
 import { describe, expectTypeOf, it } from "vitest";
+import type { FlowState } from "../../src/flows/flow-state.js";
 
 declare const flow: PaymentFlow;
 declare const payment: Payment;
@@ -59,4 +60,8 @@ describe("takeFunds", () => {
     const takeFunds: PaymentFlowOptions["takeFunds"] = () => "TX-1";
     expectTypeOf(takeFunds).toBeFunction();
   });
+});
+
+it("names every phase of a flow", () => {
+  expectTypeOf<FlowPhase>().toEqualTypeOf<FlowState["phase"]>();
 });
