@@ -144,12 +144,12 @@ it.each([
   [
     "the client, where a rate is used",
     'import { exchangeRate } from "cross-border-payments"; console.log(exchangeRate);',
-    9_000,
+    10_500,
   ],
   [
     "the client, where an error is used",
     'import { ApiError } from "cross-border-payments"; console.log(ApiError);',
-    9_000,
+    10_500,
   ],
   [
     "the flow, where its journal is used",
