@@ -43,6 +43,13 @@ it("tests on the same versions of Node in the workflow as in .ci/run", () => {
   expect(matrix?.length).toBeGreaterThan(1);
 });
 
+it("runs the packed tarball on the oldest Node that the package and the README name", () => {
+  const oldest = /^oldest_node=(.+)$/m.exec(read(".ci/run"))?.[1];
+  expect(read(".ci/run")).toContain("for version in $oldest_node ");
+  expect(JSON.parse(read("package.json")).engines.node).toBe(`>=${oldest}`);
+  expect(read("README.md")).toContain(`Node ${oldest} or newer`);
+});
+
 it.each([...yamlFiles, ".ci/run", "README.md", "CONTRIBUTING.md"])("%s calls only npm scripts that exist", (path) => {
   const called = [...read(path).matchAll(/npm run ([\w:]+)/g)].map(([, name = ""]) => name);
   expect(called.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
