@@ -10,9 +10,16 @@ import { isBearerToken, type TokenSource } from "./token-source.js";
  * keeping a token until it expires is the function's job.
  */
 export function callerTokenSource({ accessToken }: AccessTokenAuth): TokenSource {
+  /** Of a call that asked for no other one: the next call tells of it. */
+  let refused: string | undefined;
   return {
     current(deadline) {
-      return ask(accessToken, undefined, deadline);
+      const told = refused;
+      refused = undefined;
+      return ask(accessToken, told, deadline);
+    },
+    refused(token) {
+      refused = token;
     },
     async renew(used, deadline) {
       const token = await ask(accessToken, used, deadline);

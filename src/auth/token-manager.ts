@@ -87,16 +87,20 @@ export class TokenManager implements TokenSource {
   }
 
   async renew(used: string, deadline: Deadline, maxRetries: number): Promise<string> {
-    if (this.#token?.value === used) {
-      if (this.#renewal === undefined) this.#noteRejection(used);
-      this.#token = undefined;
-      this.#rejected = used;
-    }
+    this.#drop(used);
     const token = await this.current(deadline, maxRetries);
     if (token !== used) return token;
     throw new TokenError("the service refused the access token, and the token endpoint issued the same one again", {
       code: "token_rejected",
     });
+  }
+
+  refused(used: string): void {
+    try {
+      this.#drop(used);
+    } catch {
+      // Held: it stays the current one, and the calls that it fails say why.
+    }
   }
 
   accepted(token: string): void {
@@ -107,6 +111,14 @@ export class TokenManager implements TokenSource {
   async close(): Promise<void> {
     if (this.#endsSession) await this.#logout();
     this.#closing.abort();
+  }
+
+  /** @throws {TokenError} while tokens that are refused are not replaced. */
+  #drop(used: string): void {
+    if (this.#token?.value !== used) return;
+    if (this.#renewal === undefined) this.#noteRejection(used);
+    this.#token = undefined;
+    this.#rejected = used;
   }
 
   /** The token that needs no waiting. One that will expire soon is still used, while a renewal of it is under way. */
@@ -167,8 +179,15 @@ export class TokenManager implements TokenSource {
 
   /** Never rejects. */
   #joinRenewal(): Promise<TokenResult> {
-    this.#renewal ??= this.#startRenewal();
+    if (this.#renewal !== undefined) return this.#renewal;
+    // Nothing is requested, so nothing is in flight.
+    if (!this.#canRenew()) return Promise.resolve(this.#leaveAlone(this.#ended, undefined));
+    this.#renewal = this.#startRenewal();
     return this.#renewal;
+  }
+
+  #canRenew(): boolean {
+    return this.#endpoint.canLogIn || (this.#session !== undefined && canRefresh(this.#session));
   }
 
   /** Never rejects: it may fail when no call waits for it any more. */
@@ -197,7 +216,8 @@ export class TokenManager implements TokenSource {
   /** The result of a refresh; `undefined` where a login has to follow. */
   #afterRefresh(result: GrantResult, session: Session): TokenResult | undefined {
     if ("granted" in result) {
-      if (result.granted.accessToken !== this.#rejected) return this.#store(result.granted, "refresh_token");
+      const isNew = result.granted.accessToken !== this.#rejected;
+      if (isNew || !this.#endpoint.canLogIn) return this.#store(result.granted, "refresh_token");
       // The server repeats a token that it has kept: only a login can bring another one.
       this.#session = toSession(result.granted) ?? session;
       return undefined;
@@ -264,7 +284,8 @@ export class TokenManager implements TokenSource {
     const last = this.#lastRejection;
     if (last !== undefined) {
       const ageMs = -leftMs(last, now());
-      if (wasAccepted && ageMs > firstRejectedHoldMs) this.#rejections = 0;
+      const quietMs = firstRejectedHoldMs + rejectedHoldMs(this.#rejections, true);
+      if (wasAccepted && ageMs > quietMs) this.#rejections = 0;
       const heldMs = rejectedHoldMs(this.#rejections, wasAccepted) - ageMs;
       if (heldMs > 0) throw toRejectedError(this.#endpoint.origin, Date.now() + heldMs);
     }

@@ -16,6 +16,8 @@ export interface TokenSource {
    * current one, without a token request.
    */
   renew(used: string, deadline: Deadline, maxRetries: number): Promise<string>;
+  /** The service refused the token, and the call ends with that: calls after it need another one. Never throws. */
+  refused?(token: string): void;
   /** The service has accepted the token. */
   accepted?(token: string): void;
   /** No call will come any more. Ends what is in flight. Never rejects. */

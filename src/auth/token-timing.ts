@@ -79,5 +79,5 @@ export function rejectedHoldMs(renewals: number, wasAccepted: boolean): number {
   return suspicious < 1 ? 0 : Math.min(300_000, firstRejectedHoldMs * 2 ** (suspicious - 1));
 }
 
-/** Tokens that last longer than this begin a new count of renewals after a 401. */
+/** Tokens that last longer than this and the last hold begin a new count of renewals after a 401. */
 export const firstRejectedHoldMs = 10_000;

@@ -164,9 +164,13 @@ export class Call {
         const { reaction, effect } = decisions[outcome.class][this.#kind];
         this.#effect = worseEffect(this.#effect, effect);
         // A proxy may have sent it on and respond for itself: whoever signed it looks before it is sent again.
-        if ("presigned" in this.#source && outcome.kind === "status") return outcome;
+        const isFinal = this.#maxRetries === 0 || ("presigned" in this.#source && outcome.kind === "status");
+        if (isFinal) {
+          if (reaction === "renew-token") this.#client.tokens.refused?.(this.#token);
+          return outcome;
+        }
         if (reaction === "renew-token") {
-          if (renewed !== undefined || this.#maxRetries === 0) return outcome;
+          if (renewed !== undefined) return outcome;
           this.#refusedToken = this.#token;
           renewed = await this.#client.tokens.renew(this.#token, this.#deadline, this.#maxRetries);
         } else {

@@ -29,13 +29,13 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
   let route: Route | undefined = options.dispatcher && {
     dispatcher: options.dispatcher as Route["dispatcher"],
     isOwn: false,
-    hidesStart: false,
+    showsStart: undefined,
   };
 
   const open = async (): Promise<OpenedAgent> => {
     try {
       const agent = await openAgent(options);
-      route = { dispatcher: agent, isOwn: true, hidesStart: false };
+      route = { dispatcher: agent, isOwn: true, showsStart: true };
       return agent;
     } catch {
       throw new WireFailure({ sent: false, reason: "UNDICI_NOT_LOADED" });
@@ -50,7 +50,7 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
       if (route !== undefined) return exchange(route, request, deadline);
       own ??= open();
       return own.then((dispatcher) =>
-        exchange(route ?? { dispatcher, isOwn: true, hidesStart: false }, request, deadline),
+        exchange(route ?? { dispatcher, isOwn: true, showsStart: true }, request, deadline),
       );
     },
     preload() {
@@ -69,8 +69,11 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
 interface Route {
   readonly dispatcher: Pick<Dispatcher, "dispatch">;
   readonly isOwn: boolean;
-  /** Whether a response came without `onRequestStart`. What such a dispatcher does not tell is no sign of anything. */
-  hidesStart: boolean;
+  /**
+   * Whether it calls `onRequestStart`: not known before the first request is sent, false once a response came without. What such a
+   * dispatcher does not tell is no sign of anything.
+   */
+  showsStart: boolean | undefined;
 }
 
 function exchange(route: Route, request: WireRequest, deadline: Deadline): Promise<WireResponse> {
@@ -91,7 +94,7 @@ function exchange(route: Route, request: WireRequest, deadline: Deadline): Promi
         handler,
       );
     } catch (error) {
-      handler.onResponseError(undefined, error);
+      handler.dispatchThrew(error);
     }
   });
 }
@@ -106,6 +109,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #reject: (failure: Error) => void;
   readonly #stopListening: () => void;
   #controller: Dispatcher.DispatchController | undefined;
+  #hasStarted = false;
   #settled = false;
   #status = 0;
   #headers: Record<string, string> = {};
@@ -132,7 +136,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#controller !== undefined) this.#refuseSecondSending(controller);
+    this.#route.showsStart ??= true;
+    if (this.#hasStarted) this.#refuseSecondSending(controller);
     // The call ended while the request was queued. Throwing here leaves the socket as it is and writes nothing.
     if (this.#settled) throw refusal("the call has ended");
     try {
@@ -142,6 +147,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       throw refusal("the call has ended");
     }
     this.#controller = controller;
+    this.#hasStarted = true;
     if (this.#lentBody !== undefined) markAsUsed(this.#lentBody);
   }
 
@@ -157,7 +163,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       this.#cut("cut-short");
       return;
     }
-    if (this.#controller === undefined) this.#route.hidesStart = true;
+    if (!this.#hasStarted) this.#route.showsStart = false;
     this.#status = isStatus(status) ? status : 0;
     this.#headers = flatHeaders(headers);
     const codings = parseContentCodings(this.#headers["content-encoding"]);
@@ -185,6 +191,12 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     else this.#decoder.end();
   }
 
+  /** Nothing can have left in the turn in which the dispatcher was called, unless it has started. */
+  dispatchThrew(error: unknown): void {
+    if (this.#hasStarted) this.onResponseError(undefined, error);
+    else this.#break(reasonOf(error), false);
+  }
+
   #take(chunk: Uint8Array): void {
     if (this.#chunks.bytes + chunk.length > this.#request.maxResponseBytes) this.#cut("too-large");
     else this.#chunks.push(chunk);
@@ -207,8 +219,11 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (this.#decoder === undefined) this.#cut("encoded");
   }
 
-  get #isSent(): boolean {
-    return this.#controller !== undefined || this.#route.hidesStart;
+  /** Whether a byte may have left. Before a dispatcher has shown a start, only what fails to connect is certain. */
+  #isSent(reason = ""): boolean {
+    const { showsStart } = this.#route;
+    if (this.#hasStarted || showsStart === false) return true;
+    return showsStart === undefined && !failsToConnect.test(reason);
   }
 
   /** Encoded bytes are not what `maxResponseBytes` counts, but without a limit they could come for ever and mean nothing. */
@@ -217,17 +232,17 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   /** Some wrappers of a handler swallow what it throws, and some controllers are not those of a socket: so both are used. */
-  #refuseSecondSending(controller: Dispatcher.DispatchController): never {
+  #refuseSecondSending(controller: Dispatcher.DispatchController | undefined): never {
     if (!this.#settled && this.#status !== 0) this.#respond("cut-short");
     else this.#break("REPEATED_BY_DISPATCHER");
     const error = refusal("a request is sent once");
-    controller.abort(error);
+    controller?.abort(error);
     throw error;
   }
 
   #end(kind: EndKind): void {
     if (this.#settled) return;
-    if (this.#status === 0) this.#fail(this.#deadline.failure(this.#isSent));
+    if (this.#status === 0) this.#fail(this.#deadline.failure(this.#isSent()));
     else this.#respond(kind);
     this.#controller?.abort(refusal("the call has ended"));
   }
@@ -249,8 +264,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     });
   }
 
-  #break(reason: string): void {
-    const sent = this.#isSent;
+  #break(reason: string, sent = this.#isSent(reason)): void {
     this.#fail(new WireFailure({ sent, permanent: !sent && isPermanent(reason), reason }));
   }
 
@@ -282,6 +296,10 @@ function refusal(message: string): Error {
 function markAsUsed(body: Uint8Array): void {
   Object.defineProperty(body, Symbol.for("nodejs.stream.disturbed"), { value: true, configurable: true });
 }
+
+/** Codes that nothing but a connection that was not made has. */
+const failsToConnect =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|(?:CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_|UND_ERR_INVALID_ARG|ERR_INVALID_)\w*)$/;
 
 /** Failures to connect that will be the same next time: certificates, TLS versions, something that speaks no TLS. */
 function isPermanent(reason: string): boolean {

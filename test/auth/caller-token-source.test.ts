@@ -57,6 +57,14 @@ it("passes the refused token after a 401", async () => {
   expect(await source.renew("a", new Deadline({}), 2)).toBe("after-a");
 });
 
+it("tells the function of a token that a call was refused with, once", async () => {
+  const accessToken = vi.fn(({ rejectedToken }: AccessTokenContext) => `after-${rejectedToken}`);
+  const source = callerTokenSource({ accessToken });
+  source.refused?.("canary");
+  expect(await source.current(new Deadline({}), 2)).toBe("after-canary");
+  expect(await source.current(new Deadline({}), 2)).toBe("after-undefined");
+});
+
 it("rejects when the refused token comes back", async () => {
   const source = callerTokenSource({ accessToken: () => "canary" });
   const error = await failure(source.renew("canary", new Deadline({}), 2));

@@ -285,6 +285,8 @@ it("makes one request per lifetime and per refused token while the endpoint work
           expect(new Set(renewed).size).toBe(1);
           expect(refused).not.toContain(renewed[0]);
         }
+        // The endpoint works: no request is still in flight when the time passes.
+        await settle();
         vi.advanceTimersByTime(ms);
       }
       const lifetimes = Math.floor((performance.now() - startMs) / 295_000);

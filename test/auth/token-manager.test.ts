@@ -989,6 +989,51 @@ it("repeats a refresh that may have arrived where there is nothing to log in wit
   expect(fake.forms.map((form) => form.refresh_token)).toEqual(["given", "given"]);
 });
 
+it("serves no token beyond its life where its session was refused in its last seconds", async () => {
+  const { call, fake } = managerFixture([granted("a"), refusal(400)], { auth: session });
+  expect(await call()).toBe("a");
+  await pass(296_000);
+  // In the leeway: the old token is used, and its renewal is refused.
+  expect(await call()).toBe("a");
+  await settle();
+  expect(await call()).toBe("a");
+  await pass(3_600_000);
+  expect(await failure(call())).toMatchObject({ code: "login_refused" });
+  expect(fake.requests).toHaveLength(2);
+});
+
+it("does not ask for ever where a session brings the refused token again", async () => {
+  const { call, renew, fake } = managerFixture([granted("a"), ...Array.from({ length: 60 }, () => granted("a"))], {
+    auth: session,
+  });
+  for (let calls = 0; calls < 50; calls++) {
+    const used = await call();
+    expect(await failure(renew(used))).toMatchObject({ code: "token_rejected" });
+  }
+  expect(fake.requests.length).toBeLessThanOrEqual(3);
+});
+
+it("replaces a token that a call was refused with, although that call did not ask for another", async () => {
+  const { call, manager, fake } = managerFixture([granted("a"), granted("b")]);
+  const used = await call();
+  manager.refused(used);
+  manager.refused(used);
+  expect(await call()).toBe("b");
+  expect(fake.requests).toHaveLength(2);
+});
+
+it("holds renewals longer and longer where one operation accepts every token and another none", async () => {
+  const { call, renew, manager, fake } = managerFixture(Array.from({ length: 500 }, (_, n) => granted(`t-${n}`)));
+  for (let second = 0; second < 3600; second++) {
+    const token = await call();
+    manager.accepted(token);
+    await renew(token).catch(() => {});
+    await settle();
+    vi.advanceTimersByTime(1000);
+  }
+  expect(fake.requests.length).toBeLessThan(60);
+});
+
 // Secrets from functions
 
 /** In the form of an error's code. */

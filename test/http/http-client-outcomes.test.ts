@@ -564,6 +564,14 @@ describe("the 401 of a call", () => {
     expect(tokens.renew).toHaveBeenCalledTimes(1);
   });
 
+  it("is told to the source of tokens where it is the end of the call", async () => {
+    const { client, transport, tokens } = scriptedClient([{ status: 401 }]);
+    await errorOf(calls.read(client, { maxRetries: 0 }));
+    expect(transport.sent).toHaveLength(1);
+    expect(tokens.renew).not.toHaveBeenCalled();
+    expect(tokens.refused).toHaveBeenCalledExactlyOnceWith("token-1");
+  });
+
   it("ends the call where no other token can be obtained", async () => {
     const { client, transport, tokens } = scriptedClient([{ status: 401 }]);
     tokens.renew.mockRejectedValue(new TokenError("no token", { code: "login_refused" }));

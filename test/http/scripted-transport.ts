@@ -50,6 +50,7 @@ export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpCl
   const transport = new ScriptedTransport(steps);
   const tokens = {
     current: vi.fn<HttpClientOptions["tokens"]["current"]>(() => "token-1"),
+    refused: vi.fn<(token: string) => void>(),
     renew: vi.fn<HttpClientOptions["tokens"]["renew"]>(async (used) => `${used}-renewed`),
   };
   const signer = {

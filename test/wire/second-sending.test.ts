@@ -7,6 +7,7 @@ import type { WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { type DispatcherLike, undiciTransport } from "../../src/wire/undici-transport.js";
 import type { WireFailure } from "../../src/wire/wire-failure.js";
 import { certificates } from "../faults/certificates.js";
+import { openClosedPort } from "./closed-port.js";
 import { startWireServer, type WireServer, wireResponse } from "./wire-server.js";
 
 const secrets = ["c2lnbmF0dXJl", "payment-body", "the-token"];
@@ -301,26 +302,56 @@ describe("any dispatcher that starts one exchange a second time", () => {
   });
 });
 
-it("believes no dispatcher that hid the start of a request once", async () => {
-  const server = await startWireServer({
-    onRequest: (socket, _, number) => (number === 1 ? socket.write(wireResponse(200, "{}")) : socket.resetAndDestroy()),
-  });
-  const agent = agentWith();
-  const hiding: DispatcherLike = {
+describe("a dispatcher that hides the start of a request", () => {
+  const hiding = (
+    agent: Dispatcher,
+    onRequestStart: (handler: Dispatcher.DispatchHandler) => void,
+  ): DispatcherLike => ({
     dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
-      const hidden: Dispatcher.DispatchHandler = {
-        onRequestStart() {},
+      const wrapped: Dispatcher.DispatchHandler = {
+        onRequestStart: () => onRequestStart(handler),
         onResponseStart: (...given) => handler.onResponseStart?.(...given),
         onResponseData: (...given) => handler.onResponseData?.(...given),
         onResponseEnd: (...given) => handler.onResponseEnd?.(...given),
         onResponseError: (...given) => handler.onResponseError?.(...given),
       };
-      return agent.dispatch(options, hidden);
+      return agent.dispatch(options, wrapped);
     },
-  };
-  const transport = undiciTransport({ connections: 8, connectTimeoutMs: 10_000, dispatcher: hiding });
-  const deadline = new Deadline({ timeoutMs: 20_000 });
-  onTestFinished(() => deadline.finish());
-  expect(await transport.send(request(server.origin), deadline)).toMatchObject({ status: 200 });
-  await expect(transport.send(request(server.origin), deadline)).rejects.toMatchObject({ sent: true });
+  });
+  const hidden = () => {};
+  const withoutController = (handler: Dispatcher.DispatchHandler) =>
+    handler.onRequestStart?.(undefined as unknown as Dispatcher.DispatchController, undefined);
+
+  it.each([
+    ["hides it", hidden],
+    ["gives no controller", withoutController],
+  ])("is not believed from its first request on, where it %s", async (_, onRequestStart) => {
+    const server = await startWireServer({ onRequest: (socket) => socket.resetAndDestroy() });
+    const failure = await send(hiding(agentWith(), onRequestStart), request(server.origin));
+    expect(failure).toMatchObject({ sent: true });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("is not believed after a response that came without a start", async () => {
+    const server = await startWireServer({
+      onRequest: (socket, _, number) =>
+        number === 1 ? socket.write(wireResponse(200, "{}")) : socket.resetAndDestroy(),
+    });
+    const transport = undiciTransport({
+      connections: 8,
+      connectTimeoutMs: 10_000,
+      dispatcher: hiding(agentWith(), hidden),
+    });
+    const deadline = new Deadline({ timeoutMs: 20_000 });
+    onTestFinished(() => deadline.finish());
+    expect(await transport.send(request(server.origin), deadline)).toMatchObject({ status: 200 });
+    await expect(transport.send(request(server.origin), deadline)).rejects.toMatchObject({ sent: true });
+  });
+
+  it("has sent nothing where it could not connect", async () => {
+    const closed = await openClosedPort();
+    onTestFinished(closed.close);
+    const failure = await send(hiding(agentWith(), hidden), request(`http://127.0.0.1:${closed.port}`));
+    expect(failure).toEqual({ sent: false, reason: "ECONNREFUSED" });
+  });
 });
