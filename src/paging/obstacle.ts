@@ -64,6 +64,7 @@ const doubts: Readonly<Record<Doubt | "refused", string>> = {
   more: ", and sorted by id from either end the list shows different records: narrow it with filter until it fits one page",
   changing: ", and the list changed whenever it was read again: read it once more, narrow it with filter",
   ignored: ", and the service does not sort by id, so nothing shows its end: narrow it with filter to one record",
+  size: ", and the service gives more records than size asks for, so nothing shows its end: narrow it with filter to one record",
   refused: ", and the service refuses to sort by id, so nothing shows its end: read a record with get",
   ids: ", and not every record has an id of its own, so nothing shows its end: read a record with get",
 };

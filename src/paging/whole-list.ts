@@ -6,10 +6,10 @@ export type IdOrder = "id.asc" | "id.desc";
 export type Reread<Item> = (sort: IdOrder, size: number | undefined) => Promise<readonly Item[]>;
 
 /**
- * Why a list could not be proved to end: its two ends show different records, the service does not sort, the list was never the
- * same for two requests, or not every record has an id of its own.
+ * Why a list could not be proved to end: its two ends show different records, the service does not sort or gives more records than
+ * it is asked for, the list was never the same for two requests, or not every record has an id of its own.
  */
-export type Doubt = "more" | "ignored" | "changing" | "ids";
+export type Doubt = "more" | "ignored" | "size" | "changing" | "ids";
 
 /** Of at most three requests each. A list that changes in every round is given up. */
 const maxRounds = 3;
@@ -19,7 +19,7 @@ const maxRounds = 3;
  * neither has would have to lie above all of the one and below all of the other, so the same records from both ends are all.
  *
  * The second page is one record smaller, since a service that sorts only what it cuts out gives the same records from both ends. Cut
- * out smaller, they lack the one that comes last unsorted.
+ * out smaller, they lack the one that comes last unsorted. A service that ignores the size can't be told from such a one.
  *
  * One record reads the same from both ends, so at least two are asked for. What is still misjudged is a service that never puts two
  * records on a page and ignores `_sort` as well.
@@ -48,14 +48,15 @@ export async function restOfList<Item>(
     const ids = idsOf(records);
     if (ids === undefined) return "ids";
     if (earlier !== undefined && ids.length === earlier.length && startsWith(ids, earlier)) return doubt;
-    const back = idsOf(await reread(backwards, ids.length > 1 ? ids.length - 1 : 2));
+    const backSize = ids.length > 1 ? ids.length - 1 : 2;
+    const back = idsOf(await reread(backwards, backSize));
     if (back === undefined) return "ids";
     // Unsorted, the page shows which record comes last. Where the smaller page left out that one, a page of one record decides.
     const isLastLeftOut = query.sort !== undefined || ids.length !== had.length || ids[0] === had.at(-1);
     if (isOpposite(ids, back) && (ids.length === 1 || !isLastLeftOut || (await startsAt(ids, forwards, reread)))) {
       return records.filter((_, index) => !seen.has(ids[index] ?? ""));
     }
-    doubt = back.length > 0 && startsWith(ids, back) ? "ignored" : "more";
+    doubt = back.length > 0 && startsWith(ids, back) ? "ignored" : back.length > backSize ? "size" : "more";
     earlier = ids;
   }
   return "changing";
@@ -77,9 +78,8 @@ function startsWith(ids: readonly string[], start: readonly string[]): boolean {
   return start.every((id, index) => id === ids[index]);
 }
 
-/** All of the ids from the other end, or all but the last of them. */
+/** All but the last of the ids from the other end; a single one has to be there. */
 function isOpposite(ids: readonly string[], back: readonly string[]): boolean {
-  const missing = ids.length - back.length;
-  const isLongEnough = back.length > 0 && (missing === 0 || missing === 1);
-  return isLongEnough && back.every((id, index) => id === ids[ids.length - 1 - index]);
+  const isAsLong = back.length === Math.max(ids.length - 1, 1);
+  return isAsLong && back.every((id, index) => id === ids[ids.length - 1 - index]);
 }

@@ -43,6 +43,14 @@ function unsorted(rows: readonly Row[], sort: (paging: PagingValues) => boolean 
   };
 }
 
+/** A service that sorts the list, and cuts out `length` records whatever size is asked for. */
+function ofAnySize(rows: readonly Row[], length: number) {
+  return ({ _after, _sort }: PagingValues): readonly Row[] => {
+    const within = rows.filter(({ id }) => _after === undefined || Number(id) > Number(_after));
+    return (_sort?.endsWith(".desc") ? within.toReversed() : within).slice(0, length);
+  };
+}
+
 interface Case {
   readonly title: string;
   readonly service: (name?: string) => ListServiceOptions;
@@ -72,6 +80,13 @@ const cases: readonly Case[] = [
     service: (name) => ({ rows: [], response: unsorted(records.filter(isNamed(name))) }),
     query: {},
     message: /does not sort by id.*narrow it with filter to one record, or give the query a cursor function/,
+    advice: { filter: { filter: { name: "n3" } }, cursor: { cursor } },
+  },
+  {
+    title: "a list without tokens of a service that ignores the size",
+    service: (name) => ({ rows: [], response: ofAnySize(records.filter(isNamed(name)), 3) }),
+    query: {},
+    message: /gives more records than size asks for.*narrow it with filter to one record, or give the query a cursor/,
     advice: { filter: { filter: { name: "n3" } }, cursor: { cursor } },
   },
   {

@@ -349,6 +349,21 @@ describe("records without a paging token", () => {
     await expect(collect(list(service))).rejects.toThrow("the service does not sort by id");
   });
 
+  it("throw where the service ignores the size, which hides that it sorts only what it cuts out", async () => {
+    const many = ["d", "a", "e", "c", "b"].map((name): Row => ({ id: name, name }));
+    const response = ({ _sort }: PagingValues) => {
+      const page = many.slice(0, 3);
+      if (_sort !== undefined) page.sort((one, other) => (`${one.id}` < `${other.id}` ? -1 : 1));
+      return _sort?.endsWith(".desc") ? page.reverse() : page;
+    };
+    for (const sort of [undefined, "id.asc", "id.desc"] as const) {
+      const walk = collect(list(new ListService({ rows: many, response }), { sort }));
+      await expect(walk).rejects.toThrow("gives more records than size asks for");
+    }
+    const single = new ListService({ rows: many, response: () => many.slice(0, 1) });
+    expect(await collect(list(single))).toEqual(many.slice(0, 1));
+  });
+
   it("throw where the service refuses to sort by id", async () => {
     const refusal = new BadRequestError("no", { code: "http_400", response: { status: 400, headers: {}, text: "" } });
     const response = ({ _sort }: { readonly _sort?: string | undefined }) => {
