@@ -36,7 +36,7 @@ export async function* recoverFlows(
     }
   } finally {
     // Whoever stops reading leaves flows behind that are still running.
-    void Promise.all(running.values()).then(() => deadline.finish());
+    void Promise.allSettled(running.values()).then(() => deadline.finish());
   }
   if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));
 }
@@ -74,8 +74,12 @@ async function recoverFlow(
     return { key, outcome: await finishFlow(context, { entry, state, askedAt }, deadline) };
   } catch (error) {
     if (error instanceof FlowPausedError) return { key, error };
-    // Its state can't be read: others may be able to.
-    await context.journal.release(key, entry.epoch).catch(() => {});
+    try {
+      // Its state can't be read: others may be able to.
+      await context.journal.release(key, entry.epoch);
+    } catch {
+      // Then its lease expires by itself.
+    }
     return { key, error: new FlowPausedError(key, { cause: error }) };
   }
 }

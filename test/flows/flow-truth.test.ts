@@ -2,7 +2,7 @@ import { createSign, generateKeyPairSync } from "node:crypto";
 import { CrossBorderClient, CrossBorderError } from "cross-border-payments";
 import { FlowPausedError, type Journal, JournalError, type JournalState } from "cross-border-payments/flow";
 import type { SandboxOptions } from "cross-border-payments/sandbox";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
 
 type Seen = { readonly operation: string | undefined };
@@ -77,6 +77,16 @@ function failing(journal: Journal, phase: string, times: number, stored: "nothin
     list: (...args) => journal.list(...args),
     close: () => journal.close(),
   };
+}
+
+/** Stores a flow whose state can't be read, and that is nobody's. */
+async function unreadable(journal: Journal, key: string): Promise<void> {
+  const { entry } = await journal.begin(
+    key,
+    { phase: "unknown", settled: false, data: "{" },
+    { owner: "a program", leaseMs: 300 },
+  );
+  await journal.release(key, entry.epoch);
 }
 
 describe("never says `none` of a payment that was made", () => {
@@ -424,6 +434,34 @@ it("names the flows that a failing journal kept from being recovered, and finish
   const { errors } = error as AggregateError;
   expect(errors.every((one) => one instanceof CrossBorderError)).toBe(true);
   expect(errors.map(({ code }) => code).sort()).toEqual(["flow_paused", "journal_failed"]);
+});
+
+it("names the flows that it paused where the journal's release throws at once, and leaves no rejection unhandled", async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => void unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  onTestFinished(() => void process.off("unhandledRejection", note));
+  const { flow, journal } = await flowFixture();
+  const takeFunds = () => {
+    throw new Error("the bank is away");
+  };
+  for (const key of ["a", "b"]) await errorOf(flow({ takeFunds }).run(key, request));
+  await unreadable(journal, "c");
+  const broken: Journal = {
+    ...failing(journal, "", 0, "nothing"),
+    release: () => {
+      throw new Error("the journal is closed");
+    },
+  };
+  const { errors } = (await errorOf(all(flow({ journal: broken, takeFunds }).recover()))) as AggregateError;
+  expect(errors.map(({ code, key }) => [code, key]).sort()).toEqual([
+    ["flow_paused", "a"],
+    ["flow_paused", "b"],
+    ["flow_paused", "c"],
+  ]);
+  // Node tells of them after the microtasks of a turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(unhandled).toEqual([]);
 });
 
 describe("what is paid is what was asked for and intended", () => {

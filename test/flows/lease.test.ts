@@ -56,3 +56,13 @@ it("is lost once a renewal finds another owner", async () => {
   expect(lease.lost.aborted).toBe(true);
   await expect(lease.renew()).rejects.toBeInstanceOf(LeaseLost);
 });
+
+it.each([
+  ["throws at once", () => expect.fail("the journal is closed")],
+  ["rejects", async () => expect.fail("the journal is closed")],
+  ["returns no promise", () => undefined],
+])("ends by itself where the journal's release %s", async (_, release) => {
+  const { journal, entry } = await leaseFixture();
+  const broken = Object.assign(Object.create(journal) as MemoryJournal, { release });
+  await expect(new Lease(broken, entry, leaseMs, now()).end()).resolves.toBeUndefined();
+});
