@@ -528,6 +528,39 @@ describe("pages of one record, which show no order", () => {
     }
   });
 
+  /** Reads page after page by the cursor that each gives. */
+  async function byHand(service: ListService, query: Query): Promise<Row[]> {
+    const read: Row[] = [];
+    let page = await list(service, query);
+    while (page.items.length > 0) {
+      read.push(...page.items);
+      page = await list(service, { ...query, ...page.nextQuery });
+    }
+    return read;
+  }
+
+  it.each([undefined, "createdAt.asc", "createdAt.desc", "pagingToken.desc"] as const)(
+    "can be read by hand, and have cursors to store while they are iterated: %s",
+    async (sort) => {
+      const created = rows.map((row, index): Row => ({ ...row, createdAt: `2026-01-0${index + 1}` }));
+      const expected = sort?.endsWith(".desc") ? created.toReversed() : created;
+      const service = () => new ListService({ rows: created });
+      expect(await byHand(service(), { size: 1, sort })).toEqual(expected);
+      const cursors: unknown[] = [];
+      for await (const page of list(service(), { size: 1, sort }).pages()) cursors.push(page.next);
+      expect(cursors).toEqual(tokensOf(expected));
+    },
+  );
+
+  it("are only proved by iterating, not by their cursors", async () => {
+    const order = [3, 0, 2, 1].map((index) => rows[index] ?? {});
+    const service = () => new ListService({ rows, response: unsorted(order, 1) });
+    for (const sort of [undefined, "createdAt.asc"] as const) {
+      expect(await byHand(service(), { size: 1, sort })).toHaveLength(1);
+      await expect(collect(list(service(), { size: 1, sort }))).rejects.toThrow("records were skipped");
+    }
+  });
+
   it("let a new record come to a descending list", async () => {
     const descending = (count: number) => rowsUpTo(count).reverse();
     const response = (paging: PagingValues, number: number) => unsorted(descending(number === 1 ? 1 : 2), 1)(paging);
