@@ -101,7 +101,8 @@ export class CrossBorderClient {
 
   /**
    * Refuses new calls, lets those under way finish, ends the session if `auth.endSessionOnClose` says so, and closes the client's
-   * own connections. Calling it again does nothing more.
+   * own connections. Calling it again does nothing more. Close after every `pay` has ended: the second step of one whose `takeFunds` is
+   * still at work is refused (`client_closed`, effect `none`, with its `funds`).
    */
   close(): Promise<void> {
     return this.#http.close();
