@@ -44,9 +44,17 @@ export const maxRetriesOption: Pick<Option<number>, "accepts" | "wanted"> = {
   wanted: "a whole number, 0 or more",
 };
 
+/** All of a signal that a call needs, up to its end. */
+function isSignal(value: unknown): boolean {
+  const { aborted, addEventListener, removeEventListener } = (value ?? {}) as Partial<AbortSignal>;
+  return (
+    typeof aborted === "boolean" && typeof addEventListener === "function" && typeof removeEventListener === "function"
+  );
+}
+
 const requestOptions: OptionTable<RequestOptions> = {
   signal: {
-    accepts: (value) => typeof (value as AbortSignal | null)?.addEventListener === "function",
+    accepts: isSignal,
     wanted: "an AbortSignal",
     documentation: "ends the call",
   },

@@ -110,8 +110,8 @@ export class Call {
       if ("data" in outcome) return outcome.data;
       throw await this.#fail(outcome, request);
     } finally {
-      this.#deadline.finish();
       this.#client.inFlight.end();
+      this.#deadline.finish();
     }
   }
 

@@ -127,8 +127,12 @@ export class Deadline {
   /** The work is done: removes the timer and every listener. */
   finish(): void {
     clearTimeout(this.#timer);
-    this.#callersSignal?.removeEventListener("abort", this.#onAbort);
     this.#listeners = [];
+    try {
+      this.#callersSignal?.removeEventListener("abort", this.#onAbort);
+    } catch {
+      // A signal of the caller's own making: what has been done must not be lost over it.
+    }
   }
 
   #onEndOrNow(listener: Listener): () => void {

@@ -66,6 +66,8 @@ it("does not count a renewed token among the retries", async () => {
 it.each([
   ["signal", { signal: null }],
   ["signal", { signal: { aborted: false } }],
+  ["signal", { signal: { aborted: false, addEventListener() {} } }],
+  ["signal", { signal: { addEventListener() {}, removeEventListener() {} } }],
 ])("refuses a wrong %s", async (name, options) => {
   const { client, transport } = scriptedClient([json({})]);
   const error = await errorOf(calls.read(client, options as never));
@@ -146,3 +148,18 @@ async function clientOfServer(
   const { client } = scriptedClient([], { origin: server.origin, transport, ...overrides });
   return { client, server };
 }
+
+it("keeps the result of a create, and can be closed, when a signal does not let go of its listener", async () => {
+  const { client } = scriptedClient([json(paymentRecord())]);
+  const signal = {
+    aborted: false,
+    addEventListener() {},
+    removeEventListener() {
+      throw new Error("no listeners here");
+    },
+  };
+  expect(await calls.signed(client, { signal: signal as unknown as AbortSignal })).toMatchObject({
+    id: expect.any(String),
+  });
+  await client.close();
+});
