@@ -1,4 +1,4 @@
-import { describeValue } from "../errors/describe-value.js";
+import { describeName, describeValue } from "../errors/describe-value.js";
 import { canBeRead, isPlain, propertyOf } from "./properties.js";
 
 /** One option: what it must be, what it is when it is left out, and its line in the documentation. */
@@ -49,8 +49,7 @@ export function parseOptions(
   if (!canBeRead(given, names)) throw refuse(`${what} must be an object; found ${describeValue(given)}`);
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(table, name)) continue;
-    const shown = name.length > 64 ? `of a name of ${name.length} characters` : JSON.stringify(name);
-    throw refuse(`there is no option ${shown}; there are ${names.join(", ")}${hint}`);
+    throw refuse(`there is no option ${describeName(name)}; there are ${names.join(", ")}${hint}`);
   }
   const plain = isPlain(given);
   const values: Record<string, unknown> = {};

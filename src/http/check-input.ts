@@ -1,8 +1,9 @@
-import { type FieldKind, type FieldTable, fieldKinds } from "../api/fields.js";
+import { confidentialValues, type FieldKind, type FieldTable, fieldKinds } from "../api/fields.js";
 import type { BodyFields, Operation } from "../api/operation.js";
 import { canBeRead, isPlain, propertyOf } from "../api/properties.js";
-import { describeValue } from "../errors/describe-value.js";
+import { describeName, describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
+import { safeCause } from "../errors/safe-cause.js";
 import { decimalNumeral } from "../money.js";
 import { holdsPrivateKey, shortestPrivateKey } from "../signing/private-key-text.js";
 import { copyJson, InputFault } from "./json-value.js";
@@ -46,13 +47,14 @@ function checkFields(
   const checked: Record<string, unknown> = {};
   const problems: string[] = [];
   let isEmpty = true;
-  const read = (field: string, kind: FieldKind, value: unknown) => {
+  const read = (field: string, kind: FieldKind, given: unknown) => {
+    const value = kind === "any" && given !== undefined ? copyJson(field, given, field) : given;
     if (value === undefined && body?.required.includes(field) !== true) return;
     isEmpty = false;
     const allowed = body?.oneOf?.[field];
     const fault = faultOf(kind, value, allowed);
     if (fault !== undefined) problems.push(`needs ${field} to be ${wantedOf(kind, allowed)}; found ${fault}`);
-    checked[field] = kind === "any" ? copyJson(field, value) : value;
+    checked[field] = value;
   };
   try {
     if (!canBeRead(given, names)) throw new InputFault(`must be an object with fields; found ${describeValue(given)}`);
@@ -69,13 +71,30 @@ function checkFields(
       else if (isEmpty)
         problems.push(`has only fields that can't be updated, such as ${field} (it has ${names.join(", ")})`);
     }
-  } catch (cause) {
-    if (cause instanceof InputFault) problems.push(cause.message);
-    else throw new InvalidArgumentError(`${what} can't be read: one of its getters or toJSON methods threw`, { cause });
+    if (isEmpty && verb === "update" && problems.length === 0) {
+      problems.push(`has nothing to update: give it at least one of ${names.join(", ")}`);
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof InputFault)) throw unreadable(what, thrown, fields, given);
+    problems.push(thrown.message);
   }
   if (problems.length === 0) return checked;
   const more = problems.length > mostProblems ? `; and ${problems.length - mostProblems} more` : "";
   throw new InvalidArgumentError(`${what} ${problems.slice(0, mostProblems).join("; ")}${more}`);
+}
+
+/** What the caller's code throws may quote the fields, those included that were not read yet. */
+function unreadable(what: string, thrown: unknown, fields: FieldTable, given: unknown): InvalidArgumentError {
+  const values: Record<string, unknown> = {};
+  for (const field of Object.keys(fields)) {
+    try {
+      values[field] = Reflect.get(given as object, field);
+    } catch {
+      // What can't be read has no value to hide.
+    }
+  }
+  const cause = safeCause(thrown, confidentialValues(fields, values));
+  return new InvalidArgumentError(`${what} can't be read: one of its getters or toJSON methods threw`, { cause });
 }
 
 /** As many as fit into a message. */
@@ -88,7 +107,7 @@ function kindInQuery(kind: FieldKind): FieldKind {
 
 /** What was found in place of what is wanted, told without telling it; undefined where all is well. */
 function faultOf(kind: FieldKind, value: unknown, allowed: readonly string[] | undefined): string | undefined {
-  if (kind === "any") return undefined;
+  if (kind === "any") return value === undefined ? describeValue(value) : undefined;
   if (kind === "integer") return Number.isSafeInteger(value) ? undefined : describeValue(value);
   if (typeof value !== "string") return describeValue(value);
   if ((kind === "publicKey" || value.length >= shortestPrivateKey) && holdsPrivateKey(value)) {
@@ -109,8 +128,6 @@ function wantedOf(kind: FieldKind, allowed: readonly string[] | undefined): stri
   return allowed === undefined ? fieldKinds[kind].wanted : allowed.map((value) => JSON.stringify(value)).join(" or ");
 }
 
-/** A name that is too long for one is not told: it may be a value that got into the wrong place. */
 function unknownField(field: string, names: readonly string[]): string {
-  const name = field.length > 64 ? `of a name of ${field.length} characters` : JSON.stringify(field);
-  return `has no field ${name} (it has ${names.join(", ")})`;
+  return `has no field ${describeName(field)} (it has ${names.join(", ")})`;
 }

@@ -1,4 +1,4 @@
-import { describeValue } from "../errors/describe-value.js";
+import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { holdsPrivateKey, shortestPrivateKey } from "../signing/private-key-text.js";
 
 /** Why an input is refused. The message ends a sentence about a body or a query. */
@@ -8,19 +8,34 @@ export class InputFault extends Error {}
  * A copy of a JSON value, of which each part is read once and JSON will lose nothing.
  *
  * @param path where the value stands, for messages.
+ * @param name of the property that holds it, which its `toJSON` is told.
+ * @returns undefined where `toJSON` returned that, as it does to be left out.
  * @throws {InputFault} that says what was found, and where.
  */
-export function copyJson(path: string, value: unknown, level = 0): unknown {
+export function copyJson(path: string, value: unknown, name: string, level = 0): unknown {
+  const toJson: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "toJSON") : undefined;
+  if (typeof toJson !== "function") return copyValue(path, value, level);
+  const made: unknown = toJson.call(value, name);
+  if (made === null && Object.prototype.toString.call(value) === "[object Date]") {
+    throw new InputFault(`needs ${path} to be a JSON value; found an invalid Date`);
+  }
+  return made === undefined ? undefined : copyValue(path, made, level);
+}
+
+/** A copy of what `toJSON` made, or of a value that has none: it is not asked again. */
+function copyValue(path: string, value: unknown, level: number): unknown {
   if (value === null || typeof value === "boolean" || Number.isFinite(value)) return value;
   if (typeof value === "string") return assertNoKey(path, value);
   if (level === mostLevels) {
     throw new InputFault(`needs ${path} to have at most ${mostLevels} levels; it has more, or contains itself`);
   }
-  const toJson: unknown = typeof value === "object" ? Reflect.get(value ?? {}, "toJSON") : undefined;
-  if (typeof toJson === "function") return copyJson(path, toJson.call(value, ""), level + 1);
   if (Array.isArray(value)) {
     // Unlike `map`, this also meets the holes of an array, which JSON would fill with null.
-    return Array.from(value, (item: unknown, index) => copyJson(below(path, `[${index}]`), item, level + 1));
+    return Array.from(value, (item: unknown, index) => {
+      const place = below(path, `[${index}]`);
+      const copied = copyJson(place, item, String(index), level + 1);
+      return copied === undefined ? copyValue(place, copied, level + 1) : copied;
+    });
   }
   if (typeof value !== "object" || Object.prototype.toString.call(value) !== "[object Object]") {
     throw new InputFault(`needs ${path} to be a JSON value; found ${describeValue(value)}`);
@@ -29,8 +44,10 @@ export function copyJson(path: string, value: unknown, level = 0): unknown {
   const copy: Record<string, unknown> = Object.create(null);
   for (const [name, item] of Object.entries(value ?? {})) {
     assertNoKey(`the names in ${path}`, name);
-    // As in JSON, what is undefined is left out.
-    if (item !== undefined) copy[name] = copyJson(below(path, `.${name}`), item, level + 1);
+    // As in JSON, what is undefined is left out, and so is the method of an object that `toJSON` returned itself.
+    if (item === undefined || (name === "toJSON" && typeof item === "function")) continue;
+    const copied = copyJson(below(path, `.${name}`), item, name, level + 1);
+    if (copied !== undefined) copy[name] = copied;
   }
   return copy;
 }
@@ -40,7 +57,8 @@ const mostLevels = 1000;
 
 /** A path of many levels, or of a value in the place of a name, is cut off. */
 function below(path: string, step: string): string {
-  return path.length > 80 || step.length > 40 ? `${path.replace(/…$/, "")}…` : path + step;
+  const isShown = path.length <= 80 && (step.startsWith("[") || looksLikeName(step.slice(1)));
+  return isShown ? path + step : `${path.replace(/…$/, "")}…`;
 }
 
 function assertNoKey(path: string, text: string): string {

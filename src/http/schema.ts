@@ -1,7 +1,7 @@
 import type { $ZodType } from "zod/v4/core";
 import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
 import type { Operation } from "../api/operation.js";
-import { describeValue } from "../errors/describe-value.js";
+import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { decimalNumeral } from "../money.js";
 
 /** A field that is not what the description says; never with its value. */
@@ -126,7 +126,7 @@ function addUnknown(found: Differences, record: FieldTable, item: object): void 
   for (const name in item) {
     if (found.size >= mostMismatches) return;
     if (found.has(name) || Object.hasOwn(record, name)) continue;
-    const field = /^(?!.*\d{3})[a-z_]\w{0,39}$/i.test(name) ? name : unprintable;
+    const field = looksLikeName(name) ? name : unprintable;
     if (found.has(field)) continue;
     found.set(field, { field, expected: "a field of the description", found: describeFound(Reflect.get(item, name)) });
   }

@@ -80,6 +80,15 @@ const noObjects: readonly (readonly [string, unknown])[] = [
   ["an AbortSignal", new AbortController().signal],
 ];
 
+it("tells no class that does not have a name", async () => {
+  const tag = (name: string) => Object.defineProperty({}, Symbol.toStringTag, { value: name });
+  await expectRefusal(
+    () => client.payments.create({ ...payment, memo: tag(`${secret} or so`) as never }),
+    "found an object",
+  );
+  await expectRefusal(() => client.payments.create({ ...payment, memo: tag("Decimal") as never }), "found a Decimal");
+});
+
 const writes = everyOperation.filter(({ body }) => body !== undefined);
 
 describe.each(writes)("the body of $name", (row) => {
@@ -112,7 +121,7 @@ describe.each(writes)("the body of $name", (row) => {
   });
 
   it("has no other fields, whatever they are called", async () => {
-    for (const field of ["__proto__", "constructor", "toString", "colour", "", "a\nb"]) {
+    for (const field of ["__proto__", "constructor", "toString", "colour", ""]) {
       const body = JSON.parse(JSON.stringify(bodyOf(row)).replace("{", `{${JSON.stringify(field)}:{},`));
       await expectRefusal(call(body), `has no field ${JSON.stringify(field)} (it has`);
     }
@@ -120,6 +129,10 @@ describe.each(writes)("the body of $name", (row) => {
 
   it("tells no name that is too long for one, and not all of very many", async () => {
     await expectRefusal(call({ ...bodyOf(row), [secret.repeat(20)]: 1 }), "has no field of a name of 160 characters");
+    for (const field of ["DE89370400440532013000", "a\nb", "hunter22 or so"]) {
+      const shown = `has no field of a name of ${field.length} characters (it has`;
+      await expectRefusal(call({ ...bodyOf(row), [field]: 1 }), shown);
+    }
     await expectRefusal(call({ ...bodyOf(row), ...Array.from("x".repeat(5000)) }), /; and \d+ more$/);
   });
 
@@ -297,7 +310,7 @@ describe("extras", () => {
     for (let level = 0; level < levels; level += 1) value = wrap(value);
     return value;
   };
-  const endless = { toJSON: () => endless };
+  const endless = { toJSON: () => ({ endless }) };
   const itself: Record<string, unknown> = { a: [{}] };
   itself.b = { itself };
 
@@ -314,7 +327,9 @@ describe("extras", () => {
     ["a boxed string", new String(secret), "found a String"],
     ["undefined in an array", [undefined], "extras[0] to be a JSON value; found undefined"],
     ["a hole in an array", new Array(2), "extras[0] to be a JSON value; found undefined"],
-    ["a toJSON that gives nothing", { toJSON: () => undefined }, "found undefined"],
+    ["a toJSON that gives nothing", [{ toJSON: () => undefined }], "extras[0] to be a JSON value; found undefined"],
+    ["an invalid Date", { at: new Date(Number.NaN) }, "extras.at to be a JSON value; found an invalid Date"],
+    ["an account number as a name", { iban: { DE89370400440532013000: () => 1 } }, "needs extras.iban… to be"],
     [
       "a toJSON that gives a function",
       { a: { toJSON: () => () => secret } },
