@@ -9,6 +9,7 @@ import {
 } from "./api/option-table.js";
 import { maxRetriesOption, timeoutMsOption } from "./api/request-options.js";
 import { type AuthOptions, assertAuthOptions } from "./auth/auth-options.js";
+import { describeValue, looksLikeName } from "./errors/describe-value.js";
 import { ConfigError } from "./errors/errors.js";
 import { type ClientEvents, readHooks } from "./http/client-events.js";
 import type { ValidationMode } from "./http/read-response.js";
@@ -177,14 +178,21 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   const read = parseOptions(clientOptions, given, "the client's options", refuse) as unknown as ClientOptions;
   assertAuthOptions(read.auth, read.allowInsecureHttp);
   const options = withDefaults<ClientOptions, typeof clientOptions>(clientOptions, read);
-  const unknown = options.signedOperations.find((operation) => !isOperationName(operation));
-  if (unknown !== undefined) throw refuse(`signedOperations: there is no operation ${JSON.stringify(unknown)}`);
+  for (const operation of options.signedOperations as readonly unknown[]) {
+    if (!isOperationName(operation))
+      throw refuse(`signedOperations: there is no operation ${showOperation(operation)}`);
+  }
   if (options.fetch !== undefined && options.dispatcher !== undefined) {
     throw refuse("fetch and dispatcher exclude each other: a dispatcher belongs to undici");
   }
   const baseUrl = parseBaseUrl(options.baseUrl, "baseUrl", options.allowInsecureHttp);
   const tls = options.tls === undefined ? undefined : resolveTls(options, baseUrl);
   return { ...options, baseUrl, tls, on: readHooks(options.on) };
+}
+
+function showOperation(given: unknown): string {
+  const isShown = typeof given === "string" && given.split(".").every(looksLikeName);
+  return isShown ? JSON.stringify(given) : `like that; found ${describeValue(given)}`;
 }
 
 function resolveTls({ tls, fetch, dispatcher }: ClientOptions, { origin }: BaseUrl): TlsMaterial {

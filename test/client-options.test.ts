@@ -74,3 +74,14 @@ describe("http to another host", () => {
     },
   );
 });
+
+it.each<[unknown, string]>([
+  ["payments.creates", '"payments.creates"'],
+  ["sk_live_5123456", "like that; found a string"],
+  [{ key: "sk_live_5123456" }, "like that; found an object"],
+  [1n, "like that; found a bigint"],
+  [undefined, "like that; found undefined"],
+])("names no operation to sign that is not a name: %o", (operation, shown) => {
+  const { message } = refusal({ signedOperations: ["payments.create", operation as "payments.create"] });
+  expect(message).toBe(`signedOperations: there is no operation ${shown}`);
+});

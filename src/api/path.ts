@@ -57,7 +57,7 @@ const controlCharacter = /\p{Cc}/u;
 /** `?a=1&b=2` in the order of the values, or an empty string. What is undefined is left out; what is empty is sent empty. */
 export function encodeQuery(operation: string, query: Readonly<Record<string, string | number | undefined>>): string {
   let text = "";
-  for (const name in query) {
+  for (const name of Object.keys(query)) {
     const value = query[name];
     if (value === undefined) continue;
     const pair = `${encode(name, `${operation}: the name of a query parameter`)}=${encode(String(value), `${operation}: ${name}`)}`;

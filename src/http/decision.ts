@@ -57,8 +57,9 @@ const open = { ...same(fail("possible")), read: fail("none") };
 const passing = { ...open, read: retry("none"), update: retry("possible"), repeatable: retry("possible") };
 
 /**
- * The decision table. The rule behind it: what moves money is never sent again once it may have arrived, and an attempt that may
- * have had an effect is never reported as `none`.
+ * The decision table. The rule behind it: a create is never sent again once it may have been done, and an attempt that may have
+ * had an effect is never reported as `none`. A 429 turns a request away, so a create that is not signed is sent again after
+ * anybody's; a signed one only after the service's own.
  */
 export const decisions: Readonly<Record<FailureClass, Readonly<Record<OperationKind, Decision>>>> = {
   unsent: same(retry("none")),

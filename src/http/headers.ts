@@ -1,4 +1,4 @@
-import { describeValue } from "../errors/describe-value.js";
+import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 
 /**
@@ -17,13 +17,14 @@ export function checkHeaders(headers: Readonly<Record<string, string>> | undefin
   for (const [name, value] of Object.entries(headers ?? {})) {
     const lower = name.toLowerCase();
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
-      throw new InvalidArgumentError(`headers: ${JSON.stringify(name)} is not a valid header name`);
+      throw new InvalidArgumentError(`headers: a name of ${name.length} characters is not a valid header name`);
     }
     if (ownHeaders.has(lower)) {
       throw new InvalidArgumentError(`headers: ${lower} is set by the client itself and can't be replaced`);
     }
     if (typeof value !== "string" || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw new InvalidArgumentError(`headers: the value of ${lower} is not a text of Latin-1 characters on one line`);
+      const shown = looksLikeName(lower.replaceAll("-", "_")) ? lower : `a name of ${name.length} characters`;
+      throw new InvalidArgumentError(`headers: the value of ${shown} is not a text of Latin-1 characters on one line`);
     }
     checked[lower] = value;
   }

@@ -119,13 +119,14 @@ function countedKeys(records: number, length: number): { readonly isCounted: boo
 function hasMoreKeys(item: object, count: number): boolean {
   let keys = 0;
   for (const _ in item) keys += 1;
-  return keys > count;
+  // This also counts what others have added to `Object.prototype`, and costs less.
+  return keys > count && Object.keys(item).length > count;
 }
 
 function addUnknown(found: Differences, record: FieldTable, item: object): void {
   for (const name in item) {
     if (found.size >= mostMismatches) return;
-    if (found.has(name) || Object.hasOwn(record, name)) continue;
+    if (found.has(name) || Object.hasOwn(record, name) || !Object.hasOwn(item, name)) continue;
     const field = looksLikeName(name) ? name : unprintable;
     if (found.has(field)) continue;
     found.set(field, { field, expected: "a field of the description", found: describeFound(Reflect.get(item, name)) });

@@ -13,7 +13,11 @@ export interface TlsMaterial {
  */
 export function tlsProblem({ ca = [], cert, key, passphrase }: TlsMaterial): string | undefined {
   const { X509Certificate, createPrivateKey } = process.getBuiltinModule("node:crypto");
-  const certificates = (pem: string) => pem.match(certificate) ?? [""];
+  // One that lost a part of itself is not skipped over.
+  const certificates = (pem: string) => {
+    const whole = pem.match(certificate) ?? [];
+    return whole.length > 0 && pem.match(certificateLine)?.length === 2 * whole.length ? whole : [""];
+  };
   if (!ca.flatMap(certificates).every((pem) => attempt(() => new X509Certificate(pem)) !== undefined)) {
     return "tls.ca holds a certificate that can't be read";
   }
@@ -32,6 +36,8 @@ export function tlsProblem({ ca = [], cert, key, passphrase }: TlsMaterial): str
 }
 
 const certificate = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]*-----END \1-----/g;
+
+const certificateLine = /-----(?:BEGIN|END) [^-\n]*CERTIFICATE/g;
 
 /** OpenSSL's errors are not handed on: what went wrong is clear from what was tried. */
 function attempt<T>(work: () => T): T | undefined {

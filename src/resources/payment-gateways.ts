@@ -107,7 +107,8 @@ export class PaymentGateways {
   /**
    * Registers a payment gateway: `POST /payment-gateways`. Not signed.
    *
-   * Never repeated by the client once it may have been sent: a lost response throws `OutcomeUnknownError`.
+   * Repeated by the client only where nothing was sent, and after a 429: a lost response throws
+   * `OutcomeUnknownError`.
    *
    * @returns the stored record, `id` included.
    * @throws {InvalidArgumentError} on an unknown field or a wrong type, before anything is sent.

@@ -75,7 +75,8 @@ export class Transfers {
   /**
    * Creates a transfer: `POST /liquidity-providers/{id}/transfers`. Moves money; not signed unless `signedOperations` names it.
    *
-   * Never repeated by the client once it may have been sent: a lost response throws `OutcomeUnknownError`.
+   * Repeated by the client only where nothing was sent, and after a 429: a lost response throws
+   * `OutcomeUnknownError`.
    *
    * @throws {InvalidArgumentError} on an unknown field, a wrong type, an end that creation does not allow or an amount that is not a decimal
    *   numeral.

@@ -71,7 +71,8 @@ export class Withdrawals {
   /**
    * Requests a withdrawal: `POST /liquidity-providers/{id}/withdrawals`. Not signed unless `signedOperations` names it.
    *
-   * Never repeated by the client once it may have been sent: a lost response throws `OutcomeUnknownError`.
+   * Repeated by the client only where nothing was sent, and after a 429: a lost response throws
+   * `OutcomeUnknownError`.
    *
    * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is not a decimal numeral.
    */

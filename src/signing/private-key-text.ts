@@ -26,7 +26,8 @@ const marks: readonly (readonly RegExp[])[] = [
   [/BEGIN/, /PRIVATE.{1,9}KEY/s],
   [/openssh-key-v1/],
   [/PuTTY-User-Key-File|Private-Lines:/],
-  [/\b(?:kty|dp)\b/, /\bd\\?["']?\s*:/],
+  // `d`, with the length of a key behind it.
+  [/\b(?:kty|dp)\b/, /\bd\\*["']?\s*:\s*\\*["']?[\w+/-]{40}/],
   [/<RSAKeyValue>/, /<D>/],
 ];
 
@@ -56,8 +57,9 @@ const encodedRun = /[\w+/-]{40,}/g;
 /** What private keys have in DER and public ones have not, one byte a character. */
 const keyInDer = new RegExp(
   [
-    // PKCS#8: a version before the algorithm.
-    String.raw`\x02\x01[\0\x01]\x30.\x06`,
+    // PKCS#8: a version before the algorithm of a key. The first three algorithms sign nothing under their own number (a certificate
+    // has its serial number, maybe 1, before that of its signature); behind the others, the key follows.
+    String.raw`\x02\x01[\0\x01]\x30(?:\x81.|\x82..|.)\x06(?:\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01|\x07\x2a\x86\x48\xce(?:\x3d\x02|\x38\x04)\x01|\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0a.{0,80}?\x04\x82|\x03\x2b\x65[\x6e-\x71]\x04)`,
     // PKCS#1: a version before the modulus.
     String.raw`\x30\x82..\x02\x01[\0\x01]\x02[\x20-\x4f\x81\x82]`,
     // SEC1: a version before the key.

@@ -91,10 +91,19 @@ function foreignSigner(signer: RequestSigner): Signer {
 async function askForSignature(signer: RequestSigner, text: Uint8Array, context: SigningContext): Promise<unknown> {
   try {
     // A copy: what the signer does to it must not reach the text that its signature is verified with.
-    return await signer.sign(Uint8Array.from(text), context);
+    return await signer.sign(Uint8Array.from(text), toContext(context));
   } catch (error) {
     throw new SigningError("the signer failed, so nothing was sent", { cause: safeCause(error) });
   }
+}
+
+/** The signal and nothing else: what has it may be the deadline of a call. It is made when it is looked at. */
+function toContext(context: SigningContext): SigningContext {
+  return {
+    get signal() {
+      return context.signal;
+    },
+  };
 }
 
 function toBytes(signature: unknown): Uint8Array {

@@ -120,7 +120,9 @@ async function readBody(
   }
 }
 
-/** Cancels a body that nobody reads: left alone, it would keep its socket. */
-function discard(body: { cancel(): Promise<void> } | null): void {
-  body?.cancel().catch(() => {});
+/** Cancels a body that nobody reads: left alone, it would keep its socket. One of the caller's own can do anything. */
+function discard(body: { cancel(): unknown } | null): void {
+  try {
+    Promise.resolve(body?.cancel()).catch(() => {});
+  } catch {}
 }

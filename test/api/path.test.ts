@@ -174,3 +174,14 @@ describe("encodeQuery", () => {
     );
   });
 });
+
+it("leaves out of a query what others have added to every object", () => {
+  let text: string;
+  Object.defineProperty(Object.prototype, "polluted", { value: "y", enumerable: true, configurable: true });
+  try {
+    text = encodeQuery("payments.list", { a: "1" });
+  } finally {
+    Reflect.deleteProperty(Object.prototype, "polluted");
+  }
+  expect(text).toBe("?a=1");
+});

@@ -142,3 +142,17 @@ describe("the schemas", () => {
     expect(schemas.mismatches(payments.list, list, JSON.stringify(list).length)).toMatchObject([{ field: "colour" }]);
   });
 });
+
+it("takes nothing that others have added to every object for a field of a record", async () => {
+  const schemas = await new SchemaLoader().load();
+  const record = recordOf(transfers.get.record);
+  let found: string[][];
+  const check = (value: object) => schemas.mismatches(transfers.get, value, 100).map(({ field }) => field);
+  Object.defineProperty(Object.prototype, "polluted", { value: "y", enumerable: true, configurable: true });
+  try {
+    found = [record, { ...record, colour: "red" }, { ...record, amount: 5 }].map(check);
+  } finally {
+    Reflect.deleteProperty(Object.prototype, "polluted");
+  }
+  expect(found).toEqual([[], ["colour"], ["amount"]]);
+});

@@ -1,4 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { inspect } from "node:util";
 import { type CrossBorderClient, InvalidArgumentError, publicKeyToBase64 } from "cross-border-payments";
 import fc from "fast-check";
@@ -248,4 +252,51 @@ describe("public keys", () => {
       { numRuns: 300 },
     );
   }, 60_000);
+});
+
+describe("other texts", () => {
+  const folder = mkdtempSync(join(tmpdir(), "certificates-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const rsa = ["-newkey", "rsa:2048"];
+  // Node wants the length of the salt as a number, its types as a text.
+  const salt: object = { saltLength: 32 };
+  const restricted = { modulusLength: 2048, hashAlgorithm: "sha256", mgf1HashAlgorithm: "sha256", ...salt };
+  const pss = ["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:32"];
+
+  it.each<[string, string[]]>([
+    ["RSA", rsa],
+    ["RSASSA-PSS", [...rsa, ...pss]],
+    ["ECDSA", ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]],
+    ["Ed25519", ["-newkey", "ed25519"]],
+  ])("may be a certificate with the serial number 0 or 1, signed by %s", (_, algorithm) => {
+    for (const serial of ["0", "1"]) {
+      const more = ["-subj", "/C=CH/O=Bank/CN=a", "-set_serial", serial, "-keyout", "a.key", "-out", "a.crt"];
+      execFileSync("openssl", ["req", "-x509", "-nodes", ...algorithm, ...more], { cwd: folder, stdio: "ignore" });
+      const certificate = readFileSync(join(folder, "a.crt"), "utf8");
+      expect(holdsPrivateKey(certificate)).toBe(false);
+      expect(holdsPrivateKey(base64(certificate))).toBe(false);
+      expect(holdsPrivateKey(certificate + readFileSync(join(folder, "a.key"), "utf8"))).toBe(true);
+    }
+  });
+
+  it("may be of numbers to 2 dp", () => {
+    expect(holdsPrivateKey(`${"Rounded to 2 dp. ".padEnd(300, "x ")} "d": 4`)).toBe(false);
+  });
+
+  it.each([
+    ["rsa-pss", generateKeyPairSync("rsa-pss", { modulusLength: 2048 }).privateKey],
+    ["rsa-pss with its parameters", generateKeyPairSync("rsa-pss", restricted).privateKey],
+    ["dsa", generateKeyPairSync("dsa", { modulusLength: 1024, divisorLength: 160 }).privateKey],
+    ["ed448", generateKeyPairSync("ed448").privateKey],
+    ["x25519", generateKeyPairSync("x25519").privateKey],
+    ["x448", generateKeyPairSync("x448").privateKey],
+  ])("are not keys of other kinds: %s", (_, key) => {
+    expect(holdsPrivateKey(base64(der(key, "pkcs8")))).toBe(true);
+    expect(holdsPrivateKey(withoutHeader(pkcs8(key)))).toBe(true);
+  });
+
+  it("are not keys of curves in JSON", () => {
+    for (const key of [ec, ed25519])
+      expect(holdsPrivateKey(JSON.stringify(key.export({ format: "jwk" }), null, 2))).toBe(true);
+  });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ConfigError, InvalidArgumentError, SigningError } from "../../src/errors/errors.js";
 import { publicKeyToBase64 } from "../../src/signing/keys.js";
 import type { RequestSigner, SigningContext } from "../../src/signing/signer.js";
+import { Deadline } from "../../src/timing/deadline.js";
 import { platforms, signingOn } from "./signing-on.js";
 import { base64, expectToTellNothingOf, pkcs8, rejectionOf, rsaKeyPair, spki } from "./test-keys.js";
 
@@ -89,6 +90,20 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       await createSigner(signer).sign(path, body, { signal });
       expect(seen).toEqual([[`${path}${body}`, { signal }]]);
       expect(seen[0]?.[1].signal).toBe(signal);
+    });
+
+    it("is given nothing of the call but its signal", async () => {
+      const deadline = new Deadline({ timeoutMs: 60_000 });
+      const seen: SigningContext[] = [];
+      const signer = keyService((text, context) => {
+        seen.push(context);
+        return properly(text);
+      });
+      await createSigner(signer).sign(path, body, deadline);
+      const [context] = seen;
+      expect(Reflect.ownKeys(context ?? {})).toEqual(["signal"]);
+      expect(Object.getPrototypeOf(context)).toBe(Object.prototype);
+      deadline.finish();
     });
 
     it.each([

@@ -274,3 +274,33 @@ describe("nothing is sent", () => {
     expect(server.requests).toHaveLength(1);
   });
 });
+
+it.each<[string, () => unknown]>([
+  ["returns nothing", () => undefined],
+  [
+    "throws",
+    () => {
+      throw new Error("no");
+    },
+  ],
+  ["rejects", () => Promise.reject(new Error("no"))],
+])("survives a body whose cancel %s", async (_, cancel) => {
+  const uncaught = vi.fn();
+  process.on("uncaughtException", uncaught);
+  process.on("unhandledRejection", uncaught);
+  onTestFinished(() => {
+    process.off("uncaughtException", uncaught);
+    process.off("unhandledRejection", uncaught);
+  });
+  const cancelled = vi.fn(cancel);
+  const reader = { read: () => new Promise(() => {}), cancel: cancelled };
+  const body = { getReader: () => reader, cancel: cancelled };
+  const response = { status: 200, type: "basic", url: "", headers: new Headers(), body };
+  const fetch = (redirected: boolean) => (async () => ({ ...response, redirected })) as unknown as FetchLike;
+  expect(await send(post("http://service.test"), within(30), fetch(false))).toMatchObject({ broken: "timeout" });
+  const redirected = await failureOf(send(post("http://service.test"), within(), fetch(true)));
+  expect(redirected).toMatchObject({ reason: "REDIRECTED_BY_FETCH" });
+  expect(cancelled).toHaveBeenCalledTimes(2);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(uncaught).not.toHaveBeenCalled();
+});

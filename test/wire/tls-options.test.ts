@@ -14,6 +14,7 @@ import {
 } from "cross-border-payments";
 import { Agent } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { parseTlsOptions } from "../../src/wire/tls-options.js";
 import { certificates, type Identity } from "../faults/certificates.js";
 
 const { authority, good, wrongHost, selfSigned } = certificates();
@@ -246,3 +247,22 @@ it("is not shown by a client, nor by the error of a connection", async () => {
 function linesOf(...pems: readonly string[]): string[] {
   return pems.flatMap((pem) => pem.split("\n").filter((line) => /^[\w+/=]{20,}$/.test(line)));
 }
+
+describe("a bundle of authorities", () => {
+  const [, first = "", ...rest] = authority.split("\n");
+  const broken: readonly (readonly [string, string])[] = [
+    ["has no end", authority.replace(/-----END[^\n]*\n/, "")],
+    ["has no beginning", `${[first, ...rest].join("\n")}`],
+    ["has a dash in it", authority.replace(first, `-${first}`)],
+  ];
+  it.each(broken)("is refused where one of them %s", (_, pem) => {
+    for (const ca of [`${pem}\n${selfSigned.cert}`, `${selfSigned.cert}\n${pem}`]) {
+      expect(() => parseTlsOptions({ ca })).toThrow("tls.ca holds a certificate that can't be read");
+    }
+  });
+
+  it("is taken where all are whole", () => {
+    const ca = `# one\n${authority}\n# other\n${selfSigned.cert}`;
+    expect(parseTlsOptions({ ca })).toEqual({ ca: [ca] });
+  });
+});
