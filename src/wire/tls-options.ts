@@ -1,5 +1,5 @@
 import { tlsProblem } from "#platform";
-import { describeValue } from "../errors/describe-value.js";
+import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
 import type { TlsMaterial } from "../platform/tls-material.js";
 
@@ -37,7 +37,7 @@ export function parseTlsOptions(given: unknown): TlsMaterial {
   const { ca, cert, key, passphrase, servername, ...others } = given as Record<keyof TlsOptions, unknown>;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) {
-    const name = /^\w{1,40}$/.test(unknown) ? unknown : "(unprintable)";
+    const name = looksLikeName(unknown) ? unknown : "(unprintable)";
     throw new ConfigError(`there is no option tls.${name}; there are ca, cert, key, passphrase, servername`);
   }
   if ((cert === undefined) !== (key === undefined)) {
