@@ -1,4 +1,4 @@
-import { describeValue } from "../errors/describe-value.js";
+import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
 import { type BaseUrl, parseBaseUrl } from "../wire/base-url.js";
 
@@ -168,7 +168,7 @@ function assertText(name: string, value: unknown, wanted = "a string that is not
 function assertNoOthers(names: readonly string[], instead: string): void {
   const [name] = names;
   if (name === undefined) return;
-  throw new ConfigError(`there is no option auth.${/^\w{1,40}$/.test(name) ? name : "(unprintable)"}${instead}`);
+  throw new ConfigError(`there is no option auth.${looksLikeName(name) ? name : "(unprintable)"}${instead}`);
 }
 
 function refuse(option: string, value: unknown, wanted: string): ConfigError {

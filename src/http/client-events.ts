@@ -1,5 +1,5 @@
 import type { TokenEvent } from "../auth/token-event.js";
-import { describeValue } from "../errors/describe-value.js";
+import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { ConfigError, type Effect, type ErrorCode } from "../errors/errors.js";
 
 /** A field of a response that is not what the description says. The record is returned as it came. */
@@ -94,7 +94,7 @@ function hooksOf(on: ClientEvents): ClientEvents {
   for (const name of Object.keys(on)) {
     if (!hooks.some((hook) => hook === name)) {
       throw new ConfigError(
-        `there is no hook on.${/^\w{1,40}$/.test(name) ? name : "(unprintable)"}; there are ${hooks.join(", ")}`,
+        `there is no hook on.${looksLikeName(name) ? name : "(unprintable)"}; there are ${hooks.join(", ")}`,
       );
     }
   }

@@ -6,15 +6,16 @@ import { InvalidArgumentError } from "../errors/errors.js";
  *
  * @throws {InvalidArgumentError} on names or values that HTTP does not allow, and on headers that the client sets itself.
  */
-export function checkHeaders(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
+export function checkHeaders(headers: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
+  if (headers === undefined) return noHeaders;
   // The entries of a `Headers` or a `Map` are not properties: they would be left out silently.
-  if (headers !== undefined && (typeof headers !== "object" || headers === null || Symbol.iterator in headers)) {
+  if (typeof headers !== "object" || headers === null || Symbol.iterator in headers) {
     throw new InvalidArgumentError(
       `headers must be an object such as { "x-name": "value" }; found ${describeValue(headers)}`,
     );
   }
   const checked: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers ?? {})) {
+  for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
       throw new InvalidArgumentError(`headers: a name of ${name.length} characters is not a valid header name`);
@@ -30,6 +31,8 @@ export function checkHeaders(headers: Readonly<Record<string, string>> | undefin
   }
   return checked;
 }
+
+const noHeaders: Readonly<Record<string, string>> = {};
 
 const ownHeaders: ReadonlySet<string> = new Set([
   "accept",

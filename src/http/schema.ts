@@ -115,12 +115,11 @@ function countedKeys(records: number, length: number): { readonly isCounted: boo
   return { isCounted: isSmall || length / records <= 2 ** 16, step: isSmall ? 1 : Math.ceil(records / 4) };
 }
 
-/** Where no described field is missing, what is over is not described. */
+/** Where no described field is missing, what is over is not described (or was added to `Object.prototype` by others). */
 function hasMoreKeys(item: object, count: number): boolean {
   let keys = 0;
   for (const _ in item) keys += 1;
-  // This also counts what others have added to `Object.prototype`, and costs less.
-  return keys > count && Object.keys(item).length > count;
+  return keys > count;
 }
 
 function addUnknown(found: Differences, record: FieldTable, item: object): void {
