@@ -1,22 +1,43 @@
 import { InvalidArgumentError } from "../errors/errors.js";
-import type { JournalState, LeaseRequest } from "./journal.js";
+import type { FlowScope, JournalState, LeaseId, LeaseRequest, PruneOptions, ScopeFilter } from "./journal.js";
 
 const longestLeaseMs = 2 ** 31 - 1;
+const latestMs = 8.64e15;
+
+/** The longest key of a flow, in bytes of UTF-8. */
+export const longestKey = 512;
 
 /** @throws {InvalidArgumentError} for a key that not every journal can store exactly. The message does not show the key. */
 export function assertKey(key: string): void {
-  assertText("key", key, 1, 1024);
+  assertText("key", key, 1, longestKey);
+}
+
+/** @throws {InvalidArgumentError} for a scope that not every journal can store exactly. */
+export function assertScope({ service, gateway }: FlowScope): void {
+  assertText("service", service, 1, 2048);
+  assertText("gateway", gateway, 1, 512);
+}
+
+export function assertScopeFilter({ service, gateway }: ScopeFilter): void {
+  assertText("service", service, 1, 2048);
+  if (gateway !== undefined) assertText("gateway", gateway, 1, 512);
 }
 
 /** @throws {InvalidArgumentError} for a state that not every journal can store exactly. */
 export function assertState(state: JournalState): void {
   assertText("phase", state.phase, 1, 128);
   assertStorable("data", state.data);
+  assertStorable("evidence", state.evidence);
   if (typeof state.settled !== "boolean") throw new InvalidArgumentError("journal: settled must be a boolean");
+  if (state.quoteTtlMs !== undefined) assertWhole("quoteTtlMs", state.quoteTtlMs, Number.MAX_SAFE_INTEGER / 4);
+  if (state.phase === "quoted" && (state.quoteTtlMs === undefined || !state.settled)) {
+    throw new InvalidArgumentError("journal: a quote is settled, and has a quoteTtlMs");
+  }
 }
 
 export function assertLease(lease: LeaseRequest): void {
   assertText("owner", lease.owner, 0, 1024);
+  assertText("nonce", lease.nonce, 1, 64);
   assertLeaseMs(lease.leaseMs);
 }
 
@@ -24,22 +45,38 @@ export function assertLeaseMs(leaseMs: number): void {
   assertWhole("leaseMs", leaseMs, longestLeaseMs);
 }
 
-export function assertEpoch(epoch: number): void {
+export function assertLeaseId({ epoch, nonce }: LeaseId): void {
   assertWhole("epoch", epoch, Number.MAX_SAFE_INTEGER);
+  // Flows that version 1 of a journal stored have an empty one.
+  assertText("nonce", nonce, 0, 64);
 }
 
 export function assertQuery(query: {
-  readonly phase: string;
+  readonly scope: ScopeFilter;
+  readonly phase?: string | undefined;
   readonly after?: string | undefined;
   readonly limit: number;
 }): void {
-  assertText("phase", query.phase, 1, 128);
+  assertScopeFilter(query.scope);
+  if (query.phase !== undefined) assertText("phase", query.phase, 1, 128);
   assertAfter(query.after);
   assertWhole("limit", query.limit, longestLeaseMs);
 }
 
 export function assertAfter(after: string | undefined): void {
   if (after !== undefined) assertText("after", after, 0, 1024);
+}
+
+/** @throws {InvalidArgumentError} when it is not certain what to prune. */
+export function assertPrune({ settledBeforeMs, quotedBeforeMs, keep }: PruneOptions): void {
+  if (settledBeforeMs === undefined && quotedBeforeMs === undefined) {
+    throw new InvalidArgumentError("journal: prune needs settledBeforeMs, quotedBeforeMs, or both");
+  }
+  if (settledBeforeMs !== undefined) assertWhole("settledBeforeMs", settledBeforeMs, latestMs);
+  if (quotedBeforeMs !== undefined) assertWhole("quotedBeforeMs", quotedBeforeMs, latestMs);
+  if (keep !== undefined && keep !== "evidence" && keep !== "nothing") {
+    throw new InvalidArgumentError('journal: keep must be "evidence" or "nothing"');
+  }
 }
 
 const utf8 = new TextEncoder();

@@ -1,23 +1,27 @@
-/** A flow as a journal stores it. The journal need not understand it: it keeps the flow, and keeps other owners away from it. */
-export interface JournalEntry {
-  /** 1 to 1,024 bytes of UTF-8, compared byte by byte: case, accents and spaces all count. */
-  readonly key: string;
-  /** Grows by one with every owner. A write with an older one is refused: that owner is taken to be dead. */
-  readonly epoch: number;
-  /** Name of the state, for operators and queries; opaque to the journal. 1 to 128 bytes of UTF-8. */
-  readonly phase: string;
-  /** Whether nothing is left to do, so that nobody needs to take the flow over. */
-  readonly settled: boolean;
-  /** Everything else; opaque to the journal, and possibly encrypted. */
-  readonly data: string;
-  /** Milliseconds since 1970, by the journal's clock. */
-  readonly createdAtMs: number;
-  /** When the state was stored. Acquiring, renewing and releasing a lease do not change it. */
-  readonly updatedAtMs: number;
+/** Whose flow it is: flows of one gateway are neither run nor recovered for another, even over the same journal. */
+export interface FlowScope {
+  /** Base URL of the service. */
+  readonly service: string;
+  /** The sending gateway's id. */
+  readonly gateway: string;
 }
 
-/** What a journal is told to store. */
-export type JournalState = Pick<JournalEntry, "phase" | "settled" | "data">;
+/** Flows of a service, or only those of one of its gateways. */
+export interface ScopeFilter {
+  readonly service: string;
+  readonly gateway?: string | undefined;
+}
+
+/**
+ * One ownership of a flow, which each write is compared with. The epoch alone is not enough: epochs repeat where a journal is restored
+ * from a backup.
+ */
+export interface LeaseId {
+  /** Grows by one with every owner. A write with an older one is refused: that owner is taken to be dead. */
+  readonly epoch: number;
+  /** Chosen at random by the owner. */
+  readonly nonce: string;
+}
 
 /** Who wants a flow, and for how long it is theirs unless they renew the lease. */
 export interface LeaseRequest {
@@ -25,12 +29,70 @@ export interface LeaseRequest {
   readonly owner: string;
   /** A whole number of milliseconds, counted by the journal's own clock from when it grants the lease. */
   readonly leaseMs: number;
+  /** New for every request: the lease is known by it, also when the response to the request was lost. 1 to 64 bytes. */
+  readonly nonce: string;
+}
+
+/** What a journal is told to store. The journal need not understand it. */
+export interface JournalState {
+  /** Name of the state, for operators and queries. 1 to 128 bytes of UTF-8. A journal knows `quoted`, and the phases in `finalPhases`. */
+  readonly phase: string;
+  /** Whether nothing is left to do unless somebody asks for it, so that nobody takes the flow over. It is then stored without a lease. */
+  readonly settled: boolean;
+  /** Everything else; opaque to the journal, and possibly encrypted. */
+  readonly data: string;
+  /** What stays when what is personal is pruned: ids, amounts, signatures. Opaque, and possibly encrypted. */
+  readonly evidence: string;
+  /** Of a quote: for how long it holds, in milliseconds, counted by the journal's clock. */
+  readonly quoteTtlMs?: number | undefined;
+}
+
+/** Phases of flows that nobody needs any more once they are old. A held flow is settled too, and is never pruned. */
+export const finalPhases = ["paid", "declined", "rejected"] as const;
+
+/** A flow as a journal stores it, and keeps other owners away from it. */
+export interface JournalEntry extends LeaseId, Omit<JournalState, "quoteTtlMs"> {
+  /** 1 to 512 bytes of UTF-8, compared byte by byte: case, accents and spaces all count. */
+  readonly key: string;
+  /** `undefined` for a flow that version 1 of the journal stored. */
+  readonly scope: FlowScope | undefined;
+  /** Milliseconds since 1970, by the journal's clock. */
+  readonly createdAtMs: number;
+  /** When the state was stored. Acquiring, renewing and releasing a lease do not change it. */
+  readonly updatedAtMs: number;
+  /** Of a quote: until when it holds. */
+  readonly expiresAtMs?: number | undefined;
+  /** Whether that time has come, by the journal's clock. */
+  readonly isExpired: boolean;
+  /** Who has the lease, or had it last. */
+  readonly owner: string;
+  /** `undefined` when nobody has the lease. It may have expired. */
+  readonly leaseUntilMs?: number | undefined;
+  /** Set on what is left of a flow that was pruned: `data` is empty, and `evidence` too unless it was kept. */
+  readonly prunedAtMs?: number | undefined;
+}
+
+/** What to prune. */
+export interface PruneOptions {
+  /** Flows whose phase is one of `finalPhases`, and which were stored before this time by the journal's clock. Default: none. */
+  readonly settledBeforeMs?: number | undefined;
+  /** Quotes whose time was over before this time. They are deleted: nothing was taken for them. Default: none. */
+  readonly quotedBeforeMs?: number | undefined;
+  /** `evidence` keeps the flow's evidence. Default: `nothing`. */
+  readonly keep?: "evidence" | "nothing" | undefined;
+}
+
+/** How many flows were pruned. */
+export interface PruneReport {
+  readonly settled: number;
+  readonly quoted: number;
 }
 
 /**
  * A durable store of flows. Each method is atomic, and durable once its promise resolves: a claim that could be lost after the
- * request was sent would be worthless. A write that fails rejects and changes nothing. Only if the connection to a database broke
- * before the response came can it have been stored, and then all of it (`JournalError.stored` is `unknown`).
+ * request was sent would be worthless. What a read shows is durable too. A write that fails rejects and changes nothing. Only if the
+ * connection to a database broke before the response came can it have been stored, and then all of it (`JournalError.stored` is
+ * `unknown`).
  *
  * Strings come back exactly as they were given. What can't be stored exactly is refused before anything is stored: U+0000 and lone
  * surrogates.
@@ -40,11 +102,12 @@ export interface LeaseRequest {
  */
 export interface Journal {
   /**
-   * Stores a flow that is not there yet, leased to the caller with epoch 1; `created` is true then. Otherwise returns the flow that
-   * is there, unchanged. A settled state is stored without a lease.
+   * Stores a flow that is not there yet, with epoch 1 and the given nonce, leased to the caller; `created` is true then. Otherwise
+   * returns the flow that is there, unchanged, be it one that was pruned. A settled state is stored without a lease.
    */
   begin(
     key: string,
+    scope: FlowScope,
     state: JournalState,
     lease: LeaseRequest,
   ): Promise<{ readonly entry: JournalEntry; readonly created: boolean }>;
@@ -53,40 +116,66 @@ export interface Journal {
   read(key: string): Promise<JournalEntry | undefined>;
 
   /**
-   * Leases a flow, settled or not, to the caller, with the next epoch; `undefined` when there is no such flow, or a lease of it has
-   * not expired. That holds for a lease with the same owner's name too: names decide nothing.
+   * Leases a flow, settled or not, to the caller, with the next epoch; `undefined` when there is no such flow, it was pruned, or a lease
+   * of it has not expired. That holds for a lease with the same owner's name too: names decide nothing.
    */
   acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined>;
 
   /**
-   * Leases the first flow by key, after `after`, that is not settled and whose lease has expired or was released; `undefined` when
-   * there is none. Flows that another process is acquiring at this moment are skipped, not waited for.
+   * Leases the first flow by key, after `after`, of the scope, that is not settled and whose lease has expired or was released;
+   * `undefined` when there is none. A flow without a scope belongs to every scope. Flows that another process is acquiring at this
+   * moment are skipped, not waited for.
    *
    * Keys are ordered by their UTF-8 bytes.
    */
-  acquireAbandoned(lease: LeaseRequest, after: string | undefined): Promise<JournalEntry | undefined>;
+  acquireAbandoned(
+    scope: ScopeFilter,
+    lease: LeaseRequest,
+    after: string | undefined,
+  ): Promise<JournalEntry | undefined>;
 
   /**
-   * Extends a lease, counted from now; false when the flow has another epoch by now, or the lease was released or ended by a settled
-   * state. A lease that has expired, and that nobody has taken over, is extended too.
+   * Extends a lease, counted from now; false when the flow has another epoch or nonce by now, or the lease was released or ended by a
+   * settled state. A lease that has expired, and that nobody has taken over, is extended too.
    */
-  renew(key: string, epoch: number, leaseMs: number): Promise<boolean>;
+  renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean>;
 
   /**
-   * Stores a state; false, with nothing stored, when the flow has another epoch by now. With an expired or released lease that nobody
-   * has taken over, the state is still stored. The lease is not extended. A settled state ends it.
+   * Stores a state; false, with nothing stored, when the flow has another epoch or nonce by now. With an expired or released lease that
+   * nobody has taken over, the state is still stored. With `leaseMs` the lease is extended too, counted from now, unless it was
+   * released or ended by a settled state: then it is false, and nothing is stored. A settled state ends the lease.
    */
-  write(key: string, epoch: number, state: JournalState): Promise<boolean>;
+  write(key: string, id: LeaseId, state: JournalState, leaseMs?: number): Promise<boolean>;
 
-  /** Ends a lease early. Does nothing when the flow has another epoch by now. */
-  release(key: string, epoch: number): Promise<void>;
+  /**
+   * Stores a state in place of a quote that is still as it was seen, with the next epoch and the given nonce, leased to the caller
+   * unless the state is settled; `undefined`, with nothing stored, when the flow is no longer `quoted`, has another epoch or nonce by
+   * now, or `expired` is given and says otherwise than the journal's clock.
+   */
+  replaceQuote(
+    key: string,
+    seen: LeaseId,
+    state: JournalState,
+    lease: LeaseRequest,
+    expired: boolean | undefined,
+  ): Promise<JournalEntry | undefined>;
 
-  /** Flows in a phase, such as `held`, by key, after `after`, at most `limit`. */
+  /** Ends a lease early. Does nothing when the flow has another epoch or nonce by now. */
+  release(key: string, id: LeaseId): Promise<void>;
+
+  /** Flows of a scope, of one phase or of all, by key, after `after`, at most `limit`. What was pruned is left out. */
   list(query: {
-    readonly phase: string;
+    readonly scope: ScopeFilter;
+    readonly phase?: string | undefined;
     readonly after?: string | undefined;
     readonly limit: number;
   }): Promise<readonly JournalEntry[]>;
+
+  /** How many flows of a scope are in each phase. What was pruned is left out. */
+  counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>>;
+
+  /** Deletes old quotes, and of old flows all but a tombstone, so that a key is never paid for a second time. */
+  prune(options: PruneOptions): Promise<PruneReport>;
 
   close(): Promise<void>;
 }

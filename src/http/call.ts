@@ -7,6 +7,7 @@ import { ConfigError, type CrossBorderError, type Effect } from "../errors/error
 import { isShowable } from "../errors/redact.js";
 import type { Signer } from "../signing/signer.js";
 import { nextDelayMs } from "../timing/backoff.js";
+import { clock } from "../timing/clock.js";
 import { Deadline } from "../timing/deadline.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
@@ -73,7 +74,7 @@ export class Call {
   #response: Pick<WireResponse, "status" | "headers"> | undefined;
   /** As the last response that had one gave it. */
   #sentRequestId: string | undefined;
-  readonly #startMs = performance.now();
+  readonly #startMs = clock.monotonicMs();
 
   /** @throws {InvalidArgumentError} when an option or a header can't be used. */
   constructor(client: CallContext, operation: Operation, source: CallSource, options: RequestOptions = {}) {
@@ -194,14 +195,14 @@ export class Call {
 
   async #attempt(request: PreparedRequest, schemas: Schemas): Promise<Outcome> {
     this.#attempts += 1;
-    const startMs = performance.now();
+    const startMs = clock.monotonicMs();
     let response: WireResponse;
     try {
       response = await this.#client.transport.send(this.#toWire(request), this.#deadline);
     } catch (error) {
       return failureOfThrown(error);
     }
-    this.#reportResponse(response, performance.now() - startMs);
+    this.#reportResponse(response, clock.monotonicMs() - startMs);
     const { validation, budget } = this.#client;
     const { outcome, mismatches } = readResponse(this.#operation, request.values, response, validation, schemas);
     if ("data" in outcome) budget.giveBack();
@@ -289,7 +290,7 @@ export class Call {
       code,
       effect,
       attempts,
-      durationMs: performance.now() - this.#startMs,
+      durationMs: clock.monotonicMs() - this.#startMs,
       ...(requestId === undefined ? undefined : { requestId }),
       ...(typeof status === "number" ? { status } : undefined),
     });

@@ -1,3 +1,4 @@
+import { clock } from "../timing/clock.js";
 import { Ended } from "../timing/deadline.js";
 import { parseRetryAfterMs } from "../timing/retry-after.js";
 import type { BrokenBody, WireResponse } from "../wire/transport.js";
@@ -55,7 +56,7 @@ export function failureOfThrown(error: unknown): NoStatus | Thrown {
 }
 
 export function refusedStatus(failureClass: FailureClass, response: WireResponse): RefusedStatus {
-  const retryAfterMs = parseRetryAfterMs(response.headers["retry-after"], Date.now());
+  const retryAfterMs = parseRetryAfterMs(response.headers["retry-after"], clock.wallMs());
   return { kind: "status", class: failureClass, reason: String(response.status), response, retryAfterMs };
 }
 

@@ -1,3 +1,4 @@
+import { clock, type Timer } from "./clock.js";
 import { leftMs, now, type Timestamp } from "./timestamp.js";
 
 /** What ended the work: its total time, or its caller's signal. */
@@ -35,7 +36,7 @@ type Listener = (kind: EndKind) => void;
 export class Deadline {
   readonly #untilMs: number;
   readonly #sendBy: Timestamp | undefined;
-  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #timer: Timer;
   readonly #callersSignal: AbortSignal | undefined;
   readonly #onAbort = (): void => this.#end("abort");
   #listeners: Listener[] = [];
@@ -43,9 +44,9 @@ export class Deadline {
   #abort: AbortController | undefined;
 
   constructor({ timeoutMs, signal, sendBy }: DeadlineOptions) {
-    this.#untilMs = timeoutMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + timeoutMs;
+    this.#untilMs = timeoutMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonicMs() + timeoutMs;
     this.#sendBy = sendBy;
-    this.#timer = timeoutMs === undefined ? undefined : setTimeout(() => this.#end("timeout"), timeoutMs);
+    this.#timer = timeoutMs === undefined ? undefined : clock.setTimer(() => this.#end("timeout"), timeoutMs);
     this.#callersSignal = signal;
     if (signal?.aborted) this.#end("abort");
     else signal?.addEventListener("abort", this.#onAbort);
@@ -53,13 +54,13 @@ export class Deadline {
 
   /** Set once the work has ended. It looks at the clock as well: a blocked event loop delays timers. */
   get ended(): EndKind | undefined {
-    if (this.#ended === undefined && performance.now() >= this.#untilMs) this.#end("timeout");
+    if (this.#ended === undefined && clock.monotonicMs() >= this.#untilMs) this.#end("timeout");
     return this.#ended;
   }
 
   /** Milliseconds until the end; 0 once it has come. */
   remainingMs(): number {
-    return this.#ended === undefined ? Math.max(0, this.#untilMs - performance.now()) : 0;
+    return this.#ended === undefined ? Math.max(0, this.#untilMs - clock.monotonicMs()) : 0;
   }
 
   /** A signal that aborts at the end, for APIs that take one. Made on first use. */
@@ -113,12 +114,12 @@ export class Deadline {
   /** Waits, or throws `Ended` as soon as the end comes. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const timer = clock.setTimer(() => {
         stop();
         resolve();
       }, ms);
       const stop = this.#onEndOrNow(() => {
-        clearTimeout(timer);
+        clock.clearTimer(timer);
         reject(this.failure(false));
       });
     });
@@ -126,7 +127,7 @@ export class Deadline {
 
   /** The work is done: removes the timer and every listener. */
   finish(): void {
-    clearTimeout(this.#timer);
+    clock.clearTimer(this.#timer);
     this.#listeners = [];
     try {
       this.#callersSignal?.removeEventListener("abort", this.#onAbort);

@@ -1,3 +1,5 @@
+import { clock } from "./clock.js";
+
 /**
  * A point in time on both clocks. The wall clock continues while the machine sleeps, the monotonic one can't be set back: whatever
  * has an end is over as soon as either clock says so.
@@ -8,7 +10,7 @@ export interface Timestamp {
 }
 
 export function now(): Timestamp {
-  return { wallMs: Date.now(), monotonicMs: performance.now() };
+  return { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
 }
 
 export function later(timestamp: Timestamp, ms: number): Timestamp {
