@@ -29,6 +29,8 @@ export interface SignedRequest {
 
 /** Calls operations: what resources and flows need of the client. */
 export interface ApiClient {
+  /** Of the service: origin and base path, without a slash at its end. */
+  readonly baseUrl: string;
   /** Calls one operation. `ids` are the parameters of its path, in order. */
   call<Ids extends readonly string[], Body, Output>(
     operation: TypedOperation<string, Ids, Body, Output>,

@@ -82,6 +82,10 @@ export class HttpClient implements ApiClient {
     encodeId(name, path.parameters[index] ?? "id", id);
   }
 
+  get baseUrl(): string {
+    return this.#context.origin + this.#context.basePath;
+  }
+
   close(): Promise<void> {
     this.#isClosed = true;
     this.#closing ??= this.#close();
