@@ -1,9 +1,10 @@
 import type { OperationName } from "../resources/catalogue.js";
-import type { Payment } from "../resources/payments.js";
+import type { Payment, PaymentStatus } from "../resources/payments.js";
 import { AccountDirectory } from "./account-directory.js";
 import { createHandlers, type Handlers } from "./handlers.js";
 import { type StoredRecords, storedRecords } from "./ledger.js";
 import { respondToOperation } from "./operation.js";
+import { setReceiverStatus } from "./receiver-status.js";
 import { Refusal, refusalResponse } from "./responses.js";
 import { type Route, routeOf } from "./routes.js";
 import {
@@ -109,6 +110,17 @@ export class Sandbox {
   /** Copies of the stored payments, oldest first. */
   get payments(): readonly Payment[] {
     return this.#service.ledger.payments.records();
+  }
+
+  /**
+   * Moves a payment's `receiverGatewayStatus`, as the receiving gateway would, and sets `updatedAt`. The first `processed` also gives it a
+   * `receiverGatewayTransactionId`. Any status can follow any other.
+   *
+   * @returns a copy of the payment as it is now.
+   * @throws {InvalidArgumentError} when there is no such payment, or the status is none of the four that are described.
+   */
+  setReceiverStatus(paymentId: string, status: PaymentStatus): Payment {
+    return setReceiverStatus(this.#service, paymentId, status);
   }
 
   /** Makes every access token invalid from now on; with `all`, every refresh token too. */
