@@ -66,6 +66,13 @@ export interface ApiClient {
     sendBy: Timestamp,
     options?: RequestOptions,
   ): ApiPromise<Output>;
+  /**
+   * Sees to it that calls have an access token for `validForMs`, as far as the identity server grants one for so long. A token of
+   * which enough is left is kept, and a renewal that fails is no failure while the old token lives.
+   *
+   * @throws {TokenError} when there is no token.
+   */
+  ensureToken(validForMs: number, options?: RequestOptions): Promise<void>;
   /** Refuses an operation that this client can't sign. */
   assertCallable(operation: Operation): void;
   /** Refuses an id that can't be the path's parameter at `index`. */

@@ -88,7 +88,10 @@ const getOptions: OptionTable<ParsedOptions> = {
  *
  * @throws {InvalidArgumentError} that names the option.
  */
-export function parseRequestOptions({ name, verb }: Operation, options: RequestOptions | undefined): ParsedOptions {
+export function parseRequestOptions(
+  { name, verb }: Pick<Operation, "name" | "verb">,
+  options: RequestOptions | undefined,
+): ParsedOptions {
   if (options === undefined) return noOptions;
   const refuse = (message: string) => new InvalidArgumentError(`${name}: ${message}`);
   const parsed = parseOptions(verb === "get" ? getOptions : requestOptions, options, "the options", refuse);

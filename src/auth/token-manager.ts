@@ -17,6 +17,7 @@ import {
   rejectedHoldMs,
   type Token,
   toToken,
+  wantedOfToken,
 } from "./token-timing.js";
 
 export interface TokenManagerOptions {
@@ -86,6 +87,13 @@ export class TokenManager implements TokenSource {
     return this.#usableToken() ?? this.#obtain(deadline, maxRetries);
   }
 
+  async ensure(validForMs: number, deadline: Deadline, maxRetries: number): Promise<void> {
+    deadline.assertNotEnded();
+    // What a failure of it means for the old token is known afterwards, from what is left of that.
+    if (this.#isTooShort(validForMs)) await deadline.race(this.#joinRenewal());
+    await this.current(deadline, maxRetries);
+  }
+
   async renew(used: string, deadline: Deadline, maxRetries: number): Promise<string> {
     this.#drop(used);
     const token = await this.current(deadline, maxRetries);
@@ -132,6 +140,13 @@ export class TokenManager implements TokenSource {
     if (left <= lastPartMs) return undefined;
     void this.#joinRenewal();
     return token.value;
+  }
+
+  /** Whether there is a token, but not for so long, and the endpoint may be asked for another one. */
+  #isTooShort(validForMs: number): boolean {
+    const token = this.#unexpiredToken();
+    if (token === undefined || this.#activeHold() !== undefined) return false;
+    return leftOfToken(token, now()) < wantedOfToken(token, validForMs);
   }
 
   async #obtain(deadline: Deadline, maxRetries: number): Promise<string> {

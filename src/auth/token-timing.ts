@@ -7,6 +7,8 @@ export interface Token {
   readonly value: string;
   /** Absent where the response gave no lifetime: such a token is used until the service refuses it. */
   readonly expiresAt?: Timestamp;
+  /** Absent where that is. */
+  readonly lifetimeMs?: number;
   /** How long before its expiry it is renewed. */
   readonly leewayMs: number;
 }
@@ -22,6 +24,7 @@ export function toToken(value: string, sentAt: Timestamp, lifetimeMs: number | u
   return {
     value,
     expiresAt: later(sentAt, lifetimeMs),
+    lifetimeMs,
     leewayMs: leewayMs === undefined ? Math.min(5000, lifetimeMs / 10) : Math.min(leewayMs, lifetimeMs / 2),
   };
 }
@@ -29,6 +32,15 @@ export function toToken(value: string, sentAt: Timestamp, lifetimeMs: number | u
 /** How long a token can still be used, by whichever clock has less; 0 or below once it is of no use any more. */
 export function leftOfToken({ expiresAt }: Token, at: Timestamp): number {
   return expiresAt === undefined ? Number.POSITIVE_INFINITY : leftMs(expiresAt, at);
+}
+
+/**
+ * How much of a token has to be left where it is wanted for `validForMs`; with less it is renewed. Where a new token would last no
+ * longer either, or hardly, it is half of the lifetime: otherwise every call would request a token.
+ */
+export function wantedOfToken({ lifetimeMs }: Token, validForMs: number): number {
+  if (lifetimeMs === undefined) return 0;
+  return validForMs <= lifetimeMs * 0.9 ? validForMs : lifetimeMs / 2;
 }
 
 /** In the last second of a token calls wait for the next one: this one could expire on its way. */

@@ -6,6 +6,7 @@ import { InvalidArgumentError } from "../errors/errors.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import { toApiPromise } from "./api-promise.js";
 import { assertSigner, Call, type CallContext, type CallSource } from "./call.js";
+import { ensureToken, tokenRequest } from "./ensure-token.js";
 import { InFlight } from "./in-flight.js";
 import { prepareRequest } from "./prepare-request.js";
 import { SchemaLoader } from "./schema.js";
@@ -74,6 +75,17 @@ export class HttpClient implements ApiClient {
     return this.#open(operation, source, options).toSigned();
   }
 
+  async ensureToken(validForMs: number, given?: RequestOptions): Promise<void> {
+    const options = parseRequestOptions(tokenRequest, given);
+    this.#assertOpen(tokenRequest.name);
+    this.#inFlight.begin();
+    try {
+      await ensureToken(this.#context, validForMs, options);
+    } finally {
+      this.#inFlight.end();
+    }
+  }
+
   assertCallable(operation: Operation): void {
     if (this.#isSigned(operation)) assertSigner(operation, this.#context.signer);
   }
@@ -111,11 +123,13 @@ export class HttpClient implements ApiClient {
 
   #open(operation: Operation, source: CallSource, options: RequestOptions | undefined): Call {
     const parsed = parseRequestOptions(operation, options);
-    if (this.#isClosed) {
-      throw new InvalidArgumentError(`${operation.name}: the client is closed`, { code: "client_closed" });
-    }
+    this.#assertOpen(operation.name);
     const { query } = parsed;
     return new Call(this.#context, operation, query === undefined ? source : { ...source, input: { query } }, parsed);
+  }
+
+  #assertOpen(name: string): void {
+    if (this.#isClosed) throw new InvalidArgumentError(`${name}: the client is closed`, { code: "client_closed" });
   }
 
   /** With the first call, the libraries that it needs are loaded side by side. */

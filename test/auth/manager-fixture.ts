@@ -26,6 +26,8 @@ export interface ManagerFixture {
   readonly events: TokenEvent[];
   /** One call that needs a token. */
   call(options?: CallOptions): Promise<string>;
+  /** Before a request that will be sent within that time. */
+  ensure(validForMs: number, options?: CallOptions): Promise<void>;
   /** One call whose token `used` got 401. */
   renew(used: string, options?: CallOptions): Promise<string>;
 }
@@ -41,10 +43,10 @@ export function managerFixture(script: readonly Reply[], options: Partial<TokenM
     onToken: (event) => events.push(event),
     ...options,
   });
-  const within = async (
+  const within = async <T>(
     { timeoutMs = 30_000, maxRetries = 2, signal }: CallOptions = {},
-    ask: (deadline: Deadline, maxRetries: number) => string | Promise<string>,
-  ): Promise<string> => {
+    ask: (deadline: Deadline, maxRetries: number) => T | Promise<T>,
+  ): Promise<T> => {
     const deadline = new Deadline({ timeoutMs, signal });
     try {
       return await ask(deadline, maxRetries);
@@ -57,6 +59,8 @@ export function managerFixture(script: readonly Reply[], options: Partial<TokenM
     manager,
     events,
     call: (options) => within(options, (deadline, maxRetries) => manager.current(deadline, maxRetries)),
+    ensure: (validForMs, options) =>
+      within(options, (deadline, maxRetries) => manager.ensure(validForMs, deadline, maxRetries)),
     renew: (used, options) => within(options, (deadline, maxRetries) => manager.renew(used, deadline, maxRetries)),
   };
 }

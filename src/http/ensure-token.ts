@@ -1,0 +1,59 @@
+import type { RequestOptions } from "../api/request-options.js";
+import type { CrossBorderError } from "../errors/errors.js";
+import { clock } from "../timing/clock.js";
+import { Deadline } from "../timing/deadline.js";
+import type { CallContext } from "./call.js";
+import { toError } from "./call-error.js";
+import { emit } from "./client-events.js";
+import { failureOfThrown } from "./failure.js";
+
+/** How a token that belongs to no call goes by, in errors and in events. */
+export const tokenRequest = { name: "accessToken", verb: "get" } as const;
+
+/** See `ApiClient.ensureToken`. */
+export async function ensureToken(
+  client: CallContext,
+  validForMs: number,
+  { timeoutMs = client.timeoutMs, maxRetries = client.maxRetries, signal }: RequestOptions,
+): Promise<void> {
+  const startMs = clock.monotonicMs();
+  const deadline = new Deadline({ timeoutMs, signal });
+  try {
+    const { tokens } = client;
+    if (tokens.ensure !== undefined) await tokens.ensure(validForMs, deadline, maxRetries);
+    // A source that fails now would fail the call too.
+    else await tokens.current(deadline, maxRetries);
+  } catch (thrown) {
+    throw reported(client, toTokenFailure(client, thrown), clock.monotonicMs() - startMs);
+  } finally {
+    deadline.finish();
+  }
+}
+
+function toTokenFailure({ origin }: CallContext, thrown: unknown): CrossBorderError {
+  return toError(failureOfThrown(thrown), {
+    operation: tokenRequest.name,
+    kind: "read",
+    origin,
+    attempts: 0,
+    effect: "none",
+    request: { path: "", body: "" },
+    signed: undefined,
+    requestId: undefined,
+    secrets: [],
+  });
+}
+
+function reported({ events }: CallContext, error: CrossBorderError, durationMs: number): CrossBorderError {
+  const { code, effect } = error;
+  const status: unknown = Reflect.get(error, "status");
+  emit(events, "failure", {
+    operation: tokenRequest.name,
+    code,
+    effect,
+    attempts: 0,
+    durationMs,
+    ...(typeof status === "number" ? { status } : undefined),
+  });
+  return error;
+}
