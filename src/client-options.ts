@@ -11,7 +11,7 @@ import { maxRetriesOption, timeoutMsOption } from "./api/request-options.js";
 import { type AuthOptions, assertAuthOptions } from "./auth/auth-options.js";
 import { describeValue, looksLikeName } from "./errors/describe-value.js";
 import { ConfigError } from "./errors/errors.js";
-import { type ClientEvents, readHooks } from "./http/client-events.js";
+import { type ClientEvents, readClientHooks } from "./http/client-events.js";
 import type { ValidationMode } from "./http/read-response.js";
 import { isOperationName, type OperationName } from "./resources/catalogue.js";
 import type { SigningKey } from "./signing/keys.js";
@@ -187,7 +187,7 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   }
   const baseUrl = parseBaseUrl(options.baseUrl, "baseUrl", options.allowInsecureHttp);
   const tls = options.tls === undefined ? undefined : resolveTls(options, baseUrl);
-  return { ...options, baseUrl, tls, on: readHooks(options.on) };
+  return { ...options, baseUrl, tls, on: readClientHooks(options.on) };
 }
 
 function showOperation(given: unknown): string {

@@ -52,6 +52,8 @@ export type ErrorCode =
   | "client_closed"
   | "connection_failed"
   | "connection_untrusted"
+  | "flow_circuit_open"
+  | "flow_closed"
   | "flow_key_reused"
   | "flow_not_held"
   | "flow_paused"

@@ -1,6 +1,6 @@
+import { callHook, readHooks } from "../api/hooks.js";
 import type { TokenEvent } from "../auth/token-event.js";
-import { describeValue, looksLikeName } from "../errors/describe-value.js";
-import { ConfigError, type Effect, type ErrorCode } from "../errors/errors.js";
+import type { Effect, ErrorCode } from "../errors/errors.js";
 
 /** A field of a response that is not what the description says. The record is returned as it came. */
 export interface MismatchEvent {
@@ -77,36 +77,12 @@ export interface ClientEvents {
 const hooks = ["response", "failure", "retry", "mismatch", "token"] as const satisfies readonly (keyof ClientEvents)[];
 
 /**
- * The hooks as they are now. They are read once: a getter or a proxy can't disturb a call.
+ * The hooks as they are now.
  *
  * @throws {ConfigError} when one is not a function, or has a name that no hook has.
  */
-export function readHooks(on: ClientEvents): ClientEvents {
-  try {
-    return hooksOf(on);
-  } catch (error) {
-    if (error instanceof ConfigError) throw error;
-    throw new ConfigError("the hooks of on can't be read", { cause: error });
-  }
-}
-
-function hooksOf(on: ClientEvents): ClientEvents {
-  for (const name of Object.keys(on)) {
-    if (!hooks.some((hook) => hook === name)) {
-      throw new ConfigError(
-        `there is no hook on.${looksLikeName(name) ? name : "(unprintable)"}; there are ${hooks.join(", ")}`,
-      );
-    }
-  }
-  const read: Record<string, unknown> = {};
-  for (const name of hooks) {
-    const hook: unknown = on[name];
-    if (hook === undefined) continue;
-    if (typeof hook !== "function")
-      throw new ConfigError(`on.${name} must be a function; found ${describeValue(hook)}`);
-    read[name] = (event: unknown): unknown => Reflect.apply(hook, on, [event]);
-  }
-  return read;
+export function readClientHooks(on: ClientEvents): ClientEvents {
+  return readHooks(on, hooks);
 }
 
 /** Calls one hook. Its failure is its own. */
@@ -115,10 +91,5 @@ export function emit<Name extends keyof ClientEvents>(
   name: Name,
   event: Parameters<NonNullable<ClientEvents[Name]>>[0],
 ): void {
-  try {
-    const hook = events[name] as ((event: unknown) => unknown) | undefined;
-    const result = hook?.(event);
-    // So is the rejection of an async hook.
-    if (typeof result === "object" && result !== null) Promise.resolve(result).catch(() => {});
-  } catch {}
+  callHook(events[name] as ((event: unknown) => unknown) | undefined, event);
 }

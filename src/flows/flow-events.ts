@@ -1,0 +1,47 @@
+import { callHook, readHooks } from "../api/hooks.js";
+import type { Effect } from "../errors/errors.js";
+import type { FlowPhase } from "./flow-state.js";
+
+/** A step of a flow is over: what it led to is stored, or it failed and is to be taken again later. */
+export interface FlowEvent {
+  readonly key: string;
+  /** `undefined` for the first step. */
+  readonly from: FlowPhase | undefined;
+  /** The same as `from` when the step failed. */
+  readonly to: FlowPhase;
+  /** What the service may have done, when the step failed or has led to an outcome that nobody knows. */
+  readonly effect?: Effect;
+  /** Of the step, what it stored included. */
+  readonly durationMs: number;
+  /** How often this step of this flow has been taken, from 1. */
+  readonly attempt: number;
+}
+
+/** What a `PaymentFlow` reports about its work. No event contains a secret, a name or an account. Errors thrown by a hook are swallowed. */
+export interface FlowEvents {
+  /** Each step. */
+  flow?(event: FlowEvent): void;
+  /** Each failure of `work`, which goes on after it. */
+  error?(error: unknown): void;
+}
+
+const hooks = ["flow", "error"] as const satisfies readonly (keyof FlowEvents)[];
+
+/**
+ * The hooks as they are now.
+ *
+ * @throws {ConfigError} when one is not a function, or has a name that no hook has.
+ */
+export function readFlowHooks(on: FlowEvents): FlowEvents {
+  return readHooks(on, hooks);
+}
+
+/** Never throws. */
+export function emitFlowEvent(events: FlowEvents, event: FlowEvent): void {
+  callHook(events.flow, event);
+}
+
+/** Never throws. */
+export function emitFlowError(events: FlowEvents, error: unknown): void {
+  callHook(events.error, error);
+}

@@ -1,0 +1,74 @@
+import { CrossBorderError } from "../errors/errors.js";
+import { clock } from "../timing/clock.js";
+
+/** What was still at work when `close` stopped waiting. */
+export interface CloseReport {
+  /** How many calls of the flow, such as `run`, had not ended: their `takeFunds`, or their journal, was still being waited for. */
+  readonly pending: number;
+}
+
+/** The work that a flow has been asked for and that has not ended. */
+export class OpenWork {
+  readonly #pending = new Set<Promise<unknown>>();
+  /** Of each work. One for all would gather the listeners of all. */
+  readonly #stops = new Set<AbortController>();
+  readonly #abandons = new Set<AbortController>();
+  #closing: Promise<CloseReport> | undefined;
+
+  get isClosed(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /**
+   * @param work is told to stop where it is safe, by `stop`, when its caller's signal aborts or the flow is closed; and to give up its
+   *   requests, by `abandon`, when the time to close is almost over.
+   * @throws {CrossBorderError} `flow_closed` when the flow has been closed.
+   */
+  async run<T>(work: (stop: AbortSignal, abandon: AbortSignal) => Promise<T>, callersSignal?: AbortSignal): Promise<T> {
+    if (this.isClosed) throw new CrossBorderError("the flow is closed", { code: "flow_closed" });
+    const [stop, abandon] = [new AbortController(), new AbortController()];
+    const onAbort = (): void => stop.abort(callersSignal?.reason);
+    if (callersSignal?.aborted) onAbort();
+    else callersSignal?.addEventListener("abort", onAbort);
+    this.#stops.add(stop);
+    this.#stops.add(stop);
+    this.#abandons.add(abandon);
+    const pending = work(stop.signal, abandon.signal);
+    this.#pending.add(pending);
+    try {
+      return await pending;
+    } finally {
+      this.#pending.delete(pending);
+      this.#stops.delete(stop);
+      this.#abandons.delete(abandon);
+      callersSignal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Accepts nothing new, and resolves when all that is pending has ended, or its time is over. Never rejects. */
+  close(timeoutMs: number): Promise<CloseReport> {
+    this.#closing ??= this.#close(timeoutMs);
+    return this.#closing;
+  }
+
+  async #close(timeoutMs: number): Promise<CloseReport> {
+    for (const stop of this.#stops) stop.abort(new CrossBorderError("the flow was closed", { code: "flow_closed" }));
+    // What is given up still has to be stored.
+    const storeMs = Math.min(1000, timeoutMs / 5);
+    await this.#ended(timeoutMs - storeMs);
+    for (const abandon of this.#abandons) abandon.abort();
+    await this.#ended(storeMs);
+    return { pending: this.#pending.size };
+  }
+
+  /** Resolves when nothing is pending, and after `ms` in any case. */
+  #ended(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = clock.setTimer(resolve, ms);
+      void Promise.allSettled(this.#pending).then(() => {
+        clock.clearTimer(timer);
+        resolve();
+      });
+    });
+  }
+}
