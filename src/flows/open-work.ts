@@ -20,6 +20,8 @@ export class OpenWork {
   }
 
   /**
+   * Starts the work at once.
+   *
    * @param work is told to stop where it is safe, by `stop`, when its caller's signal aborts or the flow is closed; and to give up its
    *   requests, by `abandon`, when the time to close is almost over.
    * @throws {CrossBorderError} `flow_closed` when the flow has been closed.
@@ -31,9 +33,8 @@ export class OpenWork {
     if (callersSignal?.aborted) onAbort();
     else callersSignal?.addEventListener("abort", onAbort);
     this.#stops.add(stop);
-    this.#stops.add(stop);
     this.#abandons.add(abandon);
-    const pending = work(stop.signal, abandon.signal);
+    const pending = (async () => work(stop.signal, abandon.signal))();
     this.#pending.add(pending);
     try {
       return await pending;

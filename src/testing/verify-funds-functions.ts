@@ -10,6 +10,8 @@ export interface FundsFunctions {
   readonly releaseFunds: ReleaseFundsByKey;
   /** An intent that its sender accepts, from an account with enough money to pay it seven times. */
   readonly intent: PaymentIntent;
+  /** An intent that `takeFunds` declines, and what makes its sender accept it from then on: a deposit, or a limit that is raised. */
+  readonly declined?: { readonly intent: PaymentIntent; readonly accept: () => Promise<void> | void };
   /**
    * The balance of the sender's account, in any form that `assert.deepEqual` compares. Without it only the ids are compared, and
    * money that is taken twice under one id goes unnoticed.
@@ -24,8 +26,8 @@ export interface FundsReport {
 }
 
 /**
- * Checks that `takeFunds` and `releaseFunds` are idempotent by their key, as `PaymentFlow` needs: after a crash it calls them again with
- * the same key, and two processes may do so at once.
+ * Checks that `takeFunds` and `releaseFunds` are idempotent by their key, and that their first answer is final, as `PaymentFlow` needs:
+ * after a crash it calls them again with the same key, and two processes may do so at once.
  *
  * It takes money and gives all of it back: run it against a test system. Each run uses new keys.
  *
@@ -37,17 +39,30 @@ export async function verifyFundsFunctions(functions: FundsFunctions): Promise<F
   const first = `verify-funds-${globalThis.crypto.randomUUID()}`;
   const second = `verify-funds-${globalThis.crypto.randomUUID()}`;
   const third = `verify-funds-${globalThis.crypto.randomUUID()}`;
-  const taken = await check.law("takeFunds returns an id", () => check.take(first));
+  const taken = await check.law("takeFunds returns an id, and replayed: false", async () => {
+    const funds = await check.take(first);
+    assert.equal(funds.replayed, false, "replayed in the first call with a key");
+    return funds.id;
+  });
   const afterOne = await check.balance();
   await check.law("takeFunds returns the same id for the same key, and takes no more", async () => {
-    assert.equal(await check.take(first), taken);
+    const again = await check.take(first);
+    assert.equal(again.id, taken);
     assert.deepEqual(await check.balance(), afterOne);
   });
-  const other = await check.law("takeFunds returns one id to all who call it with one key at once", () =>
+  await check.law("takeFunds says replayed: true when it is called again", async () => {
+    const again = await check.take(first);
+    assert.equal(again.replayed, true);
+  });
+  const atOnce = await check.law("takeFunds returns one id to all who call it with one key at once", () =>
     check.takeAtOnce(second),
   );
+  const other = atOnce.id;
+  await check.law("takeFunds says replayed: false to one of all who call it at once", async () => {
+    assert.equal(atOnce.firsts, 1, `${atOnce.firsts} of 8 calls were the first one`);
+  });
   const last = await check.law("takeFunds returns another id for another key", async () => {
-    const id = await check.take(third);
+    const { id } = await check.take(third);
     assert.equal(new Set([taken, other, id]).size, 3, "ids of three keys");
     return id;
   });
@@ -62,6 +77,12 @@ export async function verifyFundsFunctions(functions: FundsFunctions): Promise<F
     await Promise.all([1, 2, 3, 4].map(() => check.release(second, other)));
     assert.deepEqual(await check.balance(), before);
   });
+  await check.law("takeFunds takes nothing and returns null after releaseFunds", async () => {
+    assert.equal(await check.takeOrDecline(first), null);
+    assert.deepEqual(await Promise.all([1, 2, 3, 4].map(() => check.takeOrDecline(second))), [null, null, null, null]);
+    assert.deepEqual(await check.balance(), before);
+  });
+  await check.declined();
   return check.report();
 }
 
@@ -83,24 +104,55 @@ class FundsCheck {
     }
   }
 
-  async take(key: string): Promise<string> {
-    const { intent, takeFunds } = this.#functions;
-    const funds: unknown = await takeFunds({ key, intent });
-    assertFundsTaken(funds, "if the money was taken, give it back");
-    assert.ok(funds !== null, "takeFunds declined; use an intent that its sender accepts");
-    return funds.senderGatewayTransactionId;
+  /** Skipped where no intent is known to be declined. */
+  async declined(): Promise<void> {
+    const { declined } = this.#functions;
+    if (declined === undefined) return;
+    const { intent, accept } = declined;
+    const key = `verify-funds-${globalThis.crypto.randomUUID()}`;
+    await this.law("takeFunds returns null where the sender declines", async () => {
+      assert.equal(await this.takeOrDecline(key, intent), null);
+    });
+    await accept();
+    const before = await this.balance();
+    await this.law(
+      "takeFunds returns null for a key that was declined, also when the sender would accept now",
+      async () => {
+        assert.equal(await this.takeOrDecline(key, intent), null);
+        assert.deepEqual(await this.balance(), before);
+        const accepted = `verify-funds-${globalThis.crypto.randomUUID()}`;
+        const { id } = await this.take(accepted, intent);
+        await this.release(accepted, id, intent);
+      },
+    );
   }
 
-  async takeAtOnce(key: string): Promise<string> {
-    const ids = new Set(await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(() => this.take(key))));
+  async take(key: string, intent = this.#functions.intent): Promise<Taken> {
+    const funds = await this.takeOrDecline(key, intent);
+    assert.ok(funds !== null, "takeFunds declined; use an intent that its sender accepts");
+    return funds;
+  }
+
+  async takeOrDecline(key: string, intent = this.#functions.intent): Promise<Taken | null> {
+    const funds: unknown = await this.#functions.takeFunds({ key, intent });
+    assertFundsTaken(funds, "if the money was taken, give it back");
+    if (funds === null) return null;
+    const replayed: unknown = Reflect.get(funds, "replayed");
+    assert.ok(typeof replayed === "boolean", "takeFunds must return replayed, true or false, beside the id");
+    return { id: funds.senderGatewayTransactionId, replayed };
+  }
+
+  async takeAtOnce(key: string): Promise<{ readonly id: string; readonly firsts: number }> {
+    const all = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(() => this.take(key)));
+    const ids = new Set(all.map(({ id }) => id));
     const [id] = ids;
     assert.equal(ids.size, 1, `${ids.size} ids for one key`);
     assert.ok(id);
-    return id;
+    return { id, firsts: all.filter(({ replayed }) => !replayed).length };
   }
 
-  async release(key: string, senderGatewayTransactionId: string): Promise<void> {
-    const { intent, releaseFunds } = this.#functions;
+  async release(key: string, senderGatewayTransactionId: string, intent = this.#functions.intent): Promise<void> {
+    const { releaseFunds } = this.#functions;
     const refusal = {
       by: "operator",
       code: "verification",
@@ -114,7 +166,16 @@ class FundsCheck {
   }
 
   report(): FundsReport {
-    const hasLedger = this.#functions.ledger !== undefined;
-    return { held: this.#held, notChecked: hasLedger ? [] : ["the money itself: needs ledger"] };
+    const { ledger, declined } = this.#functions;
+    const notChecked = [
+      ...(ledger === undefined ? ["the money itself: needs ledger"] : []),
+      ...(declined === undefined ? ["that a decline is final: needs declined"] : []),
+    ];
+    return { held: this.#held, notChecked };
   }
+}
+
+interface Taken {
+  readonly id: string;
+  readonly replayed: boolean;
 }

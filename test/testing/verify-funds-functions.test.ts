@@ -18,51 +18,85 @@ const intent: FundsFunctions["intent"] = {
   extras: null,
 };
 
+interface Mistakes {
+  readonly looksFirst?: boolean;
+  readonly oneId?: boolean;
+  readonly releasesAgain?: boolean;
+  readonly takesAgain?: boolean;
+  readonly declines?: boolean;
+  readonly returnsText?: boolean;
+  readonly saysNothing?: boolean;
+  readonly alwaysFirst?: boolean;
+  readonly neverFirst?: boolean;
+  readonly takesAfterRelease?: boolean;
+  readonly returnsIdAfterRelease?: boolean;
+  readonly reconsiders?: boolean;
+  readonly neverDeclines?: boolean;
+}
+
+type FundsContext = Parameters<FundsFunctions["takeFunds"]>[0];
+
 /** A gateway's ledger; each switch is a mistake. */
-function gateway(
-  mistakes: {
-    looksFirst?: boolean;
-    oneId?: boolean;
-    releasesAgain?: boolean;
-    takesAgain?: boolean;
-    declines?: boolean;
-    returnsText?: boolean;
-  } = {},
-) {
+function gateway(mistakes: Mistakes = {}) {
   const taken = new Map<string, string>();
   const released = new Set<string>();
+  const declinedKeys = new Set<string>();
   let balance = 1_000;
-  const functions: FundsFunctions = {
+  let limit = 100;
+  const nextId = () => (mistakes.oneId ? "transaction" : `transaction-${taken.size + 1}`);
+  const isFirst = (isNew: boolean) => !mistakes.neverFirst && (isNew || mistakes.alwaysFirst === true);
+  const functions = {
     intent,
-    takeFunds: async ({ key }) => {
+    takeFunds: async ({ key, intent: { senderAmount } }: FundsContext) => {
       if (mistakes.declines) return null;
-      const present = taken.get(key);
+      if (released.has(key) && mistakes.takesAfterRelease) {
+        released.delete(key);
+        taken.delete(key);
+      }
+      if (released.has(key) && !mistakes.returnsIdAfterRelease) return null;
+      const isDeclined = declinedKeys.has(key) ? !mistakes.reconsiders : Number(senderAmount) > limit;
+      if (isDeclined && !mistakes.neverDeclines) {
+        declinedKeys.add(key);
+        return null;
+      }
+      let present = taken.get(key);
       if (mistakes.looksFirst) await new Promise((resolve) => setImmediate(resolve));
-      if (mistakes.takesAgain || present === undefined) balance -= 10;
-      const senderGatewayTransactionId = present ?? (mistakes.oneId ? "transaction" : `transaction-${taken.size + 1}`);
-      taken.set(key, senderGatewayTransactionId);
-      if (mistakes.returnsText) return senderGatewayTransactionId as never;
-      return { senderGatewayTransactionId };
+      const isNew = present === undefined;
+      if (mistakes.takesAgain || isNew) balance -= Number(senderAmount);
+      present ??= nextId();
+      taken.set(key, present);
+      if (mistakes.returnsText) return present as never;
+      if (mistakes.saysNothing) return { senderGatewayTransactionId: present } as never;
+      return { senderGatewayTransactionId: present, replayed: !isFirst(isNew) };
     },
-    releaseFunds: async ({ key }) => {
+    releaseFunds: async ({ key, intent: { senderAmount } }: FundsContext) => {
       if (released.has(key) && !mistakes.releasesAgain) return;
       released.add(key);
-      balance += 10;
+      balance += Number(senderAmount);
     },
     ledger: () => balance,
-  };
+    declined: {
+      intent: { ...intent, senderAmount: "200.00" },
+      accept: () => {
+        limit = 500;
+      },
+    },
+  } satisfies FundsFunctions;
   return functions;
 }
 
 it("accepts functions that are idempotent by their key", async () => {
   const report = await verifyFundsFunctions(gateway());
-  expect(report.held).toHaveLength(6);
+  expect(report.held).toHaveLength(11);
   expect(report.notChecked).toEqual([]);
 });
 
-it("says that the money itself was not checked without a ledger", async () => {
-  const { ledger: _, ...functions } = gateway({ takesAgain: true });
-  expect((await verifyFundsFunctions(functions)).notChecked).toEqual(["the money itself: needs ledger"]);
+it("says what was not checked", async () => {
+  const { ledger: _, declined: __, ...functions } = gateway({ takesAgain: true, reconsiders: true });
+  expect((await verifyFundsFunctions(functions)).notChecked).toEqual([
+    "the money itself: needs ledger",
+    "that a decline is final: needs declined",
+  ]);
 });
 
 it.each([
@@ -72,8 +106,31 @@ it.each([
   ["give money back twice", { releasesAgain: true }, /called again/],
   ["decline", { declines: true }, /returns an id/],
   ["return the id alone", { returnsText: true }, /returns an id/],
+  ["do not say whether the money had been taken before", { saysNothing: true }, /returns an id/],
+  ["always say that it had been taken before", { neverFirst: true }, /replayed: false$/],
+  ["never say that it had been taken before", { alwaysFirst: true }, /replayed: true/],
+  ["take money again after it was given back", { takesAfterRelease: true }, /after releaseFunds/],
+  ["return the old id after it was given back", { returnsIdAfterRelease: true }, /after releaseFunds/],
+  ["accept what they declined before", { reconsiders: true }, /for a key that was declined/],
+  ["take what is to be declined", { neverDeclines: true }, /where the sender declines/],
 ] as const)("finds functions that %s", async (_, mistakes, law) => {
   const found: unknown = await verifyFundsFunctions(gateway(mistakes)).catch((error: unknown) => error);
   expect(found).toBeInstanceOf(BrokenLawError);
   expect(found).toMatchObject({ law: expect.stringMatching(law) });
+});
+
+it("finds functions that tell more than one of several calls at once that it is the first", async () => {
+  const { takeFunds, ...functions } = gateway();
+  const seen = new Set<string>();
+  const found: unknown = await verifyFundsFunctions({
+    ...functions,
+    // It notes that a key was seen only when its first call is over.
+    takeFunds: async (context) => {
+      const isFirst = !seen.has(context.key);
+      const funds = await takeFunds(context);
+      seen.add(context.key);
+      return funds && { ...funds, replayed: !isFirst };
+    },
+  }).catch((error: unknown) => error);
+  expect(found).toMatchObject({ law: expect.stringMatching(/to one of all/) });
 });
