@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# A Redis of its own for tests, on loopback and thrown away afterwards. Each write is on the disk before it is confirmed.
+#   bash test/support/redis.sh with COMMAND...   runs the command with CBP_REDIS_URL set, then stops the server
+#   bash test/support/redis.sh start FOLDER      prints the URL; FOLDER must not exist yet
+#   bash test/support/redis.sh stop FOLDER       stops that server and removes the folder
+# Unpacks Debian's package into the user's cache where there is no Redis: nothing is installed, and no service is started.
+set -euo pipefail
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/cross-border-payments
+
+# As any user: apt's lists may be missing, and then are kept in the cache as well.
+download_packages() {
+  local packages=(redis-tools libjemalloc2 liblzf1 libatomic1)
+  apt-get download "${packages[@]}" && return
+  mkdir -p "$cache/apt/lists/partial" "$cache/apt/archives/partial"
+  local options=(-o "Dir::State::Lists=$cache/apt/lists" -o "Dir::Cache=$cache/apt")
+  apt-get "${options[@]}" update && apt-get "${options[@]}" download "${packages[@]}"
+}
+
+# Atomic: several runs may want the first copy at once.
+unpack_redis() {
+  [ ! -d "$cache/redis" ] || return 0
+  command -v apt-get > /dev/null && command -v dpkg > /dev/null || { echo "no Redis here: install one" >&2; return 1; }
+  local scratch package
+  mkdir -p "$cache"
+  scratch=$(mktemp -d "$cache/download.XXXXXX")
+  trap 'rm -rf "$scratch"' EXIT
+  (cd "$scratch" && download_packages) >&2
+  for package in "$scratch"/*.deb; do dpkg -x "$package" "$scratch/redis"; done
+  # The package of the tools has the server, under another name.
+  ln -s redis-check-rdb "$scratch/redis/usr/bin/redis-server"
+  mv -T "$scratch/redis" "$cache/redis" 2> /dev/null || [ -d "$cache/redis" ]
+  rm -rf "$scratch"
+  trap - EXIT
+}
+
+run_server() {
+  if command -v redis-server > /dev/null; then exec redis-server "$@"; fi
+  local libraries
+  libraries=$(dirname "$(find "$cache/redis/usr/lib" -name 'libjemalloc.so.2' | head -n 1)")
+  LD_LIBRARY_PATH=$libraries exec "$cache/redis/usr/bin/redis-server" "$@"
+}
+
+free_port() {
+  node --eval 'const s = require("node:net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })'
+}
+
+wait_until_ready() {
+  node --input-type=module - "$@" << 'END'
+    import { readFileSync } from "node:fs";
+    import { connect } from "node:net";
+    const [, , folder, pid] = process.argv;
+    const settings = readFileSync(`${folder}/redis.conf`, "utf8");
+    const [port, password] = [/^port (.*)$/m, /^requirepass (.*)$/m].map((line) => line.exec(settings)[1]);
+    const isRunning = () => { try { return process.kill(Number(pid), 0); } catch { return false; } };
+    const responds = () => new Promise((resolve) => {
+      const socket = connect(Number(port), "127.0.0.1", () => socket.write(`AUTH ${password}\r\nPING\r\n`));
+      let text = "";
+      socket.on("data", (data) => { text += data; if (text.includes("+PONG")) socket.end(); });
+      socket.on("error", () => {}).on("close", () => resolve(text.includes("+PONG"))).setTimeout(1000, () => socket.destroy());
+    });
+    for (const end = Date.now() + 60_000; Date.now() < end && isRunning(); ) {
+      if (await responds()) process.exit(0);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    process.exit(1);
+END
+}
+
+start() {
+  local folder=$1 port password
+  command -v redis-server > /dev/null || (unpack_redis)
+  mkdir "$folder"
+  chmod 700 "$folder"
+  password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+  port=$(free_port)
+  # In a file: arguments can be read by every user.
+  cat > "$folder/redis.conf" << END
+bind 127.0.0.1
+port $port
+requirepass $password
+dir $folder
+appendonly yes
+appendfsync always
+save ""
+maxmemory-policy noeviction
+END
+  run_server "$folder/redis.conf" > "$folder/server.log" 2>&1 < /dev/null &
+  echo $! > "$folder/pid"
+  wait_until_ready "$folder" "$!" || { tail -n 50 "$folder/server.log" >&2; return 1; }
+  echo "redis://:$password@127.0.0.1:$port"
+}
+
+stop() {
+  local folder=$1 pid
+  if pid=$(cat "$folder/pid" 2> /dev/null); then
+    kill -TERM "$pid" 2> /dev/null || true
+    for _ in $(seq 100); do
+      kill -0 "$pid" 2> /dev/null || break
+      sleep 0.1
+    done
+    kill -KILL "$pid" 2> /dev/null || true
+  fi
+  rm -rf "$folder"
+}
+
+case ${1:-} in
+  start) start "${2:?usage: redis.sh start FOLDER}" ;;
+  stop) stop "${2:?usage: redis.sh stop FOLDER}" ;;
+  with)
+    shift
+    folder=$(mktemp -d)/server
+    trap 'stop "$folder"; rmdir "$(dirname "$folder")"' EXIT
+    CBP_REDIS_URL=$(start "$folder")
+    export CBP_REDIS_URL
+    "$@"
+    ;;
+  *)
+    sed -n '2,6p' "$0" >&2
+    exit 2
+    ;;
+esac
