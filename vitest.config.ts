@@ -26,6 +26,8 @@ const alias = [
 const system = ["test/faults/**/*.test.ts", "test/examples.test.ts", "test/http/response-costs.test.ts"];
 /** Tests against a real Keycloak, which `npm run test:keycloak` starts. */
 const keycloak = "test/keycloak/**/*.test.ts";
+/** Recipes of the guide in real workflow engines, whose servers `npm run test:engines` starts. */
+const engines = "test/engines/**/*.test.ts";
 /** Tests of the built package; `test:crash` and `test:guard` need `npm run build` first. */
 const built = {
   package: "test/package/**/*.test.ts",
@@ -46,7 +48,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: [...system, keycloak, ...Object.values(built)],
+          exclude: [...system, keycloak, engines, ...Object.values(built)],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"] },
           testTimeout: 20_000,
           retry,
@@ -65,6 +67,10 @@ export default defineConfig({
           maxConcurrency: 8,
           retry,
         },
+      },
+      {
+        resolve: { alias },
+        test: { name: "engines", include: [engines], testTimeout: 600_000, disableConsoleIntercept: true },
       },
       {
         test: {

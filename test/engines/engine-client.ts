@@ -1,0 +1,93 @@
+import { DBOSClient } from "@dbos-inc/dbos-sdk";
+import { Queue } from "bullmq";
+import type { PaymentIntentRequest } from "cross-border-payments";
+import pg from "pg";
+import PgBoss from "pg-boss";
+import type { EngineName } from "./engine-messages.js";
+import * as bullmq from "./recipes/bullmq.js";
+import * as dbos from "./recipes/dbos.js";
+import * as pgBoss from "./recipes/pg-boss.js";
+
+/** How many jobs the engine has, by how far they are. */
+export interface EngineJobs {
+  readonly open: number;
+  readonly completed: number;
+  /** Those that the engine has given up. */
+  readonly failed: number;
+}
+
+/** The engine, as the process sees it that has payments to make. */
+export interface EngineClient extends AsyncDisposable {
+  enqueue(key: string, request: PaymentIntentRequest): Promise<void>;
+  jobs(): Promise<EngineJobs>;
+}
+
+/** Its workers must be there already: they make the engine's tables and queues. */
+export function openEngine(engine: EngineName, databaseUrl: string, redisUrl: string): Promise<EngineClient> {
+  const open = { dbos: openDbos, "pg-boss": openPgBoss, bullmq: async () => openBullMq(redisUrl) };
+  return open[engine](databaseUrl);
+}
+
+async function openDbos(systemDatabaseUrl: string): Promise<EngineClient> {
+  const client = await DBOSClient.create({ systemDatabaseUrl, applicationName: "payments" });
+  const database = new pg.Pool({ connectionString: systemDatabaseUrl, max: 1 });
+  return {
+    enqueue: (key, request) => dbos.enqueuePayment(client, key, request),
+    jobs: () =>
+      countJobs(database, "SELECT status AS state, count(*) FROM dbos.workflow_status GROUP BY status", {
+        open: ["ENQUEUED", "PENDING", "DELAYED"],
+        completed: ["SUCCESS"],
+      }),
+    async [Symbol.asyncDispose]() {
+      await database.end();
+      await client.destroy();
+    },
+  };
+}
+
+async function openPgBoss(connectionString: string): Promise<EngineClient> {
+  const boss = new PgBoss({ connectionString, supervise: false, schedule: false });
+  await boss.start();
+  const database = new pg.Pool({ connectionString, max: 1 });
+  return {
+    enqueue: (key, request) => pgBoss.enqueuePayment(boss, key, request),
+    jobs: () =>
+      countJobs(database, "SELECT state, count(*) FROM pgboss.job WHERE name = 'payments' GROUP BY state", {
+        open: ["created", "retry", "active"],
+        completed: ["completed"],
+      }),
+    async [Symbol.asyncDispose]() {
+      await database.end();
+      await boss.stop({ graceful: false });
+    },
+  };
+}
+
+function openBullMq(url: string): EngineClient {
+  const queue: Parameters<typeof bullmq.enqueuePayment>[0] = new Queue("payments", { connection: { url } });
+  return {
+    enqueue: (key, request) => bullmq.enqueuePayment(queue, key, request),
+    async jobs() {
+      const { completed = 0, failed = 0, ...others } = await queue.getJobCounts();
+      return { open: Object.values(others).reduce((sum, count) => sum + count, 0), completed, failed };
+    },
+    async [Symbol.asyncDispose]() {
+      await queue.obliterate({ force: true });
+      await queue.close();
+    },
+  };
+}
+
+async function countJobs(
+  database: pg.Pool,
+  query: string,
+  states: Readonly<Record<"open" | "completed", readonly string[]>>,
+): Promise<EngineJobs> {
+  const { rows } = await database.query<{ state: string; count: string }>(query);
+  const jobs = { open: 0, completed: 0, failed: 0 };
+  for (const { state, count } of rows) {
+    const kind = states.open.includes(state) ? "open" : states.completed.includes(state) ? "completed" : "failed";
+    jobs[kind] += Number(count);
+  }
+  return jobs;
+}

@@ -1,0 +1,117 @@
+import { judge, type Verdict } from "../crash/laws.js";
+import { type Outcome, requestOf } from "../crash/worker-messages.js";
+import { type EngineClient, openEngine } from "./engine-client.js";
+import { EngineFixture } from "./engine-fixture.js";
+import type { EngineName, Point } from "./engine-messages.js";
+import { EngineWorkers } from "./engine-workers.js";
+import { KillPlan } from "./kill-plan.js";
+import { toReported } from "./reported-outcome.js";
+
+export interface EngineKillsOptions {
+  readonly engine: EngineName;
+  readonly postgresUrl: string;
+  readonly redisUrl: string;
+  /** At least so many: where no worker could be killed in the middle of a step, there are more. */
+  readonly flows: number;
+  readonly kills: number;
+  readonly workers: number;
+  readonly seed: number;
+  /** All jobs must have ended so long after the last one was enqueued. */
+  readonly patienceMs: number;
+}
+
+export interface EngineKillsResult extends Verdict {
+  /** Kills while a worker took money, sent a payment or looked one up. */
+  readonly killsAt: Readonly<Record<Point, number>>;
+  /** Steps that a worker was killed in. */
+  readonly interrupted: number;
+  /** Jobs that the engine gave up or did not end, or flows without an outcome if those are more. */
+  readonly forgotten: number;
+  /** What steps threw, and how often. */
+  readonly stumbles: ReadonlyMap<string, number>;
+  readonly seconds: number;
+}
+
+/** Runs flows in an engine whose workers are killed in the middle of its steps, and compares the outcomes with what really happened. */
+export async function runEngineKills(options: EngineKillsOptions): Promise<EngineKillsResult> {
+  const startedMs = performance.now();
+  const plan = new KillPlan(options.seed, options.kills);
+  await using fixture = await EngineFixture.open({
+    ...options,
+    leaseMs: 1_000,
+    readBackDelayMs: 120,
+    slowTakeMs: 60,
+    slowResponseMs: 80,
+    slowCommitMs: () => 60,
+    fault: (operation, key, attempt) => plan.fault(operation, key, attempt),
+  });
+  await using workers = await EngineWorkers.start(fixture, options.workers);
+  await using engine = await openEngine(options.engine, fixture.databaseUrl, options.redisUrl);
+  await killWhileWorking(options, { plan, workers, engine });
+  const lostJobs = await untilAllEnded(engine, options.patienceMs);
+  await workers[Symbol.asyncDispose]();
+  const verdict = await judgeAll(fixture, plan.keys, workers);
+  const { killsAt, interrupted, stumbles } = workers;
+  const seconds = (performance.now() - startedMs) / 1000;
+  return { ...verdict, killsAt, interrupted, stumbles, forgotten: Math.max(lostJobs, verdict.unsettled), seconds };
+}
+
+interface Run {
+  readonly plan: KillPlan;
+  readonly workers: EngineWorkers;
+  readonly engine: EngineClient;
+}
+
+async function killWhileWorking({ flows, kills }: EngineKillsOptions, { plan, workers, engine }: Run): Promise<void> {
+  const enqueue = async (keys: readonly string[]): Promise<void> => {
+    for (const key of keys) {
+      for (let times = plan.isRepeated(key) ? 2 : 1; times > 0; times -= 1) await engine.enqueue(key, requestOf(key));
+    }
+  };
+  for (const kill of plan.kills) {
+    const killed = workers.kill(kill).then(() => true);
+    for (let isKilled = false; !isKilled; ) {
+      const keys = plan.nextKeys(Math.max(2, Math.floor(flows / kills)), kill.point);
+      await enqueue(keys);
+      isKilled = await Promise.race([killed, workers.settled(keys).then(() => false)]);
+    }
+  }
+  await enqueue(plan.nextKeys(Math.max(0, flows - plan.keys.length)));
+}
+
+/** Returns how many jobs were not completed. */
+async function untilAllEnded(engine: EngineClient, patienceMs: number): Promise<number> {
+  const end = performance.now() + patienceMs;
+  for (;;) {
+    const { open, failed } = await engine.jobs();
+    if (open === 0 || performance.now() > end) return open + failed;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+async function judgeAll(fixture: EngineFixture, keys: readonly string[], workers: EngineWorkers): Promise<Verdict> {
+  const outcomes = await fixture.audit(async (flow) => {
+    const found: (Outcome | undefined)[] = [];
+    for (const key of keys) found.push(await flow.run(key, requestOf(key)).then(toReported, () => undefined));
+    return found;
+  });
+  const bank = await fixture.ledger.entries();
+  const { payments } = fixture.service;
+  const verdict = judge({ keys, outcomes, told: workers.outcomes, payments, bank });
+  const untold = outcomes.flatMap((outcome) =>
+    outcome?.status === "held" && !workers.told.has(outcome.key) ? [`${outcome.key}: held, and nobody was told`] : [],
+  );
+  return { ...verdict, violations: [...verdict.violations, ...workers.accidents, ...untold] };
+}
+
+export function describeEngineKills(result: EngineKillsResult): string {
+  const { flows, killsAt, interrupted, paid, rejected, held, heldWithPayment } = result;
+  const { paidTwice, takenTwice, forgotten, violations, seconds } = result;
+  const { take, send, look } = killsAt;
+  return (
+    `flows ${flows}, kills ${take + send + look} (${take} taking money, ${send} sending, ${look} looking), ` +
+    `steps interrupted ${interrupted}, paid ${paid}, rejected ${rejected}, held ${held} (${heldWithPayment} of them paid), ` +
+    `paid twice ${paidTwice}, taken twice ${takenTwice}, forgotten ${forgotten}, other broken laws ${violations.length}, ` +
+    `${seconds.toFixed(1)} s`
+  );
+}

@@ -1,0 +1,24 @@
+import type { Report, WorkerSettings } from "../crash/worker-messages.js";
+
+export type EngineName = "dbos" | "pg-boss" | "bullmq";
+
+/** Where in its step a flow can be when its worker is killed. */
+export type Point = "take" | "send" | "look";
+
+export interface EngineWorkerSettings extends WorkerSettings {
+  readonly engine: EngineName;
+  /** The database of the journal, of the ledger, and of the engines that use PostgreSQL. */
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  /** The same for the process that takes a killed one's place. */
+  readonly executorId: string;
+  /** How long taking money takes, at most. */
+  readonly slowTakeMs: number;
+}
+
+export type EngineReport =
+  | Report
+  /** The engine has started a step for a key. */
+  | { readonly type: "entered"; readonly key: string }
+  | { readonly type: "at"; readonly point: Point }
+  | { readonly type: "told"; readonly key: string };
