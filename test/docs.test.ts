@@ -46,6 +46,15 @@ it("compiles every code block of the documents", { timeout: 60_000 }, () => {
   expect(compile(modules)).toEqual([]);
 });
 
+it("shows the recipes for workflow engines as they are tested", () => {
+  const guide = readFileSync("docs/durable-flow.md", "utf8");
+  const recipes = readdirSync("test/engines/recipes");
+  expect(recipes).toHaveLength(3);
+  for (const recipe of recipes) {
+    expect(guide).toContain(`\`\`\`ts\n${readFileSync(join("test/engines/recipes", recipe), "utf8")}\`\`\``);
+  }
+});
+
 it("leads from every document to files that are there", () => {
   const root = new Set(
     [...readdirSync(".", { recursive: true, encoding: "utf8" })].filter((path) => !path.startsWith("node_modules")),
