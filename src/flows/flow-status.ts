@@ -1,0 +1,205 @@
+import { CrossBorderError } from "../errors/errors.js";
+import type { PaymentIntent } from "../resources/payment-intents.js";
+import type { Payment } from "../resources/payments.js";
+import type { FlowContext } from "./flow-context.js";
+import { type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
+import {
+  type Claim,
+  type FlowFailures,
+  type FlowPhase,
+  type FlowState,
+  hasOutcome,
+  isSettled,
+  type Look,
+  type OperatorDecision,
+  type UnsettledPhase,
+} from "./flow-state.js";
+import type { JournalEntry } from "./journal.js";
+
+/** How far a flow has got. All times are milliseconds since 1970, by the journal's clock. */
+export interface FlowStatus {
+  readonly key: string;
+  readonly phase: FlowPhase;
+  readonly createdAtMs: number;
+  /** When the phase was stored. */
+  readonly sinceMs: number;
+  /** The process that has the lease of the flow, or has died with it; absent while nobody has it. */
+  readonly owner?: string;
+  /** When the lease ends unless its owner renews it. */
+  readonly leaseUntilMs?: number;
+  /** Absent where the service refused it, and after pruning. */
+  readonly intent?: PaymentIntent;
+  /** Of a quote: until when its price can be confirmed. */
+  readonly expiresAtMs?: number;
+  /** Of a quote: whether that time is over. */
+  readonly isExpired?: boolean;
+  /** Absent while the flow gets further. */
+  readonly failures?: FlowFailures;
+  /** Absent while there is none, and after pruning. */
+  readonly outcome?: FlowOutcome;
+  /** When what was personal about the flow was deleted. */
+  readonly prunedAtMs?: number;
+}
+
+/** A flow that keeps failing at the same step: a bank, a signer, a key or a journal's content that somebody has to look at. */
+export interface StuckFlow {
+  readonly status: "stuck";
+  readonly key: string;
+  readonly phase: FlowPhase;
+  readonly failures: FlowFailures;
+  readonly intent?: PaymentIntent;
+  /** Absent while it is not known whether money was taken. */
+  readonly senderGatewayTransactionId?: string;
+  /** Every request that may have been sent, the newest last. */
+  readonly claims: readonly Claim[];
+  readonly looks: readonly Look[];
+  /** A payment with this flow's transaction id or body, but with another signature or other content: whose is it? */
+  readonly lookalike?: Payment;
+  readonly decisions: readonly OperatorDecision[];
+}
+
+/** What reading flows needs of a `PaymentFlow`. */
+export type StoredFlows = Pick<FlowContext, "journal" | "codec" | "scope">;
+
+/** How many flows are in each phase. */
+export type FlowCounts = Readonly<Record<FlowPhase, number>>;
+
+/** After so many failures in a row a flow is stuck. */
+const stuckAfter = 3;
+
+/** See `PaymentFlow.status`. */
+export async function toStatus(context: StoredFlows, entry: JournalEntry): Promise<FlowStatus> {
+  const { key, phase, createdAtMs, updatedAtMs: sinceMs, prunedAtMs } = entry;
+  const times = { createdAtMs, sinceMs };
+  if (prunedAtMs !== undefined) return { key, phase: phase as FlowPhase, ...times, prunedAtMs };
+  const state = await context.codec.decode(entry);
+  return {
+    key,
+    phase: state.phase,
+    ...times,
+    ...ownerOf(entry),
+    ...("intent" in state && state.intent !== undefined ? { intent: state.intent } : undefined),
+    ...(entry.expiresAtMs === undefined ? undefined : { expiresAtMs: entry.expiresAtMs, isExpired: entry.isExpired }),
+    ...(isSettled(state) || state.failures === undefined ? undefined : { failures: state.failures }),
+    ...(hasOutcome(state) ? { outcome: toOutcome(key, state) } : undefined),
+  };
+}
+
+function ownerOf({ owner, leaseUntilMs }: JournalEntry): Pick<FlowStatus, "owner" | "leaseUntilMs"> {
+  return leaseUntilMs === undefined ? {} : { owner, leaseUntilMs };
+}
+
+/**
+ * Flows by key, of one phase or of all.
+ *
+ * @throws {AggregateError} when flows could not be read, after all others.
+ */
+export function listFlows(
+  context: StoredFlows,
+  query: { readonly phase?: FlowPhase | undefined; readonly after?: string | undefined },
+): AsyncGenerator<FlowStatus, void, undefined> {
+  return readAll(context, [query.phase], query.after, (entry) => toStatus(context, entry));
+}
+
+/**
+ * What waits for an operator: first what is held, then what is stuck.
+ *
+ * @throws {AggregateError} when flows could not be read, after all others.
+ */
+export function heldFlows(context: StoredFlows): AsyncGenerator<HeldFlow | StuckFlow, void, undefined> {
+  return readAll(context, ["held", ...unsettledPhases], undefined, async (entry) => {
+    const state = await context.codec.decode(entry);
+    if (!isSettled(state)) return toStuck(entry.key, state);
+    const outcome = state.phase === "held" ? toOutcome(entry.key, state) : undefined;
+    return outcome?.status === "held" ? outcome : undefined;
+  });
+}
+
+/** The names by which journals know a phase. Version 1 had more phases. */
+const storedPhases: Readonly<Record<FlowPhase, readonly string[]>> = {
+  created: ["created"],
+  quoted: ["quoted"],
+  "funds-requested": ["funds-requested", "intent", "funds-taken"],
+  claimed: ["claimed"],
+  unknown: ["unknown"],
+  refused: ["refused"],
+  held: ["held"],
+  paid: ["paid"],
+  declined: ["declined"],
+  rejected: ["rejected"],
+};
+
+const unsettledPhases = (
+  ["created", "funds-requested", "claimed", "unknown", "refused"] satisfies UnsettledPhase[]
+).flatMap((phase) => storedPhases[phase]);
+
+function toStuck(key: string, state: FlowState): StuckFlow | undefined {
+  const { phase, failures } = state;
+  if (failures === undefined || failures.count < stuckAfter) return undefined;
+  const {
+    intent,
+    senderGatewayTransactionId,
+    claims = [],
+    looks = [],
+    decisions = [],
+  } = state as Partial<Extract<FlowState, { phase: "claimed" }>>;
+  const lookalike = looks.findLast((look) => look.lookalike !== undefined)?.lookalike;
+  return {
+    status: "stuck",
+    key,
+    phase,
+    failures,
+    ...(intent === undefined ? undefined : { intent }),
+    ...(senderGatewayTransactionId === undefined ? undefined : { senderGatewayTransactionId }),
+    claims,
+    looks,
+    ...(lookalike === undefined ? undefined : { lookalike }),
+    decisions,
+  };
+}
+
+/** How many flows of the scope are in each phase. */
+export async function countFlows({ journal, scope }: StoredFlows): Promise<FlowCounts> {
+  const stored = await journal.counts(scope);
+  const counted = Object.entries(storedPhases).map(([phase, names]) => [
+    phase,
+    names.reduce((count, name) => count + (stored[name] ?? 0), 0),
+  ]);
+  return Object.fromEntries(counted) as FlowCounts;
+}
+
+/** One unreadable flow hides no other: what was wrong comes at the end. */
+async function* readAll<T>(
+  { journal, scope }: StoredFlows,
+  phases: readonly (string | undefined)[],
+  from: string | undefined,
+  read: (entry: JournalEntry) => Promise<T | undefined>,
+): AsyncGenerator<T, void, undefined> {
+  const failures: CrossBorderError[] = [];
+  for (const phase of phases) {
+    for (let after = from; ; ) {
+      const entries = await journal.list({ scope, phase, after, limit: 100 });
+      for (const entry of entries) {
+        const value = await readOne(entry, read, failures);
+        if (value !== undefined) yield value;
+      }
+      after = entries.at(-1)?.key;
+      if (after === undefined) break;
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));
+}
+
+async function readOne<T>(
+  entry: JournalEntry,
+  read: (entry: JournalEntry) => Promise<T | undefined>,
+  failures: CrossBorderError[],
+): Promise<T | undefined> {
+  try {
+    return await read(entry);
+  } catch (error) {
+    if (!(error instanceof CrossBorderError)) throw error;
+    failures.push(error);
+    return undefined;
+  }
+}

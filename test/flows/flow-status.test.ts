@@ -1,0 +1,213 @@
+import { expect, it } from "vitest";
+import { CrossBorderError } from "../../src/errors/errors.js";
+import { FlowCodec } from "../../src/flows/flow-codec.js";
+import type { FlowFailures, FlowState } from "../../src/flows/flow-state.js";
+import { countFlows, heldFlows, listFlows, type StoredFlows, toStatus } from "../../src/flows/flow-status.js";
+import { MemoryJournal } from "../../src/flows/memory-journal.js";
+
+const scope = { service: "https://service.example", gateway: "alpha" };
+const request = { senderGatewayId: "alpha", receiverGatewayId: "beta" } as FlowState["request"];
+const intent = { id: "intent-1", senderAmount: "10.00", senderGatewayId: "alpha" } as Extract<
+  FlowState,
+  { phase: "quoted" }
+>["intent"];
+const failures = (count: number): FlowFailures => ({
+  count,
+  sinceMs: 1,
+  atMs: 2,
+  code: "connection_failed",
+  message: "the bank is away",
+});
+const payable = { request, intent, since: null, claims: [], looks: [], decisions: [] };
+const funded = { ...payable, senderGatewayTransactionId: "TX-1" };
+const claim = { path: "/payments", body: "{}", signature: "s", epoch: 1, claimedAtMs: 1, sendByMs: 2 };
+
+/** A journal with flows in it, and what reads them. */
+function statusFixture() {
+  const journal = new MemoryJournal();
+  const codec = new FlowCodec(undefined, 900_000);
+  const context: StoredFlows = { journal, codec, scope: { service: scope.service } };
+  const lease = () => ({ owner: "process-1", leaseMs: 30_000, nonce: crypto.randomUUID() });
+  const add = async (key: string, state: FlowState, in_ = scope) =>
+    (await journal.begin(key, in_, await codec.encode(key, in_, state), lease())).entry;
+  const addUnreadable = (key: string, phase: string) =>
+    journal.begin(key, scope, { phase, settled: phase === "held", data: "?", evidence: "" }, lease());
+  const statusOf = async (key: string) => {
+    const entry = await journal.read(key);
+    return entry === undefined ? undefined : toStatus(context, entry);
+  };
+  return { journal, codec, context, add, addUnreadable, statusOf };
+}
+
+async function all<T>(flows: AsyncIterable<T>): Promise<{ readonly items: T[]; readonly error: unknown }> {
+  const items: T[] = [];
+  try {
+    for await (const flow of flows) items.push(flow);
+    return { items, error: undefined };
+  } catch (error) {
+    return { items, error };
+  }
+}
+
+it("tells the phase of a flow, since when, and who has it", async () => {
+  const { add, statusOf } = statusFixture();
+  const entry = await add("order-1", { phase: "claimed", ...funded, claims: [claim], claim });
+  expect(await statusOf("order-1")).toEqual({
+    key: "order-1",
+    phase: "claimed",
+    createdAtMs: entry.createdAtMs,
+    sinceMs: entry.updatedAtMs,
+    owner: "process-1",
+    leaseUntilMs: entry.leaseUntilMs,
+    intent,
+  });
+});
+
+it("names no owner once the lease has ended, and tells the last failure", async () => {
+  const { add, statusOf, journal } = statusFixture();
+  const entry = await add("order-1", { phase: "funds-requested", ...payable, failures: failures(1) });
+  await journal.release("order-1", entry);
+  const status = await statusOf("order-1");
+  expect(status).toMatchObject({ phase: "funds-requested", failures: { count: 1, code: "connection_failed" } });
+  expect(status).not.toHaveProperty("owner");
+});
+
+it("tells until when a quote holds", async () => {
+  const { add, statusOf } = statusFixture();
+  const entry = await add("order-1", { phase: "quoted", request, intent });
+  expect(await statusOf("order-1")).toMatchObject({
+    phase: "quoted",
+    intent,
+    expiresAtMs: entry.createdAtMs + 900_000,
+    isExpired: false,
+  });
+});
+
+it("has the outcome of a flow that has one", async () => {
+  const { add, statusOf } = statusFixture();
+  await add("order-1", { phase: "declined", request, intent });
+  expect(await statusOf("order-1")).toMatchObject({
+    phase: "declined",
+    outcome: { status: "declined", key: "order-1" },
+  });
+});
+
+it("still tells the phase of a flow that was pruned", async () => {
+  const { add, statusOf, journal } = statusFixture();
+  const entry = await add("order-1", { phase: "declined", request, intent });
+  await journal.prune({ settledBeforeMs: entry.updatedAtMs + 60_000 });
+  const status = await statusOf("order-1");
+  expect(status).toMatchObject({ phase: "declined", prunedAtMs: expect.any(Number) });
+  expect(status).not.toHaveProperty("intent");
+});
+
+it("lists flows by key, of all phases or of one, from a key on, whatever page they are on", async () => {
+  const { add, context } = statusFixture();
+  const keyOf = (index: number) => `order-${String(index).padStart(3, "0")}`;
+  for (let index = 0; index < 250; index++) {
+    const state: FlowState =
+      index % 2 === 0 ? { phase: "quoted", request, intent } : { phase: "funds-requested", ...payable };
+    await add(keyOf(index), state);
+  }
+  const keysOf = async (query: Parameters<typeof listFlows>[1]) =>
+    (await all(listFlows(context, query))).items.map(({ key }) => key);
+  expect(await keysOf({})).toEqual(Array.from({ length: 250 }, (_, index) => keyOf(index)));
+  const quoted = await keysOf({ phase: "quoted" });
+  expect([quoted.length, quoted[0], quoted.at(-1)]).toEqual([125, keyOf(0), keyOf(248)]);
+  expect(await keysOf({ phase: "quoted", after: keyOf(244) })).toEqual([keyOf(246), keyOf(248)]);
+});
+
+it("leaves out the flows of another service", async () => {
+  const { add, context } = statusFixture();
+  await add("order-1", { phase: "quoted", request, intent }, { ...scope, service: "https://other.example" });
+  expect((await all(listFlows(context, {}))).items).toEqual([]);
+  expect((await countFlows(context)).quoted).toBe(0);
+});
+
+it("lists what is held, then what is stuck, and nothing that may still get further by itself", async () => {
+  const { add, context } = statusFixture();
+  const held = { phase: "held", ...funded, reason: "nobody knows", claims: [claim], claim } as const;
+  await add("z-held", held);
+  await add("a-stuck", { ...held, phase: "unknown", failures: failures(3) });
+  await add("b-stuck", { phase: "created", request, failures: failures(7) });
+  await add("c-failing", { phase: "refused", ...funded, refusal, failures: failures(2) });
+  await add("d-running", { phase: "funds-requested", ...payable });
+  const { items, error } = await all(heldFlows(context));
+  expect(error).toBeUndefined();
+  expect(items.map(({ key, status }) => [key, status])).toEqual([
+    ["z-held", "held"],
+    ["b-stuck", "stuck"],
+    ["a-stuck", "stuck"],
+  ]);
+  expect(items[2]).toEqual({
+    status: "stuck",
+    key: "a-stuck",
+    phase: "unknown",
+    failures: failures(3),
+    intent,
+    senderGatewayTransactionId: "TX-1",
+    claims: [claim],
+    looks: [],
+    decisions: [],
+  });
+});
+
+it("finds the stuck flows that version 1 stored", async () => {
+  const { journal, context } = statusFixture();
+  const data = JSON.stringify({
+    version: 2,
+    key: "old",
+    scope,
+    state: { ...funded, phase: "funds-taken", failures: failures(4) },
+  });
+  const lease = { owner: "process-1", leaseMs: 30_000, nonce: "n" };
+  await journal.begin("old", scope, { phase: "funds-taken", settled: false, data, evidence: "" }, lease);
+  expect((await all(heldFlows(context))).items).toMatchObject([
+    { key: "old", status: "stuck", phase: "funds-requested" },
+  ]);
+  expect((await countFlows(context))["funds-requested"]).toBe(1);
+});
+
+it("names the flows that can't be read after all others", async () => {
+  const { add, addUnreadable, context } = statusFixture();
+  await addUnreadable("a", "held");
+  await add("b", { phase: "held", ...funded, reason: "nobody knows", claims: [claim], claim });
+  await addUnreadable("c", "claimed");
+  const { items, error } = await all(heldFlows(context));
+  expect(items.map(({ key }) => key)).toEqual(["b"]);
+  expect(error).toBeInstanceOf(AggregateError);
+  const unreadable = (error as AggregateError).errors as CrossBorderError[];
+  expect(unreadable.map(({ code, message }) => [code, /key "(.)"/.exec(message)?.[1]])).toEqual([
+    ["flow_unreadable", "a"],
+    ["flow_unreadable", "c"],
+  ]);
+});
+
+it("throws what the journal throws as it is", async () => {
+  const { context } = statusFixture();
+  const away = new CrossBorderError("the journal is away", { code: "journal_failed" });
+  const journal = new MemoryJournal();
+  journal.list = () => Promise.reject(away);
+  expect((await all(heldFlows({ ...context, journal }))).error).toBe(away);
+});
+
+it("counts flows by phase, those that no flow is in with 0", async () => {
+  const { add, context } = statusFixture();
+  await add("1", { phase: "quoted", request, intent });
+  await add("2", { phase: "quoted", request, intent });
+  await add("3", { phase: "declined", request, intent });
+  expect(await countFlows(context)).toEqual({
+    created: 0,
+    quoted: 2,
+    "funds-requested": 0,
+    claimed: 0,
+    unknown: 0,
+    refused: 0,
+    held: 0,
+    paid: 0,
+    declined: 1,
+    rejected: 0,
+  });
+});
+
+const refusal = { by: "service", status: 400, code: "refused", message: "refused" } as const;
