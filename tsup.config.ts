@@ -8,6 +8,7 @@ const entryPoints = {
   sandbox: "src/sandbox/index.ts",
   testing: "src/testing/index.ts",
   flow: "src/flows/index.ts",
+  reconcile: "src/reconcile/index.ts",
   "journal/sqlite": "src/journals/sqlite-journal.ts",
   "journal/postgres": "src/journals/postgres-journal.ts",
 };

@@ -9,6 +9,7 @@ const entries = {
   "/sandbox": "sandbox/index.ts",
   "/testing": "testing/index.ts",
   "/flow": "flows/index.ts",
+  "/reconcile": "reconcile/index.ts",
   "/journal/sqlite": "journals/sqlite-journal.ts",
   "/journal/postgres": "journals/postgres-journal.ts",
 };

@@ -52,7 +52,7 @@ function isSignal(value: unknown): boolean {
   );
 }
 
-const requestOptions: OptionTable<RequestOptions> = {
+export const requestOptions: OptionTable<RequestOptions> = {
   signal: {
     accepts: isSignal,
     wanted: "an AbortSignal",

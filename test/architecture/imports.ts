@@ -34,6 +34,7 @@ export const importTable: ImportTable = {
     verification: ["errors", "signing", "resources", "api", "money.ts", "platform"],
     flows: ["errors", "timing", "wire/parse-json-object.ts", "api", "resources", "paging", "money.ts"],
     journals: ["errors", "flows"],
+    reconcile: ["errors", "timing", "api", "paging", "resources"],
     sandbox: ["errors", "money.ts", "api", "resources", "signing"],
     testing: ["flows", "resources"],
     "client-options.ts": ["errors", "wire", "signing", "auth", "api", "http", "resources"],

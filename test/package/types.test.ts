@@ -24,12 +24,14 @@ const consumer = `
   import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
   import { PostgresJournal } from "cross-border-payments/journal/postgres";
   import { SqliteJournal } from "cross-border-payments/journal/sqlite";
+  import { type PaymentEvent, watchPayments } from "cross-border-payments/reconcile";
   import { createSandbox } from "cross-border-payments/sandbox";
   import { verifyJournal } from "cross-border-payments/testing";
   const client = new CrossBorderClient({ baseUrl: "https://a.test", auth: { accessToken: async () => "t" } });
   export const status = async (): Promise<Payment["senderGatewayStatus"] | undefined> =>
     (await client.payments.list({ sort: "createdAt.desc" })).items[0]?.senderGatewayStatus;
   export const sandbox = createSandbox();
+  export const events: AsyncIterable<PaymentEvent> = watchPayments(client);
   export const flow = new PaymentFlow({
     client,
     journal: new MemoryJournal(),

@@ -1,0 +1,238 @@
+import { PagingError } from "../errors/errors.js";
+import { compareTokens } from "../paging/cursor-order.js";
+import { payments } from "../resources/payments.js";
+import { type Digest, DigestSum, digestOf } from "./digest.js";
+import { tokenTimeOf } from "./token-time.js";
+import type { WatchedPayment } from "./watched-payment.js";
+
+/** What a cursor says of a stretch of the list: which payments were handed out, and in which states. */
+export interface StretchMark {
+  /** The highest token of the stretch. */
+  readonly last: string;
+  readonly ids: Digest;
+  readonly states: Digest;
+}
+
+/** What was handed out so far, without saying it of each payment. */
+export interface WindowMark {
+  /** Payments up to this token are not read again; `undefined` where all are. */
+  readonly after: string | undefined;
+  /** The payments behind it, in the order of their tokens. */
+  readonly stretches: readonly StretchMark[];
+}
+
+interface Entry {
+  readonly id: string;
+  token: string;
+  createdMs: number;
+  /** Since when it counts as seen. */
+  readonly sinceMs: number;
+  state: Digest;
+}
+
+interface Stretch extends StretchMark {
+  last: string;
+  readonly ids: DigestSum;
+  readonly states: DigestSum;
+  count: number;
+}
+
+/** More make restarts hand out fewer payments again, and cursors longer. */
+const mostStretches = 32;
+
+/** So many payments are kept beyond their time where nothing shows that the tokens follow time. */
+const mostOverdue = 100_000;
+
+/** The state of a payment that was handed out in one that is not known any more. */
+const unknownState: Digest = { high: 0, low: 0 };
+
+/** The recent payments as they were handed out last. */
+export class PaymentWindow {
+  readonly #entries = new Map<string, Entry>();
+  /** In the order of their tokens. */
+  readonly #order: Entry[] = [];
+  readonly #stretches: Stretch[] = [];
+  #after: string | undefined;
+  #last: string | undefined;
+
+  constructor(after: string | undefined) {
+    this.#after = after;
+    this.#last = after;
+  }
+
+  /** Payments up to this token are not read again. */
+  get after(): string | undefined {
+    return this.#after;
+  }
+
+  /** The highest token that was seen. */
+  get last(): string | undefined {
+    return this.#last;
+  }
+
+  get size(): number {
+    return this.#order.length;
+  }
+
+  /** Notes a payment as handed out, and says whether it has to be. */
+  see(payment: WatchedPayment, sinceMs: number): "created" | "changed" | undefined {
+    const entry = this.#entries.get(payment.id);
+    if (entry === undefined) {
+      this.#insert({ ...payment, sinceMs });
+      return "created";
+    }
+    if (entry.token !== payment.token) {
+      // Its place in the list moved on, with or without a change that shows.
+      this.#remove(entry);
+      this.#insert({ ...entry, token: payment.token });
+      return this.see(payment, sinceMs);
+    }
+    if (entry.state.high === payment.state.high && entry.state.low === payment.state.low) return undefined;
+    const { states } = this.#stretchOf(entry.token);
+    states.subtract(entry.state);
+    states.add(payment.state);
+    entry.state = payment.state;
+    return "changed";
+  }
+
+  /**
+   * Takes over what a cursor says was handed out. Where a stretch is as it was, none of it has to be handed out again; where only states
+   * differ, its payments come as changed; where others are listed than before, as created.
+   *
+   * @param listed the payments that are listed now, up to the end of the last stretch.
+   */
+  recall(marks: readonly StretchMark[], listed: readonly WatchedPayment[], sinceMs: (createdMs: number) => number) {
+    let next = 0;
+    for (const { last, ids, states } of marks) {
+      const end = firstAbove(listed, last, next);
+      const stretch = listed.slice(next, end);
+      next = end;
+      if (
+        !isSumOf(
+          ids,
+          stretch.map(({ id }) => digestOf(id)),
+        )
+      )
+        continue;
+      const isSame = isSumOf(
+        states,
+        stretch.map(({ state }) => state),
+      );
+      for (const payment of stretch) {
+        const state = isSame ? payment.state : unknownState;
+        this.#insert({ ...payment, state, sinceMs: sinceMs(payment.createdMs) });
+      }
+    }
+  }
+
+  /**
+   * Lets go of the payments that were seen before `beforeMs`, up to the first that was not, and no further than `upTo`.
+   *
+   * @throws {PagingError} when the tokens do not follow the times of creation: a new payment could lie among those that are not read again.
+   */
+  trim(beforeMs: number, toleranceMs: number, upTo?: string): void {
+    let count = 0;
+    for (const { sinceMs, token } of this.#order) {
+      if (sinceMs >= beforeMs || (upTo !== undefined && compareTokens(token, upTo) > 0)) break;
+      count += 1;
+    }
+    if (count === 0) return;
+    const tokenTime = tokenTimeOf(
+      this.#order.map(({ createdMs }) => createdMs),
+      toleranceMs,
+    );
+    if (tokenTime === "none" || (tokenTime === "unclear" && count > mostOverdue)) throw unordered();
+    if (tokenTime === "unclear") return;
+    for (const entry of this.#order.splice(0, count)) {
+      this.#entries.delete(entry.id);
+      this.#leaveStretch(entry);
+      this.#after = entry.token;
+    }
+  }
+
+  mark(): WindowMark {
+    return { after: this.#after, stretches: this.#stretches };
+  }
+
+  #insert(entry: Entry): void {
+    this.#entries.set(entry.id, entry);
+    this.#order.splice(firstAbove(this.#order, entry.token), 0, entry);
+    if (this.#last === undefined || compareTokens(entry.token, this.#last) > 0) this.#last = entry.token;
+    const stretch = this.#stretchOf(entry.token);
+    stretch.ids.add(digestOf(entry.id));
+    stretch.states.add(entry.state);
+    stretch.count += 1;
+  }
+
+  #remove(entry: Entry): void {
+    this.#entries.delete(entry.id);
+    this.#order.splice(this.#order.lastIndexOf(entry), 1);
+    this.#leaveStretch(entry);
+  }
+
+  #leaveStretch(entry: Entry): void {
+    const stretch = this.#stretchOf(entry.token);
+    stretch.ids.subtract(digestOf(entry.id));
+    stretch.states.subtract(entry.state);
+    stretch.count -= 1;
+    if (stretch.count === 0) this.#stretches.splice(this.#stretches.indexOf(stretch), 1);
+  }
+
+  /** The stretch in which this token lies; the last one grows, or a new one begins, where it lies behind all of them. */
+  #stretchOf(token: string): Stretch {
+    const last = this.#stretches.at(-1);
+    if (last !== undefined && compareTokens(token, last.last) <= 0) {
+      return this.#stretches.find((stretch) => compareTokens(token, stretch.last) <= 0) ?? last;
+    }
+    if (last !== undefined && last.count < Math.max(16, this.#order.length / (mostStretches / 2))) {
+      last.last = token;
+      return last;
+    }
+    const stretch = { last: token, ids: new DigestSum(), states: new DigestSum(), count: 0 };
+    this.#stretches.push(stretch);
+    if (this.#stretches.length > mostStretches) this.#joinSmallest();
+    return stretch;
+  }
+
+  /** Joins the two neighbours that have the fewest payments together. The newest stays: it is about to grow. */
+  #joinSmallest(): void {
+    const sizes = this.#stretches
+      .slice(0, -2)
+      .map(({ count }, index) => count + (this.#stretches[index + 1]?.count ?? 0));
+    const index = sizes.indexOf(Math.min(...sizes));
+    const [one, other] = this.#stretches.slice(index, index + 2);
+    if (one === undefined || other === undefined) return;
+    other.ids.add(one.ids);
+    other.states.add(one.states);
+    other.count += one.count;
+    this.#stretches.splice(index, 1);
+  }
+}
+
+/** The place of the first in order whose token lies above this one. Mostly that is the end. */
+function firstAbove(order: readonly { readonly token: string }[], token: string, from = 0): number {
+  const last = order.at(-1);
+  if (last === undefined || compareTokens(last.token, token) <= 0) return Math.max(from, order.length);
+  let low = from;
+  let high = order.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareTokens(order[middle]?.token ?? "", token) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function isSumOf({ high, low }: Digest, digests: readonly Digest[]): boolean {
+  const sum = new DigestSum();
+  for (const digest of digests) sum.add(digest);
+  return sum.high === high && sum.low === low;
+}
+
+function unordered(): PagingError {
+  const { name } = payments.list;
+  return new PagingError(
+    `${name}: payments with higher paging tokens were not created later, so a new payment could have any token and would be passed over: the payments of this service can't be watched`,
+    { operation: name },
+  );
+}

@@ -1,0 +1,59 @@
+import {
+  ApiError,
+  ConnectionError,
+  type ErrorCode,
+  TimeoutError,
+  TokenError,
+  UnexpectedResponseError,
+} from "../errors/errors.js";
+import { type Backoff, nextDelayMs } from "../timing/backoff.js";
+
+const backoff: Backoff = { baseMs: 1000, capMs: 60_000 };
+
+/** A record that can't be read stays so: after so many tries it is a definite problem. */
+const mostUnreadable = 10;
+
+/** The identity server is away, or busy. */
+const passingTokenErrors: ReadonlySet<ErrorCode> = new Set([
+  "token_endpoint_failing",
+  "token_endpoint_unreachable",
+  "token_response_unreadable",
+  "token_source_failed",
+  "token_throttled",
+]);
+
+/**
+ * How long to wait before a read is tried again; `undefined` where it would fail again: the service refuses it, or something has to be set
+ * up in another way.
+ *
+ * @param failures how often it failed in a row before.
+ */
+export function retryDelayMs(
+  error: unknown,
+  failures: number,
+  random: () => number,
+  wallMs: number,
+): number | undefined {
+  if (!isPassing(error, failures)) return undefined;
+  return Math.max(nextDelayMs(failures, random, backoff), demandedMs(error, wallMs));
+}
+
+function isPassing(error: unknown, failures: number): boolean {
+  if (error instanceof TokenError) return passingTokenErrors.has(error.code);
+  if (error instanceof ConnectionError) return error.code !== "connection_untrusted";
+  if (error instanceof UnexpectedResponseError) return failures < mostUnreadable;
+  if (error instanceof ApiError) return isPassingStatus(error);
+  return error instanceof TimeoutError;
+}
+
+/** Without the service's own words, a 403 is that of a firewall or a proxy, which can come and go with an outage. */
+function isPassingStatus({ status, serviceMessage }: ApiError): boolean {
+  if (status === 403) return serviceMessage === undefined;
+  return status >= 500 || status === 408 || status === 425 || status === 429;
+}
+
+/** What the service, or the identity server, asked to wait. */
+function demandedMs(error: unknown, wallMs: number): number {
+  if (error instanceof ApiError) return error.retryAfterMs ?? 0;
+  return error instanceof TokenError ? Math.max(0, (error.heldUntilMs ?? 0) - wallMs) : 0;
+}

@@ -1,0 +1,181 @@
+import type { ApiClient } from "../api/api-client.js";
+import { compareTokens } from "../paging/cursor-order.js";
+import type { Payment } from "../resources/payments.js";
+import { Deadline, Ended } from "../timing/deadline.js";
+import { type OnFailure, readPaymentPages } from "./payment-pages.js";
+import { PaymentWindow, type WindowMark } from "./payment-window.js";
+import { type PaymentsClient, requireApiClient } from "./payments-client.js";
+import { retryDelayMs } from "./retry-delay.js";
+import { writeCursor } from "./watch-cursor.js";
+import { toWatchSettings, type WatchOptions, type WatchSettings } from "./watch-options.js";
+import { toWatched, type WatchedPayment } from "./watched-payment.js";
+
+/** What happened to a payment. */
+export interface PaymentEvent {
+  /**
+   * `created` when the payment is handed out for the first time, `changed` when one of its statuses, or anything else that follows its
+   * creation, is not what it was when it was handed out last. After a restart either can come again.
+   */
+  readonly type: "created" | "changed";
+  /** The payment as it is listed now. */
+  readonly payment: Payment;
+  /** Store it when the event has been processed, and pass it as `after` to continue behind this event. */
+  readonly cursor: string;
+}
+
+/** Time and chance, as a watch needs them. */
+export interface WatchClock {
+  /** Milliseconds since 1970. Never goes back. */
+  now(): number;
+  /** Waits, or throws `Ended` as soon as the watch is over. */
+  sleep(ms: number): Promise<void>;
+  /** From 0 up to 1. */
+  random(): number;
+}
+
+/**
+ * Hands out every payment once it is listed, and again whenever its statuses change, for as long as the loop runs. The service has no
+ * events, so the list is read: new payments every `everyMs`, and those of the last `rereadForMs` every `rereadEveryMs`.
+ *
+ * Each event comes at least once, in the order of the cursor, for everything that becomes visible within `rereadForMs` (see
+ * docs/reconcile.md for what that means). Within one loop each comes once. While the service is away the watch waits, up to a minute
+ * between two tries, and loses nothing; the client's `on.failure` tells of each try.
+ *
+ * Nothing is requested before the first `next()`. `break`, `return()` and `signal` end the watch at once, without an error.
+ *
+ * @throws {InvalidArgumentError} at once, on a wrong option or a cursor that is not one of this service.
+ * @throws {PagingError} (in the loop) when the paging tokens do not go the way that the payments are created.
+ * @throws {ApiError} (in the loop) when the service itself refuses to list, such as with 401 or 403.
+ * @throws {TokenError} (in the loop) when the login is refused.
+ */
+export function watchPayments(
+  client: PaymentsClient,
+  options: WatchOptions = {},
+): AsyncIterableIterator<PaymentEvent, void, undefined> {
+  const api = requireApiClient("watchPayments", client);
+  const settings = toWatchSettings(api, options);
+  const stop = new AbortController();
+  const events = watchUntilStopped(api, settings, stop);
+  return {
+    next: () => events.next(),
+    return: () => {
+      stop.abort();
+      return events.return();
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function* watchUntilStopped(
+  api: ApiClient,
+  settings: WatchSettings,
+  stop: AbortController,
+): AsyncGenerator<PaymentEvent, void, undefined> {
+  const { signal } = settings;
+  const onAbort = () => stop.abort();
+  if (signal?.aborted) onAbort();
+  signal?.addEventListener("abort", onAbort);
+  const deadline = new Deadline({ signal: stop.signal });
+  const startedMs = Date.now() - performance.now();
+  const clock: WatchClock = {
+    now: () => startedMs + performance.now(),
+    sleep: (ms) => deadline.sleep(ms),
+    random: Math.random,
+  };
+  const isOver = () => deadline.ended !== undefined;
+  try {
+    if (!isOver()) yield* new PaymentWatch(api, settings, clock, deadline.signal).events(isOver);
+  } catch (error) {
+    if (!isOver()) throw error;
+  } finally {
+    deadline.finish();
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/** One watch, from its start or its cursor on. Apart from the clock and the client, it depends on nothing. */
+export class PaymentWatch {
+  readonly #api: ApiClient;
+  readonly #settings: WatchSettings;
+  readonly #clock: WatchClock;
+  readonly #signal: AbortSignal | undefined;
+  readonly #mark: WindowMark;
+  readonly #window: PaymentWindow;
+  /** Until all payments have been read once, those that come are not new: they count from their creation. */
+  #isCatchingUp = true;
+
+  constructor(api: ApiClient, settings: WatchSettings, clock: WatchClock, signal?: AbortSignal) {
+    this.#api = api;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#signal = signal;
+    this.#mark = settings.mark;
+    this.#window = new PaymentWindow(settings.mark.after);
+  }
+
+  async *events(isOver: () => boolean): AsyncGenerator<PaymentEvent, void, undefined> {
+    await this.#recall();
+    let rereadAtMs = Number.NEGATIVE_INFINITY;
+    while (!isOver()) {
+      const startedMs = this.#clock.now();
+      const isReread = startedMs >= rereadAtMs;
+      const beforeMs = startedMs - this.#settings.rereadForMs;
+      for await (const page of this.#pages(isReread ? this.#window.after : this.#window.last)) {
+        yield* this.#newsOf(page, isOver);
+        if (this.#isCatchingUp) this.#trim(beforeMs, page.at(-1)?.pagingToken);
+      }
+      if (isReread) {
+        this.#trim(beforeMs);
+        this.#isCatchingUp = false;
+        rereadAtMs = startedMs + this.#settings.rereadEveryMs;
+      }
+      if (!isOver()) await this.#clock.sleep(this.#settings.everyMs);
+    }
+  }
+
+  *#newsOf(page: readonly Payment[], isOver: () => boolean): Generator<PaymentEvent, void, undefined> {
+    for (const payment of page) {
+      if (isOver()) return;
+      const watched = toWatched(payment);
+      const type = this.#window.see(watched, this.#sinceMs(watched.createdMs));
+      if (type !== undefined) yield { type, payment, cursor: writeCursor(this.#api.baseUrl, this.#window.mark()) };
+    }
+  }
+
+  /** Compares what the cursor says with what is listed, before anything is handed out. */
+  async #recall(): Promise<void> {
+    const last = this.#mark.stretches.at(-1)?.last;
+    if (last === undefined) return;
+    const listed: WatchedPayment[] = [];
+    for await (const page of this.#pages(this.#mark.after)) {
+      const watched = page.map(toWatched).filter(({ token }) => compareTokens(token, last) <= 0);
+      listed.push(...watched);
+      if (watched.length < page.length) break;
+    }
+    this.#window.recall(this.#mark.stretches, listed, (createdMs) => this.#sinceMs(createdMs));
+  }
+
+  #sinceMs(createdMs: number): number {
+    const nowMs = this.#clock.now();
+    return this.#isCatchingUp && createdMs < nowMs ? createdMs : nowMs;
+  }
+
+  #trim(beforeMs: number, upTo?: string): void {
+    this.#window.trim(beforeMs, Math.min(60_000, this.#settings.rereadForMs / 10), upTo);
+  }
+
+  #pages(after: string | undefined): AsyncGenerator<readonly Payment[], void, undefined> {
+    const { size, headers } = this.#settings;
+    const options = { ...(headers && { headers }), ...(this.#signal && { signal: this.#signal }) };
+    return readPaymentPages(this.#api, { sort: ["pagingToken.asc"], after, size }, options, this.#waitAfter);
+  }
+
+  readonly #waitAfter: OnFailure = async (error, failures) => {
+    if (error instanceof Ended) throw error;
+    const delayMs = retryDelayMs(error, failures, () => this.#clock.random(), this.#clock.now());
+    if (delayMs === undefined) throw error;
+    await this.#clock.sleep(delayMs);
+  };
+}
