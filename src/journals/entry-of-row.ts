@@ -1,20 +1,51 @@
-import type { JournalEntry } from "../flows/journal.js";
+import type { JournalEntry, JournalState } from "../flows/journal.js";
 
-/** A row of a journal's table, as either database returns it: numbers may be strings or BigInts. */
+/** A row of a journal's table, as either database returns it: numbers may be strings or BigInts, and booleans 0 and 1. */
 export type Row = Readonly<Record<string, unknown>>;
 
 export function toEntry(row: Row): JournalEntry {
+  const { service, gateway } = row;
   return {
     key: String(row.key),
+    scope: service === null ? undefined : { service: String(service), gateway: String(gateway) },
     epoch: Number(row.epoch),
+    nonce: String(row.nonce),
     phase: String(row.phase),
     settled: Number(row.settled) === 1,
     data: String(row.data),
+    evidence: String(row.evidence),
     createdAtMs: Number(row.created_at_ms),
     updatedAtMs: Number(row.updated_at_ms),
+    expiresAtMs: optionalNumber(row.expires_at_ms),
+    isExpired: Number(row.is_expired) === 1,
+    owner: String(row.owner),
+    leaseUntilMs: optionalNumber(row.lease_until_ms),
+    prunedAtMs: optionalNumber(row.pruned_at_ms),
   };
 }
 
 export function optionalEntry(row: Row | undefined): JournalEntry | undefined {
   return row === undefined ? undefined : toEntry(row);
+}
+
+/** The entry of a row that was just stored, and came back without the texts that the caller has. */
+export function storedEntry(row: Row, { phase, settled, data, evidence }: JournalState): JournalEntry {
+  return toEntry({ ...row, phase, settled, data, evidence });
+}
+
+/** Rows of `phase` and `flows`, of which several can be of the same phase. */
+export function countsOf(rows: readonly Row[]): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const { phase, flows } of rows) counts.set(String(phase), (counts.get(String(phase)) ?? 0) + Number(flows));
+  return Object.fromEntries(counts);
+}
+
+/** The last of some rows' keys, by their UTF-8 bytes. */
+export function lastKey(rows: readonly Row[]): string {
+  const keys = rows.map(({ key }) => Buffer.from(String(key)));
+  return String(keys.sort(Buffer.compare).at(-1) ?? "");
+}
+
+function optionalNumber(value: unknown): number | undefined {
+  return value === null || value === undefined ? undefined : Number(value);
 }

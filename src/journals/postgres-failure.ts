@@ -35,6 +35,20 @@ export function postgresFailure(error: unknown, work: string): CrossBorderError 
   });
 }
 
+/** How often a statement is tried that was rolled back in favour of others. */
+export const maxAttempts = 10;
+
+/** Rolled back in favour of another transaction, where the database's default isolation is stricter than READ COMMITTED. */
+export function isRolledBack(error: unknown): boolean {
+  return /^40(?:001|P01)$/.test(sqlStateOf(error) ?? "");
+}
+
+/** Whether only the statement failed, with nothing stored, so that parts of it may succeed. */
+export function isOfOneStatement(error: unknown): boolean {
+  const sqlState = sqlStateOf(error);
+  return sqlState !== undefined && storedAfter(sqlState) === "nothing" && !/^(?:28|3D|53300|57P)/.test(sqlState);
+}
+
 function meaningOf(sqlState: string | undefined): string {
   if (sqlState === undefined) return "the database can't be reached, or did not respond in time";
   return meanings.find(([pattern]) => pattern.test(sqlState))?.[1] ?? "the database refused";

@@ -1,20 +1,51 @@
 import { ConfigError, JournalError } from "../errors/errors.js";
-import type { Journal, JournalEntry, JournalState, LeaseRequest } from "../flows/journal.js";
+import {
+  type FlowScope,
+  finalPhases,
+  type Journal,
+  type JournalEntry,
+  type JournalState,
+  type LeaseId,
+  type LeaseRequest,
+  type PruneOptions,
+  type PruneReport,
+  type ScopeFilter,
+} from "../flows/journal.js";
 import {
   assertAfter,
-  assertEpoch,
   assertKey,
   assertLease,
+  assertLeaseId,
   assertLeaseMs,
+  assertPrune,
   assertQuery,
+  assertScope,
+  assertScopeFilter,
   assertState,
 } from "../flows/journal-arguments.js";
-import { optionalEntry, type Row, toEntry } from "./entry-of-row.js";
-import { postgresFailure, sqlStateOf } from "./postgres-failure.js";
+import { countsOf, lastKey, optionalEntry, type Row, storedEntry, toEntry } from "./entry-of-row.js";
+import { KeyTurns } from "./key-turns.js";
+import { PostgresBatches } from "./postgres-batches.js";
+import { isRolledBack, maxAttempts, postgresFailure } from "./postgres-failure.js";
 import { type OwnPool, openPool, type PostgresPool } from "./postgres-pool.js";
-import { migrate, type PostgresTables, tablesOf } from "./postgres-tables.js";
+import {
+  type KeyedInput,
+  type KeyedName,
+  type PostgresStatements,
+  postgresStatements,
+  postgresWork,
+} from "./postgres-statements.js";
+import {
+  assertMigrated,
+  migrate as migrateTables,
+  type PostgresSchemaOptions,
+  type PostgresTables,
+  schemaText,
+  tablesOf,
+} from "./postgres-tables.js";
 
 export type { PostgresConnection, PostgresPool } from "./postgres-pool.js";
+export type { PostgresSchemaOptions } from "./postgres-tables.js";
 
 export interface PostgresJournalOptions {
   /** Letters, digits and underscores. Created when it is missing. Default: `public`. */
@@ -23,26 +54,37 @@ export interface PostgresJournalOptions {
   readonly table?: string;
   /** How long to wait for a connection, and for each response, in milliseconds. Only with a URL: a pool has its own. Default: 10,000. */
   readonly timeoutMs?: number;
+  /**
+   * Whether missing tables are created, and an older release's migrated. With `false` they are only checked, for which the rights to
+   * rows suffice: see `PostgresJournal.schema`. Default: true.
+   */
+  readonly migrate?: boolean;
 }
+
+type UnkeyedName = Exclude<keyof PostgresStatements, "keyed">;
 
 /**
  * A journal in a PostgreSQL table, for many machines. Leases run on the database's clock.
  *
- * Each method is one statement, and each write is flushed before its promise resolves: where `synchronous_commit` is set to
- * less than `on`, it is raised for the journal's own writes. The server's `fsync` and its standbys are up to its operator.
+ * What is pending at the same time shares a statement and its commit. Each write is flushed before its promise resolves: where
+ * `synchronous_commit` is set to less than `on`, it is raised for the journal's own writes. The server's `fsync` and its standbys are
+ * up to its operator.
  *
  * The data of a flow is stored as it is given, account numbers and names included.
  */
 export class PostgresJournal implements Journal {
   readonly #pool: PostgresPool;
   readonly #closePool: () => Promise<void>;
-  readonly #statements: ReturnType<typeof statementsFor>;
+  readonly #statements: PostgresStatements;
+  readonly #batches: PostgresBatches;
+  readonly #turns = new KeyTurns();
   #isClosed = false;
 
   private constructor({ pool, close }: OwnPool, tables: PostgresTables) {
     this.#pool = pool;
     this.#closePool = close;
-    this.#statements = statementsFor(tables);
+    this.#statements = postgresStatements(tables);
+    this.#batches = new PostgresBatches(pool, this.#statements.keyed);
   }
 
   /**
@@ -50,20 +92,22 @@ export class PostgresJournal implements Journal {
    *
    * @param place `postgresql://…`, opened with the package `pg`, an optional peer dependency; or a pool of `pg` or one like it. The
    *   caller remains responsible for a pool: its size, its timeouts, its `error` listener, and closing it. Set a `query_timeout` on it.
-   * @throws {ConfigError} `pg` is missing, the URL or a name is malformed, the database's encoding is not UTF-8, or its tables belong to a newer release.
+   * @throws {ConfigError} `pg` is missing, the URL or a name is malformed, the database's encoding is not UTF-8, or its tables belong to
+   *   a newer release; with `migrate: false`, the tables are missing or belong to an older one.
    * @throws {JournalError} The database can't be reached, or refuses.
    */
   static async open(place: string | PostgresPool, options: PostgresJournalOptions = {}): Promise<PostgresJournal> {
-    const { schema = "public", table = "cross_border_flows", timeoutMs = 10_000 } = options;
+    const { schema = "public", table = "cross_border_flows", timeoutMs = 10_000, migrate = true } = options;
     const tables = tablesOf(schema, table);
     if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs >= 2 ** 31) {
       throw new ConfigError("PostgresJournal: timeoutMs must be a whole number of milliseconds above 0");
     }
+    if (typeof migrate !== "boolean") throw new ConfigError("PostgresJournal: migrate must be a boolean");
     const own =
       typeof place === "string" ? await openPool(place, timeoutMs) : { pool: assertPool(place), close: async () => {} };
     try {
       await assertEncoding(own.pool);
-      await migrate(own.pool, tables);
+      await (migrate ? migrateTables(own.pool, tables) : assertMigrated(own.pool, tables));
       return new PostgresJournal(own, tables);
     } catch (error) {
       await own.close().catch(() => {});
@@ -71,140 +115,188 @@ export class PostgresJournal implements Journal {
     }
   }
 
+  /**
+   * SQL text that creates the tables, or migrates them (`from`), and grants a role what the journal needs: to read and write the rows of
+   * the flows, and to read the version. For a database administrator, where the services may not do so themselves.
+   *
+   * @throws {ConfigError} A name is malformed, or there is no such version.
+   */
+  static schema(options: PostgresSchemaOptions = {}): string {
+    return schemaText(options);
+  }
+
   async begin(
     key: string,
+    scope: FlowScope,
     state: JournalState,
     lease: LeaseRequest,
   ): Promise<{ readonly entry: JournalEntry; readonly created: boolean }> {
     assertKey(key);
+    assertScope(scope);
     assertState(state);
     assertLease(lease);
-    const values = [key, state.phase, state.settled, state.data, lease.owner, lease.leaseMs];
-    for (;;) {
-      const created = await this.#first("begin", values);
-      if (created !== undefined) return { entry: toEntry(created), created: true };
-      const present = await this.#first("read", [key]);
-      if (present !== undefined) return { entry: toEntry(present), created: false };
-    }
+    const { service, gateway } = scope;
+    const input = { key, service, gateway, ...stateInput(state), ...leaseInput(lease) };
+    this.#assertOpen();
+    return this.#turns.take(key, async () => {
+      for (;;) {
+        const created = await this.#batches.run("begin", input);
+        if (created !== undefined) return { entry: storedEntry(created, state), created: true };
+        const present = await this.#batches.run("read", { key });
+        if (present !== undefined) return { entry: toEntry(present), created: false };
+      }
+    });
   }
 
   async read(key: string): Promise<JournalEntry | undefined> {
     assertKey(key);
-    return optionalEntry(await this.#first("read", [key]));
+    return optionalEntry(await this.#keyed("read", { key }));
   }
 
   async acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined> {
     assertKey(key);
     assertLease(lease);
-    return optionalEntry(await this.#first("acquire", [key, lease.owner, lease.leaseMs]));
+    return optionalEntry(await this.#keyed("acquire", { key, ...leaseInput(lease) }));
   }
 
-  async acquireAbandoned(lease: LeaseRequest, after: string | undefined): Promise<JournalEntry | undefined> {
+  async acquireAbandoned(
+    scope: ScopeFilter,
+    lease: LeaseRequest,
+    after: string | undefined,
+  ): Promise<JournalEntry | undefined> {
+    assertScopeFilter(scope);
     assertLease(lease);
     assertAfter(after);
-    return optionalEntry(await this.#first("acquireAbandoned", [after ?? "", lease.owner, lease.leaseMs]));
+    const values = [...scopeValues(scope), after ?? "", lease.nonce, lease.owner, lease.leaseMs];
+    return optionalEntry((await this.#query("acquireAbandoned", values))[0]);
   }
 
-  async renew(key: string, epoch: number, leaseMs: number): Promise<boolean> {
-    assertKey(key);
-    assertEpoch(epoch);
+  async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
     assertLeaseMs(leaseMs);
-    return (await this.#first("renew", [key, epoch, leaseMs])) !== undefined;
+    return (await this.#keyed("renew", { ...ownedInput(key, id), lease_ms: leaseMs })) !== undefined;
   }
 
-  async write(key: string, epoch: number, state: JournalState): Promise<boolean> {
-    assertKey(key);
-    assertEpoch(epoch);
+  async write(key: string, id: LeaseId, state: JournalState, leaseMs?: number): Promise<boolean> {
     assertState(state);
-    return (await this.#first("write", [key, epoch, state.phase, state.settled, state.data])) !== undefined;
+    if (leaseMs !== undefined) assertLeaseMs(leaseMs);
+    const input = { ...ownedInput(key, id), ...stateInput(state), lease_ms: leaseMs ?? null };
+    return (await this.#keyed("write", input)) !== undefined;
   }
 
-  async release(key: string, epoch: number): Promise<void> {
-    assertKey(key);
-    assertEpoch(epoch);
-    await this.#first("release", [key, epoch]);
+  async replaceQuote(
+    key: string,
+    seen: LeaseId,
+    state: JournalState,
+    lease: LeaseRequest,
+    expired: boolean | undefined,
+  ): Promise<JournalEntry | undefined> {
+    assertState(state);
+    assertLease(lease);
+    const { nonce: new_nonce, owner, lease_ms } = leaseInput(lease);
+    const next = { new_nonce, owner, lease_ms, expired: expired ?? null };
+    const row = await this.#keyed("replaceQuote", { ...ownedInput(key, seen), ...stateInput(state), ...next });
+    return row === undefined ? undefined : storedEntry(row, state);
+  }
+
+  async release(key: string, id: LeaseId): Promise<void> {
+    await this.#keyed("release", ownedInput(key, id));
   }
 
   async list(query: {
-    readonly phase: string;
+    readonly scope: ScopeFilter;
+    readonly phase?: string | undefined;
     readonly after?: string | undefined;
     readonly limit: number;
   }): Promise<readonly JournalEntry[]> {
     assertQuery(query);
-    return (await this.#all("list", [query.phase, query.after ?? "", query.limit])).map(toEntry);
+    const { scope, phase, after = "", limit } = query;
+    const values = [...scopeValues(scope), after, limit];
+    const rows = phase === undefined ? this.#query("list", values) : this.#query("listPhase", [...values, phase]);
+    return (await rows).map(toEntry);
   }
 
-  /** Ends the connections; a pool that was passed in stays open. */
+  async counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>> {
+    assertScopeFilter(scope);
+    return countsOf(await this.#query("counts", scopeValues(scope)));
+  }
+
+  /** Deletes and empties 1,000 flows at a time, so that others are not kept waiting. A flow that is locked at this moment is left out. */
+  async prune(options: PruneOptions): Promise<PruneReport> {
+    assertPrune(options);
+    const { settledBeforeMs, quotedBeforeMs, keep } = options;
+    const quoted = quotedBeforeMs === undefined ? 0 : await this.#eachSlice("pruneQuoted", quotedBeforeMs, []);
+    let settled = 0;
+    for (const phase of settledBeforeMs === undefined ? [] : finalPhases) {
+      settled += await this.#eachSlice("pruneSettled", Number(settledBeforeMs), [phase, keep === "evidence"]);
+    }
+    return { settled, quoted };
+  }
+
+  /** Lets what is pending end, and ends the connections; a pool that was passed in stays open. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    await this.#turns.idle();
     await this.#closePool();
   }
 
-  async #first(name: keyof typeof workOf, values: (string | number | boolean)[]): Promise<Row | undefined> {
-    return (await this.#all(name, values))[0];
+  async #eachSlice(
+    name: "pruneQuoted" | "pruneSettled",
+    beforeMs: number,
+    values: readonly (string | boolean)[],
+  ): Promise<number> {
+    let count = 0;
+    for (let after = ""; ; ) {
+      const rows = await this.#query(name, [after, beforeMs, sliceSize, ...values]);
+      count += rows.length;
+      if (rows.length < sliceSize) return count;
+      after = lastKey(rows);
+    }
   }
 
-  async #all(name: keyof typeof workOf, values: (string | number | boolean)[]): Promise<Row[]> {
-    if (this.#isClosed) throw new JournalError("PostgresJournal: the journal is closed.");
+  async #keyed<Name extends KeyedName>(
+    name: Name,
+    input: KeyedInput<Name> & { readonly key: string },
+  ): Promise<Row | undefined> {
+    this.#assertOpen();
+    return this.#turns.take(input.key, () => this.#batches.run(name, input));
+  }
+
+  async #query(name: UnkeyedName, values: (string | number | boolean)[]): Promise<Row[]> {
+    this.#assertOpen();
     for (let attempt = 1; ; attempt++) {
       try {
         const { rows } = await this.#pool.query(this.#statements[name], values);
         return rows as Row[];
       } catch (error) {
-        // Rolled back in favour of another transaction, where the database's default isolation is stricter than READ COMMITTED.
-        const isSafeToRepeat = /^40(?:001|P01)$/.test(sqlStateOf(error) ?? "");
-        if (!isSafeToRepeat || attempt === maxAttempts) throw postgresFailure(error, workOf[name]);
+        if (!isRolledBack(error) || attempt === maxAttempts) throw postgresFailure(error, postgresWork[name]);
       }
     }
   }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new JournalError("PostgresJournal: the journal is closed.");
+  }
 }
 
-const maxAttempts = 10;
+const sliceSize = 1_000;
 
-const workOf = {
-  begin: "store a new flow",
-  read: "read a flow",
-  acquire: "lease a flow",
-  acquireAbandoned: "lease an abandoned flow",
-  renew: "renew a lease",
-  write: "store a state",
-  release: "release a lease",
-  list: "list flows",
-};
+function stateInput({ phase, settled, data, evidence, quoteTtlMs }: JournalState) {
+  return { phase, settled, data, evidence, ttl_ms: quoteTtlMs ?? null };
+}
 
-// For this statement's own transaction only, so that it works in any pool, and behind a pooler. Stricter settings are kept.
-const durably = `set_config('synchronous_commit', CASE
-  WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN 'on'
-  ELSE current_setting('synchronous_commit') END, true) AS durably`;
+function leaseInput({ nonce, owner, leaseMs }: LeaseRequest) {
+  return { nonce, owner, lease_ms: leaseMs };
+}
 
-function statementsFor({ flows }: PostgresTables): Record<keyof typeof workOf, string> {
-  const columns = `f.key, f.epoch, f.phase, f.settled::int AS settled, f.data,
-    floor(extract(epoch FROM f.created_at) * 1000)::bigint AS created_at_ms,
-    floor(extract(epoch FROM f.updated_at) * 1000)::bigint AS updated_at_ms`;
-  const isFree = "(f.lease_until IS NULL OR f.lease_until <= clock_timestamp())";
-  const leaseFor = (milliseconds: string) => `clock_timestamp() + ${milliseconds}::bigint * interval '1 millisecond'`;
-  return {
-    begin: `INSERT INTO ${flows} AS f (key, epoch, phase, settled, data, owner, lease_until, created_at, updated_at)
-      SELECT $1, 1, $2, $3::boolean, $4, $5, CASE WHEN $3::boolean THEN NULL ELSE ${leaseFor("$6")} END, now.at, now.at
-      FROM (SELECT clock_timestamp() AS at) AS now
-      ON CONFLICT (key) DO NOTHING RETURNING ${columns}, ${durably}`,
-    read: `SELECT ${columns} FROM ${flows} AS f WHERE f.key = $1`,
-    acquire: `UPDATE ${flows} AS f SET epoch = f.epoch + 1, owner = $2, lease_until = ${leaseFor("$3")}
-      WHERE f.key = $1 AND ${isFree} RETURNING ${columns}, ${durably}`,
-    acquireAbandoned: `WITH next AS MATERIALIZED (
-        SELECT f.key FROM ${flows} AS f WHERE NOT f.settled AND f.key > $1 AND ${isFree}
-        ORDER BY f.key LIMIT 1 FOR UPDATE SKIP LOCKED)
-      UPDATE ${flows} AS f SET epoch = f.epoch + 1, owner = $2, lease_until = ${leaseFor("$3")}
-      FROM next WHERE f.key = next.key RETURNING ${columns}, ${durably}`,
-    renew: `UPDATE ${flows} AS f SET lease_until = ${leaseFor("$3")}
-      WHERE f.key = $1 AND f.epoch = $2 AND f.lease_until IS NOT NULL RETURNING f.epoch, ${durably}`,
-    write: `UPDATE ${flows} AS f SET phase = $3, settled = $4::boolean, data = $5, updated_at = clock_timestamp(),
-        lease_until = CASE WHEN $4::boolean THEN NULL ELSE f.lease_until END
-      WHERE f.key = $1 AND f.epoch = $2 RETURNING f.epoch, ${durably}`,
-    release: `UPDATE ${flows} AS f SET lease_until = NULL WHERE f.key = $1 AND f.epoch = $2 RETURNING f.epoch, ${durably}`,
-    list: `SELECT ${columns} FROM ${flows} AS f WHERE f.phase = $1 AND f.key > $2 ORDER BY f.key LIMIT $3`,
-  };
+function ownedInput(key: string, id: LeaseId) {
+  assertKey(key);
+  assertLeaseId(id);
+  return { key, epoch: id.epoch, nonce: id.nonce };
+}
+
+function scopeValues({ service, gateway = "" }: ScopeFilter): string[] {
+  return [service, gateway];
 }
 
 async function assertEncoding(pool: PostgresPool): Promise<void> {

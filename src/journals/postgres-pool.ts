@@ -2,12 +2,12 @@ import { ConfigError } from "../errors/errors.js";
 
 /** What a journal needs of a pool: `Pool` of `pg`, or one like it. */
 export interface PostgresPool {
-  query(text: string, values?: (string | number | boolean)[]): Promise<{ readonly rows: unknown[] }>;
+  query(text: string, values?: (string | number | boolean | null)[]): Promise<{ readonly rows: unknown[] }>;
   connect(): Promise<PostgresConnection>;
 }
 
 export interface PostgresConnection {
-  query(text: string, values?: (string | number | boolean)[]): Promise<{ readonly rows: unknown[] }>;
+  query(text: string, values?: (string | number | boolean | null)[]): Promise<{ readonly rows: unknown[] }>;
   /** With `true`, the connection is closed instead of used again. */
   release(destroy?: boolean): void;
 }

@@ -15,12 +15,7 @@ export interface PostgresTables {
 const identifier = /^[A-Za-z_][A-Za-z0-9_]{0,39}$/;
 
 export function tablesOf(schema: string, table: string): PostgresTables {
-  for (const [option, name] of Object.entries({ schema, table })) {
-    if (typeof name === "string" && identifier.test(name)) continue;
-    throw new ConfigError(
-      `PostgresJournal: ${option} must be 1 to 40 letters, digits and underscores, and must not begin with a digit`,
-    );
-  }
+  assertNames({ schema, table });
   const versionName = `${table}_version`;
   return {
     schema,
@@ -29,6 +24,15 @@ export function tablesOf(schema: string, table: string): PostgresTables {
     versionName,
     indexPrefix: table,
   };
+}
+
+function assertNames(names: Readonly<Record<string, string>>): void {
+  for (const [option, name] of Object.entries(names)) {
+    if (typeof name === "string" && identifier.test(name)) continue;
+    throw new ConfigError(
+      `PostgresJournal: ${option} must be 1 to 40 letters, digits and underscores, and must not begin with a digit`,
+    );
+  }
 }
 
 /** In order. A migration that was released never changes. The version table stores how many of them have run. */
@@ -47,7 +51,68 @@ const migrations: readonly ((tables: PostgresTables) => string)[] = [
     );
     CREATE INDEX "${indexPrefix}_by_phase" ON ${flows} (phase, key);
     CREATE INDEX "${indexPrefix}_unsettled" ON ${flows} (key) WHERE NOT settled;`,
+  // No index has a column that changes while a flow is not settled, so that PostgreSQL need not touch any index then.
+  ({ flows, schema, indexPrefix }) => `
+    ALTER TABLE ${flows}
+      ADD COLUMN service text COLLATE "C",
+      ADD COLUMN gateway text COLLATE "C",
+      ADD COLUMN nonce text COLLATE "C" NOT NULL DEFAULT '',
+      ADD COLUMN evidence text NOT NULL DEFAULT '',
+      ADD COLUMN expires_at timestamptz,
+      ADD COLUMN pruned_at timestamptz;
+    ALTER TABLE ${flows} ADD COLUMN settled_phase text COLLATE "C"
+      GENERATED ALWAYS AS (CASE WHEN settled AND pruned_at IS NULL THEN phase END) STORED;
+    DROP INDEX "${schema}"."${indexPrefix}_by_phase";
+    CREATE INDEX "${indexPrefix}_settled" ON ${flows} (settled_phase, key) WHERE settled_phase IS NOT NULL;`,
 ];
+
+export interface PostgresSchemaOptions {
+  /** Letters, digits and underscores. Default: `public`. */
+  readonly schema?: string;
+  /** Letters, digits and underscores. Default: `cross_border_flows`. */
+  readonly table?: string;
+  /** The database role of the services that open the journal: it is granted what they need, and no more. Default: `payments`. */
+  readonly role?: string;
+  /** The version of the tables that are there; 0 when there are none. Default: 0. */
+  readonly from?: number;
+}
+
+/** What a database administrator runs, in one transaction, for services that open the journal with `migrate: false`. */
+export function schemaText(options: PostgresSchemaOptions = {}): string {
+  const { schema = "public", table = "cross_border_flows", role = "payments", from = 0 } = options;
+  const tables = tablesOf(schema, table);
+  assertNames({ role });
+  if (!Number.isInteger(from) || from < 0 || from > migrations.length) {
+    throw new ConfigError(`PostgresJournal: from must be a whole number from 0 to ${migrations.length}`);
+  }
+  const create = [
+    `CREATE SCHEMA IF NOT EXISTS "${schema}";`,
+    `CREATE TABLE ${tables.version} (version integer NOT NULL);`,
+  ];
+  const statements = [
+    "BEGIN;",
+    ...(from === 0 ? create : []),
+    ...migrations.slice(from).map((migration) => migration(tables).replace(/^\n|^ {4}/gm, "")),
+    `DELETE FROM ${tables.version};`,
+    `INSERT INTO ${tables.version} (version) VALUES (${migrations.length});`,
+    `GRANT USAGE ON SCHEMA "${schema}" TO "${role}";`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${tables.flows} TO "${role}";`,
+    `GRANT SELECT ON ${tables.version} TO "${role}";`,
+    "COMMIT;",
+  ];
+  return `${statements.join("\n")}\n`;
+}
+
+/** @throws {ConfigError} when the tables are not there, or are not this release's. */
+export async function assertMigrated(pool: PostgresPool, tables: PostgresTables): Promise<void> {
+  const version = await versionOf(pool, tables);
+  if (version === migrations.length) return;
+  const present = version === 0 ? "are not there" : `have version ${version}`;
+  throw new ConfigError(
+    `PostgresJournal: the tables in the schema "${tables.schema}" ${present}, this release of cross-border-payments needs ` +
+      `version ${migrations.length}, and migrate is false. PostgresJournal.schema({ from: ${version} }) returns the SQL that makes them.`,
+  );
+}
 
 /** Creates the tables, or migrates them to this release's version. Each migration runs once, however many processes start at once. */
 export async function migrate(pool: PostgresPool, tables: PostgresTables): Promise<void> {

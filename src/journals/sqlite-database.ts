@@ -1,20 +1,6 @@
 import { ConfigError } from "../errors/errors.js";
-import { sqliteFailure, sqliteResult } from "./sqlite-failure.js";
-
-/**
- * What a journal needs of a SQLite handle: `DatabaseSync` of `node:sqlite`, better-sqlite3's `Database`, or one like them.
- *
- * Nobody else may use the handle while the journal is open: a transaction that is left open on it would delay what the journal
- * writes.
- */
-export interface SqliteDatabase {
-  exec(sql: string): unknown;
-  prepare(sql: string): SqliteStatement;
-}
-
-export interface SqliteStatement {
-  all(...parameters: (string | number)[]): unknown[];
-}
+import type { SqliteConnection } from "./sqlite-connection.js";
+import { sqliteResult } from "./sqlite-failure.js";
 
 export interface SqliteJournalOptions {
   /**
@@ -24,56 +10,51 @@ export interface SqliteJournalOptions {
    * `one`: this handle keeps the file to itself, with any SQLite >= 3.37; a second one is refused while it is open.
    */
   readonly processes?: "many" | "one";
-  /** How long a statement waits for another process's write, in milliseconds, while it blocks the event loop. Default: 5,000. */
+  /**
+   * How long a statement waits for another process's write, in milliseconds. With a handle that is passed in, it blocks the event loop
+   * while it waits. Default: 5,000.
+   */
   readonly busyTimeoutMs?: number;
+  /** Whether a new file gets its tables, and an older release's file is migrated; with `false` it is refused. Default: true. */
+  readonly migrate?: boolean;
 }
 
-/** Loads `node:sqlite`, which Node has since 22.13, and opens the file. */
-export function openNodeSqlite(path: string): SqliteDatabase & { close(): void } {
-  const sqlite = process.getBuiltinModule("node:sqlite");
-  if (sqlite === undefined) {
-    throw new ConfigError(
-      `SqliteJournal: Node ${process.versions.node} has no node:sqlite. Use Node 22.13 or newer, ` +
-        "pass an open better-sqlite3 database in place of the path, or use PostgresJournal.",
-    );
-  }
-  const { DatabaseSync } = sqlite as {
-    readonly DatabaseSync: new (path: string) => SqliteDatabase & { close(): void };
-  };
-  try {
-    return new DatabaseSync(path);
-  } catch (error) {
-    throw sqliteFailure(error, "open the file");
-  }
-}
-
-/** Makes the handle durable and its file a journal of the newest version. Safe for many processes at once. */
-export async function prepareDatabase(database: SqliteDatabase, options: SqliteJournalOptions): Promise<void> {
-  const { processes = "many", busyTimeoutMs = 5_000 } = options;
+/** @throws {ConfigError} for options that can't be meant. */
+export function assertSqliteOptions(options: SqliteJournalOptions): Required<SqliteJournalOptions> {
+  const { processes = "many", busyTimeoutMs = 5_000, migrate = true } = options;
   if (processes !== "many" && processes !== "one") {
     throw new ConfigError('SqliteJournal: processes must be "many" or "one"');
   }
   if (!Number.isInteger(busyTimeoutMs) || busyTimeoutMs < 0 || busyTimeoutMs >= 2 ** 31) {
     throw new ConfigError("SqliteJournal: busyTimeoutMs must be a whole number of milliseconds");
   }
+  if (typeof migrate !== "boolean") throw new ConfigError("SqliteJournal: migrate must be a boolean");
+  return { processes, busyTimeoutMs, migrate };
+}
+
+/** Makes the connection durable and its file a journal of the newest version. Safe for many processes at once. */
+export async function prepareDatabase(
+  database: SqliteConnection,
+  { processes, busyTimeoutMs, migrate }: Required<SqliteJournalOptions>,
+): Promise<void> {
   // A process that switches the file to WAL, or recovers it, locks out readers too, so that even reading the version can fail.
-  await untilNotBusy(busyTimeoutMs, () => {
-    assertBuild(String(pragma(database, "SELECT sqlite_version()")), processes);
+  await untilNotBusy(busyTimeoutMs, async () => {
+    assertBuild(String(await pragma(database, "SELECT sqlite_version()")), processes);
   });
-  pragma(database, `PRAGMA busy_timeout = ${busyTimeoutMs}`);
-  await untilNotBusy(busyTimeoutMs, () => {
-    const encoding = pragma(database, "PRAGMA encoding");
+  await pragma(database, `PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  await untilNotBusy(busyTimeoutMs, async () => {
+    const encoding = await pragma(database, "PRAGMA encoding");
     assertSupported(encoding === "UTF-8", "the file's encoding is not UTF-8, which orders keys");
   });
-  if (processes === "one") pragma(database, "PRAGMA locking_mode = EXCLUSIVE");
-  await untilNotBusy(busyTimeoutMs, () => {
-    const mode = pragma(database, "PRAGMA journal_mode = WAL");
+  if (processes === "one") await pragma(database, "PRAGMA locking_mode = EXCLUSIVE");
+  await untilNotBusy(busyTimeoutMs, async () => {
+    const mode = await pragma(database, "PRAGMA journal_mode = WAL");
     assertSupported(mode === "wal", "SQLite can't keep a write-ahead log for it. A journal in memory is MemoryJournal");
   });
-  database.exec("PRAGMA synchronous = FULL");
+  await database.exec("PRAGMA synchronous = FULL");
   // Only macOS knows the difference: there, fsync alone leaves the data in the disk's cache.
-  database.exec("PRAGMA fullfsync = ON");
-  await untilNotBusy(busyTimeoutMs, () => migrate(database));
+  await database.exec("PRAGMA fullfsync = ON");
+  await untilNotBusy(busyTimeoutMs, () => (migrate ? migrateFile(database) : assertNewest(database)));
 }
 
 /** "CBPJ": distinguishes a journal's file from another program's. */
@@ -94,28 +75,45 @@ const migrations: readonly string[] = [
   ) STRICT;
   CREATE INDEX flows_by_phase ON flows (phase, key);
   CREATE INDEX flows_unsettled ON flows (key) WHERE settled = 0;`,
+  // Flows that are not settled, which change most often, are in one small index, and are found by their phase there.
+  `ALTER TABLE flows ADD COLUMN service TEXT;
+  ALTER TABLE flows ADD COLUMN gateway TEXT;
+  ALTER TABLE flows ADD COLUMN nonce TEXT NOT NULL DEFAULT '';
+  ALTER TABLE flows ADD COLUMN evidence TEXT NOT NULL DEFAULT '';
+  ALTER TABLE flows ADD COLUMN expires_at_ms INTEGER;
+  ALTER TABLE flows ADD COLUMN pruned_at_ms INTEGER;
+  DROP INDEX flows_by_phase;
+  CREATE INDEX flows_settled ON flows (phase, key, service, gateway) WHERE settled = 1 AND pruned_at_ms IS NULL;`,
 ];
 
-function migrate(database: SqliteDatabase): void {
-  database.exec("BEGIN IMMEDIATE");
+async function migrateFile(database: SqliteConnection): Promise<void> {
+  await database.exec("BEGIN IMMEDIATE");
   try {
-    const version = fileVersion(database);
-    for (const migration of migrations.slice(version)) database.exec(migration);
+    const version = await fileVersion(database);
+    for (const migration of migrations.slice(version)) await database.exec(migration);
     if (version < migrations.length) {
-      database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}`);
+      await database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}`);
     }
-    database.exec("COMMIT");
+    await database.exec("COMMIT");
   } catch (error) {
-    rollBack(database);
+    // After the worst failures SQLite has already rolled back; the first failure is the one to report.
+    await database.exec("ROLLBACK").catch(() => {});
     throw error;
   }
 }
 
+async function assertNewest(database: SqliteConnection): Promise<void> {
+  const version = await fileVersion(database);
+  if (version === migrations.length) return;
+  const present = version === 0 ? "it has no tables yet" : `it has version ${version}`;
+  assertSupported(false, `${present}, this release needs version ${migrations.length}, and migrate is false`);
+}
+
 /** @throws {ConfigError} when the file is another program's, or a newer release's. */
-function fileVersion(database: SqliteDatabase): number {
-  const version = Number(pragma(database, "PRAGMA user_version"));
-  if (Number(pragma(database, "PRAGMA application_id")) !== applicationId) {
-    const isEmpty = version === 0 && Number(pragma(database, "SELECT count(*) FROM sqlite_schema")) === 0;
+async function fileVersion(database: SqliteConnection): Promise<number> {
+  const version = Number(await pragma(database, "PRAGMA user_version"));
+  if (Number(await pragma(database, "PRAGMA application_id")) !== applicationId) {
+    const isEmpty = version === 0 && Number(await pragma(database, "SELECT count(*) FROM sqlite_schema")) === 0;
     assertSupported(isEmpty, "it holds another program's tables. Give the journal a file of its own");
     return 0;
   }
@@ -150,25 +148,17 @@ function assertSupported(holds: boolean, otherwise: string): void {
 }
 
 /** The first column of the first row. */
-function pragma(database: SqliteDatabase, sql: string): unknown {
-  const row: unknown = database.prepare(sql).all()[0];
+async function pragma(database: SqliteConnection, sql: string): Promise<unknown> {
+  const [row] = await database.all(sql);
   return typeof row === "object" && row !== null ? Object.values(row)[0] : undefined;
 }
 
-function rollBack(database: SqliteDatabase): void {
-  try {
-    database.exec("ROLLBACK");
-  } catch {
-    // After the worst failures SQLite has already rolled back; the first failure is the one to report.
-  }
-}
-
 // Switching a file to its write-ahead log fails at once, whatever busy_timeout says, while another process does the same.
-async function untilNotBusy(patienceMs: number, work: () => void): Promise<void> {
+async function untilNotBusy(patienceMs: number, work: () => Promise<void>): Promise<void> {
   const giveUpAt = performance.now() + patienceMs;
   for (;;) {
     try {
-      return work();
+      return await work();
     } catch (error) {
       if (sqliteResult(error) !== "SQLITE_BUSY" || performance.now() >= giveUpAt) throw error;
     }

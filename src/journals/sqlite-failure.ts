@@ -1,4 +1,8 @@
 import { CrossBorderError, JournalError } from "../errors/errors.js";
+import { fileReplaced, inTransaction } from "./sqlite-engine.js";
+
+/** `code` of the error of an operation whose thread is gone. Its `stored` says whether the thread can have had it. */
+export const threadEnded = "CROSS_BORDER_THREAD_ENDED";
 
 const resultNames: ReadonlyMap<number, string> = new Map([
   [5, "SQLITE_BUSY"],
@@ -25,6 +29,16 @@ const meanings: ReadonlyMap<string, string> = new Map([
   ["SQLITE_FULL", "there is no space left for it"],
   ["SQLITE_CANTOPEN", "the file can't be opened. Its folder must exist, and be writable"],
   ["SQLITE_NOTADB", "the file is not a SQLite database"],
+  [
+    fileReplaced,
+    "its file, or the log beside it, was deleted or replaced while it was open. What was stored before may be in neither file: " +
+      "find out who did that, then open the journal again",
+  ],
+  [
+    threadEnded,
+    "the thread that has the file ended, such as for lack of memory. Open the journal again, in a new process if this goes on",
+  ],
+  [inTransaction, "a transaction is open on the handle that was passed in, and nothing would be durable"],
 ]);
 
 /** Such as `SQLITE_FULL`, from node:sqlite's number or better-sqlite3's string; an extended code gives the code that it extends. */
@@ -33,6 +47,7 @@ export function sqliteResult(error: unknown): string | undefined {
   const number: unknown = Reflect.get(error, "errcode");
   if (typeof number === "number") return resultNames.get(number & 0xff);
   const text: unknown = Reflect.get(error, "code");
+  if (text === fileReplaced || text === inTransaction || text === threadEnded) return text;
   return typeof text === "string" ? /^SQLITE_[A-Z]+/.exec(text)?.[0] : undefined;
 }
 
@@ -41,9 +56,17 @@ export function sqliteFailure(error: unknown, work: string): CrossBorderError {
   if (error instanceof CrossBorderError) return error;
   const result = sqliteResult(error);
   const meaning = (result === undefined ? undefined : meanings.get(result)) ?? "the database refused";
-  return new JournalError(`SqliteJournal could not ${work}: ${meaning}${result === undefined ? "" : ` (${result})`}.`, {
-    cause: error,
-    // After a failed flush nobody knows what is on the disk.
-    stored: result === "SQLITE_IOERR" ? "unknown" : "nothing",
-  });
+  return new JournalError(
+    `SqliteJournal could not ${work}: ${meaning}${result?.startsWith("SQLITE_") ? ` (${result})` : ""}.`,
+    {
+      cause: error,
+      stored: storedBy(error, result),
+    },
+  );
+}
+
+// After a failed flush nobody knows what is on the disk.
+function storedBy(error: unknown, result: string | undefined): "nothing" | "unknown" {
+  if (result === threadEnded) return Reflect.get(Object(error), "stored") === "unknown" ? "unknown" : "nothing";
+  return result === "SQLITE_IOERR" ? "unknown" : "nothing";
 }

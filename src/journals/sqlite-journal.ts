@@ -1,49 +1,57 @@
 import { ConfigError, JournalError } from "../errors/errors.js";
-import type { Journal, JournalEntry, JournalState, LeaseRequest } from "../flows/journal.js";
+import {
+  type FlowScope,
+  finalPhases,
+  type Journal,
+  type JournalEntry,
+  type JournalState,
+  type LeaseId,
+  type LeaseRequest,
+  type PruneOptions,
+  type PruneReport,
+  type ScopeFilter,
+} from "../flows/journal.js";
 import {
   assertAfter,
-  assertEpoch,
   assertKey,
   assertLease,
+  assertLeaseId,
   assertLeaseMs,
+  assertPrune,
   assertQuery,
+  assertScope,
+  assertScopeFilter,
   assertState,
 } from "../flows/journal-arguments.js";
-import { optionalEntry, type Row, toEntry } from "./entry-of-row.js";
-import {
-  openNodeSqlite,
-  prepareDatabase,
-  type SqliteDatabase,
-  type SqliteJournalOptions,
-  type SqliteStatement,
-} from "./sqlite-database.js";
+import { countsOf, lastKey, optionalEntry, type Row, storedEntry, toEntry } from "./entry-of-row.js";
+import { connectHandle, type SqliteConnection } from "./sqlite-connection.js";
+import { assertSqliteOptions, prepareDatabase, type SqliteJournalOptions } from "./sqlite-database.js";
+import type { SqliteDatabase, SqliteParameters } from "./sqlite-engine.js";
 import { sqliteFailure } from "./sqlite-failure.js";
+import { type SqliteStatementName, sqliteStatements, sqliteWork } from "./sqlite-statements.js";
+import { SqliteThread } from "./sqlite-thread.js";
 
-export type { SqliteDatabase, SqliteJournalOptions, SqliteStatement } from "./sqlite-database.js";
+export type { SqliteJournalOptions } from "./sqlite-database.js";
+export type { SqliteDatabase, SqliteStatement } from "./sqlite-engine.js";
 
-type Statements = Record<keyof typeof statements, SqliteStatement>;
+type Step = readonly [statement: SqliteStatementName, parameters: SqliteParameters];
 
 /**
  * A journal in a SQLite file of its own, on a local disk: for the processes of one machine. Network file systems do not lock
  * files as SQLite needs.
  *
- * Every write is flushed to the disk (write-ahead log, `synchronous=FULL`) before its promise resolves. SQLite works synchronously: a
- * write blocks the event loop for as long as the disk takes.
+ * Every write is flushed to the disk (write-ahead log, `synchronous=FULL`) before its promise resolves. What is pending at the same
+ * time shares one commit.
  *
  * The data of a flow is stored as it is given, account numbers and names included. Keep the file, and the two beside it whose names end in
  * `-wal` and `-shm`, where only the service's own user can read them.
  */
 export class SqliteJournal implements Journal {
-  readonly #database: SqliteDatabase;
-  readonly #closeDatabase: () => void;
-  readonly #statements: Statements;
+  readonly #connection: SqliteConnection;
   #isClosed = false;
 
-  private constructor(database: SqliteDatabase, closeDatabase: () => void) {
-    this.#database = database;
-    this.#closeDatabase = closeDatabase;
-    const prepared = Object.entries(statements).map(([name, sql]) => [name, database.prepare(sql)]);
-    this.#statements = Object.fromEntries(prepared) as Statements;
+  private constructor(connection: SqliteConnection) {
+    this.#connection = connection;
   }
 
   /**
@@ -52,162 +60,207 @@ export class SqliteJournal implements Journal {
    * @param place A file, opened with `node:sqlite` (Node >= 22.13); or an open handle of better-sqlite3 or one like it. The caller
    *   closes the handle, after the journal.
    * @throws {ConfigError} Node has no `node:sqlite`; SQLite is too old to be shared by several processes (`processes`); the file
-   *   belongs to another program or a newer release, or is in memory.
+   *   belongs to another program or a newer release, or is in memory; with `migrate: false`, it has no tables or older ones.
    * @throws {JournalError} The file can't be opened or written, or another process has it to itself.
    */
   static async open(place: string | SqliteDatabase, options: SqliteJournalOptions = {}): Promise<SqliteJournal> {
-    const { database, close } = toDatabase(place);
+    const checked = assertSqliteOptions(options);
+    const connection = await connect(place);
     try {
-      await prepareDatabase(database, options);
-      return new SqliteJournal(database, close);
+      await prepareDatabase(connection, checked);
+      await connection.start(sqliteStatements);
+      return new SqliteJournal(connection);
     } catch (error) {
-      close();
+      await connection.close().catch(() => {});
       throw sqliteFailure(error, "open the journal");
     }
   }
 
   async begin(
     key: string,
+    scope: FlowScope,
     state: JournalState,
     lease: LeaseRequest,
   ): Promise<{ readonly entry: JournalEntry; readonly created: boolean }> {
     assertKey(key);
+    assertScope(scope);
     assertState(state);
     assertLease(lease);
-    const settled = state.settled ? 1 : 0;
-    for (;;) {
-      const created = this.#first("begin", key, state.phase, settled, state.data, lease.owner, settled, lease.leaseMs);
-      if (created !== undefined) return { entry: toEntry(created), created: true };
-      const present = this.#first("read", key);
-      if (present !== undefined) return { entry: toEntry(present), created: false };
-    }
+    const [phase, settled, ...texts] = stateParameters(state);
+    const owned = [lease.nonce, lease.owner, settled, lease.leaseMs];
+    const parameters = [key, scope.service, scope.gateway, ...owned, phase, settled, ...texts];
+    const { step, rows } = await this.#run([
+      ["begin", parameters],
+      ["read", [key]],
+    ]);
+    const row = firstOf(rows);
+    return step === 0 ? { entry: storedEntry(row, state), created: true } : { entry: toEntry(row), created: false };
   }
 
   async read(key: string): Promise<JournalEntry | undefined> {
     assertKey(key);
-    return optionalEntry(this.#first("read", key));
+    return optionalEntry((await this.#run([["read", [key]]], true)).rows[0]);
   }
 
   async acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined> {
     assertKey(key);
     assertLease(lease);
-    return optionalEntry(this.#first("acquire", lease.owner, lease.leaseMs, key));
+    return optionalEntry(await this.#first("acquire", [lease.nonce, lease.owner, lease.leaseMs, key]));
   }
 
-  async acquireAbandoned(lease: LeaseRequest, after: string | undefined): Promise<JournalEntry | undefined> {
+  async acquireAbandoned(
+    scope: ScopeFilter,
+    lease: LeaseRequest,
+    after: string | undefined,
+  ): Promise<JournalEntry | undefined> {
+    assertScopeFilter(scope);
     assertLease(lease);
     assertAfter(after);
-    return optionalEntry(this.#first("acquireAbandoned", lease.owner, lease.leaseMs, after ?? ""));
+    const parameters = [lease.nonce, lease.owner, lease.leaseMs, after ?? "", ...scopeParameters(scope)];
+    return optionalEntry(await this.#first("acquireAbandoned", parameters));
   }
 
-  async renew(key: string, epoch: number, leaseMs: number): Promise<boolean> {
-    assertKey(key);
-    assertEpoch(epoch);
+  async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
     assertLeaseMs(leaseMs);
-    return this.#first("renew", leaseMs, key, epoch) !== undefined;
+    return (await this.#first("renew", [leaseMs, ...ownedParameters(key, id)])) !== undefined;
   }
 
-  async write(key: string, epoch: number, state: JournalState): Promise<boolean> {
-    assertKey(key);
-    assertEpoch(epoch);
+  async write(key: string, id: LeaseId, state: JournalState, leaseMs?: number): Promise<boolean> {
     assertState(state);
-    const settled = state.settled ? 1 : 0;
-    return this.#first("write", state.phase, settled, state.data, settled, key, epoch) !== undefined;
+    if (leaseMs !== undefined) assertLeaseMs(leaseMs);
+    const parameters = [...stateParameters(state), state.settled ? 1 : 0];
+    const owned = ownedParameters(key, id);
+    const written =
+      leaseMs === undefined
+        ? this.#first("write", [...parameters, ...owned])
+        : this.#first("writeAndRenew", [...parameters, leaseMs, ...owned]);
+    return (await written) !== undefined;
   }
 
-  async release(key: string, epoch: number): Promise<void> {
-    assertKey(key);
-    assertEpoch(epoch);
-    this.#first("release", key, epoch);
+  async replaceQuote(
+    key: string,
+    seen: LeaseId,
+    state: JournalState,
+    lease: LeaseRequest,
+    expired: boolean | undefined,
+  ): Promise<JournalEntry | undefined> {
+    assertState(state);
+    assertLease(lease);
+    const row = await this.#first("replaceQuote", [
+      ...stateParameters(state),
+      ...[lease.nonce, lease.owner, state.settled ? 1 : 0, lease.leaseMs],
+      ...ownedParameters(key, seen),
+      expired === undefined ? null : Number(expired),
+    ]);
+    return row === undefined ? undefined : storedEntry(row, state);
+  }
+
+  async release(key: string, id: LeaseId): Promise<void> {
+    await this.#first("release", ownedParameters(key, id));
   }
 
   async list(query: {
-    readonly phase: string;
+    readonly scope: ScopeFilter;
+    readonly phase?: string | undefined;
     readonly after?: string | undefined;
     readonly limit: number;
   }): Promise<readonly JournalEntry[]> {
     assertQuery(query);
-    return this.#all("list", query.phase, query.after ?? "", query.limit).map(toEntry);
+    const { phase, after = "", limit } = query;
+    const scope = scopeParameters(query.scope);
+    const ofPhase = [phase ?? "", after, ...scope, limit];
+    const step: Step =
+      phase === undefined ? ["list", [after, ...scope, limit]] : ["listPhase", [...ofPhase, ...ofPhase, limit]];
+    return (await this.#run([step], true)).rows.map(toEntry);
   }
 
-  /** Closes the file; a handle that was passed in stays open. */
+  async counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>> {
+    assertScopeFilter(scope);
+    const parameters = [...scopeParameters(scope), ...scopeParameters(scope)];
+    return countsOf((await this.#run([["counts", parameters]], true)).rows);
+  }
+
+  /** Deletes and empties 500 flows at a time, so that others are not kept waiting. */
+  async prune(options: PruneOptions): Promise<PruneReport> {
+    assertPrune(options);
+    const { settledBeforeMs, quotedBeforeMs, keep } = options;
+    let quoted = 0;
+    if (quotedBeforeMs !== undefined) {
+      quoted = await this.#eachSlice((after) => ["pruneQuoted", [after, quotedBeforeMs, sliceSize]]);
+    }
+    let settled = 0;
+    for (const phase of settledBeforeMs === undefined ? [] : finalPhases) {
+      const kept = keep === "evidence" ? 1 : 0;
+      settled += await this.#eachSlice((after) => [
+        "pruneSettled",
+        [kept, phase, after, Number(settledBeforeMs), sliceSize],
+      ]);
+    }
+    return { settled, quoted };
+  }
+
+  /** Lets what is pending end, and closes the file; a handle that was passed in stays open. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     try {
-      this.#closeDatabase();
+      await this.#connection.close();
     } catch (error) {
       throw sqliteFailure(error, "close the file");
     }
   }
 
-  #first(name: keyof typeof statements, ...parameters: (string | number)[]): Row | undefined {
-    return this.#all(name, ...parameters)[0];
+  async #eachSlice(step: (after: string) => Step): Promise<number> {
+    let count = 0;
+    for (let after = ""; ; ) {
+      const { rows } = await this.#run([step(after)]);
+      count += rows.length;
+      if (rows.length < sliceSize) return count;
+      after = lastKey(rows);
+    }
   }
 
-  // Always `all`: a statement commits when it has run to its end, and `get` stops at the first row. node:sqlite then commits
-  // while it resets the statement and, before Node 26, drops the failure of that commit: a write that was lost would look stored.
-  #all(name: keyof typeof statements, ...parameters: (string | number)[]): Row[] {
+  async #first(name: SqliteStatementName, parameters: SqliteParameters): Promise<Row | undefined> {
+    return (await this.#run([[name, parameters]])).rows[0];
+  }
+
+  async #run(
+    steps: readonly [Step, ...Step[]],
+    isRead = false,
+  ): Promise<{ readonly step: number; readonly rows: readonly Row[] }> {
     if (this.#isClosed) throw new JournalError("SqliteJournal: the journal is closed.");
-    if (isInTransaction(this.#database)) {
-      throw new JournalError(
-        "SqliteJournal: a transaction is open on the handle that was passed in; nothing would be durable.",
-      );
-    }
-    try {
-      return this.#statements[name].all(...parameters) as Row[];
-    } catch (error) {
-      throw sqliteFailure(error, workOf[name]);
-    }
+    const reply = await this.#connection.run({ steps, isRead });
+    if ("error" in reply) throw sqliteFailure(reply.error, sqliteWork[steps[0][0]]);
+    return { step: reply.step, rows: reply.rows as Row[] };
   }
 }
 
-// SQLite reads its clock once per statement, after it has the lock: a lease counts from when it is granted.
-const nowMs = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
-const columns = "key, epoch, phase, settled, data, created_at_ms, updated_at_ms";
-const isFree = `(lease_until_ms IS NULL OR lease_until_ms <= ${nowMs})`;
+const sliceSize = 500;
 
-const statements = {
-  begin: `INSERT INTO flows (key, epoch, phase, settled, data, owner, lease_until_ms, created_at_ms, updated_at_ms)
-    VALUES (?, 1, ?, ?, ?, ?, iif(?, NULL, ${nowMs} + ?), ${nowMs}, ${nowMs})
-    ON CONFLICT (key) DO NOTHING RETURNING ${columns}`,
-  read: `SELECT ${columns} FROM flows WHERE key = ?`,
-  acquire: `UPDATE flows SET epoch = epoch + 1, owner = ?, lease_until_ms = ${nowMs} + ?
-    WHERE key = ? AND ${isFree} RETURNING ${columns}`,
-  acquireAbandoned: `UPDATE flows SET epoch = epoch + 1, owner = ?, lease_until_ms = ${nowMs} + ?
-    WHERE key = (SELECT key FROM flows WHERE settled = 0 AND key > ? AND ${isFree} ORDER BY key LIMIT 1)
-    RETURNING ${columns}`,
-  renew: `UPDATE flows SET lease_until_ms = ${nowMs} + ?
-    WHERE key = ? AND epoch = ? AND lease_until_ms IS NOT NULL RETURNING epoch`,
-  write: `UPDATE flows SET phase = ?, settled = ?, data = ?, updated_at_ms = ${nowMs}, lease_until_ms = iif(?, NULL, lease_until_ms)
-    WHERE key = ? AND epoch = ? RETURNING epoch`,
-  release: "UPDATE flows SET lease_until_ms = NULL WHERE key = ? AND epoch = ? RETURNING epoch",
-  list: `SELECT ${columns} FROM flows WHERE phase = ? AND key > ? ORDER BY key LIMIT ?`,
-};
+function stateParameters({ phase, settled, data, evidence, quoteTtlMs }: JournalState) {
+  return [phase, settled ? 1 : 0, data, evidence, quoteTtlMs ?? null] as const;
+}
 
-const workOf: Readonly<Record<keyof typeof statements, string>> = {
-  begin: "store a new flow",
-  read: "read a flow",
-  acquire: "lease a flow",
-  acquireAbandoned: "lease an abandoned flow",
-  renew: "renew a lease",
-  write: "store a state",
-  release: "release a lease",
-  list: "list flows",
-};
+function ownedParameters(key: string, id: LeaseId): SqliteParameters {
+  assertKey(key);
+  assertLeaseId(id);
+  return [key, id.epoch, id.nonce];
+}
 
-function toDatabase(place: string | SqliteDatabase): { readonly database: SqliteDatabase; readonly close: () => void } {
-  if (typeof place === "string" && place !== "") {
-    const database = openNodeSqlite(place);
-    return { database, close: () => database.close() };
-  }
+function scopeParameters({ service, gateway = "" }: ScopeFilter): SqliteParameters {
+  return [service, gateway, gateway];
+}
+
+function firstOf(rows: readonly Row[]): Row {
+  const [row] = rows;
+  if (row === undefined) throw new JournalError("SqliteJournal could not store a new flow: the database refused.");
+  return row;
+}
+
+async function connect(place: string | SqliteDatabase): Promise<SqliteConnection> {
+  if (typeof place === "string" && place !== "") return SqliteThread.open(place);
   if (typeof place !== "object" || typeof place?.exec !== "function" || typeof place.prepare !== "function") {
     throw new ConfigError("SqliteJournal: open needs a file's path, or an open handle with exec and prepare");
   }
-  return { database: place, close: () => {} };
-}
-
-/** `isTransaction` of node:sqlite, `inTransaction` of better-sqlite3; a handle with neither can't be asked. */
-function isInTransaction(database: SqliteDatabase): boolean {
-  return Reflect.get(database, "isTransaction") === true || Reflect.get(database, "inTransaction") === true;
+  return connectHandle(place);
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { Journal, JournalEntry, JournalState, LeaseRequest } from "../flows/journal.js";
+import { randomUUID } from "node:crypto";
+import type { FlowScope, Journal, JournalEntry, JournalState, LeaseRequest } from "../flows/journal.js";
 
 /** What a law is checked with. */
 export interface LawFixture {
@@ -21,9 +22,13 @@ export type Law = readonly [name: string, check: (fixture: LawFixture) => Promis
 const longMs = 600_000;
 /** For all competing workers together, in real time. */
 const patienceMs = 60_000;
-const open = (data = "{}", phase = "open"): JournalState => ({ phase, settled: false, data });
-const done = (data = "{}", phase = "done"): JournalState => ({ phase, settled: true, data });
-const lease = (leaseMs: number, owner = "a worker"): LeaseRequest => ({ owner, leaseMs });
+const service = "https://service.example";
+/** Each law has a gateway of its own. */
+const scopeOf = (prefix: string): FlowScope => ({ service, gateway: prefix });
+const open = (data = "{}", phase = "open"): JournalState => ({ phase, settled: false, data, evidence: "{}" });
+const done = (data = "{}", phase = "done"): JournalState => ({ phase, settled: true, data, evidence: "{}" });
+const quote = (quoteTtlMs: number, data = "{}"): JournalState => ({ ...done(data, "quoted"), quoteTtlMs });
+const lease = (leaseMs: number, owner = "a worker"): LeaseRequest => ({ owner, leaseMs, nonce: randomUUID() });
 
 /** The laws of the interface `Journal`, in the order of its methods. */
 export const laws: readonly Law[] = [
@@ -35,50 +40,89 @@ export const laws: readonly Law[] = [
   ["an expired lease can be taken over, with the next epoch", takeover],
   ["of many that take over one flow at once, exactly one gets it", takeoverOnce],
   ["an owner whose flow was taken over can't write, renew or release", fencing],
+  ["an owner with the epoch but another nonce can't write, renew, release or replace a quote", fencingByNonce],
   ["an expired lease that nobody took over still writes and renews", lateOwner],
   ["renew extends a lease", renewProlongs],
   ["release frees a flow at once, and ends renewing but not writing", releaseFrees],
   ["write stores the state and nothing else", writeStores],
   ["write does not extend a lease", writeKeepsTheLease],
+  ["write with a lease extends it too, unless it was released or ended", writeProlongs],
   ["write, renew and release of a flow that is not there do nothing", nothingThere],
   ["a settled state ends the lease, and the flow can still be taken", settledEndsTheLease],
   ["a flow that begins settled has no lease", beginSettled],
+  ["a quote expires by the journal's clock", quotesExpire],
+  ["replaceQuote stores the next state, with the next epoch and a lease", quoteReplaced],
+  ["replaceQuote refuses what is no quote, and a quote that expired or did not", quoteKept],
+  ["of many that replace a quote at once, exactly one does", quoteReplacedOnce],
   ["acquireAbandoned skips leased and settled flows", abandonedOnly],
   ["acquireAbandoned goes by the UTF-8 bytes of keys, and returns each flow once", abandonedInOrder],
   ["acquireAbandoned returns no flow to two workers", abandonedOnce],
+  ["acquireAbandoned, list and counts see their own scope only", scopesApart],
   ["list returns a phase's flows by the UTF-8 bytes of their keys, page by page", listPages],
+  ["list returns flows of all phases when it is given none, and counts counts each", listAll],
+  ["prune leaves a tombstone of old flows that are over, and nothing else", pruneLeavesTombstones],
+  ["prune keeps evidence when it is told to", pruneKeepsEvidence],
+  ["prune deletes quotes that have long expired, and no others", pruneQuotes],
   ["keys are compared byte by byte", keysApart],
   ["strings that can't be stored exactly are refused or stored exactly", oddTexts],
-  ["data comes back exactly as it was given, even 1 MiB of it", exactData],
+  ["data and evidence come back exactly as they were given, even 1 MiB of them", exactData],
   ["no flow has two owners at once, and no write is lost", contention],
 ];
 
+async function begin(
+  journal: Journal,
+  key: string,
+  state: JournalState,
+  request: LeaseRequest,
+  scope: FlowScope = scopeOf(key),
+): Promise<JournalEntry> {
+  const { entry, created } = await journal.begin(key, scope, state, request);
+  assert.equal(created, true, `${JSON.stringify(key)} is a new flow`);
+  return entry;
+}
+
+/** All of an entry that is not about its lease. */
+function stateOf(entry: JournalEntry | undefined): object | undefined {
+  if (entry === undefined) return undefined;
+  const { epoch, nonce, owner, leaseUntilMs, ...state } = entry;
+  return state;
+}
+
 async function beginStores({ journal, second, prefix }: LawFixture): Promise<void> {
-  const { entry, created } = await journal.begin(prefix, open("data", "created"), lease(longMs));
+  const request = lease(longMs);
+  const state = { ...open("data", "created"), evidence: "evidence" };
+  const { entry, created } = await journal.begin(prefix, scopeOf(prefix), state, request);
   assert.equal(created, true);
-  const { createdAtMs, updatedAtMs, ...rest } = entry;
-  assert.deepEqual(rest, { key: prefix, epoch: 1, phase: "created", settled: false, data: "data" });
+  const { createdAtMs, updatedAtMs, leaseUntilMs, expiresAtMs, prunedAtMs, ...rest } = entry;
+  assertSame(rest, {
+    ...{ key: prefix, scope: scopeOf(prefix), epoch: 1, nonce: request.nonce, owner: request.owner },
+    ...{ phase: "created", settled: false, data: "data", evidence: "evidence", isExpired: false },
+  });
   assert.equal(Number.isInteger(createdAtMs), true, "createdAtMs is whole milliseconds");
   assert.equal(updatedAtMs, createdAtMs);
-  assert.deepEqual(await journal.read(prefix), entry);
-  assert.deepEqual(await second.read(prefix), entry, "the second handle sees it");
+  assert.equal((leaseUntilMs ?? 0) > createdAtMs, true, "leaseUntilMs is the end of the lease");
+  assertSame([expiresAtMs, prunedAtMs], [undefined, undefined]);
+  assertSame(await journal.read(prefix), entry);
+  assertSame(await second.read(prefix), entry, "the second handle sees it");
 }
 
 async function beginGivesWhatIsThere({ journal, second, prefix }: LawFixture): Promise<void> {
-  const { entry } = await journal.begin(prefix, open("first"), lease(longMs));
-  const again = await second.begin(prefix, open("second", "other"), lease(longMs));
-  assert.deepEqual(again, { entry, created: false });
-  assert.deepEqual(await journal.read(prefix), entry);
-  assert.equal(await journal.renew(prefix, 1, longMs), true, "the first lease is kept");
+  const entry = await begin(journal, prefix, open("first"), lease(longMs));
+  const again = await second.begin(prefix, scopeOf("another"), open("second", "other"), lease(longMs));
+  assertSame(again, { entry, created: false });
+  assertSame(await journal.read(prefix), entry);
+  assert.equal(await journal.renew(prefix, entry, longMs), true, "the first lease is kept");
 }
 
 async function beginOnce({ journal, second, prefix }: LawFixture): Promise<void> {
   const begun = await Promise.all(
-    times(20, (index) => pick(index, journal, second).begin(prefix, open(String(index)), lease(longMs))),
+    times(20, (index) =>
+      pick(index, journal, second).begin(prefix, scopeOf(prefix), open(String(index)), lease(longMs)),
+    ),
   );
   assert.equal(begun.filter(({ created }) => created).length, 1);
   const winner = begun.find(({ created }) => created)?.entry;
-  for (const { entry } of begun) assert.deepEqual(entry, winner);
+  for (const { entry } of begun) assertSame(entry, winner);
 }
 
 async function readUnknown({ journal, prefix }: LawFixture): Promise<void> {
@@ -88,202 +132,425 @@ async function readUnknown({ journal, prefix }: LawFixture): Promise<void> {
 async function acquireRefuses({ journal, second, prefix }: LawFixture): Promise<void> {
   assert.equal(await journal.acquire(prefix, lease(longMs)), undefined);
   assert.equal(await journal.read(prefix), undefined, "acquire creates no flow");
-  const { entry } = await journal.begin(prefix, open(), lease(longMs, "same"));
+  const entry = await begin(journal, prefix, open(), lease(longMs, "same"));
   assert.equal(await second.acquire(prefix, lease(longMs, "other")), undefined);
   assert.equal(await journal.acquire(prefix, lease(longMs, "same")), undefined, "an owner's name decides nothing");
-  assert.deepEqual(await journal.read(prefix), entry);
+  assertSame(await journal.read(prefix), entry);
 }
 
 async function takeover({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
-  const { entry } = await journal.begin(prefix, open("kept"), lease(shortMs));
+  const entry = await begin(journal, prefix, open("kept"), lease(shortMs));
   await outliveShortLease();
-  const taken = await second.acquire(prefix, lease(shortMs));
-  assert.deepEqual(taken, { ...entry, epoch: 2 });
+  const request = lease(shortMs, "a successor");
+  const taken = await second.acquire(prefix, request);
+  assertSame(stateOf(taken), stateOf(entry));
+  assertSame([taken?.epoch, taken?.nonce, taken?.owner], [2, request.nonce, request.owner]);
+  assertSame(await journal.read(prefix), taken);
   await outliveShortLease();
   assert.equal((await journal.acquire(prefix, lease(longMs)))?.epoch, 3);
   assert.equal(await second.acquire(prefix, lease(longMs)), undefined);
 }
 
 async function takeoverOnce({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
-  await journal.begin(prefix, open(), lease(shortMs));
+  await begin(journal, prefix, open(), lease(shortMs));
   await outliveShortLease();
   const taken = await Promise.all(times(20, (index) => pick(index, journal, second).acquire(prefix, lease(longMs))));
-  assert.deepEqual(
+  assertSame(
     taken.filter(isEntry).map(({ epoch }) => epoch),
     [2],
   );
 }
 
 async function fencing({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
-  await journal.begin(prefix, open("before"), lease(shortMs));
+  const before = await begin(journal, prefix, open("before"), lease(shortMs));
   await outliveShortLease();
-  const taken = await second.acquire(prefix, lease(longMs));
-  assert.equal(await journal.write(prefix, 1, done("stale")), false);
-  assert.equal(await journal.renew(prefix, 1, longMs), false);
-  await journal.release(prefix, 1);
-  assert.deepEqual(await journal.read(prefix), taken);
+  const taken = defined(await second.acquire(prefix, lease(longMs)));
+  assert.equal(await journal.write(prefix, before, done("stale")), false);
+  assert.equal(await journal.write(prefix, before, open("stale"), longMs), false);
+  assert.equal(await journal.renew(prefix, before, longMs), false);
+  await journal.release(prefix, before);
+  assertSame(await journal.read(prefix), taken);
   assert.equal(await journal.acquire(prefix, lease(longMs)), undefined, "the new owner's lease is kept");
-  assert.equal(await journal.write(prefix, 3, open("an epoch that was never given")), false);
-  assert.equal(await second.write(prefix, 2, open("after")), true);
+  const neverGiven = { epoch: 3, nonce: taken.nonce };
+  assert.equal(await journal.write(prefix, neverGiven, open("an epoch that was never given")), false);
+  assert.equal(await second.write(prefix, taken, open("after")), true);
+}
+
+async function fencingByNonce({ journal, second, prefix }: LawFixture): Promise<void> {
+  const entry = await begin(journal, `${prefix}open`, open("before"), lease(longMs));
+  const other = { epoch: entry.epoch, nonce: randomUUID() };
+  assert.equal(await second.write(entry.key, other, done("stale")), false);
+  assert.equal(await second.write(entry.key, other, open("stale"), longMs), false);
+  assert.equal(await second.renew(entry.key, other, longMs), false);
+  await second.release(entry.key, other);
+  assertSame(await journal.read(entry.key), entry);
+  assert.equal(await second.acquire(entry.key, lease(longMs)), undefined, "the owner's lease is kept");
+  const quoted = await begin(journal, `${prefix}quote`, quote(longMs), lease(longMs));
+  const stale = { epoch: quoted.epoch, nonce: randomUUID() };
+  assert.equal(await second.replaceQuote(quoted.key, stale, open(), lease(longMs), undefined), undefined);
+  assertSame(await journal.read(quoted.key), quoted);
 }
 
 async function lateOwner({ journal, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
-  await journal.begin(prefix, open(), lease(shortMs));
+  const entry = await begin(journal, prefix, open(), lease(shortMs));
   await outliveShortLease();
-  assert.equal(await journal.write(prefix, 1, open("late")), true);
+  assert.equal(await journal.write(prefix, entry, open("late")), true);
   assert.equal((await journal.read(prefix))?.data, "late");
-  assert.equal(await journal.renew(prefix, 1, longMs), true);
+  assert.equal(await journal.renew(prefix, entry, longMs), true);
   assert.equal(await journal.acquire(prefix, lease(longMs)), undefined);
 }
 
 async function renewProlongs({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
-  const { entry } = await journal.begin(prefix, open(), lease(shortMs));
-  assert.equal(await journal.renew(prefix, 1, longMs), true);
+  const entry = await begin(journal, prefix, open(), lease(shortMs));
+  assert.equal(await journal.renew(prefix, entry, longMs), true);
   await outliveShortLease();
   assert.equal(await second.acquire(prefix, lease(longMs)), undefined);
-  assert.equal(await journal.renew(prefix, 1, shortMs), true, "the new end counts, although it is earlier");
+  assert.equal(await journal.renew(prefix, entry, shortMs), true, "the new end counts, although it is earlier");
   await outliveShortLease();
-  assert.deepEqual(await second.acquire(prefix, lease(longMs)), { ...entry, epoch: 2 });
+  const taken = await second.acquire(prefix, lease(longMs));
+  assertSame([taken?.epoch, stateOf(taken)], [2, stateOf(entry)]);
 }
 
 async function releaseFrees({ journal, second, prefix }: LawFixture): Promise<void> {
-  const { entry } = await journal.begin(prefix, open(), lease(longMs));
-  await journal.release(prefix, 1);
-  assert.deepEqual(await journal.read(prefix), entry);
-  assert.equal(await journal.renew(prefix, 1, longMs), false);
-  assert.equal(await journal.write(prefix, 1, open("written")), true);
-  await journal.release(prefix, 1);
+  const entry = await begin(journal, prefix, open(), lease(longMs));
+  await journal.release(prefix, entry);
+  assertSame(await journal.read(prefix), { ...entry, leaseUntilMs: undefined });
+  assert.equal(await journal.renew(prefix, entry, longMs), false);
+  assert.equal(await journal.write(prefix, entry, open("written")), true);
+  await journal.release(prefix, entry);
   const taken = await second.acquire(prefix, lease(longMs));
-  assert.deepEqual([taken?.epoch, taken?.data], [2, "written"]);
+  assertSame([taken?.epoch, taken?.data], [2, "written"]);
 }
 
 async function writeStores({ journal, second, prefix }: LawFixture): Promise<void> {
-  const { entry } = await journal.begin(prefix, open("first", "created"), lease(longMs));
-  assert.equal(await journal.write(prefix, 1, open("second", "claimed")), true);
-  const now = await second.read(prefix);
-  assert.deepEqual({ ...now, updatedAtMs: 0 }, { ...entry, phase: "claimed", data: "second", updatedAtMs: 0 });
-  const updatedAtMs = now?.updatedAtMs ?? 0;
-  assert.equal(updatedAtMs >= entry.updatedAtMs, true, "updatedAtMs does not go back");
+  const entry = await begin(journal, prefix, open("first", "created"), lease(longMs));
+  const state = { ...open("second", "claimed"), evidence: "changed" };
+  assert.equal(await journal.write(prefix, entry, state), true);
+  const now = defined(await second.read(prefix));
+  assertSame({ ...now, updatedAtMs: 0 }, { ...entry, ...state, updatedAtMs: 0 });
+  assert.equal(now.updatedAtMs >= entry.updatedAtMs, true, "updatedAtMs does not go back");
 }
 
 async function writeKeepsTheLease({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
-  await journal.begin(`${prefix}long`, open(), lease(longMs));
-  assert.equal(await journal.write(`${prefix}long`, 1, open("x")), true);
-  assert.equal(await second.acquire(`${prefix}long`, lease(longMs)), undefined);
-  await journal.begin(`${prefix}short`, open(), lease(shortMs));
+  const long = await begin(journal, `${prefix}long`, open(), lease(longMs));
+  assert.equal(await journal.write(long.key, long, open("x")), true);
+  assert.equal(await second.acquire(long.key, lease(longMs)), undefined);
+  const short = await begin(journal, `${prefix}short`, open(), lease(shortMs));
   await outliveShortLease();
-  assert.equal(await journal.write(`${prefix}short`, 1, open("x")), true);
-  assert.equal((await second.acquire(`${prefix}short`, lease(longMs)))?.epoch, 2);
+  assert.equal(await journal.write(short.key, short, open("x")), true);
+  assert.equal((await second.acquire(short.key, lease(longMs)))?.epoch, 2);
+}
+
+async function writeProlongs({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
+  const entry = await begin(journal, `${prefix}prolonged`, open(), lease(shortMs));
+  const late = await begin(journal, `${prefix}late`, open(), lease(shortMs));
+  const released = await begin(journal, `${prefix}released`, open("kept"), lease(longMs));
+  const settled = await begin(journal, `${prefix}settled`, done("kept"), lease(longMs));
+  const ended = await begin(journal, `${prefix}ended`, open(), lease(longMs));
+  assert.equal(await journal.write(entry.key, entry, open("prolonged"), longMs), true);
+  await outliveShortLease();
+  assert.equal((await journal.read(entry.key))?.data, "prolonged");
+  assert.equal(await second.acquire(entry.key, lease(longMs)), undefined, "the lease is extended");
+  assert.equal(await journal.write(late.key, late, open("late"), longMs), true, "nobody has taken it over");
+  assert.equal(await second.acquire(late.key, lease(longMs)), undefined);
+  await journal.release(released.key, released);
+  for (const { key, epoch, nonce } of [released, settled]) {
+    assert.equal(await journal.write(key, { epoch, nonce }, open("changed"), longMs), false);
+    assert.equal((await journal.read(key))?.data, "kept", "nothing is stored");
+  }
+  assert.equal(await journal.write(ended.key, ended, done("settled"), longMs), true);
+  assert.equal((await second.acquire(ended.key, lease(longMs)))?.epoch, 2, "a settled state ends the lease");
+  await settleAll(journal, [entry.key, late.key, released.key]);
 }
 
 async function nothingThere({ journal, prefix }: LawFixture): Promise<void> {
-  assert.equal(await journal.write(prefix, 1, open()), false);
-  assert.equal(await journal.renew(prefix, 1, longMs), false);
-  await journal.release(prefix, 1);
+  const id = { epoch: 1, nonce: randomUUID() };
+  assert.equal(await journal.write(prefix, id, open()), false);
+  assert.equal(await journal.write(prefix, id, open(), longMs), false);
+  assert.equal(await journal.renew(prefix, id, longMs), false);
+  assert.equal(await journal.replaceQuote(prefix, id, open(), lease(longMs), undefined), undefined);
+  await journal.release(prefix, id);
   assert.equal(await journal.read(prefix), undefined);
 }
 
 async function settledEndsTheLease({ journal, second, prefix }: LawFixture): Promise<void> {
-  await journal.begin(prefix, open(), lease(longMs));
-  assert.equal(await journal.write(prefix, 1, done("settled")), true);
-  assert.equal((await journal.read(prefix))?.settled, true);
-  assert.equal(await journal.renew(prefix, 1, longMs), false);
-  const taken = await second.acquire(prefix, lease(longMs));
-  assert.deepEqual([taken?.epoch, taken?.settled, taken?.data], [2, true, "settled"]);
+  const entry = await begin(journal, prefix, open(), lease(longMs));
+  assert.equal(await journal.write(prefix, entry, done("settled")), true);
+  const settled = await journal.read(prefix);
+  assertSame([settled?.settled, settled?.leaseUntilMs], [true, undefined]);
+  assert.equal(await journal.renew(prefix, entry, longMs), false);
+  const taken = defined(await second.acquire(prefix, lease(longMs)));
+  assertSame([taken.epoch, taken.settled, taken.data], [2, true, "settled"]);
   assert.equal(await journal.acquire(prefix, lease(longMs)), undefined, "a settled flow is leased like others");
-  assert.equal(await second.write(prefix, 2, open("again")), true);
+  assert.equal(await second.write(prefix, taken, open("again")), true);
   assert.equal((await journal.read(prefix))?.settled, false);
 }
 
 async function beginSettled({ journal, second, prefix }: LawFixture): Promise<void> {
-  await journal.begin(prefix, done(), lease(longMs));
-  assert.equal(await journal.renew(prefix, 1, longMs), false);
+  const entry = await begin(journal, prefix, done(), lease(longMs));
+  assert.equal(entry.leaseUntilMs, undefined);
+  assert.equal(await journal.renew(prefix, entry, longMs), false);
   assert.equal((await second.acquire(prefix, lease(longMs)))?.epoch, 2);
 }
 
-async function abandonedOnly({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
-  await journal.begin(`${prefix}1 leased`, open(), lease(longMs));
-  await journal.begin(`${prefix}2 settled`, done(), lease(shortMs));
-  await journal.begin(`${prefix}3 expired`, open("kept"), lease(shortMs));
-  await journal.begin(`${prefix}4 released`, open(), lease(longMs));
-  await journal.release(`${prefix}4 released`, 1);
+async function quotesExpire({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
+  const short = await begin(journal, `${prefix}short`, quote(shortMs), lease(longMs));
+  const long = await begin(journal, `${prefix}long`, quote(longMs), lease(longMs));
+  assertSame([short.isExpired, long.isExpired], [false, false]);
+  assert.equal((short.expiresAtMs ?? 0) > short.createdAtMs, true, "expiresAtMs is when the quote expires");
   await outliveShortLease();
-  const first = await second.acquireAbandoned(lease(longMs), prefix);
-  assert.deepEqual([first?.key, first?.epoch, first?.data], [`${prefix}3 expired`, 2, "kept"]);
-  const next = await second.acquireAbandoned(lease(longMs), prefix);
-  assert.deepEqual([next?.key, next?.epoch], [`${prefix}4 released`, 2]);
-  assert.equal(await journal.acquireAbandoned(lease(longMs), prefix), undefined);
-  assert.equal(await journal.write(`${prefix}3 expired`, 1, done()), false);
+  assertSame(await second.read(short.key), { ...short, isExpired: true });
+  assertSame(await second.read(long.key), long);
+  const taken = defined(await journal.acquire(long.key, lease(longMs)));
+  assert.equal(await journal.write(long.key, taken, open()), true);
+  assert.equal((await journal.read(long.key))?.expiresAtMs, undefined, "only a quote expires");
+}
+
+async function quoteReplaced({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
+  const quoted = await begin(journal, `${prefix}confirmed`, quote(longMs), lease(longMs));
+  const request = lease(longMs, "a confirming process");
+  const state = { ...open("confirmed", "funds-requested"), evidence: "the price" };
+  const confirmed = defined(await second.replaceQuote(quoted.key, quoted, state, request, false));
+  assertSame([confirmed.epoch, confirmed.nonce, confirmed.owner], [2, request.nonce, request.owner]);
+  assertSame(
+    { ...stateOf(confirmed), updatedAtMs: 0 },
+    { ...stateOf(quoted), ...state, updatedAtMs: 0, expiresAtMs: undefined },
+  );
+  assertSame(await journal.read(quoted.key), confirmed);
+  assert.equal(await journal.acquire(quoted.key, lease(longMs)), undefined, "it is leased");
+  assert.equal(await journal.write(quoted.key, quoted, open()), false, "the quote's owner has it no longer");
+  assert.equal(await second.write(quoted.key, confirmed, done(), longMs), true);
+
+  const cancelled = await begin(journal, `${prefix}cancelled`, quote(longMs), lease(longMs));
+  const declined = await journal.replaceQuote(cancelled.key, cancelled, done("", "declined"), lease(longMs), undefined);
+  assertSame([declined?.epoch, declined?.phase, declined?.leaseUntilMs], [2, "declined", undefined]);
+
+  const expired = await begin(journal, `${prefix}expired`, quote(shortMs), lease(longMs));
+  await outliveShortLease();
+  const renewed = defined(await journal.replaceQuote(expired.key, expired, quote(longMs), lease(longMs), true));
+  assertSame([renewed.epoch, renewed.phase, renewed.isExpired], [2, "quoted", false]);
+  assert.equal((renewed.expiresAtMs ?? 0) > (expired.expiresAtMs ?? 0), true, "its time begins again");
+}
+
+async function quoteKept({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
+  const fresh = await begin(journal, `${prefix}fresh`, quote(longMs), lease(longMs));
+  const expired = await begin(journal, `${prefix}expired`, quote(shortMs), lease(longMs));
+  const other = await begin(journal, `${prefix}other`, done(), lease(longMs));
+  await outliveShortLease();
+  const replace = (quoted: JournalEntry, isExpired: boolean | undefined, epoch = quoted.epoch) =>
+    second.replaceQuote(quoted.key, { epoch, nonce: quoted.nonce }, open("taken"), lease(longMs), isExpired);
+  assert.equal(await replace(fresh, true), undefined, "it has not expired");
+  assert.equal(await replace(expired, false), undefined, "it has expired");
+  assert.equal(await replace(fresh, undefined, 2), undefined, "an epoch that was never given");
+  assert.equal(await replace(other, undefined), undefined, "it is no quote");
+  assertSame(await journal.read(fresh.key), fresh);
+  assertSame(await journal.read(expired.key), { ...expired, isExpired: true });
+  assertSame(await journal.read(other.key), other);
+}
+
+async function quoteReplacedOnce({ journal, second, prefix }: LawFixture): Promise<void> {
+  const quoted = await begin(journal, prefix, quote(longMs), lease(longMs));
+  const replaced = await Promise.all(
+    times(20, (index) =>
+      pick(index, journal, second).replaceQuote(prefix, quoted, open(String(index)), lease(longMs), false),
+    ),
+  );
+  const [winner, ...others] = replaced.filter(isEntry);
+  assertSame(others, []);
+  assertSame(await journal.read(prefix), winner);
+  await settleAll(journal, [prefix]);
+}
+
+async function abandonedOnly({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
+  const scope = scopeOf(prefix);
+  await begin(journal, `${prefix}1 leased`, open(), lease(longMs), scope);
+  await begin(journal, `${prefix}2 settled`, done(), lease(shortMs), scope);
+  await begin(journal, `${prefix}3 a quote`, quote(shortMs), lease(shortMs), scope);
+  const expired = await begin(journal, `${prefix}4 expired`, open("kept"), lease(shortMs), scope);
+  const released = await begin(journal, `${prefix}5 released`, open(), lease(longMs), scope);
+  await journal.release(released.key, released);
+  await outliveShortLease();
+  const request = lease(longMs);
+  const first = await second.acquireAbandoned(scope, request, prefix);
+  assertSame([first?.key, first?.epoch, first?.nonce, first?.data], [expired.key, 2, request.nonce, "kept"]);
+  const next = await second.acquireAbandoned(scope, lease(longMs), prefix);
+  assertSame([next?.key, next?.epoch], [released.key, 2]);
+  assert.equal(await journal.acquireAbandoned(scope, lease(longMs), prefix), undefined);
+  assert.equal(await journal.write(expired.key, expired, done()), false);
 }
 
 async function abandonedInOrder({ journal, prefix }: LawFixture): Promise<void> {
+  const scope = scopeOf(prefix);
   const keys = awkwardEndings.map((ending) => prefix + ending);
-  for (const key of keys) await release(journal, key);
+  for (const key of keys) await abandon(journal, key, scope);
   const seen: string[] = [];
   for (let after = prefix; ; ) {
-    const taken = await journal.acquireAbandoned(lease(longMs), after);
+    const taken = await journal.acquireAbandoned(scope, lease(longMs), after);
     if (taken === undefined) break;
     seen.push(taken.key);
     assert.equal(seen.length <= keys.length, true, "a flow was returned twice in one pass");
     after = taken.key;
     // Free again, and its key is still behind.
-    await journal.release(taken.key, taken.epoch);
+    await journal.release(taken.key, taken);
   }
-  assert.deepEqual(seen, byBytes(keys));
-  assert.equal((await journal.acquireAbandoned(lease(longMs), prefix))?.key, seen[0], "a new pass begins at the first");
+  assertSame(seen, byBytes(keys));
+  const again = await journal.acquireAbandoned(scope, lease(longMs), undefined);
+  assert.equal(again?.key, seen[0], "a new pass begins at the first");
   await settleAll(journal, keys);
 }
 
 async function abandonedOnce(fixture: LawFixture): Promise<void> {
   const { journal, second, prefix, workers, flows } = fixture;
+  const scope = scopeOf(prefix);
   const keys = times(flows, (index) => `${prefix}${String(index).padStart(6, "0")}`);
-  for (const key of keys) await release(journal, key);
-  const taken: string[] = [];
+  for (const key of keys) await abandon(journal, key, scope);
+  const taken: JournalEntry[] = [];
   await Promise.all(
     times(workers, async (index) => {
       const handle = pick(index, journal, second);
       for (;;) {
-        const entry = await handle.acquireAbandoned(lease(longMs), prefix);
+        const entry = await handle.acquireAbandoned(scope, lease(longMs), prefix);
         if (entry === undefined) return;
-        taken.push(entry.key);
+        taken.push(entry);
         assert.equal(taken.length <= flows, true, "a flow was returned twice");
       }
     }),
   );
-  assert.deepEqual(byBytes(taken), keys);
-  for (const key of keys) assert.equal(await journal.write(key, 2, done()), true);
+  assertSame(byBytes(taken.map(({ key }) => key)), keys);
+  for (const entry of taken) assert.equal(await journal.write(entry.key, entry, done()), true);
+}
+
+async function scopesApart({ journal, second, prefix }: LawFixture): Promise<void> {
+  const ownService = `https://${randomUUID()}.example`;
+  const scopes = [
+    { service: ownService, gateway: "a" },
+    { service: ownService, gateway: "b" },
+    { service: `${ownService}/other`, gateway: "a" },
+  ];
+  for (const [index, scope] of scopes.entries()) {
+    await abandon(journal, `${prefix}${index} open`, scope);
+    await begin(journal, `${prefix}${index} held`, done("", "held"), lease(longMs), scope);
+  }
+  const keys = async (scope: { service: string; gateway?: string }, phase?: string): Promise<string[]> =>
+    (await second.list({ scope, phase, limit: 10 })).map(({ key }) => key.slice(prefix.length));
+  assertSame(await keys({ service: ownService, gateway: "b" }), ["1 held", "1 open"]);
+  assertSame(await keys({ service: ownService }, "held"), ["0 held", "1 held"]);
+  assertSame(await keys({ service: `${ownService}/none` }), []);
+  assertSame(await second.counts({ service: ownService, gateway: "a" }), { held: 1, open: 1 });
+  assertSame(await second.counts({ service: ownService }), { held: 2, open: 2 });
+  assertSame(await second.counts({ service: `${ownService}/none` }), {});
+  const abandoned = async (scope: { service: string; gateway?: string }) =>
+    (await second.acquireAbandoned(scope, lease(longMs), undefined))?.key.slice(prefix.length);
+  assert.equal(await abandoned({ service: ownService, gateway: "b" }), "1 open");
+  assert.equal(await abandoned({ service: ownService, gateway: "b" }), undefined);
+  assert.equal(await abandoned({ service: ownService }), "0 open");
+  assert.equal(await abandoned({ service: ownService }), undefined);
+  assert.equal(await abandoned({ service: `${ownService}/other`, gateway: "a" }), "2 open");
 }
 
 async function listPages({ journal, prefix }: LawFixture): Promise<void> {
-  const phase = `p${prefix}`.slice(0, 100);
+  const scope = scopeOf(prefix);
   const keys = awkwardEndings.map((ending) => prefix + ending);
-  for (const key of keys) await journal.begin(key, { phase, settled: true, data: key }, lease(longMs));
-  await journal.begin(`${prefix}other`, { phase: `${phase}.`, settled: true, data: "" }, lease(longMs));
+  for (const [index, key] of keys.entries()) {
+    await begin(journal, key, { ...open(key, "listed"), settled: index % 3 > 0 }, lease(longMs), scope);
+  }
+  await begin(journal, `${prefix}other`, done("", "listed."), lease(longMs), scope);
   const seen: JournalEntry[] = [];
   for (;;) {
-    const page = await journal.list({ phase, after: seen.at(-1)?.key, limit: 4 });
+    const page = await journal.list({ scope, phase: "listed", after: seen.at(-1)?.key, limit: 4 });
     assert.equal(page.length <= 4, true, "at most limit");
     seen.push(...page);
     assert.equal(seen.length <= keys.length, true, "a flow was returned twice, or one of another phase");
     if (page.length < 4) break;
   }
-  assert.deepEqual(
+  assertSame(
     seen.map(({ key }) => key),
     byBytes(keys),
   );
   for (const { key, data } of seen) assert.equal(data, key);
-  assert.deepEqual(await journal.list({ phase: `${phase}?`, limit: 4 }), []);
+  assertSame(await journal.list({ scope, phase: "listed?", limit: 4 }), []);
+}
+
+async function listAll({ journal, second, prefix }: LawFixture): Promise<void> {
+  const scope = scopeOf(prefix);
+  const states = [open(), quote(longMs), done("", "paid"), done("", "held"), done("", "paid"), open("", "claimed")];
+  const entries: JournalEntry[] = [];
+  for (const [index, state] of states.entries()) {
+    entries.push(await begin(journal, `${prefix}${index}`, state, lease(longMs), scope));
+  }
+  assertSame(await second.list({ scope, limit: 100 }), entries);
+  assertSame(await second.list({ scope, after: `${prefix}1`, limit: 2 }), entries.slice(2, 4));
+  assertSame(await second.list({ scope, phase: "paid", limit: 1 }), entries.slice(2, 3));
+  assertSame(await second.counts(scope), { open: 1, quoted: 1, paid: 2, held: 1, claimed: 1 });
+}
+
+async function pruneLeavesTombstones({ journal, second, prefix, outliveShortLease }: LawFixture): Promise<void> {
+  const scope = scopeOf(prefix);
+  const phases = ["declined", "held", "open", "paid", "rejected"];
+  for (const phase of phases) await begin(journal, prefix + phase, done("private", phase), lease(longMs), scope);
+  await outliveShortLease();
+  const young = await begin(journal, `${prefix}young`, done("young", "paid"), lease(longMs), scope);
+  const before = await second.list({ scope, limit: 10 });
+  assertSame(await journal.prune({ quotedBeforeMs: 1 }), { settled: 0, quoted: 0 });
+  assertSame(await second.list({ scope, limit: 10 }), before, "prunes nothing that it was not told to");
+  const { settled, quoted } = await journal.prune({ settledBeforeMs: young.updatedAtMs });
+  assert.equal(settled >= 3, true, "says how many it pruned");
+  assert.equal(quoted, 0);
+  assertSame(await second.counts(scope), { held: 1, open: 1, paid: 1 });
+  const left = await second.list({ scope, limit: 10 });
+  assertSame(
+    left.map(({ key, data }) => [key.slice(prefix.length), data]),
+    [
+      ["held", "private"],
+      ["open", "private"],
+      ["young", "young"],
+    ],
+  );
+  for (const entry of before.filter(({ phase, key }) => /paid|declined|rejected/.test(phase) && key !== young.key)) {
+    const tombstone = defined(await second.read(entry.key));
+    assert.equal(Number.isInteger(tombstone.prunedAtMs), true);
+    assertSame({ ...tombstone, prunedAtMs: undefined }, { ...entry, data: "", evidence: "" });
+    const again = await journal.begin(entry.key, scope, open("again"), lease(longMs));
+    assertSame(again, { entry: tombstone, created: false });
+    assert.equal(await journal.acquire(entry.key, lease(longMs)), undefined, "a tombstone can't be leased");
+  }
+  assertSame(await journal.prune({ settledBeforeMs: young.updatedAtMs }), { settled: 0, quoted: 0 });
+}
+
+async function pruneKeepsEvidence({ journal, prefix, outliveShortLease }: LawFixture): Promise<void> {
+  const scope = scopeOf(prefix);
+  const state = { ...done("private", "paid"), evidence: "ids and amounts" };
+  const entry = await begin(journal, `${prefix}old`, state, lease(longMs), scope);
+  await outliveShortLease();
+  const young = await begin(journal, `${prefix}young`, state, lease(longMs), scope);
+  await journal.prune({ settledBeforeMs: young.updatedAtMs, keep: "evidence" });
+  const tombstone = await journal.read(entry.key);
+  assertSame([tombstone?.data, tombstone?.evidence], ["", "ids and amounts"]);
+  assertSame(await journal.read(young.key), young);
+}
+
+async function pruneQuotes({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
+  const scope = scopeOf(prefix);
+  const old = await begin(journal, `${prefix}old`, quote(shortMs), lease(longMs), scope);
+  const confirmed = await begin(journal, `${prefix}confirmed`, quote(shortMs), lease(longMs), scope);
+  await journal.replaceQuote(confirmed.key, confirmed, done("", "held"), lease(longMs), undefined);
+  await outliveShortLease();
+  const fresh = await begin(journal, `${prefix}fresh`, quote(longMs), lease(longMs), scope);
+  const { quoted, settled } = await journal.prune({ quotedBeforeMs: (old.expiresAtMs ?? 0) + 1 });
+  assert.equal(quoted >= 1, true, "says how many it deleted");
+  assert.equal(settled, 0);
+  assert.equal(await second.read(old.key), undefined, "nothing is left of a quote");
+  assertSame(await second.read(fresh.key), fresh);
+  assert.equal((await second.read(confirmed.key))?.phase, "held");
+  assert.equal((await second.begin(old.key, scope, done(), lease(longMs))).created, true, "its key is free again");
 }
 
 async function keysApart({ journal, second, prefix }: LawFixture): Promise<void> {
-  const keys = [...awkwardEndings, "x".repeat(1024 - Buffer.byteLength(prefix))].map((ending) => prefix + ending);
-  for (const key of keys) {
-    const { created } = await journal.begin(key, done(`data of ${key}`), lease(longMs));
-    assert.equal(created, true, `${JSON.stringify(key)} is a key of its own`);
-  }
+  const keys = [...awkwardEndings, "x".repeat(512 - Buffer.byteLength(prefix))].map((ending) => prefix + ending);
+  for (const key of keys) await begin(journal, key, done(`data of ${key}`), lease(longMs), scopeOf(prefix));
   for (const key of keys) {
     const entry = await second.read(key);
-    assert.deepEqual([entry?.key, entry?.data], [key, `data of ${key}`]);
+    assertSame([entry?.key, entry?.data], [key, `data of ${key}`]);
   }
 }
 
@@ -292,20 +559,28 @@ async function oddTexts({ journal, prefix }: LawFixture): Promise<void> {
   for (const [index, text] of odd.entries()) {
     await keptOrRefused(journal, prefix + text, done("odd key"));
     await keptOrRefused(journal, `${prefix}data ${index}`, done(text));
+    await keptOrRefused(journal, `${prefix}evidence ${index}`, { ...done(), evidence: text });
+    await keptOrRefused(journal, `${prefix}gateway ${index}`, done(), { service, gateway: text });
   }
   await keptOrRefused(journal, "", done("empty key"));
   assert.equal(await journal.read(`${prefix}a`), undefined, "no string was cut off at U+0000");
 }
 
-async function keptOrRefused(journal: Journal, key: string, state: JournalState): Promise<void> {
-  const begun = await journal.begin(key, state, lease(longMs)).catch(() => undefined);
+async function keptOrRefused(
+  journal: Journal,
+  key: string,
+  state: JournalState,
+  scope: FlowScope = scopeOf("odd"),
+): Promise<void> {
+  const begun = await journal.begin(key, scope, state, lease(longMs)).catch(() => undefined);
   if (begun === undefined) {
     assert.equal(await journal.read(key).catch(() => undefined), undefined, "what was refused is not there");
     return;
   }
   assert.equal(begun.created, true, "no other key was taken for it");
   const entry = await journal.read(key);
-  assert.deepEqual([entry?.key, entry?.data], [key, state.data]);
+  const { data, evidence } = state;
+  assertSame([entry?.key, entry?.data, entry?.evidence, entry?.scope], [key, data, evidence, scope]);
 }
 
 async function exactData({ journal, second, prefix }: LawFixture): Promise<void> {
@@ -319,18 +594,26 @@ async function exactData({ journal, second, prefix }: LawFixture): Promise<void>
     `{"a":"\\u0000"}`,
   ];
   const large = "0123456789abcdé".repeat(2 ** 16);
-  for (const [index, data] of [...texts, large].entries()) {
-    await journal.begin(`${prefix}${index}`, open(data), lease(longMs));
-    assert.equal((await second.read(`${prefix}${index}`))?.data === data, true, `text ${index} through begin`);
-    assert.equal(await journal.write(`${prefix}${index}`, 1, done(`${data}!`)), true);
-    assert.equal((await second.read(`${prefix}${index}`))?.data === `${data}!`, true, `text ${index} through write`);
-  }
+  const all = [...texts, large];
+  // All at once, so that a journal that stores many flows together is asked to.
+  await Promise.all(
+    all.map(async (text, index) => {
+      const key = `${prefix}${index}`;
+      const entry = await begin(journal, key, { ...open(text), evidence: `${text}.` }, lease(longMs));
+      const first = await second.read(key);
+      assert.equal(first?.data === text && first.evidence === `${text}.`, true, `text ${index} through begin`);
+      const state = { ...done(`${text}!`), evidence: `${text}?` };
+      assert.equal(await journal.write(key, entry, state), true);
+      const last = await second.read(key);
+      assert.equal(last?.data === state.data && last.evidence === state.evidence, true, `text ${index} through write`);
+    }),
+  );
 }
 
 async function contention({ journal, second, prefix, workers, flows }: LawFixture): Promise<void> {
   const rounds = 5;
   const keys = times(Math.max(1, Math.ceil(flows / 10)), (index) => `${prefix}${index}`);
-  for (const key of keys) await release(journal, key, "0");
+  for (const key of keys) await abandon(journal, key, scopeOf(prefix), "0");
   const owners = new Map<string, number>();
   const epochs = new Set<string>();
   const work = async (worker: number, key: string): Promise<boolean> => {
@@ -342,10 +625,10 @@ async function contention({ journal, second, prefix, workers, flows }: LawFixtur
     assert.equal(epochs.has(`${entry.epoch} ${key}`), false, "an epoch was given twice");
     epochs.add(`${entry.epoch} ${key}`);
     const now = await handle.read(key);
-    assert.deepEqual([now?.epoch, now?.data], [entry.epoch, entry.data]);
-    assert.equal(await handle.write(key, entry.epoch, open(String(Number(entry.data) + 1))), true);
+    assertSame([now?.epoch, now?.nonce, now?.data], [entry.epoch, entry.nonce, entry.data]);
+    assert.equal(await handle.write(key, entry, open(String(Number(entry.data) + 1))), true);
     owners.delete(key);
-    await handle.release(key, entry.epoch);
+    await handle.release(key, entry);
     return true;
   };
   let giveUpAt = performance.now() + patienceMs;
@@ -364,9 +647,9 @@ async function contention({ journal, second, prefix, workers, flows }: LawFixtur
     giveUpAt = 0;
   }
   for (const key of keys) {
-    const entry = await journal.read(key);
-    assert.deepEqual([entry?.data, entry?.epoch], [String(rounds * workers), rounds * workers + 1]);
-    assert.equal(await journal.write(key, entry?.epoch ?? 0, done()), true);
+    const entry = defined(await journal.read(key));
+    assertSame([entry.data, entry.epoch], [String(rounds * workers), rounds * workers + 1]);
+    assert.equal(await journal.write(key, entry, done()), true);
   }
 }
 
@@ -397,16 +680,33 @@ const awkwardEndings = [
   ...["\n", "\t", "\u00A0", "\u200B", "\u202E", "𐀀", "\uE000", "null", "undefined", "__proto__"],
 ];
 
-async function release(journal: Journal, key: string, data?: string): Promise<void> {
-  await journal.begin(key, open(data), lease(longMs));
-  await journal.release(key, 1);
+async function abandon(journal: Journal, key: string, scope: FlowScope, data?: string): Promise<void> {
+  const entry = await begin(journal, key, open(data), lease(longMs), scope);
+  await journal.release(key, entry);
 }
 
 async function settleAll(journal: Journal, keys: readonly string[]): Promise<void> {
   for (const key of keys) {
-    const entry = await journal.read(key);
-    assert.equal(await journal.write(key, entry?.epoch ?? 0, done()), true);
+    const entry = defined(await journal.read(key));
+    assert.equal(await journal.write(key, entry, done()), true);
   }
+}
+
+/** An entry's property that is `undefined` may as well be absent. */
+function assertSame(actual: unknown, expected: unknown, message?: string): void {
+  assert.deepEqual(withoutUndefined(actual), withoutUndefined(expected), message);
+}
+
+function withoutUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUndefined);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([, part]) => part !== undefined);
+  return Object.fromEntries(entries.map(([name, part]) => [name, withoutUndefined(part)]));
+}
+
+function defined(entry: JournalEntry | undefined): JournalEntry {
+  assert.ok(entry, "there is such a flow");
+  return entry;
 }
 
 function byBytes(keys: readonly string[]): string[] {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Journal, JournalState } from "../flows/journal.js";
 import { BrokenLawError } from "./broken-law-error.js";
@@ -87,22 +87,24 @@ function toFixture(journal: Journal, second: Journal, prefix: string, options: V
 }
 
 async function outlive(opened: Journal[], reopen: () => Promise<Journal>, prefix: string): Promise<void> {
-  const lease = { owner: "a worker", leaseMs: 600_000 };
-  const state: JournalState = { phase: "claimed", settled: false, data: "the claim" };
+  const lease = { owner: "a worker", leaseMs: 600_000, nonce: randomUUID() };
+  const state: JournalState = { phase: "claimed", settled: false, data: "the claim", evidence: "its evidence" };
+  const scope = { service: "https://service.example", gateway: prefix };
   const [journal] = opened;
   assert.ok(journal);
-  await journal.begin(prefix, { ...state, data: "" }, lease);
-  await journal.release(prefix, 1);
-  await journal.acquire(prefix, lease);
-  await journal.write(prefix, 2, state);
+  const { entry: first } = await journal.begin(prefix, scope, { ...state, data: "" }, lease);
+  await journal.release(prefix, first);
+  const taken = await journal.acquire(prefix, { ...lease, nonce: randomUUID() });
+  assert.ok(taken);
+  await journal.write(prefix, taken, state);
   const before = await journal.read(prefix);
   for (const handle of opened.splice(0)) await handle.close();
   const again = await reopen();
   opened.push(again);
   assert.deepEqual(await again.read(prefix), before);
   assert.equal(await again.acquire(prefix, lease), undefined, "the lease outlives the handle");
-  assert.equal(await again.write(prefix, 1, state), false, "the epoch outlives the handle");
-  assert.equal(await again.write(prefix, 2, { ...state, settled: true }), true);
+  assert.equal(await again.write(prefix, first, state), false, "the epoch outlives the handle");
+  assert.equal(await again.write(prefix, taken, { ...state, settled: true }), true);
 }
 
 function notChecked({ openSecond, reopen }: VerifyJournalOptions): string[] {

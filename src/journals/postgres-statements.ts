@@ -1,0 +1,198 @@
+import type { PostgresTables } from "./postgres-tables.js";
+
+/** What statements about one key take, with PostgreSQL's types. The first is the key. */
+const inputs = {
+  begin: {
+    ...{ key: "text", service: "text", gateway: "text" },
+    ...{ phase: "text", settled: "boolean", data: "text", evidence: "text", ttl_ms: "bigint" },
+    ...{ nonce: "text", owner: "text", lease_ms: "bigint" },
+  },
+  read: { key: "text" },
+  acquire: { key: "text", nonce: "text", owner: "text", lease_ms: "bigint" },
+  renew: { key: "text", epoch: "bigint", nonce: "text", lease_ms: "bigint" },
+  write: {
+    ...{ key: "text", epoch: "bigint", nonce: "text" },
+    ...{ phase: "text", settled: "boolean", data: "text", evidence: "text", ttl_ms: "bigint", lease_ms: "bigint" },
+  },
+  replaceQuote: {
+    ...{ key: "text", epoch: "bigint", nonce: "text" },
+    ...{ phase: "text", settled: "boolean", data: "text", evidence: "text", ttl_ms: "bigint" },
+    ...{ new_nonce: "text", owner: "text", lease_ms: "bigint", expired: "boolean" },
+  },
+  release: { key: "text", epoch: "bigint", nonce: "text" },
+} satisfies Record<string, Readonly<Record<string, string>>>;
+
+export type KeyedName = keyof typeof inputs;
+export type KeyedInput<Name extends KeyedName> = Readonly<
+  Record<keyof (typeof inputs)[Name], string | number | boolean | null>
+>;
+
+/** A statement about one key, in two forms. */
+export interface KeyedStatement {
+  /** For one key: takes the input's values, in the order of `columns`. */
+  readonly alone: string;
+  readonly columns: readonly string[];
+  /**
+   * For many keys, none of them twice: takes a JSON array of inputs, and returns a row for each key whose row was there and not locked by
+   * somebody else; `found` tells whether the statement applied to it. It never waits for a row, and so never for another one of its kind.
+   */
+  readonly together: string;
+  /** Whether a key without a row in the result of `together` may have been locked. */
+  readonly skipsLocked: boolean;
+}
+
+export interface PostgresStatements {
+  readonly keyed: Readonly<Record<KeyedName, KeyedStatement>>;
+  readonly acquireAbandoned: string;
+  readonly list: string;
+  readonly listPhase: string;
+  readonly counts: string;
+  readonly pruneQuoted: string;
+  readonly pruneSettled: string;
+}
+
+/** What each statement does, to complete "could not". */
+export const postgresWork: Readonly<Record<KeyedName | Exclude<keyof PostgresStatements, "keyed">, string>> = {
+  begin: "store a new flow",
+  read: "read a flow",
+  acquire: "lease a flow",
+  acquireAbandoned: "lease an abandoned flow",
+  renew: "renew a lease",
+  write: "store a state",
+  replaceQuote: "store a state in place of a quote",
+  release: "release a lease",
+  list: "list flows",
+  listPhase: "list flows",
+  counts: "count flows",
+  pruneQuoted: "delete old quotes",
+  pruneSettled: "prune old flows",
+};
+
+// For this statement's own transaction only, so that it works in any pool, and behind a pooler. Stricter settings are kept.
+const durably = `set_config('synchronous_commit', CASE
+  WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN 'on'
+  ELSE current_setting('synchronous_commit') END, true) AS durably`;
+
+const milliseconds = (time: string): string => `floor(extract(epoch FROM f.${time}) * 1000)::bigint AS ${time}_ms`;
+const after = (column: string, from = "clock_timestamp()"): string => `${from} + ${column} * interval '1 millisecond'`;
+const isExpired = "(f.expires_at IS NOT NULL AND f.expires_at <= clock_timestamp())";
+const isFree = "(f.lease_until IS NULL OR f.lease_until <= clock_timestamp())";
+const isOwned = "f.epoch = i.epoch AND f.nonce = i.nonce";
+/** Takes the service, and the gateway, which is empty for all of them. */
+const isInScope = "(f.service IS NULL OR (f.service = $1 AND ($2 = '' OR f.gateway = $2)))";
+
+const columnsWithoutState = `f.key, f.service, f.gateway, f.epoch, f.nonce, f.owner, ${milliseconds("lease_until")},
+  ${milliseconds("created_at")}, ${milliseconds("updated_at")}, ${milliseconds("expires_at")},
+  ${isExpired}::int AS is_expired, ${milliseconds("pruned_at")}`;
+const columns = `${columnsWithoutState}, f.phase, f.settled::int AS settled, f.data, f.evidence`;
+
+const state = `phase = i.phase, settled = i.settled, data = i.data, evidence = i.evidence,
+  updated_at = clock_timestamp(), expires_at = ${after("i.ttl_ms")}`;
+const lease = `epoch = f.epoch + 1, owner = i.owner, lease_until = ${after("i.lease_ms")}`;
+
+/** Updates of one row: what is set, where, and what comes back. */
+const updates = {
+  acquire: [`${lease}, nonce = i.nonce`, `f.pruned_at IS NULL AND ${isFree}`, columns],
+  renew: [`lease_until = ${after("i.lease_ms")}`, `${isOwned} AND f.lease_until IS NOT NULL`, "f.key"],
+  write: [
+    `${state}, lease_until = CASE WHEN i.settled THEN NULL ELSE coalesce(${after("i.lease_ms")}, f.lease_until) END`,
+    `${isOwned} AND (i.lease_ms IS NULL OR f.lease_until IS NOT NULL)`,
+    "f.key",
+  ],
+  replaceQuote: [
+    `${state}, epoch = f.epoch + 1, nonce = i.new_nonce, owner = i.owner,
+      lease_until = CASE WHEN i.settled THEN NULL ELSE ${after("i.lease_ms")} END`,
+    `${isOwned} AND f.phase = 'quoted' AND coalesce(i.expired, ${isExpired}) = ${isExpired}`,
+    columnsWithoutState,
+  ],
+  release: ["lease_until = NULL", isOwned, "f.key"],
+} satisfies Partial<Record<KeyedName, readonly [set: string, where: string, returning: string]>>;
+
+export function postgresStatements({ flows }: PostgresTables): PostgresStatements {
+  const updated = Object.entries(updates).map(([name, update]) => [name, updateOf(flows, name as KeyedName, update)]);
+  return {
+    keyed: { ...(Object.fromEntries(updated) as Record<keyof typeof updates, KeyedStatement>), ...others(flows) },
+    acquireAbandoned: `WITH next AS MATERIALIZED (
+        SELECT f.key FROM ${flows} AS f
+        WHERE NOT f.settled AND f.pruned_at IS NULL AND f.key > $3 AND ${isFree} AND ${isInScope}
+        ORDER BY f.key LIMIT 1 FOR UPDATE SKIP LOCKED)
+      UPDATE ${flows} AS f SET epoch = f.epoch + 1, nonce = $4, owner = $5, lease_until = ${after("$6::bigint")}
+      FROM next WHERE f.key = next.key RETURNING ${columns}, ${durably}`,
+    list: `SELECT ${columns} FROM ${flows} AS f WHERE f.pruned_at IS NULL AND f.key > $3 AND ${isInScope}
+      ORDER BY f.key LIMIT $4`,
+    listPhase: `(SELECT ${columns} FROM ${flows} AS f WHERE f.settled_phase = $5 AND f.key > $3 AND ${isInScope}
+        ORDER BY f.key LIMIT $4)
+      UNION ALL (SELECT ${columns} FROM ${flows} AS f
+        WHERE NOT f.settled AND f.pruned_at IS NULL AND f.phase = $5 AND f.key > $3 AND ${isInScope}
+        ORDER BY f.key LIMIT $4)
+      ORDER BY key LIMIT $4`,
+    counts: `SELECT f.settled_phase AS phase, count(*) AS flows FROM ${flows} AS f
+      WHERE f.settled_phase IS NOT NULL AND ${isInScope} GROUP BY f.settled_phase
+      UNION ALL SELECT f.phase, count(*) FROM ${flows} AS f
+      WHERE NOT f.settled AND f.pruned_at IS NULL AND ${isInScope} GROUP BY f.phase`,
+    pruneQuoted: `WITH old AS MATERIALIZED (SELECT f.key FROM ${flows} AS f
+        WHERE f.settled_phase = 'quoted' AND f.key > $1 AND f.expires_at < to_timestamp($2::float8 / 1000)
+        ORDER BY f.key LIMIT $3 FOR UPDATE SKIP LOCKED)
+      DELETE FROM ${flows} AS f USING old WHERE f.key = old.key RETURNING f.key, ${durably}`,
+    pruneSettled: `WITH old AS MATERIALIZED (SELECT f.key FROM ${flows} AS f
+        WHERE f.settled_phase = $4 AND f.key > $1 AND f.updated_at < to_timestamp($2::float8 / 1000)
+        ORDER BY f.key LIMIT $3 FOR UPDATE SKIP LOCKED)
+      UPDATE ${flows} AS f SET data = '', evidence = CASE WHEN $5::boolean THEN f.evidence ELSE '' END,
+        pruned_at = clock_timestamp()
+      FROM old WHERE f.key = old.key RETURNING f.key, ${durably}`,
+  };
+}
+
+function updateOf(
+  flows: string,
+  name: KeyedName,
+  [set, where, returning]: readonly [string, string, string],
+): KeyedStatement {
+  const update = (from: string): string =>
+    `UPDATE ${flows} AS f SET ${set} FROM ${from} WHERE f.key = i.key AND ${where} RETURNING ${returning}, ${durably}`;
+  return {
+    columns: Object.keys(inputs[name]),
+    alone: `WITH i AS (${inputAlone(name)}) ${update("i")}`,
+    together: `WITH i AS MATERIALIZED (${inputTogether(name)}),
+      free AS MATERIALIZED (
+        SELECT f.key FROM ${flows} AS f WHERE f.key = ANY (ARRAY(SELECT i.key FROM i))
+        ORDER BY f.key FOR NO KEY UPDATE SKIP LOCKED),
+      done AS (${update("i JOIN free USING (key)")})
+      SELECT done.*, free.key AS free_key, done.key IS NOT NULL AS found FROM free LEFT JOIN done ON done.key = free.key`,
+    skipsLocked: true,
+  };
+}
+
+function others(flows: string): Record<"begin" | "read", KeyedStatement> {
+  const insert = `INSERT INTO ${flows} AS f (key, service, gateway, phase, settled, data, evidence, epoch, nonce, owner,
+      lease_until, created_at, updated_at, expires_at)
+    SELECT i.key, i.service, i.gateway, i.phase, i.settled, i.data, i.evidence, 1, i.nonce, i.owner,
+      CASE WHEN i.settled THEN NULL ELSE ${after("i.lease_ms", "now.at")} END, now.at, now.at, ${after("i.ttl_ms", "now.at")}
+    FROM i CROSS JOIN (SELECT clock_timestamp() AS at) AS now ORDER BY i.key COLLATE "C"
+    ON CONFLICT (key) DO NOTHING RETURNING ${columnsWithoutState}, true AS found, ${durably}`;
+  const select = (where: string): string => `SELECT ${columns}, true AS found FROM ${flows} AS f WHERE ${where}`;
+  return {
+    begin: {
+      columns: Object.keys(inputs.begin),
+      alone: `WITH i AS (${inputAlone("begin")}) ${insert}`,
+      together: `WITH i AS (${inputTogether("begin")}) ${insert}`,
+      skipsLocked: false,
+    },
+    read: {
+      columns: Object.keys(inputs.read),
+      alone: select("f.key = $1"),
+      together: select(`f.key = ANY (ARRAY(SELECT i.key FROM (${inputTogether("read")}) AS i))`),
+      skipsLocked: false,
+    },
+  };
+}
+
+function inputAlone(name: KeyedName): string {
+  const values = Object.entries(inputs[name]).map(([column, type], index) => `$${index + 1}::${type} AS ${column}`);
+  return `SELECT ${values.join(", ")}`;
+}
+
+function inputTogether(name: KeyedName): string {
+  const types = Object.entries(inputs[name]).map(([column, type]) => `${column} ${type}`);
+  return `SELECT * FROM json_to_recordset($1::json) AS input(${types.join(", ")})`;
+}

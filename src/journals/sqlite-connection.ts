@@ -1,0 +1,36 @@
+import { openSqliteEngine, type SqliteDatabase, type SqliteOperation, type SqliteReply } from "./sqlite-engine.js";
+
+/** A SQLite file, on this thread or another. */
+export interface SqliteConnection {
+  /** Statements that return no rows. */
+  exec(sql: string): Promise<void>;
+  all(sql: string): Promise<readonly unknown[]>;
+  start(statements: Readonly<Record<string, string>>): Promise<void>;
+  /** After `start`. First in, first out; resolves after the commit. */
+  run(operation: SqliteOperation): Promise<SqliteReply>;
+  /** Lets what is pending end. */
+  close(): Promise<void>;
+}
+
+/** Keeps a handle that belongs to the caller on the caller's thread. Operations of one tick share a transaction. */
+export function connectHandle(database: SqliteDatabase): SqliteConnection {
+  const engine = openSqliteEngine(database);
+  let pending: { readonly operation: SqliteOperation; readonly resolve: (reply: SqliteReply) => void }[] = [];
+  const flush = (): void => {
+    const batch = pending;
+    pending = [];
+    const replies = engine.run(batch.map(({ operation }) => operation));
+    for (const [index, reply] of replies.entries()) batch[index]?.resolve(reply);
+  };
+  return {
+    exec: async (sql) => engine.exec(sql),
+    all: async (sql) => engine.all(sql),
+    start: async (statements) => engine.start(statements),
+    run: (operation) =>
+      new Promise((resolve) => {
+        if (pending.length === 0) process.nextTick(flush);
+        pending.push({ operation, resolve });
+      }),
+    close: async () => flush(),
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * What a journal needs of a SQLite handle: `DatabaseSync` of `node:sqlite`, better-sqlite3's `Database`, or one like them.
+ *
+ * Nobody else may use the handle while the journal is open: a transaction that is left open on it would delay what the journal
+ * writes.
+ */
+export interface SqliteDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): SqliteStatement;
+}
+
+export interface SqliteStatement {
+  all(...parameters: (string | number | null)[]): unknown[];
+}
+
+export type SqliteParameters = readonly (string | number | null)[];
+
+/** Statements by name, in the order in which they are tried: the first that returns rows is the last. All or none of it is stored. */
+export interface SqliteOperation {
+  readonly steps: readonly (readonly [statement: string, parameters: SqliteParameters])[];
+  readonly isRead: boolean;
+}
+
+/** The rows of an operation, and of which step; or why it failed, with nothing stored unless the disk failed. */
+export type SqliteReply = { readonly step: number; readonly rows: readonly unknown[] } | { readonly error: unknown };
+
+export interface SqliteEngine {
+  exec(sql: string): void;
+  all(sql: string): readonly unknown[];
+  /** Takes the file's identity, from which on `run` may be called. */
+  start(statements: Readonly<Record<string, string>>): void;
+  /** Runs operations one after the other in one transaction, and replies after its commit. */
+  run(operations: readonly SqliteOperation[]): SqliteReply[];
+}
+
+/** `code` of the error of every operation after the file, or its log, was replaced. */
+export const fileReplaced = "CROSS_BORDER_FILE_REPLACED";
+/** `code` of the error of an operation that found the handle in a transaction of somebody else's. */
+export const inTransaction = "CROSS_BORDER_IN_TRANSACTION";
+
+/**
+ * The part of the journal that works synchronously on a handle. Its text is also part of the program of the journal's thread: it
+ * uses nothing from outside itself, and no syntax for which compilers and bundlers call helpers of theirs. That is why it has methods
+ * in place of functions (esbuild's `keepNames` wraps those), and counts in place of `for … of`.
+ */
+export function openSqliteEngine(database: SqliteDatabase): SqliteEngine {
+  const fs = process.getBuiltinModule("node:fs");
+  const prepared = new Map<string, SqliteStatement>();
+  let sql: Readonly<Record<string, string>> = {};
+  let path = "";
+  let identity = "";
+  let isReplaced = false;
+
+  const engine = {
+    exec(text: string): void {
+      database.exec(text);
+    },
+
+    all(text: string): readonly unknown[] {
+      return database.prepare(text).all();
+    },
+
+    start(statements: Readonly<Record<string, string>>): void {
+      sql = statements;
+      const files = engine.all("PRAGMA database_list");
+      const main = files.find((row) => Reflect.get(Object(row), "name") === "main");
+      path = String(Reflect.get(Object(main), "file"));
+      identity = engine.identityNow();
+    },
+
+    run(operations: readonly SqliteOperation[]): SqliteReply[] {
+      try {
+        return engine.transaction(operations);
+      } catch (error) {
+        if (operations.length === 1 || engine.concernsAll(error)) return operations.map(() => ({ error }));
+        return operations.map((operation) => engine.run([operation])[0] as SqliteReply);
+      }
+    },
+
+    transaction(operations: readonly SqliteOperation[]): SqliteReply[] {
+      engine.assertNoTransaction();
+      engine.assertSameFile();
+      if (operations.every((operation) => operation.isRead)) return operations.map(engine.reply);
+      database.exec("BEGIN IMMEDIATE");
+      try {
+        const replies = operations.map(engine.reply);
+        engine.assertSameFile();
+        database.exec("COMMIT");
+        return replies;
+      } catch (error) {
+        engine.rollBack();
+        throw error;
+      }
+    },
+
+    reply(operation: SqliteOperation): SqliteReply {
+      let step = 0;
+      let rows: readonly unknown[] = [];
+      for (; step < operation.steps.length && rows.length === 0; step++) rows = engine.rowsOf(operation, step);
+      return { step: step - 1, rows };
+    },
+
+    // Always `all`: a statement commits when it has run to its end, and `get` stops at the first row. node:sqlite then commits
+    // while it resets the statement and, before Node 26, drops the failure of that commit: a write that was lost would look stored.
+    rowsOf(operation: SqliteOperation, step: number): readonly unknown[] {
+      const named = operation.steps[step];
+      const name = named === undefined ? "" : named[0];
+      const statement = prepared.get(name) || database.prepare(String(sql[name]));
+      prepared.set(name, statement);
+      return statement.all.apply(statement, named === undefined ? [] : (named[1] as (string | number | null)[]));
+    },
+
+    rollBack(): void {
+      try {
+        database.exec("ROLLBACK");
+      } catch (_) {
+        // After the worst failures SQLite has already rolled back; the first failure is the one to report.
+      }
+    },
+
+    // A lock, the disk and the file itself are in the way of every operation alike.
+    concernsAll(error: unknown): boolean {
+      const errcode: unknown = Reflect.get(Object(error), "errcode");
+      if (typeof errcode === "number") return (errcode & 0xff) === 5 || (errcode & 0xff) === 10;
+      return /^(?:SQLITE_BUSY|SQLITE_IOERR|CROSS_BORDER_)/.test(String(Reflect.get(Object(error), "code")));
+    },
+
+    // `isTransaction` of node:sqlite, `inTransaction` of better-sqlite3; a handle with neither can't be asked.
+    assertNoTransaction(): void {
+      if (Reflect.get(database, "isTransaction") !== true && Reflect.get(database, "inTransaction") !== true) return;
+      throw Object.assign(new Error("a transaction is open"), { code: "CROSS_BORDER_IN_TRANSACTION" });
+    },
+
+    // A process that deletes a file or renames another one over it leaves this one with a file that nobody else will ever read.
+    assertSameFile(): void {
+      isReplaced = isReplaced || engine.identityNow() !== identity;
+      if (isReplaced) throw Object.assign(new Error("the file was replaced"), { code: "CROSS_BORDER_FILE_REPLACED" });
+    },
+
+    identityNow(): string {
+      return engine.identityOf(path) + engine.identityOf(`${path}-wal`);
+    },
+
+    identityOf(file: string): string {
+      const stats = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
+      return stats === undefined ? "none " : `${stats.dev}:${stats.ino} `;
+    },
+  };
+  return engine;
+}

@@ -1,0 +1,70 @@
+// SQLite reads its clock once per statement, after it has the lock: a lease counts from when it is granted.
+const nowMs = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
+const isExpired = `(expires_at_ms IS NOT NULL AND expires_at_ms <= ${nowMs})`;
+const isFree = `(lease_until_ms IS NULL OR lease_until_ms <= ${nowMs})`;
+/** Takes the service, and twice the gateway, which is empty for all of them. */
+const isInScope = "(service IS NULL OR (service = ? AND (? = '' OR gateway = ?)))";
+const isOwned = "key = ? AND epoch = ? AND nonce = ?";
+
+const columnsWithoutState = `key, service, gateway, epoch, nonce, owner, lease_until_ms, created_at_ms, updated_at_ms,
+  expires_at_ms, ${isExpired} AS is_expired, pruned_at_ms`;
+const columns = `${columnsWithoutState}, phase, settled, data, evidence`;
+/** Takes the nonce, the owner and the lease. */
+const lease = `epoch = epoch + 1, nonce = ?, owner = ?, lease_until_ms = ${nowMs} + ?`;
+/** Takes the phase, whether it is settled, the data, the evidence, and for how long it holds or null. */
+const state = `phase = ?, settled = ?, data = ?, evidence = ?, updated_at_ms = ${nowMs}, expires_at_ms = ${nowMs} + ?`;
+
+const listed = (which: string): string => `SELECT ${columns} FROM flows ${which} AND ${isInScope} ORDER BY key LIMIT ?`;
+const isSettled = "INDEXED BY flows_settled WHERE settled = 1 AND pruned_at_ms IS NULL";
+const isUnsettled = "INDEXED BY flows_unsettled WHERE settled = 0 AND pruned_at_ms IS NULL";
+
+/** Parameters are in the order of the question marks: better-sqlite3 has no numbered ones. */
+export const sqliteStatements = {
+  begin: `INSERT INTO flows (key, service, gateway, epoch, nonce, owner, lease_until_ms,
+      phase, settled, data, evidence, created_at_ms, updated_at_ms, expires_at_ms)
+    VALUES (?, ?, ?, 1, ?, ?, iif(?, NULL, ${nowMs} + ?), ?, ?, ?, ?, ${nowMs}, ${nowMs}, ${nowMs} + ?)
+    ON CONFLICT (key) DO NOTHING RETURNING ${columnsWithoutState}`,
+  read: `SELECT ${columns} FROM flows WHERE key = ?`,
+  acquire: `UPDATE flows SET ${lease} WHERE key = ? AND pruned_at_ms IS NULL AND ${isFree} RETURNING ${columns}`,
+  acquireAbandoned: `UPDATE flows SET ${lease}
+    WHERE key = (SELECT key FROM flows ${isUnsettled} AND key > ? AND ${isFree} AND ${isInScope} ORDER BY key LIMIT 1)
+    RETURNING ${columns}`,
+  renew: `UPDATE flows SET lease_until_ms = ${nowMs} + ? WHERE ${isOwned} AND lease_until_ms IS NOT NULL RETURNING 1`,
+  write: `UPDATE flows SET ${state}, lease_until_ms = iif(?, NULL, lease_until_ms) WHERE ${isOwned} RETURNING 1`,
+  writeAndRenew: `UPDATE flows SET ${state}, lease_until_ms = iif(?, NULL, ${nowMs} + ?)
+    WHERE ${isOwned} AND lease_until_ms IS NOT NULL RETURNING 1`,
+  replaceQuote: `UPDATE flows SET ${state}, epoch = epoch + 1, nonce = ?, owner = ?,
+      lease_until_ms = iif(?, NULL, ${nowMs} + ?)
+    WHERE ${isOwned} AND phase = 'quoted' AND coalesce(?, ${isExpired}) = ${isExpired} RETURNING ${columnsWithoutState}`,
+  release: `UPDATE flows SET lease_until_ms = NULL WHERE ${isOwned} RETURNING 1`,
+  list: listed("WHERE pruned_at_ms IS NULL AND key > ?"),
+  listPhase: `SELECT * FROM (${listed(`${isSettled} AND phase = ? AND key > ?`)})
+    UNION ALL SELECT * FROM (${listed(`${isUnsettled} AND phase = ? AND key > ?`)}) ORDER BY key LIMIT ?`,
+  counts: `SELECT phase, count(*) AS flows FROM flows ${isSettled} AND ${isInScope} GROUP BY phase
+    UNION ALL SELECT phase, count(*) AS flows FROM flows ${isUnsettled} AND ${isInScope} GROUP BY phase`,
+  pruneQuoted: `DELETE FROM flows WHERE key IN (SELECT key FROM flows ${isSettled}
+      AND phase = 'quoted' AND key > ? AND expires_at_ms < ? ORDER BY key LIMIT ?) RETURNING key`,
+  pruneSettled: `UPDATE flows SET data = '', evidence = iif(?, evidence, ''), pruned_at_ms = ${nowMs}
+    WHERE key IN (SELECT key FROM flows ${isSettled} AND phase = ? AND key > ? AND updated_at_ms < ? ORDER BY key LIMIT ?)
+    RETURNING key`,
+};
+
+export type SqliteStatementName = keyof typeof sqliteStatements;
+
+/** What each statement does, to complete "could not". */
+export const sqliteWork: Readonly<Record<SqliteStatementName, string>> = {
+  begin: "store a new flow",
+  read: "read a flow",
+  acquire: "lease a flow",
+  acquireAbandoned: "lease an abandoned flow",
+  renew: "renew a lease",
+  write: "store a state",
+  writeAndRenew: "store a state",
+  replaceQuote: "store a state in place of a quote",
+  release: "release a lease",
+  list: "list flows",
+  listPhase: "list flows",
+  counts: "count flows",
+  pruneQuoted: "delete old quotes",
+  pruneSettled: "prune old flows",
+};
