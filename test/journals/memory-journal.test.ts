@@ -1,6 +1,7 @@
 import { MemoryJournal } from "cross-border-payments/flow";
 import { verifyJournal } from "cross-border-payments/testing";
 import { expect, it } from "vitest";
+import { begin } from "./journal-fixture.js";
 
 it("keeps the laws of a journal, by a clock of the test's", async () => {
   let nowMs = 1_700_000_000_000;
@@ -15,18 +16,14 @@ it("keeps the laws of a journal, by a clock of the test's", async () => {
 
 it("keeps what it holds when it is closed, for the next flow of the test", async () => {
   const journal = new MemoryJournal();
-  await journal.begin("order-1", { phase: "created", settled: false, data: "{}" }, { owner: "one", leaseMs: 1000 });
+  const entry = await begin(journal, "order-1");
   await journal.close();
-  expect((await journal.read("order-1"))?.phase).toBe("created");
+  expect(await journal.read("order-1")).toEqual(entry);
 });
 
 it("gives entries that change nothing when they are changed", async () => {
   const journal = new MemoryJournal();
-  const { entry } = await journal.begin(
-    "k",
-    { phase: "p", settled: false, data: "{}" },
-    { owner: "one", leaseMs: 1000 },
-  );
+  const entry = await begin(journal, "k");
   Object.assign(entry, { data: "changed" });
   expect((await journal.read("k"))?.data).toBe("{}");
 });

@@ -5,18 +5,12 @@ import { verifyJournal } from "cross-border-payments/testing";
 import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { openClosedPort } from "../wire/closed-port.js";
+import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
 const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set, see test/support/postgres.sh)" : "";
 if (skipped !== "") process.stdout.write(`PostgresJournal is tested with a server only${skipped}\n`);
 
-const state = { phase: "created", settled: false, data: "{}" };
-const lease = { owner: "one", leaseMs: 60_000 };
-const failure = (work: Promise<unknown>) =>
-  work.then(
-    () => expect.unreachable(),
-    (error: unknown) => error,
-  );
 const newSchema = () => `test_${randomBytes(6).toString("hex")}`;
 
 async function openJournal(...parameters: Parameters<typeof PostgresJournal.open>): Promise<PostgresJournal> {
@@ -116,9 +110,9 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
       const journals = await Promise.all(Array.from({ length: 8 }, open));
       onTestFinished(async () => void (await Promise.all(journals.map((journal) => journal.close()))));
       expect((await admin.query(`SELECT version FROM ${schema}.cross_border_flows_version`)).rows).toEqual([
-        { version: 1 },
+        { version: 2 },
       ]);
-      const begun = await Promise.all(journals.map((journal) => journal.begin("k", state, lease)));
+      const begun = await Promise.all(journals.map((journal) => journal.begin("k", scope, state, newLease())));
       expect(begun.filter(({ created }) => created)).toHaveLength(1);
     },
   );
@@ -133,50 +127,21 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     });
   });
 
-  it("opens for a role that may only read and write rows", async () => {
-    const { schema, open } = inSchema();
-    await (await open()).close();
-    const role = `role_${schema}`;
-    const password = randomBytes(12).toString("hex");
-    await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD '${password}';
-      GRANT USAGE ON SCHEMA ${schema} TO ${role};
-      GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`);
-    const asRole = new URL(url);
-    asRole.username = role;
-    asRole.password = password;
-    const journal = await PostgresJournal.open(asRole.href, { schema });
-    expect((await journal.begin("k", state, lease)).created).toBe(true);
-    await journal.close();
-    const refused = await failure(PostgresJournal.open(asRole.href, { schema: newSchema() }));
-    expect(refused).toMatchObject({
-      name: "JournalError",
-      message: expect.stringContaining("lacks a permission (42501)"),
-    });
-    asRole.password = "hunter2hunter2";
-    const login = await failure(PostgresJournal.open(asRole.href, { schema }));
-    expect(login).toMatchObject({
-      name: "JournalError",
-      message: expect.stringContaining("refused the login (28P01)"),
-    });
-    await admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
-  });
-
   it("passes over a flow that another process is taking at this moment, without waiting", async () => {
     const { schema, open } = inSchema();
     const journal = await open();
     onTestFinished(() => journal.close());
     for (const key of ["a", "b"]) {
-      await journal.begin(key, state, lease);
-      await journal.release(key, 1);
+      await journal.release(key, await begin(journal, key));
     }
     const other = await admin.connect();
     await other.query("BEGIN");
     await other.query(`SELECT 1 FROM ${schema}.cross_border_flows WHERE key = 'a' FOR UPDATE`);
-    expect((await journal.acquireAbandoned(lease, undefined))?.key).toBe("b");
-    expect(await journal.acquireAbandoned(lease, undefined)).toBeUndefined();
+    expect((await journal.acquireAbandoned(scope, newLease(), undefined))?.key).toBe("b");
+    expect(await journal.acquireAbandoned(scope, newLease(), undefined)).toBeUndefined();
     await other.query("ROLLBACK");
     other.release();
-    expect((await journal.acquireAbandoned(lease, undefined))?.key).toBe("a");
+    expect((await journal.acquireAbandoned(scope, newLease(), undefined))?.key).toBe("a");
   });
 
   it("counts leases by the database's clock, whatever this machine's says", async () => {
@@ -188,9 +153,9 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     onTestFinished(() => {
       Date.now = real;
     });
-    const { entry } = await journal.begin("k", state, lease);
+    const entry = await begin(journal, "k");
     expect(Math.abs(entry.createdAtMs - real())).toBeLessThan(60_000);
-    expect(await journal.acquire("k", lease)).toBeUndefined();
+    expect(await journal.acquire("k", newLease())).toBeUndefined();
   });
 
   it("flushes its writes where synchronous_commit is off", async () => {
@@ -204,13 +169,13 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
       return rows[0].flushed as boolean;
     };
     const journal = await openJournal(pool, { schema });
-    await journal.begin("k", state, lease);
+    const entry = await begin(journal, "k");
     const afterOther: boolean[] = [];
     const afterWrite: boolean[] = [];
     for (let round = 0; round < 10; round++) {
       await pool.query(`UPDATE ${schema}.cross_border_flows SET owner = $1`, [String(round)]);
       afterOther.push(await isFlushed());
-      await journal.write("k", 1, { ...state, data: String(round) });
+      await journal.write("k", entry, { ...state, data: String(round) });
       afterWrite.push(await isFlushed());
     }
     expect(afterOther).toContain(false);
@@ -224,7 +189,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     const own = new URL(url);
     own.searchParams.set("application_name", schema);
     const journal = await openJournal(own.href, { schema });
-    await journal.begin("k", state, lease);
+    const entry = await begin(journal, "k");
     const end = () =>
       admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [schema]);
     await end();
@@ -233,14 +198,14 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     const blocker = await admin.connect();
     await blocker.query("BEGIN");
     await blocker.query(`SELECT 1 FROM ${schema}.cross_border_flows FOR UPDATE`);
-    const write = failure(journal.write("k", 1, { ...state, data: "lost" }));
+    const write = failure(journal.write("k", entry, { ...state, data: "lost" }));
     await new Promise((resolve) => setTimeout(resolve, 50));
     await end();
     const error = await write;
     expect(error).toMatchObject({ name: "JournalError", effect: "none", stored: "unknown" });
     await blocker.query("ROLLBACK");
     blocker.release();
-    expect(await journal.write("k", 1, { ...state, data: "kept" })).toBe(true);
+    expect(await journal.write("k", entry, { ...state, data: "kept" })).toBe(true);
   });
 
   it("refuses everything once it is closed, and closes twice", async () => {

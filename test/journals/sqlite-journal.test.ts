@@ -4,15 +4,8 @@ import { existsSync, writeFileSync } from "node:fs";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { verifyJournal } from "cross-border-payments/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
 import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, withoutSqlite } from "./sqlite-fixture.js";
-
-const state = { phase: "created", settled: false, data: "{}" };
-const lease = { owner: "one", leaseMs: 60_000 };
-const failure = (work: Promise<unknown>) =>
-  work.then(
-    () => expect.unreachable(),
-    (error: unknown) => error,
-  );
 
 async function openJournal(...parameters: Parameters<typeof SqliteJournal.open>): Promise<SqliteJournal> {
   const journal = await SqliteJournal.open(...parameters);
@@ -110,7 +103,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
   it("makes its tables once when eight processes' handles open a new file at the same time", async () => {
     const file = newFile();
     const journals = await Promise.all(Array.from({ length: 8 }, () => openJournal(file)));
-    const begun = await Promise.all(journals.map((journal) => journal.begin("k", state, lease)));
+    const begun = await Promise.all(journals.map((journal) => journal.begin("k", scope, state, newLease())));
     expect(begun.filter(({ created }) => created)).toHaveLength(1);
   });
 
@@ -173,12 +166,12 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
   it("leaves what was there when the file can't grow", async () => {
     const database = openHandle(newFile());
     const journal = await openJournal(database);
-    await journal.begin("k", { ...state, data: "kept" }, lease);
+    const entry = await begin(journal, "k", "kept");
     const pages = Number(Object.values(Object(database.prepare("PRAGMA page_count").all()[0]))[0]);
     database.prepare(`PRAGMA max_page_count = ${pages + 2}`).all();
     const before = await journal.read("k");
     const secret = "CH9300762011623852957 ".repeat(10_000);
-    const error = await failure(journal.write("k", 1, { phase: "claimed", settled: true, data: secret }));
+    const error = await failure(journal.write("k", entry, { ...state, settled: true, data: secret }));
     expect(error).toMatchObject({
       name: "JournalError",
       effect: "none",
@@ -187,12 +180,12 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     });
     expect(JSON.stringify(error)).not.toContain("CH93");
     expect(await journal.read("k")).toEqual(before);
-    expect(await failure(journal.begin("new", { ...state, data: secret }, lease))).toMatchObject({
+    expect(await failure(journal.begin("new", scope, { ...state, data: secret }, newLease()))).toMatchObject({
       name: "JournalError",
     });
     expect(await journal.read("new")).toBeUndefined();
     database.prepare("PRAGMA max_page_count = 100000").all();
-    expect(await journal.write("k", 1, { phase: "claimed", settled: false, data: secret })).toBe(true);
+    expect(await journal.write("k", entry, { ...state, data: secret })).toBe(true);
     expect((await journal.read("k"))?.data).toBe(secret);
   });
 
@@ -209,17 +202,23 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
       if (isBroken) throw Object.assign(new Error("driver"), properties, { parameters: ["CH9300762011623852957"] });
     });
     const journal = await openJournal(handle);
-    await journal.begin("k", state, lease);
+    const entry = await begin(journal, "k");
     const before = await journal.read("k");
     isBroken = true;
     for (const work of [
-      () => journal.begin("other", state, lease),
-      () => journal.write("k", 1, { ...state, data: "changed" }),
-      () => journal.renew("k", 1, 1000),
-      () => journal.release("k", 1),
-      () => journal.acquire("k", lease),
-      () => journal.acquireAbandoned(lease, undefined),
-      () => journal.list({ phase: "created", limit: 1 }),
+      () => journal.begin("other", scope, state, newLease()),
+      () => journal.write("k", entry, { ...state, data: "changed" }),
+      () => journal.write("k", entry, { ...state, data: "changed" }, 1000),
+      () => journal.replaceQuote("k", entry, state, newLease(), false),
+      () => journal.renew("k", entry, 1000),
+      () => journal.release("k", entry),
+      () => journal.acquire("k", newLease()),
+      () => journal.acquireAbandoned(scope, newLease(), undefined),
+      () => journal.list({ scope, phase: "held", limit: 1 }),
+      () => journal.list({ scope, limit: 1 }),
+      () => journal.counts(scope),
+      () => journal.prune({ settledBeforeMs: 1 }),
+      () => journal.prune({ quotedBeforeMs: 1 }),
     ]) {
       const error = await failure(work());
       expect(error).toMatchObject({
@@ -237,14 +236,16 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
   it("does not lose the failure of a commit", async () => {
     const database = openHandle(newFile());
     const journal = await openJournal(database);
-    await journal.begin("k", state, lease);
+    const entry = await begin(journal, "k");
     // Fails when the statement commits, after its row came back.
     database.exec(`
       PRAGMA foreign_keys = ON;
       CREATE TABLE parent (id TEXT PRIMARY KEY);
       CREATE TABLE child (id TEXT REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
       CREATE TRIGGER fails_late AFTER UPDATE ON flows BEGIN INSERT INTO child VALUES ('orphan'); END;`);
-    expect(await failure(journal.write("k", 1, { ...state, data: "lost" }))).toMatchObject({ name: "JournalError" });
+    expect(await failure(journal.write("k", entry, { ...state, data: "lost" }))).toMatchObject({
+      name: "JournalError",
+    });
     expect((await journal.read("k"))?.data).toBe("{}");
   });
 
@@ -253,9 +254,12 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     const journal = await openJournal(database);
     if (Reflect.get(database, "isTransaction") === undefined) return;
     database.exec("BEGIN");
-    expect(await failure(journal.begin("k", state, lease))).toMatchObject({ name: "JournalError" });
+    expect(await failure(journal.begin("k", scope, state, newLease()))).toMatchObject({
+      name: "JournalError",
+      message: expect.stringContaining("a transaction is open on the handle"),
+    });
     database.exec("ROLLBACK");
-    expect((await journal.begin("k", state, lease)).created).toBe(true);
+    expect((await journal.begin("k", scope, state, newLease())).created).toBe(true);
   });
 
   it("counts a lease from when it is granted, not from when it waited for another process", async () => {
@@ -265,11 +269,12 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     const locker = spawn(process.execPath, ["--eval", holdTheLock, file, String(lockedMs)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
+    const closed = once(locker, "close");
     await once(locker.stdout, "data");
     const askedAtMs = Date.now();
-    const { entry } = await journal.begin("k", state, lease);
+    const { entry } = await journal.begin("k", scope, state, newLease());
     expect(entry.createdAtMs - askedAtMs).toBeGreaterThan(lockedMs / 2);
-    await once(locker, "close");
+    await closed;
   });
 
   it("refuses everything once it is closed, and closes twice", async () => {

@@ -2,6 +2,8 @@ import { type Journal, MemoryJournal } from "cross-border-payments/flow";
 import { BrokenLawError, verifyJournal } from "cross-border-payments/testing";
 import { expect, it } from "vitest";
 
+type LeaseId = Parameters<Journal["release"]>[1];
+
 /** A journal over a store that others share, with some of its methods replaced. */
 function broken(change: (store: MemoryJournal, clock: { nowMs: number }) => Partial<Journal>) {
   const clock = { nowMs: 1_700_000_000_000 };
@@ -17,14 +19,19 @@ function broken(change: (store: MemoryJournal, clock: { nowMs: number }) => Part
   return { open, options: { openSecond: open, reopen: open, wait } };
 }
 
+/** The keys of all flows that were not pruned. */
+async function keysOf(store: MemoryJournal, service = "https://service.example"): Promise<string[]> {
+  return (await store.list({ scope: { service }, limit: 10_000 })).map(({ key }) => key);
+}
+
 const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeof broken>[0]][] = [
   [
     "overwrites on begin",
     /unchanged/,
     (store) => ({
-      begin: async (key, state, lease) => {
-        const result = await store.begin(key, state, lease);
-        if (!result.created) await store.write(key, result.entry.epoch, state);
+      begin: async (key, scope, state, lease) => {
+        const result = await store.begin(key, scope, state, lease);
+        if (!result.created) await store.write(key, result.entry, state);
         return result;
       },
     }),
@@ -33,10 +40,10 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     "looks before it begins, in two steps",
     /at once|exactly one creates/,
     (store) => ({
-      begin: async (key, state, lease) => {
+      begin: async (key, scope, state, lease) => {
         const present = await store.read(key);
         await new Promise((resolve) => setImmediate(resolve));
-        const { entry } = await store.begin(key, state, lease);
+        const { entry } = await store.begin(key, scope, state, lease);
         return { entry, created: present === undefined };
       },
     }),
@@ -47,7 +54,7 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     (store) => ({
       acquire: async (key, lease) => {
         const entry = await store.read(key);
-        if (entry !== undefined) await store.release(key, entry.epoch);
+        if (entry !== undefined) await store.release(key, entry);
         return store.acquire(key, lease);
       },
     }),
@@ -66,19 +73,109 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     "lets a stale owner write",
     /taken over can't write/,
     (store) => ({
-      write: async (key, epoch, state) => store.write(key, (await store.read(key))?.epoch ?? epoch, state),
+      write: async (key, id, state, leaseMs) => store.write(key, (await store.read(key)) ?? id, state, leaseMs),
     }),
   ],
+  ...(["write", "renew", "release", "replaceQuote"] as const).map((method): (typeof mistakes)[number] => [
+    `compares epochs but no nonces on ${method}`,
+    /another nonce/,
+    (store) => {
+      const present = async (key: string, id: LeaseId): Promise<LeaseId> => {
+        const entry = await store.read(key);
+        return entry?.epoch === id.epoch ? entry : id;
+      };
+      const change: Partial<Journal> = {
+        write: async (key, id, ...rest) => store.write(key, await present(key, id), ...rest),
+        renew: async (key, id, leaseMs) => store.renew(key, await present(key, id), leaseMs),
+        release: async (key, id) => store.release(key, await present(key, id)),
+        replaceQuote: async (key, id, ...rest) => store.replaceQuote(key, await present(key, id), ...rest),
+      };
+      return { [method]: change[method] };
+    },
+  ]),
   ["forgets to renew", /renew/, () => ({ renew: async () => true })],
   ["forgets to release", /release/, () => ({ release: async () => {} })],
   [
-    "extends the lease on write",
+    "extends the lease on every write",
     /does not extend/,
     (store) => ({
-      write: async (key, epoch, state) => {
-        const written = await store.write(key, epoch, state);
-        if (!state.settled) await store.renew(key, epoch, 600_000);
+      write: async (key, id, state, leaseMs) => {
+        const written = await store.write(key, id, state, leaseMs);
+        if (!state.settled) await store.renew(key, id, 600_000);
         return written;
+      },
+    }),
+  ],
+  [
+    "forgets the lease on write",
+    /write with a lease/,
+    (store) => ({ write: (key, id, state) => store.write(key, id, state) }),
+  ],
+  [
+    "writes with a lease that was released",
+    /write with a lease/,
+    (store) => ({
+      write: async (key, id, state, leaseMs) => {
+        const written = await store.write(key, id, state);
+        if (leaseMs !== undefined && !state.settled) await store.renew(key, id, leaseMs);
+        return written;
+      },
+    }),
+  ],
+  [
+    "never lets a quote expire",
+    /a quote expires/,
+    (store) => ({
+      read: async (key) => {
+        const entry = await store.read(key);
+        return entry && { ...entry, isExpired: false };
+      },
+    }),
+  ],
+  [
+    "confirms quotes that expired",
+    /expired or did not/,
+    (store) => ({
+      replaceQuote: (key, seen, state, lease) => store.replaceQuote(key, seen, state, lease, undefined),
+    }),
+  ],
+  [
+    "replaces what is no quote",
+    /no quote/,
+    (store) => ({
+      replaceQuote: async (key, seen, state, lease, expired) => {
+        const replaced = await store.replaceQuote(key, seen, state, lease, expired);
+        if (replaced !== undefined || (await store.read(key))?.phase === "quoted") return replaced;
+        return (await store.write(key, seen, state)) ? store.acquire(key, lease) : undefined;
+      },
+    }),
+  ],
+  [
+    "looks before it replaces a quote, in two steps",
+    /exactly one does/,
+    (store) => ({
+      replaceQuote: async (key, seen, state, lease, expired) => {
+        const present = await store.read(key);
+        const isFit = present?.phase === "quoted" && present.nonce === seen.nonce && present.epoch === seen.epoch;
+        if (!isFit || present.isExpired === !(expired ?? present.isExpired)) return undefined;
+        await new Promise((resolve) => setImmediate(resolve));
+        return (
+          (await store.replaceQuote(key, seen, state, lease, expired)) ?? {
+            ...present,
+            ...state,
+            epoch: seen.epoch + 1,
+          }
+        );
+      },
+    }),
+  ],
+  [
+    "takes over quotes",
+    /acquireAbandoned skips/,
+    (store) => ({
+      acquireAbandoned: async (scope, lease, after) => {
+        const [quoted] = await store.list({ scope, phase: "quoted", after, limit: 1 });
+        return (quoted && (await store.acquire(quoted.key, lease))) ?? store.acquireAbandoned(scope, lease, after);
       },
     }),
   ],
@@ -86,26 +183,96 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     "returns abandoned flows from the first each time",
     /UTF-8 bytes/,
     (store) => ({
-      acquireAbandoned: (lease, after) =>
-        store.acquireAbandoned(lease, after?.slice(0, "verify 000000000 00000000 00 ".length)),
+      acquireAbandoned: (scope, lease, after) =>
+        store.acquireAbandoned(scope, lease, after?.slice(0, "verify 000000000 00000000 00 ".length)),
     }),
   ],
+  [
+    "takes over flows of other gateways",
+    /own scope/,
+    (store) => ({ acquireAbandoned: ({ service }, lease, after) => store.acquireAbandoned({ service }, lease, after) }),
+  ],
+  [
+    "lists flows of other gateways",
+    /own scope/,
+    (store) => ({
+      list: (query) => store.list({ ...query, scope: { service: query.scope.service }, limit: query.limit }),
+      acquireAbandoned: (...parameters) => store.acquireAbandoned(...parameters),
+    }),
+  ],
+  ["counts flows of other gateways", /own scope/, (store) => ({ counts: ({ service }) => store.counts({ service }) })],
   [
     "lists by UTF-16 units",
     /UTF-8 bytes/,
     (store) => ({
-      list: async ({ phase, after = "", limit }) =>
-        (await store.list({ phase, limit: 1000 }))
+      list: async ({ scope, phase, after = "", limit }) =>
+        (await store.list({ scope, phase, limit: 1000 }))
           .filter(({ key }) => key > after)
           .sort((one, other) => (one.key < other.key ? -1 : 1))
           .slice(0, limit),
     }),
   ],
   [
+    "deletes what it prunes",
+    /tombstone/,
+    (store) => {
+      const deleted = new Set<string>();
+      return {
+        prune: async (options) => {
+          const before = await keysOf(store);
+          const report = await store.prune(options);
+          const left = new Set(await keysOf(store));
+          for (const key of before) if (!left.has(key)) deleted.add(key);
+          return report;
+        },
+        read: async (key) => (deleted.has(key) ? undefined : store.read(key)),
+      };
+    },
+  ],
+  [
+    "prunes what is held",
+    /tombstone/,
+    (store) => ({
+      prune: async (options) => {
+        if (options.settledBeforeMs !== undefined) {
+          for (const key of await keysOf(store)) {
+            const entry = await store.read(key);
+            if (entry?.phase === "held")
+              await store.write(key, entry, { ...entry, phase: "paid", quoteTtlMs: undefined });
+          }
+        }
+        return store.prune(options);
+      },
+    }),
+  ],
+  [
+    "leases tombstones",
+    /tombstone/,
+    (store) => ({
+      acquire: async (key, lease) => {
+        const entry = await store.read(key);
+        return entry?.prunedAtMs === undefined ? store.acquire(key, lease) : { ...entry, epoch: entry.epoch + 1 };
+      },
+    }),
+  ],
+  [
+    "prunes evidence too",
+    /keeps evidence/,
+    (store) => ({ prune: (options) => store.prune({ ...options, keep: "nothing" }) }),
+  ],
+  [
+    "deletes fresh quotes",
+    /prune/,
+    (store) => ({
+      prune: (options) =>
+        store.prune(options.quotedBeforeMs === undefined ? options : { ...options, quotedBeforeMs: 8.64e15 }),
+    }),
+  ],
+  [
     "takes capital letters for small ones",
     /UTF-8 bytes|byte by byte/,
     (store) => ({
-      begin: (key, state, lease) => store.begin(key.toLowerCase(), state, lease),
+      begin: (key, scope, state, lease) => store.begin(key.toLowerCase(), scope, state, lease),
       read: async (key) => store.read(key.toLowerCase()),
     }),
   ],
@@ -113,7 +280,8 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     "cuts data",
     /1 MiB/,
     (store) => ({
-      begin: (key, state, lease) => store.begin(key, { ...state, data: state.data.slice(0, 65_536) }, lease),
+      begin: (key, scope, state, lease) =>
+        store.begin(key, scope, { ...state, data: state.data.slice(0, 65_536) }, lease),
     }),
   ],
   [
@@ -125,8 +293,8 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
         close: async () => {
           isClosed = true;
         },
-        write: async (key, epoch, state) =>
-          store.write(key, isClosed ? ((await store.read(key))?.epoch ?? 1) : epoch, state),
+        write: async (key, id, state, leaseMs) =>
+          store.write(key, isClosed ? ((await store.read(key)) ?? id) : id, state, leaseMs),
       };
     },
   ],
