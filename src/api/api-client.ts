@@ -15,6 +15,8 @@ export interface CallInput<Body> {
   /** Filters of a list, or the declared query parameters of a single read. */
   readonly query?: object | undefined;
   readonly paging?: PagingValues;
+  /** Returns records that differ from the description even where the client's validation is strict. */
+  readonly lenient?: true;
 }
 
 /** A signed request, ready to be sent byte for byte. */
@@ -73,6 +75,8 @@ export interface ApiClient {
    * @throws {TokenError} when there is no token.
    */
   ensureToken(validForMs: number, options?: RequestOptions): Promise<void>;
+  /** SHA-256 of the signing key's public key (DER, SubjectPublicKeyInfo) in hex; `undefined` where there is no signing key. */
+  signingKeyId(): Promise<string | undefined>;
   /** Refuses an operation that this client can't sign. */
   assertCallable(operation: Operation): void;
   /** Refuses an id that can't be the path's parameter at `index`. */

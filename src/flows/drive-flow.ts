@@ -1,20 +1,48 @@
-import { CrossBorderError, type SentRequest } from "../errors/errors.js";
-import type { Deadline } from "../timing/deadline.js";
+import { AbortedError, CrossBorderError, type SentRequest } from "../errors/errors.js";
+import { clock } from "../timing/clock.js";
 import type { Timestamp } from "../timing/timestamp.js";
-import type { FlowContext, OwnedFlow } from "./flow-context.js";
+import { emitStep } from "./emit-step.js";
+import type { FlowCall } from "./flow-call.js";
+import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
 import { FlowPausedError } from "./flow-paused-error.js";
-import { type FlowState, isSettled, type SettledState } from "./flow-state.js";
+import { assertOwnKey, readState, scopeOf } from "./flow-scope.js";
+import { type FlowFailures, type FlowState, hasOutcome, isSettled, type OutcomeState } from "./flow-state.js";
 import { takeStep } from "./flow-steps.js";
-import type { JournalEntry, JournalState } from "./journal.js";
+import type { JournalEntry } from "./journal.js";
 import { Lease, LeaseLost } from "./lease.js";
+import { type OwnedEntry, retryJournal } from "./own-flow.js";
 
 /** A flow as it was when this process got the lease of it. */
 export interface LeasedFlow {
-  readonly entry: Pick<JournalEntry, "key" | "epoch">;
+  readonly entry: Pick<JournalEntry, "key" | "epoch" | "nonce">;
   readonly state: FlowState;
   /** When the lease was asked for. */
   readonly askedAt: Timestamp;
+  /** See `OwnedFlow`. */
+  readonly mustLook: boolean;
+}
+
+/**
+ * Continues a flow of an earlier process. The lease of one that can't be continued here is released at once.
+ *
+ * @throws {FlowPausedError} or another error that says why, as `finishFlow` and `readState` do.
+ */
+export async function continueFlow(
+  context: FlowContext,
+  { entry, askedAt }: OwnedEntry,
+  call: FlowCall,
+): Promise<FlowOutcome | undefined> {
+  let state: FlowState;
+  try {
+    state = await readState(context, entry);
+    await assertOwnKey(context, entry.key, state);
+  } catch (error) {
+    // Its lease expires by itself if the journal fails now.
+    await context.journal.release(entry.key, entry).catch(() => {});
+    throw error;
+  }
+  return finishFlow(context, { entry, state, askedAt, mustLook: true }, call);
 }
 
 /**
@@ -24,12 +52,12 @@ export interface LeasedFlow {
  */
 export async function finishFlow(
   context: FlowContext,
-  { entry, state, askedAt }: LeasedFlow,
-  deadline: Deadline,
+  { entry, state, askedAt, mustLook }: LeasedFlow,
+  call: FlowCall,
 ): Promise<FlowOutcome | undefined> {
-  const lease = new Lease(context.journal, entry, context.leaseRequest.leaseMs, askedAt);
+  const lease = new Lease(context.journal, entry, context.leaseMs, askedAt);
   try {
-    return toOutcome(entry.key, await driveFlow(context, { lease, deadline }, state));
+    return toOutcome(entry.key, await driveFlow(context, { lease, call, mustLook }, state));
   } catch (error) {
     if (error instanceof LeaseLost) return undefined;
     throw error;
@@ -44,19 +72,39 @@ export async function finishFlow(
  * @throws {LeaseLost} when another owner has the flow.
  * @throws {FlowPausedError} for whatever else stops it.
  */
-export async function driveFlow(context: FlowContext, owned: OwnedFlow, from: FlowState): Promise<SettledState> {
+export async function driveFlow(context: FlowContext, owned: OwnedFlow, from: FlowState): Promise<OutcomeState> {
+  const { key } = owned.lease;
   let state = from;
   try {
-    while (!isSettled(state)) {
-      const result = await takeStep(context, owned, state);
-      await storeState(owned.lease, await context.codec.encode(result.state));
-      state = result.state;
-      if (result.error !== undefined) throw result.error;
+    while (!hasOutcome(state)) {
+      if (isSettled(state)) throw new TypeError("a quote is confirmed before it is driven");
+      const startMs = clock.monotonicMs();
+      const { state: next, error } = await stepOf(context, owned, state);
+      const reached = error === undefined ? withoutFailures(next) : withFailure(next, state.failures, error);
+      // What only counts failures is worth one write where the flow is still this owner's, and no waiting.
+      if (next !== state) await storeState(context, owned.lease, reached);
+      else if (reached !== state) await tryToStore(context, owned.lease, reached);
+      emitStep(context, key, state, reached, startMs, error);
+      state = reached;
+      if (error !== undefined) throw error;
     }
     return state;
   } catch (error) {
     if (error instanceof LeaseLost) throw error;
-    throw new FlowPausedError(owned.lease.key, { phase: state.phase, cause: error, request: requestOf(state) });
+    throw new FlowPausedError(key, { phase: state.phase, cause: error, request: requestOf(state) });
+  }
+}
+
+/** A step that throws leaves the flow as it was. */
+async function stepOf(
+  context: FlowContext,
+  owned: OwnedFlow,
+  state: Parameters<typeof takeStep>[2],
+): Promise<StepResult> {
+  try {
+    return await takeStep(context, owned, state);
+  } catch (error) {
+    return { state, error: error ?? new TypeError("something threw nothing") };
   }
 }
 
@@ -65,23 +113,39 @@ export async function driveFlow(context: FlowContext, owned: OwnedFlow, from: Fl
  *
  * @throws {LeaseLost} when another owner has the flow.
  */
-export async function storeState(lease: Lease, state: JournalState): Promise<void> {
-  for (const delayMs of retryDelaysMs) {
-    try {
-      return await lease.write(state);
-    } catch (error) {
-      // What can't be stored at all fails before the journal is asked.
-      if (error instanceof LeaseLost || isRefused(error)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, delayMs));
-    }
-  }
-  return lease.write(state);
+export async function storeState(context: FlowContext, lease: Lease, state: FlowState): Promise<void> {
+  const stored = await context.codec.encode(lease.key, scopeOf(context, state.request), state);
+  await retryJournal(() => (state.phase === "claimed" ? lease.writeClaim(stored) : lease.write(stored)));
 }
 
-const retryDelaysMs = [50, 200];
+async function tryToStore(context: FlowContext, lease: Lease, state: FlowState): Promise<void> {
+  if (!lease.isAlive) return;
+  try {
+    await lease.write(await context.codec.encode(lease.key, scopeOf(context, state.request), state));
+  } catch {
+    // What stopped the flow is thrown in any case.
+  }
+}
 
-function isRefused(error: unknown): boolean {
-  return error instanceof CrossBorderError && error.code === "invalid_argument";
+function withFailure(state: FlowState, earlier: FlowFailures | undefined, error: unknown): FlowState {
+  if (hasOutcome(state) || error instanceof AbortedError) return state;
+  const atMs = clock.wallMs();
+  const { count, sinceMs } = earlier ?? { count: 0, sinceMs: atMs };
+  return { ...state, failures: { count: count + 1, sinceMs, atMs, ...describeFailure(error) } };
+}
+
+function describeFailure(error: unknown): Pick<FlowFailures, "code" | "message"> {
+  if (error instanceof CrossBorderError) return { code: error.code, message: error.message.slice(0, longestMessage) };
+  if (error instanceof Error) return { code: error.name, message: error.message.slice(0, longestMessage) };
+  return { code: typeof error, message: "what was thrown is no error" };
+}
+
+const longestMessage = 1000;
+
+function withoutFailures(state: FlowState): FlowState {
+  if (state.failures === undefined) return state;
+  const { failures: _, ...rest } = state;
+  return rest as FlowState;
 }
 
 /** The newest signed payment of a flow that may have been sent. */

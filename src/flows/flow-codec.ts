@@ -1,6 +1,7 @@
 import { CrossBorderError } from "../errors/errors.js";
 import { type FlowPhase, type FlowState, isSettled } from "./flow-state.js";
-import type { JournalEntry, JournalState } from "./journal.js";
+import type { FlowScope, JournalEntry, JournalState } from "./journal.js";
+import { fromStored, type StoredState, toStored } from "./stored-state.js";
 import { writeJson } from "./write-json.js";
 
 /** Encrypts what a journal stores. Both functions may be asynchronous; `decrypt` must return exactly what `encrypt` was given. */
@@ -12,22 +13,36 @@ export interface FlowCipher {
 /** Turns states into what a journal stores, and back. */
 export class FlowCodec {
   readonly #cipher: FlowCipher | undefined;
+  readonly #quoteTtlMs: number;
 
-  constructor(cipher: FlowCipher | undefined) {
+  constructor(cipher: FlowCipher | undefined, quoteTtlMs: number) {
     this.#cipher = cipher;
+    this.#quoteTtlMs = quoteTtlMs;
   }
 
-  async encode(state: FlowState): Promise<JournalState> {
-    const text = writeJson({ version, state });
-    const data = this.#cipher === undefined ? text : await this.#cipher.encrypt(text);
-    return { phase: state.phase, settled: isSettled(state), data };
+  /** Key and scope are part of what is encrypted, so that no row's text passes for another's. */
+  async encode(key: string, scope: FlowScope, state: FlowState): Promise<JournalState> {
+    const { service, gateway } = scope;
+    const data = await this.#encrypt(writeJson({ version, key, scope: { service, gateway }, state: toStored(state) }));
+    const settled = isSettled(state);
+    const evidence = settled && state.phase !== "quoted" ? await this.#encrypt(evidenceOf(key, state)) : "";
+    const stored = { phase: state.phase, settled, data, evidence };
+    return state.phase === "quoted" ? { ...stored, quoteTtlMs: this.#quoteTtlMs } : stored;
   }
 
-  /** @throws {CrossBorderError} `flow_unreadable` when this version of the library can't read the entry. */
-  async decode({ key, phase, data }: JournalEntry): Promise<FlowState> {
-    const stored = parse(await this.#decrypt(key, data));
-    if (stored?.version === version && stored.state?.phase === phase) return stored.state;
+  /** @throws {CrossBorderError} `flow_unreadable` when the entry is not what this version of the library stored under its key. */
+  async decode(entry: Pick<JournalEntry, "key" | "scope" | "phase" | "data">): Promise<FlowState> {
+    const { key, phase } = entry;
+    const stored = parse(await this.#decrypt(key, entry.data));
+    if (stored?.state?.phase === phase && isOwn(stored, entry)) {
+      const state = fromStored(stored.state);
+      if (state !== undefined) return state;
+    }
     throw unreadable(key);
+  }
+
+  async #encrypt(text: string): Promise<string> {
+    return this.#cipher === undefined ? text : this.#cipher.encrypt(text);
   }
 
   async #decrypt(key: string, data: string): Promise<string> {
@@ -40,18 +55,28 @@ export class FlowCodec {
   }
 }
 
-const version = 1;
-
-function unreadable(key: string, cause?: unknown): CrossBorderError {
-  return new CrossBorderError(
-    `the journal's entry for key ${JSON.stringify(key)} can't be read: it was written with another cipher, by another program, or by a later version of this library`,
-    { code: "flow_unreadable", cause },
-  );
-}
+const version = 2;
 
 interface Stored {
   readonly version?: number;
-  readonly state?: FlowState & { readonly phase: FlowPhase };
+  readonly key?: string;
+  readonly scope?: FlowScope;
+  readonly state?: StoredState & { readonly phase: FlowPhase };
+}
+
+/** What was stored in another row, or for another gateway, is not this flow. Version 1 stored neither key nor scope. */
+function isOwn(stored: Stored, { key, scope }: Pick<JournalEntry, "key" | "scope">): boolean {
+  if (stored.version === 1) return scope === undefined;
+  if (stored.version !== version || stored.key !== key) return false;
+  if (scope === undefined) return true;
+  return stored.scope?.service === scope.service && stored.scope.gateway === scope.gateway;
+}
+
+function unreadable(key: string, cause?: unknown): CrossBorderError {
+  return new CrossBorderError(
+    `the journal's entry for key ${JSON.stringify(key)} can't be read: it was written with another cipher, by another program, by a later version of this library, or for another key`,
+    { code: "flow_unreadable", effect: "possible", cause },
+  );
 }
 
 function parse(text: string): Stored | undefined {
@@ -60,4 +85,33 @@ function parse(text: string): Stored | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** What stays of a flow that was pruned: nothing personal, and enough to recognise its payment. */
+function evidenceOf(key: string, state: FlowState): string {
+  const { intent, senderGatewayTransactionId, claims, payment } = state as Partial<
+    Extract<FlowState, { phase: "paid" }>
+  >;
+  const {
+    id: intentId,
+    senderGatewayId,
+    senderAmount,
+    senderCurrency,
+    receiverAmount,
+    receiverCurrency,
+  } = intent ?? {};
+  return writeJson({
+    version,
+    key,
+    phase: state.phase,
+    intentId,
+    senderGatewayId,
+    senderGatewayTransactionId,
+    senderAmount,
+    senderCurrency,
+    receiverAmount,
+    receiverCurrency,
+    paymentId: payment?.id,
+    signatures: claims?.map(({ signature }) => signature),
+  });
 }

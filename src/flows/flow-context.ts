@@ -1,29 +1,53 @@
 import type { ApiClient } from "../api/api-client.js";
-import type { CrossBorderError } from "../errors/errors.js";
-import type { Deadline } from "../timing/deadline.js";
+import type { CircuitBreaker } from "./circuit-breaker.js";
+import type { FlowCall } from "./flow-call.js";
 import type { FlowCodec } from "./flow-codec.js";
+import type { FlowEvents } from "./flow-events.js";
 import type { FlowState } from "./flow-state.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
-import type { Journal, LeaseRequest } from "./journal.js";
+import type { Journal, LeaseRequest, ScopeFilter } from "./journal.js";
 import type { Lease } from "./lease.js";
+import type { NewestPayment } from "./newest-payment.js";
+import type { OpenWork } from "./open-work.js";
+
+/** What the service's operators promise. By default absence proves nothing, and nothing is sent twice. */
+export interface ServiceFacts {
+  /** At most one payment is made of one intent. */
+  readonly singleUseIntents?: boolean | undefined;
+  /** A payment is listed so many milliseconds after it was sent at the latest, proxies included, or never. */
+  readonly listedWithinMs?: number | undefined;
+}
 
 /** What all flows of one `PaymentFlow` have in common. */
 export interface FlowContext {
   readonly client: ApiClient;
   readonly journal: Journal;
   readonly codec: FlowCodec;
-  readonly leaseRequest: LeaseRequest;
+  readonly owner: string;
+  readonly leaseMs: number;
+  /** The flows that may be run: those of one gateway where `gatewayId` is given, otherwise all of the service. */
+  readonly scope: ScopeFilter;
   readonly takeFunds: TakeFundsByKey;
   readonly releaseFunds: ReleaseFundsByKey;
   readonly readBackDelayMs: number;
   readonly readBacks: number;
+  readonly service: ServiceFacts;
+  readonly newestPayment: NewestPayment;
+  /** `undefined` where it was turned off. */
+  readonly circuitBreaker: CircuitBreaker | undefined;
+  readonly events: FlowEvents;
+  readonly openWork: OpenWork;
 }
 
 /** A flow that this process has the lease of. */
 export interface OwnedFlow {
   readonly lease: Lease;
-  /** The caller's signal. It ends the waits of this run, but not a payment that was claimed. */
-  readonly deadline: Deadline;
+  readonly call: FlowCall;
+  /**
+   * Whether the payment is to be looked for before it is claimed: an earlier process may have claimed it, and the journal may have lost
+   * that. Only who has just begun the flow, or has just looked, knows that nobody has.
+   */
+  mustLook: boolean;
 }
 
 /** What a step of a flow led to. */
@@ -31,5 +55,10 @@ export interface StepResult {
   /** Stored before anything else happens. */
   readonly state: FlowState;
   /** Thrown to whoever runs the flow, once the state is stored. */
-  readonly error?: CrossBorderError;
+  readonly error?: unknown;
+}
+
+/** Who wants a flow. Each request has a nonce of its own. */
+export function leaseRequest({ owner, leaseMs }: FlowContext): LeaseRequest {
+  return { owner, leaseMs, nonce: globalThis.crypto.randomUUID() };
 }

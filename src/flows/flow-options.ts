@@ -1,11 +1,24 @@
 import type { ApiClient } from "../api/api-client.js";
-import { assertOptions, isFunction, isPositiveInteger, type OptionTable, withDefaults } from "../api/option-table.js";
+import {
+  assertOptions,
+  isFunction,
+  isPlainObject,
+  isPositiveInteger,
+  type OptionTable,
+  parseOptions,
+  type WithDefaults,
+  withDefaults,
+} from "../api/option-table.js";
 import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
+import { CircuitBreaker, type CircuitBreakerOptions } from "./circuit-breaker.js";
 import { apiClientOf, type FlowClient } from "./flow-client.js";
 import { type FlowCipher, FlowCodec } from "./flow-codec.js";
-import type { FlowContext } from "./flow-context.js";
+import type { FlowContext, ServiceFacts } from "./flow-context.js";
+import { type FlowEvents, readFlowHooks } from "./flow-events.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
 import type { Journal } from "./journal.js";
+import { NewestPayment } from "./newest-payment.js";
+import { OpenWork } from "./open-work.js";
 
 /** How to build a `PaymentFlow`. */
 export interface PaymentFlowOptions {
@@ -23,6 +36,19 @@ export interface PaymentFlowOptions {
   readonly readBackDelayMs?: number | undefined;
   /** How often such a payment is looked for before it is held. At least 2, which is the default. */
   readonly readBacks?: number | undefined;
+  /** For how long a quote can be confirmed, in milliseconds. Default: 15 min. */
+  readonly quoteTtlMs?: number | undefined;
+  /**
+   * The gateway whose flows these are, where several gateways share a journal: those of others are left alone, and this one's are
+   * continued although its signing key has changed. Default: the sender gateway of each request.
+   */
+  readonly gatewayId?: string | undefined;
+  /** What the service's operators promise in writing. Default: nothing. */
+  readonly service?: ServiceFacts | undefined;
+  /** Stops `takeFunds` while one payment after the other ends unknown. `false` turns it off. */
+  readonly circuitBreaker?: CircuitBreakerOptions | false | undefined;
+  /** Called with each step of a flow, and with each failure of `work`. */
+  readonly on?: FlowEvents | undefined;
   /** Encrypts what the journal stores: the intent holds names and account numbers. Default: none. */
   readonly cipher?: FlowCipher | undefined;
   /** Name of this process, for operators. Default: a random one. */
@@ -32,11 +58,20 @@ export interface PaymentFlowOptions {
 export interface RunOptions {
   /** Ends the waiting. What is stored stays, and a later `run` or `recover` continues from there. */
   readonly signal?: AbortSignal | undefined;
+  /** Further headers of every request that is made for the flow, such as a correlation id. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-export interface RecoverOptions extends RunOptions {
+export interface RecoverOptions {
+  /** Ends the waiting. What is stored stays. */
+  readonly signal?: AbortSignal | undefined;
   /** How many flows are recovered at a time. Default: 8. */
   readonly concurrency?: number | undefined;
+}
+
+export interface WorkOptions extends RecoverOptions {
+  /** Time between two rounds, in milliseconds; they come less often while nothing but failures comes of them. Default: 5,000. */
+  readonly everyMs?: number | undefined;
 }
 
 const longestMs = 2 ** 31 - 1;
@@ -51,8 +86,10 @@ const journalMethods = [
   "acquireAbandoned",
   "renew",
   "write",
+  "replaceQuote",
   "release",
   "list",
+  "counts",
 ] as const satisfies readonly (keyof Journal)[];
 
 /** Every option: its check, its default and its line in docs/durable-flow.md. One that is missing here does not compile. */
@@ -99,6 +136,38 @@ export const flowOptions = {
     default: 2,
     documentation: "how often such a payment is looked for before it is held; 2 or more",
   },
+  quoteTtlMs: {
+    accepts: isWholeFrom(1000, 365 * 86_400_000),
+    wanted: "a whole number of milliseconds, 1000 or more",
+    default: 900_000,
+    documentation: "for how long a quote can be confirmed",
+  },
+  gatewayId: {
+    accepts: (value) => typeof value === "string" && value !== "",
+    wanted: "a string that is not empty",
+    documentedDefault: "the request's `senderGatewayId`",
+    documentation: "whose flows these are, where several gateways share a journal",
+  },
+  service: {
+    accepts: areServiceFacts,
+    wanted: "an object such as { singleUseIntents: true, listedWithinMs: 60_000 }",
+    default: {},
+    documentedDefault: "nothing",
+    documentation: "what the service's operators promise in writing",
+  },
+  circuitBreaker: {
+    accepts: isCircuitBreaker,
+    wanted: "false, or an object such as { opensAfter: 5, pauseMs: 30_000 }",
+    default: {},
+    documentedDefault: "`{ opensAfter: 5, pauseMs: 30_000 }`",
+    documentation: "stops `takeFunds` while one payment after the other ends unknown",
+  },
+  on: {
+    accepts: (value) => typeof value === "object" && value !== null,
+    wanted: "an object of functions",
+    documentedDefault: "none",
+    documentation: "called with each step of a flow, and with each failure of `work`",
+  },
   cipher: {
     accepts: (value) => hasMethods(value, "encrypt", "decrypt"),
     wanted: "an object with the functions encrypt and decrypt",
@@ -113,17 +182,38 @@ export const flowOptions = {
   },
 } satisfies OptionTable<PaymentFlowOptions>;
 
+function areServiceFacts(value: unknown): boolean {
+  if (!isPlainObject(value)) return false;
+  const { singleUseIntents = false, listedWithinMs = 1, ...others } = value as ServiceFacts;
+  const isKnown = Object.keys(others).length === 0;
+  return isKnown && typeof singleUseIntents === "boolean" && isWholeFrom(1, longestMs)(listedWithinMs);
+}
+
+function isCircuitBreaker(value: unknown): boolean {
+  if (value === false) return true;
+  if (!isPlainObject(value)) return false;
+  const { opensAfter = 1, pauseMs = 1, ...others } = value as CircuitBreakerOptions;
+  return Object.keys(others).length === 0 && isPositiveInteger(opensAfter) && isWholeFrom(1, longestMs)(pauseMs);
+}
+
 /** @throws {ConfigError} that names the option, what was found and what is wanted. */
 export function toFlowContext(given: PaymentFlowOptions): FlowContext {
   assertOptions(flowOptions, given, "the flow's options", (message) => new ConfigError(message));
   const options = withDefaults<PaymentFlowOptions, typeof flowOptions>(flowOptions, given);
-  const { client, cipher, owner = globalThis.crypto.randomUUID(), leaseMs, ...rest } = options;
+  const { cipher, quoteTtlMs, gatewayId, circuitBreaker, on = {}, service, ...rest } = options;
+  // Its row in the table refuses a client without it.
+  const client = apiClientOf(options.client) as ApiClient;
   return {
     ...rest,
-    // Its row in the table refuses a client without it.
-    client: apiClientOf(client) as ApiClient,
-    codec: new FlowCodec(cipher),
-    leaseRequest: { owner, leaseMs },
+    client,
+    owner: options.owner ?? globalThis.crypto.randomUUID(),
+    codec: new FlowCodec(cipher, quoteTtlMs),
+    scope: { service: client.baseUrl, gateway: gatewayId },
+    service: { ...service },
+    newestPayment: new NewestPayment(client),
+    circuitBreaker: circuitBreaker === false ? undefined : new CircuitBreaker(circuitBreaker),
+    events: readFlowHooks(on),
+    openWork: new OpenWork(),
   };
 }
 
@@ -133,23 +223,49 @@ const signal = {
   documentation: "ends the waiting",
 };
 
-const runOptions = { signal } satisfies OptionTable<RunOptions>;
-
-const recoverOptions = {
+const runOptions = {
   signal,
-  concurrency: {
-    accepts: isPositiveInteger,
-    wanted: "a whole number above 0",
-    default: 8,
-    documentation: "how many flows are recovered at a time",
+  headers: {
+    accepts: isPlainObject,
+    wanted: 'an object such as { "x-name": "value" }',
+    documentation: "further headers of every request",
   },
-} satisfies OptionTable<RecoverOptions>;
+} satisfies OptionTable<RunOptions>;
 
-export function assertRunOptions(given: RunOptions): void {
-  assertOptions(runOptions, given, "the options", (message) => new InvalidArgumentError(`run: ${message}`));
+const concurrency = {
+  accepts: isPositiveInteger,
+  wanted: "a whole number above 0",
+  default: 8,
+  documentation: "how many flows are recovered at a time",
+};
+
+const recoverOptions = { signal, concurrency } satisfies OptionTable<RecoverOptions>;
+
+const workOptions = {
+  signal,
+  concurrency,
+  everyMs: {
+    accepts: isWholeFrom(1, longestMs),
+    wanted: "a whole number of milliseconds, 1 or more",
+    default: 5000,
+    documentation: "time between two rounds",
+  },
+} satisfies OptionTable<WorkOptions>;
+
+/** A copy, headers included. @throws {InvalidArgumentError} that names the option. */
+export function readRunOptions(operation: string, given: RunOptions): RunOptions {
+  const options: RunOptions = read(operation, runOptions, given);
+  return options.headers === undefined ? options : { ...options, headers: { ...options.headers } };
 }
 
-export function withRecoverDefaults(given: RecoverOptions): RunOptions & { readonly concurrency: number } {
-  assertOptions(recoverOptions, given, "the options", (message) => new InvalidArgumentError(`recover: ${message}`));
-  return withDefaults<RecoverOptions, typeof recoverOptions>(recoverOptions, given);
+export function readRecoverOptions(given: RecoverOptions): WithDefaults<RecoverOptions, typeof recoverOptions> {
+  return withDefaults<RecoverOptions, typeof recoverOptions>(recoverOptions, read("recover", recoverOptions, given));
+}
+
+export function readWorkOptions(given: WorkOptions): WithDefaults<WorkOptions, typeof workOptions> {
+  return withDefaults<WorkOptions, typeof workOptions>(workOptions, read("work", workOptions, given));
+}
+
+function read(operation: string, table: Parameters<typeof parseOptions>[0], given: object): object {
+  return parseOptions(table, given, "the options", (message) => new InvalidArgumentError(`${operation}: ${message}`));
 }

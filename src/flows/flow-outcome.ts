@@ -1,12 +1,29 @@
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
-import type { Claim, ClaimResponse, FlowRefusal, Look, OperatorDecision, SettledState } from "./flow-state.js";
+import type {
+  Claim,
+  ClaimResponse,
+  FlowRefusal,
+  Look,
+  OperatorDecision,
+  OutcomeState,
+  ServiceFact,
+  StateOf,
+} from "./flow-state.js";
 
 /** How a flow ended. The same key has the same outcome, however often and wherever it is run. */
 export type FlowOutcome = PaidFlow | DeclinedFlow | RejectedFlow | HeldFlow;
 
-/** The payment was made: `payment` is the service's record of it. */
-export interface PaidFlow {
+interface ReliedOn {
+  /** What the service's operators promise, where the flow went on because of it: see the option `service`. */
+  readonly reliedOn?: readonly ServiceFact[];
+}
+
+/**
+ * The payment was made: `payment` is the service's record of it. Its statuses may say that it failed afterwards: what that means for the
+ * money is for the bank to decide.
+ */
+export interface PaidFlow extends ReliedOn {
   readonly status: "paid";
   readonly key: string;
   readonly intent: PaymentIntent;
@@ -15,15 +32,17 @@ export interface PaidFlow {
   readonly decisions: readonly OperatorDecision[];
 }
 
-/** `takeFunds` returned `null`: no money was taken, and nothing was paid. */
+/** `takeFunds` returned `null`, or the quote was cancelled: no money was taken, and nothing was paid. */
 export interface DeclinedFlow {
   readonly status: "declined";
   readonly key: string;
   readonly intent: PaymentIntent;
+  /** Why the quote was cancelled, if `cancel` was told. */
+  readonly reason?: string;
 }
 
 /** Certainly nothing was paid. If money had been taken, `releaseFunds` has given it back. */
-export interface RejectedFlow {
+export interface RejectedFlow extends ReliedOn {
   readonly status: "rejected";
   readonly key: string;
   readonly refusal: FlowRefusal;
@@ -35,10 +54,10 @@ export interface RejectedFlow {
 }
 
 /**
- * Nobody can tell whether the payment was made: its request may have been sent, no response said what became of it, and the payment
+ * Nobody can tell whether the payment was made: a request may have been sent, no response said what became of it, and the payment
  * was not found afterwards. The money stays taken until somebody calls `flow.resolve`.
  */
-export interface HeldFlow {
+export interface HeldFlow extends ReliedOn {
   readonly status: "held";
   readonly key: string;
   readonly intent: PaymentIntent;
@@ -47,8 +66,8 @@ export interface HeldFlow {
   readonly reason: string;
   /** The response to the newest request, if one came. */
   readonly response?: ClaimResponse;
-  /** The request as it was sent: path, bytes, signature. */
-  readonly claim: Claim;
+  /** The request as it was sent: path, bytes, signature. Absent where only an entry of the journal that was lost can tell. */
+  readonly claim?: Claim;
   /** Every request that may have been sent, the newest last. All carry the same bytes. */
   readonly claims: readonly Claim[];
   /** The looks at the list of payments, and what each of them saw. */
@@ -58,42 +77,61 @@ export interface HeldFlow {
   readonly decisions: readonly OperatorDecision[];
 }
 
-export function toOutcome(key: string, state: SettledState): FlowOutcome {
+export function toOutcome(key: string, state: OutcomeState): FlowOutcome {
   switch (state.phase) {
     case "paid":
-      return { status: "paid", key, intent: state.intent, payment: state.payment, decisions: state.decisions };
+      return toPaid(key, state);
     case "declined":
-      return { status: "declined", key, intent: state.intent };
-    case "held": {
-      const { intent, senderGatewayTransactionId, reason, response, claim, claims, looks, decisions } = state;
-      // What was seen before the newest request was sent was decided about when it was sent.
-      const lookalike = looks.findLast(
-        (look) => look.claims === claims.length && look.lookalike !== undefined,
-      )?.lookalike;
-      return {
-        status: "held",
-        key,
-        intent,
-        senderGatewayTransactionId,
-        reason,
-        ...(response === undefined ? undefined : { response }),
-        claim,
-        claims,
-        looks,
-        ...(lookalike === undefined ? undefined : { lookalike }),
-        decisions,
-      };
-    }
-    case "rejected": {
-      const { refusal, intent, senderGatewayTransactionId, decisions = [] } = state;
-      return {
-        status: "rejected",
-        key,
-        refusal,
-        decisions,
-        ...(intent === undefined ? undefined : { intent }),
-        ...(senderGatewayTransactionId === undefined ? undefined : { senderGatewayTransactionId }),
-      };
-    }
+      return toDeclined(key, state);
+    case "held":
+      return toHeld(key, state);
+    case "rejected":
+      return toRejected(key, state);
   }
+}
+
+function toPaid(key: string, state: StateOf<"paid">): PaidFlow {
+  const { intent, payment, decisions } = state;
+  return { status: "paid", key, intent, payment, decisions, ...reliance(state) };
+}
+
+export function toDeclined(key: string, { intent, reason }: StateOf<"declined">): DeclinedFlow {
+  return { status: "declined", key, intent, ...(reason === undefined ? undefined : { reason }) };
+}
+
+export function toHeld(key: string, state: StateOf<"held">): HeldFlow {
+  const { intent, senderGatewayTransactionId, reason, response, claim, claims, looks, decisions } = state;
+  // What was seen before the newest request was sent was decided about when it was sent.
+  const lookalike = looks.findLast((look) => look.claims === claims.length && look.lookalike !== undefined)?.lookalike;
+  return {
+    status: "held",
+    key,
+    intent,
+    senderGatewayTransactionId,
+    reason,
+    ...(response === undefined ? undefined : { response }),
+    ...(claim === undefined ? undefined : { claim }),
+    claims,
+    looks,
+    ...(lookalike === undefined ? undefined : { lookalike }),
+    decisions,
+    ...reliance(state),
+  };
+}
+
+function toRejected(key: string, state: StateOf<"rejected">): RejectedFlow {
+  const { refusal, intent, senderGatewayTransactionId, decisions = [] } = state;
+  return {
+    status: "rejected",
+    key,
+    refusal,
+    decisions,
+    ...(intent === undefined ? undefined : { intent }),
+    ...(senderGatewayTransactionId === undefined ? undefined : { senderGatewayTransactionId }),
+    ...reliance(state),
+  };
+}
+
+function reliance({ reliedOn }: OutcomeState): ReliedOn {
+  return reliedOn === undefined ? {} : { reliedOn };
 }

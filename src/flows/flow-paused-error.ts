@@ -23,10 +23,12 @@ export class FlowPausedError extends CrossBorderError {
       readonly phase?: FlowPhase | undefined;
       readonly cause?: unknown;
       readonly request?: SentRequest | undefined;
+      /** What to do, where it is not the usual. */
+      readonly advice?: string | undefined;
     } = {},
   ) {
-    const { phase, cause, request } = details;
-    super(describe(key, phase, cause), { code: "flow_paused", effect: "possible", cause });
+    const { phase, cause, request, advice = adviceOf(phase) } = details;
+    super(describe(key, phase, cause, advice), { code: "flow_paused", effect: "possible", cause });
     this.key = key;
     if (phase !== undefined) this.phase = phase;
     // It holds account numbers, and takes no part in printing.
@@ -34,14 +36,14 @@ export class FlowPausedError extends CrossBorderError {
   }
 }
 
-function describe(key: string, phase: FlowPhase | undefined, cause: unknown): string {
+function describe(key: string, phase: FlowPhase | undefined, cause: unknown, advice: string): string {
   const where = phase === undefined ? "" : ` in phase "${phase}"`;
   // What the cause says of its own call, such as that nothing was done, is not true of the flow.
   const why = cause instanceof CrossBorderError ? ` (${[cause.operation, cause.code].filter(Boolean).join(": ")})` : "";
-  return `the flow of key ${JSON.stringify(key)} stopped${where} without an outcome${why}. It ${adviceOf(phase)}; until then neither pay in another way nor give the money back`;
+  return `the flow of key ${JSON.stringify(key)} stopped${where} without an outcome${why}. ${advice}; until there is an outcome, neither pay in another way nor give the money back`;
 }
 
 function adviceOf(phase: FlowPhase | undefined): string {
-  if (phase === "held") return "is held, and waits for resolve";
-  return "is stored and can go on: call run with the same key again, or recover";
+  if (phase === "held") return "It is held, and waits for resolve";
+  return "It still owns the payment: respond with 202, poll status, call again with the same key, and keep a process that calls recover running";
 }

@@ -9,6 +9,8 @@ export interface Claim {
   readonly body: string;
   /** The signature header: it comes back as the payment's `creationRequestSignatureBase64`. */
   readonly signature: string;
+  /** SHA-256 of the public key's DER form (SubjectPublicKeyInfo), in hex. */
+  readonly keyId?: string;
   /** The lease under which it may be sent. The owner of another lease never sends it. */
   readonly epoch: number;
   /** Milliseconds since 1970. */
@@ -17,9 +19,11 @@ export interface Claim {
   readonly sendByMs: number;
   /** Set once the service had refused it, and complete looks had not found the payment. */
   readonly isRefused?: true;
+  /** Set once a look that was late enough had not found the payment: see `service.listedWithinMs`. */
+  readonly isAbsent?: true;
 }
 
-/** One read-back: the newest payments were read, back to the time before the claim. */
+/** One look at the list of payments. */
 export interface Look {
   /** Milliseconds since 1970. */
   readonly atMs: number;
@@ -53,10 +57,10 @@ export interface FlowRefusal {
   readonly message: string;
 }
 
-/** What an operator can decide about a held flow. */
+/** What an operator can decide about a flow that is held or stuck. */
 export type ResolveAction = "found" | "release" | "resend";
 
-/** What an operator decided about a held flow. */
+/** What an operator decided about a flow. */
 export interface OperatorDecision {
   readonly action: ResolveAction;
   readonly by: string;
@@ -67,32 +71,55 @@ export interface OperatorDecision {
   readonly atMs: number;
 }
 
+/** How often in a row a flow stopped without getting any further. What a caller's signal ended is not counted. */
+export interface FlowFailures {
+  readonly count: number;
+  /** Milliseconds since 1970, of the first one. */
+  readonly sinceMs: number;
+  /** Milliseconds since 1970, of the last one. */
+  readonly atMs: number;
+  /** Of the last one: the library's own code, or the name of another error. */
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A promise of the service's operators that a flow relied on: see the option `service`. */
+export type ServiceFact = "singleUseIntents" | "listedWithinMs";
+
 interface Begun {
   readonly request: PaymentIntentRequest;
+  /** Fingerprint of the key that signed for the process that began the flow. */
+  readonly keyId?: string;
+  /** Absent while the flow gets further. */
+  readonly failures?: FlowFailures;
+  readonly reliedOn?: readonly ServiceFact[];
 }
 
 interface WithIntent extends Begun {
   readonly intent: PaymentIntent;
 }
 
-interface Reconcilable extends WithIntent {
-  /** Paging token of the newest payment before the money was asked for; `null` when there was no payment. */
+interface Payable extends WithIntent {
+  /** Paging token of the newest payment before the money was asked for; `null` when there was no payment, or nobody looked. */
   readonly since: string | null;
-}
-
-interface WithFunds extends Reconcilable {
-  readonly senderGatewayTransactionId: string;
+  /** Absent until it is stored that the money was taken. */
+  readonly senderGatewayTransactionId?: string;
   /** Every claim so far that may have been sent, the newest last. */
   readonly claims: readonly Claim[];
   readonly looks: readonly Look[];
   readonly decisions: readonly OperatorDecision[];
 }
 
+interface WithFunds extends Payable {
+  readonly senderGatewayTransactionId: string;
+}
+
 interface WithClaim extends WithFunds {
+  /** The newest claim that may still turn out to be paid. It is the same as one of `claims`, and not stored twice. */
   readonly claim: Claim;
 }
 
-interface WithReason extends WithClaim {
+interface WithReason extends WithFunds {
   /** Why the outcome is unknown. */
   readonly reason: string;
   /** The response to the newest claim, if one came. */
@@ -104,13 +131,12 @@ interface WithReason extends WithClaim {
   readonly refusal?: FlowRefusal;
 }
 
-/** How far a flow has got. */
+/** How far a flow has got. `created` is a phase of flows that version 1 began. */
 export type FlowPhase =
   | "created"
-  | "intent"
+  | "quoted"
   | "funds-requested"
   | "declined"
-  | "funds-taken"
   | "claimed"
   | "unknown"
   | "held"
@@ -121,25 +147,43 @@ export type FlowPhase =
 /** A flow's state. Each state is stored before the step that follows from it is taken. */
 export type FlowState =
   | ({ readonly phase: "created" } & Begun)
-  | ({ readonly phase: "intent" } & WithIntent)
-  | ({ readonly phase: "funds-requested" } & Reconcilable)
-  | ({ readonly phase: "declined" } & Reconcilable)
-  | ({ readonly phase: "funds-taken" } & WithFunds)
+  | ({ readonly phase: "quoted" } & WithIntent)
+  | ({ readonly phase: "funds-requested" } & Payable)
+  | ({ readonly phase: "declined"; readonly reason?: string } & WithIntent)
   | ({ readonly phase: "claimed" } & WithClaim)
-  | ({ readonly phase: "unknown" } & WithReason)
-  | ({ readonly phase: "held" } & WithReason)
+  | ({ readonly phase: "unknown" } & WithClaim & WithReason)
+  | ({ readonly phase: "held" } & WithReason & Partial<WithClaim>)
   | ({ readonly phase: "paid"; readonly payment: Payment } & WithFunds)
   | ({ readonly phase: "refused"; readonly refusal: FlowRefusal } & WithFunds)
   | ({ readonly phase: "rejected"; readonly refusal: FlowRefusal } & Begun & Partial<WithFunds>);
 
 export type StateOf<P extends FlowPhase> = Extract<FlowState, { readonly phase: P }>;
 
-/** Phases in which nothing is left to do, unless somebody decides otherwise. */
-export const settledPhases = ["declined", "paid", "rejected", "held"] as const satisfies readonly FlowPhase[];
-export type SettledPhase = (typeof settledPhases)[number];
-export type UnsettledPhase = Exclude<FlowPhase, SettledPhase>;
-export type SettledState = StateOf<SettledPhase>;
+/** Phases in which a flow has an outcome, unless somebody decides otherwise. */
+export const outcomePhases = ["declined", "paid", "rejected", "held"] as const satisfies readonly FlowPhase[];
+export type OutcomePhase = (typeof outcomePhases)[number];
+export type UnsettledPhase = Exclude<FlowPhase, OutcomePhase | "quoted">;
+export type OutcomeState = StateOf<OutcomePhase>;
 
-export function isSettled(state: FlowState): state is SettledState {
-  return (settledPhases as readonly FlowPhase[]).includes(state.phase);
+/** Whether the flow has an outcome. */
+export function hasOutcome(state: FlowState): state is OutcomeState {
+  return (outcomePhases as readonly FlowPhase[]).includes(state.phase);
+}
+
+/** Whether nothing is left to do for it unless somebody asks: a quote waits for its sender. */
+export function isSettled(state: FlowState): state is OutcomeState | StateOf<"quoted"> {
+  return state.phase === "quoted" || hasOutcome(state);
+}
+
+/** The newest claim that may still turn out to be paid. */
+export function openClaim(claims: readonly Claim[] | undefined): Claim | undefined {
+  return claims?.findLast(({ isRefused, isAbsent }) => isRefused !== true && isAbsent !== true);
+}
+
+/** After so many failures in a row somebody has to look at a flow. */
+const stuckAfter = 3;
+
+/** Whether a flow keeps failing at the same step. */
+export function isStuck(state: FlowState): boolean {
+  return !isSettled(state) && (state.failures?.count ?? 0) >= stuckAfter;
 }

@@ -4,22 +4,39 @@
  * @module
  */
 export { type FundsTaken, JournalError } from "../errors/errors.js";
+export type { CircuitBreakerOptions } from "./circuit-breaker.js";
 export type { FlowClient } from "./flow-client.js";
 export type { FlowCipher } from "./flow-codec.js";
-export type { PaymentFlowOptions, RecoverOptions, RunOptions } from "./flow-options.js";
+export type { ServiceFacts } from "./flow-context.js";
+export type { FlowEvent, FlowEvents } from "./flow-events.js";
+export type { PaymentFlowOptions, RecoverOptions, RunOptions, WorkOptions } from "./flow-options.js";
 export type { DeclinedFlow, FlowOutcome, HeldFlow, PaidFlow, RejectedFlow } from "./flow-outcome.js";
 export { FlowPausedError } from "./flow-paused-error.js";
 export type {
   Claim,
   ClaimResponse,
+  FlowFailures,
   FlowPhase,
   FlowRefusal,
   Look,
   OperatorDecision,
   ResolveAction,
+  ServiceFact,
 } from "./flow-state.js";
-export type { ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
-export type { Journal, JournalEntry, JournalState, LeaseRequest } from "./journal.js";
+export type { FlowFunds, ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
+export type {
+  FlowScope,
+  Journal,
+  JournalEntry,
+  JournalState,
+  LeaseId,
+  LeaseRequest,
+  PruneOptions,
+  PruneReport,
+  ScopeFilter,
+} from "./journal.js";
 export { MemoryJournal, type MemoryJournalOptions } from "./memory-journal.js";
+export type { CloseReport } from "./open-work.js";
 export { PaymentFlow } from "./payment-flow.js";
+export type { QuotedFlow } from "./quote-flow.js";
 export type { Resolution } from "./resolve-flow.js";

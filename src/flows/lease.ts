@@ -1,6 +1,7 @@
+import { clock, type Timer } from "../timing/clock.js";
 import { later, now, type Timestamp } from "../timing/timestamp.js";
 import type { Claim } from "./flow-state.js";
-import type { Journal, JournalEntry, JournalState } from "./journal.js";
+import type { Journal, JournalEntry, JournalState, LeaseId } from "./journal.js";
 
 /** Thrown where an owner finds that the flow is no longer its own. Internal: whoever runs the flow then waits for the new owner. */
 export class LeaseLost extends Error {}
@@ -11,29 +12,29 @@ export class LeaseLost extends Error {}
  */
 export class Lease {
   readonly key: string;
-  readonly epoch: number;
+  readonly id: LeaseId;
   readonly #journal: Journal;
   readonly #leaseMs: number;
   readonly #lost = new AbortController();
-  readonly #heartbeat: ReturnType<typeof setInterval>;
+  #heartbeat: Timer;
+  #isOver = false;
+  #ownedSinceMs = clock.monotonicMs();
   #until: Timestamp;
   /** Until when the claim that was made under this lease may be sent. */
   #claimSendBy: Timestamp | undefined;
 
   constructor(
     journal: Journal,
-    { key, epoch }: Pick<JournalEntry, "key" | "epoch">,
+    { key, epoch, nonce }: Pick<JournalEntry, "key" | "epoch" | "nonce">,
     leaseMs: number,
     askedAt: Timestamp,
   ) {
     this.#journal = journal;
     this.key = key;
-    this.epoch = epoch;
+    this.id = { epoch, nonce };
     this.#leaseMs = leaseMs;
     this.#until = later(askedAt, leaseMs);
-    this.#heartbeat = setInterval(() => void this.renew().catch(() => {}), leaseMs / 3);
-    // Not every platform's timers can be told to let the process end.
-    if (typeof this.#heartbeat === "object") this.#heartbeat.unref();
+    this.#startHeartbeat();
   }
 
   /** Aborts when it turns out that another owner has the flow. */
@@ -41,22 +42,29 @@ export class Lease {
     return this.#lost.signal;
   }
 
+  /** Whether the flow is certainly still this owner's. */
+  get isAlive(): boolean {
+    return !this.#isOver && this.#leftMs() > 0;
+  }
+
+  /** Since when no other owner has made a claim, and this one no newer one, by the monotonic clock. */
+  get ownedSinceMs(): number {
+    return this.#ownedSinceMs;
+  }
+
   /** @throws {LeaseLost} when another owner has the flow. */
   async renew(): Promise<void> {
     const askedAt = now();
-    if (!(await this.#journal.renew(this.key, this.epoch, this.#leaseMs))) this.#lose();
+    if (!(await this.#journal.renew(this.key, this.id, this.#leaseMs))) this.#lose();
     this.#until = later(askedAt, this.#leaseMs);
   }
 
-  /**
-   * Renews the lease, so that a claim has all of it to be sent in, and gives the claim its time.
-   *
-   * @throws {LeaseLost} when another owner has the flow.
-   */
-  async beginClaim(): Promise<Pick<Claim, "epoch" | "claimedAtMs" | "sendByMs">> {
-    await this.renew();
-    this.#claimSendBy = this.#sendBy();
-    return { epoch: this.epoch, claimedAtMs: Date.now(), sendByMs: this.#claimSendBy.wallMs };
+  /** The time of a claim. Whoever makes it stores it with `writeClaim`, which renews the lease: a claim begins with a whole one. */
+  beginClaim(): Pick<Claim, "epoch" | "claimedAtMs" | "sendByMs"> {
+    const at = now();
+    this.#ownedSinceMs = at.monotonicMs;
+    this.#claimSendBy = this.#sendBy(later(at, this.#leaseMs));
+    return { epoch: this.id.epoch, claimedAtMs: at.wallMs, sendByMs: this.#claimSendBy.wallMs };
   }
 
   /**
@@ -67,34 +75,67 @@ export class Lease {
    */
   sendBy({ epoch, sendByMs }: Claim): Timestamp | undefined {
     const claimed = this.#claimSendBy;
-    if (claimed === undefined || epoch !== this.epoch) return undefined;
-    const { wallMs, monotonicMs } = this.#sendBy();
+    if (claimed === undefined || epoch !== this.id.epoch) return undefined;
+    const { wallMs, monotonicMs } = this.#sendBy(this.#until);
     // The wall clock may have been set back since the claim was made.
     return { wallMs: Math.min(sendByMs, wallMs), monotonicMs: Math.min(claimed.monotonicMs, monotonicMs) };
   }
 
-  /** @throws {LeaseLost} when another owner has the flow; nothing was written then. */
+  /** A settled state ends the lease. @throws {LeaseLost} when another owner has the flow; nothing was written then. */
   async write(state: JournalState): Promise<void> {
-    if (!(await this.#journal.write(this.key, this.epoch, state))) this.#lose();
+    if (!(await this.#journal.write(this.key, this.id, state))) this.#lose();
+    if (state.settled) this.#finish();
+  }
+
+  /** Stores a claim, and renews the lease in the same write. @throws {LeaseLost} when another owner has the flow. */
+  async writeClaim(state: JournalState): Promise<void> {
+    const askedAt = now();
+    if (!(await this.#journal.write(this.key, this.id, state, this.#leaseMs))) this.#lose();
+    this.#until = later(askedAt, this.#leaseMs);
   }
 
   /** Ends the ownership: the flow is free for others at once. Never rejects, whatever a journal of the user's own throws. */
   async end(): Promise<void> {
-    clearInterval(this.#heartbeat);
+    if (this.#isOver) return;
+    this.#finish();
     try {
-      await this.#journal.release(this.key, this.epoch);
+      await this.#journal.release(this.key, this.id);
     } catch {
       // Then the lease expires by itself.
     }
   }
 
   /** A tenth of the lease, a second at most, is kept back for what happens between the last check and the first byte. */
-  #sendBy(): Timestamp {
-    return later(this.#until, -Math.min(1000, this.#leaseMs / 10));
+  #sendBy(until: Timestamp): Timestamp {
+    return later(until, -Math.min(1000, this.#leaseMs / 10));
+  }
+
+  #leftMs(): number {
+    const { wallMs, monotonicMs } = now();
+    return Math.min(this.#until.wallMs - wallMs, this.#until.monotonicMs - monotonicMs);
+  }
+
+  #startHeartbeat(): void {
+    this.#heartbeat = clock.setTimer(() => void this.#beat(), this.#leaseMs / 3);
+    clock.unrefTimer(this.#heartbeat);
+  }
+
+  async #beat(): Promise<void> {
+    try {
+      await this.renew();
+    } catch {
+      // A journal that fails now may not fail the next time; a lease that was lost has no heartbeat any more.
+    }
+    if (!this.#isOver) this.#startHeartbeat();
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    clock.clearTimer(this.#heartbeat);
   }
 
   #lose(): never {
-    clearInterval(this.#heartbeat);
+    this.#finish();
     this.#lost.abort();
     throw new LeaseLost();
   }

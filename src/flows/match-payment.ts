@@ -2,7 +2,7 @@ import type { FieldTable } from "../api/fields.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import { equalAmounts } from "./equal-amounts.js";
-import type { StateOf } from "./flow-state.js";
+import type { Claim, StateOf } from "./flow-state.js";
 
 /**
  * What a listed payment is to a flow: its `own`, or a `lookalike` that carries its transaction id or body but is not certainly its
@@ -11,7 +11,10 @@ import type { StateOf } from "./flow-state.js";
 export type PaymentMatch = "own" | "lookalike" | undefined;
 
 /** What of a flow its payment is recognised by. */
-export type Recognisable = Pick<StateOf<"unknown">, "claims" | "senderGatewayTransactionId" | "intent">;
+export interface Recognisable extends Pick<StateOf<"unknown">, "senderGatewayTransactionId" | "intent"> {
+  /** Requests that may have been sent. */
+  readonly claims: readonly Pick<Claim, "signature" | "body">[];
+}
 
 /** A record as it came: nothing about it is certain. */
 type ListedPayment = { readonly [Field in keyof Payment]?: unknown };

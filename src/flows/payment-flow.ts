@@ -1,29 +1,34 @@
-import { CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
-import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
-import { Deadline } from "../timing/deadline.js";
-import { now } from "../timing/timestamp.js";
+import { describeValue } from "../errors/describe-value.js";
+import { InvalidArgumentError } from "../errors/errors.js";
+import type { PaymentIntentRequest } from "../resources/payment-intents.js";
+import { cancelFlow } from "./cancel-flow.js";
+import { confirmFlow } from "./confirm-flow.js";
 import { copyRequest } from "./copy-request.js";
-import { finishFlow } from "./drive-flow.js";
+import { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { assertFlowKey } from "./flow-key.js";
 import {
-  assertRunOptions,
   type PaymentFlowOptions,
   type RecoverOptions,
   type RunOptions,
+  readRecoverOptions,
+  readRunOptions,
+  readWorkOptions,
   toFlowContext,
-  withRecoverDefaults,
+  type WorkOptions,
 } from "./flow-options.js";
-import { type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
-import { FlowPausedError } from "./flow-paused-error.js";
-import { type FlowState, isSettled, type ResolveAction } from "./flow-state.js";
-import type { JournalEntry, JournalState } from "./journal.js";
-import { pauseFlow } from "./pause-flow.js";
+import { type DeclinedFlow, type FlowOutcome, toOutcome } from "./flow-outcome.js";
+import { readState } from "./flow-scope.js";
+import { hasOutcome, type ResolveAction } from "./flow-state.js";
+import type { CloseReport } from "./open-work.js";
+import { type QuotedFlow, quoteFlow } from "./quote-flow.js";
 import { recoverFlows } from "./recover-flows.js";
 import { checkResolution, type Resolution, resolveFlow } from "./resolve-flow.js";
+import { runFlow } from "./run-flow.js";
+import { workFlows } from "./work-flows.js";
 
 /**
- * Payments that survive crashes: each step is stored in a journal before it is taken, and the signed request before it is sent.
+ * Payments that survive crashes: what can't be undone is stored in a journal before it is done, and the signed request before it is sent.
  * A request that may have been sent is never sent again automatically: the flow looks for it among the listed payments.
  */
 export class PaymentFlow {
@@ -35,8 +40,54 @@ export class PaymentFlow {
   }
 
   /**
+   * Asks what a payment costs, and stores the quote under `key`. No money is taken. The same key and request have the same quote while
+   * it is fresh, and a new one when it has expired.
+   *
+   * @throws {ApiError} when the service refuses the intent; nothing is stored then.
+   * @throws {InvalidArgumentError} `flow_key_reused` when the key belongs to another request; `flow_confirmed` when it is too late.
+   */
+  async quote(key: string, request: PaymentIntentRequest, options: RunOptions = {}): Promise<QuotedFlow> {
+    assertFlowKey(key);
+    const own = copyRequest(request);
+    return this.#call(readRunOptions("quote", options), (call) => quoteFlow(this.#context, key, own, call));
+  }
+
+  /**
+   * Takes the money and pays, at exactly the price that was shown. The same key has the same outcome, however often and wherever it is
+   * confirmed.
+   *
+   * @param confirmed the intent of the quote that its sender saw.
+   * @throws {FlowPausedError} as `run` does.
+   * @throws {InvalidArgumentError} `quote_changed` when the flow has another intent by now; `quote_expired`; `flow_unknown`.
+   */
+  async confirm(key: string, confirmed: { readonly intentId: string }, options: RunOptions = {}): Promise<FlowOutcome> {
+    assertFlowKey(key);
+    const intentId: unknown = Reflect.get(Object(confirmed), "intentId");
+    if (typeof intentId !== "string" || intentId === "") {
+      throw new InvalidArgumentError(
+        `confirm needs { intentId }: the id of the intent whose price was shown; found ${describeValue(intentId)}`,
+      );
+    }
+    return this.#call(readRunOptions("confirm", options), (call) => confirmFlow(this.#context, key, intentId, call));
+  }
+
+  /**
+   * Declines a quote. Calling it again gives the same outcome.
+   *
+   * @throws {InvalidArgumentError} `flow_confirmed` when the money may have been taken; `flow_unknown`.
+   */
+  async cancel(key: string, reason?: string): Promise<DeclinedFlow> {
+    assertFlowKey(key);
+    if (reason !== undefined && typeof reason !== "string") {
+      throw new InvalidArgumentError(`cancel: the reason must be a string; found ${describeValue(reason)}`);
+    }
+    return this.#call({}, () => cancelFlow(this.#context, key, reason));
+  }
+
+  /**
    * Makes the payment that belongs to `key`, or returns the outcome that it has already had. The same key has the same outcome,
-   * however often and wherever it is run; while another process runs it, this one waits for the outcome.
+   * however often and wherever it is run; while another process runs it, this one waits for the outcome. A quote of the key is
+   * confirmed.
    *
    * @throws {FlowPausedError} when it stops without an outcome: the service can't be reached, `takeFunds` throws, the journal fails,
    *   `signal` aborts. The flow is stored and still owns the payment, and a later `run` or `recover` continues it.
@@ -44,22 +95,9 @@ export class PaymentFlow {
    */
   async run(key: string, request: PaymentIntentRequest, options: RunOptions = {}): Promise<FlowOutcome> {
     assertFlowKey(key);
-    assertRunOptions(options);
     // The flow belongs to this call, whatever becomes of the objects that it was given.
-    const state: FlowState = { phase: "created", request: copyRequest(request) };
-    const { signal } = options;
-    const { client, codec } = this.#context;
-    await client.check(paymentIntents.create, [], { body: state.request });
-    const stored = await codec.encode(state);
-    const deadline = new Deadline({ signal });
-    try {
-      const askedAt = now();
-      const { entry, created } = await this.#begin(key, stored);
-      const outcome = created ? await finishFlow(this.#context, { entry, state, askedAt }, deadline) : undefined;
-      return outcome ?? (await this.#finishOrWait(key, state.request, deadline));
-    } finally {
-      deadline.finish();
-    }
+    const own = copyRequest(request);
+    return this.#call(readRunOptions("run", options), (call) => runFlow(this.#context, key, own, call));
   }
 
   /**
@@ -71,47 +109,39 @@ export class PaymentFlow {
     return this.#recover(typeof options === "object" && options !== null ? { ...options } : options);
   }
 
+  /**
+   * Recovers flows for as long as the process lives: until `signal` aborts, or the flow is closed. It never rejects because something
+   * failed: that goes to `on.error`.
+   */
+  async work(options: WorkOptions = {}): Promise<void> {
+    const { signal, everyMs, concurrency } = readWorkOptions(options);
+    const recover = (stop: AbortSignal) => recoverFlows(this.#context, concurrency, stop);
+    const work = { recover, everyMs, events: this.#context.events, random: Math.random };
+    await this.#context.openWork.run((stop) => workFlows(work, stop), signal);
+  }
+
   /** The outcome of a flow; `undefined` while it is running, or if there is no such flow. Only reads. */
   async outcome(key: string): Promise<FlowOutcome | undefined> {
     assertFlowKey(key);
     const entry = await this.#context.journal.read(key);
-    const state = entry === undefined ? undefined : await this.#context.codec.decode(entry);
-    return state !== undefined && isSettled(state) ? toOutcome(key, state) : undefined;
+    const state = entry === undefined ? undefined : await readState(this.#context, entry);
+    return state !== undefined && hasOutcome(state) ? toOutcome(key, state) : undefined;
   }
 
   /**
-   * Every held flow, for the operator's page.
-   *
-   * @throws {AggregateError} when flows could not be read, after all others: a `flow_unreadable` for each, with its key.
-   */
-  async *held(): AsyncGenerator<HeldFlow, void, undefined> {
-    const { journal } = this.#context;
-    const failures: CrossBorderError[] = [];
-    for (let after: string | undefined; ; ) {
-      const entries = await journal.list({ phase: "held", after, limit: 100 });
-      for (const entry of entries) {
-        const outcome = await this.#readHeld(entry, failures);
-        if (outcome !== undefined) yield outcome;
-      }
-      after = entries.at(-1)?.key;
-      if (after === undefined) break;
-    }
-    if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));
-  }
-
-  /**
-   * Settles a held flow as an operator decides.
+   * Settles a flow that is held or stuck as an operator decides.
    *
    * - `found`: the payment was made. Without `payment` it is looked for once more, and it is an error if it is not found.
    * - `release`: the payment was certainly not made, and never will be. The money is given back.
-   * - `resend`: the payment was certainly not made. The same bytes are sent again, with the same signature.
+   * - `resend`: the payment was certainly not made. The same bytes are sent again, with the same signature. A flow that has sent nothing
+   *   goes on.
    *
    * Before `release` and `resend` the payment is looked for once more, when its request can no longer be sent.
    *
-   * @throws {InvalidArgumentError} `flow_not_held` when the flow is not held, or another process is running it;
+   * @throws {InvalidArgumentError} `flow_not_held` when the flow is neither held nor stuck, or another process is running it;
    *   `flow_payment_not_found` when the payment is not found, or the given one belongs to another flow; `flow_payment_found` when
    *   it is there, and is to be released or sent again; `flow_payment_unseen` when that can't be told, unless `evenUnseen` is true.
-   * @throws {FlowPausedError} when something else stops it: the flow is held as before, or goes on as was decided.
+   * @throws {FlowPausedError} when something else stops it: the flow is as before, or goes on as was decided.
    */
   async resolve<Action extends ResolveAction>(
     key: string,
@@ -119,85 +149,32 @@ export class PaymentFlow {
     resolution: Resolution<Action>,
   ): Promise<FlowOutcome> {
     assertFlowKey(key);
-    return resolveFlow(this.#context, key, checkResolution(action, resolution));
+    const checked = checkResolution(action, resolution);
+    return this.#call({}, (call) => resolveFlow(this.#context, key, checked, call));
+  }
+
+  /**
+   * Accepts nothing new, and lets what is pending reach a state from which another process can go on: it resolves when all of it has,
+   * or after `timeoutMs`. Neither the client nor the journal is closed.
+   */
+  async close({ timeoutMs = 10_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<CloseReport> {
+    return this.#context.openWork.close(timeoutMs);
   }
 
   async *#recover(options: RecoverOptions): AsyncGenerator<FlowOutcome, void, undefined> {
-    const { concurrency, signal } = withRecoverDefaults(options);
+    const { concurrency, signal } = readRecoverOptions(options);
     yield* recoverFlows(this.#context, concurrency, signal);
   }
 
-  async #readHeld(entry: JournalEntry, failures: CrossBorderError[]): Promise<HeldFlow | undefined> {
-    try {
-      const state = await this.#context.codec.decode(entry);
-      const outcome = isSettled(state) ? toOutcome(entry.key, state) : undefined;
-      return outcome?.status === "held" ? outcome : undefined;
-    } catch (error) {
-      if (!(error instanceof CrossBorderError)) throw error;
-      failures.push(error);
-      return undefined;
-    }
-  }
-
-  /** A write that failed may have been stored all the same: only a key that is not there afterwards has no flow. */
-  async #begin(
-    key: string,
-    stored: JournalState,
-  ): Promise<{ readonly entry: JournalEntry; readonly created: boolean }> {
-    const { journal, leaseRequest } = this.#context;
-    try {
-      return await journal.begin(key, stored, leaseRequest);
-    } catch (cause) {
-      const isThere = await journal.read(key).then(
-        (entry) => entry !== undefined,
-        () => true,
-      );
-      throw isThere ? new FlowPausedError(key, { cause }) : cause;
-    }
-  }
-
-  /** Until there is an outcome: takes the flow over once its owner is gone, and waits until then. */
-  async #finishOrWait(key: string, request: PaymentIntentRequest, deadline: Deadline): Promise<FlowOutcome> {
-    const { leaseMs } = this.#context.leaseRequest;
-    try {
-      for (;;) {
-        const outcome = await this.#finish(key, request, deadline);
-        if (outcome !== undefined) return outcome;
-        await pauseFlow(Math.min(250, leaseMs / 4), deadline);
+  /** Opens a call, and ends it. */
+  #call<T>({ headers, signal }: RunOptions, work: (call: FlowCall) => Promise<T>): Promise<T> {
+    return this.#context.openWork.run(async (stop, abandon) => {
+      const call = new FlowCall(stop, abandon, headers);
+      try {
+        return await work(call);
+      } finally {
+        call.finish();
       }
-    } catch (cause) {
-      if (cause instanceof FlowPausedError || isKeyReused(cause)) throw cause;
-      throw new FlowPausedError(key, { cause });
-    }
+    }, signal);
   }
-
-  /** The outcome, if there is one or this process can take the flow over; `undefined` while another process runs it. */
-  async #finish(key: string, request: PaymentIntentRequest, deadline: Deadline): Promise<FlowOutcome | undefined> {
-    const { journal, codec, leaseRequest } = this.#context;
-    const entry = await journal.read(key);
-    if (entry === undefined) {
-      throw new InvalidArgumentError(`the journal no longer has the flow of key ${JSON.stringify(key)}`);
-    }
-    const state = await codec.decode(entry);
-    assertSameRequest(key, state.request, request);
-    if (isSettled(state)) return toOutcome(key, state);
-    const askedAt = now();
-    const leased = await journal.acquire(key, leaseRequest);
-    if (leased === undefined) return undefined;
-    return finishFlow(this.#context, { entry: leased, state: await codec.decode(leased), askedAt }, deadline);
-  }
-}
-
-function assertSameRequest(key: string, known: PaymentIntentRequest, request: PaymentIntentRequest): void {
-  const names = new Set([...Object.keys(known), ...Object.keys(request)]);
-  const differing = [...names].filter((name) => Reflect.get(known, name) !== Reflect.get(request, name)).sort();
-  if (differing.length === 0) return;
-  throw new InvalidArgumentError(
-    `the key ${JSON.stringify(key)} belongs to another request, which differs in ${differing.join(", ")}: each payment needs its own key`,
-    { code: "flow_key_reused" },
-  );
-}
-
-function isKeyReused(error: unknown): boolean {
-  return error instanceof InvalidArgumentError && error.code === "flow_key_reused";
 }

@@ -1,45 +1,113 @@
-import type { ApiClient } from "../api/api-client.js";
-import type { RequestOptions } from "../api/request-options.js";
-import { type Payment, payments } from "../resources/payments.js";
-import type { Look, StateOf } from "./flow-state.js";
-import { paymentMatcher } from "./match-payment.js";
-import { readPayments, tokenOf } from "./read-payments.js";
+import { CrossBorderError } from "../errors/errors.js";
+import { payments } from "../resources/payments.js";
+import { clock } from "../timing/clock.js";
+import { describeLooks } from "./describe-looks.js";
+import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
+import { isPassing } from "./flow-refusal.js";
+import { type FlowRefusal, type Look, openClaim, type ServiceFact, type StateOf } from "./flow-state.js";
+import { lookForPayment, noMark } from "./look-for-payment.js";
 
-/** Paging token of the newest payment; `null` when there is none. The read-back of a later claim stops there. */
-export async function newestPagingToken(client: ApiClient, options?: RequestOptions): Promise<string | null> {
-  const paging = { _sort: "createdAt.desc", _size: 1 };
-  const [newest] = await client.call(payments.list, [], { paging }, options);
-  return tokenOf(newest) ?? null;
+type Unknown = StateOf<"unknown">;
+
+/**
+ * Looks once for a payment whose outcome is unknown, and decides what follows from all looks so far.
+ *
+ * By default absence proves nothing: a payment that is not listed yet may still be on its way, so the flow is held for a person. Only a
+ * refusal, a look that is late enough by `service.listedWithinMs`, or `service.singleUseIntents` lets it go on.
+ */
+export async function readBack(context: FlowContext, owned: OwnedFlow, state: Unknown): Promise<StepResult> {
+  const isProof = isProofDue(context, state);
+  const delayMs = isProof ? untilProofMs(context, owned) : lookDelayMs(context, state);
+  if (delayMs > 0) await owned.call.pause(delayMs);
+  // What is decided on absence must not depend on a mark: an entry that was lost may be older.
+  const since = isProof || state.refusal !== undefined ? noMark : state.since;
+  const { look, found } = await lookForPayment(context.client, state, since, owned.call.requestOptions);
+  const looked = { ...state, looks: [...state.looks, look] };
+  if (found !== undefined) return { state: { ...decided(looked), phase: "paid", payment: found } };
+  const isAlone = looksForIt(looked).every(({ lookalike }) => lookalike === undefined);
+  const isAbsent = look.complete && isAlone;
+  if (state.refusal !== undefined) return afterRefusal(context, owned, looked, state.refusal, { isAlone, isAbsent });
+  if (looksForIt(looked).length < context.readBacks) return { state: looked };
+  if (isProof && isAbsent) return sendAgain(owned, absent(looked), "listedWithinMs");
+  if (!isProof && isProofDue(context, looked)) return { state: looked };
+  if (context.service.singleUseIntents === true && isAlone && mayBeSentAgain(looked)) {
+    return sendAgain(owned, looked, "singleUseIntents");
+  }
+  return held(looked);
 }
 
-/** Looks for a claim's payment among the listed payments. */
-export async function lookForPayment(
-  client: ApiClient,
-  state: StateOf<"unknown">,
-  options?: RequestOptions,
-): Promise<{ readonly look: Look; readonly found: Payment | undefined }> {
-  const atMs = Date.now();
-  const match = paymentMatcher(state);
-  let found: Payment | undefined;
-  let lookalike: Payment | undefined;
-  const { seen, problem } = await readPayments(
-    client,
-    state.since,
-    (payment) => {
-      const kind = match(payment);
-      if (kind === "own") found = payment;
-      if (kind === "lookalike") lookalike ??= payment;
-      return found !== undefined;
-    },
-    options,
-  );
-  const look = {
-    atMs,
-    claims: state.claims.length,
-    seen,
-    complete: problem === undefined,
-    ...(problem === undefined ? undefined : { problem }),
-    ...(lookalike === undefined ? undefined : { lookalike }),
-  };
-  return { look, found };
+/** A look from before the newest request was sent says nothing about it. */
+function looksForIt({ looks, claims }: Pick<Unknown, "looks" | "claims">): readonly Look[] {
+  return looks.filter((look) => look.claims === claims.length);
+}
+
+/** After a refusal even the first look waits: a payment that a proxy sent twice may be committed and not listed yet. */
+function lookDelayMs({ readBackDelayMs, service }: FlowContext, state: Unknown): number {
+  if (state.refusal !== undefined) return service.listedWithinMs ?? readBackDelayMs;
+  return looksForIt(state).length === 0 ? 0 : readBackDelayMs;
+}
+
+/** Whether the next look comes so late that absence is certain, which `service.listedWithinMs` alone makes possible. */
+function isProofDue({ readBacks, service }: FlowContext, state: Unknown): boolean {
+  const isPossible = service.listedWithinMs !== undefined && state.refusal === undefined && mayBeSentAgain(state);
+  return isPossible && looksForIt(state).length >= readBacks;
+}
+
+/**
+ * A whole lease and the listing's time, after the later of taking the flow over and this owner's claim, by the monotonic clock: until
+ * then an earlier owner's request may be on its way.
+ */
+function untilProofMs({ leaseMs, service: { listedWithinMs = 0 } }: FlowContext, { lease }: OwnedFlow): number {
+  return lease.ownedSinceMs + leaseMs + listedWithinMs - clock.monotonicMs();
+}
+
+/** How often a payment is sent again without a person's decision. */
+const mostRepetitions = 3;
+
+function mayBeSentAgain({ claims }: Unknown): boolean {
+  return claims.length <= mostRepetitions;
+}
+
+/** The service said that it did nothing: true unless the payment is there all the same. */
+function afterRefusal(
+  { readBacks }: FlowContext,
+  owned: OwnedFlow,
+  state: Unknown,
+  refusal: FlowRefusal,
+  { isAlone, isAbsent }: { readonly isAlone: boolean; readonly isAbsent: boolean },
+): StepResult {
+  // Of a request that was sent again the service may say no because it has made the first one.
+  const isFirst = openClaim(state.claims.slice(0, -1)) === undefined;
+  if (!isAlone || (isAbsent && !isFirst)) return held(state);
+  if (!isAbsent) return looksForIt(state).length < readBacks ? { state } : held(state);
+  if (!isPassing(refusal)) return { state: { ...decided(state), phase: "refused", refusal } };
+  owned.mustLook = false;
+  const claims = [...state.claims.slice(0, -1), { ...state.claim, isRefused: true as const }];
+  return { state: { ...decided(state), phase: "funds-requested", claims }, error: refused(refusal) };
+}
+
+function refused({ status }: FlowRefusal): CrossBorderError {
+  const { name: operation } = payments.create;
+  const message = `${operation}: the service responded with ${status}, and the payment was looked for and not found`;
+  return new CrossBorderError(message, { code: `http_${status ?? 0}`, operation });
+}
+
+/** Goes on without a person, and says in the outcome what that relied on. */
+function sendAgain(owned: OwnedFlow, state: Unknown, fact: ServiceFact): StepResult {
+  owned.mustLook = false;
+  const reliedOn = [...new Set([...(state.reliedOn ?? []), fact])];
+  return { state: { ...decided(state), phase: "funds-requested", reliedOn } };
+}
+
+function absent(state: Unknown): Unknown {
+  return { ...state, claims: state.claims.map((claim) => ({ ...claim, isAbsent: true as const })) };
+}
+
+function held(state: Unknown): StepResult {
+  const reason = `${state.reason}, and ${describeLooks(looksForIt(state))}`;
+  return { state: { ...state, phase: "held", reason } };
+}
+
+function decided({ claim: _, reason: __, response: ___, refusal: ____, ...state }: Unknown) {
+  return state;
 }

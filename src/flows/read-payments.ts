@@ -127,7 +127,8 @@ class PaymentPages {
   async request(paging: PagingValues): Promise<readonly Payment[]> {
     for (;;) {
       try {
-        const query = { paging: { _size: this.#size, ...paging } };
+        // A difference in somebody's record must not stop the search for another.
+        const query = { paging: { _size: this.#size, ...paging }, lenient: true as const };
         const page = await this.#client.call(payments.list, [], query, this.#options);
         this.#size = Math.min(fullSize, 2 * this.#size);
         return page;

@@ -1,10 +1,11 @@
-import { Deadline } from "../timing/deadline.js";
-import { now, type Timestamp } from "../timing/timestamp.js";
-import { finishFlow } from "./drive-flow.js";
-import type { FlowContext } from "./flow-context.js";
+import { CrossBorderError, JournalError } from "../errors/errors.js";
+import { now } from "../timing/timestamp.js";
+import { continueFlow } from "./drive-flow.js";
+import { FlowCall } from "./flow-call.js";
+import { type FlowContext, leaseRequest } from "./flow-context.js";
 import type { FlowOutcome } from "./flow-outcome.js";
 import { FlowPausedError } from "./flow-paused-error.js";
-import type { JournalEntry } from "./journal.js";
+import type { OwnedEntry } from "./own-flow.js";
 
 /** See `PaymentFlow.recover`. */
 export async function* recoverFlows(
@@ -12,45 +13,73 @@ export async function* recoverFlows(
   concurrency: number,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<FlowOutcome, void, undefined> {
-  const deadline = new Deadline({ signal });
   const running = new Map<string, Promise<Recovered>>();
+  const { call, end } = openCall(context, signal);
+  try {
+    yield* recoverAll(context, concurrency, call, running);
+  } finally {
+    // Whoever stops reading leaves flows behind that are still running.
+    void Promise.allSettled(running.values()).then(end);
+  }
+}
+
+/** A call that lasts until `end`. @throws {CrossBorderError} `flow_closed` */
+function openCall({ openWork }: FlowContext, signal: AbortSignal | undefined): { call: FlowCall; end: () => void } {
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let call: FlowCall | undefined;
+  const work = openWork.run(async (stop, abandon) => {
+    call = new FlowCall(stop, abandon, undefined);
+    await ended;
+    call.finish();
+  }, signal);
+  work.catch(() => {});
+  if (call === undefined) throw new CrossBorderError("the flow is closed", { code: "flow_closed" });
+  return { call, end };
+}
+
+async function* recoverAll(
+  context: FlowContext,
+  concurrency: number,
+  call: FlowCall,
+  running: Map<string, Promise<Recovered>>,
+): AsyncGenerator<FlowOutcome, void, undefined> {
   const failures: Error[] = [];
   let after: string | undefined;
   let more = true;
-  try {
-    while (more || running.size > 0) {
-      while (more && running.size < concurrency && deadline.ended === undefined) {
-        const askedAt = now();
-        const entry = await acquireNext(context, after, failures);
-        if (entry === undefined) more = false;
-        else {
-          after = entry.key;
-          running.set(entry.key, recoverFlow(context, entry, askedAt, deadline));
-        }
+  while (more || running.size > 0) {
+    while (more && running.size < concurrency && !call.isEnded) {
+      const owned = await acquireNext(context, after, failures);
+      if (owned === undefined) more = false;
+      else {
+        after = owned.entry.key;
+        running.set(owned.entry.key, recoverFlow(context, owned, call));
       }
-      if (running.size === 0) break;
-      const { key, outcome, error } = await Promise.race(running.values());
-      running.delete(key);
-      if (error !== undefined) failures.push(error);
-      if (outcome !== undefined) yield outcome;
     }
-  } finally {
-    // Whoever stops reading leaves flows behind that are still running.
-    void Promise.allSettled(running.values()).then(() => deadline.finish());
+    if (running.size === 0) break;
+    const { key, outcome, error } = await Promise.race(running.values());
+    running.delete(key);
+    if (error !== undefined) failures.push(error);
+    if (outcome !== undefined) yield outcome;
   }
   if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));
 }
 
 /** Where the journal fails, the flows that are running still come to their end. */
 async function acquireNext(
-  { journal, leaseRequest }: FlowContext,
+  context: FlowContext,
   after: string | undefined,
   failures: Error[],
-): Promise<JournalEntry | undefined> {
+): Promise<OwnedEntry | undefined> {
+  const askedAt = now();
   try {
-    return await journal.acquireAbandoned(leaseRequest, after);
+    const entry = await context.journal.acquireAbandoned(context.scope, leaseRequest(context), after);
+    return entry === undefined ? undefined : { entry, askedAt };
   } catch (error) {
-    failures.push(error instanceof Error ? error : new Error("the journal failed", { cause: error }));
+    const message = `recover: the journal failed${after === undefined ? "" : ` behind key ${JSON.stringify(after)}`}`;
+    failures.push(error instanceof JournalError ? error : new JournalError(message, { cause: error }));
     return undefined;
   }
 }
@@ -62,24 +91,11 @@ interface Recovered {
 }
 
 /** Never rejects. */
-async function recoverFlow(
-  context: FlowContext,
-  entry: JournalEntry,
-  askedAt: Timestamp,
-  deadline: Deadline,
-): Promise<Recovered> {
-  const { key } = entry;
+async function recoverFlow(context: FlowContext, owned: OwnedEntry, call: FlowCall): Promise<Recovered> {
+  const { key } = owned.entry;
   try {
-    const state = await context.codec.decode(entry);
-    return { key, outcome: await finishFlow(context, { entry, state, askedAt }, deadline) };
+    return { key, outcome: await continueFlow(context, owned, call) };
   } catch (error) {
-    if (error instanceof FlowPausedError) return { key, error };
-    try {
-      // Its state can't be read: others may be able to.
-      await context.journal.release(key, entry.epoch);
-    } catch {
-      // Then its lease expires by itself.
-    }
-    return { key, error: new FlowPausedError(key, { cause: error }) };
+    return { key, error: error instanceof FlowPausedError ? error : new FlowPausedError(key, { cause: error }) };
   }
 }

@@ -1,21 +1,30 @@
-import { CrossBorderError, type ErrorCode, InvalidArgumentError } from "../errors/errors.js";
-import type { Payment } from "../resources/payments.js";
-import { Deadline } from "../timing/deadline.js";
-import { now } from "../timing/timestamp.js";
+import { type ErrorCode, InvalidArgumentError } from "../errors/errors.js";
+import { type Payment, payments } from "../resources/payments.js";
+import { clock } from "../timing/clock.js";
 import { driveFlow, storeState } from "./drive-flow.js";
+import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
 import { FlowPausedError } from "./flow-paused-error.js";
-import type { FlowPhase, FlowState, Look, OperatorDecision, ResolveAction, StateOf } from "./flow-state.js";
+import { readState } from "./flow-scope.js";
+import {
+  type FlowPhase,
+  type FlowState,
+  isStuck,
+  type Look,
+  type OperatorDecision,
+  type ResolveAction,
+  type StateOf,
+} from "./flow-state.js";
+import { isTruth, ownedByFlow } from "./flow-truth.js";
 import { frozenCopy } from "./frozen-copy.js";
-import type { JournalEntry } from "./journal.js";
 import { Lease, LeaseLost } from "./lease.js";
-import { paymentMatcher } from "./match-payment.js";
-import { pauseFlow } from "./pause-flow.js";
-import { lookForPayment } from "./read-back.js";
-import { makeClaim } from "./send-claim.js";
+import { lookForPayment, noMark } from "./look-for-payment.js";
+import { paymentMatcher, type Recognisable } from "./match-payment.js";
+import { acquireEntry } from "./own-flow.js";
+import { paymentFromIntent } from "./payment-from-intent.js";
 
-/** An operator's decision about a held flow, for the record. `payment` is accepted for `found` only. */
+/** An operator's decision about a flow that is held or stuck, for the record. `payment` is accepted for `found` only. */
 export type Resolution<Action extends ResolveAction = ResolveAction> = {
   /** Who decides. */
   readonly by: string;
@@ -60,39 +69,91 @@ export function checkResolution(
   if (typeof evenUnseen !== "boolean" || (evenUnseen && action === "found")) {
     throw new InvalidArgumentError('resolve: evenUnseen must be true or false, and is for "release" and "resend" only');
   }
-  const decision = { action, by, why, atMs: Date.now(), ...(evenUnseen ? { evenUnseen } : undefined) };
+  const decision = { action, by, why, atMs: clock.wallMs(), ...(evenUnseen ? { evenUnseen } : undefined) };
   return { decision, payment: frozenCopy(payment), evenUnseen };
 }
+
+type Resolvable = Exclude<FlowState, { readonly phase: "quoted" | "declined" | "paid" | "rejected" }>;
+
+/** What an operator can decide about: money that was taken. */
+type Funded =
+  | StateOf<"claimed" | "unknown" | "held" | "refused">
+  | (StateOf<"funds-requested"> & { readonly senderGatewayTransactionId: string });
 
 /** See `PaymentFlow.resolve`. */
 export async function resolveFlow(
   context: FlowContext,
   key: string,
-  { decision, payment, evenUnseen }: CheckedResolution,
+  resolution: CheckedResolution,
+  call: FlowCall,
 ): Promise<FlowOutcome> {
-  const { journal, codec, leaseRequest } = context;
-  const askedAt = now();
-  const entry = await acquire(context, key);
-  if (entry === undefined) throw notHeld(key, "there is no such flow, or another process is running it");
-  const lease = new Lease(journal, entry, leaseRequest.leaseMs, askedAt);
-  const deadline = new Deadline({});
+  const leased = await ownedByFlow(key, acquireEntry(context, key));
+  if (leased === undefined) throw notHeld(key, "there is no such flow, or another process is running it");
+  const lease = new Lease(context.journal, leased.entry, context.leaseMs, leased.askedAt);
   let phase: FlowPhase | undefined;
   try {
-    const state = await codec.decode(entry);
+    const state = await readState(context, leased.entry);
     phase = state.phase;
-    if (state.phase !== "held") throw notHeld(key, `it is ${state.phase}`);
-    if (decision.action !== "found") await assertAbsent(context, state, deadline, evenUnseen);
-    const held = { ...state, decisions: [...state.decisions, decision] };
-    const decided = await decide(context, lease, held, decision, payment);
-    await storeState(lease, await codec.encode(decided));
-    return toOutcome(key, await driveFlow(context, { lease, deadline }, decided));
+    assertResolvable(key, state);
+    const decided = await decide(context, call, lease, state, resolution);
+    if (decided !== state) await storeState(context, lease, decided);
+    // Whoever decides has just looked, or decided without.
+    const mustLook = decided === state;
+    return toOutcome(key, await driveFlow(context, { lease, call, mustLook }, decided));
   } catch (error) {
     if (error instanceof LeaseLost) throw notHeld(key, "another process took it over");
-    throw isAnswer(error) ? error : new FlowPausedError(key, { phase, cause: error });
+    throw isTruth(error) ? error : new FlowPausedError(key, { phase, cause: error });
   } finally {
-    deadline.finish();
     await lease.end();
   }
+}
+
+function assertResolvable(key: string, state: FlowState): asserts state is Resolvable {
+  if (state.phase === "held" || isStuck(state)) return;
+  throw notHeld(key, `it is ${state.phase}`);
+}
+
+/** What follows from a decision. A stuck flow for which no money was taken, as far as is known, can only go on. */
+async function decide(
+  context: FlowContext,
+  call: FlowCall,
+  lease: Lease,
+  state: Resolvable,
+  { decision, payment, evenUnseen }: CheckedResolution,
+): Promise<FlowState> {
+  if (!isFunded(state)) {
+    if (decision.action === "resend") return state;
+    throw notHeld(lease.key, `it is ${state.phase}, and no money is known to have been taken: "resend" lets it go on`);
+  }
+  const { action, why } = decision;
+  const claims = await claimsToLookFor(context, call, state);
+  const sought = { ...state, claims };
+  if (action !== "found") await assertAbsent(context, call, state, sought, evenUnseen);
+  const decided = { ...withoutResponse(state), decisions: [...state.decisions, decision] };
+  switch (action) {
+    case "release":
+      return { ...decided, phase: "refused", refusal: { by: "operator", code: "released", message: why } };
+    case "resend":
+      return { ...decided, phase: "funds-requested" };
+    case "found":
+      if (payment !== undefined) assertOwnPayment(payment, sought);
+      return { ...decided, phase: "paid", payment: payment ?? (await findPayment(context, call, sought)) };
+  }
+}
+
+function isFunded(state: Resolvable): state is Funded {
+  return "senderGatewayTransactionId" in state && state.senderGatewayTransactionId !== undefined;
+}
+
+/** Of a flow whose claim was lost, or never made: what would be sent. */
+async function claimsToLookFor(
+  { client }: FlowContext,
+  call: FlowCall,
+  state: Funded,
+): Promise<Recognisable["claims"]> {
+  if (state.claims.length > 0) return state.claims;
+  const body = paymentFromIntent(state.intent, state.senderGatewayTransactionId);
+  return [await client.sign(payments.create, [], { body }, call.requestOptions)];
 }
 
 /**
@@ -101,15 +162,18 @@ export async function resolveFlow(
  * @throws {InvalidArgumentError} `flow_payment_found` when it is; `flow_payment_unseen` when nobody can tell.
  */
 async function assertAbsent(
-  { client, leaseRequest }: FlowContext,
-  state: StateOf<"held">,
-  deadline: Deadline,
+  { client, leaseMs }: FlowContext,
+  call: FlowCall,
+  { claims }: Funded,
+  sought: Recognisable,
   evenUnseen: boolean,
 ): Promise<void> {
-  // Until then its request may still be on its way to the socket of a process that was stopped.
-  const untilSentMs = Math.min(state.claim.sendByMs - Date.now(), leaseRequest.leaseMs);
-  if (untilSentMs > 0) await pauseFlow(untilSentMs, deadline);
-  const looking = lookForPayment(client, { ...state, phase: "unknown" });
+  // Until then its request may still be on its way to the socket of a process that was stopped. A clock that was set back since
+  // prolongs it by a lease at most.
+  const sendByMs = claims.at(-1)?.sendByMs ?? 0;
+  const untilSentMs = Math.min(sendByMs - clock.wallMs(), leaseMs);
+  if (untilSentMs > 0) await call.pause(untilSentMs);
+  const looking = lookForPayment(client, sought, noMark, call.requestOptions);
   const { look, found } = await (evenUnseen ? looking.catch(() => nothingSeen) : looking);
   if (found !== undefined) {
     throw unresolved(
@@ -126,58 +190,24 @@ async function assertAbsent(
 
 const nothingSeen = { look: undefined, found: undefined };
 
-async function acquire({ journal, leaseRequest }: FlowContext, key: string): Promise<JournalEntry | undefined> {
-  try {
-    return await journal.acquire(key, leaseRequest);
-  } catch (cause) {
-    throw new FlowPausedError(key, { cause });
-  }
-}
-
-const answers: ReadonlySet<ErrorCode> = new Set([
-  "flow_not_held",
-  "flow_payment_found",
-  "flow_payment_not_found",
-  "flow_payment_unseen",
-]);
-
-/** Errors that say themselves what they say about the flow. */
-function isAnswer(error: unknown): boolean {
-  return error instanceof FlowPausedError || (error instanceof CrossBorderError && answers.has(error.code));
-}
-
-async function decide(
-  { client }: FlowContext,
-  lease: Lease,
-  state: StateOf<"held">,
-  { action, why }: OperatorDecision,
-  payment: Payment | undefined,
-): Promise<FlowState> {
-  switch (action) {
-    case "release":
-      return { ...state, phase: "refused", refusal: { by: "operator", code: "released", message: why } };
-    case "resend":
-      return { ...withoutResponse(state), phase: "claimed", ...(await makeClaim(lease, state.claim, state.claims)) };
-    case "found":
-      if (payment !== undefined) assertOwnPayment(payment, state);
-      return { ...state, phase: "paid", payment: payment ?? (await findPayment(client, state)) };
-  }
-}
-
 /** What came in response to an earlier request says nothing about the next one. */
-function withoutResponse({
-  response: _,
-  refusal: __,
-  ...state
-}: StateOf<"held">): Omit<StateOf<"held">, "response" | "refusal"> {
-  return state;
+function withoutResponse(state: Funded): Omit<Funded, "phase"> {
+  const {
+    response: _,
+    refusal: __,
+    reason: ___,
+    claim: ____,
+    ...rest
+  } = state as Funded & { response?: unknown; refusal?: unknown; reason?: unknown; claim?: unknown };
+  return rest;
 }
 
-async function findPayment(client: FlowContext["client"], state: StateOf<"held">): Promise<Payment> {
-  const { look, found } = await lookForPayment(client, { ...state, phase: "unknown" });
+async function findPayment({ client }: FlowContext, call: FlowCall, sought: Recognisable): Promise<Payment> {
+  const { look, found } = await lookForPayment(client, sought, noMark, call.requestOptions);
   if (found !== undefined) return found;
+  const couldLook = look.complete || look.lookalike !== undefined;
   throw unresolved(
-    "flow_payment_not_found",
+    couldLook ? "flow_payment_not_found" : "flow_payment_unseen",
     `resolve: the payment was not found: ${describeLook(look)}. If you have its record, pass it as \`payment\``,
   );
 }
@@ -190,8 +220,8 @@ function describeLook({ lookalike, problem }: Partial<Look> = {}): string {
 }
 
 /** Whose a lookalike is, is for the operator to say. */
-function assertOwnPayment(payment: Payment, state: StateOf<"held">): void {
-  if (paymentMatcher(state)(Object(payment)) !== undefined) return;
+function assertOwnPayment(payment: Payment, sought: Recognisable): void {
+  if (paymentMatcher(sought)(Object(payment)) !== undefined) return;
   throw unresolved(
     "flow_payment_not_found",
     "resolve: the given payment has neither this flow's signature nor its body nor its senderGatewayTransactionId",

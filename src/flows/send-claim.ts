@@ -1,28 +1,17 @@
-import type { SignedRequest } from "../api/api-client.js";
 import { ApiError, CrossBorderError, type Effect, TimeoutError, UnexpectedResponseError } from "../errors/errors.js";
 import { payments } from "../resources/payments.js";
 import { leftMs, now } from "../timing/timestamp.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
 import { toFlowRefusal } from "./flow-refusal.js";
-import type { Claim, ClaimResponse, StateOf } from "./flow-state.js";
-import type { Lease } from "./lease.js";
-
-/** Claims a signed request for this owner. A claim begins with a whole lease, so that there is time to send it. */
-export async function makeClaim(
-  lease: Lease,
-  { path, body, signature }: SignedRequest,
-  earlier: readonly Claim[],
-): Promise<{ readonly claim: Claim; readonly claims: readonly Claim[] }> {
-  const claim = { path, body, signature, ...(await lease.beginClaim()) };
-  return { claim, claims: [...earlier, claim] };
-}
+import { type ClaimResponse, openClaim, type StateOf } from "./flow-state.js";
 
 /** The only place that sends a payment. Only the owner that made the claim sends it, and only as long as its lease allows. */
 export async function sendClaim(
-  { client }: FlowContext,
-  { lease }: OwnedFlow,
+  context: FlowContext,
+  owned: OwnedFlow,
   state: StateOf<"claimed">,
 ): Promise<StepResult> {
+  const { lease, call } = owned;
   const sendBy = lease.sendBy(state.claim);
   if (sendBy === undefined) {
     const reason = "the owner that claimed the payment was gone before its outcome was written";
@@ -30,14 +19,33 @@ export async function sendClaim(
   }
   const timeoutMs = leftMs(sendBy, now());
   if (timeoutMs <= 0) return notSent(state, leaseEnded());
+  const ends = eitherSignal(lease.lost, call.abandon);
   try {
     // The transport compares `sendBy` with both clocks once more, just before it writes the first byte.
-    const options = { timeoutMs, signal: lease.lost };
-    const payment = await client.send(payments.create, state.claim, sendBy, options);
+    const options = { ...call.paymentOptions, timeoutMs, signal: ends.signal };
+    const payment = await context.client.send(payments.create, state.claim, sendBy, options);
+    context.circuitBreaker?.note(false);
     return { state: { ...state, phase: "paid", payment } };
   } catch (error) {
-    return afterFailure(state, error);
+    return afterFailure(context, state, error);
+  } finally {
+    ends.stop();
   }
+}
+
+/** A signal that aborts when one of two does. `stop` removes its listeners: both live longer than a request. */
+function eitherSignal(one: AbortSignal, other: AbortSignal): { readonly signal: AbortSignal; stop(): void } {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  const signals = [one, other];
+  if (signals.some(({ aborted }) => aborted)) abort();
+  for (const signal of signals) signal.addEventListener("abort", abort);
+  return {
+    signal: controller.signal,
+    stop: () => {
+      for (const signal of signals) signal.removeEventListener("abort", abort);
+    },
+  };
 }
 
 function leaseEnded(): TimeoutError {
@@ -45,10 +53,11 @@ function leaseEnded(): TimeoutError {
   return new TimeoutError(`${operation}: the lease of the flow ended before anything was sent`, { operation });
 }
 
-function afterFailure(state: StateOf<"claimed">, error: unknown): StepResult {
+function afterFailure({ circuitBreaker }: FlowContext, state: StateOf<"claimed">, error: unknown): StepResult {
   if (!(error instanceof CrossBorderError)) throw error;
   const refusal = toFlowRefusal(error);
   if (error.effect === "none" && refusal === undefined) return notSent(state, error);
+  circuitBreaker?.note(error.effect === "possible");
   const response = responseOf(error);
   const reason = response === undefined ? "no response came" : describeResponse(response, error.effect);
   return {
@@ -85,12 +94,14 @@ const meanings: Readonly<Record<Effect, string>> = {
 };
 
 /** This claim was certainly not sent: it is dropped, and whoever runs the flow gets the error. */
-function notSent(state: StateOf<"claimed">, error: CrossBorderError): StepResult {
-  const { claim: _, ...rest } = state;
+function notSent({ claim: _, ...state }: StateOf<"claimed">, error: CrossBorderError): StepResult {
   const claims = state.claims.slice(0, -1);
-  const open = claims.findLast(({ isRefused }) => isRefused !== true);
-  if (open === undefined) return { state: { ...rest, phase: "funds-taken", claims }, error };
-  // What became of an earlier claim, of a payment that an operator had sent again, is still as unknown as it was.
+  const claim = openClaim(claims);
+  if (claim === undefined) return { state: { ...state, phase: "funds-requested", claims }, error };
+  // What became of an earlier claim is still as unknown as it was.
   const reason = `the payment could not be sent again (${error.code}), and what became of the earlier request is unknown`;
-  return { state: { ...rest, phase: "held", reason, claims, claim: open }, error };
+  if (state.reliedOn?.includes("singleUseIntents")) {
+    return { state: { ...state, phase: "unknown", reason, claims, claim }, error };
+  }
+  return { state: { ...state, phase: "held", reason, claims, claim }, error };
 }

@@ -203,11 +203,23 @@ export class Call {
       return failureOfThrown(error);
     }
     this.#reportResponse(response, clock.monotonicMs() - startMs);
-    const { validation, budget } = this.#client;
-    const { outcome, mismatches } = readResponse(this.#operation, request.values, response, validation, schemas);
+    const { budget } = this.#client;
+    const { outcome, mismatches } = readResponse(
+      this.#operation,
+      request.values,
+      response,
+      this.#validation(),
+      schemas,
+    );
     if ("data" in outcome) budget.giveBack();
     if (mismatches.length > 0) this.#reportMismatches(mismatches);
     return outcome;
+  }
+
+  #validation(): ValidationMode {
+    const { validation } = this.#client;
+    const isLenient = "input" in this.#source && this.#source.input.lenient === true;
+    return isLenient && validation === "strict" ? "report" : validation;
   }
 
   #toWire({ path, body }: PreparedRequest): WireRequest {

@@ -25,6 +25,7 @@ export class HttpClient implements ApiClient {
   #isPreloading = false;
   /** Whether the key or the signer has made a trial signature. */
   #hasSigned = false;
+  #keyId: Promise<string | undefined> | undefined;
   #isClosed = false;
   #closing: Promise<void> | undefined;
 
@@ -86,6 +87,11 @@ export class HttpClient implements ApiClient {
     }
   }
 
+  signingKeyId(): Promise<string | undefined> {
+    this.#keyId ??= this.#describeKey();
+    return this.#keyId;
+  }
+
   assertCallable(operation: Operation): void {
     if (this.#isSigned(operation)) assertSigner(operation, this.#context.signer);
   }
@@ -102,6 +108,10 @@ export class HttpClient implements ApiClient {
     this.#isClosed = true;
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  async #describeKey(): Promise<string | undefined> {
+    return (await this.#context.signer?.describe("/", new Uint8Array()))?.publicKeySha256;
   }
 
   async #close(): Promise<void> {

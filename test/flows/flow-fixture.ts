@@ -1,11 +1,10 @@
 import {
   type ClientOptions,
   CrossBorderClient,
-  type FundsTaken,
   generateSigningKeyPair,
   type PaymentIntentRequest,
 } from "cross-border-payments";
-import { MemoryJournal, PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
+import { type FlowFunds, MemoryJournal, PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
 import { createSandbox, type Sandbox, type SandboxOptions } from "cross-border-payments/sandbox";
 
 export const request: PaymentIntentRequest = {
@@ -26,12 +25,13 @@ export class Bank {
   calls = 0;
   decline = false;
 
-  readonly takeFunds = ({ key }: { readonly key: string }): FundsTaken | null => {
+  readonly takeFunds = ({ key }: { readonly key: string }): FlowFunds | null => {
     this.calls += 1;
-    if (this.decline) return null;
-    const senderGatewayTransactionId = this.taken.get(key) ?? `TX-${this.taken.size + 1}`;
+    if (this.decline || this.released.includes(key)) return null;
+    const taken = this.taken.get(key);
+    const senderGatewayTransactionId = taken ?? `TX-${this.taken.size + 1}`;
     this.taken.set(key, senderGatewayTransactionId);
-    return { senderGatewayTransactionId };
+    return { senderGatewayTransactionId, replayed: taken !== undefined };
   };
 
   readonly releaseFunds = ({ key }: { readonly key: string }): void => {

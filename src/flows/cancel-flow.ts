@@ -1,0 +1,31 @@
+import { clock } from "../timing/clock.js";
+import { emitStep } from "./emit-step.js";
+import type { FlowContext } from "./flow-context.js";
+import { type DeclinedFlow, toDeclined } from "./flow-outcome.js";
+import { readState, scopeOf } from "./flow-scope.js";
+import { truthOf } from "./flow-truth.js";
+import { assertQuoted, unknownFlow } from "./known-flow.js";
+import { replaceQuote } from "./own-flow.js";
+
+/** See `PaymentFlow.cancel`. */
+export async function cancelFlow(context: FlowContext, key: string, reason: string | undefined): Promise<DeclinedFlow> {
+  try {
+    for (;;) {
+      const entry = await context.journal.read(key);
+      if (entry === undefined) throw unknownFlow(key);
+      const state = await readState(context, entry);
+      if (state.phase === "declined") return toDeclined(key, state);
+      assertQuoted(key, "cancel", state);
+      const declined = { ...state, phase: "declined" as const, ...(reason === undefined ? undefined : { reason }) };
+      const scope = entry.scope ?? scopeOf(context, state.request);
+      // An expired quote can be cancelled too. Where it was renewed meanwhile, the new one is what the caller no longer wants.
+      const startMs = clock.monotonicMs();
+      const replaced = await replaceQuote(context, entry, scope, declined, undefined);
+      if (replaced === undefined) continue;
+      emitStep(context, key, state, declined, startMs);
+      return toDeclined(key, declined);
+    }
+  } catch (error) {
+    throw await truthOf(context, key, error);
+  }
+}

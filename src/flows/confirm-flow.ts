@@ -1,0 +1,53 @@
+import { InvalidArgumentError } from "../errors/errors.js";
+import { clock } from "../timing/clock.js";
+import { assertPayable } from "./assert-payable.js";
+import { finishFlow } from "./drive-flow.js";
+import { emitStep } from "./emit-step.js";
+import type { FlowCall } from "./flow-call.js";
+import type { FlowContext } from "./flow-context.js";
+import type { FlowOutcome } from "./flow-outcome.js";
+import { scopeOf } from "./flow-scope.js";
+import type { StateOf } from "./flow-state.js";
+import type { JournalEntry } from "./journal.js";
+import { assertSameIntent, unknownFlow } from "./known-flow.js";
+import { replaceQuote } from "./own-flow.js";
+import { payable } from "./prepare-flow.js";
+import { settleFlow } from "./settle-flow.js";
+
+/** See `PaymentFlow.confirm`. */
+export function confirmFlow(context: FlowContext, key: string, intentId: string, call: FlowCall): Promise<FlowOutcome> {
+  return settleFlow(context, key, call, {
+    assertFits: (state) => assertSameIntent(key, state, intentId),
+    whenAbsent: () => Promise.reject(unknownFlow(key)),
+    async whenQuoted(entry, quote) {
+      if (entry.isExpired) throw expired(key);
+      return confirmQuote(context, entry, quote, call);
+    },
+  });
+}
+
+/** Pays at the quote's price; `undefined` when the quote has expired, or was confirmed, cancelled or renewed meanwhile. */
+export async function confirmQuote(
+  context: FlowContext,
+  seen: JournalEntry,
+  quote: StateOf<"quoted">,
+  call: FlowCall,
+): Promise<FlowOutcome | undefined> {
+  const startMs = clock.monotonicMs();
+  await assertPayable(context.client, quote.request, quote.intent, call.requestOptions);
+  const keyId = await context.client.signingKeyId();
+  const own = keyId === undefined ? quote : { ...quote, keyId };
+  const state = payable(own, await context.newestPayment.token(call));
+  // The journal's clock decides, in the same write.
+  const owned = await replaceQuote(context, seen, seen.scope ?? scopeOf(context, quote.request), state, false);
+  if (owned === undefined) return undefined;
+  emitStep(context, seen.key, quote, state, startMs);
+  return finishFlow(context, { ...owned, state, mustLook: false }, call);
+}
+
+function expired(key: string): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `the quote of key ${JSON.stringify(key)} has expired, and no money was taken: call quote for a new one, and show its price`,
+    { code: "quote_expired" },
+  );
+}

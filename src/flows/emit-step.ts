@@ -1,0 +1,28 @@
+import { clock } from "../timing/clock.js";
+import type { FlowContext } from "./flow-context.js";
+import { emitFlowEvent } from "./flow-events.js";
+import { type FlowState, openClaim } from "./flow-state.js";
+
+/** Reports a step of a flow. `error` is what it failed with, if it did. */
+export function emitStep(
+  { events }: FlowContext,
+  key: string,
+  from: FlowState | undefined,
+  to: FlowState,
+  startMs: number,
+  error?: unknown,
+): void {
+  if (events.flow === undefined) return;
+  const isUnknown = to.phase === "unknown" || to.phase === "held";
+  const mayBePaid = "claims" in to && openClaim(to.claims) !== undefined;
+  const effectOfFailure = mayBePaid ? "possible" : "none";
+  const effect = isUnknown ? "possible" : error === undefined ? undefined : effectOfFailure;
+  emitFlowEvent(events, {
+    key,
+    from: from?.phase,
+    to: to.phase,
+    ...(effect === undefined ? undefined : { effect }),
+    durationMs: clock.monotonicMs() - startMs,
+    attempt: (from?.failures?.count ?? 0) + 1,
+  });
+}

@@ -1,0 +1,60 @@
+import type { RequestOptions } from "../api/request-options.js";
+import { AbortedError } from "../errors/errors.js";
+import { Deadline, Ended } from "../timing/deadline.js";
+
+/** One call of a flow's method: its headers, and what ends its waits. */
+export class FlowCall {
+  /** Aborts once the pending request has to be given up, although nobody knows then what becomes of it. */
+  readonly abandon: AbortSignal;
+  readonly #deadline: Deadline;
+  readonly #headers: { readonly headers?: Readonly<Record<string, string>> };
+
+  /** @param stop ends the waits, and the requests that move no money. */
+  constructor(
+    stop: AbortSignal | undefined,
+    abandon: AbortSignal,
+    headers: Readonly<Record<string, string>> | undefined,
+  ) {
+    this.abandon = abandon;
+    this.#deadline = new Deadline({ signal: stop });
+    this.#headers = headers === undefined ? {} : { headers };
+  }
+
+  /** Of requests that can be given up and repeated: all but the payment. */
+  get requestOptions(): RequestOptions {
+    return { ...this.#headers, signal: this.#deadline.signal };
+  }
+
+  /** Of the payment: what was sent is not given up because its caller stopped waiting. */
+  get paymentOptions(): RequestOptions {
+    return this.#headers;
+  }
+
+  get isEnded(): boolean {
+    return this.#deadline.ended !== undefined;
+  }
+
+  /** Waits. @throws {AbortedError} as soon as the call is to stop. */
+  pause(ms: number): Promise<void> {
+    return this.#untilStopped(this.#deadline.sleep(ms));
+  }
+
+  /** Waits for what others wait for too. @throws {AbortedError} as soon as the call is to stop; the work itself continues. */
+  race<T>(work: Promise<T>): Promise<T> {
+    return this.#untilStopped(this.#deadline.race(work));
+  }
+
+  /** Removes its listeners. */
+  finish(): void {
+    this.#deadline.finish();
+  }
+
+  async #untilStopped<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (!(error instanceof Ended)) throw error;
+      throw new AbortedError("the caller's signal, or the end of the PaymentFlow, ended the wait");
+    }
+  }
+}

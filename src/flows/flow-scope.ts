@@ -1,0 +1,76 @@
+import { InvalidArgumentError } from "../errors/errors.js";
+import type { PaymentIntentRequest } from "../resources/payment-intents.js";
+import type { FlowContext } from "./flow-context.js";
+import { FlowPausedError } from "./flow-paused-error.js";
+import { type FlowState, isSettled } from "./flow-state.js";
+import type { FlowScope, JournalEntry } from "./journal.js";
+import { assertScope } from "./journal-arguments.js";
+
+/** Whose flow the one of a request is. */
+export function scopeOf({ scope: { service } }: FlowContext, { senderGatewayId }: PaymentIntentRequest): FlowScope {
+  return { service, gateway: senderGatewayId };
+}
+
+/** @throws {InvalidArgumentError} for a request that another gateway has to make. */
+export function assertOwnRequest(context: FlowContext, request: PaymentIntentRequest): void {
+  const { gateway } = context.scope;
+  if (gateway !== undefined && request.senderGatewayId !== gateway) {
+    throw new InvalidArgumentError(
+      "the request's senderGatewayId is not the gatewayId of this PaymentFlow: each gateway needs a PaymentFlow of its own",
+    );
+  }
+  assertScope(scopeOf(context, request));
+}
+
+/**
+ * The state of a flow of this scope. The scope is compared first: a flow of another one may be encrypted with another cipher.
+ *
+ * @throws {InvalidArgumentError} `flow_foreign` for a flow of another service or gateway; `flow_pruned` when only a tombstone is left.
+ * @throws {CrossBorderError} `flow_unreadable`
+ */
+export async function readState(context: FlowContext, entry: JournalEntry): Promise<FlowState> {
+  if (entry.scope !== undefined) assertOwnScope(context, entry.key, entry.scope);
+  if (entry.prunedAtMs !== undefined) throw pruned(entry);
+  const state = await context.codec.decode(entry);
+  // Version 1 of the journal stored no scope.
+  if (entry.scope === undefined) assertOwnScope(context, entry.key, scopeOf(context, state.request));
+  return state;
+}
+
+/**
+ * Without a `gatewayId` only the key tells one gateway's process from another's: a flow that was begun with another key may be
+ * another gateway's, and neither its money nor its signature is this one's business.
+ *
+ * @throws {FlowPausedError}
+ */
+export async function assertOwnKey(context: FlowContext, key: string, state: FlowState): Promise<void> {
+  if (context.scope.gateway !== undefined || state.keyId === undefined || isSettled(state)) return;
+  const ownKeyId = await context.client.signingKeyId();
+  if (ownKeyId === undefined || ownKeyId === state.keyId) return;
+  const keys = `${state.keyId} began it, and this client signs with the key ${ownKeyId} (SHA-256 of the public keys)`;
+  throw new FlowPausedError(key, {
+    phase: state.phase,
+    cause: foreign("the flow was begun with another signing key"),
+    advice: `The process that signs with the key ${keys}. If both keys are the same gateway's, pass its gatewayId to PaymentFlow`,
+  });
+}
+
+function assertOwnScope({ scope }: FlowContext, key: string, { service, gateway }: FlowScope): void {
+  const isOwn = service === scope.service && (scope.gateway ?? gateway) === gateway;
+  if (isOwn) return;
+  const whose = service === scope.service ? "gateway" : "service";
+  throw foreign(
+    `the flow of key ${JSON.stringify(key)} belongs to another ${whose}, and only a PaymentFlow of that ${whose} can continue it`,
+  );
+}
+
+function foreign(message: string): InvalidArgumentError {
+  return new InvalidArgumentError(message, { code: "flow_foreign", effect: "possible" });
+}
+
+function pruned({ key, phase }: JournalEntry): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `the flow of key ${JSON.stringify(key)} was settled as ${phase} and pruned since: it is not made a second time`,
+    { code: "flow_pruned", effect: "possible" },
+  );
+}

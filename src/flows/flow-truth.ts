@@ -1,0 +1,49 @@
+import { CrossBorderError, type ErrorCode } from "../errors/errors.js";
+import type { FlowContext } from "./flow-context.js";
+import { FlowPausedError } from "./flow-paused-error.js";
+import type { FlowPhase } from "./flow-state.js";
+
+/**
+ * What to throw when a call failed that has written nothing that takes money. Others may have: only where there is no flow, or one that
+ * takes no money unless somebody confirms it, is what failed the whole truth.
+ */
+export async function truthOf(context: FlowContext, key: string, error: unknown): Promise<unknown> {
+  if (isTruth(error)) return error;
+  try {
+    const entry = await context.journal.read(key);
+    if (entry === undefined || moneyless.has(entry.phase)) return error;
+  } catch {
+    // Then nobody can tell.
+  }
+  return new FlowPausedError(key, { cause: error });
+}
+
+const moneyless: ReadonlySet<string> = new Set<FlowPhase>(["quoted", "declined"]);
+
+/** From the first write on the flow owns the payment, whatever fails. @throws {FlowPausedError} */
+export async function ownedByFlow<T>(key: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw isTruth(cause) ? cause : new FlowPausedError(key, { cause });
+  }
+}
+
+/** Errors that say themselves what they say about the flow. */
+export function isTruth(error: unknown): boolean {
+  return error instanceof FlowPausedError || (error instanceof CrossBorderError && truths.has(error.code));
+}
+
+const truths: ReadonlySet<ErrorCode> = new Set([
+  "flow_confirmed",
+  "flow_foreign",
+  "flow_key_reused",
+  "flow_not_held",
+  "flow_payment_found",
+  "flow_payment_not_found",
+  "flow_payment_unseen",
+  "flow_pruned",
+  "flow_unknown",
+  "quote_changed",
+  "quote_expired",
+]);

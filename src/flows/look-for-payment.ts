@@ -1,0 +1,53 @@
+import type { ApiClient } from "../api/api-client.js";
+import type { RequestOptions } from "../api/request-options.js";
+import type { Payment } from "../resources/payments.js";
+import { clock } from "../timing/clock.js";
+import type { Look } from "./flow-state.js";
+import { paymentMatcher, type Recognisable } from "./match-payment.js";
+import { readPayments } from "./read-payments.js";
+
+/** What a look at the list of payments came to. */
+export interface Sight {
+  readonly look: Look;
+  readonly found: Payment | undefined;
+}
+
+/**
+ * Looks for a flow's payment among the listed payments.
+ *
+ * @param since the mark at which the search may end; `noMark` to read all of them.
+ */
+export async function lookForPayment(
+  client: ApiClient,
+  flow: Recognisable,
+  since: string | null,
+  options: RequestOptions,
+): Promise<Sight> {
+  const atMs = clock.wallMs();
+  const match = paymentMatcher(flow);
+  let found: Payment | undefined;
+  let lookalike: Payment | undefined;
+  const { seen, problem } = await readPayments(
+    client,
+    since,
+    (payment) => {
+      const kind = match(payment);
+      if (kind === "own") found = payment;
+      if (kind === "lookalike") lookalike ??= payment;
+      return found !== undefined;
+    },
+    options,
+  );
+  const look = {
+    atMs,
+    claims: flow.claims.length,
+    seen,
+    complete: problem === undefined,
+    ...(problem === undefined ? undefined : { problem }),
+    ...(lookalike === undefined ? undefined : { lookalike }),
+  };
+  return { look, found };
+}
+
+/** A mark tells when this flow was begun. An entry of the same key that was lost may be older, and so may its payment. */
+export const noMark = null;

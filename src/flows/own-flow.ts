@@ -1,0 +1,95 @@
+import { CrossBorderError } from "../errors/errors.js";
+import { sleep } from "../timing/clock.js";
+import { now, type Timestamp } from "../timing/timestamp.js";
+import { type FlowContext, leaseRequest } from "./flow-context.js";
+import type { FlowState } from "./flow-state.js";
+import { ownedByFlow } from "./flow-truth.js";
+import type { FlowScope, JournalEntry, LeaseRequest } from "./journal.js";
+import { LeaseLost } from "./lease.js";
+
+/** A flow that was asked for. */
+export interface OwnedEntry {
+  readonly entry: JournalEntry;
+  /** When it was asked for. */
+  readonly askedAt: Timestamp;
+}
+
+/** Stores a flow that is not there yet. `isMine` is false when there is one already: then it is that one, unchanged. */
+export async function beginEntry(
+  context: FlowContext,
+  key: string,
+  scope: FlowScope,
+  state: FlowState,
+): Promise<OwnedEntry & { readonly isMine: boolean }> {
+  const stored = await context.codec.encode(key, scope, state);
+  const lease = leaseRequest(context);
+  const askedAt = now();
+  const { entry } = await owning(key, state, () =>
+    retryJournal(() => context.journal.begin(key, scope, stored, lease)),
+  );
+  // It may have been an earlier try that stored it, whose response was lost.
+  return { entry, askedAt, isMine: entry.nonce === lease.nonce };
+}
+
+/** Leases a flow; `undefined` when another process has it. */
+export function acquireEntry(context: FlowContext, key: string): Promise<OwnedEntry | undefined> {
+  return lease(context, key, (request) => context.journal.acquire(key, request));
+}
+
+/** Stores a state in place of a quote; `undefined` when the quote is no longer as it was seen. */
+export async function replaceQuote(
+  context: FlowContext,
+  seen: JournalEntry,
+  scope: FlowScope,
+  state: FlowState,
+  expired: boolean | undefined,
+): Promise<OwnedEntry | undefined> {
+  const stored = await context.codec.encode(seen.key, scope, state);
+  return owning(seen.key, state, () =>
+    lease(context, seen.key, (request) => context.journal.replaceQuote(seen.key, seen, stored, request, expired)),
+  );
+}
+
+/** From the moment on that this write may have been stored, any process may take the money: the flow owns the payment. */
+function owning<T>(key: string, { phase }: FlowState, write: () => Promise<T>): Promise<T> {
+  return phase === "funds-requested" ? ownedByFlow(key, write()) : write();
+}
+
+/** Whoever's response was lost knows by the nonce whether the flow is theirs. */
+async function lease(
+  context: FlowContext,
+  key: string,
+  request: (lease: LeaseRequest) => Promise<JournalEntry | undefined>,
+): Promise<OwnedEntry | undefined> {
+  const wanted = leaseRequest(context);
+  const askedAt = now();
+  let tries = 0;
+  const entry = await retryJournal(() => {
+    tries += 1;
+    return request(wanted);
+  });
+  if (entry !== undefined) return { entry, askedAt };
+  if (tries === 1) return undefined;
+  const present = await retryJournal(() => context.journal.read(key));
+  return present?.nonce === wanted.nonce ? { entry: present, askedAt } : undefined;
+}
+
+/** What failed, stored or not, is tried again: with the same nonce and epoch it stores the same. */
+export async function retryJournal<T>(work: () => Promise<T>): Promise<T> {
+  for (const delayMs of retryDelaysMs) {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof LeaseLost || isRefused(error)) throw error;
+      await sleep(delayMs);
+    }
+  }
+  return work();
+}
+
+const retryDelaysMs = [50, 200];
+
+/** What can't be stored at all. */
+function isRefused(error: unknown): boolean {
+  return error instanceof CrossBorderError && error.code === "invalid_argument";
+}

@@ -1,0 +1,41 @@
+import { type PaymentIntent, type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
+import { assertPayable } from "./assert-payable.js";
+import type { FlowCall } from "./flow-call.js";
+import type { FlowContext } from "./flow-context.js";
+import { isPassing, toFlowRefusal } from "./flow-refusal.js";
+import type { StateOf } from "./flow-state.js";
+
+/** Does whatever can fail without harm, before a flow is stored that takes money. An intent that is refused for good rejects the flow. */
+export async function prepareFlow(
+  context: FlowContext,
+  request: PaymentIntentRequest,
+  call: FlowCall,
+): Promise<StateOf<"funds-requested" | "rejected">> {
+  let quote: StateOf<"quoted">;
+  try {
+    quote = await prepareQuote(context, request, call);
+  } catch (error) {
+    const refusal = toFlowRefusal(error);
+    if (refusal === undefined || isPassing(refusal)) throw error;
+    return { phase: "rejected", request, refusal };
+  }
+  return payable(quote, await context.newestPayment.token(call));
+}
+
+/** Asks the service for an intent that can be paid. */
+export async function prepareQuote(
+  context: FlowContext,
+  request: PaymentIntentRequest,
+  call: FlowCall,
+): Promise<StateOf<"quoted">> {
+  const { client } = context;
+  const intent: PaymentIntent = await new PaymentIntents(client).create(request, call.requestOptions);
+  await assertPayable(client, request, intent, call.requestOptions);
+  const keyId = await client.signingKeyId();
+  return { phase: "quoted", request, intent, ...(keyId === undefined ? undefined : { keyId }) };
+}
+
+/** A flow whose money may be asked for. */
+export function payable(quote: StateOf<"quoted">, since: string | null): StateOf<"funds-requested"> {
+  return { ...quote, phase: "funds-requested", since, claims: [], looks: [], decisions: [] };
+}

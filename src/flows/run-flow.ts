@@ -1,0 +1,51 @@
+import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
+import { clock } from "../timing/clock.js";
+import { confirmQuote } from "./confirm-flow.js";
+import { finishFlow } from "./drive-flow.js";
+import { emitStep } from "./emit-step.js";
+import type { FlowCall } from "./flow-call.js";
+import type { FlowContext } from "./flow-context.js";
+import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
+import { assertOwnRequest, scopeOf } from "./flow-scope.js";
+import { hasOutcome } from "./flow-state.js";
+import { assertSameRequest } from "./known-flow.js";
+import { beginEntry } from "./own-flow.js";
+import { prepareFlow } from "./prepare-flow.js";
+import { renewQuote } from "./quote-flow.js";
+import { settleFlow } from "./settle-flow.js";
+
+/** See `PaymentFlow.run`. */
+export async function runFlow(
+  context: FlowContext,
+  key: string,
+  request: PaymentIntentRequest,
+  call: FlowCall,
+): Promise<FlowOutcome> {
+  await context.client.check(paymentIntents.create, [], { body: request });
+  assertOwnRequest(context, request);
+  return settleFlow(context, key, call, {
+    assertFits: (state) => assertSameRequest(key, state, request),
+    whenAbsent: () => beginFlow(context, key, request, call),
+    async whenQuoted(entry, quote) {
+      if (!entry.isExpired) return confirmQuote(context, entry, quote, call);
+      await renewQuote(context, entry, request, call);
+      return undefined;
+    },
+  });
+}
+
+/** `undefined` when an entry is there already: then that one counts, although its intent may have been refused just now. */
+async function beginFlow(
+  context: FlowContext,
+  key: string,
+  request: PaymentIntentRequest,
+  call: FlowCall,
+): Promise<FlowOutcome | undefined> {
+  const startMs = clock.monotonicMs();
+  const state = await prepareFlow(context, request, call);
+  const { entry, askedAt, isMine } = await beginEntry(context, key, scopeOf(context, request), state);
+  if (!isMine) return undefined;
+  emitStep(context, key, undefined, state, startMs);
+  if (hasOutcome(state)) return toOutcome(key, state);
+  return finishFlow(context, { entry, state, askedAt, mustLook: false }, call);
+}

@@ -1,0 +1,53 @@
+import { type FlowState, openClaim } from "./flow-state.js";
+
+/** A state as it is stored. Version 1 had more phases. */
+export type StoredState = Omit<FlowState, "phase"> & { readonly phase: string };
+
+/** Without what follows from the rest: a claim is long, and each flow stores three states. */
+export function toStored(state: FlowState): object {
+  if (!("claim" in state)) return state;
+  const { claim: _, ...stored } = state;
+  return stored;
+}
+
+/** `undefined` for a phase that this version does not know. */
+export function fromStored(stored: StoredState): FlowState | undefined {
+  const state = upgrade(stored);
+  if (!knownPhases.has(state.phase)) return undefined;
+  if (!claimedPhases.has(state.phase)) return state as FlowState;
+  const claim = openClaim((state as { readonly claims?: Parameters<typeof openClaim>[0] }).claims);
+  if (claim === undefined) return state.phase === "held" ? (state as FlowState) : undefined;
+  return { ...state, claim } as FlowState;
+}
+
+const claimedPhases: ReadonlySet<string> = new Set(["claimed", "unknown", "held"]);
+
+const knownPhases: ReadonlySet<string> = new Set<FlowState["phase"]>([
+  "created",
+  "quoted",
+  "funds-requested",
+  "declined",
+  "claimed",
+  "unknown",
+  "held",
+  "paid",
+  "refused",
+  "rejected",
+]);
+
+/**
+ * States of version 1 that this version has no more. Nobody looked for a mark where the flow stopped at its intent. Whether the money
+ * was taken is asked again, since `takeFunds` is idempotent.
+ */
+function upgrade(state: StoredState): StoredState {
+  const noClaims = { claims: [], looks: [], decisions: [] };
+  switch (state.phase) {
+    case "intent":
+      return { ...noClaims, since: null, ...state, phase: "funds-requested" } as StoredState;
+    case "funds-requested":
+    case "funds-taken":
+      return { ...noClaims, ...state, phase: "funds-requested" } as StoredState;
+    default:
+      return state;
+  }
+}
