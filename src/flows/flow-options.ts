@@ -15,6 +15,7 @@ import { apiClientOf, type FlowClient } from "./flow-client.js";
 import { type FlowCipher, FlowCodec } from "./flow-codec.js";
 import type { FlowContext, ServiceFacts } from "./flow-context.js";
 import { type FlowEvents, readFlowHooks } from "./flow-events.js";
+import { allPhases, type FlowPhase } from "./flow-state.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
 import type { Journal } from "./journal.js";
 import { NewestPayment } from "./newest-payment.js";
@@ -72,6 +73,18 @@ export interface RecoverOptions {
 export interface WorkOptions extends RecoverOptions {
   /** Time between two rounds, in milliseconds; they come less often while nothing but failures comes of them. Default: 5,000. */
   readonly everyMs?: number | undefined;
+}
+
+export interface CloseOptions {
+  /** How long to wait for what is pending, in milliseconds. Default: 10,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Which flows to list. */
+export interface FlowQuery {
+  readonly phase?: FlowPhase | undefined;
+  /** The last key of an earlier list. */
+  readonly after?: string | undefined;
 }
 
 const longestMs = 2 ** 31 - 1;
@@ -252,6 +265,28 @@ const workOptions = {
   },
 } satisfies OptionTable<WorkOptions>;
 
+const closeOptions = {
+  timeoutMs: {
+    accepts: isWholeFrom(0, longestMs),
+    wanted: "a whole number of milliseconds, 0 or more",
+    default: 10_000,
+    documentation: "how long to wait for what is pending",
+  },
+} satisfies OptionTable<CloseOptions>;
+
+const queryOptions = {
+  phase: {
+    accepts: (value) => allPhases.includes(value as FlowPhase),
+    wanted: `one of ${allPhases.join(", ")}`,
+    documentation: "only flows of this phase",
+  },
+  after: {
+    accepts: (value) => typeof value === "string",
+    wanted: "a string",
+    documentation: "the last key of an earlier list",
+  },
+} satisfies OptionTable<FlowQuery>;
+
 /** A copy, headers included. @throws {InvalidArgumentError} that names the option. */
 export function readRunOptions(operation: string, given: RunOptions): RunOptions {
   const options: RunOptions = read(operation, runOptions, given);
@@ -264,6 +299,14 @@ export function readRecoverOptions(given: RecoverOptions): WithDefaults<RecoverO
 
 export function readWorkOptions(given: WorkOptions): WithDefaults<WorkOptions, typeof workOptions> {
   return withDefaults<WorkOptions, typeof workOptions>(workOptions, read("work", workOptions, given));
+}
+
+export function readCloseOptions(given: CloseOptions): WithDefaults<CloseOptions, typeof closeOptions> {
+  return withDefaults<CloseOptions, typeof closeOptions>(closeOptions, read("close", closeOptions, given));
+}
+
+export function readQuery(given: FlowQuery): FlowQuery {
+  return read("list", queryOptions, given);
 }
 
 function read(operation: string, table: Parameters<typeof parseOptions>[0], given: object): object {

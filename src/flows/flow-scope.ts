@@ -29,12 +29,17 @@ export function assertOwnRequest(context: FlowContext, request: PaymentIntentReq
  * @throws {CrossBorderError} `flow_unreadable`
  */
 export async function readState(context: FlowContext, entry: JournalEntry): Promise<FlowState> {
-  if (entry.scope !== undefined) assertOwnScope(context, entry.key, entry.scope);
+  assertOwnEntry(context, entry);
   if (entry.prunedAtMs !== undefined) throw pruned(entry);
   const state = await context.codec.decode(entry);
   // Version 1 of the journal stored no scope.
   if (entry.scope === undefined) assertOwnScope(context, entry.key, scopeOf(context, state.request));
   return state;
+}
+
+/** @throws {InvalidArgumentError} `flow_foreign` */
+export function assertOwnEntry(context: FlowContext, { key, scope }: JournalEntry): void {
+  if (scope !== undefined) assertOwnScope(context, key, scope);
 }
 
 /**

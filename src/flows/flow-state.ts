@@ -131,18 +131,21 @@ interface WithReason extends WithFunds {
   readonly refusal?: FlowRefusal;
 }
 
+export const allPhases = [
+  "created",
+  "quoted",
+  "funds-requested",
+  "declined",
+  "claimed",
+  "unknown",
+  "held",
+  "paid",
+  "refused",
+  "rejected",
+] as const;
+
 /** How far a flow has got. `created` is a phase of flows that version 1 began. */
-export type FlowPhase =
-  | "created"
-  | "quoted"
-  | "funds-requested"
-  | "declined"
-  | "claimed"
-  | "unknown"
-  | "held"
-  | "paid"
-  | "refused"
-  | "rejected";
+export type FlowPhase = (typeof allPhases)[number];
 
 /** A flow's state. Each state is stored before the step that follows from it is taken. */
 export type FlowState =

@@ -10,6 +10,7 @@ import {
   type FlowState,
   hasOutcome,
   isSettled,
+  isStuck,
   type Look,
   type OperatorDecision,
   type UnsettledPhase,
@@ -63,9 +64,6 @@ export type StoredFlows = Pick<FlowContext, "journal" | "codec" | "scope">;
 
 /** How many flows are in each phase. */
 export type FlowCounts = Readonly<Record<FlowPhase, number>>;
-
-/** After so many failures in a row a flow is stuck. */
-const stuckAfter = 3;
 
 /** See `PaymentFlow.status`. */
 export async function toStatus(context: StoredFlows, entry: JournalEntry): Promise<FlowStatus> {
@@ -135,7 +133,7 @@ const unsettledPhases = (
 
 function toStuck(key: string, state: FlowState): StuckFlow | undefined {
   const { phase, failures } = state;
-  if (failures === undefined || failures.count < stuckAfter) return undefined;
+  if (failures === undefined || !isStuck(state)) return undefined;
   const {
     intent,
     senderGatewayTransactionId,

@@ -9,7 +9,14 @@ export type { FlowClient } from "./flow-client.js";
 export type { FlowCipher } from "./flow-codec.js";
 export type { ServiceFacts } from "./flow-context.js";
 export type { FlowEvent, FlowEvents } from "./flow-events.js";
-export type { PaymentFlowOptions, RecoverOptions, RunOptions, WorkOptions } from "./flow-options.js";
+export type {
+  CloseOptions,
+  FlowQuery,
+  PaymentFlowOptions,
+  RecoverOptions,
+  RunOptions,
+  WorkOptions,
+} from "./flow-options.js";
 export type { DeclinedFlow, FlowOutcome, HeldFlow, PaidFlow, RejectedFlow } from "./flow-outcome.js";
 export { FlowPausedError } from "./flow-paused-error.js";
 export type {
@@ -23,6 +30,7 @@ export type {
   ResolveAction,
   ServiceFact,
 } from "./flow-state.js";
+export type { FlowCounts, FlowStatus, StuckFlow } from "./flow-status.js";
 export type { FlowFunds, ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
 export type {
   FlowScope,

@@ -8,18 +8,31 @@ import { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { assertFlowKey } from "./flow-key.js";
 import {
+  type CloseOptions,
+  type FlowQuery,
   type PaymentFlowOptions,
   type RecoverOptions,
   type RunOptions,
+  readCloseOptions,
+  readQuery,
   readRecoverOptions,
   readRunOptions,
   readWorkOptions,
   toFlowContext,
   type WorkOptions,
 } from "./flow-options.js";
-import { type DeclinedFlow, type FlowOutcome, toOutcome } from "./flow-outcome.js";
-import { readState } from "./flow-scope.js";
+import { type DeclinedFlow, type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
+import { assertOwnEntry, readState } from "./flow-scope.js";
 import { hasOutcome, type ResolveAction } from "./flow-state.js";
+import {
+  countFlows,
+  type FlowCounts,
+  type FlowStatus,
+  heldFlows,
+  listFlows,
+  type StuckFlow,
+  toStatus,
+} from "./flow-status.js";
 import type { CloseReport } from "./open-work.js";
 import { type QuotedFlow, quoteFlow } from "./quote-flow.js";
 import { recoverFlows } from "./recover-flows.js";
@@ -120,6 +133,38 @@ export class PaymentFlow {
     await this.#context.openWork.run((stop) => workFlows(work, stop), signal);
   }
 
+  /** How far a flow has got; `undefined` if there is no such flow. Only reads. */
+  async status(key: string): Promise<FlowStatus | undefined> {
+    assertFlowKey(key);
+    const entry = await this.#context.journal.read(key);
+    if (entry === undefined) return undefined;
+    assertOwnEntry(this.#context, entry);
+    return toStatus(this.#context, entry);
+  }
+
+  /**
+   * The status of every flow, by key, or of those of one phase, after the key `after`.
+   *
+   * @throws {AggregateError} when flows could not be read, after all others.
+   */
+  list(query: FlowQuery = {}): AsyncGenerator<FlowStatus, void, undefined> {
+    return listFlows(this.#context, readQuery(query));
+  }
+
+  /** How many flows are in each phase, for metrics. */
+  counts(): Promise<FlowCounts> {
+    return countFlows(this.#context);
+  }
+
+  /**
+   * What waits for an operator: every held flow, then every flow that is stuck, which means that it failed at the same step three times.
+   *
+   * @throws {AggregateError} when flows could not be read, after all others: a `flow_unreadable` for each, with its key.
+   */
+  held(): AsyncGenerator<HeldFlow | StuckFlow, void, undefined> {
+    return heldFlows(this.#context);
+  }
+
   /** The outcome of a flow; `undefined` while it is running, or if there is no such flow. Only reads. */
   async outcome(key: string): Promise<FlowOutcome | undefined> {
     assertFlowKey(key);
@@ -157,8 +202,8 @@ export class PaymentFlow {
    * Accepts nothing new, and lets what is pending reach a state from which another process can go on: it resolves when all of it has,
    * or after `timeoutMs`. Neither the client nor the journal is closed.
    */
-  async close({ timeoutMs = 10_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<CloseReport> {
-    return this.#context.openWork.close(timeoutMs);
+  async close(options: CloseOptions = {}): Promise<CloseReport> {
+    return this.#context.openWork.close(readCloseOptions(options).timeoutMs);
   }
 
   async *#recover(options: RecoverOptions): AsyncGenerator<FlowOutcome, void, undefined> {

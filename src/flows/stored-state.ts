@@ -1,4 +1,4 @@
-import { type FlowState, openClaim } from "./flow-state.js";
+import { allPhases, type FlowState, openClaim } from "./flow-state.js";
 
 /** A state as it is stored. Version 1 had more phases. */
 export type StoredState = Omit<FlowState, "phase"> & { readonly phase: string };
@@ -22,18 +22,7 @@ export function fromStored(stored: StoredState): FlowState | undefined {
 
 const claimedPhases: ReadonlySet<string> = new Set(["claimed", "unknown", "held"]);
 
-const knownPhases: ReadonlySet<string> = new Set<FlowState["phase"]>([
-  "created",
-  "quoted",
-  "funds-requested",
-  "declined",
-  "claimed",
-  "unknown",
-  "held",
-  "paid",
-  "refused",
-  "rejected",
-]);
+const knownPhases: ReadonlySet<string> = new Set(allPhases);
 
 /**
  * States of version 1 that this version has no more. Nobody looked for a mark where the flow stopped at its intent. Whether the money
