@@ -22,6 +22,9 @@ const full = {
   signSeconds: 3,
   prefetchPages: 40,
   linkRuns: 5,
+  flowBudgetMs: 4000,
+  settledFlows: 100_000,
+  abandonedFlows: 1000,
 };
 
 const quick = {
@@ -38,6 +41,9 @@ const quick = {
   signSeconds: 1,
   prefetchPages: 10,
   linkRuns: 2,
+  flowBudgetMs: 1000,
+  settledFlows: 10_000,
+  abandonedFlows: 300,
 };
 
 /** What is to be measured, and how thoroughly. */

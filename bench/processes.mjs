@@ -75,8 +75,9 @@ function told(child) {
  * Runs a script of `probes/` to its end and gives what it printed last, which is JSON.
  *
  * @param free whether it may use every core, as signing does.
+ * @param env variables besides those of this process.
  */
-export function probe(node, script, args = [], { flags = [], free = false } = {}) {
+export function probe(node, script, args = [], { flags = [], free = false, env = {} } = {}) {
   const [command, ...rest] = pinned(free ? undefined : measuredCore, [
     node,
     ...flags,
@@ -84,7 +85,11 @@ export function probe(node, script, args = [], { flags = [], free = false } = {}
     ...args.map(String),
   ]);
   return new Promise((resolve, reject) => {
-    const child = spawn(command, rest, { cwd: bench, stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(command, rest, {
+      cwd: bench,
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, ...env },
+    });
     let printed = "";
     child.stdout.on("data", (text) => {
       printed += text;

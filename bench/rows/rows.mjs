@@ -1,4 +1,5 @@
 import { coldStart } from "./cold-start.mjs";
+import { flows } from "./flows.mjs";
 import { overLink } from "./link.mjs";
 import { callsAtOnce, manyRecords, sequentialCalls } from "./memory.mjs";
 import { prefetching } from "./prefetch.mjs";
@@ -16,5 +17,6 @@ export const otherRows = [
   { id: "waiting", title: "many calls waiting on one token", measure: waitingForOneToken },
   { id: "memory-at-once", title: "heap of 1,000 calls at once", measure: callsAtOnce },
   { id: "memory-calls", title: "heap over many sequential calls", measure: sequentialCalls },
+  { id: "flows", title: "flows over SQLite and PostgreSQL", measure: flows },
   { id: "size", title: "sizes", measure: sizes },
 ];
