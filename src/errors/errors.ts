@@ -76,6 +76,7 @@ export type ErrorCode =
   | "quote_changed"
   | "quote_expired"
   | "signing_failed"
+  | "temporary_file_failed"
   | "timeout"
   | "unexpected_failure"
   | "unexpected_response"

@@ -3,6 +3,12 @@
  *
  * @module
  */
+
+export type { Difference, Discrepancy } from "./compare-group.js";
+export type { BookedEntry, ComparedField, OwnEntry } from "./own-entry.js";
+export type { PaymentSummary } from "./payment-summary.js";
 export type { PaymentsClient } from "./payments-client.js";
+export type { ReconcileOptions } from "./reconcile-options.js";
+export { reconcilePayments } from "./reconcile-payments.js";
 export type { WatchOptions } from "./watch-options.js";
 export { type PaymentEvent, watchPayments } from "./watch-payments.js";

@@ -1,0 +1,90 @@
+import { describeName, describeValue } from "../errors/describe-value.js";
+import { InvalidArgumentError } from "../errors/errors.js";
+import { decimalNumeral } from "../money.js";
+import type { Payment } from "../resources/payments.js";
+
+/** Fields that are compared by value: `1.5` equals `1.50`. */
+export const comparedAmounts = ["senderAmount", "receiverAmount", "receivingGatewayFee"] as const;
+
+/** Fields that are compared word for word. */
+export const comparedTexts = [
+  "senderCurrency",
+  "senderAccount",
+  "receiverGatewayId",
+  "receiverCurrency",
+  "receiverAccount",
+  "receiverGatewayTransactionId",
+  "senderGatewayStatus",
+  "receiverGatewayStatus",
+  "blockchainTransactionId",
+] as const;
+
+export type ComparedField = (typeof comparedAmounts)[number] | (typeof comparedTexts)[number];
+
+/** An entry of your own ledger. Each field that it has is compared with the payment; a field that is left out is not. */
+export interface OwnEntry extends Partial<Pick<Payment, ComparedField>> {
+  /** Your id of the transaction that took the money: what brings entry and payment together. */
+  readonly senderGatewayTransactionId: string;
+  /** When you booked it: a `Date`, or ISO 8601 with a time zone. Without it, the entry is taken to be of the period. */
+  readonly bookedAt?: string | Date;
+  /** The `id` of the payment, where you have it. */
+  readonly paymentId?: string;
+}
+
+/** An entry as it was read: `bookedAt` is a text in UTC. */
+export interface BookedEntry extends Omit<OwnEntry, "bookedAt"> {
+  readonly bookedAt?: string;
+}
+
+const textFields: ReadonlySet<string> = new Set(["senderGatewayTransactionId", "paymentId", ...comparedTexts]);
+const amountFields: ReadonlySet<string> = new Set(comparedAmounts);
+const fieldNames = [...textFields, ...amountFields, "bookedAt"];
+
+/**
+ * A copy of an entry, in which each field was read once.
+ *
+ * @param number its place among the entries, from 1 on, for messages.
+ * @throws {InvalidArgumentError} that names the entry and the field, and never shows a value.
+ */
+export function parseEntry(given: unknown, number: number): BookedEntry {
+  const refuse = (problem: string) => new InvalidArgumentError(`reconcilePayments: own entry ${number}: ${problem}`);
+  if (typeof given !== "object" || given === null) throw refuse(`it must be an object; found ${describeValue(given)}`);
+  const entry: Record<string, string> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    if (name === "bookedAt") entry[name] = new Date(parseTime(name, value, refuse)).toISOString();
+    else entry[name] = parseField(name, value, refuse);
+  }
+  const { senderGatewayTransactionId = "" } = entry;
+  if (senderGatewayTransactionId === "") throw refuse("senderGatewayTransactionId must be a string that is not empty");
+  return { ...entry, senderGatewayTransactionId };
+}
+
+function parseField(name: string, value: unknown, refuse: (problem: string) => Error): string {
+  const isAmount = amountFields.has(name);
+  if (!isAmount && !textFields.has(name)) {
+    throw refuse(
+      `there is no field ${describeName(name)}, and what is not known is not compared; there are ${fieldNames.join(", ")}`,
+    );
+  }
+  const wanted = isAmount
+    ? 'a decimal numeral in a string, such as "12.50"'
+    : "a string; leave out what you do not know";
+  if (typeof value !== "string" || (isAmount && !decimalNumeral.test(value))) {
+    throw refuse(`${name} must be ${wanted}; found ${describeValue(value)}`);
+  }
+  return value;
+}
+
+/** A point in time with its zone. `Date.parse` alone would read others in the zone of this machine. */
+const zoned = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
+
+/** Milliseconds since 1970. */
+export function parseTime(name: string, value: unknown, refuse: (problem: string) => Error): number {
+  const isZoned = typeof value === "string" && zoned.test(value);
+  const ms = value instanceof Date ? value.getTime() : isZoned ? Date.parse(value) : Number.NaN;
+  if (!Number.isNaN(ms)) return ms;
+  throw refuse(
+    `${name} must be a Date, or ISO 8601 with a time zone such as "2026-01-31T00:00:00Z"; found ${describeValue(value)}`,
+  );
+}

@@ -1,0 +1,51 @@
+import { type ApiClient, apiClientKey, type CallInput, type PagingValues } from "../../src/api/api-client.js";
+import type { ApiPromise } from "../../src/api/request-options.js";
+import { toApiPromise } from "../../src/http/api-promise.js";
+import { compareTokens } from "../../src/paging/cursor-order.js";
+import type { PaymentsClient } from "../../src/reconcile/payments-client.js";
+import type { Payment } from "../../src/resources/payments.js";
+import { fakeApiClient } from "../paging/fake-api-client.js";
+
+export interface PaymentsService {
+  readonly client: PaymentsClient;
+  readonly requested: PagingValues[];
+}
+
+/** A service with these payments, read as SQL does: bounds on the token, then the order, then the limit. */
+export function paymentsService(
+  payments: readonly Partial<Payment>[],
+  respond?: (paging: PagingValues, number: number) => readonly Partial<Payment>[] | undefined,
+): PaymentsService {
+  const requested: PagingValues[] = [];
+  const call = <Output>(input: CallInput<unknown>): ApiPromise<Output> => {
+    const { paging = {} } = input;
+    requested.push(paging);
+    const work = async () => (respond?.(paging, requested.length) ?? select(payments, paging)) as Output;
+    return toApiPromise(work(), { response: { status: 200, headers: {} } });
+  };
+  const api: ApiClient = fakeApiClient({
+    baseUrl: "https://service.test/api",
+    call: (_, __, input) => call(input ?? {}),
+  });
+  const client = { close: async () => {}, [apiClientKey]: api };
+  return { client, requested };
+}
+
+function select(payments: readonly Partial<Payment>[], { _after, _before, _sort, _size }: PagingValues) {
+  const terms = (_sort ?? "pagingToken.asc").split(",").map((term) => term.split("."));
+  const tokenOf = ({ pagingToken = "" }: Partial<Payment>) => pagingToken;
+  const order = (one: Partial<Payment>, other: Partial<Payment>) => {
+    for (const [field = "", way] of terms) {
+      const values: [string, string] = [String(Reflect.get(one, field)), String(Reflect.get(other, field))];
+      const step =
+        field === "pagingToken" ? compareTokens(...values) : values[0] < values[1] ? -1 : Number(values[0] > values[1]);
+      if (step !== 0) return way === "desc" ? -step : step;
+    }
+    return 0;
+  };
+  return payments
+    .filter((payment) => _after === undefined || compareTokens(tokenOf(payment), _after) > 0)
+    .filter((payment) => _before === undefined || compareTokens(tokenOf(payment), _before) < 0)
+    .sort(order)
+    .slice(0, _size ?? 20);
+}

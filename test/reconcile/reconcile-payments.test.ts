@@ -1,0 +1,239 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { AbortedError, InvalidArgumentError, PermissionDeniedError } from "../../src/errors/errors.js";
+import type { Discrepancy } from "../../src/reconcile/compare-group.js";
+import type { OwnEntry } from "../../src/reconcile/own-entry.js";
+import type { ReconcileOptions } from "../../src/reconcile/reconcile-options.js";
+import { reconcilePayments } from "../../src/reconcile/reconcile-payments.js";
+import type { Payment } from "../../src/resources/payments.js";
+import { paymentsService } from "./payments-service.js";
+
+const period = { from: "2026-03-02T00:00:00Z", to: "2026-03-03T00:00:00Z" };
+const dayMs = 86_400_000;
+const firstMs = Date.parse("2026-01-01T00:00:00Z");
+
+let temporaryDirectory: string;
+beforeEach(() => {
+  temporaryDirectory = mkdtempSync(join(tmpdir(), "reconcile-"));
+});
+afterEach(() => rmSync(temporaryDirectory, { recursive: true }));
+
+/** Ten payments a day from January 2026 on, with these tokens. */
+function tenADay(count: number, tokenAt: (index: number) => string = (index) => `${index + 1}`): Partial<Payment>[] {
+  return Array.from({ length: count }, (_, index) => ({
+    id: `p${index}`,
+    pagingToken: tokenAt(index),
+    createdAt: new Date(firstMs + (index * dayMs) / 10).toISOString(),
+    senderGatewayId: "alpha",
+    senderGatewayTransactionId: `T-${index}`,
+    senderAmount: "10.00",
+    receiverGatewayStatus: "processed",
+  }));
+}
+
+/** The entries of the bank for these payments. */
+function entriesOf(payments: readonly Partial<Payment>[]): OwnEntry[] {
+  return payments.map(({ senderGatewayTransactionId = "", createdAt = "" }) => ({
+    senderGatewayTransactionId,
+    bookedAt: createdAt,
+    senderAmount: "10",
+  }));
+}
+
+async function all(
+  payments: readonly Partial<Payment>[] | ReturnType<typeof paymentsService>,
+  own: Parameters<typeof reconcilePayments>[1],
+  options: Partial<ReconcileOptions> = {},
+): Promise<Discrepancy[]> {
+  const { client } = "client" in payments ? payments : paymentsService(payments);
+  const found: Discrepancy[] = [];
+  for await (const discrepancy of reconcilePayments(client, own, { ...period, ...options })) found.push(discrepancy);
+  return found;
+}
+
+it("finds nothing where both sides are the same, amounts by value", async () => {
+  const payments = tenADay(1000);
+  expect(await all(payments, entriesOf(payments))).toEqual([]);
+});
+
+it("gives what is missing here, what is missing there, and each field that differs", async () => {
+  const payments = tenADay(1000);
+  const own = entriesOf(payments).filter(({ senderGatewayTransactionId }) => senderGatewayTransactionId !== "T-602");
+  const entry = { senderGatewayTransactionId: "T-lost", bookedAt: "2026-03-02T12:00:00.000Z" };
+  const differing = {
+    ...entriesOf(payments)[603],
+    senderGatewayTransactionId: "T-603",
+    senderAmount: "10.01",
+    paymentId: "p0",
+  };
+  const found = await all(payments, [...own.filter((_, index) => index !== 602), entry, differing]);
+  expect(found).toHaveLength(3);
+  expect(found).toContainEqual({ type: "missing-there", entry });
+  expect(found).toContainEqual({ type: "missing-here", payment: expect.objectContaining({ id: "p602" }) });
+  expect(found).toContainEqual({
+    type: "different",
+    entry: { ...differing, bookedAt: expect.any(String) },
+    payment: expect.objectContaining({ id: "p603" }),
+    differences: [
+      { field: "senderAmount", here: "10.01", there: "10.00" },
+      { field: "paymentId", here: "p0", there: "p603" },
+    ],
+  });
+});
+
+it("pairs an entry before the period with its payment in it, and reports neither outside of it", async () => {
+  const createdAt = "2026-03-02T00:00:10.000000Z";
+  const payment = { ...tenADay(1)[0], createdAt, senderGatewayTransactionId: "T-1" };
+  const later = {
+    ...payment,
+    id: "p-later",
+    pagingToken: "2",
+    createdAt: "2026-03-03T00:30:00Z",
+    senderGatewayTransactionId: "T-2",
+  };
+  const own = [
+    { senderGatewayTransactionId: "T-1", bookedAt: new Date("2026-03-01T23:59:50Z") },
+    { senderGatewayTransactionId: "T-0", bookedAt: "2026-03-02T01:30:00+02:00" },
+  ];
+  expect(await all([payment, later], own)).toEqual([]);
+  expect(await all([payment, later], own, { slackMs: 0, to: "2026-03-03T02:00:00Z" })).toEqual([
+    { type: "missing-here", payment: expect.objectContaining({ id: "p-later" }) },
+  ]);
+});
+
+it("reports payments without a transaction id one by one, and shows no more than 100 duplicates", async () => {
+  const [first] = tenADay(1);
+  const createdAt = "2026-03-02T10:00:00Z";
+  const many = Array.from({ length: 150 }, (_, index) => ({
+    ...first,
+    id: `d${index}`,
+    createdAt,
+    pagingToken: `${index + 10}`,
+  }));
+  const bare = ["a", "b"].map((id, index) => ({
+    ...first,
+    id,
+    createdAt,
+    pagingToken: `${index + 1}`,
+    senderGatewayTransactionId: "",
+  }));
+  const found = await all([...bare, ...many], []);
+  expect(found.map(({ type }) => type).sort()).toEqual(["duplicate", "missing-here", "missing-here"]);
+  const duplicate = found.find(({ type }) => type === "duplicate");
+  expect(duplicate).toMatchObject({ entryCount: 0, paymentCount: 150 });
+  expect(duplicate?.type === "duplicate" && duplicate.payments).toHaveLength(100);
+});
+
+it("stops reading before the period where tokens follow time", async () => {
+  const service = paymentsService(tenADay(1000));
+  await all(service, entriesOf(tenADay(1000)), { size: 50 });
+  // The newest 400 payments, the period's 10 and one page of overlap, with one request that proves where the list begins.
+  expect(service.requested.length).toBeLessThan(12);
+});
+
+it.each([
+  ["tokens are in no order", (index: number) => `${(index * 7919) % 100_003}-${index}`],
+  ["tokens fall", (index: number) => `${1_000_000 - index}`],
+])("reads everything where %s", async (_, tokenAt) => {
+  const payments = tenADay(1000, tokenAt);
+  expect(await all(payments, entriesOf(payments).slice(0, -390))).toEqual([]);
+});
+
+it("is not misled by a service that sorts only what it cut out", async () => {
+  const payments = tenADay(1000);
+  const service = paymentsService(payments, ({ _sort, _size = 20, _after }) => {
+    if (!_sort?.startsWith("createdAt.desc")) return undefined;
+    return payments.slice(_after === undefined ? 0 : Number(_after), _size).reverse();
+  });
+  const found = await all(
+    service,
+    entriesOf(payments).filter(({ senderGatewayTransactionId }) => senderGatewayTransactionId !== "T-605"),
+  );
+  expect(found).toEqual([{ type: "missing-here", payment: expect.objectContaining({ id: "p605" }) }]);
+});
+
+it("refuses payments of several sending gateways unless it knows its own", async () => {
+  const payments = tenADay(1000);
+  const foreign = { ...payments[604], id: "foreign", senderGatewayId: "omega", pagingToken: "605.5" };
+  const listed = [...payments, { ...foreign, pagingToken: "2000", createdAt: "2026-03-02T23:59:00Z" }];
+  await expect(all(listed, entriesOf(payments))).rejects.toThrow(/several sending gateways .* pass senderGatewayId/);
+  expect(await all(listed, entriesOf(payments), { senderGatewayId: ["alpha", "alpha-id"] })).toEqual([]);
+});
+
+it.each([
+  ["an unknown field", { senderGatewayTransactionId: "T", amount: "1" }, /own entry 2: there is no field "amount"/],
+  [
+    "a number as amount",
+    { senderGatewayTransactionId: "T", senderAmount: 12.5 },
+    /own entry 2: senderAmount must be a decimal numeral/,
+  ],
+  ["no transaction id", { senderAmount: "1" }, /own entry 2: senderGatewayTransactionId must be/],
+  [
+    "a time without a zone",
+    { senderGatewayTransactionId: "T", bookedAt: "2026-03-02 10:00:00" },
+    /own entry 2: bookedAt must be/,
+  ],
+  ["null", null, /own entry 2: it must be an object; found null/],
+])("refuses an entry with %s before it requests anything", async (_, entry, message) => {
+  const service = paymentsService([]);
+  const own = [{ senderGatewayTransactionId: "T-1" }, entry] as OwnEntry[];
+  await expect(all(service, own)).rejects.toThrow(message);
+  await expect(all(service, own)).rejects.toThrow(InvalidArgumentError);
+  expect(service.requested).toEqual([]);
+});
+
+it.each([
+  ["from behind to", { from: period.to, to: period.from }, /from must lie before to/],
+  ["a period that is not over", { to: new Date(Date.now() + 60_000) }, /must not lie in the future/],
+  ["a day without a zone", { from: "2026-03-01" }, /from must be a Date, or ISO 8601 with a time zone/],
+  ["an unknown option", { slack: 5 }, /there is no option "slack"/],
+])("refuses %s at once", (_, options, message) => {
+  const { client } = paymentsService([]);
+  expect(() => reconcilePayments(client, [], { ...period, ...options })).toThrow(message);
+});
+
+it("refuses what is no client, and what are no entries", () => {
+  const { client } = paymentsService([]);
+  expect(() => reconcilePayments({ close: async () => {} }, [], period)).toThrow(/client must be a CrossBorderClient/);
+  expect(() => Reflect.apply(reconcilePayments, undefined, [client, "T-1", period])).toThrow(
+    /own must be your entries/,
+  );
+});
+
+it("keeps nothing readable in its file, leaves nothing behind, and says when it can't write", async () => {
+  const payments = tenADay(1000);
+  const during: string[][] = [];
+  const service = paymentsService(payments, () => {
+    during.push(readdirSync(temporaryDirectory));
+    return undefined;
+  });
+  const options = { maxInMemory: 3, temporaryDirectory };
+  expect(await all(service, entriesOf(payments), options)).toEqual([]);
+  expect(during.length).toBeGreaterThan(3);
+  if (process.platform !== "win32") expect(during.flat()).toEqual([]);
+  expect(readdirSync(temporaryDirectory)).toEqual([]);
+  const missing = { ...options, temporaryDirectory: join(temporaryDirectory, "missing") };
+  await expect(all(payments, entriesOf(payments), missing)).rejects.toMatchObject({
+    code: "temporary_file_failed",
+    message: expect.stringContaining("ENOENT"),
+  });
+});
+
+it("ends with an error, and no result, where the signal aborts or the service refuses", async () => {
+  const payments = tenADay(1000);
+  const abort = new AbortController();
+  const aborting = paymentsService(payments, (_, number) => {
+    if (number === 3) abort.abort();
+    return undefined;
+  });
+  await expect(all(aborting, [], { signal: abort.signal })).rejects.toThrow(AbortedError);
+  const response = { status: 403, headers: {}, text: "" };
+  const refusal = new PermissionDeniedError("no", { code: "http_403", response, serviceMessage: "not yours" });
+  const refusing = paymentsService(payments, (_, number) => {
+    if (number === 3) throw refusal;
+    return undefined;
+  });
+  await expect(all(refusing, [])).rejects.toBe(refusal);
+});
