@@ -24,7 +24,12 @@ const alias = [
 ];
 
 /** Tests of the sources that start processes, or make thousands of trials. */
-const system = ["test/faults/**/*.test.ts", "test/examples.test.ts", "test/http/response-costs.test.ts"];
+const system = [
+  "test/faults/**/*.test.ts",
+  "test/examples.test.ts",
+  "test/http/response-costs.test.ts",
+  "test/reconcile/large-comparison.test.ts",
+];
 /** Tests against a real Keycloak, which `npm run test:keycloak` starts. */
 const keycloak = "test/keycloak/**/*.test.ts";
 /** Recipes of the guide in real workflow engines, whose servers `npm run test:engines` starts. */

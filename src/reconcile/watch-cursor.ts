@@ -7,7 +7,7 @@ const version = "pw1";
 
 type Refuse = (problem: string) => InvalidArgumentError;
 
-/** A cursor: letters, digits, `-`, `_` and dots. With paging tokens of 20 characters it has up to 2,500. */
+/** A cursor: letters, digits, `-`, `_` and dots. With paging tokens of 20 characters it has up to 3,000. */
 export function writeCursor(baseUrl: string, { after, stretches }: WindowMark): string {
   const marks = stretches.map(({ last, ids, states }) => [last, digestText(ids) + digestText(states)]);
   const body = encode(JSON.stringify([digestText(digestOf(baseUrl)), after ?? null, marks]));

@@ -1,0 +1,254 @@
+import { CrossBorderClient, generateSigningKeyPair, type Payment } from "cross-border-payments";
+import { type PaymentEvent, type WatchOptions, watchPayments } from "cross-border-payments/reconcile";
+import { type SandboxServer, type SandboxServerOptions, startSandbox } from "cross-border-payments/sandbox";
+import { afterEach, expect, it } from "vitest";
+import { PagingError } from "../../src/errors/errors.js";
+import { paymentsService } from "./payments-service.js";
+import { startMs, World } from "./world.js";
+
+const open: AsyncDisposable[] = [];
+afterEach(async () => {
+  for (const resource of open.splice(0).reverse()) await resource[Symbol.asyncDispose]();
+});
+
+const keys = await generateSigningKeyPair();
+const quick = { everyMs: 5, rereadEveryMs: 10 } satisfies WatchOptions;
+
+/** A service on loopback, its client, and a function that pays once. */
+async function openService(options: SandboxServerOptions = {}) {
+  const server: SandboxServer = await startSandbox({ basePath: "/gateway/v1", ...options });
+  const client = new CrossBorderClient({ ...server.clientOptions, signingKey: keys.privateKey, maxRetries: 0 });
+  open.push(server, client);
+  for (const institutionId of ["alfa", "bravo"]) {
+    await client.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64: keys.publicKeyBase64 });
+  }
+  const pay = async (transactionId: string): Promise<Payment> => {
+    const [senderAccount, receiverAccount, currency] = ["A-1", "B-1", "EUR"];
+    const outcome = await client.pay(
+      {
+        senderGatewayId: "alfa",
+        senderCurrency: currency,
+        senderAccount,
+        receiverGatewayId: "bravo",
+        receiverCurrency: currency,
+        receiverAccount,
+        receiverAmount: "10.00",
+        memo: "",
+      },
+      () => ({ senderGatewayTransactionId: transactionId }),
+    );
+    if (outcome.status !== "paid") throw new Error("not paid");
+    return outcome.payment;
+  };
+  return { server, sandbox: server.sandbox, client, pay };
+}
+
+async function next(events: AsyncIterator<PaymentEvent, void>): Promise<PaymentEvent> {
+  const { value } = await events.next();
+  if (value === undefined) throw new Error("the watch is over");
+  return value;
+}
+
+it("hands out payments as they are made, and again when their receiver status changes", async () => {
+  const { sandbox, client, pay } = await openService();
+  const first = await pay("T-1");
+  const events = watchPayments(client, quick);
+  expect(await next(events)).toMatchObject({ type: "created", payment: first });
+  const second = await pay("T-2");
+  expect(await next(events)).toMatchObject({ type: "created", payment: second });
+  const reverted = sandbox.setReceiverStatus(first.id, "reverted");
+  expect(await next(events)).toMatchObject({ type: "changed", payment: reverted });
+  await events.return?.();
+});
+
+it("continues behind a stored cursor, with what changed while nobody watched, and nothing else", async () => {
+  const { sandbox, client, pay } = await openService();
+  const paid = [await pay("T-1"), await pay("T-2")];
+  let cursor: string | undefined;
+  for await (const event of watchPayments(client, quick)) {
+    cursor = event.cursor;
+    if (event.payment.id === paid[1]?.id) break;
+  }
+  const idle = watchPayments(client, { ...quick, after: cursor });
+  const third = await pay("T-3");
+  expect(await next(idle)).toMatchObject({ type: "created", payment: third });
+  await idle.return?.();
+  const failed = sandbox.setReceiverStatus(paid[0]?.id ?? "", "error");
+  const resumed = watchPayments(client, { ...quick, after: cursor });
+  const seen = [await next(resumed), await next(resumed), await next(resumed)];
+  // The two that the cursor stands for come as changed, since it does not say which of them did.
+  expect(seen.map(({ type, payment }) => [type, payment.id, payment.receiverGatewayStatus])).toEqual([
+    ["changed", failed.id, "error"],
+    ["changed", paid[1]?.id, "pending"],
+    ["created", third.id, "pending"],
+  ]);
+  await resumed.return?.();
+});
+
+it("starts behind a paging token", async () => {
+  const { client, pay } = await openService();
+  const { pagingToken } = await pay("T-1");
+  const second = await pay("T-2");
+  const events = watchPayments(client, { ...quick, startAfter: pagingToken });
+  expect(await next(events)).toMatchObject({ type: "created", payment: second });
+  await events.return?.();
+});
+
+it("waits while the service is away, and goes on without losing anything", async () => {
+  let refusals = 0;
+  const { client, pay } = await openService({
+    onRequest: ({ operation }) => {
+      if (operation !== "payments.list" || refusals <= 0) return undefined;
+      refusals -= 1;
+      return refusals % 2 === 0 ? Response.error() : new Response("<h1>away</h1>", { status: 503 });
+    },
+  });
+  const events = watchPayments(client, quick);
+  await pay("T-1");
+  await next(events);
+  refusals = 2;
+  const second = await pay("T-2");
+  expect(await next(events)).toMatchObject({ type: "created", payment: second });
+  expect(refusals).toBe(0);
+  await events.return?.();
+});
+
+it("throws where the service refuses", async () => {
+  const { client } = await openService({
+    onRequest: ({ operation }) =>
+      operation === "payments.list"
+        ? Response.json({ error: "forbidden", message: "not yours" }, { status: 403 })
+        : undefined,
+  });
+  await expect(watchPayments(client, quick).next()).rejects.toMatchObject({ code: "http_403" });
+});
+
+it("is over, without an error, when the signal aborts, during a request or a wait or before", async () => {
+  const asked = withResolvers();
+  const { client, sandbox } = await openService({
+    onRequest: ({ operation }) => {
+      if (operation !== "payments.list") return undefined;
+      asked.resolve();
+      return new Promise<never>(() => {});
+    },
+  });
+  const during = new AbortController();
+  const hanging = watchPayments(client, { signal: during.signal }).next();
+  await asked.promise;
+  during.abort();
+  expect(await hanging).toEqual({ done: true, value: undefined });
+
+  const { requests } = sandbox;
+  expect(await watchPayments(client, { signal: AbortSignal.abort() }).next()).toEqual({ done: true, value: undefined });
+  expect(sandbox.requests).toHaveLength(requests.length);
+
+  const idle = await openService();
+  const waiting = new AbortController();
+  const pending = watchPayments(idle.client, { signal: waiting.signal, everyMs: 1_000_000 }).next();
+  await expect
+    .poll(() =>
+      idle.sandbox.requests.filter(({ operation, status }) => operation === "payments.list" && status === 200),
+    )
+    .not.toEqual([]);
+  waiting.abort();
+  expect(await pending).toEqual({ done: true, value: undefined });
+});
+
+it("ends a wait when the loop is left from outside", async () => {
+  const { client, sandbox } = await openService();
+  const events = watchPayments(client, { everyMs: 1_000_000 });
+  const pending = events.next();
+  await expect
+    .poll(() => sandbox.requests.some(({ operation, status }) => operation === "payments.list" && status === 200))
+    .toBe(true);
+  await events.return?.();
+  expect(await pending).toEqual({ done: true, value: undefined });
+});
+
+it("reads only new payments between two looks at the recent ones, and lets go of old ones", async () => {
+  const payments = Array.from({ length: 1000 }, (_, index) => {
+    const createdMs = startMs + index * 1000;
+    return { id: `p${index}`, token: `${index + 1}`, createdMs, listedMs: createdMs, changes: [] };
+  });
+  const world = new World({ payments, requestMs: 0 });
+  const options = { rereadForMs: 100_000, everyMs: 1000, rereadEveryMs: 20_000, size: 50 };
+  let count = 0;
+  for await (const { type } of world.watch(options, startMs + 1_000_000)) if (type === "created") count += 1;
+  expect(count).toBeGreaterThan(990);
+  // In steady state: of twenty polls, nineteen read one payment, and one the window of 100 and what came since.
+  const steady = world.requests.slice(-400);
+  const read = steady.reduce((sum, { items }) => sum + items, 0);
+  expect(read / steady.length).toBeLessThan(10);
+});
+
+it("says that payments without paging tokens, or with tokens in no order, can't be watched", async () => {
+  const { client } = paymentsService([{ id: "p1", createdAt: "2026-01-01T00:00:00Z" }]);
+  await expect(watchPayments(client).next()).rejects.toThrow(/without pagingToken .* can't be watched/);
+
+  const payments = Array.from({ length: 200 }, (_, index) => {
+    const createdMs = startMs - (200 - index) * 3_600_000;
+    return { id: `p${index}`, token: `${(index * 7919) % 1009}-x`, createdMs, listedMs: createdMs, changes: [] };
+  });
+  const events = new World({ payments }).watch({}, startMs + 3_600_000);
+  const readAll = async () => {
+    for await (const event of events) void event;
+  };
+  await expect(readAll()).rejects.toThrow(PagingError);
+});
+
+it("keeps everything where nothing shows yet that tokens follow time", async () => {
+  const createdMs = startMs - 10 * 86_400_000;
+  const payments = Array.from({ length: 30 }, (_, index) => ({
+    id: `p${index}`,
+    token: `${(index * 7) % 31}`,
+    createdMs: createdMs + index * 1000,
+    listedMs: index < 15 ? startMs : startMs + 20 * 86_400_000,
+    changes: [],
+  }));
+  const world = new World({ payments });
+  const options = { everyMs: 3_600_000, rereadEveryMs: 3_600_000 };
+  let count = 0;
+  for await (const { type } of world.watch(options, startMs + 30 * 86_400_000)) if (type === "created") count += 1;
+  expect(count).toBe(30);
+});
+
+it("keeps what a restart found, but has not handed out, behind its cursor", async () => {
+  const payments = Array.from({ length: 300 }, (_, index) => {
+    const createdMs = startMs + index * 1000;
+    // While nobody watches, one payment of the first half is listed late, and one changes.
+    const changes = index === 10 ? [{ atMs: startMs + 400_000, status: "reverted" }] : [];
+    return {
+      id: `p${index}`,
+      token: `${index + 1}`,
+      createdMs,
+      listedMs: index === 5 ? startMs + 400_000 : createdMs,
+      changes,
+    };
+  });
+  const world = new World({ payments });
+  const options = { rereadForMs: 500_000, everyMs: 10_000, rereadEveryMs: 10_000, size: 10 };
+  let after: string | undefined;
+  for await (const { cursor } of world.watch(options, startMs + 350_000)) after = cursor;
+  world.nowMs = startMs + 3_000_000;
+  const ids = new Map<string, string>();
+  // One event for each life.
+  for (let lives = 0; lives < 400; lives += 1) {
+    let events = 0;
+    for await (const { payment, cursor } of world.watch({ ...options, after }, world.nowMs + 100_000)) {
+      ids.set(payment.id, payment.receiverGatewayStatus);
+      after = cursor;
+      events += 1;
+      break;
+    }
+    if (events === 0) break;
+  }
+  expect([ids.has("p5"), ids.get("p10")]).toEqual([true, "reverted"]);
+});
+
+function withResolvers(): { readonly promise: Promise<void>; resolve(): void } {
+  let resolve = () => {};
+  const promise = new Promise<void>((resolved) => {
+    resolve = resolved;
+  });
+  return { promise, resolve: () => resolve() };
+}
