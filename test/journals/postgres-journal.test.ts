@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type Socket } from "node:net";
-import { PostgresJournal } from "cross-border-payments/journal/postgres";
+import { PostgresJournal, type PostgresJournalOptions } from "cross-border-payments/journal/postgres";
 import { verifyJournal } from "cross-border-payments/testing";
 import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { openClosedPort } from "../wire/closed-port.js";
+import { expectMigrated } from "./expect-migrated.js";
 import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
+import { postgresVersion1 } from "./version-1.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
 const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set, see test/support/postgres.sh)" : "";
@@ -35,8 +37,9 @@ it.each([
   { table: "é" },
   { table: "t".repeat(41) },
   { timeoutMs: 0 },
+  { migrate: 1 },
 ])("refuses the options %o", async (options) => {
-  const error = await failure(PostgresJournal.open("postgresql://localhost:1/db", options));
+  const error = await failure(PostgresJournal.open("postgresql://localhost:1/db", options as PostgresJournalOptions));
   expect(error).toMatchObject({ name: "ConfigError" });
 });
 
@@ -125,6 +128,16 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
       name: "ConfigError",
       message: expect.stringMatching(/version 99.*newer release/s),
     });
+  });
+
+  it("migrates tables of version 1", async () => {
+    const { schema, open } = inSchema();
+    await admin.query(postgresVersion1(schema));
+    const journal = await open();
+    onTestFinished(() => journal.close());
+    await expectMigrated(journal);
+    const version = await admin.query(`SELECT version FROM ${schema}.cross_border_flows_version`);
+    expect(version.rows).toEqual([{ version: 2 }]);
   });
 
   it("passes over a flow that another process is taking at this moment, without waiting", async () => {

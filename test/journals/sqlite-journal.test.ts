@@ -4,8 +4,10 @@ import { existsSync, writeFileSync } from "node:fs";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { verifyJournal } from "cross-border-payments/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { expectMigrated } from "./expect-migrated.js";
 import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
 import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, withoutSqlite } from "./sqlite-fixture.js";
+import { sqliteVersion1 } from "./version-1.js";
 
 async function openJournal(...parameters: Parameters<typeof SqliteJournal.open>): Promise<SqliteJournal> {
   const journal = await SqliteJournal.open(...parameters);
@@ -66,7 +68,7 @@ it("takes an older SQLite for one process", async () => {
   expect(error).toMatchObject({ message: expect.stringContaining("UTF-8") });
 });
 
-it.each([{ processes: "two" }, { busyTimeoutMs: -1 }, { busyTimeoutMs: 0.5 }])(
+it.each([{ processes: "two" }, { busyTimeoutMs: -1 }, { busyTimeoutMs: 0.5 }, { migrate: 1 }])(
   "refuses the options %o",
   async (options) => {
     const open = SqliteJournal.open(ofVersion("3.52.0").database, options as Parameters<typeof SqliteJournal.open>[1]);
@@ -132,6 +134,39 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
       message: expect.stringMatching(/version 99.*newer release/),
     });
     expect(Object.values(Object(database.prepare("PRAGMA user_version").all()[0]))).toEqual([99]);
+  });
+
+  it.each([
+    ["in its thread", (file: string) => file],
+    ["over a handle that is passed in", (file: string) => likeBetterSqlite3(openHandle(file))],
+  ])("migrates a file of version 1, %s", async (_, place) => {
+    const file = newFile();
+    openHandle(file).exec(sqliteVersion1);
+    await expectMigrated(await openJournal(place(file)));
+  });
+
+  it("migrates a file of version 1 once when eight open it at the same time", async () => {
+    const file = newFile();
+    openHandle(file).exec(sqliteVersion1);
+    const journals = await Promise.all(Array.from({ length: 8 }, () => openJournal(file)));
+    for (const journal of journals) expect(await journal.counts(scope)).toMatchObject({ held: 1 });
+  });
+
+  it("leaves files that need a migration alone when it may not migrate", async () => {
+    const old = newFile();
+    openHandle(old).exec(sqliteVersion1);
+    expect(await failure(SqliteJournal.open(old, { migrate: false }))).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringMatching(/version 1.*needs version 2.*migrate is false/),
+    });
+    expect(openHandle(old).prepare("PRAGMA user_version").all()).toEqual([{ user_version: 1 }]);
+    expect(await failure(SqliteJournal.open(newFile(), { migrate: false }))).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringContaining("no tables"),
+    });
+    const current = newFile();
+    await (await SqliteJournal.open(current)).close();
+    await begin(await openJournal(current, { migrate: false }), "k");
   });
 
   it("refuses another program's database", async () => {

@@ -1,0 +1,132 @@
+import { randomBytes } from "node:crypto";
+import { PostgresJournal } from "cross-border-payments/journal/postgres";
+import { verifyJournal } from "cross-border-payments/testing";
+import pg from "pg";
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { expectMigrated } from "./expect-migrated.js";
+import { begin, failure } from "./journal-fixture.js";
+import { postgresVersion1 } from "./version-1.js";
+
+const url = process.env.CBP_POSTGRES_URL ?? "";
+
+it.each([{ schema: "a b" }, { table: "" }, { role: 'x"; DROP TABLE y' }, { from: -1 }, { from: 3 }, { from: 0.5 }])(
+  "returns no SQL for the options %o",
+  (options) => {
+    expect(() => PostgresJournal.schema(options)).toThrow(expect.objectContaining({ name: "ConfigError" }));
+  },
+);
+
+it("returns SQL with the names that it is given, quoted", () => {
+  const text = PostgresJournal.schema({ schema: "Bank", table: "Flows", role: "payer" });
+  expect(text).toContain('CREATE TABLE "Bank"."Flows" (');
+  expect(text).toContain('GRANT SELECT, INSERT, UPDATE, DELETE ON "Bank"."Flows" TO "payer";');
+  expect(PostgresJournal.schema({ from: 1 })).not.toContain("CREATE TABLE");
+});
+
+describe.skipIf(url === "")("with a role that has the least grants", () => {
+  const admin = new pg.Pool({ connectionString: url, max: 2 });
+  afterAll(() => admin.end());
+  let schema = "";
+  let roleUrl = "";
+
+  /** A role that may connect, and nothing else. */
+  beforeEach(async () => {
+    schema = `rights_${randomBytes(6).toString("hex")}`;
+    const password = randomBytes(12).toString("hex");
+    await admin.query(`CREATE ROLE ${schema} LOGIN PASSWORD '${password}'`);
+    const own = new URL(url);
+    own.username = schema;
+    own.password = password;
+    roleUrl = own.href;
+    onTestFinished(async () => {
+      await admin.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE; DROP OWNED BY ${schema}; DROP ROLE ${schema}`);
+    });
+  });
+  const open = () => PostgresJournal.open(roleUrl, { schema, migrate: false });
+
+  it("keeps the laws of a journal", async () => {
+    await admin.query(PostgresJournal.schema({ schema, role: schema }));
+    await verifyJournal(open, { openSecond: open, flows: 20 });
+  });
+
+  it("opens what is up to date without migrate: false too", async () => {
+    await admin.query(PostgresJournal.schema({ schema, role: schema }));
+    const journal = await PostgresJournal.open(roleUrl, { schema });
+    await begin(journal, "k");
+    await journal.close();
+  });
+
+  it("makes the same tables as a journal that may migrate", async () => {
+    await admin.query(PostgresJournal.schema({ schema, role: schema }));
+    const other = `${schema}_2`;
+    onTestFinished(async () => void (await admin.query(`DROP SCHEMA ${other} CASCADE`)));
+    await (await PostgresJournal.open(url, { schema: other })).close();
+    const shape = async (of: string) =>
+      (
+        await admin.query(
+          `SELECT table_name, column_name, data_type, is_nullable, column_default, collation_name, generation_expression
+           FROM information_schema.columns WHERE table_schema = $1
+           UNION ALL SELECT tablename, indexname, replace(indexdef, $1, ''), '', '', '', ''
+           FROM pg_indexes WHERE schemaname = $1 ORDER BY 1, 2`,
+          [of],
+        )
+      ).rows;
+    expect(await shape(schema)).toEqual(await shape(other));
+    expect((await shape(schema)).length).toBeGreaterThan(15);
+  });
+
+  it("migrates tables of version 1 by the returned SQL", async () => {
+    await admin.query(postgresVersion1(schema));
+    await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO ${schema};
+      GRANT SELECT ON ${schema}.cross_border_flows_version TO ${schema}`);
+    expect(await failure(open())).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringMatching(/have version 1.*needs version 2.*schema\(\{ from: 1 \}\)/),
+    });
+    await admin.query(PostgresJournal.schema({ schema, role: schema, from: 1 }));
+    const journal = await open();
+    onTestFinished(() => journal.close());
+    await expectMigrated(journal);
+  });
+
+  it("says that the tables are missing, and creates none", async () => {
+    await admin.query(`CREATE SCHEMA ${schema} AUTHORIZATION ${schema}`);
+    expect(await failure(open())).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringMatching(/are not there.*PostgresJournal\.schema/),
+    });
+    const tables = await admin.query("SELECT 1 FROM pg_tables WHERE schemaname = $1", [schema]);
+    expect(tables.rows).toEqual([]);
+  });
+
+  it("names a missing permission and a refused login", async () => {
+    expect(await failure(PostgresJournal.open(roleUrl, { schema }))).toMatchObject({
+      name: "JournalError",
+      message: expect.stringContaining("lacks a permission (42501)"),
+    });
+    await admin.query(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.cross_border_flows_version (version integer)`);
+    expect(await failure(open())).toMatchObject({ message: expect.stringContaining("lacks a permission (42501)") });
+    const other = new URL(roleUrl);
+    other.password = "hunter2hunter2";
+    const refused = await failure(PostgresJournal.open(other.href, { schema, migrate: false }));
+    expect(refused).toMatchObject({ message: expect.stringContaining("refused the login (28P01)") });
+  });
+
+  it("may change rows only", async () => {
+    await admin.query(PostgresJournal.schema({ schema, role: schema }));
+    const pool = new pg.Pool({ connectionString: roleUrl, max: 1 });
+    onTestFinished(() => pool.end());
+    const flows = `${schema}.cross_border_flows`;
+    for (const statement of [
+      `DROP TABLE ${flows}`,
+      `TRUNCATE ${flows}`,
+      `ALTER TABLE ${flows} ADD COLUMN more text`,
+      `CREATE INDEX ON ${flows} (owner)`,
+      `CREATE TABLE ${schema}.more (id integer)`,
+      `UPDATE ${flows}_version SET version = 3`,
+      `DELETE FROM ${flows}_version`,
+    ]) {
+      expect(await failure(pool.query(statement)), statement).toMatchObject({ code: "42501" });
+    }
+  });
+});
