@@ -36,6 +36,11 @@ export function openHandle(path: string): Handle {
   return database;
 }
 
+const codes = new Map<unknown, string>([
+  [5, "SQLITE_BUSY"],
+  [13, "SQLITE_FULL"],
+]);
+
 /** A handle that behaves like better-sqlite3: `all` only where rows come back, numbers as given, and its own kind of error. */
 export function likeBetterSqlite3(database: Handle, onAll: (sql: string) => void = () => {}): SqliteDatabase {
   const translated = <T>(work: () => T): T => {
@@ -43,7 +48,7 @@ export function likeBetterSqlite3(database: Handle, onAll: (sql: string) => void
       return work();
     } catch (error) {
       const errcode: unknown = Reflect.get(Object(error), "errcode");
-      throw Object.assign(new Error(String(error)), { code: errcode === 13 ? "SQLITE_FULL" : "SQLITE_ERROR" });
+      throw Object.assign(new Error(String(error)), { code: codes.get(errcode) ?? "SQLITE_ERROR" });
     }
   };
   return {

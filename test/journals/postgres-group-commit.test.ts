@@ -1,0 +1,198 @@
+import { randomBytes } from "node:crypto";
+import { PostgresJournal, type PostgresPool } from "cross-border-payments/journal/postgres";
+import pg from "pg";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { expectOneAfterAnother } from "./group-commit-model.js";
+import { begin, newLease, scope, state } from "./journal-fixture.js";
+
+const url = process.env.CBP_POSTGRES_URL ?? "";
+const keys = Array.from({ length: 40 }, (_, index) => `k${index}`);
+
+describe.skipIf(url === "")("with a server", () => {
+  const admin = new pg.Pool({ connectionString: url, max: 4 });
+  afterAll(() => admin.end());
+
+  /** A journal in a schema of its own, whose statements are counted. */
+  async function openJournal(options = "") {
+    const schema = `group_${randomBytes(6).toString("hex")}`;
+    const own = new URL(url);
+    own.searchParams.set("application_name", schema);
+    if (options !== "") own.searchParams.set("options", options);
+    const pool = new pg.Pool({ connectionString: own.href });
+    pool.on("error", () => {});
+    const statements: string[] = [];
+    const counting: PostgresPool = {
+      query: (text, values) => {
+        statements.push(text);
+        return pool.query(text, values);
+      },
+      connect: () => pool.connect(),
+    };
+    const open = () => PostgresJournal.open(counting, { schema });
+    const journal = await open();
+    onTestFinished(async () => {
+      await journal.close();
+      await pool.end();
+      await admin.query(`DROP SCHEMA ${schema} CASCADE`);
+    });
+    statements.length = 0;
+    return { journal, open, statements, schema, flows: `${schema}.cross_border_flows` };
+  }
+
+  it.each(["read committed", "serializable"])(
+    "replies to what comes at once as if it came one after the other (%s)",
+    async (level) => {
+      const { journal } = await openJournal(`-c default_transaction_isolation=${level.replace(" ", "\\ ")}`);
+      await expectOneAfterAnother(journal, 60);
+    },
+  );
+
+  it("makes one statement of what comes at once, and the simple one of what comes alone", async () => {
+    const { journal, statements } = await openJournal();
+    const entries = await Promise.all(keys.map((key) => begin(journal, key)));
+    expect(statements).toHaveLength(1);
+    await Promise.all(entries.map((entry) => journal.write(entry.key, entry, state, 60_000)));
+    expect(statements).toHaveLength(2);
+    await journal.renew("k1", entries[1] ?? { epoch: 0, nonce: "" }, 60_000);
+    expect(statements[2]).not.toContain("json_to_recordset");
+    await Promise.all(keys.map((key) => journal.read(key)));
+    expect(statements).toHaveLength(4);
+  });
+
+  it("keeps few statements in flight, so that what comes meanwhile gathers", async () => {
+    const { journal, statements } = await openJournal();
+    const many = Array.from({ length: 2_000 }, (_, index) => `many ${index}`);
+    await Promise.all(
+      many.map(async (key, index) => {
+        await new Promise((resolve) => setTimeout(resolve, index % 20));
+        await begin(journal, key);
+      }),
+    );
+    expect(statements.length).toBeLessThan(1_000);
+    expect(await journal.counts(scope)).toEqual({ [state.phase]: many.length });
+  });
+
+  it("fails an operation that is refused, and none of its neighbours", async () => {
+    const { journal, schema, flows } = await openJournal();
+    const entries = await Promise.all(keys.map((key) => begin(journal, key)));
+    await admin.query(`
+      CREATE FUNCTION ${schema}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+      CREATE TRIGGER refuses BEFORE UPDATE ON ${flows} FOR EACH ROW WHEN (new.key = 'k7') EXECUTE FUNCTION ${schema}.refuse()`);
+    const written = await Promise.allSettled(
+      entries.map((entry) => journal.write(entry.key, entry, { ...state, data: "changed" })),
+    );
+    for (const [index, result] of written.entries()) {
+      if (index === 7) expect(result).toMatchObject({ reason: { name: "JournalError", stored: "nothing" } });
+      else expect(result).toEqual({ status: "fulfilled", value: true });
+      expect((await journal.read(`k${index}`))?.data).toBe(index === 7 ? "{}" : "changed");
+    }
+  });
+
+  it("does not let its neighbours wait for a flow that somebody else has locked", async () => {
+    const { journal, flows } = await openJournal();
+    const entries = await Promise.all(keys.map((key) => begin(journal, key)));
+    const locker = await admin.connect();
+    await locker.query("BEGIN");
+    await locker.query(`SELECT 1 FROM ${flows} WHERE key = 'k7' FOR UPDATE`);
+    const order: string[] = [];
+    const written = entries.map(async (entry) => {
+      expect(await journal.write(entry.key, entry, { ...state, data: "changed" })).toBe(true);
+      order.push(entry.key);
+    });
+    await Promise.all(written.filter((_, index) => index !== 7));
+    expect(order).not.toContain("k7");
+    await locker.query("ROLLBACK");
+    locker.release();
+    await Promise.all(written);
+    expect((await journal.read("k7"))?.data).toBe("changed");
+  });
+
+  it("tells each of them that nobody knows, when the connection ends in the middle of a statement", async () => {
+    const { journal, schema, flows } = await openJournal();
+    const entries = await Promise.all(keys.map((key) => begin(journal, key)));
+    await admin.query(`
+      CREATE FUNCTION ${schema}.wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN new; END $$;
+      CREATE TRIGGER waits BEFORE UPDATE ON ${flows} FOR EACH ROW WHEN (new.key = 'k20') EXECUTE FUNCTION ${schema}.wait()`);
+    const written = Promise.allSettled(
+      entries.map((entry) => journal.write(entry.key, entry, { ...state, data: "changed" })),
+    );
+    await vi.waitFor(async () => {
+      const ended = await admin.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND wait_event = 'PgSleep'`,
+        [schema],
+      );
+      expect(ended.rowCount).toBeGreaterThan(0);
+    }, 10_000);
+    for (const result of await written) {
+      expect(result).toMatchObject({ reason: { name: "JournalError", stored: "unknown", effect: "none" } });
+    }
+    for (const key of keys) expect((await journal.read(key))?.data).toBe("{}");
+  });
+
+  it("loses nothing, and says nothing untrue, while connections keep ending", async () => {
+    const { journal, schema } = await openJournal();
+    const results = new Map<string, string>();
+    let isEnding = true;
+    let ended = 0;
+    const ending = (async () => {
+      while (isEnding) {
+        const { rowCount } = await admin.query(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1",
+          [schema],
+        );
+        ended += rowCount ?? 0;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    })();
+    await Promise.all(
+      Array.from({ length: 600 }, async (_, index) => {
+        await new Promise((resolve) => setTimeout(resolve, index));
+        const result = await journal.begin(`k${index}`, scope, state, newLease()).then(
+          () => "stored",
+          (error: unknown) => String(Reflect.get(Object(error), "stored")),
+        );
+        results.set(`k${index}`, result);
+      }),
+    );
+    isEnding = false;
+    await ending;
+    const stored = new Set((await journal.list({ scope, limit: 1_000 })).map(({ key }) => key));
+    for (const [key, result] of results) {
+      if (result === "stored") expect(stored, key).toContain(key);
+      if (result === "nothing") expect(stored, key).not.toContain(key);
+    }
+    expect([...results.values()]).toContain("stored");
+    expect(ended).toBeGreaterThan(0);
+  });
+
+  it("does not deadlock with journals of other processes that write the same flows", async () => {
+    const { journal, open } = await openJournal();
+    const journals = [journal, await open(), await open(), await open()];
+    const entries = await Promise.all(keys.map((key) => begin(journal, key)));
+    const deadlocks = async () =>
+      Number(
+        (await admin.query("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")).rows[0]
+          .deadlocks,
+      );
+    const before = await deadlocks();
+    for (let round = 0; round < 20; round++) {
+      const written = journals.flatMap((each, index) => {
+        const ordered = index % 2 === 0 ? entries : entries.toReversed();
+        return ordered.map((entry) => each.write(entry.key, entry, { ...state, data: String(round) }, 60_000));
+      });
+      expect(new Set(await Promise.all(written))).toEqual(new Set([true]));
+    }
+    await admin.query("SELECT pg_stat_clear_snapshot()");
+    expect(await deadlocks()).toBe(before);
+    expect(await journal.counts(scope)).toEqual({ [state.phase]: keys.length });
+  });
+
+  it("stores what was asked for before it was closed", async () => {
+    const { open, journal } = await openJournal();
+    const closing = await open();
+    const begun = Promise.all(keys.map((key) => begin(closing, key)));
+    await closing.close();
+    await begun;
+    expect(await journal.counts(scope)).toEqual({ [state.phase]: keys.length });
+  });
+});
