@@ -38,11 +38,19 @@ export async function continueFlow(
     state = await readState(context, entry);
     await assertOwnKey(context, entry.key, state);
   } catch (error) {
-    // Its lease expires by itself if the journal fails now.
-    await context.journal.release(entry.key, entry).catch(() => {});
+    await releaseQuietly(context, entry);
     throw error;
   }
   return finishFlow(context, { entry, state, askedAt, mustLook: true }, call);
+}
+
+/** Never rejects, whatever a journal of the user's own throws: its lease expires by itself. */
+async function releaseQuietly({ journal }: FlowContext, entry: JournalEntry): Promise<void> {
+  try {
+    await journal.release(entry.key, entry);
+  } catch {
+    // Then others have to wait for that.
+  }
 }
 
 /**

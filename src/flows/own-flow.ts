@@ -1,9 +1,9 @@
-import { CrossBorderError } from "../errors/errors.js";
+import { InvalidArgumentError, JournalError } from "../errors/errors.js";
 import { sleep } from "../timing/clock.js";
 import { now, type Timestamp } from "../timing/timestamp.js";
 import { type FlowContext, leaseRequest } from "./flow-context.js";
+import { FlowPausedError } from "./flow-paused-error.js";
 import type { FlowState } from "./flow-state.js";
-import { ownedByFlow } from "./flow-truth.js";
 import type { FlowScope, JournalEntry, LeaseRequest } from "./journal.js";
 import { LeaseLost } from "./lease.js";
 
@@ -51,8 +51,13 @@ export async function replaceQuote(
 }
 
 /** From the moment on that this write may have been stored, any process may take the money: the flow owns the payment. */
-function owning<T>(key: string, { phase }: FlowState, write: () => Promise<T>): Promise<T> {
-  return phase === "funds-requested" ? ownedByFlow(key, write()) : write();
+async function owning<T>(key: string, { phase }: FlowState, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (phase !== "funds-requested" || storedNothing(error)) throw error;
+    throw new FlowPausedError(key, { cause: error });
+  }
 }
 
 /** Whoever's response was lost knows by the nonce whether the flow is theirs. */
@@ -74,22 +79,32 @@ async function lease(
   return present?.nonce === wanted.nonce ? { entry: present, askedAt } : undefined;
 }
 
-/** What failed, stored or not, is tried again: with the same nonce and epoch it stores the same. */
+/**
+ * What failed, stored or not, is tried again: with the same nonce and epoch it stores the same. If nothing helps, an error of a try that
+ * may have stored it is thrown rather than one of a try that has not.
+ */
 export async function retryJournal<T>(work: () => Promise<T>): Promise<T> {
-  for (const delayMs of retryDelaysMs) {
+  let uncertain: unknown;
+  for (let tries = 0; ; tries += 1) {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof LeaseLost || isRefused(error)) throw error;
+      if (error instanceof LeaseLost) throw error;
+      if (!storedNothing(error)) uncertain ??= error;
+      const delayMs = isRefused(error) ? undefined : retryDelaysMs[tries];
+      if (delayMs === undefined) throw uncertain ?? error;
       await sleep(delayMs);
     }
   }
-  return work();
 }
 
 const retryDelaysMs = [50, 200];
 
+function storedNothing(error: unknown): boolean {
+  return isRefused(error) || (error instanceof JournalError && error.stored === "nothing");
+}
+
 /** What can't be stored at all. */
 function isRefused(error: unknown): boolean {
-  return error instanceof CrossBorderError && error.code === "invalid_argument";
+  return error instanceof InvalidArgumentError && error.code === "invalid_argument";
 }

@@ -3,6 +3,7 @@ import { CrossBorderClient, CrossBorderError } from "cross-border-payments";
 import { FlowPausedError, type Journal, JournalError, type JournalState } from "cross-border-payments/flow";
 import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { boundJournal } from "./bound-journal.js";
 import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
 
 type Seen = { readonly operation: string | undefined };
@@ -28,9 +29,7 @@ function expectPaused(error: unknown, phase: string): void {
   expect(error).toBeInstanceOf(FlowPausedError);
   expect(error).toMatchObject({ code: "flow_paused", effect: "possible", key: "k", phase });
   expect(error).not.toHaveProperty("funds");
-  expect((error as Error).message).toMatch(
-    /the flow of key "k" .* (?:call run with the same key again|waits for resolve)/,
-  );
+  expect((error as Error).message).toMatch(/the flow of key "k" .* (?:call again with the same key|waits for resolve)/);
   expect((error as Error).message).not.toContain("nothing was done");
 }
 
@@ -60,33 +59,31 @@ function failing(journal: Journal, phase: string, times: number, stored: "nothin
     if (stored === "unknown") await write();
     throw new JournalError("the disk failed", { stored });
   };
-  return {
-    begin: async (key, state, lease) => {
-      await fail(state, () => journal.begin(key, state, lease));
-      return journal.begin(key, state, lease);
+  return boundJournal(journal, {
+    begin: async (key, scope, state, lease) => {
+      await fail(state, () => journal.begin(key, scope, state, lease));
+      return journal.begin(key, scope, state, lease);
     },
-    write: async (key, epoch, state) => {
-      await fail(state, () => journal.write(key, epoch, state));
-      return journal.write(key, epoch, state);
+    write: async (key, id, state, leaseMs) => {
+      await fail(state, () => journal.write(key, id, state, leaseMs));
+      return journal.write(key, id, state, leaseMs);
     },
-    read: (...args) => journal.read(...args),
-    acquire: (...args) => journal.acquire(...args),
-    acquireAbandoned: (...args) => journal.acquireAbandoned(...args),
-    renew: (...args) => journal.renew(...args),
-    release: (...args) => journal.release(...args),
-    list: (...args) => journal.list(...args),
-    close: () => journal.close(),
-  };
+    replaceQuote: async (key, seen, state, lease, expired) => {
+      await fail(state, () => journal.replaceQuote(key, seen, state, lease, expired));
+      return journal.replaceQuote(key, seen, state, lease, expired);
+    },
+  });
 }
 
 /** Stores a flow whose state can't be read, and that is nobody's. */
 async function unreadable(journal: Journal, key: string): Promise<void> {
   const { entry } = await journal.begin(
     key,
-    { phase: "unknown", settled: false, data: "{" },
-    { owner: "a program", leaseMs: 300 },
+    { service: "https://service.test", gateway: "alpha-bank" },
+    { phase: "unknown", settled: false, data: "{", evidence: "" },
+    { owner: "a program", leaseMs: 300, nonce: "n" },
   );
-  await journal.release(key, entry.epoch);
+  await journal.release(key, entry);
 }
 
 describe("never says `none` of a payment that was made", () => {
@@ -116,7 +113,7 @@ describe("never says `none` of a payment that was made", () => {
     expect([bank.calls, bank.released]).toEqual([1, []]);
   });
 
-  it("when a look is strict about what it reads", async () => {
+  it("although a look is strict about what it reads", async () => {
     const { flow, sandbox } = await flowFixture({
       onResponse: async (seen, response) => {
         if (isPayment(seen)) return Response.error();
@@ -125,10 +122,9 @@ describe("never says `none` of a payment that was made", () => {
         return Response.json(records.map((record) => ({ ...record, senderAmount: 5 })));
       },
     });
-    const error = await errorOf(flow({}, { validation: "strict" }).run("k", request));
+    const outcome = await flow({}, { validation: "strict" }).run("k", request);
+    expect(outcome).toMatchObject({ status: "paid", payment: { id: sandbox.payments[0]?.id } });
     expect(sandbox.payments).toHaveLength(1);
-    expectPaused(error, "unknown");
-    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
   });
 
   it("when the client is closed between two looks", async () => {
@@ -177,11 +173,11 @@ describe("never says `none` of a payment that was made", () => {
     });
   });
 
-  it.each(["paid", "claimed", "funds-taken"])("when the journal can't store %s", async (phase) => {
+  it.each(["paid", "claimed"])("when the journal can't store %s", async (phase) => {
     const { flow, sandbox, journal } = await flowFixture();
     const error = await errorOf(flow({ journal: failing(journal, phase, 99, "nothing") }).run("k", request));
     expect(error).toMatchObject({ cause: { code: "journal_failed" } });
-    expectPaused(error, { paid: "claimed", claimed: "funds-taken", "funds-taken": "funds-requested" }[phase] ?? "");
+    expectPaused(error, phase === "paid" ? "claimed" : "funds-requested");
     expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
     expect(sandbox.payments).toHaveLength(1);
   });
@@ -205,7 +201,9 @@ describe("never says `none` of a payment that was made", () => {
 
   it("when the first write was stored although it failed", async () => {
     const { flow, journal, sandbox } = await flowFixture();
-    const error = await errorOf(flow({ journal: failing(journal, "created", 1, "unknown") }).run("k", request));
+    const error = await errorOf(
+      flow({ journal: failing(journal, "funds-requested", 99, "unknown") }).run("k", request),
+    );
     expect(error).toBeInstanceOf(FlowPausedError);
     expect(error).toMatchObject({ effect: "possible", key: "k", cause: { code: "journal_failed" } });
     await new Promise((resolve) => setTimeout(resolve, 310));
@@ -215,7 +213,9 @@ describe("never says `none` of a payment that was made", () => {
 
   it("and says it where the first write certainly stored nothing", async () => {
     const { flow, journal } = await flowFixture();
-    const error = await errorOf(flow({ journal: failing(journal, "created", 1, "nothing") }).run("k", request));
+    const error = await errorOf(
+      flow({ journal: failing(journal, "funds-requested", 99, "nothing") }).run("k", request),
+    );
     expect(error).toMatchObject({ code: "journal_failed", effect: "none" });
     expect(await journal.read("k")).toBeUndefined();
   });
@@ -242,18 +242,22 @@ describe("a definite no", () => {
   it.each(answers)(
     "of %s that somebody else gave is not believed before a payment is listed that came late",
     async (status) => {
-      let looks = 0;
+      let refusedAtMs = Number.POSITIVE_INFINITY;
       const { flow, sandbox, bank } = await flowFixture({
-        onResponse: (seen) =>
-          isPayment(seen) ? Response.json({ error: "dup", message: "no" }, { status }) : undefined,
-        onRequest: (seen) => (isList(seen) && ++looks === 2 ? Response.json([]) : undefined),
+        onResponse: (seen) => {
+          if (!isPayment(seen)) return undefined;
+          refusedAtMs = Date.now();
+          return Response.json({ error: "dup", message: "no" }, { status });
+        },
+        // Less than the time that a flow waits after a refusal.
+        onRequest: (seen) => (isList(seen) && Date.now() < refusedAtMs + 100 ? Response.json([]) : undefined),
       });
-      expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+      expect(await flow({ readBackDelayMs: 250 }).run("k", request)).toMatchObject({ status: "paid" });
       expect([sandbox.payments.length, sandbox.requests.filter(isPayment).length, bank.released]).toEqual([1, 1, []]);
     },
   );
 
-  it("releases the money after looks that could see every payment", async () => {
+  it("releases the money after a look that could see every payment", async () => {
     const order: string[] = [];
     const { flow, bank } = await flowFixture({
       onRequest: (seen) => {
@@ -270,7 +274,7 @@ describe("a definite no", () => {
       refusal: { status: 400, code: "limit" },
     });
     const after = order.slice(order.indexOf("payments.create") + 1);
-    expect(after.filter((step) => step === "payments.list").length).toBeGreaterThanOrEqual(2);
+    expect(after.filter((step) => step === "payments.list").length).toBeGreaterThanOrEqual(1);
     expect(after.at(-1)).toBe("release");
     expect(bank.released).toEqual(["k"]);
   });
@@ -313,7 +317,7 @@ describe("a definite no", () => {
         return Response.json({ error: "no", message: "no" }, { status: ++calls === 1 ? 429 : 400 });
       },
     });
-    expectPaused(await errorOf(flow().run("k", request)), "funds-taken");
+    expectPaused(await errorOf(flow().run("k", request)), "funds-requested");
     expect(await flow().run("k", request)).toMatchObject({ status: "rejected" });
     expect(bank.released).toEqual(["k"]);
   });
@@ -362,13 +366,13 @@ describe.each(["release", "resend"] as const)("%s by an operator", (action) => {
     const outcome = await flow({ leaseMs: 1500 }).run("k", request);
     if (outcome.status !== "held") throw new Error(`is ${outcome.status}`);
     await flow({ leaseMs: 1500 }).resolve("k", action, resolution);
-    expect(Date.now()).toBeGreaterThanOrEqual(outcome.claim.sendByMs);
+    expect(Date.now()).toBeGreaterThanOrEqual(outcome.claim?.sendByMs ?? 0);
     expect(bank.released).toEqual(action === "release" ? ["k"] : []);
   });
 });
 
 it.each(["nothing", "unknown"] as const)("writes again what could not be written (stored: %s)", async (stored) => {
-  for (const phase of ["intent", "funds-requested", "funds-taken", "claimed", "paid"]) {
+  for (const phase of ["funds-requested", "claimed", "paid"]) {
     const { flow, journal, sandbox } = await flowFixture();
     const outcome = await flow({ journal: failing(journal, phase, 2, stored), leaseMs: 10_000 }).run("k", request);
     expect(outcome).toMatchObject({ status: "paid" });
@@ -385,9 +389,10 @@ describe("one unreadable row", () => {
   async function withUnreadableRow(phase: string, settled: boolean): Promise<FlowFixture> {
     const fixture = await lostFixture(() => Response.json([]));
     for (const key of ["a", "b", "c"]) await fixture.flow({ cipher }).run(key, request);
-    const { epoch = 0 } = (await fixture.journal.acquire("b", { owner: "a program", leaseMs: 300 })) ?? {};
-    await fixture.journal.write("b", epoch, { phase, settled, data: "{" });
-    await fixture.journal.release("b", epoch);
+    const id = await fixture.journal.acquire("b", { owner: "a program", leaseMs: 300, nonce: "n" });
+    if (id === undefined) throw new Error("the flow is leased");
+    await fixture.journal.write("b", id, { phase, settled, data: "{", evidence: "" });
+    await fixture.journal.release("b", id);
     return fixture;
   }
 
@@ -410,7 +415,7 @@ describe("one unreadable row", () => {
       message: expect.stringContaining('"b"'),
       errors: [{ code: "flow_paused", key: "b", effect: "possible", cause: { code: "flow_unreadable" } }],
     });
-    expect(await journal.acquire("b", { owner: "another", leaseMs: 300 })).toBeDefined();
+    expect(await journal.acquire("b", { owner: "another", leaseMs: 300, nonce: "m" })).toBeDefined();
   });
 
   it("is told from a flow that can be run", async () => {
@@ -502,13 +507,10 @@ describe("what is paid is what was asked for and intended", () => {
       },
     });
     const error = await errorOf(flow().run("k", request));
-    expectPaused(error, "created");
     expect(error).toMatchObject({
-      cause: {
-        code: "intent_mismatch",
-        effect: "none",
-        message: expect.stringContaining("differs in receiverAccount"),
-      },
+      code: "intent_mismatch",
+      effect: "none",
+      message: expect.stringContaining("differs in receiverAccount"),
     });
     expect([bank.calls, sandbox.payments]).toEqual([0, []]);
     isWrong = false;
@@ -539,8 +541,7 @@ describe("extras nested 20,000 deep", () => {
   it("in the intent: no money is taken, and the cause says why", async () => {
     const { flow, bank } = await flowFixture(deepen("paymentIntents.create"));
     const error = await errorOf(flow().run("k", request));
-    expectPaused(error, "created");
-    expect(error).toMatchObject({ cause: { code: "invalid_argument", message: expect.stringContaining("levels") } });
+    expect(error).toMatchObject({ code: "invalid_argument", message: expect.stringContaining("levels") });
     expect(bank.calls).toBe(0);
   });
 });
@@ -555,8 +556,7 @@ describe("a signer that can't sign", () => {
     const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     const signingKey = { publicKey, sign: failing };
     const error = await errorOf(flow({}, { signingKey }).run("k", request));
-    expectPaused(error, "created");
-    expect(error).toMatchObject({ cause: { code: "signing_failed" } });
+    expect(error).toMatchObject({ code: "signing_failed", effect: "none" });
     const other = new CrossBorderClient({
       ...sandbox.clientOptions({ baseUrl: "https://service.test", authUrl: "https://login.test" }),
       signingKey,

@@ -4,6 +4,8 @@ import { Lease, LeaseLost } from "../../src/flows/lease.js";
 import { now } from "../../src/timing/timestamp.js";
 
 const leaseMs = 30_000;
+const scope = { service: "https://service.test", gateway: "alpha-bank" };
+const state = { phase: "claimed", settled: false, data: "{}", evidence: "" };
 const request = { path: "/payments", body: "{}", signature: "c2ln" };
 
 beforeEach(() => {
@@ -14,8 +16,7 @@ beforeEach(() => {
 async function leaseFixture() {
   const journal = new MemoryJournal();
   const askedAt = now();
-  const state = { phase: "created", settled: false, data: "{}" };
-  const { entry } = await journal.begin("k", state, { owner: "a process", leaseMs });
+  const { entry } = await journal.begin("k", scope, state, { owner: "a process", leaseMs, nonce: "n" });
   const lease = new Lease(journal, entry, leaseMs, askedAt);
   onTestFinished(() => lease.end());
   return { journal, entry, lease };
@@ -25,14 +26,16 @@ it("gives a claim a whole lease, less a margin, however long the flow has been o
   const { lease } = await leaseFixture();
   vi.advanceTimersByTime(9_000);
   const { wallMs, monotonicMs } = now();
-  const claim = { ...request, ...(await lease.beginClaim()) };
+  const claim = { ...request, ...lease.beginClaim() };
+  await lease.writeClaim(state);
   expect(claim).toMatchObject({ epoch: 1, claimedAtMs: wallMs, sendByMs: wallMs + 29_000 });
   expect(lease.sendBy(claim)).toEqual({ wallMs: wallMs + 29_000, monotonicMs: monotonicMs + 29_000 });
 });
 
 it("does not give a claim more time when the lease is renewed", async () => {
   const { lease } = await leaseFixture();
-  const claim = { ...request, ...(await lease.beginClaim()) };
+  const claim = { ...request, ...lease.beginClaim() };
+  await lease.writeClaim(state);
   const first = lease.sendBy(claim);
   await vi.advanceTimersByTimeAsync(25_000);
   expect(lease.sendBy(claim)).toEqual(first);
@@ -40,7 +43,7 @@ it("does not give a claim more time when the lease is renewed", async () => {
 
 it("lets nobody send a claim that was not made under this very lease", async () => {
   const { journal, entry, lease } = await leaseFixture();
-  const claim = { ...request, ...(await lease.beginClaim()) };
+  const claim = { ...request, ...lease.beginClaim() };
   const other = new Lease(journal, entry, leaseMs, now());
   onTestFinished(() => other.end());
   expect(lease.sendBy({ ...claim, epoch: 2 })).toBeUndefined();
@@ -49,8 +52,8 @@ it("lets nobody send a claim that was not made under this very lease", async () 
 
 it("is lost once a renewal finds another owner", async () => {
   const { journal, lease } = await leaseFixture();
-  await journal.release("k", 1);
-  await journal.acquire("k", { owner: "another process", leaseMs });
+  await journal.release("k", lease.id);
+  await journal.acquire("k", { owner: "another process", leaseMs, nonce: "m" });
   expect(lease.lost.aborted).toBe(false);
   await vi.advanceTimersByTimeAsync(leaseMs / 3);
   expect(lease.lost.aborted).toBe(true);

@@ -2,12 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { PagingValues } from "../../src/api/api-client.js";
 import { UnexpectedResponseError } from "../../src/errors/errors.js";
-import type { StateOf } from "../../src/flows/flow-state.js";
-import { lookForPayment, newestPagingToken } from "../../src/flows/read-back.js";
+import { FlowCall } from "../../src/flows/flow-call.js";
+import { lookForPayment } from "../../src/flows/look-for-payment.js";
+import { NewestPayment } from "../../src/flows/newest-payment.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
-import { intent, intentRequest } from "./gateway-client.js";
+import { intent } from "./gateway-client.js";
 
 const transactionId = "tx-own";
 const ownBody = JSON.stringify({ ...intent, senderGatewayTransactionId: transactionId });
@@ -115,31 +116,16 @@ function pageOf(service: Service, { _size = 20, _after, _before, _sort = "paging
   return rows;
 }
 
-function stateSince(since: string | null): StateOf<"unknown"> {
-  const claim = {
-    path: "/payments",
-    body: ownBody,
-    signature: ownSignature,
-    epoch: 1,
-    claimedAtMs: 0,
-    sendByMs: 0,
-  };
-  return {
-    phase: "unknown",
-    reason: "no response came",
-    request: intentRequest,
-    intent,
-    since,
-    senderGatewayTransactionId: transactionId,
-    claim,
-    claims: [claim],
-    looks: [],
-    decisions: [],
-  };
-}
+const state = {
+  intent,
+  senderGatewayTransactionId: transactionId,
+  claims: [{ body: ownBody, signature: ownSignature }],
+};
+
+const call = new FlowCall(undefined, new AbortController().signal, undefined);
 
 async function look(service: Service, since: string | null = null) {
-  return lookForPayment(clientOf(service), stateSince(since));
+  return lookForPayment(clientOf(service), state, since, {});
 }
 
 const services = fc.record({
@@ -158,7 +144,7 @@ describe("a look", () => {
     await fc.assert(
       fc.asyncProperty(services, fc.boolean(), async ({ style, maxSize, fitting, before, ahead, behind }, isThere) => {
         const service = serviceOf(style, before, { maxSize, fitting });
-        const since = await newestPagingToken(clientOf(service));
+        const since = await new NewestPayment(clientOf(service)).token(call);
         for (let index = 0; index < ahead; index++) add(service, {});
         const made = isThere ? add(service, own) : undefined;
         for (let index = 0; index < behind; index++) add(service, {});
@@ -174,7 +160,7 @@ describe("a look", () => {
   it("stops at the newest payment of before, where the tokens have proved to go one way", async () => {
     for (const style of ["growing numbers", "falling numbers"]) {
       const service = serviceOf(style, 5000);
-      const since = await newestPagingToken(clientOf(service));
+      const since = await new NewestPayment(clientOf(service)).token(call);
       add(service, {});
       service.requests = 0;
       expect((await look(service, since)).look).toMatchObject({ seen: 100, complete: true });
@@ -188,7 +174,7 @@ describe("a look", () => {
       call: () =>
         toApiPromise(Promise.resolve(service.payments.slice(0, 100)) as Promise<never>, { response: undefined }),
     });
-    const { look: seen, found } = await lookForPayment(stuck, stateSince(null));
+    const { look: seen, found } = await lookForPayment(stuck, state, null, {});
     expect(found).toBeUndefined();
     expect(seen).toMatchObject({ complete: false, problem: expect.any(String) });
   });
@@ -202,7 +188,7 @@ describe("a look", () => {
       call: () =>
         toApiPromise(Promise.resolve(service.payments.map(change)) as Promise<never>, { response: undefined }),
     });
-    const { look: seen } = await lookForPayment(bare, stateSince(null));
+    const { look: seen } = await lookForPayment(bare, state, null, {});
     expect(seen).toMatchObject({ complete: false, problem: expect.stringContaining("without a paging token") });
   });
 
@@ -214,7 +200,7 @@ describe("a look", () => {
           response: undefined,
         }),
     });
-    expect((await lookForPayment(unsorted, stateSince(null))).look.complete).toBe(false);
+    expect((await lookForPayment(unsorted, state, null, {})).look.complete).toBe(false);
   });
 });
 
