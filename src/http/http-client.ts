@@ -14,13 +14,14 @@ import { SchemaLoader } from "./schema.js";
 export interface HttpClientOptions extends Omit<CallContext, "schemas" | "reported" | "inFlight"> {
   /** Operations that are signed besides those that the description names. */
   readonly signedOperations: ReadonlySet<string>;
+  /** Shared by clients that were made together. Default: its own. */
+  readonly schemas?: SchemaLoader;
 }
 
 /** Makes calls: from a row and its input to the record, or to an error that says what was done. */
 export class HttpClient implements ApiClient {
   readonly #context: CallContext;
   readonly #signedOperations: ReadonlySet<string>;
-  readonly #schemas = new SchemaLoader();
   readonly #inFlight = new InFlight();
   #isPreloading = false;
   /** Whether the key or the signer has made a trial signature. */
@@ -29,8 +30,8 @@ export class HttpClient implements ApiClient {
   #isClosed = false;
   #closing: Promise<void> | undefined;
 
-  constructor({ signedOperations, ...context }: HttpClientOptions) {
-    this.#context = { ...context, schemas: this.#schemas, reported: new Set(), inFlight: this.#inFlight };
+  constructor({ signedOperations, schemas = new SchemaLoader(), ...context }: HttpClientOptions) {
+    this.#context = { ...context, schemas, reported: new Set(), inFlight: this.#inFlight };
     this.#signedOperations = signedOperations;
   }
 

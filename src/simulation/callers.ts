@@ -1,0 +1,229 @@
+import type { FlowOutcome } from "../flows/flow-outcome.js";
+import type { ResolveAction } from "../flows/flow-state.js";
+import type { PaymentIntentRequest } from "../resources/payment-intents.js";
+import type { Cluster } from "./cluster.js";
+import type { SimulatedJournal } from "./simulated-journal.js";
+import type { SimulatedProcess } from "./simulated-process.js";
+import type { CallKind, FlowCall, Truth } from "./truth.js";
+import type { World } from "./world.js";
+
+/** What a call is made with. */
+interface CallDetails {
+  readonly evenUnseen?: boolean;
+  /** The intent whose price the customer's page shows. */
+  readonly intentId?: string | undefined;
+}
+
+/** A web request that has not been taken up. */
+interface Visit {
+  /** Set once it has reached one. */
+  process?: SimulatedProcess;
+}
+
+/** Everybody who calls the flow: customers' web requests, workers that recover, operators. */
+export class Callers {
+  readonly #world: World;
+  readonly #cluster: Cluster;
+  readonly #journal: SimulatedJournal;
+  readonly #truth: Truth;
+  /** The intents that customers were shown last, by key. */
+  readonly #shown = new Map<string, string>();
+  /** Calls that have not come back, and the processes that work on them. */
+  readonly #pending = new Map<FlowCall, SimulatedProcess>();
+  readonly #visits = new Set<Visit>();
+
+  constructor(world: World, cluster: Cluster, journal: SimulatedJournal, truth: Truth) {
+    this.#world = world;
+    this.#cluster = cluster;
+    this.#journal = journal;
+    this.#truth = truth;
+    cluster.onStarted = (process) => void this.recover(process);
+    cluster.onReplaced = (process) => this.#lose(process);
+  }
+
+  /** Whether every customer got a response or gave up. */
+  get areDone(): boolean {
+    return this.#visits.size === 0 && this.#pending.size === 0;
+  }
+
+  /** Plans what the customers of all keys do. */
+  plan(keys: readonly string[]): void {
+    for (const key of keys) {
+      const { choices, profile } = this.#world;
+      this.#visit(choices.below(profile.leaseMs), key, choices.chance(profile.quotes) ? "quote" : "run");
+      // Somebody clicks twice, or an engine runs its step a second time.
+      if (choices.chance(profile.repeats)) this.#visit(choices.below(4 * profile.leaseMs), key, "run");
+    }
+    this.#everyNowAndThen();
+  }
+
+  /** The customer's engine runs the key once more. */
+  runAgain(key: string): void {
+    this.#visit(0, key, "run");
+  }
+
+  /** A worker takes over what was left behind. */
+  async recover(process: SimulatedProcess): Promise<void> {
+    try {
+      for await (const outcome of process.flow.recover()) this.#truth.told(outcome.key, outcome);
+    } catch (error) {
+      const failures: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+      for (const failure of failures) this.#truth.workerFailed(failure);
+    }
+  }
+
+  /** A customer's web request reaches one of the processes. */
+  #visit(delayMs: number, key: string, kind: CallKind, intentId = this.#shown.get(key)): void {
+    const visit: Visit = {};
+    this.#visits.add(visit);
+    this.#world.plan(delayMs, `a visit for ${key}`, undefined, () => {
+      const process = this.#cluster.any();
+      visit.process = process;
+      this.#world.plan(0, `${kind} of ${key}`, process, () => {
+        this.#visits.delete(visit);
+        this.#call(key, kind, process, { intentId });
+      });
+    });
+  }
+
+  #call(key: string, kind: CallKind, process: SimulatedProcess, details: CallDetails = {}): void {
+    const { evenUnseen = false, intentId } = details;
+    const call = this.#truth.began(key, kind, evenUnseen, kind === "confirm" ? intentId : undefined);
+    const { choices, profile } = this.#world;
+    const abort = new AbortController();
+    if (choices.chance(profile.aborts)) {
+      this.#world.plan(choices.below(2 * profile.leaseMs), `the end of ${kind} of ${key}`, process, () =>
+        abort.abort(),
+      );
+    }
+    this.#world.note(`${process.name} is asked to ${kind} ${key}`);
+    this.#pending.set(call, process);
+    let calling: Promise<unknown>;
+    try {
+      calling = this.#invoke(call, process, abort.signal);
+    } catch (error) {
+      calling = Promise.reject(error);
+    }
+    void calling.then(
+      () => this.#returned(call),
+      (error: unknown) => this.#failed(call, error),
+    );
+  }
+
+  async #invoke(
+    { key, kind, evenUnseen, intentId = "unknown" }: FlowCall,
+    { flow }: SimulatedProcess,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const decision = { by: "an operator", why: "the simulation says so" };
+    const told = (outcome: FlowOutcome) => this.#truth.told(key, outcome);
+    switch (kind) {
+      case "run":
+        return told(await this.#givingAway(requestOf(key), (request) => flow.run(key, request, { signal })));
+      case "quote": {
+        const { intent } = await this.#givingAway(requestOf(key), (request) => flow.quote(key, request, { signal }));
+        this.#shown.set(key, intent.id);
+        return;
+      }
+      case "confirm":
+        return told(await flow.confirm(key, { intentId }, { signal }));
+      case "cancel":
+        return told(await flow.cancel(key, "the customer changed their mind"));
+      case "found":
+        return told(await flow.resolve(key, kind, decision));
+      default:
+        return told(await flow.resolve(key, kind, { ...decision, evenUnseen }));
+    }
+  }
+
+  /** What a caller does to its objects afterwards is no business of the flow's. */
+  #givingAway<T>(request: PaymentIntentRequest, call: (request: PaymentIntentRequest) => Promise<T>): Promise<T> {
+    const called = call(request);
+    request.memo = "changed by its caller";
+    request.receiverAccount = "changed by its caller";
+    return called;
+  }
+
+  #returned(call: FlowCall): void {
+    call.isOver = true;
+    this.#pending.delete(call);
+    if (call.kind !== "quote") return;
+    const { choices, profile } = this.#world;
+    const soon = choices.below(choices.of([profile.leaseMs, 2 * profile.quoteTtlMs]));
+    if (choices.chance(profile.cancels)) this.#visit(choices.below(2 * soon + 1), call.key, "cancel");
+    if (!choices.chance(profile.cancels)) this.#visit(soon, call.key, "confirm");
+    if (choices.chance(profile.repeats))
+      this.#visit(soon + choices.below(20), call.key, choices.of<CallKind>(["confirm", "quote", "run"]));
+  }
+
+  #failed(call: FlowCall, error: unknown): void {
+    this.#truth.failed(call, error);
+    call.isOver = true;
+    this.#pending.delete(call);
+    this.#tryAgain(call);
+  }
+
+  /** The process was killed: nobody gets a response, and what was begun may still take effect. */
+  #lose(process: SimulatedProcess): void {
+    for (const visit of this.#visits) if (visit.process === process) this.#visits.delete(visit);
+    for (const [call, worker] of this.#pending) {
+      if (worker !== process) continue;
+      this.#pending.delete(call);
+      this.#tryAgain(call);
+    }
+  }
+
+  #tryAgain({ key, kind }: FlowCall): void {
+    const { choices, profile } = this.#world;
+    if (kind === "found" || kind === "release" || kind === "resend" || !choices.chance(500)) return;
+    if (this.#truth.of(key).calls.length < 6) this.#visit(choices.below(3 * profile.leaseMs), key, kind);
+  }
+
+  /** Workers and operators. */
+  #everyNowAndThen(): void {
+    const { profile } = this.#world;
+    this.#world.plan(2 * profile.leaseMs, "a look around", undefined, () => {
+      void this.#lookAround().then(() => this.#everyNowAndThen());
+    });
+  }
+
+  async #lookAround(): Promise<void> {
+    const { choices, profile } = this.#world;
+    if (choices.chance(profile.prunes)) await this.#journal.prune(choices.of(["nothing", "evidence"]));
+    if (choices.chance(profile.shutdowns)) {
+      const process = this.#cluster.any();
+      this.#world.plan(choices.below(50), "a shutdown", process, () => this.#cluster.shutDown(process));
+    }
+    for (const key of this.#truth.keys.keys()) {
+      const entry = await this.#journal.read(key);
+      if (entry !== undefined && !entry.settled) {
+        const process = this.#cluster.any();
+        this.#world.plan(choices.below(20), "recover", process, () => void this.recover(process));
+        break;
+      }
+    }
+    for (const key of this.#truth.keys.keys()) {
+      const entry = await this.#journal.read(key);
+      if (entry?.phase !== "held" || !choices.chance(profile.operators)) continue;
+      const action = choices.of<ResolveAction>(["found", "release", "resend"]);
+      const evenUnseen = action !== "found" && choices.chance(profile.evenUnseen);
+      const process = this.#cluster.any();
+      this.#world.plan(choices.below(50), `${action} of ${key}`, process, () =>
+        this.#call(key, action, process, { evenUnseen }),
+      );
+    }
+  }
+}
+
+function requestOf(key: string): PaymentIntentRequest {
+  return {
+    senderGatewayId: "our gateway",
+    senderCurrency: "EUR",
+    senderAccount: "DE02 1203 0000 0000 2020 51",
+    receiverGatewayId: "their gateway",
+    receiverCurrency: "BRL",
+    receiverAccount: "0001-9 / 12345-6",
+    receiverAmount: "600.00",
+    memo: key,
+  };
+}

@@ -1,0 +1,76 @@
+/**
+ * Where every decision of a schedule comes from: whole numbers, made from a seed or replayed. 0 is always the choice in which nothing
+ * goes wrong, so that a failing schedule gets simpler as its numbers get smaller and fewer.
+ */
+export class Choices {
+  /** The decisions so far. */
+  readonly made: number[] = [];
+  readonly #source: (index: number) => number;
+  #isQuiet = false;
+
+  private constructor(source: (index: number) => number) {
+    this.#source = source;
+  }
+
+  /** Random ones. The same seed gives the same decisions. */
+  static fromSeed(seed: number): Choices {
+    const random = randomNumbers(seed);
+    return new Choices(random);
+  }
+
+  /** Those of an earlier schedule; 0 where there is none. */
+  static replay(made: readonly number[]): Choices {
+    return new Choices((index) => made[index] ?? 0);
+  }
+
+  /** From now on nothing goes wrong. */
+  quieten(): void {
+    this.#isQuiet = true;
+  }
+
+  /** A whole number from 0, below `count`. */
+  below(count: number): number {
+    if (this.#isQuiet || count <= 1) return 0;
+    const drawn = this.#source(this.made.length) % count;
+    this.made.push(drawn);
+    return drawn;
+  }
+
+  /** True in so many of a thousand cases. */
+  chance(perMille: number): boolean {
+    return perMille > 0 && this.below(1000) >= 1000 - perMille;
+  }
+
+  /** One of them; the first where nothing goes wrong. */
+  of<T>(items: readonly [T, ...T[]]): T {
+    return items[this.below(items.length)] ?? items[0];
+  }
+
+  /** One of them, as often as its weight says. */
+  weighted<T>(items: readonly [readonly [item: T, weight: number], ...(readonly [item: T, weight: number])[]]): T {
+    let drawn = this.below(items.reduce((sum, [, weight]) => sum + weight, 0));
+    for (const [item, weight] of items) {
+      if (drawn < weight) return item;
+      drawn -= weight;
+    }
+    return items[0][0];
+  }
+}
+
+/** The seed of one schedule of many. */
+export function seedOf(seed: number, index: number): number {
+  return Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) + Math.imul(index + 1, 0xc2b2ae35);
+}
+
+/** SplitMix32: 32 bits at a time, any seed is a good one. */
+function randomNumbers(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x9e3779b9) | 0;
+    let mixed = state ^ (state >>> 16);
+    mixed = Math.imul(mixed, 0x21f0aaad);
+    mixed ^= mixed >>> 15;
+    mixed = Math.imul(mixed, 0x735a2d97);
+    return (mixed ^ (mixed >>> 15)) >>> 0;
+  };
+}

@@ -1,0 +1,156 @@
+import type { Choices } from "./choices.js";
+
+/** What a service's paging tokens look like. */
+export type TokenKind = "growing" | "uuid" | "falling" | "cached";
+
+/** Everything that is settled before a schedule begins. What can go wrong is given in cases of a thousand. */
+export interface Profile {
+  readonly processes: number;
+  readonly flows: number;
+  readonly leaseMs: number;
+  readonly readBackDelayMs: number;
+  readonly quoteTtlMs: number;
+  /** A call to the outside takes less than this. */
+  readonly latencyMs: number;
+  /** A slow one takes less than this, before it gets there. */
+  readonly slowMs: number;
+
+  readonly kills: number;
+  readonly pauses: number;
+  readonly suspends: number;
+  readonly clockJumps: number;
+  readonly shutdowns: number;
+  readonly aborts: number;
+
+  readonly journalFailsBefore: number;
+  readonly journalFailsAfter: number;
+  readonly journalIsSlow: number;
+  /** Whether it is restored to an earlier snapshot, once. */
+  readonly restoresJournal: boolean;
+
+  readonly bankFailsBefore: number;
+  readonly bankFailsAfter: number;
+  readonly bankIsSlow: number;
+  readonly declines: number;
+
+  readonly ciphers: boolean;
+  /** Looks around in which what is settled is pruned. */
+  readonly prunes: number;
+  /** Whether one process belongs to another gateway that shares the journal, and what tells them apart. */
+  readonly sharesJournal: "no" | "by id" | "by key";
+
+  readonly quotes: number;
+  readonly cancels: number;
+  readonly repeats: number;
+  readonly operators: number;
+  readonly evenUnseen: number;
+
+  /** Requests that never arrive. */
+  readonly lostRequests: number;
+  readonly lostResponses: number;
+  /** Payments whose request is on its way for long. */
+  readonly lateRequests: number;
+  /** Requests that a proxy sends twice. */
+  readonly duplicates: number;
+  readonly refusals: number;
+  /** Refusals of an intent or a payment that pass: 401 and 429. */
+  readonly passingRefusals: number;
+  /** Responses of something else than the service, after the service did its work or instead of it. */
+  readonly foreignResponses: number;
+  /** Errors of a framework or a proxy, in the service's own form, after the payment was made. */
+  readonly foreignRefusals: number;
+  /** Looks that get no list. */
+  readonly listFailures: number;
+  readonly unsent: number;
+
+  readonly isSingleUse: boolean;
+  /** A payment is listed so long after it was made at most. */
+  readonly listLagMs: number;
+  /** So long after it was sent at most, whatever happens on the way; `undefined` where nobody can promise it. */
+  readonly listedWithinMs: number | undefined;
+  readonly tellsSingleUse: boolean;
+  readonly tellsListedWithin: boolean;
+  readonly tokens: TokenKind;
+  readonly mostListed: number;
+  /** Payments of others that are there from the start. */
+  readonly othersPayments: number;
+  /** Whether somebody else's payment carries a transaction id of ours. */
+  readonly hasLookalike: boolean;
+  readonly normalises: boolean;
+  /** Whether the client throws on whatever the description does not have. */
+  readonly isStrict: boolean;
+}
+
+/** Bounds of a simulation. */
+export interface ProfileOptions {
+  readonly processes: number;
+  readonly flows: number;
+  /** Whether the flow may be told of facts that are not true. */
+  readonly hasFalseFacts: boolean;
+}
+
+/** Draws what a schedule is made of. Each kind of fault is left out of most schedules, so that those that are left meet one another. */
+export function drawProfile(choices: Choices, { processes, flows, hasFalseFacts }: ProfileOptions): Profile {
+  const some = (...rates: [number, ...number[]]) => (choices.chance(300) ? choices.of(rates) : 0);
+  const leaseMs = choices.of([1000, 400]);
+  const readBackDelayMs = choices.of([400, 1500]);
+  const isSingleUse = choices.chance(400);
+  const isListedInTime = choices.chance(300);
+  return {
+    processes,
+    flows,
+    leaseMs,
+    readBackDelayMs,
+    quoteTtlMs: choices.of([5000, 1000]),
+    latencyMs: choices.of([5, 50, 300]),
+    slowMs: choices.of([1, 4]) * leaseMs,
+    kills: some(15, 60, 150),
+    pauses: some(15, 60, 150),
+    suspends: some(15, 60),
+    clockJumps: some(15, 60),
+    shutdowns: some(150, 400),
+    aborts: some(150, 400),
+    journalFailsBefore: some(50, 250),
+    journalFailsAfter: some(50, 250),
+    journalIsSlow: some(50, 250),
+    restoresJournal: choices.chance(200),
+    bankFailsBefore: some(100, 400),
+    bankFailsAfter: some(100, 400),
+    bankIsSlow: some(100, 400),
+    declines: some(300),
+    ciphers: choices.chance(150),
+    prunes: some(300),
+    sharesJournal: processes > 1 && choices.chance(150) ? choices.of(["by id", "by key"]) : "no",
+    quotes: choices.chance(500) ? 600 : 0,
+    cancels: some(300),
+    repeats: some(300, 700),
+    operators: some(500, 900),
+    evenUnseen: some(200),
+    lostRequests: some(100, 400),
+    lostResponses: some(100, 400),
+    lateRequests: some(200, 600),
+    duplicates: some(150, 500),
+    refusals: some(100, 400),
+    passingRefusals: some(100, 400),
+    foreignResponses: some(100, 400),
+    foreignRefusals: some(150, 500),
+    listFailures: some(100, 400),
+    unsent: some(100, 400),
+    isSingleUse,
+    listLagMs: choices.of([0, 1, 5, 8]) * Math.floor(readBackDelayMs / 10),
+    listedWithinMs: isListedInTime ? choices.of([2000, 10_000]) : undefined,
+    tellsSingleUse: (isSingleUse || hasFalseFacts) && choices.chance(700),
+    tellsListedWithin: (isListedInTime || hasFalseFacts) && choices.chance(700),
+    tokens: choices.of(["growing", "uuid", "falling", "cached"]),
+    mostListed: choices.of([100, 3, 22]),
+    othersPayments: choices.weighted([
+      [0, 40],
+      [1, 30],
+      [7, 25],
+      [30, 5],
+    ]),
+    hasLookalike: choices.chance(30),
+    normalises: choices.chance(200),
+    isStrict: choices.chance(100),
+  };
+}

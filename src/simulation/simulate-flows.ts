@@ -1,0 +1,157 @@
+import { InvalidArgumentError } from "../errors/errors.js";
+import type { ReleaseFundsByKey, TakeFundsByKey } from "../flows/funds-functions.js";
+import { Choices, seedOf } from "./choices.js";
+import { prepareClients } from "./cluster.js";
+import { type Figures, runSchedule, type ScheduleOptions } from "./run-schedule.js";
+import { shrink } from "./shrink.js";
+import { type Counterexample, SimulationError } from "./simulation-error.js";
+import type { Violation } from "./truth.js";
+
+/** What to simulate. */
+export interface SimulateFlowsOptions {
+  /** As given to `PaymentFlow`. Default: that of a simulated bank. */
+  readonly takeFunds?: TakeFundsByKey | undefined;
+  /** As given to `PaymentFlow`. Default: that of a simulated bank. */
+  readonly releaseFunds?: ReleaseFundsByKey | undefined;
+  /** How many schedules are run. Default: 1,000. */
+  readonly schedules?: number | undefined;
+  /** The number of the first schedule. Default: 0. */
+  readonly first?: number | undefined;
+  /** Whole number that everything follows from. Default: a random one, which the report names. */
+  readonly seed?: number | undefined;
+  /** Flows of one schedule. Default: 3. */
+  readonly flows?: number | undefined;
+  /** Processes of one schedule. Default: 3. */
+  readonly processes?: number | undefined;
+  /** Replays one schedule instead, by the choices that a `SimulationError` printed. */
+  readonly choices?: readonly number[] | undefined;
+  /** Whether a schedule that breaks a law is made as short as possible, which takes some seconds. Default: true. */
+  readonly shrinks?: boolean | undefined;
+  /** Tells the flow of facts about the service that may not be true, which then shows as violations. Default: false. */
+  readonly hasFalseFacts?: boolean | undefined;
+}
+
+/** What came of a simulation in which no law was broken. */
+export interface SimulationReport extends Figures {
+  readonly seed: number;
+  readonly schedules: number;
+  /** Share of flows that were held for a person. */
+  readonly heldShare: number;
+  /** Share of the errors with effect `possible` that were about a flow of which no payment was ever sent. */
+  readonly needlessShare: number;
+  readonly schedulesPerSecond: number;
+}
+
+/**
+ * Runs the real `PaymentFlow` in a simulated world: virtual time, processes that are paused, suspended and killed wherever they wait, a
+ * journal, a network, a service and a bank that fail. Everything follows from the seed, as far as your functions do.
+ *
+ * `takeFunds` and `releaseFunds` are called for real, thousands of times, with keys that no other simulation uses: run them against a
+ * test system, and begin with few schedules. Give both or none. One simulation at a time in a thread, and nothing else of this
+ * package beside it: time is virtual for all of it.
+ *
+ * @throws {SimulationError} The first law that is broken, with the shortest schedule that was found to break it.
+ */
+export async function simulateFlows(options: SimulateFlowsOptions = {}): Promise<SimulationReport> {
+  const { schedules, first, seed, choices, shrinks, ...schedule } = checked(options);
+  await prepareClients();
+  const startMs = performance.now();
+  const total = { ...noFigures };
+  const traceLimit = Error.stackTraceLimit;
+  // Thousands of errors are thrown, and nobody reads where.
+  Error.stackTraceLimit = 0;
+  try {
+    const count = choices === undefined ? schedules : 1;
+    for (let index = first; index < first + count; index++) {
+      const drawn = choices === undefined ? Choices.fromSeed(seedOf(seed, index)) : Choices.replay(choices);
+      const { violation, figures } = await runSchedule(drawn, schedule);
+      if (violation !== undefined) {
+        const where = { seed, schedule: index, choices: drawn.made };
+        throw await explain(violation, where, schedule, shrinks && choices === undefined);
+      }
+      for (const name of figureNames) total[name] += figures[name];
+    }
+    return toReport(total, seed, count, performance.now() - startMs);
+  } finally {
+    Error.stackTraceLimit = traceLimit;
+  }
+}
+
+const noFigures: { -readonly [Name in keyof Figures]: number } = {
+  events: 0,
+  flows: 0,
+  paid: 0,
+  held: 0,
+  heldThoughPaid: 0,
+  givenBack: 0,
+  errors: 0,
+  possible: 0,
+  needless: 0,
+};
+const figureNames = Object.keys(noFigures) as (keyof Figures)[];
+
+function toReport(figures: Figures, seed: number, schedules: number, tookMs: number): SimulationReport {
+  const share = (part: number, whole: number) => (whole === 0 ? 0 : part / whole);
+  return {
+    ...figures,
+    seed,
+    schedules,
+    heldShare: share(figures.held, figures.flows),
+    needlessShare: share(figures.needless, figures.possible),
+    schedulesPerSecond: schedules / (tookMs / 1000),
+  };
+}
+
+/** The shortest schedule that breaks the same law, and what happens in it. */
+async function explain(
+  found: Violation,
+  where: Pick<Counterexample, "seed" | "schedule" | "choices">,
+  schedule: ScheduleOptions,
+  shrinks: boolean,
+): Promise<SimulationError> {
+  const replay = (choices: readonly number[], isTraced: boolean) =>
+    runSchedule(Choices.replay(choices), { ...schedule, isTraced });
+  const isFailing = async (choices: readonly number[]) => {
+    const { violation } = await replay(choices, false);
+    return violation !== undefined && nameOf(violation) === nameOf(found);
+  };
+  const choices = shrinks ? await shrink(where.choices, isFailing, mostTries) : where.choices;
+  const { violation = found, trace, profile } = await replay(choices, true);
+  return new SimulationError(violation, { ...where, choices, trace, profile });
+}
+
+/** What is wrong, whichever flow it is about. */
+function nameOf({ law, message }: Violation): string {
+  return `${law} ${message.replaceAll(/\d+/g, "")}`;
+}
+
+const mostTries = 3000;
+
+function checked(options: SimulateFlowsOptions) {
+  const { takeFunds, releaseFunds, choices, shrinks = true, hasFalseFacts = false } = options;
+  if ((takeFunds === undefined) !== (releaseFunds === undefined)) {
+    throw new InvalidArgumentError("simulateFlows: give takeFunds and releaseFunds, or none of them");
+  }
+  const funds = takeFunds === undefined || releaseFunds === undefined ? undefined : { takeFunds, releaseFunds };
+  const run = funds === undefined ? "" : `${globalThis.crypto.randomUUID()}-`;
+  let made = 0;
+  return {
+    schedules: whole("schedules", options.schedules ?? 1000, 1),
+    first: whole("first", options.first ?? 0, 0),
+    seed: whole("seed", options.seed ?? Math.floor(Math.random() * 2 ** 31), 0),
+    flows: whole("flows", options.flows ?? 3, 1),
+    processes: whole("processes", options.processes ?? 3, 1),
+    choices,
+    shrinks,
+    hasFalseFacts,
+    funds,
+    // A bank never forgets a key: each schedule has its own.
+    keyOf: (flow: number) => (funds === undefined ? `flow ${flow + 1}` : `${run}${++made}`),
+    isTraced: false,
+  };
+}
+
+function whole(name: string, value: number, least: number): number {
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw new InvalidArgumentError(`simulateFlows: ${name} must be a whole number, ${least} or more`);
+}

@@ -1,0 +1,109 @@
+import { JournalError } from "../errors/errors.js";
+import type { Journal, JournalEntry } from "../flows/journal.js";
+import { MemoryJournal } from "../flows/memory-journal.js";
+import type { SimulatedProcess } from "./simulated-process.js";
+import type { RemoteFault, World } from "./world.js";
+
+/** A call that may change something, and when it was made. */
+interface Change {
+  readonly atMs: number;
+  readonly apply: (journal: Journal) => Promise<unknown>;
+}
+
+/** One journal that all processes share, behind a network that fails. It can be restored to any earlier moment. */
+export class SimulatedJournal {
+  readonly #world: World;
+  #atMs: number | undefined;
+  #journal: MemoryJournal;
+  #changes: Change[] = [];
+  /** Its own clock is not that of the processes. */
+  readonly #aheadMs = 12_345;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#journal = this.#empty();
+  }
+
+  /** How many changes were stored. */
+  get age(): number {
+    return this.#changes.length;
+  }
+
+  /** What is stored, without a fault. */
+  read(key: string): Promise<JournalEntry | undefined> {
+    return this.#journal.read(key);
+  }
+
+  /** Somebody tidies up. Quotes are left alone until a while after they have expired. */
+  async prune(keep: "nothing" | "evidence"): Promise<void> {
+    const nowMs = this.#world.nowMs + this.#aheadMs;
+    const options = { settledBeforeMs: nowMs, quotedBeforeMs: nowMs - this.#world.profile.leaseMs, keep };
+    const apply = (journal: Journal) => journal.prune(options);
+    this.#changes.push({ atMs: this.#world.nowMs, apply });
+    const { settled, quoted } = await apply(this.#journal);
+    this.#world.note(`${settled} settled flows and ${quoted} quotes are pruned`);
+  }
+
+  async restore(age: number): Promise<void> {
+    this.#changes = this.#changes.slice(0, age);
+    this.#journal = this.#empty();
+    for (const { atMs, apply } of this.#changes) {
+      this.#atMs = atMs;
+      await apply(this.#journal).catch(() => {});
+    }
+    this.#atMs = undefined;
+  }
+
+  /** The journal as one process sees it. */
+  of(process: SimulatedProcess): Journal {
+    const read = <T>(label: string, apply: (journal: Journal) => Promise<T>) => this.#call(process, label, apply);
+    const change = <T>(label: string, apply: (journal: Journal) => Promise<T>) =>
+      this.#call(process, label, (journal) => {
+        this.#changes.push({ atMs: this.#world.nowMs, apply });
+        return apply(journal);
+      });
+    return {
+      begin: (key, scope, state, lease) =>
+        change(`begin ${key} as ${state.phase}`, (journal) => journal.begin(key, scope, state, lease)),
+      read: (key) => read(`read ${key}`, (journal) => journal.read(key)),
+      acquire: (key, lease) => change(`acquire ${key}`, (journal) => journal.acquire(key, lease)),
+      acquireAbandoned: (scope, lease, after) =>
+        change("acquire an abandoned flow", (journal) => journal.acquireAbandoned(scope, lease, after)),
+      renew: (key, id, leaseMs) => change(`renew ${key}`, (journal) => journal.renew(key, id, leaseMs)),
+      write: (key, id, state, leaseMs) =>
+        change(`write ${key} as ${state.phase}`, (journal) => journal.write(key, id, state, leaseMs)),
+      replaceQuote: (key, seen, state, lease, expired) =>
+        change(`replace the quote of ${key} by ${state.phase}`, (journal) =>
+          journal.replaceQuote(key, seen, state, lease, expired),
+        ),
+      release: (key, id) => change(`release ${key}`, (journal) => journal.release(key, id)),
+      list: (query) => read("list", (journal) => journal.list(query)),
+      counts: (scope) => read("count", (journal) => journal.counts(scope)),
+      prune: (options) => change("prune", (journal) => journal.prune(options)),
+      close: async () => {},
+    };
+  }
+
+  #call<T>(process: SimulatedProcess, label: string, apply: (journal: Journal) => Promise<T>): Promise<T> {
+    const { choices, profile } = this.#world;
+    const fault = this.#fault();
+    return this.#world.remote(process, {
+      label,
+      fault,
+      isSlow: choices.chance(profile.journalIsSlow),
+      execute: () => apply(this.#journal),
+      toError: () =>
+        new JournalError("the journal is away", fault === "after" ? { stored: "unknown" } : { stored: "nothing" }),
+    });
+  }
+
+  #fault(): RemoteFault {
+    const { choices, profile } = this.#world;
+    if (choices.chance(profile.journalFailsBefore)) return "before";
+    return choices.chance(profile.journalFailsAfter) ? "after" : undefined;
+  }
+
+  #empty(): MemoryJournal {
+    return new MemoryJournal({ nowMs: () => (this.#atMs ?? this.#world.nowMs) + this.#aheadMs });
+  }
+}

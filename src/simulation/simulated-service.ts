@@ -1,0 +1,149 @@
+import { parseJsonObject } from "../wire/parse-json-object.js";
+import type { WireRequest, WireResponse } from "../wire/transport.js";
+import { background } from "./background.js";
+import { type ListedRecord, pageOf } from "./list-page.js";
+import { pagingTokens } from "./paging-tokens.js";
+import type { Truth } from "./truth.js";
+import type { World } from "./world.js";
+
+type Json = Record<string, unknown>;
+
+/** The service: intents, payments and their list. What happens to requests and responses on their way is the network's. */
+export class SimulatedService {
+  readonly #world: World;
+  readonly #truth: Truth;
+  readonly #intents = new Map<string, Json>();
+  /** Ids of the intents that were paid. */
+  readonly #paid = new Set<string>();
+  readonly #listed: ListedRecord[] = [];
+  readonly #nextToken: () => string;
+  #ids = 0;
+
+  constructor(world: World, truth: Truth) {
+    this.#world = world;
+    this.#truth = truth;
+    const { tokens, othersPayments } = world.profile;
+    this.#nextToken = pagingTokens(tokens, (count) => world.choices.below(count));
+    this.#listed.push(...background(tokens, othersPayments));
+  }
+
+  /** Whether a payment was made that is not listed yet. */
+  get hasUnlisted(): boolean {
+    const last = this.#listed.at(-1);
+    return last !== undefined && this.#listed.some(({ listedAtMs }) => listedAtMs > this.#world.nowMs);
+  }
+
+  /** @param sending which request of a client's it is, for one that makes a payment. */
+  respond(request: WireRequest, sending: number): WireResponse {
+    if (request.path.startsWith("/payment-intents")) return this.#createIntent(bodyOf(request));
+    if (request.method === "POST") return this.#createPayment(request, bodyOf(request), sending);
+    return jsonResponse(200, `[${this.#page(request.path).join(",")}]`);
+  }
+
+  /** Somebody else uses one of our transaction ids. */
+  addLookalike(senderGatewayTransactionId: string): void {
+    const body = { senderGatewayId: "our gateway", senderGatewayTransactionId, memo: "of another system" };
+    this.#add(body, JSON.stringify(body), "bm90IG91cnM=", 0);
+  }
+
+  #createIntent(body: Json): WireResponse {
+    this.#ids += 1;
+    const id = `intent-${this.#ids}`;
+    const intent = {
+      ...body,
+      id,
+      senderAmount: "110.00",
+      senderName: "Ada Sender",
+      receiverName: "Ben Receiver",
+      receivingGatewayFee: "1.00",
+      extras: null,
+    };
+    this.#intents.set(id, intent);
+    return jsonResponse(201, JSON.stringify(intent));
+  }
+
+  #createPayment(request: WireRequest, body: Json, sending: number): WireResponse {
+    const { profile, choices } = this.#world;
+    const intentId = String(body.id);
+    if (!this.#intents.has(intentId)) return refusal(400, "unknown_intent");
+    if (profile.isSingleUse && this.#paid.has(intentId)) return refusal(choices.of([422, 409, 400]), "intent_used");
+    this.#paid.add(intentId);
+    const text = decoder.decode(request.body);
+    const signature = request.headers["x-service-signature-base64"] ?? "";
+    const stored = profile.normalises ? { text: sorted(body), signature: inOtherForm(signature) } : { text, signature };
+    const lagMs = choices.below(profile.listLagMs + 1);
+    const record = this.#add(body, stored.text, stored.signature, lagMs);
+    this.#world.note(`the service makes ${record.id} for ${body.memo}, listed after ${lagMs} ms`);
+    this.#truth.paid({ id: record.id, key: String(body.memo), intentId, sending, listedAtMs: record.listedAtMs });
+    return jsonResponse(201, record.text);
+  }
+
+  #add(body: Json, creationRequestBody: string, creationRequestSignatureBase64: string, lagMs: number) {
+    this.#ids += 1;
+    const id = `payment-${this.#ids}`;
+    const createdAt = new Date(this.#world.nowMs).toISOString();
+    const token = this.#nextToken();
+    const text = JSON.stringify({
+      ...(this.#world.profile.isStrict ? otherFields : undefined),
+      ...body,
+      id,
+      createdAt,
+      updatedAt: createdAt,
+      pagingToken: token,
+      senderGatewayStatus: "processed",
+      receiverGatewayStatus: "pending",
+      creationRequestBody,
+      creationRequestSignatureBase64,
+    });
+    const record = { id, createdAt, token, text, listedAtMs: this.#world.nowMs + lagMs };
+    this.#listed.push(record);
+    return record;
+  }
+
+  #page(path: string): readonly string[] {
+    const { nowMs, profile } = this.#world;
+    const listed = this.#listed.filter(({ listedAtMs }) => listedAtMs <= nowMs);
+    return pageOf(listed, path, profile.mostListed).map(({ text }) => text);
+  }
+}
+
+/** What nobody looks at, and the description has. */
+const otherFields = {
+  receiverProcessingGatewayId: "their gateway",
+  receiverGatewayTransactionId: "",
+  senderGatewayPublicKey: "",
+  receiverGatewayPublicKey: "",
+  senderGatewaySignature: "",
+  receiverGatewaySignature: "",
+  blockchainTransactionId: "",
+  creationRequestUrl: "/payments",
+  creationRequestPublicKeyBase64: "",
+};
+
+const decoder = new TextDecoder();
+
+function bodyOf({ body }: WireRequest): Json {
+  return parseJsonObject(decoder.decode(body));
+}
+
+export function jsonResponse(status: number, text: string): WireResponse {
+  return { status, headers: { "content-type": "application/json" }, text };
+}
+
+/** The service's own error. */
+export function refusal(status: number, error: string): WireResponse {
+  return jsonResponse(status, JSON.stringify({ error, message: "the service refuses it" }));
+}
+
+/** The same fields in another order, and an amount with a zero more. */
+function sorted(body: Json): string {
+  const fields = Object.entries(body).sort(([one], [other]) => (one < other ? -1 : 1));
+  return JSON.stringify(
+    Object.fromEntries(fields.map(([name, value]) => [name, name === "senderAmount" ? `${value}0` : value])),
+  );
+}
+
+/** Base64url without padding. */
+function inOtherForm(base64: string): string {
+  return base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}

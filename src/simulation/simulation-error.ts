@@ -1,0 +1,38 @@
+import type { Profile } from "./profile.js";
+import { type Law, laws, type Violation } from "./truth.js";
+
+/** How to see a broken law again. */
+export interface Counterexample {
+  readonly seed: number;
+  /** The schedule's number. */
+  readonly schedule: number;
+  /** Give them to `simulateFlows` as `choices`. */
+  readonly choices: readonly number[];
+  /** What happened, step by step. */
+  readonly trace: readonly string[];
+  /** What the schedule was made of. */
+  readonly profile: Readonly<Record<keyof Profile, unknown>>;
+}
+
+/** A schedule broke one of the flow's laws. The message shows what happened in it. */
+export class SimulationError extends Error {
+  override readonly name = "SimulationError";
+  readonly law: Law;
+  readonly counterexample: Counterexample;
+
+  constructor({ law, message }: Violation, counterexample: Counterexample) {
+    const { seed, schedule, choices, trace, profile } = counterexample;
+    const faults = Object.entries(profile).filter(([, value]) => value !== 0 && value !== false && value !== undefined);
+    super(
+      [
+        `Broken: ${laws[law]}.`,
+        message,
+        `seed ${seed}, schedule ${schedule}, choices ${JSON.stringify(choices)}`,
+        `world: ${faults.map(([name, value]) => `${name} ${value}`).join(", ")}`,
+        ...trace,
+      ].join("\n"),
+    );
+    this.law = law;
+    this.counterexample = counterexample;
+  }
+}

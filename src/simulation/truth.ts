@@ -1,0 +1,265 @@
+import { CrossBorderError } from "../errors/errors.js";
+import type { FlowOutcome } from "../flows/flow-outcome.js";
+import { paymentIntents } from "../resources/payment-intents.js";
+import type { World } from "./world.js";
+
+/** What the flow promises, in the order of docs/simulation.md. */
+export const laws = {
+  once: "a key is never paid twice without an operator's resend",
+  release: "money is never given back while its payment exists or may still come, without an operator's release",
+  funds: "money that was taken ends as paid, given back, or held",
+  told: "every outcome and every error's effect is true, at that moment and for ever",
+  settled: "once nothing fails any more, every flow settles or is held for a stated reason",
+} as const;
+
+export type Law = keyof typeof laws;
+
+/** The flow, or a function of the user's, broke a law. */
+export class Violation extends Error {
+  readonly law: Law;
+
+  constructor(law: Law, message: string) {
+    super(message);
+    this.name = "Violation";
+    this.law = law;
+  }
+}
+
+/** What a customer, a worker or an operator calls. */
+export type CallKind = "run" | "quote" | "confirm" | "cancel" | "found" | "release" | "resend";
+
+/** One call about one key. */
+export interface FlowCall {
+  readonly key: string;
+  readonly kind: CallKind;
+  readonly evenUnseen: boolean;
+  /** Whether the payment was listed when the call began. */
+  readonly wasListed: boolean;
+  /** Calls about the same key that began before, and may still do something. */
+  readonly others: number;
+  /** Of a confirmation: the intent whose price was shown. */
+  readonly intentId: string | undefined;
+  isOver: boolean;
+}
+
+/** A payment that the service made. */
+export interface MadePayment {
+  readonly id: string;
+  readonly key: string;
+  readonly intentId: string;
+  /** Which request of a client's it was made for. A proxy may deliver one of them twice. */
+  readonly sending: number;
+  readonly listedAtMs: number;
+}
+
+export type FundsState = "untouched" | "taken" | "declined" | "released";
+
+/** What really happened to one key. */
+export class KeyTruth {
+  readonly key: string;
+  readonly payments: MadePayment[] = [];
+  readonly calls: FlowCall[] = [];
+  funds: FundsState = "untouched";
+  sendings = 0;
+  /** Requests that are on their way. */
+  open = 0;
+  /** Whether the journal lost something that it had stored of this flow. */
+  wasLost = false;
+  /** Who was told, and what, that nothing was done and nothing will be done. */
+  toldNothing: string | undefined;
+  errorsPossible = 0;
+  paidAs: string | undefined;
+
+  constructor(key: string) {
+    this.key = key;
+  }
+}
+
+/** The world's own record of what happened, and the laws that are held against it. */
+export class Truth {
+  readonly keys = new Map<string, KeyTruth>();
+  /** The first one. */
+  violation: Violation | undefined;
+  errors = 0;
+  #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  of(key: string): KeyTruth {
+    let truth = this.keys.get(key);
+    if (truth === undefined) {
+      truth = new KeyTruth(key);
+      this.keys.set(key, truth);
+    }
+    return truth;
+  }
+
+  /** A customer's or an operator's call begins. */
+  began(key: string, kind: CallKind, evenUnseen = false, intentId?: string): FlowCall {
+    const truth = this.of(key);
+    const others = truth.calls.filter(({ isOver }) => !isOver).length;
+    const wasListed = this.#isListed(truth);
+    const call = { key, kind, evenUnseen, wasListed, others, intentId, isOver: false };
+    truth.calls.push(call);
+    // Whoever calls again takes it up again, unless the flow had come to its end.
+    if (truth.toldNothing !== undefined && (truth.wasLost || truth.toldNothing.startsWith("error"))) {
+      truth.toldNothing = undefined;
+    }
+    return call;
+  }
+
+  /** A call came back with an outcome, or a worker reported one. */
+  told(key: string, outcome: FlowOutcome): void {
+    const truth = this.of(key);
+    const { status } = outcome;
+    this.#world.note(`${key} is reported as ${status}`);
+    if (status === "paid") {
+      const { id } = outcome.payment;
+      if (!truth.payments.some((payment) => payment.id === id)) {
+        this.#broken("told", `${key} was reported as paid by payment ${id}, which is not its own`);
+      }
+    } else if (status === "held") {
+      if (outcome.reason === "") this.#broken("settled", `${key} is held for no stated reason`);
+    } else if (!isEndedAnew(truth, outcome)) {
+      this.#assertNothing(truth, `outcome ${status}`);
+      truth.toldNothing = `outcome ${status}`;
+    }
+    if (status === "paid") truth.paidAs = outcome.payment.id;
+  }
+
+  /** A call came back with an error. */
+  failed(call: FlowCall, error: unknown): void {
+    const truth = this.of(call.key);
+    this.errors += 1;
+    if (!(error instanceof CrossBorderError)) {
+      this.#broken("told", `${call.kind} of ${call.key} threw something that says nothing: ${String(error)}`);
+      return;
+    }
+    const { code, effect } = error;
+    this.#world.note(`${call.kind} of ${call.key} throws ${code}, effect ${effect}`);
+    if (effect === "possible") truth.errorsPossible += 1;
+    // An intent that was made moves nothing.
+    const isOfIntent = error.operation === paymentIntents.create.name;
+    if (effect === "done" && truth.payments.length === 0 && !isOfIntent) {
+      this.#broken("told", `${call.kind} of ${call.key} threw ${code} with effect done, and nothing was paid`);
+    }
+    if (effect !== "none" || aboutTheCall.has(code)) return;
+    // Another call may have begun after this one had looked.
+    if (call.others > 0 || truth.calls.at(-1) !== call || truth.wasLost) return;
+    this.#assertNothing(truth, `error ${code} with effect none`);
+    if (call.kind === "run" || call.kind === "confirm") truth.toldNothing = `error ${code} with effect none`;
+  }
+
+  /** A worker's error about one flow. */
+  workerFailed(error: unknown): void {
+    this.errors += 1;
+    if (!(error instanceof CrossBorderError)) return;
+    this.#world.note(`a worker's ${error.code}: ${String(Reflect.get(error, "key"))}, effect ${error.effect}`);
+    const key: unknown = Reflect.get(error, "key");
+    if (typeof key === "string" && error.effect === "possible") this.of(key).errorsPossible += 1;
+  }
+
+  /** A process of another gateway touched the flow. */
+  touched(key: string): void {
+    this.#broken("told", `another gateway's process took up ${key}`);
+  }
+
+  taken(key: string): void {
+    const truth = this.of(key);
+    truth.funds = "taken";
+    if (truth.toldNothing !== undefined) this.#broken("told", `money was taken for ${key} after ${truth.toldNothing}`);
+    if (!truth.calls.some(({ kind }) => moving.has(kind))) {
+      this.#broken("told", `money was taken for ${key}, for which nobody asked for more than a quote`);
+    }
+  }
+
+  released(key: string): void {
+    const truth = this.of(key);
+    truth.funds = "released";
+    if (truth.payments.length > 0 && !isAllowed(truth, "release")) {
+      this.#broken("release", `money was given back for ${key}, which is paid`);
+    }
+  }
+
+  sent(key: string): number {
+    const truth = this.of(key);
+    truth.open += 1;
+    truth.sendings += 1;
+    if (truth.funds !== "taken" && !isAllowed(truth, "release")) {
+      this.#broken("funds", `a payment was sent for ${key}, whose money is ${truth.funds}`);
+    }
+    return truth.sendings;
+  }
+
+  paid(payment: MadePayment): void {
+    const truth = this.of(payment.key);
+    truth.payments.push(payment);
+    const sendings = new Set(truth.payments.map(({ sending }) => sending)).size;
+    if (sendings > 1 && !isAllowed(truth, "resend")) this.#broken("once", `${payment.key} was paid twice`);
+    const isConfirmed = ({ kind, intentId }: FlowCall) => kind === "run" || intentId === payment.intentId;
+    if (!truth.calls.some(isConfirmed)) {
+      this.#broken("told", `${payment.key} was paid at a price that nobody has confirmed`);
+    }
+    if (truth.funds === "released" && !isAllowed(truth, "release")) {
+      this.#broken("release", `money was given back for ${payment.key}, and then it was paid`);
+    }
+    if (truth.toldNothing !== undefined && !isAllowed(truth, "release")) {
+      this.#broken("told", `${payment.key} was paid after ${truth.toldNothing}`);
+    }
+  }
+
+  /** Once everything has come to its end. `phase`: what the journal says. */
+  assertEnded(truth: KeyTruth, phase: string | undefined, isSettled: boolean): void {
+    const { key, funds, payments } = truth;
+    if (phase !== undefined && !isSettled) {
+      this.#broken("settled", `${key} is still ${phase} after all faults have stopped`);
+    }
+    if (phase !== "paid" && truth.paidAs !== undefined && !truth.wasLost) {
+      this.#broken("told", `${key} was reported as paid, and in the end it is ${phase}`);
+    }
+    if (phase === "held" || (truth.wasLost && (phase === "rejected" || phase === "declined"))) return;
+    const isPaid = payments.length > 0;
+    const said = phase ?? "unknown to the journal";
+    if (funds === "taken" && phase !== "paid") this.#broken("funds", `money was taken for ${key}, which is ${said}`);
+    if (isPaid && phase !== "paid" && !isAllowed(truth, "release")) {
+      this.#broken("told", `${key} is paid, and the journal says that it is ${said}`);
+    }
+    if (!isPaid && phase === "paid") this.#broken("told", `nothing was paid for ${key}, which is ${said}`);
+  }
+
+  #assertNothing(truth: KeyTruth, what: string): void {
+    const { key, payments, funds } = truth;
+    if (isAllowed(truth, "release")) return;
+    if (payments.length > 0) this.#broken("told", `${what}, and ${key} is paid`);
+    if (funds === "taken") this.#broken("told", `${what}, and money is taken for ${key}`);
+  }
+
+  #isListed({ payments }: KeyTruth): boolean {
+    return payments.some(({ listedAtMs }) => listedAtMs <= this.#world.nowMs);
+  }
+
+  #broken(law: Law, message: string): void {
+    this.#world.note(`VIOLATION: ${message}`);
+    this.violation ??= new Violation(law, message);
+  }
+}
+
+/** They say something about the call, not about the payment. */
+const aboutTheCall: ReadonlySet<string> = new Set(["quote_changed", "flow_closed", "flow_not_held", "flow_unknown"]);
+
+const moving: ReadonlySet<CallKind> = new Set<CallKind>(["run", "confirm", "release", "resend"]);
+
+/**
+ * The journal has lost how far the flow had got, and then a quote was cancelled, or another intent under the same key was refused: nobody
+ * who is asked knows of the money. The bank has to reconcile after such a loss.
+ */
+function isEndedAnew({ wasLost }: KeyTruth, outcome: Exclude<FlowOutcome, { status: "paid" | "held" }>): boolean {
+  return wasLost && (outcome.status === "declined" || outcome.senderGatewayTransactionId === undefined);
+}
+
+/** An operator may decide against the rules only where the flow could not know better. */
+function isAllowed({ calls }: KeyTruth, decision: "release" | "resend"): boolean {
+  return calls.some(({ kind, evenUnseen, wasListed }) => kind === decision && (evenUnseen || !wasListed));
+}

@@ -1,0 +1,53 @@
+import { CrossBorderError } from "../errors/errors.js";
+import type { ReleaseFundsByKey, TakeFundsByKey } from "../flows/funds-functions.js";
+import type { SimulatedProcess } from "./simulated-process.js";
+import type { Truth } from "./truth.js";
+import type { RemoteFault, World } from "./world.js";
+
+/** The two functions of the bank, as every process calls them. */
+export interface FundsPair {
+  readonly takeFunds: TakeFundsByKey;
+  readonly releaseFunds: ReleaseFundsByKey;
+}
+
+/** Calls the bank's functions over a network that fails before and after them, and tells the truth what they did. */
+export function watchedFunds(funds: FundsPair, process: SimulatedProcess, world: World, truth: Truth): FundsPair {
+  const remote = <T>(label: string, execute: () => T | Promise<T>): Promise<T> =>
+    world.remote(process, {
+      label,
+      fault: faultOf(world),
+      isSlow: world.choices.chance(world.profile.bankIsSlow),
+      execute,
+      toError: () => new CrossBorderError("the bank is away", { code: "unexpected_failure" }),
+    });
+  return {
+    takeFunds: (context) =>
+      remote(`takeFunds of ${context.key}`, () =>
+        noted(funds.takeFunds(context), (taken) => {
+          if (taken !== null) truth.taken(context.key);
+          else if (truth.of(context.key).funds === "untouched") truth.of(context.key).funds = "declined";
+        }),
+      ),
+    releaseFunds: (context) =>
+      remote(`releaseFunds of ${context.key}`, () =>
+        noted(funds.releaseFunds(context), () => truth.released(context.key)),
+      ),
+  };
+}
+
+function faultOf({ choices, profile }: World): RemoteFault {
+  if (choices.chance(profile.bankFailsBefore)) return "before";
+  return choices.chance(profile.bankFailsAfter) ? "after" : undefined;
+}
+
+/** At once where there is nothing to wait for. */
+function noted<T>(result: T | Promise<T>, note: (result: T) => void): T | Promise<T> {
+  if (result instanceof Promise) {
+    return result.then((value) => {
+      note(value);
+      return value;
+    });
+  }
+  note(result);
+  return result;
+}

@@ -1,0 +1,217 @@
+import { type Clock, setClock, type Timer } from "../timing/clock.js";
+import type { Choices } from "./choices.js";
+import { EventQueue, type WorldEvent } from "./event-queue.js";
+import type { Profile } from "./profile.js";
+import type { SimulatedProcess } from "./simulated-process.js";
+
+/** How a call to something outside of the process goes wrong. `before`: it was not done. `after`: it was done, and no response came. */
+export type RemoteFault = "before" | "after" | undefined;
+
+/** A call to something outside of the process: the journal, the bank. */
+export interface RemoteCall<T> {
+  readonly label: string;
+  readonly fault: RemoteFault;
+  /** Whether it takes long to get there. */
+  readonly isSlow: boolean;
+  readonly execute: () => T | Promise<T>;
+  readonly toError: () => Error;
+}
+
+/** When the world begins: 1 January 2026. */
+const beginMs = 1_767_225_600_000;
+
+/**
+ * Virtual time, and the events that happen in it, one after another. Each one that reaches a process is a point where that process may be
+ * paused, suspended or killed.
+ */
+export class World {
+  readonly choices: Choices;
+  readonly profile: Profile;
+  /** Called when a process was killed. */
+  onKilled: (process: SimulatedProcess) => void = () => {};
+  /** What happened, for whoever reads a failing schedule; `undefined` where nobody does. */
+  readonly trace: string[] | undefined;
+  events = 0;
+  #nowMs = beginMs;
+  #order = 0;
+  #current: SimulatedProcess | undefined;
+  #canFail = true;
+  readonly #queue = new EventQueue();
+  /** What a user's own functions are doing. */
+  readonly #real = new Set<Promise<unknown>>();
+
+  constructor(choices: Choices, profile: Profile, isTraced: boolean) {
+    this.choices = choices;
+    this.profile = profile;
+    this.trace = isTraced ? [] : undefined;
+  }
+
+  /** The world's own time, in milliseconds since 1970. */
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  note(text: string): void {
+    if (this.trace === undefined) return;
+    const who = this.#current === undefined ? "" : `${this.#current.name}: `;
+    this.trace.push(`${String(Math.round(this.#nowMs - beginMs)).padStart(7)} ms  ${who}${text}`);
+  }
+
+  /** From now on no process is paused or killed, and nothing else goes wrong. */
+  quieten(processes: Iterable<SimulatedProcess>): void {
+    this.#canFail = false;
+    this.choices.quieten();
+    for (const process of processes) process.pausedUntilMs = Math.min(process.pausedUntilMs, this.#nowMs);
+    this.note("faults stop");
+  }
+
+  /** Plans an event; the function it returns calls it off. */
+  plan(delayMs: number, label: string, process: SimulatedProcess | undefined, work: () => void): () => void {
+    return this.#plan(this.#nowMs + delayMs, label, process, undefined, work);
+  }
+
+  /** Calls something outside of a process. What it does may come late, and its response may be lost. */
+  remote<T>(process: SimulatedProcess, call: RemoteCall<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const { label, fault, isSlow } = call;
+      const fail = () => {
+        this.note(`${label} fails`);
+        reject(call.toError());
+      };
+      const latencyMs = this.choices.below(this.profile.latencyMs);
+      if (fault === "before") {
+        this.plan(latencyMs, label, process, fail);
+        return;
+      }
+      const execute = () => {
+        this.note(`${label}${fault === "after" ? " is done, and its response is lost" : ""}`);
+        const done = this.#awaited(call.execute());
+        this.plan(latencyMs, `response to ${label}`, process, fault === "after" ? fail : () => resolve(done));
+      };
+      if (isSlow) this.plan(this.choices.below(this.profile.slowMs), label, undefined, execute);
+      else execute();
+    });
+  }
+
+  /** Lets everything happen until `isOver`, or nothing is left to happen. */
+  async run(isOver: () => boolean, mostEvents: number): Promise<void> {
+    setClock(this.#clock());
+    try {
+      await this.#settle();
+      while (!isOver()) {
+        const event = this.#queue.pop();
+        if (event === undefined) return;
+        if (event.work === undefined || !this.#reaches(event)) continue;
+        this.events += 1;
+        if (this.events > mostEvents) throw new Error(`the schedule has not ended after ${mostEvents} events`);
+        this.#current = event.process;
+        const { work } = event;
+        event.work = undefined;
+        work();
+        await this.#settle();
+        this.#current = undefined;
+      }
+    } finally {
+      setClock(undefined);
+    }
+  }
+
+  #plan(
+    atMs: number,
+    label: string,
+    process: SimulatedProcess | undefined,
+    dueMs: number | undefined,
+    work: () => void,
+  ): () => void {
+    this.#order += 1;
+    const event: WorldEvent = { atMs, order: this.#order, process, dueMs, label, work };
+    this.#queue.push(event);
+    return () => {
+      event.work = undefined;
+    };
+  }
+
+  /** Moves the time to an event's. False when it never reaches its process, or not yet. */
+  #reaches(event: WorldEvent): boolean {
+    const { process, dueMs } = event;
+    if (process === undefined) {
+      this.#nowMs = Math.max(this.#nowMs, event.atMs);
+      return true;
+    }
+    if (process.isDead) return false;
+    if (process.pausedUntilMs > event.atMs) return this.#later(event, process.pausedUntilMs);
+    this.#nowMs = Math.max(this.#nowMs, event.atMs);
+    const early = dueMs === undefined ? 0 : dueMs - process.monotonicMs(this.#nowMs);
+    if (early > 0) return this.#later(event, this.#nowMs + early);
+    return !this.#canFail || this.#survives(process, event);
+  }
+
+  #later(event: WorldEvent, atMs: number): false {
+    event.atMs = atMs;
+    this.#queue.push(event);
+    return false;
+  }
+
+  /** Whether the process takes notice of an event now. */
+  #survives(process: SimulatedProcess, event: WorldEvent): boolean {
+    const { kills, pauses, suspends, clockJumps, leaseMs } = this.profile;
+    if (kills > 0 && this.choices.chance(kills)) {
+      this.note(`${process.name} is killed before "${event.label}"`);
+      process.isDead = true;
+      this.onKilled(process);
+      return false;
+    }
+    if (clockJumps > 0 && this.choices.chance(clockJumps)) {
+      const byMs = this.choices.of([-1, 1, -60, 60]) * leaseMs;
+      process.wallOffsetMs += byMs;
+      this.note(`the clock of ${process.name} is set by ${byMs} ms`);
+    }
+    if (pauses > 0 && this.choices.chance(pauses)) return this.#pause(process, event, false);
+    if (suspends > 0 && this.choices.chance(suspends)) return this.#pause(process, event, true);
+    return true;
+  }
+
+  #pause(process: SimulatedProcess, event: WorldEvent, isSuspended: boolean): false {
+    const quarters = this.choices.below(this.choices.of([8, 40]));
+    const forMs = Math.ceil(((quarters + 1) * this.profile.leaseMs) / 4);
+    process.pausedUntilMs = this.#nowMs + forMs;
+    if (isSuspended) process.suspendedMs += forMs;
+    this.note(`${process.name} is ${isSuspended ? "suspended" : "paused"} for ${forMs} ms before "${event.label}"`);
+    return this.#later(event, process.pausedUntilMs);
+  }
+
+  #awaited<T>(result: T | Promise<T>): Promise<T> {
+    const settled = Promise.resolve(result);
+    const known = settled.catch(() => {});
+    this.#real.add(known);
+    void known.then(() => this.#real.delete(known));
+    return settled;
+  }
+
+  /** Until every process waits for the world again. */
+  async #settle(): Promise<void> {
+    do {
+      await new Promise(setImmediate);
+      if (this.#real.size > 0) await Promise.all(this.#real);
+    } while (this.#real.size > 0);
+  }
+
+  #clock(): Clock {
+    return {
+      wallMs: () => this.#current?.wallMs(this.#nowMs) ?? this.#nowMs,
+      monotonicMs: () => this.#current?.monotonicMs(this.#nowMs) ?? this.#nowMs,
+      setTimer: (work, ms) => this.#setTimer(work, ms),
+      clearTimer: (timer) => {
+        if (typeof timer === "function") timer();
+      },
+      unrefTimer: () => {},
+    };
+  }
+
+  #setTimer(work: () => void, ms: number): Timer {
+    const process = this.#current;
+    const delayMs = Math.max(1, ms);
+    const dueMs = process === undefined ? undefined : process.monotonicMs(this.#nowMs) + delayMs;
+    return this.#plan(this.#nowMs + delayMs, "a timer", process, dueMs, work);
+  }
+}

@@ -1,0 +1,30 @@
+import type { SimulationReport } from "../../src/simulation/simulate-flows.js";
+
+export interface ShardReport extends SimulationReport {
+  /** What the process used, its start included. */
+  readonly cpuSeconds: number;
+}
+
+/** The counts of several reports together. Shares and speed are to be computed anew. */
+export function addUp(reports: readonly ShardReport[]): ShardReport {
+  const [first] = reports;
+  if (first === undefined) throw new Error("there is no report");
+  const sum: Record<string, number> = {};
+  for (const report of reports) {
+    for (const [name, value] of Object.entries(report)) sum[name] = (sum[name] ?? 0) + value;
+  }
+  const total = { ...first, ...sum, seed: first.seed };
+  return { ...total, heldShare: total.held / total.flows, needlessShare: total.needless / Math.max(1, total.possible) };
+}
+
+export function describeReport(report: ShardReport, seconds: number): string {
+  const { schedules, flows, paid, held, heldThoughPaid, givenBack, errors, possible, needless, events, cpuSeconds } =
+    report;
+  const percent = (part: number, whole: number) => `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`;
+  return [
+    `${schedules} schedules, ${flows} flows, ${events} events: no law was broken`,
+    `paid ${percent(paid, flows)}, given back ${percent(givenBack, flows)}, held ${percent(held, flows)} (${percent(heldThoughPaid, held)} of them paid)`,
+    `${errors} errors, ${percent(possible, errors)} with effect possible; needlessly ${percent(needless, possible)} of those`,
+    `${Math.round(schedules / seconds)} schedules a second, ${Math.round(schedules / cpuSeconds)} a second of CPU`,
+  ].join("\n");
+}

@@ -1,0 +1,74 @@
+import { execFile } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { type Mutation, mutations } from "./mutations.js";
+import { patchedSources } from "./patch-sources.js";
+
+/** `npm run simulate:mutations`: takes one rule out after another, and counts the schedules until a broken law shows it. */
+
+const { values } = parseArgs({
+  options: {
+    schedules: { type: "string", default: "50000" },
+    seed: { type: "string", default: "1" },
+    only: { type: "string", default: "" },
+  },
+});
+
+interface Found {
+  readonly schedules: number | undefined;
+  readonly law: string;
+}
+
+const results = new Map<Mutation, Found>();
+const pending = mutations.filter(({ name }) => name.includes(values.only));
+await Promise.all(Array.from({ length: availableParallelism() }, () => work()));
+
+console.log("| rule that was taken out | schedules until found | law that shows it |");
+console.log("|---|---|---|");
+for (const mutation of mutations) {
+  const found = results.get(mutation);
+  if (found === undefined) continue;
+  console.log(`| ${mutation.name} | ${found.schedules ?? `not in ${values.schedules}`} | ${found.law} |`);
+}
+process.exitCode = [...results.values()].every(({ schedules }) => schedules !== undefined) ? 0 : 1;
+
+async function work(): Promise<void> {
+  for (let mutation = pending.shift(); mutation !== undefined; mutation = pending.shift()) {
+    const found = await simulate(mutation);
+    results.set(mutation, found);
+    console.error(`${found.schedules ?? "NOT FOUND"}: ${mutation.name}`);
+  }
+}
+
+async function simulate({ patches }: Mutation): Promise<Found> {
+  const { folder, remove } = patchedSources(patches);
+  try {
+    const output = await run(folder);
+    const [, law = ""] = /^Broken: (.*)\.$/m.exec(output) ?? [];
+    const [, schedule] = /^seed \d+, schedule (\d+),/m.exec(output) ?? [];
+    if (schedule === undefined && !output.includes("no law was broken")) throw new Error(output.slice(0, 4000));
+    return { schedules: schedule === undefined ? undefined : Number(schedule) + 1, law };
+  } finally {
+    remove();
+  }
+}
+
+function run(folder: string): Promise<string> {
+  const { schedules, seed } = values;
+  const script = [
+    "test/simulation/simulate.ts",
+    "--cores",
+    "1",
+    "--as-found",
+    "--schedules",
+    schedules,
+    "--seed",
+    seed,
+  ];
+  return new Promise((resolve) => {
+    // A broken law is what is looked for: it ends with 1.
+    execFile("node_modules/.bin/tsx", script, { cwd: folder, maxBuffer: 2 ** 26 }, (_, stdout, stderr) =>
+      resolve(stdout + stderr),
+    );
+  });
+}

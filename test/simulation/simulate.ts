@@ -1,0 +1,85 @@
+import { fork } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { type SimulateFlowsOptions, simulateFlows } from "../../src/simulation/simulate-flows.js";
+import { SimulationError } from "../../src/simulation/simulation-error.js";
+import { addUp, describeReport, type ShardReport } from "./shard-report.js";
+
+/** `npm run simulate`: many schedules on all cores. See docs/simulation.md. */
+
+interface Shard extends SimulateFlowsOptions {
+  readonly schedules: number;
+  readonly first: number;
+  readonly seed: number;
+}
+
+type Message = { readonly report: ShardReport } | { readonly violation: string };
+
+const shardText = process.env.CBP_SIMULATION_SHARD;
+if (shardText === undefined) process.exitCode = await runAll();
+else await runShard(JSON.parse(shardText) as Shard);
+
+async function runAll(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      schedules: { type: "string", default: "20000" },
+      seed: { type: "string" },
+      first: { type: "string", default: "0" },
+      flows: { type: "string", default: "3" },
+      processes: { type: "string", default: "3" },
+      cores: { type: "string" },
+      "as-found": { type: "boolean", default: false },
+      choices: { type: "string" },
+      "false-facts": { type: "boolean", default: false },
+    },
+  });
+  const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+  const schedules = Number(values.schedules);
+  const first = Number(values.first);
+  const cores = Math.min(Number(values.cores ?? availableParallelism()), values.choices === undefined ? schedules : 1);
+  console.log(`seed ${seed}, schedules ${first} to ${first + schedules - 1}, on ${cores} cores`);
+  const startMs = performance.now();
+  const share = Math.ceil(schedules / cores);
+  const shards: Shard[] = Array.from({ length: cores }, (_, core) => ({
+    seed,
+    first: first + core * share,
+    schedules: Math.max(1, Math.min(share, schedules - core * share)),
+    flows: Number(values.flows),
+    processes: Number(values.processes),
+    hasFalseFacts: values["false-facts"],
+    shrinks: !values["as-found"],
+    choices: values.choices === undefined ? undefined : (JSON.parse(values.choices) as number[]),
+  }));
+  const messages = await Promise.all(shards.map(runInProcess));
+  const violations = messages.flatMap((message) => ("violation" in message ? [message.violation] : []));
+  for (const violation of violations) console.error(`\n${violation}`);
+  if (violations.length > 0) return 1;
+  const reports = messages.flatMap((message) => ("report" in message ? [message.report] : []));
+  console.log(describeReport(addUp(reports), (performance.now() - startMs) / 1000));
+  return 0;
+}
+
+function runInProcess(shard: Shard): Promise<Message> {
+  return new Promise((resolve, reject) => {
+    const env = { ...process.env, CBP_SIMULATION_SHARD: JSON.stringify(shard) };
+    const child = fork(fileURLToPath(import.meta.url), { env });
+    child.on("message", (message) => resolve(message as Message));
+    child.on("exit", (code) => reject(new Error(`a process of the simulation ended with ${code}`)));
+  });
+}
+
+async function runShard(shard: Shard): Promise<void> {
+  try {
+    const report = await simulateFlows(shard);
+    const { user, system } = process.cpuUsage();
+    send({ report: { ...report, cpuSeconds: (user + system) / 1e6 } });
+  } catch (error) {
+    if (!(error instanceof SimulationError)) throw error;
+    send({ violation: error.message });
+  }
+}
+
+function send(message: Message): void {
+  process.send?.(message, () => process.disconnect());
+}
