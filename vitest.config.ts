@@ -27,6 +27,7 @@ const alias = [
 const system = [
   "test/faults/**/*.test.ts",
   "test/examples.test.ts",
+  "test/examples/**/*.test.ts",
   "test/http/response-costs.test.ts",
   "test/reconcile/large-comparison.test.ts",
 ];

@@ -4,7 +4,7 @@ import {
   generateSigningKeyPair,
   type SigningKeyPair,
 } from "cross-border-payments";
-import { type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
+import { type SandboxServer, type SandboxServerOptions, startSandbox } from "cross-border-payments/sandbox";
 
 /** A service to practise on: a sandbox on loopback with two gateways and an exchange rate. */
 export interface PracticeService extends AsyncDisposable {
@@ -15,8 +15,8 @@ export interface PracticeService extends AsyncDisposable {
   readonly liquidityProviderId: string;
 }
 
-export async function startPracticeService(): Promise<PracticeService> {
-  const server = await startSandbox({ basePath: "/gateway/v1", fee: "25.50" });
+export async function startPracticeService(sandbox: SandboxServerOptions = {}): Promise<PracticeService> {
+  const server = await startSandbox({ basePath: "/gateway/v1", fee: "25.50", ...sandbox });
   const keys = await generateSigningKeyPair();
   const options = { ...server.clientOptions, signingKey: keys.privateKey };
   await using client = new CrossBorderClient(options);
