@@ -102,22 +102,14 @@ export class PaymentWindow {
    * @param listed the payments that are listed now, up to the end of the last stretch.
    */
   recall(marks: readonly StretchMark[], listed: readonly WatchedPayment[], sinceMs: (createdMs: number) => number) {
+    for (const { last } of marks) this.#stretches.push(emptyStretch(last));
     let next = 0;
     for (const { last, ids, states } of marks) {
       const end = firstAbove(listed, last, next);
       const stretch = listed.slice(next, end);
       next = end;
-      if (
-        !isSumOf(
-          ids,
-          stretch.map(({ id }) => digestOf(id)),
-        )
-      )
-        continue;
-      const isSame = isSumOf(
-        states,
-        stretch.map(({ state }) => state),
-      );
+      if (!isSumOf(ids, stretch.map(idDigest))) continue;
+      const isSame = isSumOf(states, stretch.map(stateDigest));
       for (const payment of stretch) {
         const state = isSame ? payment.state : unknownState;
         this.#insert({ ...payment, state, sinceMs: sinceMs(payment.createdMs) });
@@ -148,6 +140,10 @@ export class PaymentWindow {
       this.#leaveStretch(entry);
       this.#after = entry.token;
     }
+    // One that is empty and not left behind yet has payments that are still to be handed out.
+    const after = this.#after ?? "";
+    const left = this.#stretches.findIndex(({ last }) => compareTokens(last, after) > 0);
+    this.#stretches.splice(0, left < 0 ? this.#stretches.length : left);
   }
 
   mark(): WindowMark {
@@ -175,7 +171,6 @@ export class PaymentWindow {
     stretch.ids.subtract(digestOf(entry.id));
     stretch.states.subtract(entry.state);
     stretch.count -= 1;
-    if (stretch.count === 0) this.#stretches.splice(this.#stretches.indexOf(stretch), 1);
   }
 
   /** The stretch in which this token lies; the last one grows, or a new one begins, where it lies behind all of them. */
@@ -188,7 +183,7 @@ export class PaymentWindow {
       last.last = token;
       return last;
     }
-    const stretch = { last: token, ids: new DigestSum(), states: new DigestSum(), count: 0 };
+    const stretch = emptyStretch(token);
     this.#stretches.push(stretch);
     if (this.#stretches.length > mostStretches) this.#joinSmallest();
     return stretch;
@@ -222,6 +217,13 @@ function firstAbove(order: readonly { readonly token: string }[], token: string,
   }
   return low;
 }
+
+function emptyStretch(last: string): Stretch {
+  return { last, ids: new DigestSum(), states: new DigestSum(), count: 0 };
+}
+
+const idDigest = ({ id }: WatchedPayment): Digest => digestOf(id);
+const stateDigest = ({ state }: WatchedPayment): Digest => state;
 
 function isSumOf({ high, low }: Digest, digests: readonly Digest[]): boolean {
   const sum = new DigestSum();
