@@ -1,0 +1,71 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BuildOptions, build as buildByEsbuild } from "esbuild";
+import { build as buildByVite } from "vite";
+import { expect, it, onTestFinished } from "vitest";
+import { nodeWithSqlite } from "../crash/node-with-sqlite.js";
+import { project, tool } from "./installed-package.js";
+
+const node = nodeWithSqlite(process.env.CBP_NODE);
+
+/** Writes one flow, and closes nothing: the journal's thread must not keep the process alive. */
+const work = `SqliteJournal.open(process.argv[2]).then((journal) =>
+  journal.begin("k", { service: "s", gateway: "g" }, { phase: "paid", settled: true, data: "{}", evidence: "{}" },
+    { owner: "o", leaseMs: 1000, nonce: "n" })).then(({ created }) => console.log("created", created));`;
+const esModule = `import { SqliteJournal } from "cross-border-payments/journal/sqlite"; ${work}`;
+const commonJs = `const { SqliteJournal } = require("cross-border-payments/journal/sqlite"); ${work}`;
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "cross-border-thread-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function expectToRun(program: string): void {
+  const told = execFileSync(node, [program, join(newFolder(), "payments.db")], { encoding: "utf8", stdio: "pipe" });
+  expect(told).toBe("created true\n");
+}
+
+/** The path of a program in the user's project. */
+function programIn(name: string, script: string): string {
+  const path = join(project, name);
+  writeFileSync(path, script);
+  return path;
+}
+
+it("runs as the package's ES module", () => expectToRun(programIn("thread.mjs", esModule)));
+
+it("runs as the package's CommonJS module", () => expectToRun(programIn("thread.cjs", commonJs)));
+
+it.each<[string, BuildOptions]>([
+  ["an ES module", { format: "esm" }],
+  ["a minified ES module", { format: "esm", minify: true }],
+  ["a minified CommonJS module with names kept", { format: "cjs", minify: true, keepNames: true }],
+])("runs in a bundle of esbuild's: %s", async (_, options) => {
+  const outfile = join(newFolder(), options.format === "cjs" ? "app.cjs" : "app.mjs");
+  const stdin = { contents: esModule, resolveDir: project };
+  await buildByEsbuild({ stdin, bundle: true, platform: "node", outfile, logLevel: "silent", ...options });
+  expectToRun(outfile);
+});
+
+it("runs in a minified bundle of vite's", async () => {
+  const outDir = newFolder();
+  const entry = programIn("thread-vite.mjs", esModule);
+  await buildByVite({
+    configFile: false,
+    root: project,
+    logLevel: "silent",
+    build: { ssr: entry, outDir, minify: true, rollupOptions: { output: { entryFileNames: "app.mjs" } } },
+    ssr: { noExternal: true },
+  });
+  expectToRun(join(outDir, "app.mjs"));
+});
+
+it("runs in a minified bundle of bun's", () => {
+  const outfile = join(newFolder(), "bun.mjs");
+  const entry = programIn("thread-bun.mjs", esModule);
+  execFileSync(tool("bun"), ["build", entry, "--target=node", "--minify", `--outfile=${outfile}`], { stdio: "pipe" });
+  expectToRun(outfile);
+});
