@@ -1,0 +1,334 @@
+import { AbortedError, type CrossBorderError } from "cross-border-payments";
+import { type FlowEvent, FlowPausedError, type Journal, JournalError } from "cross-border-payments/flow";
+import { describe, expect, it, vi } from "vitest";
+import { boundJournal } from "./bound-journal.js";
+import { flowFixture, request } from "./flow-fixture.js";
+
+type Seen = { readonly operation: string | undefined };
+const isPayment = ({ operation }: Seen) => operation === "payments.create";
+const isList = ({ operation }: Seen) => operation === "payments.list";
+const lost = { onResponse: (seen: Seen) => (isPayment(seen) ? Response.error() : undefined) };
+
+async function errorOf(work: Promise<unknown>): Promise<CrossBorderError> {
+  return work.then(
+    (value) => expect.unreachable(`it did not fail, and returned ${JSON.stringify(value)}`),
+    (error) => error,
+  );
+}
+
+/** Notes the calls of a journal by their names. */
+function counted(journal: Journal): { readonly journal: Journal; readonly calls: string[] } {
+  const calls: string[] = [];
+  const noting = <A extends unknown[], R>(name: string, work: (...args: A) => R) => {
+    return (...args: A): R => {
+      calls.push(name);
+      return work(...args);
+    };
+  };
+  return {
+    calls,
+    journal: boundJournal(journal, {
+      begin: noting("begin", (...args) => journal.begin(...args)),
+      read: noting("read", (...args) => journal.read(...args)),
+      acquire: noting("acquire", (...args) => journal.acquire(...args)),
+      renew: noting("renew", (...args) => journal.renew(...args)),
+      write: noting("write", (...args) => journal.write(...args)),
+      replaceQuote: noting("replaceQuote", (...args) => journal.replaceQuote(...args)),
+      release: noting("release", (...args) => journal.release(...args)),
+    }),
+  };
+}
+
+describe("durable writes", () => {
+  it("are three for run, after one read", async () => {
+    const { flow, journal } = await flowFixture();
+    const { calls, journal: counting } = counted(journal);
+    await flow({ journal: counting }).run("k", request);
+    expect(calls).toEqual(["read", "begin", "write", "write"]);
+  });
+
+  it("are four for quote and confirm together, also in two processes", async () => {
+    const { flow, journal } = await flowFixture();
+    const { calls, journal: counting } = counted(journal);
+    const { intent } = await flow({ journal: counting }).quote("k", request);
+    await flow({ journal: counting }).confirm("k", { intentId: intent.id });
+    expect(calls).toEqual(["read", "begin", "read", "replaceQuote", "write", "write"]);
+  });
+
+  it("renew the lease with the claim, and end it with the outcome", async () => {
+    const { flow, journal } = await flowFixture();
+    const leases: (number | undefined)[] = [];
+    const watching = boundJournal(journal, {
+      write: async (...args) => {
+        leases.push(args[3]);
+        return journal.write(...args);
+      },
+    });
+    await flow({ journal: watching, leaseMs: 4321 }).run("k", request);
+    expect(leases).toEqual([4321, undefined]);
+    expect((await journal.read("k"))?.leaseUntilMs).toBeUndefined();
+  });
+});
+
+describe("a look for the mark", () => {
+  it("serves all flows of a process for a second", async () => {
+    const { flow, sandbox } = await flowFixture();
+    const one = flow();
+    for (const key of ["a", "b", "c"]) await one.run(key, request);
+    expect(sandbox.requests.filter(isList)).toHaveLength(1);
+    await flow().run("d", request);
+    expect(sandbox.requests.filter(isList)).toHaveLength(2);
+  });
+});
+
+describe("the caller's headers", () => {
+  it.each(["run", "quote and confirm"])("of %s go with every request that is made for the flow", async (method) => {
+    const seen: [string | undefined, string | null][] = [];
+    const { flow } = await flowFixture({
+      ...lost,
+      onRequest: ({ operation, headers }) => {
+        seen.push([operation, headers.get("x-correlation-id")]);
+        return undefined;
+      },
+    });
+    const headers = { "x-correlation-id": "order-42" };
+    if (method === "run") await flow().run("k", request, { headers });
+    else {
+      const { intent } = await flow().quote("k", request, { headers });
+      await flow().confirm("k", { intentId: intent.id }, { headers });
+    }
+    const made = seen.filter(([operation]) => operation !== undefined && !operation.includes("token"));
+    expect(made.map(([operation]) => operation)).toEqual([
+      "paymentIntents.create",
+      "payments.list",
+      "payments.create",
+      "payments.list",
+    ]);
+    expect(made.map(([, header]) => header)).toEqual(made.map(() => "order-42"));
+  });
+
+  it("that can't be sent are refused before any request", async () => {
+    const { flow, sandbox } = await flowFixture();
+    const before = sandbox.requests.length;
+    expect(await errorOf(flow().run("k", request, { headers: "x" as never }))).toMatchObject({
+      code: "invalid_argument",
+    });
+    expect(sandbox.requests).toHaveLength(before);
+  });
+});
+
+describe("the caller's signal", () => {
+  it("ends the waits of confirm, and the flow goes on", async () => {
+    let isHidden = true;
+    const { flow, sandbox } = await flowFixture({
+      ...lost,
+      onRequest: (seen) => (isList(seen) && isHidden ? Response.json([]) : undefined),
+    });
+    const { intent } = await flow().quote("k", request);
+    const abort = new AbortController();
+    const confirming = errorOf(
+      flow({ readBackDelayMs: 60_000 }).confirm("k", { intentId: intent.id }, { signal: abort.signal }),
+    );
+    await vi.waitFor(() => expect(sandbox.requests.filter(isList).length).toBeGreaterThan(1));
+    abort.abort();
+    const error = await confirming;
+    expect(error).toBeInstanceOf(FlowPausedError);
+    expect(error).toMatchObject({ effect: "possible", phase: "unknown" });
+    expect(error.cause).toBeInstanceOf(AbortedError);
+    isHidden = false;
+    expect(await flow().confirm("k", { intentId: intent.id })).toMatchObject({ status: "paid" });
+    expect(sandbox.payments).toHaveLength(1);
+  });
+
+  it("does not count as a failure of the flow", async () => {
+    const { flow, bank } = await flowFixture();
+    const takeFunds = vi.fn(async (context: { readonly key: string }) => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return bank.takeFunds(context);
+    });
+    await errorOf(flow({ takeFunds }).run("k", request, { signal: AbortSignal.timeout(20) }));
+    expect(await flow().status("k")).not.toHaveProperty("failures");
+  });
+});
+
+describe("failures", () => {
+  it("are counted until the flow gets further, and make it stuck after three", async () => {
+    const { flow, bank } = await flowFixture();
+    let isClosed = true;
+    const takeFunds: typeof bank.takeFunds = (context) => {
+      if (isClosed) throw new Error("the bank is closed");
+      return bank.takeFunds(context);
+    };
+    const held = async () => {
+      const found = [];
+      for await (const one of flow().held()) found.push(one);
+      return found;
+    };
+    for (const count of [1, 2, 3]) {
+      expect(await held()).toEqual([]);
+      await errorOf(flow({ takeFunds }).run("k", request));
+      expect(await flow().status("k")).toMatchObject({ failures: { count, message: "the bank is closed" } });
+    }
+    expect(await held()).toMatchObject([{ status: "stuck", key: "k", phase: "funds-requested" }]);
+    const decision = { by: "Olga Operator", why: "the bank is open" };
+    expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject({ code: "flow_not_held" });
+    isClosed = false;
+    expect(await flow({ takeFunds }).resolve("k", "resend", decision)).toMatchObject({ status: "paid" });
+    expect(await held()).toEqual([]);
+    expect(await flow().status("k")).not.toHaveProperty("failures");
+  });
+});
+
+describe("takeFunds", () => {
+  it.each([
+    ["without replayed", { senderGatewayTransactionId: "TX-1" }, "replayed is undefined"],
+    ["with replayed as text", { senderGatewayTransactionId: "TX-1", replayed: "no" }, "replayed is a string"],
+  ])("%s pauses the flow, since money may have been taken", async (_, returned, message) => {
+    const { flow, journal, sandbox } = await flowFixture();
+    const error = await errorOf(flow({ takeFunds: () => returned as never }).run("k", request));
+    expect(error).toBeInstanceOf(FlowPausedError);
+    expect(error).toMatchObject({ effect: "possible", cause: { code: "invalid_argument" } });
+    expect((error.cause as Error).message).toContain(message);
+    expect((await journal.read("k"))?.phase).toBe("funds-requested");
+    expect(sandbox.payments).toEqual([]);
+  });
+
+  it.each([
+    ["another id", { senderGatewayTransactionId: "TX-9", replayed: true }],
+    ["null", null],
+  ])("that returns %s after a claim stops the flow, and nothing is paid or declined", async (_, returned) => {
+    let sent = 0;
+    const { flow, sandbox, bank } = await flowFixture({
+      onRequest: (seen) =>
+        isPayment(seen) && ++sent === 1
+          ? Response.json({ error: "slow_down", message: "no" }, { status: 429 })
+          : undefined,
+    });
+    expect(await errorOf(flow().run("k", request))).toMatchObject({ code: "flow_paused", cause: { code: "http_429" } });
+    const error = await errorOf(flow({ takeFunds: () => returned }).run("k", request));
+    expect(error).toMatchObject({ code: "flow_paused", cause: { code: "invalid_argument" } });
+    expect((error.cause as Error).message).toContain("its first response is final");
+    expect([sent, sandbox.payments.length, bank.released]).toEqual([1, 0, []]);
+    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+  });
+});
+
+it("does not say rejected of a paid key because the intent of its second run is refused", async () => {
+  let isRefusing = false;
+  const { flow, sandbox, journal } = await flowFixture({
+    onRequest: ({ operation }) =>
+      operation === "paymentIntents.create" && isRefusing
+        ? Response.json({ error: "limit", message: "no" }, { status: 400 })
+        : undefined,
+  });
+  // The second run reads the key before the first has stored it.
+  let hasRead: () => void = () => {};
+  const read = new Promise<void>((resolve) => {
+    hasRead = resolve;
+  });
+  let goOn: () => void = () => {};
+  const first = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  let reads = 0;
+  const slow = boundJournal(journal, {
+    read: async (key) => {
+      const entry = await journal.read(key);
+      if (++reads > 1) return entry;
+      hasRead();
+      await first;
+      return entry;
+    },
+  });
+  const second = flow({ journal: slow }).run("k", request);
+  await read;
+  expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+  isRefusing = true;
+  goOn();
+  expect(await second).toMatchObject({ status: "paid" });
+  expect(sandbox.payments).toHaveLength(1);
+});
+
+it("begins nothing twice when the response to the first write was lost", async () => {
+  const { flow, journal, sandbox, bank } = await flowFixture();
+  let isLost = false;
+  const losing = boundJournal(journal, {
+    begin: async (...args) => {
+      const result = await journal.begin(...args);
+      if (isLost) return result;
+      isLost = true;
+      throw new JournalError("the connection broke", { stored: "unknown" });
+    },
+  });
+  expect(await flow({ journal: losing }).run("k", request)).toMatchObject({ status: "paid" });
+  expect([sandbox.payments.length, bank.calls]).toEqual([1, 1]);
+});
+
+it("knows by its nonce that it got a flow whose lease's response was lost", async () => {
+  const { flow, journal, sandbox } = await flowFixture();
+  const takeFunds = () => {
+    throw new Error("the bank is closed");
+  };
+  await errorOf(flow({ takeFunds }).run("k", request));
+  let isLost = false;
+  const losing = boundJournal(journal, {
+    acquire: async (...args) => {
+      const entry = await journal.acquire(...args);
+      if (isLost) return entry;
+      isLost = true;
+      throw new JournalError("the connection broke", { stored: "unknown" });
+    },
+  });
+  const startMs = performance.now();
+  expect(await flow({ journal: losing, leaseMs: 60_000 }).run("k", request)).toMatchObject({ status: "paid" });
+  expect(performance.now() - startMs).toBeLessThan(30_000);
+  expect(sandbox.payments).toHaveLength(1);
+});
+
+it("reports each step to on.flow", async () => {
+  const events: FlowEvent[] = [];
+  const on = { flow: (event: FlowEvent) => void events.push(event) };
+  const { flow } = await flowFixture(lost);
+  await flow({ on }).run("k", request);
+  const { intent } = await flow({ on }).quote("q", request);
+  await flow({ on }).confirm("q", { intentId: intent.id });
+  const steps = (key: string) => events.filter((event) => event.key === key).map(({ from, to }) => [from, to]);
+  const paying = [
+    ["funds-requested", "claimed"],
+    ["claimed", "unknown"],
+    ["unknown", "paid"],
+  ];
+  expect(steps("k")).toEqual([[undefined, "funds-requested"], ...paying]);
+  expect(steps("q")).toEqual([[undefined, "quoted"], ["quoted", "funds-requested"], ...paying]);
+  expect(events.find(({ to }) => to === "unknown")).toMatchObject({ effect: "possible", attempt: 1 });
+  expect(events.every(({ durationMs }) => durationMs >= 0)).toBe(true);
+});
+
+it("asks for no money while one payment after the other ends unknown", async () => {
+  const { flow, bank } = await flowFixture({
+    onRequest: (seen) => (isPayment(seen) ? new Response("<html>", { status: 403 }) : undefined),
+  });
+  const one = flow({ circuitBreaker: { opensAfter: 3, pauseMs: 60_000 } });
+  for (const key of ["a", "b", "c"]) expect(await one.run(key, request)).toMatchObject({ status: "held" });
+  expect(await errorOf(one.run("d", request))).toMatchObject({
+    code: "flow_paused",
+    cause: { code: "flow_circuit_open" },
+  });
+  expect(bank.calls).toBe(3);
+});
+
+it("closes: what waits stops where another process can go on, and nothing new is accepted", async () => {
+  const { flow, sandbox } = await flowFixture({
+    ...lost,
+    onRequest: (seen) => (isList(seen) && sandbox.payments.length > 0 && !isClosed ? Response.json([]) : undefined),
+  });
+  let isClosed = false;
+  const one = flow({ readBackDelayMs: 60_000 });
+  const running = errorOf(one.run("k", request));
+  await vi.waitFor(() => expect(sandbox.requests.filter(isList).length).toBeGreaterThan(1));
+  expect(await one.close()).toEqual({ pending: 0 });
+  isClosed = true;
+  expect(await running).toMatchObject({ code: "flow_paused", effect: "possible" });
+  expect(await errorOf(one.run("other", request))).toMatchObject({ code: "flow_closed" });
+  expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+});

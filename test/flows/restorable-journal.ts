@@ -1,0 +1,35 @@
+import { type Journal, MemoryJournal } from "cross-border-payments/flow";
+import { boundJournal } from "./bound-journal.js";
+
+/** A journal that can be restored to what it was after any of its writes, as from a backup. */
+export class RestorableJournal {
+  readonly journal: Journal;
+  #current = new MemoryJournal();
+  #writes: ((journal: Journal) => Promise<unknown>)[] = [];
+
+  constructor() {
+    const write = <T>(work: (journal: Journal) => Promise<T>): Promise<T> => {
+      this.#writes.push(work);
+      return work(this.#current);
+    };
+    this.journal = boundJournal(this.#current, {
+      begin: (...args) => write((journal) => journal.begin(...args)),
+      acquire: (...args) => write((journal) => journal.acquire(...args)),
+      acquireAbandoned: (...args) => write((journal) => journal.acquireAbandoned(...args)),
+      renew: (...args) => write((journal) => journal.renew(...args)),
+      write: (...args) => write((journal) => journal.write(...args)),
+      replaceQuote: (...args) => write((journal) => journal.replaceQuote(...args)),
+      release: (...args) => write((journal) => journal.release(...args)),
+      read: (...args) => this.#current.read(...args),
+      list: (...args) => this.#current.list(...args),
+      counts: (...args) => this.#current.counts(...args),
+    });
+  }
+
+  /** Forgets all but the first `count` writes. */
+  async restore(count: number): Promise<void> {
+    this.#writes = this.#writes.slice(0, count);
+    this.#current = new MemoryJournal();
+    for (const work of this.#writes) await work(this.#current);
+  }
+}

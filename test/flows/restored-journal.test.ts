@@ -1,0 +1,132 @@
+import { FlowPausedError } from "cross-border-payments/flow";
+import { expect, it } from "vitest";
+import { flowFixture, request } from "./flow-fixture.js";
+import { RestorableJournal } from "./restorable-journal.js";
+
+type Seen = { readonly operation: string | undefined };
+const isList = ({ operation }: Seen) => operation === "payments.list";
+const leaseMs = 300;
+
+/** A flow that was paid, and its journal, which is then restored to what it was after `writes` writes. */
+async function restoredFixture(writes: number, listed?: () => Response | undefined) {
+  const fixture = await flowFixture({ onRequest: (seen) => (isList(seen) && isRestored ? listed?.() : undefined) });
+  let isRestored = false;
+  const restorable = new RestorableJournal();
+  const { journal } = restorable;
+  const flow = () => fixture.flow({ journal, leaseMs });
+  expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+  // Payments that were made since stand before it in the list, so that a mark of today ends every search before it.
+  for (const key of ["other", "another"]) await fixture.flow().run(key, request);
+  await restorable.restore(writes);
+  isRestored = true;
+  const paidFor = (id: string) =>
+    fixture.sandbox.payments.filter(({ senderGatewayTransactionId }) => senderGatewayTransactionId === id).length;
+  const mend = () => {
+    isRestored = false;
+  };
+  return { ...fixture, flow, paidFor, mend };
+}
+
+const unlisted = () => Response.json([]);
+const unreadable = () => Response.json([{ id: "p", senderGatewayTransactionId: "another's" }]);
+
+it("holds the flow of an entry that was lost, and shows its payment, which has another intent", async () => {
+  const { flow, sandbox, paidFor, bank } = await restoredFixture(0);
+  const [payment] = sandbox.payments;
+  if (payment === undefined) throw new Error("there is no payment");
+  expect(await flow().run("k", request)).toMatchObject({ status: "held", lookalike: { id: payment.id } });
+  expect([paidFor("TX-1"), bank.released]).toEqual([1, []]);
+  const decision = { by: "Olga Operator", why: "it is the payment of the entry that was lost" };
+  expect(await flow().resolve("k", "found", { ...decision, payment })).toMatchObject({
+    status: "paid",
+    payment: { id: payment.id },
+  });
+});
+
+it("finds the payment of a quote whose confirmation was lost, since takeFunds says that the money was taken before", async () => {
+  const { sandbox, bank, flow } = await flowFixture();
+  const restorable = new RestorableJournal();
+  const { journal } = restorable;
+  const { intent } = await flow({ journal }).quote("k", request);
+  await flow({ journal }).confirm("k", { intentId: intent.id });
+  await flow().run("other", request);
+  await restorable.restore(1);
+  expect(await flow({ journal }).confirm("k", { intentId: intent.id })).toMatchObject({
+    status: "paid",
+    payment: { id: sandbox.payments[0]?.id },
+  });
+  expect([sandbox.payments.length, bank.calls]).toEqual([2, 3]);
+});
+
+it("holds the flow of an entry that was lost, if its payment is not listed", async () => {
+  const { flow, paidFor, bank } = await restoredFixture(0, unlisted);
+  expect(await flow().run("k", request)).toMatchObject({
+    status: "held",
+    senderGatewayTransactionId: "TX-1",
+    reason: expect.stringContaining("an earlier entry of it was lost"),
+    claims: [],
+    looks: [{ complete: true }],
+  });
+  expect([paidFor("TX-1"), bank.released]).toEqual([1, []]);
+});
+
+it("pays for a key whose entry was lost once an operator has it sent, and gives its money back if so decided", async () => {
+  const decision = { by: "Olga Operator", why: "the back office looked" };
+  for (const [action, status] of [
+    ["resend", "paid"],
+    ["release", "rejected"],
+  ] as const) {
+    const { flow, bank } = await restoredFixture(0, unlisted);
+    await flow().run("k", request);
+    expect(await flow().resolve("k", action, decision)).toMatchObject({ status, decisions: [decision] });
+    expect(bank.released).toEqual(action === "release" ? ["k"] : []);
+  }
+});
+
+it("waits where an entry was lost and not every payment can be read", async () => {
+  const { flow, paidFor, mend } = await restoredFixture(0, unreadable);
+  const error = await flow()
+    .run("k", request)
+    .catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(FlowPausedError);
+  expect(error).toMatchObject({ effect: "possible", cause: { code: "flow_payment_unseen" } });
+  mend();
+  expect(await flow().run("k", request)).toMatchObject({ status: "held", lookalike: expect.anything() });
+  expect(paidFor("TX-1")).toBe(1);
+});
+
+it("finds the payment when the claim was lost", async () => {
+  const { flow, paidFor } = await restoredFixture(1);
+  await new Promise((resolve) => setTimeout(resolve, leaseMs + 10));
+  expect(await flow().run("k", request)).toMatchObject({
+    status: "paid",
+    payment: { senderGatewayTransactionId: "TX-1" },
+  });
+  expect(paidFor("TX-1")).toBe(1);
+});
+
+it("claims nothing where the claim was lost and not every payment can be read, and is stuck after some time", async () => {
+  const { flow, paidFor, mend } = await restoredFixture(1, unreadable);
+  await new Promise((resolve) => setTimeout(resolve, leaseMs + 10));
+  for (let time = 0; time < 3; time++) {
+    await expect(flow().run("k", request)).rejects.toMatchObject({
+      effect: "possible",
+      cause: { code: "flow_payment_unseen" },
+    });
+  }
+  const stuck = [];
+  for await (const one of flow().held()) stuck.push(one);
+  expect(stuck).toMatchObject([
+    {
+      status: "stuck",
+      key: "k",
+      senderGatewayTransactionId: "TX-1",
+      failures: { count: 3, code: "flow_payment_unseen" },
+      looks: { length: 1 },
+    },
+  ]);
+  mend();
+  const decision = { by: "Olga Operator", why: "the list works again" };
+  expect(await flow().resolve("k", "found", decision)).toMatchObject({ status: "paid", decisions: [decision] });
+  expect(paidFor("TX-1")).toBe(1);
+});

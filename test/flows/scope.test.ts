@@ -1,0 +1,195 @@
+import {
+  CrossBorderClient,
+  type CrossBorderError,
+  generateSigningKeyPair,
+  InvalidArgumentError,
+} from "cross-border-payments";
+import { FlowPausedError, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
+import { describe, expect, it } from "vitest";
+import { Bank, flowFixture, request } from "./flow-fixture.js";
+
+type Seen = { readonly operation: string | undefined };
+const isPayment = ({ operation }: Seen) => operation === "payments.create";
+const lease = { owner: "a program", leaseMs: 300, nonce: "n" };
+const refuse = (seen: Seen) =>
+  isPayment(seen) ? Response.json({ error: "limit", message: "no" }, { status: 400 }) : undefined;
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+async function errorOf(work: Promise<unknown>): Promise<CrossBorderError> {
+  return work.then(
+    (value) => expect.unreachable(`it did not fail, and returned ${JSON.stringify(value)}`),
+    (error) => error,
+  );
+}
+
+/** Two gateways with a key and a bank of their own, over one journal. */
+async function gatewaysFixture(sandboxOptions: Parameters<typeof flowFixture>[0] = {}) {
+  const { client, sandbox, journal, bank, flow } = await flowFixture(sandboxOptions);
+  const { privateKey, publicKeyBase64 } = await generateSigningKeyPair();
+  await client.paymentGateways.create({
+    institutionId: "gamma-bank",
+    currency: "EUR",
+    rsaPublicKeyBase64: publicKeyBase64,
+  });
+  const other = new CrossBorderClient({
+    ...sandbox.clientOptions({ baseUrl: "https://service.test", authUrl: "https://login.test" }),
+    signingKey: privateKey,
+    fetch: sandbox.fetch,
+    maxRetries: 0,
+  });
+  const otherBank = new Bank();
+  const common = { journal, leaseMs: 300, readBackDelayMs: 10 };
+  const ofGamma = { ...request, senderGatewayId: "gamma-bank" };
+  return {
+    sandbox,
+    journal,
+    bank,
+    otherBank,
+    ofGamma,
+    alpha: (gatewayId?: string) => flow({ gatewayId }),
+    gamma: (gatewayId?: string, takeFunds = otherBank.takeFunds) =>
+      new PaymentFlow({ ...common, client: other, takeFunds, releaseFunds: otherBank.releaseFunds, gatewayId }),
+  };
+}
+
+const closed = () => {
+  throw new Error("the bank is closed");
+};
+
+describe("two gateways over one journal", () => {
+  it("leave each other's flows alone where gatewayId is given", async () => {
+    const { alpha, gamma, bank, otherBank, ofGamma, journal, sandbox } = await gatewaysFixture({ onRequest: refuse });
+    await errorOf(gamma("gamma-bank", closed).run("k", ofGamma));
+    const before = await journal.read("k");
+    expect(await all(alpha("alpha-bank").recover())).toEqual([]);
+    expect(await all(alpha("alpha-bank").held())).toEqual([]);
+    expect(await all(alpha("alpha-bank").list())).toEqual([]);
+    expect(await alpha("alpha-bank").counts()).toMatchObject({ "funds-requested": 0 });
+    for (const work of [
+      alpha("alpha-bank").run("k", request),
+      alpha("alpha-bank").confirm("k", { intentId: "any" }),
+      alpha("alpha-bank").cancel("k"),
+      alpha("alpha-bank").quote("k", request),
+      alpha("alpha-bank").status("k"),
+      alpha("alpha-bank").resolve("k", "release", { by: "Olga Operator", why: "a mistake" }),
+    ]) {
+      const error = await errorOf(work);
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+      expect(error).toMatchObject({ code: "flow_foreign", effect: "possible" });
+    }
+    expect((await journal.read("k"))?.data).toBe(before?.data);
+    expect([bank.calls, bank.released, sandbox.requests.filter(isPayment)]).toEqual([0, [], []]);
+    expect(await all(gamma("gamma-bank").recover())).toMatchObject([{ key: "k", status: "rejected" }]);
+    expect([otherBank.released, bank.released]).toEqual([["k"], []]);
+  });
+
+  it("are told apart by their keys where it is not given, and the flow is free for its own at once", async () => {
+    const { alpha, gamma, bank, otherBank, ofGamma, sandbox } = await gatewaysFixture();
+    await errorOf(gamma(undefined, closed).run("k", ofGamma));
+    const error = await errorOf(all(alpha().recover()));
+    expect(error).toMatchObject({
+      errors: [
+        {
+          code: "flow_paused",
+          key: "k",
+          effect: "possible",
+          message: expect.stringContaining("pass its gatewayId"),
+          cause: { code: "flow_foreign" },
+        },
+      ],
+    });
+    const running = await errorOf(alpha().run("k", ofGamma));
+    expect(running).toBeInstanceOf(FlowPausedError);
+    expect(running.message).toContain("pass its gatewayId");
+    expect([bank.calls, sandbox.requests.filter(isPayment)]).toEqual([0, []]);
+    expect(await all(gamma().recover())).toMatchObject([{ key: "k", status: "paid" }]);
+    expect([otherBank.taken.size, sandbox.payments.length]).toEqual([1, 1]);
+  });
+
+  it("refuse a request of the other before any request is made", async () => {
+    const { alpha, ofGamma, sandbox, journal } = await gatewaysFixture();
+    const before = sandbox.requests.length;
+    const error = await errorOf(alpha("alpha-bank").run("k", ofGamma));
+    expect(error).toMatchObject({ code: "invalid_argument", message: expect.stringContaining("gatewayId") });
+    expect([sandbox.requests.length, await journal.read("k")]).toEqual([before, undefined]);
+  });
+
+  it("go on after the key was changed where gatewayId is given", async () => {
+    const { gamma, ofGamma, alpha, sandbox } = await gatewaysFixture();
+    await errorOf(gamma("gamma-bank", closed).run("k", ofGamma));
+    // The sandbox knows gamma by the old key, and refuses the new one: what counts here is that the flow goes on.
+    expect(await alpha("gamma-bank").run("k", ofGamma)).toMatchObject({ status: "rejected" });
+    expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
+  });
+});
+
+describe("a row that was moved", () => {
+  const cipher = {
+    encrypt: (text: string) => Buffer.from(text).toString("base64"),
+    decrypt: (text: string) => Buffer.from(text, "base64").toString(),
+  };
+
+  it("to another key is unreadable, and not paid again", async () => {
+    const { flow, journal, sandbox, bank } = await flowFixture();
+    const takeFunds = () => closed();
+    await errorOf(flow({ cipher, takeFunds }).run("a", request));
+    const stored = await journal.read("a");
+    if (stored?.scope === undefined) throw new Error("there is no flow");
+    await journal.begin("b", stored.scope, stored, lease);
+    await journal.release("b", { epoch: 1, nonce: "n" });
+    expect(await flow({ cipher }).run("a", request)).toMatchObject({ status: "paid" });
+    expect(await errorOf(flow({ cipher }).run("b", request))).toMatchObject({
+      code: "flow_paused",
+      cause: { code: "flow_unreadable" },
+    });
+    expect(await errorOf(all(flow({ cipher }).recover()))).toMatchObject({
+      errors: [{ key: "b", cause: { code: "flow_unreadable" } }],
+    });
+    expect([sandbox.payments.length, bank.taken.size]).toEqual([1, 1]);
+  });
+
+  it("to another gateway is unreadable", async () => {
+    const { flow, journal } = await flowFixture();
+    await flow().run("a", request);
+    const stored = await journal.read("a");
+    if (stored === undefined) throw new Error("there is no flow");
+    const moved = new MemoryJournal();
+    await moved.begin("a", { service: "https://service.test", gateway: "gamma-bank" }, stored, lease);
+    expect(await errorOf(flow({ journal: moved }).outcome("a"))).toMatchObject({
+      code: "flow_unreadable",
+      effect: "possible",
+    });
+  });
+});
+
+it.each([
+  ["512 bytes", "é".repeat(256), undefined],
+  ["513 bytes", `${"é".repeat(256)}x`, "1 to 512 bytes of UTF-8"],
+  ["no characters", "", "1 to 512 bytes of UTF-8"],
+])("takes keys of up to 512 bytes: one of %s", async (_, key, message) => {
+  const { flow, sandbox } = await flowFixture();
+  if (message === undefined) {
+    expect(await flow().run(key, request)).toMatchObject({ status: "paid", key });
+    return;
+  }
+  const before = sandbox.requests.length;
+  for (const work of [
+    flow().run(key, request),
+    flow().quote(key, request),
+    flow().confirm(key, { intentId: "i" }),
+    flow().cancel(key),
+    flow().status(key),
+    flow().outcome(key),
+    flow().resolve(key, "found", { by: "Olga Operator", why: "it is there" }),
+  ]) {
+    const error = await errorOf(work);
+    expect(error).toMatchObject({ code: "invalid_argument", effect: "none" });
+    expect(error.message).toContain(message);
+  }
+  expect(sandbox.requests).toHaveLength(before);
+});

@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import { flowFixture, request } from "./flow-fixture.js";
+
+type Seen = { readonly operation: string | undefined };
+const isPayment = ({ operation }: Seen) => operation === "payments.create";
+const isList = ({ operation }: Seen) => operation === "payments.list";
+const refusal = () => Response.json({ error: "intent_used", message: "no" }, { status: 400 });
+
+describe("singleUseIntents", () => {
+  const service = { singleUseIntents: true };
+
+  it("sends the same bytes again when no response came and the payment is not listed, and says so", async () => {
+    const sent: string[] = [];
+    const { flow, sandbox, bank } = await flowFixture({
+      onRequest: (seen) => {
+        if (!isPayment(seen)) return undefined;
+        sent.push(seen.headers.get("x-service-signature-base64") + seen.body);
+        return sent.length === 1 ? Response.error() : undefined;
+      },
+    });
+    expect(await flow({ service }).run("k", request)).toMatchObject({ status: "paid", reliedOn: ["singleUseIntents"] });
+    expect(sent).toEqual([sent[0], sent[0]]);
+    expect([sandbox.payments.length, bank.taken.size, bank.calls]).toEqual([1, 1, 2]);
+  });
+
+  it("sends four times at most, and holds the flow then", async () => {
+    let sent = 0;
+    const { flow, bank } = await flowFixture({
+      onRequest: (seen) => {
+        if (!isPayment(seen)) return undefined;
+        sent += 1;
+        return Response.error();
+      },
+    });
+    expect(await flow({ service }).run("k", request)).toMatchObject({
+      status: "held",
+      claims: { length: 4 },
+      reliedOn: ["singleUseIntents"],
+    });
+    expect([sent, bank.released]).toEqual([4, []]);
+  });
+
+  it.each([
+    ["finds the payment", true, "paid"],
+    ["holds the flow and releases nothing", false, "held"],
+  ])("%s when the second sending is refused", async (_, isListed, status) => {
+    let sent = 0;
+    const { flow, sandbox, bank } = await flowFixture({
+      onRequest: (seen) => {
+        if (isList(seen) && (sent < 2 || !isListed)) return Response.json([]);
+        return isPayment(seen) && ++sent > 1 ? refusal() : undefined;
+      },
+      onResponse: (seen) => (isPayment(seen) && sent === 1 ? Response.error() : undefined),
+    });
+    expect(await flow({ service }).run("k", request)).toMatchObject({ status });
+    expect([sent, sandbox.payments.length, bank.released]).toEqual([2, 1, []]);
+  });
+
+  it("sends nothing again while a payment that looks like it is listed", async () => {
+    let sent = 0;
+    const { flow } = await flowFixture({
+      onRequest: (seen) => {
+        if (isPayment(seen)) {
+          sent += 1;
+          return Response.error();
+        }
+        return isList(seen) && sent > 0
+          ? Response.json([{ pagingToken: "1", senderGatewayTransactionId: "TX-1" }])
+          : undefined;
+      },
+    });
+    expect(await flow({ service }).run("k", request)).toMatchObject({
+      status: "held",
+      lookalike: { pagingToken: "1" },
+    });
+    expect(sent).toBe(1);
+  });
+});
+
+describe("listedWithinMs", () => {
+  const service = { listedWithinMs: 200 };
+  const leaseMs = 300;
+
+  it("goes on after a look that is late enough, and says so", async () => {
+    const sentAtMs: number[] = [];
+    const { flow, sandbox, bank } = await flowFixture({
+      onRequest: (seen) => {
+        if (!isPayment(seen)) return undefined;
+        sentAtMs.push(performance.now());
+        return sentAtMs.length === 1 ? Response.error() : undefined;
+      },
+    });
+    const outcome = await flow({ service, leaseMs }).run("k", request);
+    expect(outcome).toMatchObject({ status: "paid", reliedOn: ["listedWithinMs"] });
+    const [first = 0, second = 0] = sentAtMs;
+    expect(second - first).toBeGreaterThanOrEqual(leaseMs + service.listedWithinMs - 50);
+    expect([sandbox.payments.length, bank.calls]).toEqual([1, 2]);
+  });
+
+  it("counts from its own claim, and from when it took the flow over", async () => {
+    const { flow, sandbox } = await flowFixture({
+      onRequest: (seen) => (isPayment(seen) && isAway ? Response.error() : undefined),
+    });
+    let isAway = true;
+    // The first process stops between its looks.
+    await expect(
+      flow({ readBackDelayMs: 60_000 }).run("k", request, { signal: AbortSignal.timeout(100) }),
+    ).rejects.toMatchObject({ effect: "possible" });
+    await new Promise((resolve) => setTimeout(resolve, leaseMs + service.listedWithinMs));
+    isAway = false;
+    const startMs = performance.now();
+    expect(await flow({ service, leaseMs }).run("k", request)).toMatchObject({ status: "paid" });
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(leaseMs + service.listedWithinMs);
+    expect(sandbox.payments).toHaveLength(1);
+  });
+
+  it("finds a payment that is listed late, and sends nothing again", async () => {
+    let listedAtMs = Number.POSITIVE_INFINITY;
+    const { flow, sandbox } = await flowFixture({
+      onRequest: (seen) => (isList(seen) && performance.now() < listedAtMs ? Response.json([]) : undefined),
+      onResponse: (seen) => {
+        if (!isPayment(seen)) return undefined;
+        listedAtMs = performance.now() + 180;
+        return Response.error();
+      },
+    });
+    expect(await flow({ service, leaseMs }).run("k", request)).toMatchObject({ status: "paid" });
+    expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
+  });
+
+  it("holds the flow where the late look can't see every payment", async () => {
+    let sent = 0;
+    const { flow } = await flowFixture({
+      onRequest: (seen) => {
+        if (isPayment(seen)) {
+          sent += 1;
+          return Response.error();
+        }
+        return isList(seen) && sent > 0 ? Response.json([{ senderGatewayTransactionId: "another's" }]) : undefined;
+      },
+    });
+    expect(await flow({ service, leaseMs }).run("k", request)).toMatchObject({ status: "held", claims: { length: 1 } });
+    expect(sent).toBe(1);
+  });
+
+  it("gives the money back when a payment that is certainly absent is refused the second time", async () => {
+    let sent = 0;
+    const { flow, bank } = await flowFixture({
+      onRequest: (seen) => {
+        if (!isPayment(seen)) return undefined;
+        return ++sent === 1 ? Response.error() : refusal();
+      },
+    });
+    expect(await flow({ service, leaseMs }).run("k", request)).toMatchObject({
+      status: "rejected",
+      reliedOn: ["listedWithinMs"],
+    });
+    expect(bank.released).toEqual(["k"]);
+  });
+});
