@@ -257,6 +257,21 @@ describe("a definite no", () => {
     },
   );
 
+  it.each([
+    ["Spring's", { timestamp: "2026-01-01T00:00:00Z", status: 400, error: "Bad Request", message: "no", path: "/" }],
+    ["NestJS's", { statusCode: 400, error: "Bad Request", message: "Validation failed" }],
+    ["a duplicate's", { error: "duplicate", message: "the intent has been paid" }],
+  ])("in %s words, after the payment was made, does not release its money", async (_, body) => {
+    const { flow, sandbox, bank } = await flowFixture({
+      onResponse: (seen) => (isPayment(seen) ? Response.json(body, { status: 400 }) : undefined),
+    });
+    expect(await flow().run("k", request)).toMatchObject({
+      status: "paid",
+      payment: { id: sandbox.payments[0]?.id },
+    });
+    expect([sandbox.payments.length, bank.released]).toEqual([1, []]);
+  });
+
   it("releases the money after a look that could see every payment", async () => {
     const order: string[] = [];
     const { flow, bank } = await flowFixture({

@@ -387,6 +387,22 @@ describe("a claim is not sent after its time", () => {
     expect(sandbox.requests.filter(isPayment)).toEqual([]);
   });
 
+  it("and a clock that was set back by an hour prolongs no wait", async () => {
+    const { flow, journal, sandbox, bank } = await flowFixture({
+      onRequest: async (seen) => {
+        // Longer than the lease, and not answered in time.
+        if (isPayment(seen)) await new Promise((resolve) => setTimeout(resolve, 700));
+        return isList(seen) && bank.calls > 0 ? Response.json([]) : undefined;
+      },
+    });
+    const startMs = performance.now();
+    const shifting = afterClaim(journal, () => shiftClock(-hourMs));
+    expect(await flow({ journal: shifting }).run("k", request)).toMatchObject({ status: "held" });
+    expect(await flow().resolve("k", "release", resolution)).toMatchObject({ status: "rejected" });
+    expect(performance.now() - startMs).toBeLessThan(30_000);
+    expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
+  });
+
   it("when another owner got the flow, although the lease has not ended by the owner's own clocks", async () => {
     const { flow, sandbox, logIn } = await flowFixture();
     let aheadMs = 0;
