@@ -22,7 +22,8 @@ const flow = new PaymentFlow({
   journal: opened,
   leaseMs,
   readBackDelayMs: 200,
-  takeFunds: ({ key }) => ({ senderGatewayTransactionId: `${key}-TX` }),
+  // A real one looks into the bank's ledger whether this key's money was taken before.
+  takeFunds: ({ key }) => ({ senderGatewayTransactionId: `${key}-TX`, replayed: false }),
   releaseFunds: () => {},
 });
 

@@ -101,7 +101,7 @@ function flowOf(client: CrossBorderClient, journal: Journal): PaymentFlow {
     journal,
     leaseMs,
     readBackDelayMs: 200,
-    takeFunds: ({ key }) => ({ senderGatewayTransactionId: `${key}-TX` }),
+    takeFunds: ({ key }) => ({ senderGatewayTransactionId: `${key}-TX`, replayed: false }),
     releaseFunds: () => {},
   });
 }

@@ -10,6 +10,13 @@ export interface BankEntry {
   readonly transactionId: string;
 }
 
+/** What the bank responds to a request for money. */
+export interface BankTake {
+  readonly transactionId: string;
+  /** Whether it had been taken before. */
+  readonly replayed: boolean;
+}
+
 export type BankFault = "none" | "lost" | "unavailable";
 
 export interface BankOptions {
@@ -71,14 +78,16 @@ export class Bank implements AsyncDisposable {
     else response.writeHead(200, { "content-length": Buffer.byteLength(text) }).end(text);
   }
 
-  #take({ key, intentId, amount }: Omit<BankEntry, "kind" | "transactionId">): string | null {
+  #take({ key, intentId, amount }: Omit<BankEntry, "kind" | "transactionId">): BankTake | null {
     if (this.#options.declines(key)) return null;
     const known = this.#takes.get(`${key} ${intentId}`);
-    if (known !== undefined) return known.transactionId;
+    if (known !== undefined) {
+      return this.#released.has(known.transactionId) ? null : { transactionId: known.transactionId, replayed: true };
+    }
     const entry = { kind: "take", key, intentId, amount, transactionId: `T-${this.entries.length}` } as const;
     this.entries.push(entry);
     this.#takes.set(`${key} ${intentId}`, entry);
-    return entry.transactionId;
+    return { transactionId: entry.transactionId, replayed: false };
   }
 
   #release({ key, transactionId }: Pick<BankEntry, "key" | "transactionId">): null {

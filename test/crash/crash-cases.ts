@@ -36,13 +36,9 @@ const held = ["held"] as const;
 /** Every named point, and how a flow has to end whose process died there. */
 export const crashCases: readonly CrashCase[] = [
   ...once(plain, "begin", { before: paid, during: paid, after: paid }),
-  ...once(plain, "write:intent", { before: paid, during: paid, after: paid }),
-  ...once(plain, "write:funds-requested", { before: paid, during: paid, after: paid }),
   ...once(plain, "take", { before: paid, after: paid }),
-  // Some journals have written before they return their promise. The process then dies later, when the claim may be there already.
-  ...once(plain, "write:funds-taken", { before: paid, during: ["paid", "held"], after: paid }),
-  ...once(plain, "renew", { before: paid, during: ["paid", "held"], after: paid }),
-  // From here on nobody else may send it, since nobody can know whether it was sent.
+  // From here on nobody else may send it, since nobody can know whether it was sent. Some journals have written before they return their
+  // promise: the process then dies later, when the claim may be there already.
   ...once(plain, "write:claimed", { before: paid, during: ["paid", "held"], after: held }),
   ...once(plain, "dispatch", {
     "before-check": held,
@@ -52,9 +48,8 @@ export const crashCases: readonly CrashCase[] = [
     response: paid,
   }),
   ...once(plain, "write:paid", { before: paid, during: paid, after: paid }),
-  ...once(plain, "release", { before: paid, during: paid, after: paid }),
   ...once(declines, "write:declined", { before: declined, during: declined, after: declined }),
-  ...once(refusesIntent, "write:rejected", { before: rejected, during: rejected, after: rejected }),
+  ...once(refusesIntent, "begin", { before: rejected, during: rejected, after: rejected }),
   ...once(refuses, "dispatch", { response: held }),
   ...once(refuses, "write:unknown", { before: held, during: ["held", "rejected"], after: rejected }),
   ...once(refuses, "write:refused", { before: rejected, during: rejected, after: rejected }),
@@ -65,14 +60,13 @@ export const crashCases: readonly CrashCase[] = [
   ...once(losesRequest, "write:unknown", { before: held, during: held, after: held }),
   ...once(losesRequest, "write:unknown", { before: held, during: held, after: held }, 2),
   ...once(losesRequest, "write:held", { before: held, during: held, after: held }),
-  ...twice(plain, "write:funds-requested:after", "acquire", "run", { before: paid, during: paid, after: paid }),
+  ...twice(plain, "begin:after", "acquire", "run", { before: paid, during: paid, after: paid }),
   ...twice(plain, "take:after", "acquireAbandoned", "recover", { after: paid }),
   ...twice(plain, "take:after", "take", "recover", { before: paid, after: paid }),
-  ...twice(plain, "write:funds-taken:after", "write:claimed", "recover", { before: paid, after: held }),
-  ...twice(plain, "write:funds-taken:after", "dispatch", "recover", { "before-check": held, sent: ["paid", "held"] }),
+  ...twice(plain, "take:after", "write:claimed", "recover", { before: paid, after: held }),
+  ...twice(plain, "take:after", "dispatch", "recover", { "before-check": held, sent: ["paid", "held"] }),
   ...twice(losesResponse, "dispatch:sent", "write:unknown", "recover", { before: paid, after: paid }),
   ...twice(losesResponse, "write:unknown:after", "write:paid", "recover", { before: paid, during: paid, after: paid }),
-  ...twice(losesResponse, "write:unknown:after", "release", "run", { before: paid, after: paid }),
   ...twice(plain, "dispatch:before-check", "write:held", "recover", { before: held, during: held, after: held }),
   ...twice(refuses, "write:refused:after", "give-back", "recover", { before: rejected, after: rejected }),
   ...twice(refuses, "give-back:after", "write:rejected", "run", { before: rejected, after: rejected }),

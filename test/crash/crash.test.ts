@@ -49,12 +49,7 @@ describe.each(journals)("with $kind", (journal) => {
     const result = await runFailingWrites({ ...journal, leaseMs: 5000 });
     say(`${journal.kind}: ${describeFailingWrites(result)}`);
     expect(result).toMatchObject(kept);
-    // With EIO and with ENOSPC. What else fails once is written again, and the end of a lease may fail silently.
-    const loud = (point: RegExp) =>
-      2 * crashCases.filter(({ crashes }) => crashes.length === 1 && point.test(crashes[0]?.point ?? "")).length;
-    expect(result.errors).toBeGreaterThanOrEqual(loud(/^begin:(?:before|after)$/));
-    // On a busy machine it is the heartbeat whose renewal fails, and that one may.
-    expect(result.errors).toBeLessThanOrEqual(loud(/^(?:begin|renew):(?:before|after)$/));
+    expect(result.errors).toBe(0);
   });
 
   it("has another process at work within a second of the lease's end", async () => {

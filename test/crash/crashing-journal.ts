@@ -1,4 +1,14 @@
-import type { Journal, JournalEntry, JournalState, LeaseRequest } from "cross-border-payments/flow";
+import type {
+  FlowScope,
+  Journal,
+  JournalEntry,
+  JournalState,
+  LeaseId,
+  LeaseRequest,
+  PruneOptions,
+  PruneReport,
+  ScopeFilter,
+} from "cross-border-payments/flow";
 import type { CrashPoints } from "./crash-points.js";
 
 /**
@@ -15,8 +25,8 @@ export class CrashingJournal implements Journal {
     this.#points = points;
   }
 
-  begin(key: string, state: JournalState, lease: LeaseRequest) {
-    return this.#around("begin", key, () => this.#journal.begin(key, state, lease));
+  begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
+    return this.#around("begin", key, () => this.#journal.begin(key, scope, state, lease));
   }
 
   read(key: string): Promise<JournalEntry | undefined> {
@@ -27,29 +37,47 @@ export class CrashingJournal implements Journal {
     return this.#around("acquire", key, () => this.#journal.acquire(key, lease));
   }
 
-  async acquireAbandoned(lease: LeaseRequest, after: string | undefined): Promise<JournalEntry | undefined> {
-    const entry = await this.#journal.acquireAbandoned(lease, after);
+  async acquireAbandoned(
+    scope: ScopeFilter,
+    lease: LeaseRequest,
+    after: string | undefined,
+  ): Promise<JournalEntry | undefined> {
+    const entry = await this.#journal.acquireAbandoned(scope, lease, after);
     if (entry !== undefined) this.#points.passDisk("acquireAbandoned:after", entry.key);
     return entry;
   }
 
-  renew(key: string, epoch: number, leaseMs: number): Promise<boolean> {
-    return this.#around("renew", key, () => this.#journal.renew(key, epoch, leaseMs));
+  renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
+    return this.#around("renew", key, () => this.#journal.renew(key, id, leaseMs));
   }
 
-  async write(key: string, epoch: number, state: JournalState): Promise<boolean> {
+  async write(key: string, id: LeaseId, state: JournalState, leaseMs?: number): Promise<boolean> {
     const startMs = performance.now();
-    const stored = await this.#around(`write:${state.phase}`, key, () => this.#journal.write(key, epoch, state));
+    const write = () => this.#journal.write(key, id, state, leaseMs);
+    const stored = await this.#around(`write:${state.phase}`, key, write);
     if (state.phase === "claimed") this.claimTimesMs.push(performance.now() - startMs);
     return stored;
   }
 
-  release(key: string, epoch: number): Promise<void> {
-    return this.#around("release", key, () => this.#journal.release(key, epoch));
+  replaceQuote(...args: Parameters<Journal["replaceQuote"]>): Promise<JournalEntry | undefined> {
+    const [key, , state] = args;
+    return this.#around(`replaceQuote:${state.phase}`, key, () => this.#journal.replaceQuote(...args));
   }
 
-  list(query: { readonly phase: string; readonly after?: string | undefined; readonly limit: number }) {
+  release(key: string, id: LeaseId): Promise<void> {
+    return this.#around("release", key, () => this.#journal.release(key, id));
+  }
+
+  list(query: Parameters<Journal["list"]>[0]) {
     return this.#journal.list(query);
+  }
+
+  counts(scope: ScopeFilter) {
+    return this.#journal.counts(scope);
+  }
+
+  prune(options: PruneOptions): Promise<PruneReport> {
+    return this.#journal.prune(options);
   }
 
   close(): Promise<void> {

@@ -16,7 +16,7 @@ export interface FailingWritesOptions extends JournalChoice {
 }
 
 export interface FailingWritesResult extends Verdict {
-  /** Errors that the callers of `run` saw: what fails once is written again, except the first write and the renewal of a lease. */
+  /** Errors that the callers of `run` saw. What fails once is written again. */
   readonly errors: number;
 }
 
@@ -45,7 +45,7 @@ function trials(): ReadonlyMap<string, Trial> {
     const [crash, ...more] = one.crashes;
     if (crash === undefined || more.length > 0) continue;
     const { point, nth = 1 } = crash;
-    if (!/^(?:begin|write:[a-z-]+|renew|release):(?:before|after)$/.test(point)) continue;
+    if (!/^(?:begin|write:[a-z-]+):(?:before|after)$/.test(point)) continue;
     for (const act of ["EIO", "ENOSPC"] as const) {
       const key = `${one.name} ${act}`;
       all.set(key, { trouble: { point, key, nth, act }, case: one });

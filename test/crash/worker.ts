@@ -2,6 +2,7 @@ import { CrossBorderClient } from "cross-border-payments";
 import { type FlowOutcome, type Journal, PaymentFlow } from "cross-border-payments/flow";
 import { Agent } from "undici";
 import { seededRandom } from "../faults/seeded-random.js";
+import type { BankTake } from "./bank.js";
 import { CrashPoints } from "./crash-points.js";
 import { crashingDispatcher } from "./crashing-dispatcher.js";
 import { CrashingJournal } from "./crashing-journal.js";
@@ -103,9 +104,10 @@ function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoint
     readBackDelayMs: settings.readBackDelayMs,
     async takeFunds({ key, intent }) {
       points.pass("take:before", key);
-      const id = await askBank("/take", { key, intentId: intent.id, amount: intent.senderAmount });
+      const body = { key, intentId: intent.id, amount: intent.senderAmount };
+      const take = (await askBank("/take", body)) as BankTake | null;
       points.pass("take:after", key);
-      return typeof id === "string" ? { senderGatewayTransactionId: id } : null;
+      return take === null ? null : { senderGatewayTransactionId: take.transactionId, replayed: take.replayed };
     },
     async releaseFunds({ key, senderGatewayTransactionId: transactionId }) {
       points.pass("give-back:before", key);
@@ -133,7 +135,8 @@ function toReported(outcome: FlowOutcome): Outcome {
     return { key, status, paymentId, transactionId };
   }
   const transactionId = "senderGatewayTransactionId" in outcome ? outcome.senderGatewayTransactionId : undefined;
-  const reason = outcome.status === "held" ? `${outcome.reason} (epoch ${outcome.claim.epoch})` : undefined;
+  const reason =
+    outcome.status === "held" ? `${outcome.reason} (epoch ${outcome.claim?.epoch ?? "of a lost claim"})` : undefined;
   return {
     key,
     status,

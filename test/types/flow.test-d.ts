@@ -1,5 +1,12 @@
 import type { CrossBorderClient, FundsTaken, Payment } from "cross-border-payments";
-import type { FlowClient, FlowPhase, PaymentFlow, PaymentFlowOptions, ResolveAction } from "cross-border-payments/flow";
+import type {
+  FlowClient,
+  FlowFunds,
+  FlowPhase,
+  PaymentFlow,
+  PaymentFlowOptions,
+  ResolveAction,
+} from "cross-border-payments/flow";
 import { describe, expectTypeOf, it } from "vitest";
 import type { FlowState } from "../../src/flows/flow-state.js";
 
@@ -52,10 +59,11 @@ describe("the client of a flow", () => {
 });
 
 describe("takeFunds", () => {
-  it("returns the same type as in pay", () => {
+  it("says in a flow whether the money had been taken before, which pay has no use for", () => {
     type Returned = Awaited<ReturnType<PaymentFlowOptions["takeFunds"]>>;
-    expectTypeOf<Returned>().toEqualTypeOf<FundsTaken | null>();
-    expectTypeOf<Awaited<ReturnType<Parameters<CrossBorderClient["pay"]>[1]>>>().toEqualTypeOf<Returned>();
+    expectTypeOf<Returned>().toEqualTypeOf<FlowFunds | null>();
+    expectTypeOf<FlowFunds>().toExtend<FundsTaken>();
+    expectTypeOf<Awaited<ReturnType<Parameters<CrossBorderClient["pay"]>[1]>>>().toEqualTypeOf<FundsTaken | null>();
     // @ts-expect-error the id alone is not enough
     const takeFunds: PaymentFlowOptions["takeFunds"] = () => "TX-1";
     expectTypeOf(takeFunds).toBeFunction();
