@@ -1,0 +1,80 @@
+import { expect, it } from "vitest";
+import { flowFixture, request } from "./flow-fixture.js";
+
+const html = (status: number) =>
+  new Response("<html><body>no such route</body></html>", { status, headers: { "content-type": "text/html" } });
+
+it.each([404, 502])(
+  "takes the money of few of 1,000 payments while each one is responded to with a page of HTML and %d",
+  async (status) => {
+    let isDead = true;
+    const { flow, bank, sandbox } = await flowFixture({
+      onRequest: ({ operation }) => (isDead && operation === "payments.create" ? html(status) : undefined),
+    });
+    const concurrency = 16;
+    const stopped = flow({ readBackDelayMs: 0, leaseMs: 30_000 });
+    const codes = new Map<string, number>();
+    let next = 0;
+    const line = async () => {
+      while (next < 1000) {
+        const key = `order-${next++}`;
+        const ended = await stopped.run(key, request).then(
+          ({ status }) => status,
+          ({ code, cause }) => cause?.code ?? code,
+        );
+        codes.set(ended, (codes.get(ended) ?? 0) + 1);
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, line));
+    expect(bank.taken.size).toBeGreaterThanOrEqual(5);
+    expect(bank.taken.size).toBeLessThanOrEqual(5 + concurrency);
+    expect(codes.get("held")).toBe(bank.taken.size);
+    expect(codes.get("flow_circuit_open")).toBe(1000 - bank.taken.size);
+    expect(sandbox.payments).toHaveLength(0);
+    isDead = false;
+  },
+  120_000,
+);
+
+it("tries one payment after the pause, and makes all of them after a definite response", async () => {
+  let isDead = true;
+  const { flow, bank } = await flowFixture({
+    onRequest: ({ operation }) => (isDead && operation === "payments.create" ? html(404) : undefined),
+  });
+  const pauseMs = 400;
+  const stopped = flow({ readBackDelayMs: 0, circuitBreaker: { opensAfter: 2, pauseMs } });
+  const statusOf = (key: string) =>
+    stopped.run(key, request).then(
+      ({ status }) => status,
+      ({ code, cause }) => cause?.code ?? code,
+    );
+  expect([await statusOf("1"), await statusOf("2"), await statusOf("3")]).toEqual([
+    "held",
+    "held",
+    "flow_circuit_open",
+  ]);
+  const untilProbe = async () => {
+    for (let index = 0; ; index++) {
+      const status = await statusOf(`probe-${pauseMs}-${bank.taken.size}-${index}`);
+      if (status !== "flow_circuit_open") return status;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  expect(await untilProbe()).toBe("held");
+  expect(bank.taken.size).toBe(3);
+  expect(await statusOf("4")).toBe("flow_circuit_open");
+  isDead = false;
+  expect(await untilProbe()).toBe("paid");
+  expect([await statusOf("5"), await statusOf("6")]).toEqual(["paid", "paid"]);
+});
+
+it("takes all of the money with the circuit breaker turned off", async () => {
+  const { flow, bank } = await flowFixture({
+    onRequest: ({ operation }) => (operation === "payments.create" ? html(404) : undefined),
+  });
+  const unstopped = flow({ readBackDelayMs: 0, circuitBreaker: false });
+  for (let order = 0; order < 8; order++) {
+    expect(await unstopped.run(`order-${order}`, request)).toMatchObject({ status: "held" });
+  }
+  expect(bank.taken.size).toBe(8);
+});
