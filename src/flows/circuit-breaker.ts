@@ -26,15 +26,25 @@ export class CircuitBreaker {
   }
 
   /**
-   * To be called before the money of a payment is asked for.
+   * To be called before a flow is stored whose money would then be asked for: what is refused here need not be refused later.
+   *
+   * @throws {CrossBorderError} `flow_circuit_open`
+   */
+  assertMayBegin(): void {
+    if (this.#open === undefined) return;
+    const leftMs = this.#open.probeAtMs - clock.monotonicMs();
+    if (leftMs > 0) throw toOpenError(this.#unknown, leftMs);
+  }
+
+  /**
+   * To be called before the money of a payment is asked for. After a pause only the first who calls it is let through.
    *
    * @throws {CrossBorderError} `flow_circuit_open`
    */
   assertClosed(): void {
+    this.assertMayBegin();
     const open = this.#open;
     if (open === undefined) return;
-    const leftMs = open.probeAtMs - clock.monotonicMs();
-    if (leftMs > 0) throw toOpenError(this.#unknown, leftMs);
     // A payment that is let through may never be sent: then another one is, a pause later.
     open.probeAtMs = clock.monotonicMs() + open.pauseMs;
     open.isProbing = true;

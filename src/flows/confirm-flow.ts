@@ -34,6 +34,7 @@ export async function confirmQuote(
   call: FlowCall,
 ): Promise<FlowOutcome | undefined> {
   const startMs = clock.monotonicMs();
+  context.circuitBreaker?.assertMayBegin();
   await assertPayable(context.client, quote.request, quote.intent, call.requestOptions);
   const keyId = await context.client.signingKeyId();
   const own = keyId === undefined ? quote : { ...quote, keyId };

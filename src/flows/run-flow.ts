@@ -42,6 +42,7 @@ async function beginFlow(
   call: FlowCall,
 ): Promise<FlowOutcome | undefined> {
   const startMs = clock.monotonicMs();
+  context.circuitBreaker?.assertMayBegin();
   const state = await prepareFlow(context, request, call);
   const { entry, askedAt, isMine } = await beginEntry(context, key, scopeOf(context, request), state);
   if (!isMine) return undefined;

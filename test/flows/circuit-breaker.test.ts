@@ -50,6 +50,27 @@ it("lets one payment through after the pause, and all after a definite response 
   expect([isClosed(breaker), isClosed(breaker)]).toEqual([true, true]);
 });
 
+it("refuses to begin a flow during the pause, and lets through as many as like after it: one of them is the probe", () => {
+  const breaker = opened();
+  const mayBegin = () => {
+    try {
+      breaker.assertMayBegin();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  expect(mayBegin()).toBe(false);
+  vi.advanceTimersByTime(30_000);
+  expect([mayBegin(), mayBegin(), isClosed(breaker), mayBegin(), isClosed(breaker)]).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
 it("counts from the beginning after it has closed", () => {
   const breaker = opened();
   breaker.note(false);

@@ -1,3 +1,4 @@
+import { CrossBorderError } from "cross-border-payments";
 import { expect, it } from "vitest";
 import { flowFixture, request } from "./flow-fixture.js";
 
@@ -13,23 +14,30 @@ it.each([404, 502])(
     });
     const concurrency = 16;
     const stopped = flow({ readBackDelayMs: 0, leaseMs: 30_000 });
-    const codes = new Map<string, number>();
+    const ends: (string | CrossBorderError)[] = [];
     let next = 0;
     const line = async () => {
       while (next < 1000) {
-        const key = `order-${next++}`;
-        const ended = await stopped.run(key, request).then(
-          ({ status }) => status,
-          ({ code, cause }) => cause?.code ?? code,
-        );
-        codes.set(ended, (codes.get(ended) ?? 0) + 1);
+        const running = stopped.run(`order-${next++}`, request);
+        ends.push(await running.then(({ status }) => status).catch((error: CrossBorderError) => error));
       }
     };
     await Promise.all(Array.from({ length: concurrency }, line));
-    expect(bank.taken.size).toBeGreaterThanOrEqual(5);
-    expect(bank.taken.size).toBeLessThanOrEqual(5 + concurrency);
-    expect(codes.get("held")).toBe(bank.taken.size);
-    expect(codes.get("flow_circuit_open")).toBe(1000 - bank.taken.size);
+    const taken = bank.taken.size;
+    expect(taken).toBeGreaterThanOrEqual(5);
+    expect(taken).toBeLessThanOrEqual(5 + concurrency);
+    expect(ends.filter((end) => end === "held")).toHaveLength(taken);
+    const refused = ends.filter((end) => end instanceof CrossBorderError);
+    expect(refused).toHaveLength(1000 - taken);
+    // Those that were stored already when the breaker opened go on later; nothing was done for any other.
+    const paused = refused.filter(({ effect }) => effect !== "none");
+    expect(paused.length).toBeLessThanOrEqual(concurrency);
+    for (const error of paused)
+      expect(error).toMatchObject({ code: "flow_paused", cause: { code: "flow_circuit_open" } });
+    const codes = new Set(refused.filter((error) => !paused.includes(error)).map(({ code }) => code));
+    expect([...codes]).toEqual(["flow_circuit_open"]);
+    const counts = await stopped.counts();
+    expect([counts.held, counts["funds-requested"], counts.paid]).toEqual([taken, paused.length, 0]);
     expect(sandbox.payments).toHaveLength(0);
     isDead = false;
   },
@@ -66,6 +74,21 @@ it("tries one payment after the pause, and makes all of them after a definite re
   isDead = false;
   expect(await untilProbe()).toBe("paid");
   expect([await statusOf("5"), await statusOf("6")]).toEqual(["paid", "paid"]);
+});
+
+it("leaves a quote as it is while nothing is tried", async () => {
+  const { flow, bank } = await flowFixture({
+    onRequest: ({ operation }) => (operation === "payments.create" ? html(404) : undefined),
+  });
+  const stopped = flow({ readBackDelayMs: 0, circuitBreaker: { opensAfter: 1 } });
+  const { intent } = await stopped.quote("quoted", request);
+  await stopped.run("order-1", request);
+  await expect(stopped.confirm("quoted", { intentId: intent.id })).rejects.toMatchObject({
+    code: "flow_circuit_open",
+    effect: "none",
+  });
+  expect(await stopped.status("quoted")).toMatchObject({ phase: "quoted" });
+  expect([...bank.taken.keys()]).toEqual(["order-1"]);
 });
 
 it("takes all of the money with the circuit breaker turned off", async () => {
