@@ -8,7 +8,7 @@ export async function openClient(origin, options = {}) {
   return new CrossBorderClient({
     baseUrl: origin,
     auth: { authUrl: new URL(origin).origin, realm: "bench", clientId: "bench", username: "bench", password: "bench" },
-    on: { answer() {}, retry() {}, mismatch() {}, token() {} },
+    on: { response() {}, failure() {}, retry() {}, mismatch() {}, token() {} },
     ...options,
   });
 }

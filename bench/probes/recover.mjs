@@ -2,17 +2,21 @@ import { assertPaid, gatewayId, newKey, openFlow, openJournal, print } from "../
 import { intentRequest } from "../record.mjs";
 
 /**
- * Recovers abandoned flows, beside settled ones: `recover.mjs ORIGIN PLACE SETTLED ABANDONED`. The settled ones are copies of one that
- * was really made.
+ * Recovers abandoned flows, in turns over a journal with nothing else in it and over one with settled flows:
+ * `recover.mjs ORIGIN PLACE_ALONE PLACE_BESIDE SETTLED ABANDONED ROUNDS`. The settled ones are copies of one that was really made.
  */
-const [, , origin, place, settled, abandoned] = process.argv;
-const journal = await openJournal(place);
-let isBankAway = true;
-const takeFunds = ({ key }) => {
-  if (isBankAway) throw new Error("the bank is away");
-  return { senderGatewayTransactionId: `TX-${key}`, replayed: false };
-};
-const { flow } = await openFlow(origin, journal, { takeFunds });
+const [, , origin, placeAlone, placeBeside, settled, abandoned, rounds] = process.argv;
+
+async function open(place) {
+  const bank = { isAway: false };
+  const takeFunds = ({ key }) => {
+    if (bank.isAway) throw new Error("the bank is away");
+    return { senderGatewayTransactionId: `TX-${key}`, replayed: false };
+  };
+  const journal = await openJournal(place);
+  const { flow } = await openFlow(origin, journal, { takeFunds });
+  return { journal, flow, bank };
+}
 
 async function atOnce(count, work) {
   let begun = 0;
@@ -22,24 +26,39 @@ async function atOnce(count, work) {
   await Promise.all(Array.from({ length: 64 }, line));
 }
 
-await atOnce(Number(abandoned), () => flow.run(newKey(), intentRequest).catch(() => {}));
-isBankAway = false;
-const pattern = newKey();
-await assertPaid(flow.run(pattern, intentRequest));
-const { phase, data, evidence } = await journal.read(pattern);
-const scope = { service: origin, gateway: gatewayId };
-await atOnce(Number(settled), () =>
-  journal.begin(
-    newKey(),
-    scope,
-    { phase, settled: true, data, evidence },
-    { owner: "bench", leaseMs: 1000, nonce: newKey() },
-  ),
-);
-let paid = 0;
-const from = performance.now();
-for await (const outcome of flow.recover()) {
-  await assertPaid(outcome);
-  paid += 1;
+async function addSettled({ journal, flow }, count) {
+  const pattern = newKey();
+  await assertPaid(flow.run(pattern, intentRequest));
+  const { phase, data, evidence } = await journal.read(pattern);
+  const scope = { service: origin, gateway: gatewayId };
+  await atOnce(count, () => {
+    const lease = { owner: "bench", leaseMs: 1000, nonce: newKey() };
+    return journal.begin(newKey(), scope, { phase, settled: true, data, evidence }, lease);
+  });
 }
-print({ tookMs: performance.now() - from, paid });
+
+/** How long it takes to recover `count` flows whose owner is gone. */
+async function timeToRecover({ flow, bank }, count) {
+  bank.isAway = true;
+  await atOnce(count, () => flow.run(newKey(), intentRequest).catch(() => {}));
+  bank.isAway = false;
+  let paid = 0;
+  const from = performance.now();
+  for await (const outcome of flow.recover()) {
+    await assertPaid(outcome);
+    paid += 1;
+  }
+  if (paid !== count) throw new Error(`${paid} of ${count} flows were recovered`);
+  return performance.now() - from;
+}
+
+const alone = await open(placeAlone);
+const beside = await open(placeBeside);
+await addSettled(beside, Number(settled));
+for (const each of [alone, beside]) await timeToRecover(each, 100);
+const taken = { alone: [], beside: [] };
+for (let round = 0; round < Number(rounds); round++) {
+  taken.alone.push(await timeToRecover(alone, Number(abandoned)));
+  taken.beside.push(await timeToRecover(beside, Number(abandoned)));
+}
+print(taken);
