@@ -95,6 +95,8 @@ export default defineConfig({
     ],
     coverage: {
       provider: "v8",
+      // The tests of the built package cover nothing of the sources.
+      enabled: process.env.CBP_COVERAGE !== undefined && process.argv.includes("unit"),
       include: ["src/**"],
       reporter: ["text-summary", "json-summary"],
       // Without a PostgreSQL server, the tests of its journal are skipped.
