@@ -61,6 +61,8 @@ async function openFlow(settings: EngineWorkerSettings): Promise<PaymentFlow> {
     journal: await PostgresJournal.open(journal.place),
     leaseMs,
     readBackDelayMs,
+    // Some of the lost responses come one after the other.
+    circuitBreaker: { pauseMs: 1_000 },
     async takeFunds({ key, intent }) {
       await report({ type: "at", point: "take" });
       const tookMs = slowTakeMs * Math.random();
