@@ -3,8 +3,10 @@ import { isOfOneStatement, isRolledBack, maxAttempts, postgresFailure } from "./
 import type { PostgresPool } from "./postgres-pool.js";
 import { type KeyedInput, type KeyedName, type PostgresStatements, postgresWork } from "./postgres-statements.js";
 
-/** What waits while these are under way gathers, and goes together. */
-const mostInFlight = 3;
+/** Statements of many keys at a time. What arrives meanwhile gathers, and goes together. */
+const mostBatches = 3;
+/** Statements of one key, which may wait for a row that somebody else has locked, without keeping batches from running. */
+const mostAlone = 4;
 const mostTogether = 100;
 const mostTextTogether = 1_000_000;
 
@@ -13,7 +15,6 @@ interface Pending {
   readonly input: Readonly<Record<string, string | number | boolean | null>>;
   readonly resolve: (row: Row | undefined) => void;
   readonly reject: (error: Error) => void;
-  readonly isAlone: boolean;
 }
 
 /** Runs statements about single keys, many keys of one statement at a time. Never give it a key that is still under way. */
@@ -21,7 +22,9 @@ export class PostgresBatches {
   readonly #pool: PostgresPool;
   readonly #statements: PostgresStatements["keyed"];
   #queue: Pending[] = [];
-  #inFlight = 0;
+  /** What a batch left out or failed with. */
+  readonly #alone: Pending[] = [];
+  readonly #inFlight = { batches: 0, alone: 0 };
   #isScheduled = false;
 
   constructor(pool: PostgresPool, statements: PostgresStatements["keyed"]) {
@@ -32,7 +35,7 @@ export class PostgresBatches {
   /** The row that the statement returns for this key, after its commit. */
   run<Name extends KeyedName>(name: Name, input: KeyedInput<Name>): Promise<Row | undefined> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ name, input, resolve, reject, isAlone: false });
+      this.#queue.push({ name, input, resolve, reject });
       if (this.#isScheduled) return;
       this.#isScheduled = true;
       // After all promises that are settled by now: what they ask for goes in the same statement.
@@ -44,13 +47,21 @@ export class PostgresBatches {
   }
 
   #dispatch(): void {
-    while (this.#inFlight < mostInFlight && this.#queue.length > 0) {
-      this.#inFlight += 1;
-      void this.#send(this.#take()).then(() => {
-        this.#inFlight -= 1;
-        this.#dispatch();
-      });
+    for (const pending of this.#alone.splice(0, mostAlone - this.#inFlight.alone)) this.#start("alone", [pending]);
+    while (this.#queue.length > 0 && this.#inFlight.batches < mostBatches) {
+      const batch = this.#take();
+      const isIdle = this.#inFlight.batches + this.#inFlight.alone === 0;
+      this.#start(batch.length === 1 && isIdle ? "alone" : "batches", batch);
     }
+  }
+
+  #start(kind: "alone" | "batches", batch: readonly Pending[]): void {
+    this.#inFlight[kind] += 1;
+    const work = kind === "alone" ? batch.map((pending) => this.#sendAlone(pending)) : [this.#sendTogether(batch)];
+    void Promise.all(work).then(() => {
+      this.#inFlight[kind] -= 1;
+      this.#dispatch();
+    });
   }
 
   /** The first that waits, and all that can go with it. */
@@ -58,9 +69,8 @@ export class PostgresBatches {
     const taken: Pending[] = [];
     let text = 0;
     const isTaken = (pending: Pending): boolean => {
-      const [first = pending] = taken;
-      const isAlike = pending.name === first.name && !pending.isAlone && !first.isAlone;
-      if (taken.length > 0 && (!isAlike || taken.length >= mostTogether || text >= mostTextTogether)) return false;
+      const isAlike = pending.name === (taken[0] ?? pending).name;
+      if (!isAlike || taken.length >= mostTogether || text >= mostTextTogether) return false;
       text += String(pending.input.data ?? "").length;
       taken.push(pending);
       return true;
@@ -69,47 +79,34 @@ export class PostgresBatches {
     return taken;
   }
 
-  async #send(batch: readonly Pending[]): Promise<void> {
-    const [first] = batch;
-    if (first === undefined) return;
-    try {
-      if (batch.length === 1) first.resolve(await this.#alone(first));
-      else await this.#together(first.name, batch);
-    } catch (error) {
-      if (batch.length > 1 && isOfOneStatement(error)) return this.#sendAlone(batch);
-      const failure = postgresFailure(error, postgresWork[first.name]);
-      for (const { reject } of batch) reject(failure);
-    }
-  }
-
-  async #alone({ name, input }: Pending): Promise<Row | undefined> {
+  async #sendAlone({ name, input, resolve, reject }: Pending): Promise<void> {
     const { alone, columns } = this.#statements[name];
     const values = columns.map((column) => input[column] ?? null);
     for (let attempt = 1; ; attempt++) {
       try {
         const { rows } = await this.#pool.query(alone, values);
-        return rows[0] as Row | undefined;
+        return resolve(rows[0] as Row | undefined);
       } catch (error) {
-        if (!isRolledBack(error) || attempt === maxAttempts) throw error;
+        if (!isRolledBack(error) || attempt === maxAttempts) return reject(postgresFailure(error, postgresWork[name]));
       }
     }
   }
 
-  async #together(name: KeyedName, batch: readonly Pending[]): Promise<void> {
+  async #sendTogether(batch: readonly Pending[]): Promise<void> {
+    const name = batch[0]?.name ?? "read";
     const { together, skipsLocked } = this.#statements[name];
-    const { rows } = await this.#pool.query(together, [JSON.stringify(batch.map(({ input }) => input))]);
-    const byKey = new Map((rows as Row[]).map((row) => [row.free_key ?? row.key, row]));
-    const skipped: Pending[] = [];
-    for (const pending of batch) {
-      const row = byKey.get(pending.input.key);
-      if (row === undefined && skipsLocked) skipped.push(pending);
-      else pending.resolve(row?.found === true ? row : undefined);
+    try {
+      const { rows } = await this.#pool.query(together, [JSON.stringify(batch.map(({ input }) => input))]);
+      const byKey = new Map((rows as Row[]).map((row) => [row.free_key ?? row.key, row]));
+      for (const pending of batch) {
+        const row = byKey.get(pending.input.key);
+        if (row === undefined && skipsLocked) this.#alone.push(pending);
+        else pending.resolve(row?.found === true ? row : undefined);
+      }
+    } catch (error) {
+      if (isOfOneStatement(error)) return void this.#alone.push(...batch);
+      const failure = postgresFailure(error, postgresWork[name]);
+      for (const { reject } of batch) reject(failure);
     }
-    this.#sendAlone(skipped);
-  }
-
-  /** Before what waits: they were there first. */
-  #sendAlone(batch: readonly Pending[]): void {
-    this.#queue.unshift(...batch.map((pending) => ({ ...pending, isAlone: true })));
   }
 }
