@@ -63,7 +63,7 @@ const app = paymentsApp({ flow, client, gatewayId, patienceMs: 5000, stopping: s
 
 async function shutDown(): Promise<void> {
   // A journal that hangs must not keep the process: what is stored is safe.
-  setTimeout(() => process.exit(1), closeMs + 5000).unref();
+  setTimeout(() => process.exit(1), closeMs + 10_000).unref();
   // Customers who wait get 202, so that their connections can be closed.
   stopping.abort();
   await app.close();

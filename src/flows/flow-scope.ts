@@ -6,8 +6,14 @@ import { type FlowState, isSettled } from "./flow-state.js";
 import type { FlowScope, JournalEntry } from "./journal.js";
 import { assertScope } from "./journal-arguments.js";
 
+/** What reading a flow needs of a `PaymentFlow`. */
+type OwnFlows = Pick<FlowContext, "codec" | "scope">;
+
 /** Whose flow the one of a request is. */
-export function scopeOf({ scope: { service } }: FlowContext, { senderGatewayId }: PaymentIntentRequest): FlowScope {
+export function scopeOf(
+  { scope: { service } }: Pick<OwnFlows, "scope">,
+  { senderGatewayId }: PaymentIntentRequest,
+): FlowScope {
   return { service, gateway: senderGatewayId };
 }
 
@@ -28,7 +34,7 @@ export function assertOwnRequest(context: FlowContext, request: PaymentIntentReq
  * @throws {InvalidArgumentError} `flow_foreign` for a flow of another service or gateway; `flow_pruned` when only a tombstone is left.
  * @throws {CrossBorderError} `flow_unreadable`
  */
-export async function readState(context: FlowContext, entry: JournalEntry): Promise<FlowState> {
+export async function readState(context: OwnFlows, entry: JournalEntry): Promise<FlowState> {
   assertOwnEntry(context, entry);
   if (entry.prunedAtMs !== undefined) throw pruned(entry);
   const state = await context.codec.decode(entry);
@@ -38,7 +44,7 @@ export async function readState(context: FlowContext, entry: JournalEntry): Prom
 }
 
 /** @throws {InvalidArgumentError} `flow_foreign` */
-export function assertOwnEntry(context: FlowContext, { key, scope }: JournalEntry): void {
+export function assertOwnEntry(context: Pick<OwnFlows, "scope">, { key, scope }: JournalEntry): void {
   if (scope !== undefined) assertOwnScope(context, key, scope);
 }
 
@@ -60,7 +66,7 @@ export async function assertOwnKey(context: FlowContext, key: string, state: Flo
   });
 }
 
-function assertOwnScope({ scope }: FlowContext, key: string, { service, gateway }: FlowScope): void {
+function assertOwnScope({ scope }: Pick<OwnFlows, "scope">, key: string, { service, gateway }: FlowScope): void {
   const isOwn = service === scope.service && (scope.gateway ?? gateway) === gateway;
   if (isOwn) return;
   const whose = service === scope.service ? "gateway" : "service";

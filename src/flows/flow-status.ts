@@ -3,6 +3,7 @@ import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
+import { assertOwnEntry, readState } from "./flow-scope.js";
 import {
   type Claim,
   type FlowFailures,
@@ -65,12 +66,15 @@ export type StoredFlows = Pick<FlowContext, "journal" | "codec" | "scope">;
 /** How many flows are in each phase. */
 export type FlowCounts = Readonly<Record<FlowPhase, number>>;
 
-/** See `PaymentFlow.status`. */
+/** See `PaymentFlow.status`. @throws {InvalidArgumentError} `flow_foreign` */
 export async function toStatus(context: StoredFlows, entry: JournalEntry): Promise<FlowStatus> {
   const { key, phase, createdAtMs, updatedAtMs: sinceMs, prunedAtMs } = entry;
   const times = { createdAtMs, sinceMs };
-  if (prunedAtMs !== undefined) return { key, phase: phase as FlowPhase, ...times, prunedAtMs };
-  const state = await context.codec.decode(entry);
+  if (prunedAtMs !== undefined) {
+    assertOwnEntry(context, entry);
+    return { key, phase: phase as FlowPhase, ...times, prunedAtMs };
+  }
+  const state = await readState(context, entry);
   return {
     key,
     phase: state.phase,
@@ -106,7 +110,7 @@ export function listFlows(
  */
 export function heldFlows(context: StoredFlows): AsyncGenerator<HeldFlow | StuckFlow, void, undefined> {
   return readAll(context, ["held", ...unsettledPhases], undefined, async (entry) => {
-    const state = await context.codec.decode(entry);
+    const state = await readState(context, entry);
     if (!isSettled(state)) return toStuck(entry.key, state);
     const outcome = state.phase === "held" ? toOutcome(entry.key, state) : undefined;
     return outcome?.status === "held" ? outcome : undefined;
@@ -197,7 +201,8 @@ async function readOne<T>(
     return await read(entry);
   } catch (error) {
     if (!(error instanceof CrossBorderError)) throw error;
-    failures.push(error);
+    // Version 1 stored no scope: what is in a flow tells that it is another gateway's.
+    if (error.code !== "flow_foreign") failures.push(error);
     return undefined;
   }
 }

@@ -22,7 +22,7 @@ import {
   type WorkOptions,
 } from "./flow-options.js";
 import { type DeclinedFlow, type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
-import { assertOwnEntry, readState } from "./flow-scope.js";
+import { readState } from "./flow-scope.js";
 import { hasOutcome, type ResolveAction } from "./flow-state.js";
 import {
   countFlows,
@@ -137,9 +137,7 @@ export class PaymentFlow {
   async status(key: string): Promise<FlowStatus | undefined> {
     assertFlowKey(key);
     const entry = await this.#context.journal.read(key);
-    if (entry === undefined) return undefined;
-    assertOwnEntry(this.#context, entry);
-    return toStatus(this.#context, entry);
+    return entry === undefined ? undefined : toStatus(this.#context, entry);
   }
 
   /**

@@ -101,6 +101,30 @@ it("still tells the phase of a flow that was pruned", async () => {
   expect(status).not.toHaveProperty("intent");
 });
 
+it("shows nothing of another gateway's flow, also where version 1 stored no scope", async () => {
+  const { journal, context, statusOf } = statusFixture();
+  const state = { ...funded, phase: "held", reason: "nobody knows", claims: [claim], claim };
+  const data = JSON.stringify({ version: 1, state });
+  const lease = { owner: "process-1", leaseMs: 30_000, nonce: "n" };
+  await journal.begin("old", scope, { phase: "held", settled: true, data, evidence: "" }, lease);
+  const list = journal.list.bind(journal);
+  const read = journal.read.bind(journal);
+  // As a journal that was migrated has it.
+  journal.list = async (query) => (await list({ ...query, scope })).map((entry) => ({ ...entry, scope: undefined }));
+  journal.read = async (key) => {
+    const entry = await read(key);
+    return entry && { ...entry, scope: undefined };
+  };
+  expect((await all(heldFlows(context))).items).toMatchObject([{ key: "old" }]);
+  const beta = { ...context, scope: { ...scope, gateway: "beta" } };
+  expect(await all(heldFlows(beta))).toEqual({ items: [], error: undefined });
+  expect(await all(listFlows(beta, {}))).toEqual({ items: [], error: undefined });
+  const entry = await journal.read("old");
+  if (entry === undefined) throw new Error("the flow is not there");
+  await expect(toStatus(beta, entry)).rejects.toMatchObject({ code: "flow_foreign" });
+  expect(await statusOf("old")).toMatchObject({ phase: "held" });
+});
+
 it("lists flows by key, of all phases or of one, from a key on, whatever page they are on", async () => {
   const { add, context } = statusFixture();
   const keyOf = (index: number) => `order-${String(index).padStart(3, "0")}`;
