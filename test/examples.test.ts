@@ -9,6 +9,8 @@ const prints: Readonly<Record<string, RegExp>> = {
   "backend-start-up.ts": /"event":"token"[\s\S]*"event":"ready","gateways":\["alpha-bank","beta-mobile"\]/,
   "two-step-payment.ts": /Ada Sender pays 100\.28 to Baraka Receiver, at 0\.0067\npaid: 100\.28 EUR/,
   "paging-with-stored-cursor.ts": /^5 new payments\n3 new payments$/m,
+  "watch-payments.ts":
+    /^created TX-1 pending\nchanged TX-1 reverted\nnever paid: TX-2\ndifferent: [\s\S]*here: 'processed',\s+there: 'reverted'/m,
   "onboard-gateway.ts": /renamed to Gamma Wallet Ltd\n.*registered public key: true/,
   "record-deposit.ts": /deposit of 5000000\.00 KES recorded; signature valid: true/,
   "verify-stored-payment.ts": /ALPHA-TX-1: genuine true, with another amount false/,

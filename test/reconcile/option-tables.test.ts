@@ -1,0 +1,20 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import type { Option } from "../../src/api/option-table.js";
+import { reconcileOptions } from "../../src/reconcile/reconcile-options.js";
+import { watchOptions } from "../../src/reconcile/watch-options.js";
+
+function rowsOf(options: Readonly<Record<string, Option<unknown>>>): string {
+  const rows = Object.entries(options).map(([name, { default: value, documentedDefault, documentation }]) => {
+    const text = documentedDefault ?? (typeof value === "number" ? value.toLocaleString("en-US") : "");
+    return `| \`${name}\` | ${text === "" ? "" : `${text} `}| ${documentation} |`;
+  });
+  return rows.join("\n");
+}
+
+it.each([
+  ["watchPayments", rowsOf(watchOptions)],
+  ["reconcilePayments", rowsOf(reconcileOptions)],
+])("has a row for every option of %s, with its default", (_, rows) => {
+  expect(readFileSync("docs/reconcile.md", "utf8")).toContain(`\n|---|---|---|\n${rows}\n\n`);
+});
