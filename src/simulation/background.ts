@@ -30,7 +30,8 @@ function recordOf(kind: TokenKind, index: number): ListedRecord {
   return { id, createdAt, token, text, listedAtMs: 0 };
 }
 
-function tokenOf(kind: TokenKind, index: number): string {
+function tokenOf(kind: TokenKind, index: number): string | undefined {
+  if (kind === "none") return undefined;
   if (kind === "falling") return String(90_000 - index);
   if (kind === "uuid") return uuidOf((index * 1237) % 4096, index);
   return String(1000 + index);

@@ -30,6 +30,7 @@ export class Callers {
   readonly #shown = new Map<string, string>();
   /** Calls that have not come back, and the processes that work on them. */
   readonly #pending = new Map<FlowCall, SimulatedProcess>();
+  #looks = 0;
   readonly #visits = new Set<Visit>();
 
   constructor(world: World, cluster: Cluster, journal: SimulatedJournal, truth: Truth) {
@@ -60,6 +61,24 @@ export class Callers {
   /** The customer's engine runs the key once more. */
   runAgain(key: string): void {
     this.#visit(0, key, "run");
+  }
+
+  /** Flows that are not settled, and that `held` shows to operators all the same. */
+  async stuckFlows(): Promise<ReadonlySet<string>> {
+    const stuck = new Set<string>();
+    const process = this.#cluster.any();
+    let isRead = false;
+    this.#world.plan(0, "held", process, () => {
+      void this.#readStuck(process, stuck).finally(() => {
+        isRead = true;
+      });
+    });
+    await this.#world.run(() => isRead, mostEventsOfOneRead);
+    return stuck;
+  }
+
+  async #readStuck({ flow }: SimulatedProcess, stuck: Set<string>): Promise<void> {
+    for await (const found of flow.held()) if (found.status === "stuck") stuck.add(found.key);
   }
 
   /** A worker takes over what was left behind. */
@@ -182,7 +201,10 @@ export class Callers {
   /** Workers and operators. */
   #everyNowAndThen(): void {
     const { profile } = this.#world;
-    this.#world.plan(2 * profile.leaseMs, "a look around", undefined, () => {
+    this.#looks += 1;
+    // Once nothing fails any more, every flow is soon settled, or stuck.
+    const patience = this.#world.isQuiet ? 2 * this.#looks : 2;
+    this.#world.plan(patience * profile.leaseMs, "a look around", undefined, () => {
       void this.#lookAround().then(() => this.#everyNowAndThen());
     });
   }
@@ -214,6 +236,8 @@ export class Callers {
     }
   }
 }
+
+const mostEventsOfOneRead = 100_000;
 
 function requestOf(key: string): PaymentIntentRequest {
   return {

@@ -2,7 +2,8 @@
 export interface ListedRecord {
   readonly id: string;
   readonly createdAt: string;
-  readonly token: string;
+  /** `undefined` where the service gives none. */
+  readonly token: string | undefined;
   /** Its JSON. */
   readonly text: string;
   /** Milliseconds since 1970. */
@@ -15,11 +16,12 @@ export function pageOf(records: readonly ListedRecord[], path: string, mostListe
   const after = query.get("_after");
   const before = query.get("_before");
   const isWanted = ({ token }: ListedRecord) =>
-    (after === null || compareTokens(token, after) > 0) && (before === null || compareTokens(token, before) < 0);
+    token === undefined ||
+    ((after === null || compareTokens(token, after) > 0) && (before === null || compareTokens(token, before) < 0));
   const [field = "pagingToken", direction] = (query.get("_sort") ?? "").split(".");
   const sign = direction === "desc" ? -1 : 1;
   const compare = (one: ListedRecord, other: ListedRecord) =>
-    field === "createdAt" ? compareTexts(one.createdAt, other.createdAt) : compareTokens(one.token, other.token);
+    field === "createdAt" ? compareTexts(one.createdAt, other.createdAt) : compareTokens(one.token ?? one.id, other.token ?? other.id);
   return records
     .filter(isWanted)
     .sort((one, other) => sign * compare(one, other))

@@ -1,11 +1,12 @@
 import type { TokenKind } from "./profile.js";
 
 /** Hands out the paging tokens of a service, each once. Those of `background.ts` are below, or behind, all of them. */
-export function pagingTokens(kind: TokenKind, choose: (count: number) => number): () => string {
+export function pagingTokens(kind: TokenKind, choose: (count: number) => number): () => string | undefined {
   let made = 0;
   const ranges = [100_000, 200_000, 300_000];
   return () => {
     made += 1;
+    if (kind === "none") return undefined;
     if (kind === "growing") return String(50_000 + made);
     if (kind === "falling") return String(50_000 - made);
     if (kind === "uuid") return uuidOf(choose(4096), made);

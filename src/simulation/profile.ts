@@ -1,7 +1,7 @@
 import type { Choices } from "./choices.js";
 
 /** What a service's paging tokens look like. */
-export type TokenKind = "growing" | "uuid" | "falling" | "cached";
+export type TokenKind = "growing" | "uuid" | "falling" | "cached" | "none";
 
 /** Everything that is settled before a schedule begins. What can go wrong is given in cases of a thousand. */
 export interface Profile {
@@ -141,7 +141,7 @@ export function drawProfile(choices: Choices, { processes, flows, hasFalseFacts 
     listedWithinMs: isListedInTime ? choices.of([2000, 10_000]) : undefined,
     tellsSingleUse: (isSingleUse || hasFalseFacts) && choices.chance(700),
     tellsListedWithin: (isListedInTime || hasFalseFacts) && choices.chance(700),
-    tokens: choices.of(["growing", "uuid", "falling", "cached"]),
+    tokens: choices.of(["growing", "uuid", "falling", "cached", "none"]),
     mostListed: choices.of([100, 3, 22]),
     othersPayments: choices.weighted([
       [0, 40],

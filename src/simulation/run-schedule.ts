@@ -49,7 +49,8 @@ export async function runSchedule(choices: Choices, options: ScheduleOptions): P
   const world = new World(choices, profile, options.isTraced);
   const truth = new Truth(world);
   const service = new SimulatedService(world, truth);
-  const journal = new SimulatedJournal(world);
+  if (profile.hasLookalike) truth.onTaken = (transactionId) => service.addLookalike(transactionId);
+  const journal = new SimulatedJournal(world, truth);
   const network = new SimulatedNetwork(world, service, truth);
   const funds = options.funds ?? new SimulatedBank(() => choices.chance(profile.declines));
   const cluster = new Cluster({ world, truth, journal, network, funds });
@@ -85,8 +86,9 @@ async function endQuietly(
   world.quieten(cluster.processes);
   const { leaseMs } = world.profile;
   const isBroken = () => truth.violation !== undefined;
-  for (let round = 0; round < 40 && !isBroken(); round++) {
-    const untilMs = world.nowMs + 4 * leaseMs + round * 2000;
+  let stuck: ReadonlySet<string> = new Set();
+  for (let round = 0; round < 12 && !isBroken(); round++) {
+    const untilMs = world.nowMs + (4 + 2 ** round) * leaseMs;
     await world.run(() => isBroken() || (world.nowMs >= untilMs && callers.areDone), mostEvents);
     for (const key of keys) {
       const entry = await journal.read(key);
@@ -94,19 +96,29 @@ async function endQuietly(
       const isLost = entry === undefined || entry.phase === "quoted";
       if (isLost && truth.of(key).funds === "taken") callers.runAgain(key);
     }
-    if (round >= 2 && (await areSettled(journal, keys)) && callers.areDone) break;
+    if (round < 2 || !callers.areDone) continue;
+    if (await areSettled(journal, keys)) break;
+    if (round < 4) continue;
+    stuck = await callers.stuckFlows();
+    if (await areSettled(journal, keys, stuck)) break;
   }
   for (const key of keys) {
     if (isBroken()) return;
     const entry = await journal.read(key);
-    truth.assertEnded(truth.of(key), entry?.phase, entry?.settled ?? true);
+    const isStuck = stuck.has(key);
+    truth.assertEnded(truth.of(key), isStuck ? "held" : entry?.phase, isStuck || (entry?.settled ?? true));
   }
 }
 
-async function areSettled(journal: SimulatedJournal, keys: readonly string[]): Promise<boolean> {
+/** @param stuck flows that wait for a person. */
+async function areSettled(
+  journal: SimulatedJournal,
+  keys: readonly string[],
+  stuck: ReadonlySet<string> = new Set(),
+): Promise<boolean> {
   for (const key of keys) {
     const entry = await journal.read(key);
-    if (entry !== undefined && !entry.settled) return false;
+    if (entry !== undefined && !entry.settled && !stuck.has(key)) return false;
   }
   return true;
 }

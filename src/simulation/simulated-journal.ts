@@ -2,6 +2,7 @@ import { JournalError } from "../errors/errors.js";
 import type { Journal, JournalEntry } from "../flows/journal.js";
 import { MemoryJournal } from "../flows/memory-journal.js";
 import type { SimulatedProcess } from "./simulated-process.js";
+import type { Truth } from "./truth.js";
 import type { RemoteFault, World } from "./world.js";
 
 /** A call that may change something, and when it was made. */
@@ -13,14 +14,16 @@ interface Change {
 /** One journal that all processes share, behind a network that fails. It can be restored to any earlier moment. */
 export class SimulatedJournal {
   readonly #world: World;
+  readonly #truth: Truth;
   #atMs: number | undefined;
   #journal: MemoryJournal;
   #changes: Change[] = [];
   /** Its own clock is not that of the processes. */
   readonly #aheadMs = 12_345;
 
-  constructor(world: World) {
+  constructor(world: World, truth: Truth) {
     this.#world = world;
+    this.#truth = truth;
     this.#journal = this.#empty();
   }
 
@@ -73,9 +76,13 @@ export class SimulatedJournal {
       write: (key, id, state, leaseMs) =>
         change(`write ${key} as ${state.phase}`, (journal) => journal.write(key, id, state, leaseMs)),
       replaceQuote: (key, seen, state, lease, expired) =>
-        change(`replace the quote of ${key} by ${state.phase}`, (journal) =>
-          journal.replaceQuote(key, seen, state, lease, expired),
-        ),
+        change(`replace the quote of ${key} by ${state.phase}`, async (journal) => {
+          const before = journal.read(key);
+          const replaced = await journal.replaceQuote(key, seen, state, lease, expired);
+          const quote = await before;
+          if (replaced !== undefined && quote !== undefined && state.phase === "funds-requested") this.#truth.confirmed(quote);
+          return replaced;
+        }),
       release: (key, id) => change(`release ${key}`, (journal) => journal.release(key, id)),
       list: (query) => read("list", (journal) => journal.list(query)),
       counts: (scope) => read("count", (journal) => journal.counts(scope)),

@@ -17,6 +17,7 @@ type Fate =
   | "is refused"
   | "is refused for now"
   | "arrives, and something else responds"
+  | "arrives late, and something else responds before"
   | "does not arrive, and something else responds"
   | "arrives, and a proxy refuses it";
 
@@ -103,6 +104,13 @@ export class SimulatedNetwork {
           done();
         });
         return;
+      case "arrives late, and something else responds before":
+        responds(this.#foreign(jsonResponse(201, "")));
+        later(() => {
+          arrives();
+          done();
+        });
+        return;
       case "is sent twice by a proxy, the second time late":
         responds(arrives());
         later(() => {
@@ -155,7 +163,11 @@ export class SimulatedNetwork {
     if (choices.chance(profile.refusals)) return "is refused";
     if (choices.chance(profile.passingRefusals)) return "is refused for now";
     if (choices.chance(profile.foreignResponses)) {
-      return choices.of(["arrives, and something else responds", "does not arrive, and something else responds"]);
+      return choices.of([
+        "arrives, and something else responds",
+        "does not arrive, and something else responds",
+        kind === "payment" ? "arrives late, and something else responds before" : "is lost",
+      ]);
     }
     if (kind === "intent") return "arrives";
     if (choices.chance(profile.lateRequests)) return "arrives late";

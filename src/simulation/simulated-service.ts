@@ -16,7 +16,7 @@ export class SimulatedService {
   /** Ids of the intents that were paid. */
   readonly #paid = new Set<string>();
   readonly #listed: ListedRecord[] = [];
-  readonly #nextToken: () => string;
+  readonly #nextToken: () => string | undefined;
   #ids = 0;
 
   constructor(world: World, truth: Truth) {

@@ -1,5 +1,6 @@
 import { CrossBorderError } from "../errors/errors.js";
 import type { FlowOutcome } from "../flows/flow-outcome.js";
+import type { JournalEntry } from "../flows/journal.js";
 import { paymentIntents } from "../resources/payment-intents.js";
 import type { World } from "./world.js";
 
@@ -81,6 +82,8 @@ export class Truth {
   /** The first one. */
   violation: Violation | undefined;
   errors = 0;
+  /** Called with the id of each transaction that took money. */
+  onTaken: (transactionId: string) => void = () => {};
   #world: World;
 
   constructor(world: World) {
@@ -161,13 +164,24 @@ export class Truth {
     if (typeof key === "string" && error.effect === "possible") this.of(key).errorsPossible += 1;
   }
 
+  /** A quote was confirmed. */
+  confirmed({ key, isExpired }: Pick<JournalEntry, "key" | "isExpired">): void {
+    if (isExpired) this.#broken("told", `${key} was confirmed after its quote had expired`);
+  }
+
   /** A process of another gateway touched the flow. */
   touched(key: string): void {
     this.#broken("told", `another gateway's process took up ${key}`);
   }
 
-  taken(key: string): void {
+  /** `takeFunds` was called. */
+  asked(key: string, transactionId: string | undefined): void {
     const truth = this.of(key);
+    if (transactionId === undefined) {
+      if (truth.funds === "untouched") truth.funds = "declined";
+      return;
+    }
+    if (truth.funds === "untouched") this.onTaken(transactionId);
     truth.funds = "taken";
     if (truth.toldNothing !== undefined) this.#broken("told", `money was taken for ${key} after ${truth.toldNothing}`);
     if (!truth.calls.some(({ kind }) => moving.has(kind))) {

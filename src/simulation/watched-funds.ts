@@ -24,8 +24,7 @@ export function watchedFunds(funds: FundsPair, process: SimulatedProcess, world:
     takeFunds: (context) =>
       remote(`takeFunds of ${context.key}`, () =>
         noted(funds.takeFunds(context), (taken) => {
-          if (taken !== null) truth.taken(context.key);
-          else if (truth.of(context.key).funds === "untouched") truth.of(context.key).funds = "declined";
+          truth.asked(context.key, taken?.senderGatewayTransactionId);
         }),
       ),
     releaseFunds: (context) =>

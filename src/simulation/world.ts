@@ -51,6 +51,11 @@ export class World {
     return this.#nowMs;
   }
 
+  /** Whether nothing goes wrong any more. */
+  get isQuiet(): boolean {
+    return !this.#canFail;
+  }
+
   note(text: string): void {
     if (this.trace === undefined) return;
     const who = this.#current === undefined ? "" : `${this.#current.name}: `;

@@ -25,7 +25,7 @@ class Story {
   }
 
   take(): void {
-    this.truth.taken(key);
+    this.truth.asked(key, "transaction-1");
   }
 
   /** @param listedInMs when the service lists the payment. */
@@ -126,6 +126,8 @@ const lies: readonly [string, Law, (story: Story) => void][] = [
       story.take();
     },
   ],
+  ["a quote that was confirmed too late", "told", (story) => story.truth.confirmed({ key, isExpired: true })],
+  ["money that another gateway was asked for", "told", (story) => story.truth.touched(key)],
   ["paid, when it was not", "told", (story) => story.tell("paid")],
   [
     "paid by somebody else's payment",
