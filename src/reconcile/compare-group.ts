@@ -1,6 +1,6 @@
 import { equalAmounts } from "../flows/equal-amounts.js";
 import { nonEmptyText } from "../paging/cursor-order.js";
-import { type BookedEntry, type ComparedField, comparedAmounts, comparedTexts } from "./own-entry.js";
+import { type BookedEntry, type ComparedField, comparedFields, isAmount } from "./own-entry.js";
 import type { PaymentSummary } from "./payment-summary.js";
 
 /** One field in which an entry and its payment differ. */
@@ -88,8 +88,10 @@ function differencesOf(entry: BookedEntry, payment: PaymentSummary): readonly Di
     const here = entry[field];
     if (here !== undefined && !isEqual(here)) differences.push({ field, here, there: String(there) });
   };
-  for (const field of comparedAmounts) compare(field, payment[field], (here) => equalAmounts(here, payment[field]));
-  for (const field of comparedTexts) compare(field, payment[field], (here) => here === payment[field]);
+  for (const field of comparedFields) {
+    const there = payment[field];
+    compare(field, there, (here) => (isAmount(field) ? equalAmounts(here, there) : here === there));
+  }
   compare("paymentId", payment.id, (here) => here === payment.id);
   return differences;
 }

@@ -3,23 +3,43 @@ import { InvalidArgumentError } from "../errors/errors.js";
 import { decimalNumeral } from "../money.js";
 import type { Payment } from "../resources/payments.js";
 
-/** Fields that are compared by value: `1.5` equals `1.50`. */
-export const comparedAmounts = ["senderAmount", "receiverAmount", "receivingGatewayFee"] as const;
+/** A field of a payment that entries can have. */
+export type ComparedField =
+  | "senderAmount"
+  | "senderCurrency"
+  | "senderAccount"
+  | "receiverGatewayId"
+  | "receiverAmount"
+  | "receiverCurrency"
+  | "receiverAccount"
+  | "receivingGatewayFee"
+  | "receiverGatewayTransactionId"
+  | "senderGatewayStatus"
+  | "receiverGatewayStatus"
+  | "blockchainTransactionId";
 
-/** Fields that are compared word for word. */
-export const comparedTexts = [
-  "senderCurrency",
-  "senderAccount",
-  "receiverGatewayId",
-  "receiverCurrency",
-  "receiverAccount",
-  "receiverGatewayTransactionId",
-  "senderGatewayStatus",
-  "receiverGatewayStatus",
-  "blockchainTransactionId",
-] as const;
+/** Each is compared by value, so that `1.5` equals `1.50`, or word for word. */
+const comparisons: Readonly<Record<ComparedField, "value" | "words">> = {
+  senderAmount: "value",
+  receiverAmount: "value",
+  receivingGatewayFee: "value",
+  senderCurrency: "words",
+  senderAccount: "words",
+  receiverGatewayId: "words",
+  receiverCurrency: "words",
+  receiverAccount: "words",
+  receiverGatewayTransactionId: "words",
+  senderGatewayStatus: "words",
+  receiverGatewayStatus: "words",
+  blockchainTransactionId: "words",
+};
 
-export type ComparedField = (typeof comparedAmounts)[number] | (typeof comparedTexts)[number];
+// Its keys are those of the table, no more and no fewer.
+export const comparedFields = Object.keys(comparisons) as readonly ComparedField[];
+
+export function isAmount(field: ComparedField): boolean {
+  return comparisons[field] === "value";
+}
 
 /** An entry of your own ledger. Each field that it has is compared with the payment; a field that is left out is not. */
 export interface OwnEntry extends Partial<Pick<Payment, ComparedField>> {
@@ -36,8 +56,12 @@ export interface BookedEntry extends Omit<OwnEntry, "bookedAt"> {
   readonly bookedAt?: string;
 }
 
-const textFields: ReadonlySet<string> = new Set(["senderGatewayTransactionId", "paymentId", ...comparedTexts]);
-const amountFields: ReadonlySet<string> = new Set(comparedAmounts);
+const amountFields: ReadonlySet<string> = new Set(comparedFields.filter(isAmount));
+const textFields: ReadonlySet<string> = new Set([
+  "senderGatewayTransactionId",
+  "paymentId",
+  ...comparedFields.filter((field) => !isAmount(field)),
+]);
 const fieldNames = [...textFields, ...amountFields, "bookedAt"];
 
 /**
@@ -61,16 +85,16 @@ export function parseEntry(given: unknown, number: number): BookedEntry {
 }
 
 function parseField(name: string, value: unknown, refuse: (problem: string) => Error): string {
-  const isAmount = amountFields.has(name);
-  if (!isAmount && !textFields.has(name)) {
+  const isDecimal = amountFields.has(name);
+  if (!isDecimal && !textFields.has(name)) {
     throw refuse(
       `there is no field ${describeName(name)}, and what is not known is not compared; there are ${fieldNames.join(", ")}`,
     );
   }
-  const wanted = isAmount
+  const wanted = isDecimal
     ? 'a decimal numeral in a string, such as "12.50"'
     : "a string; leave out what you do not know";
-  if (typeof value !== "string" || (isAmount && !decimalNumeral.test(value))) {
+  if (typeof value !== "string" || (isDecimal && !decimalNumeral.test(value))) {
     throw refuse(`${name} must be ${wanted}; found ${describeValue(value)}`);
   }
   return value;

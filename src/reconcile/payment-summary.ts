@@ -1,19 +1,21 @@
 import type { Payment } from "../resources/payments.js";
-import { comparedAmounts, comparedTexts } from "./own-entry.js";
+import { type ComparedField, comparedFields } from "./own-entry.js";
 
-const summaryFields = [
+/** A payment without its names, keys, signatures, memo and creating request: of a million payments, those would fill a disk. */
+export type PaymentSummary = Pick<
+  Payment,
+  "id" | "createdAt" | "updatedAt" | "pagingToken" | "senderGatewayId" | "senderGatewayTransactionId" | ComparedField
+>;
+
+const summaryFields: readonly (keyof PaymentSummary)[] = [
   "id",
   "createdAt",
   "updatedAt",
   "pagingToken",
   "senderGatewayId",
   "senderGatewayTransactionId",
-  ...comparedAmounts,
-  ...comparedTexts,
-] as const satisfies readonly (keyof Payment)[];
-
-/** A payment without its names, keys, signatures, memo and creating request: of a million payments, those would fill a disk. */
-export type PaymentSummary = Pick<Payment, (typeof summaryFields)[number]>;
+  ...comparedFields,
+];
 
 export function summaryOf(payment: PaymentSummary): PaymentSummary {
   const entries = summaryFields.map((field) => [field, payment[field]]);
