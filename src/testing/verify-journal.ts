@@ -13,7 +13,7 @@ export interface VerifyJournalOptions {
   readonly openSecond?: () => Promise<Journal>;
   /** Opens the same store again, after the first handle was closed. Without it, what outlives a handle is not checked. */
   readonly reopen?: () => Promise<Journal>;
-  /** The lease whose end is waited for, about ten times, in milliseconds. It must be longer than the slowest call. Default: 250. */
+  /** The lease whose end is waited for, about fifteen times, in milliseconds. It must be longer than the slowest call. Default: 250. */
   readonly shortLeaseMs?: number;
   /** Lets time pass, for a journal with a clock of its own. Default: waits. */
   readonly wait?: (ms: number) => Promise<void>;

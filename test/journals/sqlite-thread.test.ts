@@ -39,6 +39,16 @@ async function bundled(options: BuildOptions, name: string): Promise<string> {
   return path;
 }
 
+it("says what to do where functions have no text, such as in bytecode", async () => {
+  const text = vi.spyOn(Function.prototype, "toString").mockReturnValue("function () { [native code] }");
+  const opening = failure(SqliteJournal.open(newFile()));
+  text.mockRestore();
+  expect(await opening).toMatchObject({
+    name: "ConfigError",
+    message: expect.stringMatching(/thread can't be started.*open database handle/),
+  });
+});
+
 describe.skipIf(nodeSqlite === undefined)("the journal's thread", () => {
   it.each<[string, BuildOptions, string]>([
     ["an ES module", { format: "esm" }, "app.mjs"],
