@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 
 export const usage = `npm run bench -- [options]
   --quick        about a minute: few and short rounds, smaller work
-  --only ROW     only rows whose id begins so (get, create-64, page, signatures, memory, ...); may be given again.
+  --only ROW     only rows whose id begins so (get, create-64, page, signatures, memory, flows, ...); may be given again.
                  Nothing is written then.
   --node NODE    a path, or a major version that is fetched from npm; default 24
   --rounds N     interleaved rounds in each of two processes, in one when quick; default 4

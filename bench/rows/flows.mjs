@@ -16,6 +16,7 @@ export async function flows(settings) {
     return [
       ...(await overSqlite(settings, places)),
       ...(await overPostgres(settings, places)),
+      ...(await oneAtATime(settings, places)),
       ...(await durableCommits(settings, places)),
       ...(await slowDisk(settings, places)),
       ...(await recovering(settings, places)),
@@ -62,6 +63,19 @@ async function overPostgres(settings, places) {
     { work, goal: "≥ 0.6 × plain pay()", found: `${range(speed)}: ${text}`, met: speed.median >= 0.6 },
     { work, goal: "CPU of the client's process ≤ 1.6 × plain pay()", found: range(cpu), met: cpu.median <= 1.6 },
   ];
+}
+
+async function oneAtATime(settings, places) {
+  const rows = [];
+  for (const [name, place] of [
+    ["SQLite", `sqlite:${places.file("alone")}`],
+    ["PostgreSQL", places.schema("alone")],
+  ]) {
+    const work = `one flow at a time over ${name}`;
+    if (place === undefined) rows.push(withoutServer(work));
+    else rows.push({ work, goal: "", found: (await atOnce(settings, place, 1)).text });
+  }
+  return rows;
 }
 
 async function durableCommits({ node, server }, places) {
