@@ -10,27 +10,28 @@ export interface BankEntry {
   readonly transactionId: string;
 }
 
-/** What the bank responds to a request for money. */
-export interface BankTake {
-  readonly transactionId: string;
-  /** Whether it had been taken before. */
-  readonly replayed: boolean;
-}
-
 export type BankFault = "none" | "lost" | "unavailable";
 
 export interface BankOptions {
   /** Whether the sender declines. */
   readonly declines: (key: string) => boolean;
   readonly fault: (key: string, attempt: number) => BankFault;
+  /**
+   * Whether a key that comes with another intent is the same transaction, as it has to be where the journal may lose entries. Otherwise the
+   * money is taken again, as a bank would that is asked for another amount: a flow whose entry is there must never do that. Default: no.
+   */
+  readonly ignoresIntents?: boolean;
   /** Called before each response, which waits for what it returns. */
   readonly onCall?: (kind: BankEntry["kind"], key: string) => Promise<void> | void;
 }
 
-/**
- * The sender's bank: idempotent by key, as `takeFunds` and `releaseFunds` have to be. For a key that comes again with another
- * intent it takes money again, as a bank would that is asked for another amount: the flow must never do that.
- */
+/** What the bank says when it has taken money: see `takeFunds`. */
+export interface BankReceipt {
+  readonly senderGatewayTransactionId: string;
+  readonly replayed: boolean;
+}
+
+/** The sender's bank: idempotent by key, as `takeFunds` and `releaseFunds` have to be, and its first response is final. */
 export class Bank implements AsyncDisposable {
   readonly entries: BankEntry[] = [];
   /** Calls that no flow may make. */
@@ -78,16 +79,19 @@ export class Bank implements AsyncDisposable {
     else response.writeHead(200, { "content-length": Buffer.byteLength(text) }).end(text);
   }
 
-  #take({ key, intentId, amount }: Omit<BankEntry, "kind" | "transactionId">): BankTake | null {
+  #take({ key, intentId, amount }: Omit<BankEntry, "kind" | "transactionId">): BankReceipt | null {
     if (this.#options.declines(key)) return null;
-    const known = this.#takes.get(`${key} ${intentId}`);
+    const transaction = this.#options.ignoresIntents === true ? key : `${key} ${intentId}`;
+    const known = this.#takes.get(transaction);
     if (known !== undefined) {
-      return this.#released.has(known.transactionId) ? null : { transactionId: known.transactionId, replayed: true };
+      const { transactionId } = known;
+      if (this.#released.has(transactionId)) return null;
+      return { senderGatewayTransactionId: transactionId, replayed: true };
     }
     const entry = { kind: "take", key, intentId, amount, transactionId: `T-${this.entries.length}` } as const;
     this.entries.push(entry);
-    this.#takes.set(`${key} ${intentId}`, entry);
-    return { transactionId: entry.transactionId, replayed: false };
+    this.#takes.set(transaction, entry);
+    return { senderGatewayTransactionId: entry.transactionId, replayed: false };
   }
 
   #release({ key, transactionId }: Pick<BankEntry, "key" | "transactionId">): null {

@@ -3,7 +3,7 @@ import { type BuiltWorker, buildWorker } from "./build-worker.js";
 import { type JournalChoice, type OpenedPlace, openPlace } from "./journal-place.js";
 import { judge, type Verdict } from "./laws.js";
 import { FaultyService, type ServiceOptions } from "./service.js";
-import type { Outcome, Report, WorkerSettings } from "./worker-messages.js";
+import type { JournalPlace, Outcome, Report, WorkerSettings } from "./worker-messages.js";
 import { WorkerProcess } from "./worker-process.js";
 
 export interface CrashFixtureOptions extends JournalChoice, ServiceOptions {
@@ -42,15 +42,22 @@ export class CrashFixture implements AsyncDisposable {
     return new CrashFixture(options, place, script, await FaultyService.start(options), await Bank.start(options.bank));
   }
 
+  journal(lane = 0): JournalPlace {
+    return this.#place.journal(lane);
+  }
+
   /** Starts a process. Each lane has a journal of its own. */
   newWorker(
-    { lane = 0, ...extras }: Pick<WorkerSettings, "troubles" | "diskFaults"> & { readonly lane?: number } = {},
+    {
+      lane = 0,
+      ...extras
+    }: Pick<WorkerSettings, "troubles" | "diskFaults" | "quoteTtlMs"> & { readonly lane?: number } = {},
     onReport: (report: Report) => void = () => {},
   ): WorkerProcess {
     const { leaseMs, readBackDelayMs } = this.#options;
     const { baseUrl, accessToken, signingKey } = this.service;
     const service = { baseUrl, accessToken, signingKey, bankUrl: this.bank.url };
-    const journal = this.#place.journal(lane);
+    const journal = this.journal(lane);
     const settings: WorkerSettings = { journal, ...service, leaseMs, readBackDelayMs, ...extras };
     return new WorkerProcess({
       node: this.#place.node,

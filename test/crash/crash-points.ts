@@ -1,13 +1,19 @@
 import type { Trouble } from "./worker-messages.js";
 
-/** The points at which a worker can be killed, or its disk made to fail. */
+/** The points at which a worker can be killed or stopped, or its disk made to fail. */
 export class CrashPoints {
   readonly #troubles = new Map<string, { readonly trouble: Trouble; hits: number }>();
   readonly #diskFails: () => boolean;
+  readonly #onContinued: (trouble: Trouble) => void;
 
-  constructor(troubles: readonly Trouble[], diskFails: () => boolean) {
-    for (const trouble of troubles) this.#troubles.set(`${trouble.point} ${trouble.key}`, { trouble, hits: 0 });
+  /** @param onContinued called when the process goes on after a stop. */
+  constructor(diskFails: () => boolean, onContinued: (trouble: Trouble) => void) {
     this.#diskFails = diskFails;
+    this.#onContinued = onContinued;
+  }
+
+  expect(trouble: Trouble): void {
+    this.#troubles.set(`${trouble.point} ${trouble.key}`, { trouble, hits: 0 });
   }
 
   /** Whether something is to happen at this point. */
@@ -15,14 +21,17 @@ export class CrashPoints {
     return this.#troubles.has(`${point} ${key}`);
   }
 
-  /** Returns only if nothing happens here. */
+  /** Returns only if nothing happens here, or the process was stopped and goes on. */
   pass(point: string, key: string): void {
     const known = this.#troubles.get(`${point} ${key}`);
     if (known === undefined) return;
+    const { trouble } = known;
     known.hits += 1;
-    if (known.hits !== known.trouble.nth) return;
-    if (known.trouble.act === "kill") die();
-    throw diskError(known.trouble.act);
+    if (known.hits < trouble.nth || known.hits >= trouble.nth + (trouble.times ?? 1)) return;
+    if (trouble.act === "kill") die();
+    if (trouble.act !== "stop") throw diskError(trouble.act);
+    stop();
+    this.#onContinued(trouble);
   }
 
   /** As `pass`, at a point where the disk may fail. */
@@ -35,6 +44,12 @@ export class CrashPoints {
 function die(): never {
   process.kill(process.pid, "SIGKILL");
   throw new Error("killed");
+}
+
+/** The signal may take effect a moment later: until then nothing else may happen. */
+function stop(): void {
+  process.kill(process.pid, "SIGSTOP");
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
 }
 
 function diskError(code: "EIO" | "ENOSPC"): Error {

@@ -6,7 +6,6 @@ import type {
   LeaseId,
   LeaseRequest,
   PruneOptions,
-  PruneReport,
   ScopeFilter,
 } from "cross-border-payments/flow";
 import type { CrashPoints } from "./crash-points.js";
@@ -26,7 +25,7 @@ export class CrashingJournal implements Journal {
   }
 
   begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
-    return this.#around("begin", key, () => this.#journal.begin(key, scope, state, lease));
+    return this.#around(`begin:${state.phase}`, key, () => this.#journal.begin(key, scope, state, lease));
   }
 
   read(key: string): Promise<JournalEntry | undefined> {
@@ -59,9 +58,15 @@ export class CrashingJournal implements Journal {
     return stored;
   }
 
-  replaceQuote(...args: Parameters<Journal["replaceQuote"]>): Promise<JournalEntry | undefined> {
-    const [key, , state] = args;
-    return this.#around(`replaceQuote:${state.phase}`, key, () => this.#journal.replaceQuote(...args));
+  replaceQuote(
+    key: string,
+    seen: LeaseId,
+    state: JournalState,
+    lease: LeaseRequest,
+    expired: boolean | undefined,
+  ): Promise<JournalEntry | undefined> {
+    const replace = () => this.#journal.replaceQuote(key, seen, state, lease, expired);
+    return this.#around(`replace-quote:${state.phase}`, key, replace);
   }
 
   release(key: string, id: LeaseId): Promise<void> {
@@ -76,7 +81,7 @@ export class CrashingJournal implements Journal {
     return this.#journal.counts(scope);
   }
 
-  prune(options: PruneOptions): Promise<PruneReport> {
+  prune(options: PruneOptions) {
     return this.#journal.prune(options);
   }
 

@@ -32,11 +32,14 @@ export async function measureClaims(
     if (report.type !== "settled") return;
     settled += 1;
     const key = keys.shift();
-    if (key !== undefined) worker.send({ type: "run", keys: [key] });
+    if (key !== undefined) worker.send({ type: "do", tasks: [{ key, way: "run" }] });
     if (settled === options.flows) done();
   });
   await worker.ready();
-  worker.send({ type: "run", keys: keys.splice(0, options.concurrency) });
+  worker.send({
+    type: "do",
+    tasks: keys.splice(0, options.concurrency).map((key) => ({ key, way: "run" })),
+  });
   await Promise.race([allSettled, worker.ended]);
   const times = worker.next("claim-times");
   worker.send({ type: "claim-times" });

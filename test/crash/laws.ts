@@ -23,9 +23,37 @@ export interface Verdict {
   readonly heldWithPayment: number;
   readonly paidTwice: number;
   readonly takenTwice: number;
+  /** Flows whose money was given back and whose payment the service has. */
+  readonly releasedThoughPaid: number;
   readonly unsettled: number;
   /** Each broken law in a sentence, with its key. */
   readonly violations: readonly string[];
+}
+
+/** Whether no law is broken. */
+export function isKept({ paidTwice, takenTwice, releasedThoughPaid, unsettled, violations }: Verdict): boolean {
+  return paidTwice + takenTwice + releasedThoughPaid + unsettled + violations.length === 0;
+}
+
+export function describeLaws(verdict: Verdict): string {
+  const { flows, paid, declined, rejected, held, heldWithPayment } = verdict;
+  const { paidTwice, takenTwice, releasedThoughPaid, unsettled, violations } = verdict;
+  return (
+    `flows ${flows}, paid ${paid}, declined ${declined}, rejected ${rejected}, held ${held} (${heldWithPayment} of them paid), ` +
+    `paid twice ${paidTwice}, taken twice ${takenTwice}, released though paid ${releasedThoughPaid}, unsettled ${unsettled}, ` +
+    `other broken laws ${violations.length}`
+  );
+}
+
+/** Adds every count of several results. What is no number is the first result's. */
+export function sumOf<T extends object>(results: readonly T[]): T {
+  const [first, ...others] = results;
+  if (first === undefined) throw new TypeError("there is no result");
+  const sums = Object.entries(first).map(([name, value]) => {
+    if (typeof value !== "number") return [name, value];
+    return [name, others.reduce((sum, other) => sum + Number(Reflect.get(other, name)), value)];
+  });
+  return Object.fromEntries(sums);
 }
 
 /** Compares what happened at the service and at the bank with the outcomes of the flows. */
@@ -63,7 +91,10 @@ export function judge({ keys, outcomes, told, payments, bank }: Evidence): Verdi
     bank.filter(({ kind }) => kind === "take"),
     ({ key }) => key,
   );
-  return { flows: keys.length, ...count, heldWithPayment, paidTwice, takenTwice, unsettled, violations };
+  const released = new Set(bank.filter(({ kind }) => kind === "release").map(({ key }) => key));
+  const releasedThoughPaid = [...released].filter((key) => paymentsOf.has(key)).length;
+  const broken = { paidTwice, takenTwice, releasedThoughPaid, unsettled, violations };
+  return { flows: keys.length, ...count, heldWithPayment, ...broken };
 }
 
 function brokenLaws(outcome: Outcome, payments: readonly Payment[], entries: readonly BankEntry[]): string[] {
@@ -80,7 +111,8 @@ function brokenLaws(outcome: Outcome, payments: readonly Payment[], entries: rea
     ],
     declined: [
       [payments.length === 0, "declined, and paid"],
-      [takes.length === 0, "declined, and money taken"],
+      // Only a journal that lost the flow can decline one whose money was taken and given back.
+      [releases.length === takes.length, `declined, with ${takes.length} takes and ${releases.length} releases`],
     ],
     rejected: [
       [payments.length === 0, "rejected, and paid"],

@@ -6,8 +6,9 @@
 import { type Crash, type CrashCase, crashCases, surroundings } from "./crash-cases.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
-import type { Verdict } from "./laws.js";
+import { describeLaws, isKept, type Verdict } from "./laws.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
+import type { Task } from "./worker-messages.js";
 
 export interface PointsOptions extends JournalChoice {
   /** How often a process dies at each point. */
@@ -34,7 +35,7 @@ export async function runPoints(options: PointsOptions): Promise<PointsResult> {
   await using fixture = await CrashFixture.open({
     ...options,
     readBackDelayMs: 50,
-    ...surroundings((key) => byKey.get(key)),
+    ...surroundings((key) => byKey.get(key), options.leaseMs),
   });
   const lanes = Array.from({ length: options.lanes }, (): string[] => []);
   const problems: string[] = [];
@@ -51,7 +52,13 @@ export async function runPoints(options: PointsOptions): Promise<PointsResult> {
       keys.push(key);
       for (const each of one.crashes) {
         kills += 1;
-        const problem = await dieAt(fixture, lane, key, each, options.leaseMs);
+        const problem = await dieAt(
+          fixture,
+          lane,
+          taskOf(key, one),
+          { ...each, quoteTtlMs: one.quoteTtlMs },
+          options.leaseMs,
+        );
         if (problem !== undefined) problems.push(`${key}: ${problem}`);
       }
     }
@@ -69,34 +76,41 @@ export async function runPoints(options: PointsOptions): Promise<PointsResult> {
   return { ...verdict, violations, points: cases.length, kills, unexpected, seconds };
 }
 
+function taskOf(key: string, { way = "run" }: CrashCase): Task {
+  return { key, way };
+}
+
 /** Returns what went wrong if the process did not die there. */
 async function dieAt(
   fixture: CrashFixture,
   lane: number,
-  key: string,
-  { point, nth = 1, by }: Crash,
+  task: Task,
+  { point, nth = 1, by, quoteTtlMs }: Crash & { readonly quoteTtlMs: number | undefined },
   leaseMs: number,
 ): Promise<string | undefined> {
   let giveUp: (why: string) => void = () => {};
   const givenUp = new Promise<string>((resolve) => {
     giveUp = resolve;
   });
+  const { key } = task;
   const trouble = { point, key, nth, act: "kill" } as const;
-  // What follows the outcome, such as the release of the lease, has its points too.
-  await using worker = fixture.newWorker({ lane, troubles: [trouble] }, (report) => {
+  const settings = { lane, troubles: [trouble], ...(quoteTtlMs === undefined ? undefined : { quoteTtlMs }) };
+  await using worker = fixture.newWorker(settings, (report) => {
+    if (report.type === "refused") giveUp(`${report.task.way} is refused with ${report.code}`);
+    // What follows the outcome has its points too.
     if (report.type === "settled" && report.outcome.key === key) {
       setTimeout(giveUp, 1_500, `settled without getting to ${point}`);
     }
   });
   await worker.ready();
-  worker.send(by === "run" ? { type: "run", keys: [key] } : { type: "keep-recovering", everyMs: leaseMs / 4 });
+  worker.send(by === "run" ? { type: "do", tasks: [task] } : { type: "keep-recovering", everyMs: leaseMs / 4 });
   const late = setTimeout(giveUp, 15_000, `never got to ${point}`);
   const end = await Promise.race([worker.ended, givenUp]);
   clearTimeout(late);
   return end;
 }
 
-/** A new process recovers what is abandoned, and then runs every key. */
+/** A new process recovers what is abandoned, and then does the task of every key. */
 async function recoverAll(
   fixture: CrashFixture,
   lane: number,
@@ -111,6 +125,8 @@ async function recoverAll(
     allSettled = resolve;
   });
   await using worker = fixture.newWorker({ lane }, (report) => {
+    if (report.type === "refused")
+      stumbles.push(`${report.task.key} ${report.task.way} is refused with ${report.code}`);
     if (report.type === "stumbled") stumbles.push(`${report.key} ${report.error}`.trim());
     if (report.type !== "settled" || report.by !== "run") return;
     const { key, status, reason = "" } = report.outcome;
@@ -125,7 +141,7 @@ async function recoverAll(
   await worker.ready();
   worker.send({ type: "keep-recovering", everyMs: leaseMs / 4 });
   await pause(leaseMs * 1.5);
-  worker.send({ type: "run", keys: [...round.keys()] });
+  worker.send({ type: "do", tasks: [...round].map(([key, one]) => taskOf(key, one)) });
   const late = setTimeout(allSettled, 30_000);
   await Promise.race([settled, worker.ended]);
   clearTimeout(late);
@@ -137,13 +153,9 @@ function pause(ms: number): Promise<void> {
 }
 
 export function describePoints(result: PointsResult): string {
-  const { points, kills, flows, paid, declined, rejected, held, heldWithPayment } = result;
-  const { paidTwice, takenTwice, unsettled, violations, unexpected, seconds } = result;
-  return (
-    `points ${points}, kills ${kills}, flows ${flows}, paid ${paid}, declined ${declined}, rejected ${rejected}, ` +
-    `held ${held} (${heldWithPayment} of them paid), paid twice ${paidTwice}, taken twice ${takenTwice}, unsettled ${unsettled}, ` +
-    `other broken laws ${violations.length}, ended unexpectedly ${unexpected.size}, ${seconds.toFixed(1)} s`
-  );
+  const { points, kills, unexpected, seconds } = result;
+  const ends = `ended unexpectedly ${unexpected.size}, ${seconds.toFixed(1)} s`;
+  return `points ${points}, kills ${kills}, ${describeLaws(result)}, ${ends}`;
 }
 
 async function main(): Promise<number> {
@@ -153,8 +165,7 @@ async function main(): Promise<number> {
   for (const violation of result.violations) say(`  ${violation}`);
   for (const text of result.unexpected.values()) say(`  ${text}`);
   say(describePoints(result));
-  const { paidTwice, takenTwice, unsettled, violations } = result;
-  return paidTwice + takenTwice + unsettled + violations.length === 0 ? 0 : 1;
+  return isKept(result) ? 0 : 1;
 }
 
 if (isScript(import.meta.url)) process.exitCode = await main();

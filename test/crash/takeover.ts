@@ -52,9 +52,11 @@ export async function measureTakeovers(options: TakeoverOptions): Promise<Takeov
         if (report.type === "settled") tellSettled();
       })
       .ready();
-    owner.send({ type: "run", keys: [key] });
+    owner.send({ type: "do", tasks: [{ key, way: "run" }] });
     await asked;
-    heir.send(by === "run" ? { type: "run", keys: [key] } : { type: "keep-recovering", everyMs: leaseMs / 4 });
+    heir.send(
+      by === "run" ? { type: "do", tasks: [{ key, way: "run" }] } : { type: "keep-recovering", everyMs: leaseMs / 4 },
+    );
     // At a random time between two renewals of its lease.
     await pause(leaseMs * (0.5 + Math.random()));
     const killedMs = performance.now();

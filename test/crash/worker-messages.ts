@@ -16,8 +16,10 @@ export interface Trouble {
   /** Only what is done for this flow counts. */
   readonly key: string;
   readonly nth: number;
-  /** `kill` ends the process; the others are errors of the journal's disk. */
-  readonly act: "kill" | "EIO" | "ENOSPC";
+  /** How many times in a row. Default: once. */
+  readonly times?: number;
+  /** `kill` ends the process, `stop` halts it until it is continued; the others are errors of the journal's disk. */
+  readonly act: "kill" | "stop" | "EIO" | "ENOSPC";
 }
 
 export interface WorkerSettings {
@@ -29,27 +31,48 @@ export interface WorkerSettings {
   readonly bankUrl: string;
   readonly leaseMs: number;
   readonly readBackDelayMs: number;
+  /** Default: the flow's own. */
+  readonly quoteTtlMs?: number;
   readonly troubles?: readonly Trouble[];
   /** A disk of which any write can fail. */
   readonly diskFaults?: { readonly seed: number; readonly rate: number };
 }
 
+/** What a worker is to do for a key. */
+export interface Task {
+  readonly key: string;
+  /**
+   * `quote-confirm` and `quote-cancel` do both, and go on where an earlier process has stopped; `quote-twice` quotes again when the
+   * first quote has expired, and then runs.
+   */
+  readonly way: "run" | "quote" | "confirm" | "cancel" | "quote-confirm" | "quote-cancel" | "quote-twice";
+  /** For `confirm`. */
+  readonly intentId?: string;
+}
+
 export type Command =
-  /** Runs each key until it has an outcome, whatever is thrown meanwhile. */
-  | { readonly type: "run"; readonly keys: readonly string[] }
-  /** Runs a key once. */
-  | { readonly type: "run-once"; readonly key: string }
+  /** Does each task until something came of it, whatever is thrown meanwhile; or tries it once. */
+  | { readonly type: "do"; readonly tasks: readonly Task[]; readonly once?: boolean }
   /** Recovers what is abandoned, again and again, `everyMs` apart. */
   | { readonly type: "keep-recovering"; readonly everyMs: number }
+  /** Lets something happen at a named point. */
+  | { readonly type: "expect"; readonly trouble: Trouble }
   /** Reads what the journal says of each key. */
   | { readonly type: "audit"; readonly keys: readonly string[] }
   /** Reports how long the claims' writes took. */
-  | { readonly type: "claim-times" };
+  | { readonly type: "claim-times" }
+  /** Closes the flow and the journal, and ends. */
+  | { readonly type: "close" };
 
 export type Report =
   | { readonly type: "ready" }
   | { readonly type: "settled"; readonly outcome: Outcome; readonly by: "run" | "recover" }
+  | { readonly type: "quoted"; readonly key: string; readonly intentId: string }
+  /** The task can't be done: the quote has expired, is confirmed, cancelled or unknown, or its intent is refused. */
+  | { readonly type: "refused"; readonly task: Task; readonly code: string }
   | { readonly type: "stumbled"; readonly key: string; readonly error: string }
+  /** Went on after a stop. */
+  | { readonly type: "continued"; readonly trouble: Trouble }
   | { readonly type: "audited"; readonly outcomes: readonly (Outcome | undefined)[] }
   | { readonly type: "claim-times"; readonly milliseconds: readonly number[] };
 

@@ -58,21 +58,31 @@ export class WorkerProcess implements AsyncDisposable {
 
   /** The next report of a kind. */
   next<T extends Report["type"]>(type: T): Promise<Extract<Report, { readonly type: T }>> {
-    return new Promise((resolve, reject) => {
+    return this.until((report) => (isOf(report, type) ? report : undefined));
+  }
+
+  /** What `find` makes of the first report of which it makes something. Rejects when the worker ends before that. */
+  until<T>(find: (report: Report) => T | undefined): Promise<T> {
+    const found = new Promise<T>((resolve, reject) => {
       const listen = (report: Report): void => {
-        if (!isOf(report, type)) return;
+        const result = find(report);
+        if (result === undefined) return;
         this.#child.off("message", listen);
-        resolve(report);
+        resolve(result);
       };
       this.#child.on("message", listen);
-      void this.ended.then((error) => reject(new Error(error ?? `a worker ended before it ${type}`)));
+      void this.ended.then((error) => reject(new Error(error ?? "a worker ended before it reported what was awaited")));
     });
+    // Not everybody who waits for something still waits when the worker is ended.
+    found.catch(() => {});
+    return found;
   }
 
   async audit(keys: readonly string[]): Promise<readonly (Outcome | undefined)[]> {
     const response = this.next("audited");
     this.send({ type: "audit", keys });
-    return (await response).outcomes;
+    // On its way from another process, `undefined` becomes `null`.
+    return (await response).outcomes.map((outcome) => outcome ?? undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,8 +1,8 @@
-import { CrossBorderClient } from "cross-border-payments";
+import { CrossBorderClient, CrossBorderError } from "cross-border-payments";
 import { type FlowOutcome, type Journal, PaymentFlow } from "cross-border-payments/flow";
 import { Agent } from "undici";
 import { seededRandom } from "../faults/seeded-random.js";
-import type { BankTake } from "./bank.js";
+import type { BankReceipt } from "./bank.js";
 import { CrashPoints } from "./crash-points.js";
 import { crashingDispatcher } from "./crashing-dispatcher.js";
 import { CrashingJournal } from "./crashing-journal.js";
@@ -12,50 +12,113 @@ import {
   type Outcome,
   type Report,
   requestOf,
+  type Task,
   type WorkerSettings,
 } from "./worker-messages.js";
 
 /** A process that runs flows until it is killed. */
 async function main(settings: WorkerSettings): Promise<void> {
-  const points = new CrashPoints(settings.troubles ?? [], failingDisk(settings));
+  const points = new CrashPoints(failingDisk(settings), (trouble) => report({ type: "continued", trouble }));
+  for (const trouble of settings.troubles ?? []) points.expect(trouble);
   const journal = new CrashingJournal(await openJournal(settings.journal), points);
   const flow = openFlow(settings, journal, points);
-  process.on("message", (command: Command) => void obey(flow, journal, command));
+  process.on("message", (command: Command) => void obey({ flow, journal, points, settings }, command));
   process.on("disconnect", () => process.exit());
   report({ type: "ready" });
 }
 
-async function obey(flow: PaymentFlow, journal: CrashingJournal, command: Command): Promise<void> {
+interface Worker {
+  readonly flow: PaymentFlow;
+  readonly journal: CrashingJournal;
+  readonly points: CrashPoints;
+  readonly settings: WorkerSettings;
+}
+
+async function obey(worker: Worker, command: Command): Promise<void> {
+  const { flow, journal, points } = worker;
   switch (command.type) {
-    case "run":
-      for (const key of command.keys) void runUntilSettled(flow, key);
-      return;
-    case "run-once":
-      await runOnce(flow, command.key);
+    case "do":
+      for (const task of command.tasks) void (command.once === true ? tryTask : doTask)(worker, task);
       return;
     case "keep-recovering":
       await keepRecovering(flow, command.everyMs);
+      return;
+    case "expect":
+      points.expect(command.trouble);
       return;
     case "audit":
       report({ type: "audited", outcomes: await audit(flow, command.keys) });
       return;
     case "claim-times":
       report({ type: "claim-times", milliseconds: journal.claimTimesMs });
+      return;
+    case "close":
+      await flow.close();
+      await journal.close();
+      process.disconnect();
   }
 }
 
-async function runUntilSettled(flow: PaymentFlow, key: string): Promise<void> {
-  while (!(await runOnce(flow, key))) await pause(25);
+async function doTask(worker: Worker, task: Task): Promise<void> {
+  while (!(await tryTask(worker, task))) await pause(25);
 }
 
-async function runOnce(flow: PaymentFlow, key: string): Promise<boolean> {
+/** False when the task is to be tried again. */
+async function tryTask(worker: Worker, task: Task): Promise<boolean> {
   try {
-    report({ type: "settled", outcome: toReported(await flow.run(key, requestOf(key))), by: "run" });
+    report(await ways[task.way](worker, task));
     return true;
   } catch (error) {
-    stumble(key, error);
-    return false;
+    const code = codeOf(error);
+    if (refusals.has(code)) report({ type: "refused", task, code });
+    else stumble(task.key, error);
+    return refusals.has(code);
   }
+}
+
+/** Of a task that can't be done, and of an intent that the service refuses for good. */
+const refusals = new Set(["quote_expired", "quote_changed", "flow_confirmed", "flow_unknown", "http_400"]);
+
+const ways: Readonly<Record<Task["way"], (worker: Worker, task: Task) => Promise<Report>>> = {
+  run: async ({ flow }, { key }) => settled(await flow.run(key, requestOf(key))),
+  async quote({ flow }, { key }) {
+    const { intent } = await flow.quote(key, requestOf(key));
+    return { type: "quoted", key, intentId: intent.id };
+  },
+  confirm: async ({ flow }, { key, intentId = "" }) => settled(await flow.confirm(key, { intentId })),
+  cancel: async ({ flow }, { key }) => settled(await flow.cancel(key, "the sender went away")),
+  async "quote-confirm"({ flow }, { key }) {
+    return settled(await flow.confirm(key, { intentId: await intentIdOf(flow, key) }));
+  },
+  async "quote-cancel"({ flow }, { key }) {
+    await intentIdOf(flow, key);
+    return settled(await flow.cancel(key));
+  },
+  async "quote-twice"({ flow, settings }, { key }) {
+    await intentIdOf(flow, key);
+    await pause((settings.quoteTtlMs ?? 0) + 20);
+    await intentIdOf(flow, key);
+    return settled(await flow.run(key, requestOf(key)));
+  },
+};
+
+/** Of the quote that was shown, by this process or an earlier one. */
+async function intentIdOf(flow: PaymentFlow, key: string): Promise<string> {
+  try {
+    return (await flow.quote(key, requestOf(key))).intent.id;
+  } catch (error) {
+    const id = codeOf(error) === "flow_confirmed" ? (await flow.status(key))?.intent?.id : undefined;
+    if (id === undefined) throw error;
+    return id;
+  }
+}
+
+function settled(outcome: FlowOutcome): Report {
+  return { type: "settled", outcome: toReported(outcome), by: "run" };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof CrossBorderError ? error.code : "";
 }
 
 async function keepRecovering(flow: PaymentFlow, everyMs: number): Promise<void> {
@@ -102,12 +165,14 @@ function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoint
     journal,
     leaseMs: settings.leaseMs,
     readBackDelayMs: settings.readBackDelayMs,
+    ...(settings.quoteTtlMs === undefined ? undefined : { quoteTtlMs: settings.quoteTtlMs }),
+    // Among faults as frequent as these it would be open most of the time.
+    circuitBreaker: false,
     async takeFunds({ key, intent }) {
       points.pass("take:before", key);
-      const body = { key, intentId: intent.id, amount: intent.senderAmount };
-      const take = (await askBank("/take", body)) as BankTake | null;
+      const receipt = await askBank("/take", { key, intentId: intent.id, amount: intent.senderAmount });
       points.pass("take:after", key);
-      return take === null ? null : { senderGatewayTransactionId: take.transactionId, replayed: take.replayed };
+      return receipt as BankReceipt | null;
     },
     async releaseFunds({ key, senderGatewayTransactionId: transactionId }) {
       points.pass("give-back:before", key);
@@ -135,8 +200,7 @@ function toReported(outcome: FlowOutcome): Outcome {
     return { key, status, paymentId, transactionId };
   }
   const transactionId = "senderGatewayTransactionId" in outcome ? outcome.senderGatewayTransactionId : undefined;
-  const reason =
-    outcome.status === "held" ? `${outcome.reason} (epoch ${outcome.claim?.epoch ?? "of a lost claim"})` : undefined;
+  const reason = outcome.status === "held" ? `${outcome.reason} (epoch ${outcome.claim?.epoch})` : undefined;
   return {
     key,
     status,
