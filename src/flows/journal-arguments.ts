@@ -5,7 +5,7 @@ const longestLeaseMs = 2 ** 31 - 1;
 const latestMs = 8.64e15;
 
 /** The longest key of a flow, in bytes of UTF-8. */
-export const longestKey = 512;
+export const longestKey = 1024;
 
 /** @throws {InvalidArgumentError} for a key that not every journal can store exactly. The message does not show the key. */
 export function assertKey(key: string): void {

@@ -52,7 +52,7 @@ export const finalPhases = ["paid", "declined", "rejected"] as const;
 
 /** A flow as a journal stores it, and keeps other owners away from it. */
 export interface JournalEntry extends LeaseId, Omit<JournalState, "quoteTtlMs"> {
-  /** 1 to 512 bytes of UTF-8, compared byte by byte: case, accents and spaces all count. */
+  /** 1 to 1,024 bytes of UTF-8, compared byte by byte: case, accents and spaces all count. */
   readonly key: string;
   /** `undefined` for a flow that version 1 of the journal stored. */
   readonly scope: FlowScope | undefined;

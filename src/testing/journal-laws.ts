@@ -546,7 +546,7 @@ async function pruneQuotes({ journal, second, prefix, shortMs, outliveShortLease
 }
 
 async function keysApart({ journal, second, prefix }: LawFixture): Promise<void> {
-  const keys = [...awkwardEndings, "x".repeat(512 - Buffer.byteLength(prefix))].map((ending) => prefix + ending);
+  const keys = [...awkwardEndings, "x".repeat(1024 - Buffer.byteLength(prefix))].map((ending) => prefix + ending);
   for (const key of keys) await begin(journal, key, done(`data of ${key}`), lease(longMs), scopeOf(prefix));
   for (const key of keys) {
     const entry = await second.read(key);

@@ -168,10 +168,10 @@ describe("a row that was moved", () => {
 });
 
 it.each([
-  ["512 bytes", "é".repeat(256), undefined],
-  ["513 bytes", `${"é".repeat(256)}x`, "1 to 512 bytes of UTF-8"],
-  ["no characters", "", "1 to 512 bytes of UTF-8"],
-])("takes keys of up to 512 bytes: one of %s", async (_, key, message) => {
+  ["1,024 bytes", "é".repeat(512), undefined],
+  ["1,025 bytes", `${"é".repeat(512)}x`, "1 to 1024 bytes of UTF-8"],
+  ["no characters", "", "1 to 1024 bytes of UTF-8"],
+])("takes keys of up to 1,024 bytes: one of %s", async (_, key, message) => {
   const { flow, sandbox } = await flowFixture();
   if (message === undefined) {
     expect(await flow().run(key, request)).toMatchObject({ status: "paid", key });

@@ -11,7 +11,7 @@ it.each([
   ["an empty key", ""],
   ["a key with U+0000", "a\0b"],
   ["a key with a lone surrogate", "a\uD800"],
-  ["a key of more than 512 bytes", "é".repeat(257)],
+  ["a key of more than 1,024 bytes", "é".repeat(513)],
 ])("refuses %s", async (_, key) => {
   await refused((journal) => journal.begin(key, scope, state, lease));
   await refused((journal) => journal.read(key));
@@ -22,8 +22,8 @@ it.each([
   await refused((journal) => journal.replaceQuote(key, id, state, lease, undefined));
 });
 
-it("keeps a key of 512 bytes", async () => {
-  const { created } = await new MemoryJournal().begin("é".repeat(256), scope, state, lease);
+it("keeps a key of 1,024 bytes", async () => {
+  const { created } = await new MemoryJournal().begin("é".repeat(512), scope, state, lease);
   expect(created).toBe(true);
 });
 
