@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../errors/errors.js";
+import { payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import { assertPayable } from "./assert-payable.js";
 import { finishFlow } from "./drive-flow.js";
@@ -6,7 +7,7 @@ import { emitStep } from "./emit-step.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import type { FlowOutcome } from "./flow-outcome.js";
-import { scopeOf } from "./flow-scope.js";
+import { assertOwnKey, scopeOf } from "./flow-scope.js";
 import type { StateOf } from "./flow-state.js";
 import type { JournalEntry } from "./journal.js";
 import { assertSameIntent, unknownFlow } from "./known-flow.js";
@@ -15,7 +16,13 @@ import { payable } from "./prepare-flow.js";
 import { settleFlow } from "./settle-flow.js";
 
 /** See `PaymentFlow.confirm`. */
-export function confirmFlow(context: FlowContext, key: string, intentId: string, call: FlowCall): Promise<FlowOutcome> {
+export async function confirmFlow(
+  context: FlowContext,
+  key: string,
+  intentId: string,
+  call: FlowCall,
+): Promise<FlowOutcome> {
+  await context.client.check(payments.list, [], {}, call.paymentOptions);
   return settleFlow(context, key, call, {
     assertFits: (state) => assertSameIntent(key, state, intentId),
     whenAbsent: () => Promise.reject(unknownFlow(key)),
@@ -35,6 +42,7 @@ export async function confirmQuote(
 ): Promise<FlowOutcome | undefined> {
   const startMs = clock.monotonicMs();
   context.circuitBreaker?.assertMayBegin();
+  await assertOwnKey(context, seen.key, quote);
   await assertPayable(context.client, quote.request, quote.intent, call.requestOptions);
   const keyId = await context.client.signingKeyId();
   const own = keyId === undefined ? quote : { ...quote, keyId };

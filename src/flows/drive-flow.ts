@@ -36,7 +36,7 @@ export async function continueFlow(
   let state: FlowState;
   try {
     state = await readState(context, entry);
-    await assertOwnKey(context, entry.key, state);
+    if (!hasOutcome(state)) await assertOwnKey(context, entry.key, state);
   } catch (error) {
     await releaseQuietly(context, entry);
     throw error;

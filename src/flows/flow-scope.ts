@@ -1,8 +1,8 @@
-import { InvalidArgumentError } from "../errors/errors.js";
+import { type Effect, InvalidArgumentError } from "../errors/errors.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import type { FlowContext } from "./flow-context.js";
 import { FlowPausedError } from "./flow-paused-error.js";
-import { type FlowState, isSettled } from "./flow-state.js";
+import type { FlowState } from "./flow-state.js";
 import type { FlowScope, JournalEntry } from "./journal.js";
 import { assertScope } from "./journal-arguments.js";
 
@@ -52,18 +52,16 @@ export function assertOwnEntry(context: Pick<OwnFlows, "scope">, { key, scope }:
  * Without a `gatewayId` only the key tells one gateway's process from another's: a flow that was begun with another key may be
  * another gateway's, and neither its money nor its signature is this one's business.
  *
- * @throws {FlowPausedError}
+ * @throws {FlowPausedError}, and for a quote, which takes no money, {InvalidArgumentError} `flow_foreign`.
  */
 export async function assertOwnKey(context: FlowContext, key: string, state: FlowState): Promise<void> {
-  if (context.scope.gateway !== undefined || state.keyId === undefined || isSettled(state)) return;
+  if (context.scope.gateway !== undefined || state.keyId === undefined) return;
   const ownKeyId = await context.client.signingKeyId();
   if (ownKeyId === undefined || ownKeyId === state.keyId) return;
-  const keys = `${state.keyId} began it, and this client signs with the key ${ownKeyId} (SHA-256 of the public keys)`;
-  throw new FlowPausedError(key, {
-    phase: state.phase,
-    cause: foreign("the flow was begun with another signing key"),
-    advice: `The process that signs with the key ${keys}. If both keys are the same gateway's, pass its gatewayId to PaymentFlow`,
-  });
+  const advice = `The process that signs with the key ${state.keyId} began it, and this client signs with the key ${ownKeyId} (SHA-256 of the public keys). If both keys are the same gateway's, pass its gatewayId to PaymentFlow`;
+  const flow = `the flow of key ${JSON.stringify(key)} was begun with another signing key`;
+  if (state.phase === "quoted") throw foreign(`${flow}. ${advice}`, "none");
+  throw new FlowPausedError(key, { phase: state.phase, cause: foreign(flow, "possible"), advice });
 }
 
 function assertOwnScope({ scope }: Pick<OwnFlows, "scope">, key: string, { service, gateway }: FlowScope): void {
@@ -72,11 +70,12 @@ function assertOwnScope({ scope }: Pick<OwnFlows, "scope">, key: string, { servi
   const whose = service === scope.service ? "gateway" : "service";
   throw foreign(
     `the flow of key ${JSON.stringify(key)} belongs to another ${whose}, and only a PaymentFlow of that ${whose} can continue it`,
+    "possible",
   );
 }
 
-function foreign(message: string): InvalidArgumentError {
-  return new InvalidArgumentError(message, { code: "flow_foreign", effect: "possible" });
+function foreign(message: string, effect: Effect): InvalidArgumentError {
+  return new InvalidArgumentError(message, { code: "flow_foreign", effect });
 }
 
 function pruned({ key, phase }: JournalEntry): InvalidArgumentError {

@@ -27,7 +27,7 @@ export async function quoteFlow(
   request: PaymentIntentRequest,
   call: FlowCall,
 ): Promise<QuotedFlow> {
-  await context.client.check(paymentIntents.create, [], { body: request });
+  await context.client.check(paymentIntents.create, [], { body: request }, call.paymentOptions);
   assertOwnRequest(context, request);
   try {
     let entry = (await context.journal.read(key)) ?? (await beginQuote(context, key, request, call));

@@ -6,7 +6,7 @@ import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
 import { FlowPausedError } from "./flow-paused-error.js";
-import { readState } from "./flow-scope.js";
+import { assertOwnKey, readState } from "./flow-scope.js";
 import {
   type FlowPhase,
   type FlowState,
@@ -95,6 +95,7 @@ export async function resolveFlow(
     const state = await readState(context, leased.entry);
     phase = state.phase;
     assertResolvable(key, state);
+    await assertOwnKey(context, key, state);
     const decided = await decide(context, call, lease, state, resolution);
     if (decided !== state) await storeState(context, lease, decided);
     // Whoever decides has just looked, or decided without.

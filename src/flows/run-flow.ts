@@ -21,7 +21,7 @@ export async function runFlow(
   request: PaymentIntentRequest,
   call: FlowCall,
 ): Promise<FlowOutcome> {
-  await context.client.check(paymentIntents.create, [], { body: request });
+  await context.client.check(paymentIntents.create, [], { body: request }, call.paymentOptions);
   assertOwnRequest(context, request);
   return settleFlow(context, key, call, {
     assertFits: (state) => assertSameRequest(key, state, request),

@@ -14,6 +14,7 @@ import type { Transport, WireRequest, WireResponse } from "../wire/transport.js"
 import { showableReason, toError } from "./call-error.js";
 import { type ClientEvents, emit } from "./client-events.js";
 import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
+import { echoMismatches } from "./echo-mismatches.js";
 import { type Failure, failureOfThrown } from "./failure.js";
 import { checkHeaders } from "./headers.js";
 import type { InFlight } from "./in-flight.js";
@@ -211,7 +212,12 @@ export class Call {
       this.#validation(),
       schemas,
     );
-    if ("data" in outcome) budget.giveBack();
+    if ("data" in outcome) {
+      budget.giveBack();
+      if (this.#signature !== undefined && this.#client.validation !== "off") {
+        this.#reportMismatches(echoMismatches(outcome.data, request.text, this.#signature));
+      }
+    }
     if (mismatches.length > 0) this.#reportMismatches(mismatches);
     return outcome;
   }

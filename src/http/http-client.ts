@@ -7,6 +7,7 @@ import type { Timestamp } from "../timing/timestamp.js";
 import { toApiPromise } from "./api-promise.js";
 import { assertSigner, Call, type CallContext, type CallSource } from "./call.js";
 import { ensureToken, tokenRequest } from "./ensure-token.js";
+import { checkHeaders } from "./headers.js";
 import { InFlight } from "./in-flight.js";
 import { prepareRequest } from "./prepare-request.js";
 import { SchemaLoader } from "./schema.js";
@@ -60,6 +61,7 @@ export class HttpClient implements ApiClient {
     input: CallInput<NoInfer<Body>>,
     options?: RequestOptions,
   ): Promise<void> {
+    checkHeaders(parseRequestOptions(operation, options).headers);
     prepareRequest(this.#context, operation, ids, input);
     this.assertCallable(operation);
     if (!this.#isSigned(operation) || this.#hasSigned) return;

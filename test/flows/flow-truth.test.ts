@@ -533,6 +533,22 @@ describe("what is paid is what was asked for and intended", () => {
   });
 });
 
+it("is paid by a record that repeats the request in another form, which is reported", async () => {
+  const { flow, sandbox } = await flowFixture({
+    onResponse: async (seen, response) => {
+      if (!isPayment(seen)) return undefined;
+      const record = JSON.parse(await response.clone().text()) as { creationRequestBody: string };
+      const creationRequestBody = JSON.stringify(JSON.parse(record.creationRequestBody), null, 1);
+      return Response.json({ ...record, creationRequestBody, creationRequestSignatureBase64: "AAAA" }, response);
+    },
+  });
+  const mismatches: unknown[] = [];
+  const on = { mismatch: (event: { readonly field: string }) => void mismatches.push(event.field) };
+  expect(await flow({}, { on }).run("k", request)).toMatchObject({ status: "paid" });
+  expect(mismatches).toEqual(["creationRequestBody", "creationRequestSignatureBase64"]);
+  expect(sandbox.payments).toHaveLength(1);
+});
+
 describe("extras nested 20,000 deep", () => {
   const extras = `${'{"a":['.repeat(10_000)}1${"]}".repeat(10_000)}`;
   const deepen = (operation: string): SandboxOptions => ({

@@ -107,14 +107,24 @@ describe("the caller's headers", () => {
     expect(made.map(([, header]) => header)).toEqual(made.map(() => "order-42"));
   });
 
-  it("that can't be sent are refused before any request", async () => {
-    const { flow, sandbox } = await flowFixture();
-    const before = sandbox.requests.length;
-    expect(await errorOf(flow().run("k", request, { headers: "x" as never }))).toMatchObject({
-      code: "invalid_argument",
-    });
-    expect(sandbox.requests).toHaveLength(before);
-  });
+  it.each(["x", { authorization: "Bearer mine" }, { "not a name": "x" }])(
+    "of %o are refused before any I/O",
+    async (wrong) => {
+      const { flow, sandbox, journal } = await flowFixture();
+      const { calls, journal: counting } = counted(journal);
+      const before = sandbox.requests.length;
+      const options = { headers: wrong as never };
+      const one = flow({ journal: counting });
+      for (const work of [
+        one.run("k", request, options),
+        one.quote("k", request, options),
+        one.confirm("k", { intentId: "i" }, options),
+      ]) {
+        expect(await errorOf(work)).toMatchObject({ code: "invalid_argument", effect: "none" });
+      }
+      expect([sandbox.requests.length, calls]).toEqual([before, []]);
+    },
+  );
 });
 
 describe("the caller's signal", () => {

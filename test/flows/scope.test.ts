@@ -111,6 +111,26 @@ describe("two gateways over one journal", () => {
     expect([otherBank.taken.size, sandbox.payments.length]).toEqual([1, 1]);
   });
 
+  it("release and confirm nothing of each other's where it is not given", async () => {
+    const { alpha, gamma, bank, ofGamma, sandbox } = await gatewaysFixture({
+      onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined),
+    });
+    expect(await gamma().run("held", ofGamma)).toMatchObject({ status: "held" });
+    const decision = { by: "Olga Operator", why: "the back office looked" };
+    for (const action of ["found", "release", "resend"] as const) {
+      expect(await errorOf(alpha().resolve("held", action, decision))).toMatchObject({
+        cause: { code: "flow_foreign" },
+      });
+    }
+    const { intent } = await gamma().quote("quoted", ofGamma);
+    expect(await errorOf(alpha().confirm("quoted", { intentId: intent.id }))).toMatchObject({
+      code: "flow_foreign",
+      effect: "none",
+      message: expect.stringContaining("pass its gatewayId"),
+    });
+    expect([bank.calls, bank.released, sandbox.requests.filter(isPayment).length]).toEqual([0, [], 1]);
+  });
+
   it("refuse a request of the other before any request is made", async () => {
     const { alpha, ofGamma, sandbox, journal } = await gatewaysFixture();
     const before = sandbox.requests.length;
