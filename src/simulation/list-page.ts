@@ -21,7 +21,9 @@ export function pageOf(records: readonly ListedRecord[], path: string, mostListe
   const [field = "pagingToken", direction] = (query.get("_sort") ?? "").split(".");
   const sign = direction === "desc" ? -1 : 1;
   const compare = (one: ListedRecord, other: ListedRecord) =>
-    field === "createdAt" ? compareTexts(one.createdAt, other.createdAt) : compareTokens(one.token ?? one.id, other.token ?? other.id);
+    field === "createdAt"
+      ? compareTexts(one.createdAt, other.createdAt)
+      : compareTokens(one.token ?? one.id, other.token ?? other.id);
   return records
     .filter(isWanted)
     .sort((one, other) => sign * compare(one, other))

@@ -54,13 +54,15 @@ export interface SimulationReport extends Figures {
  */
 export async function simulateFlows(options: SimulateFlowsOptions = {}): Promise<SimulationReport> {
   const { schedules, first, seed, choices, shrinks, ...schedule } = checked(options);
-  await prepareClients();
+  if (isRunning) throw new InvalidArgumentError("simulateFlows: one simulation at a time in a thread");
+  isRunning = true;
   const startMs = performance.now();
   const total = { ...noFigures };
   const traceLimit = Error.stackTraceLimit;
   // Thousands of errors are thrown, and nobody reads where.
   Error.stackTraceLimit = 0;
   try {
+    await prepareClients();
     const count = choices === undefined ? schedules : 1;
     for (let index = first; index < first + count; index++) {
       const drawn = choices === undefined ? Choices.fromSeed(seedOf(seed, index)) : Choices.replay(choices);
@@ -74,8 +76,12 @@ export async function simulateFlows(options: SimulateFlowsOptions = {}): Promise
     return toReport(total, seed, count, performance.now() - startMs);
   } finally {
     Error.stackTraceLimit = traceLimit;
+    isRunning = false;
   }
 }
+
+/** The clock that is replaced is one for all code of this thread. */
+let isRunning = false;
 
 const noFigures: { -readonly [Name in keyof Figures]: number } = {
   events: 0,
@@ -117,7 +123,7 @@ async function explain(
   };
   const choices = shrinks ? await shrink(where.choices, isFailing, mostTries) : where.choices;
   const { violation = found, trace, profile } = await replay(choices, true);
-  return new SimulationError(violation, { ...where, choices, trace, profile });
+  return new SimulationError(violation, { ...where, choices, trace, profile: { ...profile } });
 }
 
 /** What is wrong, whichever flow it is about. */
@@ -125,7 +131,7 @@ function nameOf({ law, message }: Violation): string {
   return `${law} ${message.replaceAll(/\d+/g, "")}`;
 }
 
-const mostTries = 3000;
+const mostTries = 1500;
 
 function checked(options: SimulateFlowsOptions) {
   const { takeFunds, releaseFunds, choices, shrinks = true, hasFalseFacts = false } = options;

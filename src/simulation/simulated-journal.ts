@@ -80,7 +80,8 @@ export class SimulatedJournal {
           const before = journal.read(key);
           const replaced = await journal.replaceQuote(key, seen, state, lease, expired);
           const quote = await before;
-          if (replaced !== undefined && quote !== undefined && state.phase === "funds-requested") this.#truth.confirmed(quote);
+          if (replaced !== undefined && quote !== undefined && state.phase === "funds-requested")
+            this.#truth.confirmed(quote);
           return replaced;
         }),
       release: (key, id) => change(`release ${key}`, (journal) => journal.release(key, id)),

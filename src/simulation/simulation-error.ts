@@ -1,4 +1,3 @@
-import type { Profile } from "./profile.js";
 import { type Law, laws, type Violation } from "./truth.js";
 
 /** How to see a broken law again. */
@@ -11,7 +10,7 @@ export interface Counterexample {
   /** What happened, step by step. */
   readonly trace: readonly string[];
   /** What the schedule was made of. */
-  readonly profile: Readonly<Record<keyof Profile, unknown>>;
+  readonly profile: Readonly<Record<string, unknown>>;
 }
 
 /** A schedule broke one of the flow's laws. The message shows what happened in it. */

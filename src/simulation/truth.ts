@@ -1,5 +1,6 @@
 import { CrossBorderError } from "../errors/errors.js";
 import type { FlowOutcome } from "../flows/flow-outcome.js";
+import type { FlowFunds } from "../flows/funds-functions.js";
 import type { JournalEntry } from "../flows/journal.js";
 import { paymentIntents } from "../resources/payment-intents.js";
 import type { World } from "./world.js";
@@ -10,6 +11,7 @@ export const laws = {
   release: "money is never given back while its payment exists or may still come, without an operator's release",
   funds: "money that was taken ends as paid, given back, or held",
   told: "every outcome and every error's effect is true, at that moment and for ever",
+  bank: "takeFunds takes a key's money once, says so truthfully, and takes nothing after it was given back or declined",
   settled: "once nothing fails any more, every flow settles or is held for a stated reason",
 } as const;
 
@@ -61,6 +63,8 @@ export class KeyTruth {
   readonly payments: MadePayment[] = [];
   readonly calls: FlowCall[] = [];
   funds: FundsState = "untouched";
+  /** What `takeFunds` returned first. */
+  transactionId: string | undefined;
   sendings = 0;
   /** Requests that are on their way. */
   open = 0;
@@ -157,11 +161,8 @@ export class Truth {
 
   /** A worker's error about one flow. */
   workerFailed(error: unknown): void {
-    this.errors += 1;
     if (!(error instanceof CrossBorderError)) return;
     this.#world.note(`a worker's ${error.code}: ${String(Reflect.get(error, "key"))}, effect ${error.effect}`);
-    const key: unknown = Reflect.get(error, "key");
-    if (typeof key === "string" && error.effect === "possible") this.of(key).errorsPossible += 1;
   }
 
   /** A quote was confirmed. */
@@ -174,14 +175,16 @@ export class Truth {
     this.#broken("told", `another gateway's process took up ${key}`);
   }
 
-  /** `takeFunds` was called. */
-  asked(key: string, transactionId: string | undefined): void {
+  /** `takeFunds` has responded. */
+  asked(key: string, response: FlowFunds | null): void {
     const truth = this.of(key);
-    if (transactionId === undefined) {
+    this.#assertHonest(truth, response);
+    if (response === null) {
       if (truth.funds === "untouched") truth.funds = "declined";
       return;
     }
-    if (truth.funds === "untouched") this.onTaken(transactionId);
+    if (truth.transactionId === undefined) this.onTaken(response.senderGatewayTransactionId);
+    truth.transactionId = response.senderGatewayTransactionId;
     truth.funds = "taken";
     if (truth.toldNothing !== undefined) this.#broken("told", `money was taken for ${key} after ${truth.toldNothing}`);
     if (!truth.calls.some(({ kind }) => moving.has(kind))) {
@@ -241,6 +244,22 @@ export class Truth {
       this.#broken("told", `${key} is paid, and the journal says that it is ${said}`);
     }
     if (!isPaid && phase === "paid") this.#broken("told", `nothing was paid for ${key}, which is ${said}`);
+  }
+
+  /** The first response is final. */
+  #assertHonest({ key, funds, transactionId }: KeyTruth, response: FlowFunds | null): void {
+    const isTaken = response !== null;
+    if (isTaken && (funds === "released" || funds === "declined")) {
+      this.#broken("bank", `takeFunds took the money of ${key} after it was ${funds}`);
+    }
+    if (!isTaken && funds === "taken") this.#broken("bank", `takeFunds returned null for ${key}, whose money is taken`);
+    if (!isTaken) return;
+    if (transactionId !== undefined && transactionId !== response.senderGatewayTransactionId) {
+      this.#broken("bank", `takeFunds returned another senderGatewayTransactionId for ${key} than before`);
+    }
+    if (response.replayed !== (transactionId !== undefined)) {
+      this.#broken("bank", `takeFunds says replayed: ${response.replayed} for ${key}, whose money is ${funds}`);
+    }
   }
 
   #assertNothing(truth: KeyTruth, what: string): void {

@@ -23,9 +23,7 @@ export function watchedFunds(funds: FundsPair, process: SimulatedProcess, world:
   return {
     takeFunds: (context) =>
       remote(`takeFunds of ${context.key}`, () =>
-        noted(funds.takeFunds(context), (taken) => {
-          truth.asked(context.key, taken?.senderGatewayTransactionId);
-        }),
+        noted(funds.takeFunds(context), (response) => truth.asked(context.key, response)),
       ),
     releaseFunds: (context) =>
       remote(`releaseFunds of ${context.key}`, () =>

@@ -26,5 +26,5 @@ export function patched(text: string, { file, find, replace }: Patch): string {
   if (before === undefined || after === undefined || more.length > 0) {
     throw new Error(`${file} must have this exactly once: ${find}`);
   }
-  return before + replace + after;
+  return `${before}${replace}${after}`;
 }

@@ -25,7 +25,8 @@ class Story {
   }
 
   take(): void {
-    this.truth.asked(key, "transaction-1");
+    const replayed = this.truth.of(key).transactionId !== undefined;
+    this.truth.asked(key, { senderGatewayTransactionId: "transaction-1", replayed });
   }
 
   /** @param listedInMs when the service lists the payment. */
@@ -43,7 +44,7 @@ class Story {
     this.truth.told(key, { ...outcome, status } as FlowOutcome);
   }
 
-  fail(effect: Effect, code: "flow_paused" | "flow_key_reused" = "flow_paused"): void {
+  fail(effect: Effect, code: "flow_paused" | "quote_changed" = "flow_paused"): void {
     const call = this.call();
     this.truth.failed(call, new CrossBorderError("it failed", { code, effect }));
     call.isOver = true;
@@ -239,12 +240,12 @@ const truths: readonly [string, (story: Story) => void][] = [
     },
   ],
   [
-    "a key that belongs to another request",
+    "a quote that is another by now",
     (story) => {
       story.call().isOver = true;
       story.take();
       story.pay();
-      story.fail("none", "flow_key_reused");
+      story.fail("none", "quote_changed");
     },
   ],
   [

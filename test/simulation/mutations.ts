@@ -1,0 +1,382 @@
+/** A change of one source. `find` must occur exactly once. */
+export interface Patch {
+  /** From the repository's root. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+/** A rule that is taken out, or several where one hides another. */
+export interface Mutation {
+  readonly name: string;
+  readonly patches: readonly Patch[];
+}
+
+const flows = (name: string) => `src/flows/${name}.ts`;
+
+const rawErrorOfStep: Patch = {
+  file: flows("drive-flow"),
+  find: "throw new FlowPausedError(key, { phase: state.phase, cause: error, request: requestOf(state) });",
+  replace: "throw error;",
+};
+const rawErrorOfCall: Patch = {
+  file: flows("flow-truth"),
+  find: "if (isTruth(error)) return error;",
+  replace: "return error;",
+};
+const rawErrorOfWrite: Patch = {
+  file: flows("flow-truth"),
+  find: "throw isTruth(cause) ? cause : new FlowPausedError(key, { cause });",
+  replace: "throw cause;",
+};
+const noLookBeforeClaim: Patch = {
+  file: flows("request-funds"),
+  find: "if (owned.mustLook || isLost) {",
+  replace: "if (owned.mustLook && isLost) {",
+};
+const lostEntryGoesOn: Patch = {
+  file: flows("request-funds"),
+  find: "if (!isLost) return undefined;",
+  replace: "if (isLost !== undefined) return undefined;",
+};
+const lookalikeIsNothing: Patch = {
+  file: flows("request-funds"),
+  find: "if (lookalike !== undefined) {",
+  replace: "if (lookalike === null) {",
+};
+
+/** The rules of the durable flow that someone might take for superfluous. */
+export const mutations: readonly Mutation[] = [
+  {
+    name: "errors of a stored flow say that it owns the payment (three places)",
+    patches: [rawErrorOfStep, rawErrorOfCall, rawErrorOfWrite],
+  },
+  {
+    name: "an error says `none` only after the key was read again (two places)",
+    patches: [rawErrorOfCall, rawErrorOfWrite],
+  },
+  {
+    name: "`run` copies the request before it waits for anything",
+    patches: [
+      {
+        file: flows("copy-request"),
+        find: "export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest {",
+        replace:
+          "export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest {\n  if (request !== null) return request;",
+      },
+    ],
+  },
+  {
+    name: "a 2xx that is not this payment does not settle a flow",
+    patches: [
+      {
+        file: "src/http/read-response.ts",
+        find: "return isOwn ? undefined : `its ${identifiedBy} is not the one that was sent`;",
+        replace: "return isOwn ? undefined : undefined;",
+      },
+    ],
+  },
+  {
+    name: "another's 4xx is not the service's own",
+    patches: [
+      {
+        file: "src/http/decision.ts",
+        find: 'return !provesNothing.has(status) && isOwnError(text) ? "refused" : "refused-by-another";',
+        replace: 'return isOwnError(text) || status >= 400 ? "refused" : "refused-by-another";',
+      },
+    ],
+  },
+  {
+    name: "neither 401 nor 429 is answered by sending again before a look",
+    patches: [
+      {
+        file: "src/http/call.ts",
+        find: '("presigned" in this.#source && outcome.kind === "status");',
+        replace: '("presigned" in this.#source && outcome.kind === "unusable");',
+      },
+    ],
+  },
+  {
+    name: "a look ends early only where the tokens have proved to go one way",
+    patches: [
+      {
+        file: flows("read-payments"),
+        find: "if (!order.isOneWay || order.count < provingTokens) return { seen, isEnough: false };",
+        replace: "if (seen < 0) return { seen, isEnough: false };",
+      },
+    ],
+  },
+  {
+    name: "what could not be read makes a look incomplete",
+    patches: [
+      { file: flows("look-for-payment"), find: "complete: problem === undefined,", replace: "complete: true," },
+    ],
+  },
+  {
+    name: "a record with our transaction id and another signature is not ours",
+    patches: [
+      {
+        file: flows("match-payment"),
+        find: 'return isNamedLike(payment, flow) || isNamedLike(body, flow) ? "lookalike" : undefined;',
+        replace: 'return isNamedLike(payment, flow) || isNamedLike(body, flow) ? "own" : undefined;',
+      },
+    ],
+  },
+  { name: "a flow that was taken over, or replayed, looks before its first claim", patches: [noLookBeforeClaim] },
+  {
+    name: "that look ignores the mark",
+    patches: [
+      {
+        file: flows("request-funds"),
+        find: "lookForPayment(client, { ...state, claims }, noMark, call.requestOptions)",
+        replace: "lookForPayment(client, { ...state, claims }, noMark ?? state.since, call.requestOptions)",
+      },
+    ],
+  },
+  {
+    name: "an entry that was lost is held unless its payment is found, and a lookalike is no absence (two places)",
+    patches: [lostEntryGoesOn, lookalikeIsNothing],
+  },
+  {
+    name: "a nonce is compared beside the epoch",
+    patches: [
+      {
+        file: flows("memory-journal"),
+        find: "return flow?.epoch === id.epoch && flow.nonce === id.nonce ? flow : undefined;",
+        replace: "return flow?.epoch === id.epoch ? flow : undefined;",
+      },
+    ],
+  },
+  {
+    name: "a write is refused once another process owns the flow",
+    patches: [
+      {
+        file: flows("memory-journal"),
+        find: "return flow?.epoch === id.epoch && flow.nonce === id.nonce ? flow : undefined;",
+        replace: "return id.epoch > 0 ? flow : undefined;",
+      },
+    ],
+  },
+  {
+    name: "pruning leaves a tombstone",
+    patches: [
+      {
+        file: flows("memory-journal"),
+        find: 'this.#put({ ...flow, data: "", evidence, prunedAtMs: this.#nowMs() });',
+        replace: "if (evidence !== undefined) this.#flows.delete(flow.key);",
+      },
+    ],
+  },
+  {
+    name: "after a definite no the payment is looked for before the money is given back",
+    patches: [
+      {
+        file: flows("read-back"),
+        find: "const isProof = isProofDue(context, state);",
+        replace:
+          'if (state.refusal !== undefined && !isPassing(state.refusal)) return { state: { ...decided(state), phase: "refused", refusal: state.refusal } };\n  const isProof = isProofDue(context, state);',
+      },
+    ],
+  },
+  {
+    name: "that look waits longer than the listing lags",
+    patches: [
+      {
+        file: flows("read-back"),
+        find: "if (state.refusal !== undefined) return service.listedWithinMs ?? readBackDelayMs;",
+        replace: "if (state.refusal !== undefined) return service.listedWithinMs === 0 ? readBackDelayMs : 0;",
+      },
+    ],
+  },
+  {
+    name: "a refusal of a request that was sent again proves nothing",
+    patches: [
+      {
+        file: flows("read-back"),
+        find: "if (!isAlone || (isAbsent && !isFirst)) return held(state);",
+        replace: "if (!isAlone || (isAbsent && !isFirst && state === undefined)) return held(state);",
+      },
+    ],
+  },
+  {
+    name: "by default absence proves nothing",
+    patches: [
+      {
+        file: flows("read-back"),
+        find: "return held(looked);",
+        replace: 'return mayBeSentAgain(looked) ? sendAgain(owned, absent(looked), "listedWithinMs") : held(looked);',
+      },
+    ],
+  },
+  {
+    name: "proof of absence counts from this owner's claim too, not from the takeover alone",
+    patches: [
+      {
+        file: flows("lease"),
+        find: "this.#ownedSinceMs = at.monotonicMs;",
+        replace: "this.#ownedSinceMs = Math.min(this.#ownedSinceMs, at.monotonicMs);",
+      },
+    ],
+  },
+  {
+    name: "proof of absence counts a whole lease in which the request may have been sent",
+    patches: [
+      {
+        file: flows("read-back"),
+        find: "return lease.ownedSinceMs + leaseMs + listedWithinMs - clock.monotonicMs();",
+        replace: "return lease.ownedSinceMs + 0 * leaseMs + listedWithinMs - clock.monotonicMs();",
+      },
+    ],
+  },
+  {
+    name: "proof of absence counts the time on the way",
+    patches: [
+      {
+        file: flows("read-back"),
+        find: "return lease.ownedSinceMs + leaseMs + listedWithinMs - clock.monotonicMs();",
+        replace: "return lease.ownedSinceMs + leaseMs + 0 * listedWithinMs - clock.monotonicMs();",
+      },
+    ],
+  },
+  {
+    name: "proof of absence is measured by the monotonic clock",
+    patches: [
+      {
+        file: flows("lease"),
+        find: "this.#ownedSinceMs = at.monotonicMs;",
+        replace: "this.#ownedSinceMs = at.monotonicMs + (at.wallMs - 1_767_225_600_000 - at.monotonicMs);",
+      },
+      {
+        file: flows("read-back"),
+        find: "return lease.ownedSinceMs + leaseMs + listedWithinMs - clock.monotonicMs();",
+        replace: "return lease.ownedSinceMs + leaseMs + listedWithinMs - (clock.wallMs() - 1_767_225_600_000);",
+      },
+    ],
+  },
+  {
+    name: "a refused intent rejects a key only if there is no entry yet",
+    patches: [
+      {
+        file: flows("run-flow"),
+        find: "if (!isMine) return undefined;",
+        replace: "if (!isMine && !hasOutcome(state)) return undefined;",
+      },
+    ],
+  },
+  {
+    name: "a confirmed quote is stored as asking for the money, before it is asked for",
+    patches: [
+      {
+        file: flows("confirm-flow"),
+        find: "scopeOf(context, quote.request), state, false);",
+        replace: "scopeOf(context, quote.request), quote, false);",
+      },
+    ],
+  },
+  {
+    name: "an expired quote is not confirmed (two places)",
+    patches: [
+      { file: flows("confirm-flow"), find: "if (entry.isExpired) throw expired(key);", replace: "" },
+      {
+        file: flows("confirm-flow"),
+        find: "scopeOf(context, quote.request), state, false);",
+        replace: "scopeOf(context, quote.request), state, undefined);",
+      },
+    ],
+  },
+  {
+    name: "`confirm` pays the price that it names",
+    patches: [
+      {
+        file: flows("confirm-flow"),
+        find: "assertFits: (state) => assertSameIntent(key, state, intentId),",
+        replace: "assertFits: (state) => state === undefined && assertSameIntent(key, state, intentId),",
+      },
+    ],
+  },
+  {
+    name: "the claim is stored before it is sent",
+    patches: [
+      {
+        file: flows("drive-flow"),
+        find: "if (next !== state) await storeState(context, owned.lease, reached);",
+        replace: 'if (next !== state && next.phase !== "claimed") await storeState(context, owned.lease, reached);',
+      },
+    ],
+  },
+  {
+    name: "a claim of an earlier owner is never sent, and may have been",
+    patches: [
+      {
+        file: flows("send-claim"),
+        find: "if (sendBy === undefined) {",
+        replace: "if (sendBy === undefined) return notSent(state, leaseEnded());\n  if (sendBy === undefined) {",
+      },
+    ],
+  },
+  {
+    name: "a claim is only sent within its lease",
+    patches: [
+      {
+        file: "src/timing/timestamp.ts",
+        find: "return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs);",
+        replace: "return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs) + 100_000;",
+      },
+    ],
+  },
+  {
+    name: "a lease is over when the monotonic clock says so",
+    patches: [
+      {
+        file: "src/timing/timestamp.ts",
+        find: "return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs);",
+        replace: "return Math.min(until.wallMs - at.wallMs);",
+      },
+    ],
+  },
+  {
+    name: "a lease is over when the wall clock says so",
+    patches: [
+      {
+        file: "src/timing/timestamp.ts",
+        find: "return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs);",
+        replace: "return Math.min(until.monotonicMs - at.monotonicMs);",
+      },
+    ],
+  },
+  {
+    name: "an operator can't release or resend a payment that is there",
+    patches: [
+      {
+        file: flows("resolve-flow"),
+        find: 'if (action !== "found") await assertAbsent(context, call, state, sought, evenUnseen);',
+        replace: 'if (action === "found" && evenUnseen) await assertAbsent(context, call, state, sought, evenUnseen);',
+      },
+    ],
+  },
+  {
+    name: "a flow of another gateway is neither run nor recovered (scope and key)",
+    patches: [
+      {
+        file: flows("memory-journal"),
+        find: "return scope.service === service && (gateway ?? scope.gateway) === scope.gateway;",
+        replace: "return scope.service === service || gateway === scope.gateway;",
+      },
+      {
+        file: flows("flow-scope"),
+        find: "const isOwn = service === scope.service && (scope.gateway ?? gateway) === gateway;",
+        replace: "const isOwn = service === scope.service || (scope.gateway ?? gateway) === gateway;",
+      },
+    ],
+  },
+  {
+    name: "without a gatewayId, a flow that was begun with another key is left alone",
+    patches: [
+      {
+        file: flows("flow-scope"),
+        find: "if (ownKeyId === undefined || ownKeyId === state.keyId) return;",
+        replace: "if (ownKeyId !== null) return;",
+      },
+    ],
+  },
+];

@@ -1,0 +1,118 @@
+import { expect, it } from "vitest";
+import { InvalidArgumentError } from "../../src/errors/errors.js";
+import { simulateFlows } from "../../src/simulation/simulate-flows.js";
+import { SimulationError } from "../../src/simulation/simulation-error.js";
+
+/** A bank's own functions, over a ledger that keeps every key. */
+class Bank {
+  readonly taken = new Map<string, "taken" | "released">();
+  calls = 0;
+
+  readonly takeFunds = async ({ key }: { readonly key: string }) => {
+    this.calls += 1;
+    const known = this.taken.get(key);
+    if (known === "released") return null;
+    this.taken.set(key, "taken");
+    // As a database would, for real.
+    await new Promise((resolve) => setImmediate(resolve));
+    return { senderGatewayTransactionId: `of ${key}`, replayed: known !== undefined };
+  };
+
+  readonly releaseFunds = async ({ key }: { readonly key: string }) => {
+    this.taken.set(key, "released");
+  };
+}
+
+/** Thousands of schedules, and the search for a short one, on a machine that has other things to do. */
+const slow = { timeout: 180_000 };
+
+async function failureOf(simulating: Promise<unknown>): Promise<SimulationError> {
+  const error: unknown = await simulating.catch((thrown: unknown) => thrown);
+  if (error instanceof SimulationError) return error;
+  throw new Error("no law was broken", { cause: error });
+}
+
+it("breaks no law with the functions of a bank as it should be, and tells what happened", async () => {
+  const report = await simulateFlows({ schedules: 60, seed: 20 });
+  expect(report).toMatchObject({ seed: 20, schedules: 60, flows: 180 });
+  expect(report.paid).toBeGreaterThan(0);
+  expect(report.events).toBeGreaterThan(60);
+});
+
+it("does the same again with the same seed", async () => {
+  const [one, other] = [
+    await simulateFlows({ schedules: 40, seed: 3 }),
+    await simulateFlows({ schedules: 40, seed: 3 }),
+  ];
+  expect({ ...one, schedulesPerSecond: 0 }).toEqual({ ...other, schedulesPerSecond: 0 });
+});
+
+it("calls a user's own functions, with keys that no other simulation uses", async () => {
+  const bank = new Bank();
+  await simulateFlows({ ...bank, schedules: 30, seed: 1 });
+  const keys = [...bank.taken.keys()];
+  await simulateFlows({ ...bank, schedules: 30, seed: 1 });
+  expect(keys.length).toBeGreaterThan(30);
+  expect(bank.taken.size).toBe(2 * keys.length);
+  expect(bank.calls).toBeGreaterThan(bank.taken.size);
+});
+
+it(
+  "finds a takeFunds that never says that it had taken the money before, and shows it in a short schedule",
+  slow,
+  async () => {
+    const bank = new Bank();
+    const forgetful = async (context: { readonly key: string }) => {
+      const taken = await bank.takeFunds(context);
+      return taken === null ? null : { ...taken, replayed: false };
+    };
+    const { message, law, counterexample } = await failureOf(
+      simulateFlows({ takeFunds: forgetful, releaseFunds: bank.releaseFunds, schedules: 20_000, seed: 2 }),
+    );
+    expect(law).toBe("bank");
+    expect(message).toContain("replayed");
+    expect(counterexample.trace.length).toBeLessThan(80);
+    const again = await failureOf(
+      simulateFlows({
+        takeFunds: forgetful,
+        releaseFunds: bank.releaseFunds,
+        choices: counterexample.choices,
+      }),
+    );
+    expect(again.law).toBe("bank");
+  },
+);
+
+it("finds a takeFunds that returns another id each time", slow, async () => {
+  const bank = new Bank();
+  const unstable = async (context: { readonly key: string }) => {
+    const taken = await bank.takeFunds(context);
+    return taken === null ? null : { ...taken, senderGatewayTransactionId: `call ${bank.calls}` };
+  };
+  const { law, message } = await failureOf(
+    simulateFlows({ takeFunds: unstable, releaseFunds: bank.releaseFunds, schedules: 5000, seed: 4, shrinks: false }),
+  );
+  expect(law).toBe("bank");
+  expect(message).toContain("another senderGatewayTransactionId");
+});
+
+it("shows what happens where the flow is told of facts about the service that are not true", slow, async () => {
+  const { law, message } = await failureOf(
+    simulateFlows({ schedules: 20_000, seed: 6, hasFalseFacts: true, shrinks: false }),
+  );
+  expect(["once", "release", "told"]).toContain(law);
+  expect(message).toMatch(/seed 6, schedule \d+, choices \[/);
+});
+
+it.each([{ schedules: 0 }, { seed: -1 }, { flows: 1.5 }, { processes: 0 }, { takeFunds: new Bank().takeFunds }])(
+  "refuses %o",
+  async (options) => {
+    await expect(simulateFlows(options)).rejects.toThrow(InvalidArgumentError);
+  },
+);
+
+it("refuses to run twice at once", async () => {
+  const first = simulateFlows({ schedules: 20, seed: 1 });
+  await expect(simulateFlows({ schedules: 20, seed: 1 })).rejects.toThrow("one simulation at a time");
+  await first;
+});
