@@ -1,4 +1,4 @@
-/** A gateway's process, as the demo starts and kills it: runs one payment through the durable flow, or recovers. */
+/** A gateway's process, as the demo starts and kills it: quotes a payment, confirms it, or recovers. */
 import { text } from "node:stream/consumers";
 import { type ClientOptions, CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
 import { PaymentFlow } from "cross-border-payments/flow";
@@ -10,9 +10,12 @@ export interface PayingProcessInput {
   readonly journal: string;
   readonly order: PaymentIntentRequest;
   readonly leaseMs: number;
+  /** The intent that the sender was shown, to confirm. */
+  readonly intentId?: string | undefined;
 }
 
-const { options, journal, order, leaseMs } = JSON.parse(await text(process.stdin)) as PayingProcessInput;
+const key = "order-42";
+const { options, journal, order, leaseMs, intentId = "" } = JSON.parse(await text(process.stdin)) as PayingProcessInput;
 
 await using client = new CrossBorderClient(options);
 const opened = await SqliteJournal.open(journal);
@@ -22,14 +25,22 @@ const flow = new PaymentFlow({
   journal: opened,
   leaseMs,
   readBackDelayMs: 200,
-  // A real one looks into the bank's ledger whether this key's money was taken before.
-  takeFunds: ({ key }) => ({ senderGatewayTransactionId: `${key}-TX`, replayed: false }),
+  // A bank asks its ledger, where the key is unique: the insert that finds it there is the replay.
+  takeFunds: ({ key }) => ({ senderGatewayTransactionId: `${key}-TX`, replayed: process.argv[2] === "recover" }),
   releaseFunds: () => {},
 });
 
-if (process.argv[2] === "recover") {
-  for await (const { key, status } of flow.recover()) console.log(`${key}: ${status}`);
-} else {
-  console.log((await flow.run("order-42", order)).status);
+switch (process.argv[2]) {
+  case "quote": {
+    const { intent } = await flow.quote(key, order);
+    console.log(JSON.stringify(intent));
+    break;
+  }
+  case "confirm":
+    console.log((await flow.confirm(key, { intentId })).status);
+    break;
+  case "recover":
+    for await (const settled of flow.recover()) console.log(`${settled.key}: ${settled.status}`);
 }
+await flow.close();
 await opened.close();

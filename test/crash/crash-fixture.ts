@@ -70,13 +70,17 @@ export class CrashFixture implements AsyncDisposable {
     });
   }
 
+  /** What the journals say of each key, read in a new process. */
+  async audit(lanes: readonly (readonly string[])[]): Promise<readonly (Outcome | undefined)[]> {
+    await using auditor = await this.newWorker().ready();
+    const outcomes: (Outcome | undefined)[] = [];
+    for (const [lane, keys] of lanes.entries()) outcomes.push(...(await auditor.audit(this.journal(lane), keys)));
+    return outcomes;
+  }
+
   /** Reads every outcome in a new process, and compares them with the records of the service and the bank. */
   async judge(...lanes: readonly (readonly string[])[]): Promise<Verdict> {
-    const outcomes: (Outcome | undefined)[] = [];
-    for (const [lane, keys] of lanes.entries()) {
-      await using auditor = await this.newWorker({ lane }).ready();
-      outcomes.push(...(await auditor.audit(keys)));
-    }
+    const outcomes = await this.audit(lanes);
     const { told, service, bank } = this;
     const verdict = judge({ keys: lanes.flat(), outcomes, told, payments: service.payments, bank: bank.entries });
     return { ...verdict, violations: [...verdict.violations, ...bank.violations] };

@@ -52,14 +52,14 @@ export async function runPoints(options: PointsOptions): Promise<PointsResult> {
       keys.push(key);
       for (const each of one.crashes) {
         kills += 1;
-        const problem = await dieAt(
+        const missed = await dieAt(
           fixture,
           lane,
           taskOf(key, one),
           { ...each, quoteTtlMs: one.quoteTtlMs },
           options.leaseMs,
         );
-        if (problem !== undefined) problems.push(`${key}: ${problem}`);
+        if (missed !== undefined) unexpected.set(one, `${key}: ${missed}`);
       }
     }
     const recovery = await recoverAll(fixture, lane, round, options.leaseMs);

@@ -73,8 +73,7 @@ export async function runRestored(options: RestoredOptions): Promise<RestoredRes
   if (backup === undefined) await loseLog(place.place);
   else await backup.restore();
 
-  await using auditor = await fixture.newWorker().ready();
-  const forgotten = (await auditor.audit(keys)).filter((outcome) => outcome === undefined).length;
+  const forgotten = (await fixture.audit([keys])).filter((outcome) => outcome === undefined).length;
   // What was told of a lost flow was true; what is told of the one that follows may be less: that it is held.
   fixture.told.length = 0;
   await killAfter(fixture, tasks);

@@ -57,8 +57,8 @@ export type Command =
   | { readonly type: "keep-recovering"; readonly everyMs: number }
   /** Lets something happen at a named point. */
   | { readonly type: "expect"; readonly trouble: Trouble }
-  /** Reads what the journal says of each key. */
-  | { readonly type: "audit"; readonly keys: readonly string[] }
+  /** Reads what a journal says of each key. */
+  | { readonly type: "audit"; readonly journal: JournalPlace; readonly keys: readonly string[] }
   /** Reports how long the claims' writes took. */
   | { readonly type: "claim-times" }
   /** Closes the flow and the journal, and ends. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import type { Command, Outcome, Report, WorkerSettings } from "./worker-messages.js";
+import type { Command, JournalPlace, Outcome, Report, WorkerSettings } from "./worker-messages.js";
 
 export interface WorkerStart {
   /** The Node to run it on. */
@@ -78,9 +78,9 @@ export class WorkerProcess implements AsyncDisposable {
     return found;
   }
 
-  async audit(keys: readonly string[]): Promise<readonly (Outcome | undefined)[]> {
+  async audit(journal: JournalPlace, keys: readonly string[]): Promise<readonly (Outcome | undefined)[]> {
     const response = this.next("audited");
-    this.send({ type: "audit", keys });
+    this.send({ type: "audit", journal, keys });
     // On its way from another process, `undefined` becomes `null`.
     return (await response).outcomes.map((outcome) => outcome ?? undefined);
   }

@@ -47,7 +47,7 @@ async function obey(worker: Worker, command: Command): Promise<void> {
       points.expect(command.trouble);
       return;
     case "audit":
-      report({ type: "audited", outcomes: await audit(flow, command.keys) });
+      report({ type: "audited", outcomes: await audit(worker, command) });
       return;
     case "claim-times":
       report({ type: "claim-times", milliseconds: journal.claimTimesMs });
@@ -135,13 +135,18 @@ async function keepRecovering(flow: PaymentFlow, everyMs: number): Promise<void>
   }
 }
 
-async function audit(flow: PaymentFlow, keys: readonly string[]): Promise<readonly (Outcome | undefined)[]> {
-  const outcomes: (Outcome | undefined)[] = [];
-  for (const key of keys) {
-    const outcome = await flow.outcome(key);
-    outcomes.push(outcome && toReported(outcome));
+async function audit(
+  { settings, points }: Worker,
+  { journal, keys }: Extract<Command, { readonly type: "audit" }>,
+): Promise<readonly (Outcome | undefined)[]> {
+  const opened = await openJournal(journal);
+  try {
+    const flow = openFlow(settings, opened, points);
+    const outcomes = await Promise.all(keys.map((key) => flow.outcome(key)));
+    return outcomes.map((outcome) => outcome && toReported(outcome));
+  } finally {
+    await opened.close();
   }
-  return outcomes;
 }
 
 function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoints): PaymentFlow {
