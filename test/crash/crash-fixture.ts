@@ -10,6 +10,8 @@ export interface CrashFixtureOptions extends JournalChoice, ServiceOptions {
   readonly leaseMs: number;
   readonly readBackDelayMs: number;
   readonly bank: BankOptions;
+  /** Where several fixtures share one. Default: one of its own. */
+  readonly script?: BuiltWorker;
 }
 
 /** What the workers need: a journal, a service and a bank, with the records of the last two. */
@@ -37,7 +39,7 @@ export class CrashFixture implements AsyncDisposable {
   }
 
   static async open(options: CrashFixtureOptions): Promise<CrashFixture> {
-    const script = await buildWorker();
+    const script = options.script ?? (await buildWorker());
     const place = await openPlace(options);
     return new CrashFixture(options, place, script, await FaultyService.start(options), await Bank.start(options.bank));
   }
@@ -87,7 +89,8 @@ export class CrashFixture implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.bank, this.service, this.#script].map((part) => part[Symbol.asyncDispose]()));
+    const own = this.#options.script === undefined ? [this.#script] : [];
+    await Promise.all([this.bank, this.service, ...own].map((part) => part[Symbol.asyncDispose]()));
     await this.#place[Symbol.asyncDispose]();
   }
 }

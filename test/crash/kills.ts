@@ -3,9 +3,11 @@
  * then. Some payments are quoted by one process and confirmed by another:
  *
  *     npx tsx test/crash/kills.ts --flows 10000 --kills 2000 --stops 500 --journal sqlite --seed 1
+ *     bash test/support/postgres.sh with npx tsx test/crash/kills.ts --flows 10000 --kills 2000 --stops 500 --journal postgres --seed 1
  */
 import { derivedSeed, seededRandom, weighted } from "../faults/seeded-random.js";
 import type { BankFault } from "./bank.js";
+import { type BuiltWorker, buildWorker } from "./build-worker.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
 import { describeLaws, isKept, sumOf, type Verdict } from "./laws.js";
@@ -45,6 +47,7 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
   const startedMs = performance.now();
   const rounds = Math.ceil(options.flows / options.flowsPerRound);
   const results: KillsResult[] = [];
+  await using script = await buildWorker();
   let next = 0;
   const runRounds = async (): Promise<void> => {
     while (next < rounds) {
@@ -55,7 +58,7 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
       const seed = rounds === 1 ? options.seed : derivedSeed(options.seed, round);
       const { flows, kills, stops } = options;
       const shares = { flows: share(flows), kills: share(kills), stops: share(stops) };
-      const result = await runRound({ ...options, ...shares, seed });
+      const result = await runRound({ ...options, ...shares, seed, script });
       results.push(result);
       options.onProgress?.(`  round ${round + 1} of ${rounds}, seed ${seed}: ${describe(result)}`);
     }
@@ -72,7 +75,7 @@ function total(results: readonly KillsResult[]): KillsResult {
   return { ...sumOf(results), stumbles, violations: results.flatMap(({ violations }) => violations) };
 }
 
-async function runRound(options: KillsOptions): Promise<KillsResult> {
+async function runRound(options: KillsOptions & { readonly script: BuiltWorker }): Promise<KillsResult> {
   const startedMs = performance.now();
   const { seed, leaseMs } = options;
   const random = seededRandom(seed);
