@@ -76,7 +76,7 @@ async function tell(narrator: Narrator, server: SandboxServer, wire: DemoWire): 
   narrator.chapter(`Paging through ${paymentsInAll} payments`);
   await pageThrough(narrator, alpha, server);
 
-  narrator.chapter("A lost response and a killed process: nothing is paid twice");
+  narrator.chapter("Quote, confirm, and a crash in between: nothing is paid twice");
   await surviveCrash({ narrator, server, wire, order, signingKey: alphaKeys.privateKey });
 }
 

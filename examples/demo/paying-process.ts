@@ -1,4 +1,5 @@
 /** A gateway's process, as the demo starts and kills it: quotes a payment, confirms it, or recovers. */
+import { writeFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { type ClientOptions, CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
 import { PaymentFlow } from "cross-border-payments/flow";
@@ -25,8 +26,7 @@ const flow = new PaymentFlow({
   journal: opened,
   leaseMs,
   readBackDelayMs: 200,
-  // A bank asks its ledger, where the key is unique: the insert that finds it there is the replay.
-  takeFunds: ({ key }) => ({ senderGatewayTransactionId: `${key}-TX`, replayed: process.argv[2] === "recover" }),
+  takeFunds: ({ key }) => ({ senderGatewayTransactionId: `${key}-TX`, replayed: !bookOnce(key) }),
   releaseFunds: () => {},
 });
 
@@ -44,3 +44,13 @@ switch (process.argv[2]) {
 }
 await flow.close();
 await opened.close();
+
+/** The bank's ledger, beside the journal: whoever creates the entry takes the money. False when it is there already. */
+function bookOnce(key: string): boolean {
+  try {
+    writeFileSync(`${journal}-${key}-taken`, "", { flag: "wx" });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
-import { type Journal, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
+import { CrossBorderClient, type PaymentIntent, type PaymentIntentRequest } from "cross-border-payments";
+import { FlowPausedError, type Journal, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import type { SandboxRequest, SandboxServer } from "cross-border-payments/sandbox";
 import type { Narrator } from "./narrator.js";
 import type { PayingProcessInput } from "./paying-process.js";
@@ -34,31 +34,45 @@ export interface CrashAct {
   readonly signingKey: string;
 }
 
-/** The payment's response is lost on the wire, its process is killed at that moment, and another one takes over. */
+/** A quote is confirmed, the payment's response is lost, its process is killed at that moment, and another one takes over. */
 export async function surviveCrash(act: CrashAct): Promise<void> {
   const { narrator, server } = act;
   const hasSqlite = process.getBuiltinModule?.("node:sqlite") !== undefined;
-  const recovered = hasSqlite ? await withTwoProcesses(act) : await withoutSqlite(act);
+  const recovered = hasSqlite ? await withThreeProcesses(act) : await withoutSqlite(act);
   narrator.check(recovered === "order-42: paid", `the new process finds the payment by its signature: "${recovered}"`);
   const made = server.sandbox.payments.filter((payment) => payment.senderGatewayTransactionId === "order-42-TX");
   narrator.check(made.length === 1, `the service has it ${made.length === 1 ? "once" : `${made.length} times`}`);
 }
 
-async function withTwoProcesses({ narrator, server, wire, order, signingKey }: CrashAct): Promise<string> {
+async function withThreeProcesses({ narrator, server, wire, order, signingKey }: CrashAct): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "cross-border-demo-"));
   try {
     const options = { ...server.clientOptions, signingKey };
     const input: PayingProcessInput = { options, journal: join(folder, "payments.db"), order, leaseMs };
-    const first = start(["run"], input);
-    wire.onLoss = () => first.kill("SIGKILL");
-    const signal = await new Promise((resolve) => first.once("exit", (_, by) => resolve(by)));
+    const intent: PaymentIntent = JSON.parse(await text(start(["quote"], input).stdout));
+    narrator.say("One process asks for the price, and stores it in a SQLite journal. No money is taken yet.");
+    sayQuote(narrator, intent);
+    narrator.say("The sender agrees. Another process confirms that quote: it takes the money, and pays.");
+    const second = start(["confirm"], { ...input, intentId: intent.id });
+    wire.onLoss = () => second.kill("SIGKILL");
+    const signal = await new Promise((resolve) => second.once("exit", (_, by) => resolve(by)));
     narrator.check(signal === "SIGKILL", "the payment was made, its response lost, and the process killed (SIGKILL)");
     await sleep(leaseMs + 100);
-    narrator.say("A new process opens the same SQLite journal, and recovers.");
+    narrator.say("A third process opens the same journal, and recovers.");
     return (await text(start(["recover"], input).stdout)).trim();
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function sayQuote(
+  narrator: Narrator,
+  { senderAmount, senderCurrency, receiverAmount, receiverCurrency }: PaymentIntent,
+) {
+  narrator.table({
+    "to be paid": `${senderAmount} ${senderCurrency}`,
+    "to arrive": `${receiverAmount} ${receiverCurrency}`,
+  });
 }
 
 function start(args: string[], input: PayingProcessInput) {
@@ -80,30 +94,46 @@ async function withoutSqlite({ narrator, server, wire, order, signingKey }: Cras
   const dying = new DyingJournal(journal);
   wire.onLoss = () => dying.die();
   await using first = new CrossBorderClient(options);
-  const cut = await flowOf(first, dying.journal)
-    .run("order-42", order)
-    .then(
-      () => false,
-      () => true,
-    );
+  const bank = new DemoBank();
+  const flow = flowOf(first, dying.journal, bank);
+  const { intent } = await flow.quote("order-42", order);
+  narrator.say("The price is asked for, and stored in the journal. No money is taken yet.");
+  sayQuote(narrator, intent);
+  narrator.say("The sender agrees, and the quote is confirmed: the money is taken, and paid.");
+  const cut = await flow.confirm("order-42", { intentId: intent.id }).then(
+    () => false,
+    (error) => error instanceof FlowPausedError,
+  );
   narrator.check(cut, "the payment was made, its response lost, and its owner cut off from the journal");
   await sleep(leaseMs + 100);
   narrator.say("A new owner recovers.");
   await using second = new CrossBorderClient(options);
   const outcomes: string[] = [];
-  for await (const { key, status } of flowOf(second, journal).recover()) outcomes.push(`${key}: ${status}`);
+  for await (const { key, status } of flowOf(second, journal, bank).recover()) outcomes.push(`${key}: ${status}`);
   return outcomes.join();
 }
 
-function flowOf(client: CrossBorderClient, journal: Journal): PaymentFlow {
+function flowOf(client: CrossBorderClient, journal: Journal, bank: DemoBank): PaymentFlow {
   return new PaymentFlow({
     client,
     journal,
     leaseMs,
     readBackDelayMs: 200,
-    takeFunds: ({ key }) => ({ senderGatewayTransactionId: `${key}-TX`, replayed: false }),
+    takeFunds: ({ key }) => ({ senderGatewayTransactionId: `${key}-TX`, replayed: !bank.bookOnce(key) }),
     releaseFunds: () => {},
   });
+}
+
+/** A ledger with at most one entry of each key. */
+class DemoBank {
+  readonly #taken = new Set<string>();
+
+  /** False when the entry is there already. */
+  bookOnce(key: string): boolean {
+    if (this.#taken.has(key)) return false;
+    this.#taken.add(key);
+    return true;
+  }
 }
 
 /** A journal that can be cut off from one of its owners. */
