@@ -1,6 +1,7 @@
 import type { ApiClient, PagingValues } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
 import { UnexpectedResponseError } from "../errors/errors.js";
+import { NewestFirstProof } from "../paging/newest-first.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { TokenOrder } from "./token-order.js";
 
@@ -20,7 +21,7 @@ export type Inspect = (payment: Payment) => boolean;
  *
  * Nothing says what paging tokens look like: they may be numbers that grow, UUIDs, or numbers that several machines hand out from
  * ranges of their own. The newest payments come first, since the one that is looked for is mostly among them. Only where their tokens
- * have proved to go one way is `since` an end. Otherwise all payments are read, in the order of their tokens.
+ * have proved to go one way, with no payment passed over, is `since` an end. Otherwise all payments are read, in the order of their tokens.
  */
 export async function readPayments(
   client: ApiClient,
@@ -40,6 +41,8 @@ export async function readPayments(
  */
 const provingTokens = 20;
 
+const sort = "createdAt.desc";
+
 /** A service with more payments than this and tokens in no order can't be read to its end each time. */
 const mostPayments = 100_000;
 
@@ -49,25 +52,30 @@ async function readNewestFirst(
   inspect: Inspect,
 ): Promise<{ readonly seen: number; readonly isEnough: boolean }> {
   const order = new TokenOrder();
+  const proof = new NewestFirstProof(async (paging) => (await pages.request(paging)).map(tokenOf), sort, fullSize);
   let seen = 0;
   let hasSince = false;
   let createdAt: string | undefined;
   for (let bound: PagingValues = {}; seen < mostPayments; ) {
-    const page = await pages.request({ _sort: "createdAt.desc", ...bound });
+    const page = await pages.request({ _sort: sort, ...bound });
     seen += page.length;
     // Every payment of the page is looked at before the order decides anything.
     if (page.some(inspect)) return { seen, isEnough: true };
+    const tokens: string[] = [];
     for (const payment of page) {
       const token = tokenOf(payment);
       if (token === undefined || isNewer(payment.createdAt, createdAt)) return { seen, isEnough: false };
+      tokens.push(token);
       order.add(token);
       createdAt = payment.createdAt;
       if (token === since) hasSince = true;
     }
-    if (!order.isOneWay || order.count < provingTokens) return { seen, isEnough: false };
-    const last = tokenOf(page.at(-1));
+    const { direction } = order;
+    if (direction === undefined || order.count < provingTokens) return { seen, isEnough: false };
+    if (!(await proof.holds(tokens, direction))) return { seen, isEnough: false };
+    const last = tokens.at(-1);
     if (last === undefined || hasSince) return { seen, isEnough: true };
-    bound = order.direction === "up" ? { _after: last } : { _before: last };
+    bound = direction === "up" ? { _after: last } : { _before: last };
   }
   return { seen, isEnough: false };
 }

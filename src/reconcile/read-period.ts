@@ -1,7 +1,8 @@
-import type { ApiClient, PagingValues } from "../api/api-client.js";
+import type { ApiClient } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
 import { BadRequestError, PagingError } from "../errors/errors.js";
 import { leadsOn, nonEmptyText } from "../paging/cursor-order.js";
+import { NewestFirstProof, type ReadTokens } from "../paging/newest-first.js";
 import { type Payment, payments } from "../resources/payments.js";
 import type { Period } from "./compare-group.js";
 import { type OnFailure, readPaymentPages } from "./payment-pages.js";
@@ -43,6 +44,7 @@ async function readNewestFirst(
   onPayment: (payment: Payment) => Promise<void>,
 ): Promise<boolean> {
   const { client, size, options, onFailure } = reader;
+  const proof = new NewestFirstProof(tokenReader(reader), newestFirst.join(","), size);
   let before: Payment | undefined;
   try {
     for await (const page of readPaymentPages(client, { sort: newestFirst, size }, options, onFailure)) {
@@ -51,11 +53,13 @@ async function readNewestFirst(
         if (!isBehind(payment, before)) return false;
         before = payment;
       }
-      if (isFirst && (page.length < provingTokens || !(await beginsWithNewest(reader, page)))) return false;
+      if (isFirst && page.length < provingTokens) return false;
+      const tokens = page.map(({ pagingToken }) => pagingToken);
+      if (!(await proof.holds(tokens, "down"))) return false;
       for (const payment of page) if (!isOutside(payment, period)) await onPayment(payment);
       if (before !== undefined && Date.parse(before.createdAt) < period.fromMs) return true;
     }
-    return before !== undefined;
+    return before !== undefined && (await proof.holds([], "down"));
   } catch (error) {
     // In the order of the tokens, the list may be read all the same.
     if (error instanceof PagingError || error instanceof BadRequestError) return false;
@@ -72,27 +76,17 @@ function isBehind(payment: Payment, before: Payment | undefined): boolean {
   return createdMs <= Date.parse(before.createdAt) && leadsOn(before.pagingToken, token, "down");
 }
 
-/** A service that sorts only what it cut out begins anywhere. */
-async function beginsWithNewest(reader: PeriodReader, [first]: readonly Payment[]): Promise<boolean> {
-  const token = first?.pagingToken;
-  const newer = await requestPage(reader, { _size: 2, _sort: "pagingToken.asc", _after: token });
-  if (newer.length === 0) return true;
-  // They were created meanwhile. Then the list begins with others now.
-  const [newest] = await requestPage(reader, { _size: reader.size, _sort: newestFirst.join(",") });
-  return newest !== undefined && newest.pagingToken !== token;
-}
-
-async function requestPage(
-  { client, options, onFailure }: PeriodReader,
-  paging: PagingValues,
-): Promise<readonly Payment[]> {
-  for (let failures = 0; ; failures += 1) {
-    try {
-      return await client.call(payments.list, [], { paging }, options);
-    } catch (error) {
-      await onFailure(error, failures);
+function tokenReader({ client, options, onFailure }: PeriodReader): ReadTokens {
+  return async (paging) => {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        const page = await client.call(payments.list, [], { paging }, options);
+        return page.map(({ pagingToken }) => nonEmptyText(pagingToken));
+      } catch (error) {
+        await onFailure(error, failures);
+      }
     }
-  }
+  };
 }
 
 function isOutside({ createdAt }: Payment, { fromMs, toMs }: Period): boolean {

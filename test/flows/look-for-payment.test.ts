@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { PagingValues } from "../../src/api/api-client.js";
-import { UnexpectedResponseError } from "../../src/errors/errors.js";
+import { BadRequestError, UnexpectedResponseError } from "../../src/errors/errors.js";
 import { FlowCall } from "../../src/flows/flow-call.js";
 import { lookForPayment } from "../../src/flows/look-for-payment.js";
 import { NewestPayment } from "../../src/flows/newest-payment.js";
@@ -23,7 +23,15 @@ const tokenStyles: Readonly<Record<string, (index: number) => string>> = {
   "numbers from sequences that four machines cache": (index) => String(cached(index, 4, 20)),
   "numbers from sequences that two machines cache": (index) => String(cached(index, 2, 100)),
   "numbers from such sequences, by chance": (index) => String(cachedAtRandom(index, 3, 50)),
+  "numbers in the order of texts, from 1 on": (index) => String(index + 1),
+  "numbers in the order of texts, from 900 on": (index) => String(index + 900),
+  "numbers in the order of texts, from 9,700 on": (index) => String(index + 9_700),
+  "falling numbers in the order of texts": (index) => String(1_200 - index),
 };
+
+function isInOrderOfTexts(style: string): boolean {
+  return style === "UUIDs" || style.includes("order of texts");
+}
 
 /** As `cached`, where chance decides which machine responds. */
 function cachedAtRandom(index: number, machines: number, cache: number): number {
@@ -50,6 +58,8 @@ interface Service {
   readonly maxSize: number;
   /** How many records fit into a response. */
   readonly fitting: number;
+  /** Takes the payments with the lowest tokens, and sorts only those. */
+  readonly sortsWhatItCutOut: boolean;
   readonly payments: Payment[];
   requests: number;
 }
@@ -66,7 +76,8 @@ function payment(service: Pick<Service, "style">, index: number, more: Partial<P
 }
 
 function serviceOf(style: string, count: number, options: Partial<Service> = {}): Service {
-  const service = { style, maxSize: 1000, fitting: Number.POSITIVE_INFINITY, requests: 0, ...options };
+  const defaults = { maxSize: 1000, fitting: Number.POSITIVE_INFINITY, sortsWhatItCutOut: false, requests: 0 };
+  const service = { style, ...defaults, ...options };
   return { ...service, payments: Array.from({ length: count }, (_, index) => payment(service, index)) };
 }
 
@@ -93,20 +104,25 @@ function clientOf(service: Service) {
 
 function pageOf(service: Service, { _size = 20, _after, _before, _sort = "pagingToken.asc" }: PagingValues): Payment[] {
   service.requests += 1;
-  const isNumeric = service.style !== "UUIDs";
+  const isOfTexts = isInOrderOfTexts(service.style);
   const compare = (one: string, other: string) =>
-    isNumeric ? Number(one) - Number(other) : one < other ? -1 : one > other ? 1 : 0;
+    isOfTexts ? (one < other ? -1 : one > other ? 1 : 0) : Number(one) - Number(other);
   const [field = "", way] = _sort.split(".");
   const sign = way === "desc" ? -1 : 1;
-  const rows = service.payments
+  const limit = Math.min(_size, service.maxSize);
+  const within = service.payments
     .filter(({ pagingToken }) => _after === undefined || compare(pagingToken, _after) > 0)
-    .filter(({ pagingToken }) => _before === undefined || compare(pagingToken, _before) < 0)
+    .filter(({ pagingToken }) => _before === undefined || compare(pagingToken, _before) < 0);
+  const cut = service.sortsWhatItCutOut
+    ? within.sort((one, other) => compare(one.pagingToken, other.pagingToken)).slice(0, limit)
+    : within;
+  const rows = cut
     .sort((one, other) =>
       field === "createdAt"
         ? sign * (one.createdAt < other.createdAt ? -1 : 1)
         : sign * compare(one.pagingToken, other.pagingToken),
     )
-    .slice(0, Math.min(_size, service.maxSize));
+    .slice(0, limit);
   if (rows.length > service.fitting) {
     const response = { status: 200, headers: {}, text: "" };
     throw new UnexpectedResponseError("payments.list: the response is larger than maxResponseBytes allows", {
@@ -132,6 +148,7 @@ const services = fc.record({
   style: fc.constantFrom(...Object.keys(tokenStyles)),
   maxSize: fc.constantFrom(1, 2, 7, 50, 100, 1000),
   fitting: fc.constantFrom(1, 3, 99, Number.POSITIVE_INFINITY),
+  sortsWhatItCutOut: fc.boolean(),
   before: fc.integer({ min: 0, max: 350 }),
   ahead: fc.integer({ min: 0, max: 40 }),
   behind: fc.integer({ min: 0, max: 250 }),
@@ -142,8 +159,8 @@ describe("a look", () => {
     timeout: 60_000,
   }, async () => {
     await fc.assert(
-      fc.asyncProperty(services, fc.boolean(), async ({ style, maxSize, fitting, before, ahead, behind }, isThere) => {
-        const service = serviceOf(style, before, { maxSize, fitting });
+      fc.asyncProperty(services, fc.boolean(), async ({ style, before, ahead, behind, ...limits }, isThere) => {
+        const service = serviceOf(style, before, limits);
         const since = await new NewestPayment(clientOf(service)).token(call);
         for (let index = 0; index < ahead; index++) add(service, {});
         const made = isThere ? add(service, own) : undefined;
@@ -164,8 +181,62 @@ describe("a look", () => {
       add(service, {});
       service.requests = 0;
       expect((await look(service, since)).look).toMatchObject({ seen: 100, complete: true });
-      expect(service.requests).toBe(1);
+      // The page, and whether anything is newer.
+      expect(service.requests).toBe(2);
     }
+  });
+
+  it.each([
+    ["growing numbers", 0],
+    ["falling numbers", 0],
+    ["UUIDs", 0],
+    ["growing numbers", 1],
+  ])(
+    "reads on where a service sorts only what it cut out, with %s and a mark %i from the oldest",
+    async (style, mark) => {
+      const service = serviceOf(style, 150, { sortsWhatItCutOut: true });
+      const made = add(service, own);
+      for (let index = 0; index < 150; index++) add(service, {});
+      const since = mark === 0 ? null : (service.payments[mark]?.pagingToken ?? null);
+      expect((await look(service, since)).found).toBe(made);
+    },
+  );
+
+  it.each([
+    ["from 9 to 10 and 100", "numbers in the order of texts, from 1 on", 7, 400],
+    ["from 99 to 100", "numbers in the order of texts, from 1 on", 60, 400],
+    ["from 999 to 1000", "numbers in the order of texts, from 900 on", 50, 400],
+    ["from 1 to 10000", "numbers in the order of texts, from 1 on", 998, 9_500],
+    ["from 9999 to 10000", "numbers in the order of texts, from 9,700 on", 250, 500],
+    ["from 1000 down to 999", "falling numbers in the order of texts", 100, 500],
+  ])("finds a payment in numbers that the service orders as texts, %s", async (_, style, before, behind) => {
+    for (const maxSize of [100, 37]) {
+      const service = serviceOf(style, before, { maxSize });
+      const since = await new NewestPayment(clientOf(service)).token(call);
+      const made = add(service, own);
+      for (let index = 0; index < behind; index++) add(service, {});
+      for (const mark of [since, null]) expect((await look(service, mark)).found).toBe(made);
+    }
+  });
+
+  it("reads on where a service refuses to say what is newer", async () => {
+    const service = serviceOf("growing numbers", 300);
+    const strict = fakeApiClient({
+      call: (_operation, _ids, input) => {
+        const { _size, _sort = "" } = input?.paging ?? {};
+        const isQuestion = _size === 1 || _sort.includes(",");
+        return toApiPromise(
+          (isQuestion
+            ? Promise.reject(
+                new BadRequestError("no", { code: "http_400", response: { status: 400, headers: {}, text: "" } }),
+              )
+            : Promise.resolve(pageOf(service, input?.paging ?? {}))) as Promise<never>,
+          { response: undefined },
+        );
+      },
+    });
+    const { look: seen } = await lookForPayment(strict, state, null, {});
+    expect(seen).toMatchObject({ seen: 300, complete: true });
   });
 
   it("is not complete where the list does not go on behind a token", async () => {

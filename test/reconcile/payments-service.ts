@@ -11,16 +11,25 @@ export interface PaymentsService {
   readonly requested: PagingValues[];
 }
 
+/** Below zero where a service has `one` before `other`. */
+export type CompareTokens = (one: string, other: string) => number;
+
+/** Whole numbers too. */
+export function compareTexts(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}
+
 /** A service with these payments, read as SQL does: bounds on the token, then the order, then the limit. */
 export function paymentsService(
   payments: readonly Partial<Payment>[],
   respond?: (paging: PagingValues, number: number) => readonly Partial<Payment>[] | undefined,
+  compare: CompareTokens = compareTokens,
 ): PaymentsService {
   const requested: PagingValues[] = [];
   const call = <Output>(input: CallInput<unknown>): ApiPromise<Output> => {
     const { paging = {} } = input;
     requested.push(paging);
-    const work = async () => (respond?.(paging, requested.length) ?? select(payments, paging)) as Output;
+    const work = async () => (respond?.(paging, requested.length) ?? select(payments, paging, compare)) as Output;
     return toApiPromise(work(), { response: { status: 200, headers: {} } });
   };
   const api: ApiClient = fakeApiClient({
@@ -31,21 +40,24 @@ export function paymentsService(
   return { client, requested };
 }
 
-function select(payments: readonly Partial<Payment>[], { _after, _before, _sort, _size }: PagingValues) {
+function select(
+  payments: readonly Partial<Payment>[],
+  { _after, _before, _sort, _size }: PagingValues,
+  compare: CompareTokens,
+) {
   const terms = (_sort ?? "pagingToken.asc").split(",").map((term) => term.split("."));
   const tokenOf = ({ pagingToken = "" }: Partial<Payment>) => pagingToken;
   const order = (one: Partial<Payment>, other: Partial<Payment>) => {
     for (const [field = "", way] of terms) {
       const values: [string, string] = [String(Reflect.get(one, field)), String(Reflect.get(other, field))];
-      const step =
-        field === "pagingToken" ? compareTokens(...values) : values[0] < values[1] ? -1 : Number(values[0] > values[1]);
+      const step = field === "pagingToken" ? compare(...values) : compareTexts(...values);
       if (step !== 0) return way === "desc" ? -step : step;
     }
     return 0;
   };
   return payments
-    .filter((payment) => _after === undefined || compareTokens(tokenOf(payment), _after) > 0)
-    .filter((payment) => _before === undefined || compareTokens(tokenOf(payment), _before) < 0)
+    .filter((payment) => _after === undefined || compare(tokenOf(payment), _after) > 0)
+    .filter((payment) => _before === undefined || compare(tokenOf(payment), _before) < 0)
     .sort(order)
     .slice(0, _size ?? 20);
 }

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { PagingError } from "../../src/errors/errors.js";
 import type { Discrepancy } from "../../src/reconcile/compare-group.js";
 import type { OwnEntry } from "../../src/reconcile/own-entry.js";
 import { reconcilePayments } from "../../src/reconcile/reconcile-payments.js";
 import type { Payment } from "../../src/resources/payments.js";
-import { paymentsService } from "./payments-service.js";
+import { compareTexts, paymentsService } from "./payments-service.js";
 
 const fromMs = Date.parse("2026-03-01T00:00:00Z");
 const toMs = fromMs + 10_000;
@@ -35,7 +36,10 @@ const tokens = fc.constantFrom(
 
 const payments = fc
   .tuple(
-    fc.array(fc.tuple(timeMs, transactionId, amount, fc.constantFrom("pending", "reverted")), { maxLength: 60 }),
+    fc.array(fc.tuple(timeMs, transactionId, amount, fc.constantFrom("pending", "reverted")), {
+      maxLength: 60,
+      size: "max",
+    }),
     tokens,
   )
   .map(([rows, tokenAt]) =>
@@ -97,6 +101,39 @@ function describe(found: Discrepancy): string {
     }
   }
 }
+
+it("gives all or a PagingError, and never a part, where the service orders numbers as texts", async () => {
+  let compared = 0;
+  let refused = 0;
+  // Most of them come to have a digit more.
+  const numbers = fc.tuple(fc.constantFrom(1, 5, 70, 85, 960, 9_970), fc.constantFrom(1, 3, 16, 160));
+  await fc.assert(
+    fc.asyncProperty(
+      entries,
+      payments,
+      numbers,
+      fc.integer({ min: 1, max: 100 }),
+      async (own, rows, [first, step], size) => {
+        const listed = rows.map((row, index) => ({ ...row, pagingToken: `${first + step * index}` }));
+        const { client } = paymentsService(listed, undefined, compareTexts);
+        const options = { from: new Date(fromMs), to: new Date(toMs), slackMs, size };
+        const found: string[] = [];
+        try {
+          for await (const discrepancy of reconcilePayments(client, own, options)) found.push(describe(discrepancy));
+        } catch (error) {
+          expect(error).toBeInstanceOf(PagingError);
+          expect(found).toEqual([]);
+          refused += 1;
+          return;
+        }
+        compared += 1;
+        expect(found.sort()).toEqual(naive(own, listed).sort());
+      },
+    ),
+    { numRuns: 300 },
+  );
+  expect([compared, refused].map((count) => count > 10)).toEqual([true, true]);
+}, 60_000);
 
 it("gives what a comparison of everything with everything gives, in memory and over a file, whatever the tokens are", async () => {
   await fc.assert(

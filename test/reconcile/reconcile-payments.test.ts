@@ -2,13 +2,13 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { AbortedError, InvalidArgumentError, PermissionDeniedError } from "../../src/errors/errors.js";
+import { AbortedError, InvalidArgumentError, PagingError, PermissionDeniedError } from "../../src/errors/errors.js";
 import type { Discrepancy } from "../../src/reconcile/compare-group.js";
 import type { OwnEntry } from "../../src/reconcile/own-entry.js";
 import type { ReconcileOptions } from "../../src/reconcile/reconcile-options.js";
 import { reconcilePayments } from "../../src/reconcile/reconcile-payments.js";
 import type { Payment } from "../../src/resources/payments.js";
-import { paymentsService } from "./payments-service.js";
+import { compareTexts, paymentsService } from "./payments-service.js";
 
 const period = { from: "2026-03-02T00:00:00Z", to: "2026-03-03T00:00:00Z" };
 const dayMs = 86_400_000;
@@ -152,6 +152,18 @@ it("is not misled by a service that sorts only what it cut out", async () => {
     entriesOf(payments).filter(({ senderGatewayTransactionId }) => senderGatewayTransactionId !== "T-605"),
   );
   expect(found).toEqual([{ type: "missing-here", payment: expect.objectContaining({ id: "p605" }) }]);
+});
+
+it.each([
+  [90, 910],
+  [900, 1000],
+  [1, 999],
+])("never takes a part for all where numbers from %i on, %i of them, are ordered as texts", async (first, count) => {
+  const payments = tenADay(count, (index) => `${first + index}`);
+  for (const size of [50, 37]) {
+    const service = paymentsService(payments, undefined, compareTexts);
+    await expect(all(service, [], { from: "2020-01-01T00:00:00Z", size })).rejects.toThrow(PagingError);
+  }
 });
 
 it("refuses payments of several sending gateways unless it knows its own", async () => {
