@@ -14,22 +14,19 @@ import type {
 /** How a flow ended. The same key has the same outcome, however often and wherever it is run. */
 export type FlowOutcome = PaidFlow | DeclinedFlow | RejectedFlow | HeldFlow;
 
-interface ReliedOn {
-  /** What the service's operators promise, where the flow went on because of it: see the option `service`. */
-  readonly reliedOn?: readonly ServiceFact[];
-}
-
 /**
  * The payment was made: `payment` is the service's record of it. Its statuses may say that it failed afterwards: what that means for the
  * money is for the bank to decide.
  */
-export interface PaidFlow extends ReliedOn {
+export interface PaidFlow {
   readonly status: "paid";
   readonly key: string;
   readonly intent: PaymentIntent;
   readonly payment: Payment;
   /** What operators decided, if anything. */
   readonly decisions: readonly OperatorDecision[];
+  /** What the service's operators promise, where the flow went on because of it: see the option `service`. */
+  readonly reliedOn?: readonly ServiceFact[];
 }
 
 /** `takeFunds` returned `null`, or the quote was cancelled: no money was taken, and nothing was paid. */
@@ -42,7 +39,7 @@ export interface DeclinedFlow {
 }
 
 /** Certainly nothing was paid. If money had been taken, `releaseFunds` has given it back. */
-export interface RejectedFlow extends ReliedOn {
+export interface RejectedFlow {
   readonly status: "rejected";
   readonly key: string;
   readonly refusal: FlowRefusal;
@@ -51,13 +48,15 @@ export interface RejectedFlow extends ReliedOn {
   /** Absent when no money had been taken. */
   readonly senderGatewayTransactionId?: string;
   readonly decisions: readonly OperatorDecision[];
+  /** What the service's operators promise, where the flow went on because of it: see the option `service`. */
+  readonly reliedOn?: readonly ServiceFact[];
 }
 
 /**
  * Nobody can tell whether the payment was made: a request may have been sent, no response said what became of it, and the payment
  * was not found afterwards. The money stays taken until somebody calls `flow.resolve`.
  */
-export interface HeldFlow extends ReliedOn {
+export interface HeldFlow {
   readonly status: "held";
   readonly key: string;
   readonly intent: PaymentIntent;
@@ -75,6 +74,8 @@ export interface HeldFlow extends ReliedOn {
   /** A payment with this flow's transaction id or body, but with another signature or other content: whose is it? */
   readonly lookalike?: Payment;
   readonly decisions: readonly OperatorDecision[];
+  /** What the service's operators promise, where the flow went on because of it: see the option `service`. */
+  readonly reliedOn?: readonly ServiceFact[];
 }
 
 export function toOutcome(key: string, state: OutcomeState): FlowOutcome {
@@ -132,6 +133,6 @@ function toRejected(key: string, state: StateOf<"rejected">): RejectedFlow {
   };
 }
 
-function reliance({ reliedOn }: OutcomeState): ReliedOn {
+function reliance({ reliedOn }: OutcomeState): Pick<PaidFlow, "reliedOn"> {
   return reliedOn === undefined ? {} : { reliedOn };
 }

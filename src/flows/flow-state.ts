@@ -131,6 +131,19 @@ interface WithReason extends WithFunds {
   readonly refusal?: FlowRefusal;
 }
 
+/** How far a flow has got. `created` is a phase of flows that version 1 began. */
+export type FlowPhase =
+  | "created"
+  | "quoted"
+  | "funds-requested"
+  | "declined"
+  | "claimed"
+  | "unknown"
+  | "held"
+  | "paid"
+  | "refused"
+  | "rejected";
+
 export const allPhases = [
   "created",
   "quoted",
@@ -142,10 +155,7 @@ export const allPhases = [
   "paid",
   "refused",
   "rejected",
-] as const;
-
-/** How far a flow has got. `created` is a phase of flows that version 1 began. */
-export type FlowPhase = (typeof allPhases)[number];
+] as const satisfies readonly FlowPhase[];
 
 /** A flow's state. Each state is stored before the step that follows from it is taken. */
 export type FlowState =

@@ -1,4 +1,4 @@
-import { type Law, laws, type Violation } from "./truth.js";
+import { type Law, laws } from "./truth.js";
 
 /** How to see a broken law again. */
 export interface Counterexample {
@@ -19,7 +19,7 @@ export class SimulationError extends Error {
   readonly law: Law;
   readonly counterexample: Counterexample;
 
-  constructor({ law, message }: Violation, counterexample: Counterexample) {
+  constructor({ law, message }: { readonly law: Law; readonly message: string }, counterexample: Counterexample) {
     const { seed, schedule, choices, trace, profile } = counterexample;
     const faults = Object.entries(profile).filter(([, value]) => value !== 0 && value !== false && value !== undefined);
     super(

@@ -5,17 +5,18 @@ import type { JournalEntry } from "../flows/journal.js";
 import { paymentIntents } from "../resources/payment-intents.js";
 import type { World } from "./world.js";
 
+/** Names of what a flow promises. */
+export type Law = "once" | "release" | "funds" | "told" | "bank" | "settled";
+
 /** What the flow promises, in the order of docs/simulation.md. */
-export const laws = {
+export const laws: Readonly<Record<Law, string>> = {
   once: "a key is never paid twice without an operator's resend",
   release: "money is never given back while its payment exists or may still come, without an operator's release",
   funds: "money that was taken ends as paid, given back, or held",
   told: "every outcome and every error's effect is true, at that moment and for ever",
   bank: "takeFunds takes a key's money once, says so truthfully, and takes nothing after it was given back or declined",
   settled: "once nothing fails any more, every flow settles or is held for a stated reason",
-} as const;
-
-export type Law = keyof typeof laws;
+};
 
 /** The flow, or a function of the user's, broke a law. */
 export class Violation extends Error {
