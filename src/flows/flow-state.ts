@@ -102,6 +102,8 @@ interface WithIntent extends Begun {
 interface Payable extends WithIntent {
   /** Paging token of the newest payment before the money was asked for; `null` when there was no payment, or nobody looked. */
   readonly since: string | null;
+  /** Set where the money was taken for the first time by the call that noted `since`: then no payment of the key is older. */
+  readonly isTakenSince?: true;
   /** Absent until it is stored that the money was taken. */
   readonly senderGatewayTransactionId?: string;
   /** Every claim so far that may have been sent, the newest last. */

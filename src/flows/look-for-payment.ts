@@ -2,7 +2,7 @@ import type { ApiClient } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
 import type { Payment } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
-import type { Look } from "./flow-state.js";
+import type { Look, StateOf } from "./flow-state.js";
 import { paymentMatcher, type Recognisable } from "./match-payment.js";
 import { readPayments } from "./read-payments.js";
 
@@ -51,3 +51,8 @@ export async function lookForPayment(
 
 /** A mark tells when this flow was begun. An entry of the same key that was lost may be older, and so may its payment. */
 export const noMark = null;
+
+/** Where a look may end on whose absence something is decided. */
+export function sureMark({ isTakenSince, since }: Pick<StateOf<"funds-requested">, "isTakenSince" | "since">) {
+  return isTakenSince === true ? since : noMark;
+}

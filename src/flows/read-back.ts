@@ -5,7 +5,7 @@ import { describeLooks } from "./describe-looks.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
 import { isPassing } from "./flow-refusal.js";
 import { type FlowRefusal, type Look, openClaim, type ServiceFact, type StateOf } from "./flow-state.js";
-import { lookForPayment, noMark } from "./look-for-payment.js";
+import { lookForPayment, sureMark } from "./look-for-payment.js";
 
 type Unknown = StateOf<"unknown">;
 
@@ -19,8 +19,8 @@ export async function readBack(context: FlowContext, owned: OwnedFlow, state: Un
   const isProof = isProofDue(context, state);
   const delayMs = isProof ? untilProofMs(context, owned) : lookDelayMs(context, state);
   if (delayMs > 0) await owned.call.pause(delayMs);
-  // What is decided on absence must not depend on a mark: an entry that was lost may be older.
-  const since = isProof || state.refusal !== undefined ? noMark : state.since;
+  // What is decided on absence must not depend on a mark where an entry that was lost may be older.
+  const since = isProof || state.refusal !== undefined ? sureMark(state) : state.since;
   const { look, found } = await lookForPayment(context.client, state, since, owned.call.requestOptions);
   const looked = { ...state, looks: [...state.looks, look] };
   if (found !== undefined) return { state: { ...decided(looked), phase: "paid", payment: found } };

@@ -32,6 +32,8 @@ export async function readPayments(
   const pages = new PaymentPages(client, options);
   const newest = await readNewestFirst(pages, since, inspect);
   if (newest.isEnough) return { seen: newest.seen, problem: undefined };
+  // What is too long to be read in the order of tokens is not read a second time.
+  if (newest.seen >= mostPayments) return { seen: newest.seen, problem: tooMany };
   return readInTokenOrder(pages, inspect);
 }
 
@@ -45,6 +47,7 @@ const sort = "createdAt.desc";
 
 /** A service with more payments than this and tokens in no order can't be read to its end each time. */
 const mostPayments = 100_000;
+const tooMany = `more than ${mostPayments} payments are listed, with paging tokens in no order`;
 
 async function readNewestFirst(
   pages: PaymentPages,
@@ -56,7 +59,7 @@ async function readNewestFirst(
   let seen = 0;
   let hasSince = false;
   let createdAt: string | undefined;
-  for (let bound: PagingValues = {}; seen < mostPayments; ) {
+  for (let bound: PagingValues = {}; ; ) {
     const page = await pages.request({ _sort: sort, ...bound });
     seen += page.length;
     // Every payment of the page is looked at before the order decides anything.
@@ -77,7 +80,6 @@ async function readNewestFirst(
     if (last === undefined || hasSince) return { seen, isEnough: true };
     bound = direction === "up" ? { _after: last } : { _before: last };
   }
-  return { seen, isEnough: false };
 }
 
 /** What is no timestamp shows nothing. */
@@ -107,12 +109,7 @@ async function readInTokenOrder(pages: PaymentPages, inspect: Inspect): Promise<
       return { seen, problem: problem ?? "the list of payments does not go on behind a paging token" };
     }
     requested.add(after);
-    if (seen >= mostPayments) {
-      return {
-        seen,
-        problem: problem ?? `more than ${mostPayments} payments are listed, with paging tokens in no order`,
-      };
-    }
+    if (seen >= mostPayments) return { seen, problem: problem ?? tooMany };
   }
 }
 

@@ -6,7 +6,7 @@ import { type Claim, type FlowState, type Look, openClaim, type StateOf } from "
 import { frozenCopy } from "./frozen-copy.js";
 import { assertFlowFunds, type FlowFunds } from "./funds-functions.js";
 import type { Lease } from "./lease.js";
-import { lookForPayment, noMark } from "./look-for-payment.js";
+import { lookForPayment, sureMark } from "./look-for-payment.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
 
 type Requested = StateOf<"funds-requested">;
@@ -18,7 +18,8 @@ export async function requestFunds(context: FlowContext, owned: OwnedFlow, state
   const funds = await askForFunds(context, owned.lease.key, state);
   if (funds === null) return { state: declined(state) };
   const { senderGatewayTransactionId } = funds;
-  const funded = { ...state, senderGatewayTransactionId };
+  const isTakenSince = state.isTakenSince ?? (isFirstTaking(owned, state, funds) ? true : undefined);
+  const funded = { ...state, senderGatewayTransactionId, ...(isTakenSince && { isTakenSince }) };
   try {
     const request = openClaim(state.claims) ?? (await sign(context, owned, funded));
     const isLost = isLostEntry(owned, state, funds);
@@ -72,6 +73,11 @@ function isLostEntry({ mustLook }: OwnedFlow, state: Requested, { replayed }: Fl
   return replayed && !mustLook && state.senderGatewayTransactionId === undefined;
 }
 
+/** This call has just begun the flow, and took the money: no payment of the key is older than the mark. */
+function isFirstTaking({ mustLook }: OwnedFlow, state: Requested, { replayed }: FlowFunds): boolean {
+  return !replayed && !mustLook && state.senderGatewayTransactionId === undefined;
+}
+
 function sign({ client }: FlowContext, { call }: OwnedFlow, state: Funded): Promise<SignedRequest> {
   const body = paymentFromIntent(state.intent, state.senderGatewayTransactionId);
   return client.sign(payments.create, [], { body }, call.requestOptions);
@@ -85,7 +91,7 @@ async function lookFor(
   request: SignedRequest,
 ): ReturnType<typeof lookForPayment> {
   const claims = [...state.claims, request];
-  const { look, found } = await lookForPayment(client, { ...state, claims }, noMark, call.requestOptions);
+  const { look, found } = await lookForPayment(client, { ...state, claims }, sureMark(state), call.requestOptions);
   return { look: { ...look, claims: state.claims.length }, found };
 }
 

@@ -124,12 +124,12 @@ export const mutations: readonly Mutation[] = [
   },
   { name: "a flow that was taken over, or replayed, looks before its first claim", patches: [noLookBeforeClaim] },
   {
-    name: "that look ignores the mark",
+    name: "that look ignores the mark where an earlier entry may have been lost",
     patches: [
       {
         file: flows("request-funds"),
-        find: "lookForPayment(client, { ...state, claims }, noMark, call.requestOptions)",
-        replace: "lookForPayment(client, { ...state, claims }, noMark ?? state.since, call.requestOptions)",
+        find: "lookForPayment(client, { ...state, claims }, sureMark(state), call.requestOptions)",
+        replace: "lookForPayment(client, { ...state, claims }, sureMark(state) ?? state.since, call.requestOptions)",
       },
     ],
   },

@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import type { PagingValues } from "../../src/api/api-client.js";
+import { readPayments } from "../../src/flows/read-payments.js";
+import { toApiPromise } from "../../src/http/api-promise.js";
+import { fakeApiClient } from "../paging/fake-api-client.js";
+import { flowFixture, request } from "./flow-fixture.js";
+
+type MadeAt = (token: number) => number;
+
+/** The newest payments have the largest tokens, unless `madeAt` says otherwise: it moves a payment by a few places at most. */
+function pageOf(count: number, { _size = 20, _after = "0", _before, _sort = "" }: PagingValues, madeAt: MadeAt) {
+  const last = _before === undefined ? count : Number(_before) - 1;
+  const first = Number(_after) + 1;
+  const listed = (token: number) => ({
+    pagingToken: String(token),
+    createdAt: new Date(Date.UTC(2026, 0, 1) + 1000 * madeAt(token)).toISOString(),
+  });
+  const tokens = (from: number, to: number) =>
+    Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
+  if (_sort !== "createdAt.desc") return tokens(first, Math.min(last, first + _size - 1)).map(listed);
+  const newest = tokens(Math.max(first, last - _size - 4), last);
+  return newest
+    .sort((one, other) => madeAt(other) - madeAt(one))
+    .slice(0, _size)
+    .map(listed);
+}
+
+/** Reads a list of so many payments, none of which is the one that is looked for. */
+async function readMany(count: number, since: string | null, madeAt: MadeAt = (token) => token) {
+  let requests = 0;
+  const client = fakeApiClient({
+    call: (_operation, _ids, input) => {
+      requests += 1;
+      const page = pageOf(count, input?.paging ?? {}, madeAt);
+      return toApiPromise(Promise.resolve(page) as Promise<never>, { response: undefined });
+    },
+  });
+  return { ...(await readPayments(client, since, () => false)), requests };
+}
+
+describe("a look at a list of more than 100,000 payments", { timeout: 60_000 }, () => {
+  it.each([99_999, 100_000, 100_001, 250_000])(
+    "is complete where the tokens go one way: %i payments",
+    async (count) => {
+      const pages = Math.ceil(count / 100) + 1;
+      expect(await readMany(count, null)).toEqual({ seen: count, problem: undefined, requests: pages });
+    },
+  );
+
+  it("takes one request where it may end at a mark", async () => {
+    expect(await readMany(100_001, "99990")).toMatchObject({ problem: undefined, requests: 1 });
+  });
+
+  it("is incomplete, and ends, where the tokens go no one way", async () => {
+    const { problem, requests } = await readMany(150_000, null, (token) => token ^ 3);
+    expect(problem).toContain("more than 100000 payments");
+    expect(requests).toBe(1001);
+  });
+
+  it("reads nothing twice where that shows behind the first 100,000", async () => {
+    const { problem, requests } = await readMany(150_000, null, (token) => (token === 1003 ? 1100 : token));
+    expect(problem).toContain("more than 100000 payments");
+    expect(requests).toBeLessThan(1500);
+  });
+});
+
+type Seen = { readonly operation: string | undefined; readonly query: string };
+const isPayment = ({ operation }: Seen) => operation === "payments.create";
+const refusal = () => Response.json({ error: "limit", message: "no" }, { status: 400 });
+
+/** A service with a thousand payments, which counts how often the list is read. */
+async function crowdedFixture(onPayment: () => Response | undefined) {
+  const lists: string[] = [];
+  const fixture = await flowFixture({
+    onRequest: (seen: Seen) => {
+      if (isPayment(seen)) return onPayment();
+      if (seen.operation !== "payments.list") return undefined;
+      lists.push(seen.query);
+      const query = Object.fromEntries(new URLSearchParams(seen.query));
+      return Response.json(pageOf(1000, { ...query, _size: Number(query._size) }, (token) => token));
+    },
+  });
+  return { ...fixture, lists };
+}
+
+describe("a flow whose money was taken for the first time by the call that began it", () => {
+  it("gives the money back after a look that ends at its mark", async () => {
+    const { flow, bank, lists } = await crowdedFixture(refusal);
+    expect(await flow().run("k", request)).toMatchObject({ status: "rejected" });
+    expect(bank.released).toEqual(["k"]);
+    // The mark, and one look.
+    expect(lists).toHaveLength(2);
+  });
+
+  it("ends at that mark when it is taken over before its claim, too", async () => {
+    const { flow, bank, lists, sandbox } = await crowdedFixture(() => undefined);
+    const stop = new AbortController();
+    const takeFunds: typeof bank.takeFunds = (call) => {
+      stop.abort();
+      return bank.takeFunds(call);
+    };
+    await expect(flow({ takeFunds }).run("k", request, { signal: stop.signal })).rejects.toMatchObject({
+      phase: "funds-requested",
+      effect: "possible",
+    });
+    expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+    expect(sandbox.payments).toHaveLength(1);
+    expect(lists).toHaveLength(2);
+  });
+});
+
+describe("a flow whose money may have been taken before", () => {
+  it("reads all payments before it is held", async () => {
+    const { flow, bank, lists } = await crowdedFixture(refusal);
+    bank.takeFunds({ key: "k" });
+    expect(await flow().run("k", request)).toMatchObject({ status: "held" });
+    expect(lists.length).toBeGreaterThan(10);
+  });
+});
