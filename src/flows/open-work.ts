@@ -19,6 +19,11 @@ export class OpenWork {
     return this.#closing !== undefined;
   }
 
+  /** @throws {CrossBorderError} `flow_closed` when the flow has been closed. */
+  assertOpen(): void {
+    if (this.isClosed) throw new CrossBorderError("the flow is closed", { code: "flow_closed" });
+  }
+
   /**
    * Starts the work at once.
    *
@@ -27,7 +32,7 @@ export class OpenWork {
    * @throws {CrossBorderError} `flow_closed` when the flow has been closed.
    */
   async run<T>(work: (stop: AbortSignal, abandon: AbortSignal) => Promise<T>, callersSignal?: AbortSignal): Promise<T> {
-    if (this.isClosed) throw new CrossBorderError("the flow is closed", { code: "flow_closed" });
+    this.assertOpen();
     const [stop, abandon] = [new AbortController(), new AbortController()];
     const onAbort = (): void => stop.abort(callersSignal?.reason);
     if (callersSignal?.aborted) onAbort();

@@ -33,6 +33,7 @@ import {
   type StuckFlow,
   toStatus,
 } from "./flow-status.js";
+import { truthOf } from "./flow-truth.js";
 import type { CloseReport } from "./open-work.js";
 import { type QuotedFlow, quoteFlow } from "./quote-flow.js";
 import { recoverFlows } from "./recover-flows.js";
@@ -62,7 +63,7 @@ export class PaymentFlow {
   async quote(key: string, request: PaymentIntentRequest, options: RunOptions = {}): Promise<QuotedFlow> {
     assertFlowKey(key);
     const own = copyRequest(request);
-    return this.#call(readRunOptions("quote", options), (call) => quoteFlow(this.#context, key, own, call));
+    return this.#call(key, readRunOptions("quote", options), (call) => quoteFlow(this.#context, key, own, call));
   }
 
   /**
@@ -81,7 +82,9 @@ export class PaymentFlow {
         `confirm needs { intentId }: the id of the intent whose price was shown; found ${describeValue(intentId)}`,
       );
     }
-    return this.#call(readRunOptions("confirm", options), (call) => confirmFlow(this.#context, key, intentId, call));
+    return this.#call(key, readRunOptions("confirm", options), (call) =>
+      confirmFlow(this.#context, key, intentId, call),
+    );
   }
 
   /**
@@ -94,7 +97,7 @@ export class PaymentFlow {
     if (reason !== undefined && typeof reason !== "string") {
       throw new InvalidArgumentError(`cancel: the reason must be a string; found ${describeValue(reason)}`);
     }
-    return this.#call({}, () => cancelFlow(this.#context, key, reason));
+    return this.#call(key, {}, () => cancelFlow(this.#context, key, reason));
   }
 
   /**
@@ -110,7 +113,7 @@ export class PaymentFlow {
     assertFlowKey(key);
     // The flow belongs to this call, whatever becomes of the objects that it was given.
     const own = copyRequest(request);
-    return this.#call(readRunOptions("run", options), (call) => runFlow(this.#context, key, own, call));
+    return this.#call(key, readRunOptions("run", options), (call) => runFlow(this.#context, key, own, call));
   }
 
   /**
@@ -193,7 +196,7 @@ export class PaymentFlow {
   ): Promise<FlowOutcome> {
     assertFlowKey(key);
     const checked = checkResolution(action, resolution);
-    return this.#call({}, (call) => resolveFlow(this.#context, key, checked, call));
+    return this.#call(key, {}, (call) => resolveFlow(this.#context, key, checked, call));
   }
 
   /**
@@ -209,9 +212,16 @@ export class PaymentFlow {
     yield* recoverFlows(this.#context, concurrency, signal);
   }
 
-  /** Opens a call, and ends it. */
-  #call<T>({ headers, signal }: RunOptions, work: (call: FlowCall) => Promise<T>): Promise<T> {
-    return this.#context.openWork.run(async (stop, abandon) => {
+  /** Opens a call about a key, and ends it. */
+  async #call<T>(key: string, { headers, signal }: RunOptions, work: (call: FlowCall) => Promise<T>): Promise<T> {
+    const { openWork } = this.#context;
+    try {
+      openWork.assertOpen();
+    } catch (error) {
+      // This process does nothing more for the key, and others may have paid.
+      throw await truthOf(this.#context, key, error);
+    }
+    return openWork.run(async (stop, abandon) => {
       const call = new FlowCall(stop, abandon, headers);
       try {
         return await work(call);

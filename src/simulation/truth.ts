@@ -281,7 +281,7 @@ export class Truth {
 }
 
 /** They say something about the call, not about the payment. */
-const aboutTheCall: ReadonlySet<string> = new Set(["quote_changed", "flow_closed", "flow_not_held", "flow_unknown"]);
+const aboutTheCall: ReadonlySet<string> = new Set(["quote_changed", "flow_not_held", "flow_unknown"]);
 
 const moving: ReadonlySet<CallKind> = new Set<CallKind>(["run", "confirm", "release", "resend"]);
 

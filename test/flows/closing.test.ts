@@ -61,6 +61,44 @@ it("starts nothing once it is closed, and writes nothing", async () => {
   expect([await journal.read("order-1"), bank.calls]).toEqual([undefined, 0]);
 });
 
+it("says of a key whose payment may have been made so, although it is closed", async () => {
+  let isSent = false;
+  const { flow, sandbox } = await flowFixture({
+    onResponse: ({ operation }) => {
+      if (operation !== "payments.create") return undefined;
+      isSent = true;
+      return Response.error();
+    },
+    onRequest: ({ operation }) => {
+      return isSent && operation === "payments.list" ? new Response("", { status: 503 }) : undefined;
+    },
+  });
+  const closed = flow();
+  await errorOf(closed.run("order-1", request));
+  expect(sandbox.payments).toHaveLength(1);
+  await closed.close();
+  const begun = [
+    closed.run("order-1", request),
+    closed.quote("order-1", request),
+    closed.confirm("order-1", { intentId: "intent-1" }),
+    closed.cancel("order-1"),
+    closed.resolve("order-1", "release", { by: "olga", why: "test" }),
+  ];
+  for (const work of begun) {
+    const error = await errorOf(work);
+    expect(error).toBeInstanceOf(FlowPausedError);
+    expect(error).toMatchObject({ key: "order-1", effect: "possible", cause: { code: "flow_closed" } });
+  }
+});
+
+it("says of a quote that nothing was done when it is closed", async () => {
+  const { flow } = await flowFixture();
+  const closed = flow();
+  await closed.quote("order-1", request);
+  await closed.close();
+  expect(await errorOf(closed.run("order-1", request))).toMatchObject({ code: "flow_closed", effect: "none" });
+});
+
 it("can still be read when it is closed", async () => {
   const { flow } = await flowFixture();
   const closed = flow();
