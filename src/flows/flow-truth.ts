@@ -11,11 +11,20 @@ export async function truthOf(context: FlowContext, key: string, error: unknown)
   if (isTruth(error)) return error;
   try {
     const entry = await context.journal.read(key);
-    if (entry === undefined || moneyless.has(entry.phase)) return error;
+    if (entry === undefined || moneyless.has(entry.phase)) return withoutEffect(error);
   } catch {
     // Then nobody can tell.
   }
   return new FlowPausedError(key, { cause: error });
+}
+
+/** The service may have made an intent all the same, which moves nothing: of the payment that says nothing. */
+function withoutEffect(error: unknown): unknown {
+  if (!(error instanceof CrossBorderError) || error.effect === "none") return error;
+  const { code, operation, attempts, requestId } = error;
+  const what = [operation, code].filter(Boolean).join(": ");
+  const message = `nothing was stored that takes money, and the same key can be used again (${what})`;
+  return new CrossBorderError(message, { code, operation, attempts, requestId, cause: error });
 }
 
 const moneyless: ReadonlySet<string> = new Set<FlowPhase>(["quoted", "declined"]);

@@ -57,7 +57,8 @@ export class PaymentFlow {
    * Asks what a payment costs, and stores the quote under `key`. No money is taken. The same key and request have the same quote while
    * it is fresh, and a new one when it has expired.
    *
-   * @throws {ApiError} when the service refuses the intent; nothing is stored then.
+   * @throws {ApiError} when the service refuses the intent; nothing is stored then. Where no response says whether it made the intent,
+   *   which moves nothing, a {CrossBorderError} with `effect` `none` and what failed as its `cause`.
    * @throws {InvalidArgumentError} `flow_key_reused` when the key belongs to another request; `flow_confirmed` when it is too late.
    */
   async quote(key: string, request: PaymentIntentRequest, options: RunOptions = {}): Promise<QuotedFlow> {

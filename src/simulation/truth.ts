@@ -2,7 +2,6 @@ import { CrossBorderError } from "../errors/errors.js";
 import type { FlowOutcome } from "../flows/flow-outcome.js";
 import type { FlowFunds } from "../flows/funds-functions.js";
 import type { JournalEntry } from "../flows/journal.js";
-import { paymentIntents } from "../resources/payment-intents.js";
 import type { World } from "./world.js";
 
 /** Names of what a flow promises. */
@@ -148,9 +147,7 @@ export class Truth {
     const { code, effect } = error;
     this.#world.note(`${call.kind} of ${call.key} throws ${code}, effect ${effect}`);
     if (effect === "possible") truth.errorsPossible += 1;
-    // An intent that was made moves nothing.
-    const isOfIntent = error.operation === paymentIntents.create.name;
-    if (effect === "done" && truth.payments.length === 0 && !isOfIntent) {
+    if (effect === "done" && truth.payments.length === 0) {
       this.#broken("told", `${call.kind} of ${call.key} threw ${code} with effect done, and nothing was paid`);
     }
     if (effect !== "none" || aboutTheCall.has(code)) return;

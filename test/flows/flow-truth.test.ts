@@ -395,6 +395,44 @@ it.each(["nothing", "unknown"] as const)("writes again what could not be written
   }
 });
 
+describe("an intent of which nobody knows whether it was made", () => {
+  it.each([
+    ["gets 503", () => new Response("", { status: 503 }), "http_503"],
+    ["gets no response", () => Response.error(), "outcome_unknown"],
+    [
+      "gets a response that is cut short",
+      () => new Response("{", { headers: { "content-type": "application/json" } }),
+      "unexpected_response",
+    ],
+  ])("moves nothing: run and quote say `none` when it %s", async (_, respond, code) => {
+    const { flow, journal, bank } = await flowFixture({
+      onResponse: ({ operation }) => (operation === "paymentIntents.create" ? respond() : undefined),
+    });
+    for (const failed of [flow().run("k", request), flow().quote("k", request)]) {
+      const error = await errorOf(failed);
+      expect(error).toMatchObject({ code, effect: "none", operation: "paymentIntents.create", cause: { code } });
+      expect((error as CrossBorderError).cause).not.toHaveProperty("effect", "none");
+      expect((error as Error).message).toContain("the same key can be used again");
+    }
+    expect([await journal.read("k"), bank.calls]).toEqual([undefined, 0]);
+  });
+
+  it("says so of a quote that could not be renewed as well", async () => {
+    let isAway = false;
+    const { flow } = await flowFixture({
+      onResponse: ({ operation }) =>
+        isAway && operation === "paymentIntents.create" ? new Response("", { status: 503 }) : undefined,
+    });
+    const quoting = flow({ quoteTtlMs: 1000 });
+    await quoting.quote("k", request);
+    isAway = true;
+    await vi.waitFor(async () => expect((await quoting.status("k"))?.isExpired).toBe(true), 10_000);
+    for (const failed of [quoting.quote("k", request), quoting.run("k", request)]) {
+      expect(await errorOf(failed)).toMatchObject({ code: "http_503", effect: "none", cause: { effect: "possible" } });
+    }
+  });
+});
+
 describe("one unreadable row", () => {
   const cipher = {
     encrypt: (text: string) => Buffer.from(text).toString("base64"),

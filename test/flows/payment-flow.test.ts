@@ -466,8 +466,9 @@ describe("the caller's signal", () => {
     });
     const signal = AbortSignal.timeout(50);
     expect(await failureOf(flow().run("k", request, { signal }))).toMatchObject({
-      message: expect.stringContaining("the caller's signal ended the call"),
+      effect: "none",
       operation: "paymentIntents.create",
+      cause: { message: expect.stringContaining("the caller's signal ended the call") },
     });
     expect(await journal.read("k")).toBeUndefined();
     expect(await all(flow().recover({ signal }))).toEqual([]);
