@@ -25,13 +25,15 @@ const journals = [
 
 describe.each(journals)("with $kind", (journal) => {
   it("opens one journal from many processes at once, new or left behind by killed ones", async () => {
-    expect(await openAtOnce({ ...journal, processes: 5, times: 3 })).toEqual([]);
+    expect(await openAtOnce({ ...journal, processes: 5, times: 2 })).toEqual([]);
   });
 
   it("keeps every flow right when its process dies at any named point and another recovers it", slow, async () => {
-    const result = await runPoints({ ...journal, times: 1, lanes: 16, leaseMs: 2000 });
+    // Half of the points with each journal, and the other half in another run; `points.ts` runs all of them.
+    const half = crashCases.filter((_, index) => (index + seed) % 2 === journals.indexOf(journal) % 2);
+    const result = await runPoints({ ...journal, times: 1, lanes: 16, leaseMs: 2000, cases: half });
     say(`${journal.kind}: ${describePoints(result)}`);
-    expect(result).toMatchObject({ ...kept, flows: crashCases.length });
+    expect(result).toMatchObject({ ...kept, flows: half.length });
     // On a busy machine a lease can expire while its owner is alive, and the flow is held, correctly. Once more, one at a time.
     const cases = [...result.unexpected.keys()];
     const again =

@@ -55,6 +55,7 @@ export async function runStops(options: StopsOptions): Promise<StopsResult> {
       stops += 1;
       if ("problem" in result) problems.push(`${key}: ${result.problem}`);
       else if ("missed" in result) unexpected.set(one, `${key}: ${result.missed}`);
+      else if (isLate(fixture, key, one, result.status)) problems.push(`${key}: sent after its time, and held`);
       else if (!one.ends.includes(result.status)) unexpected.set(one, `${key}: ended as ${result.status}`);
     }
   };
@@ -63,6 +64,12 @@ export async function runStops(options: StopsOptions): Promise<StopsResult> {
   const seconds = (performance.now() - startedMs) / 1000;
   const violations = [...verdict.violations, ...problems];
   return { ...verdict, violations, points: cases.length, stops, unexpected, seconds };
+}
+
+/** Only a process that was stopped after its last check can send a payment when its time is over. */
+function isLate({ service }: CrashFixture, key: string, { crashes }: CrashCase, status: string): boolean {
+  const mayBeLate = crashes.some(({ point }) => point === "dispatch:after-check" || point === "dispatch:sent");
+  return status === "held" && !mayBeLate && service.payments.some(({ memo }) => memo === key);
 }
 
 interface Pair {
