@@ -74,6 +74,8 @@ export interface Profile {
   readonly mostListed: number;
   /** Payments of others that are there from the start. */
   readonly othersPayments: number;
+  /** Payments that others make now and then while the schedule runs. */
+  readonly traffic: number;
   /** Whether somebody else's payment carries a transaction id of ours. */
   readonly hasLookalike: boolean;
   readonly normalises: boolean;
@@ -145,10 +147,11 @@ export function drawProfile(choices: Choices, { processes, flows, hasFalseFacts 
     mostListed: choices.of([100, 3, 22]),
     othersPayments: choices.weighted([
       [0, 40],
-      [1, 30],
-      [7, 25],
-      [30, 5],
+      [1, 25],
+      [7, 20],
+      [30, 15],
     ]),
+    traffic: choices.chance(300) ? choices.of([1, 5]) : 0,
     hasLookalike: choices.chance(30),
     normalises: choices.chance(200),
     isStrict: choices.chance(100),

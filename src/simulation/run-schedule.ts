@@ -58,6 +58,7 @@ export async function runSchedule(choices: Choices, options: ScheduleOptions): P
   const keys = Array.from({ length: profile.flows }, (_, flow) => options.keyOf(flow));
   callers.plan(keys);
   if (profile.restoresJournal) planRestore(world, cluster, journal, service, truth);
+  planTraffic(world, service);
   const hasViolation = () => truth.violation !== undefined;
   let violation: Violation | undefined;
   try {
@@ -140,7 +141,7 @@ function planRestore(
     const isMoving = service.hasUnlisted || [...truth.keys.values()].some(({ open }) => open > 0);
     if (isMoving && isLate < 20) {
       isLate += 1;
-      world.plan(profile.leaseMs / 2, "restoring the journal", undefined, () => void restore());
+      soon(profile.leaseMs / 2);
       return;
     }
     if (isMoving) return;
@@ -163,7 +164,28 @@ function planRestore(
       truth.of(key).toldNothing = undefined;
     }
   };
-  world.plan(choices.below(10 * profile.leaseMs), "restoring the journal", undefined, () => void restore());
+  const soon = (delayMs: number) => world.plan(delayMs, "restoring the journal", undefined, () => void restore());
+  if (choices.chance(500)) {
+    // Where a process has just stored something, and goes on.
+    const age = 4 + choices.below(30);
+    journal.onChanged = () => {
+      if (journal.age < age) return;
+      journal.onChanged = () => {};
+      soon(choices.below(profile.latencyMs));
+    };
+  } else {
+    soon(choices.below(10 * profile.leaseMs));
+  }
+}
+
+/** Others pay too. */
+function planTraffic(world: World, service: SimulatedService): void {
+  const { traffic, leaseMs } = world.profile;
+  if (traffic === 0) return;
+  world.plan(leaseMs / 2, "payments of others", undefined, () => {
+    for (let made = 0; made < traffic; made++) service.addOther();
+    if (!world.isQuiet) planTraffic(world, service);
+  });
 }
 
 async function figuresOf(world: World, truth: Truth, journal: SimulatedJournal): Promise<Figures> {

@@ -18,6 +18,8 @@ export class SimulatedJournal {
   #atMs: number | undefined;
   #journal: MemoryJournal;
   #changes: Change[] = [];
+  /** Called with each change. */
+  onChanged: () => void = () => {};
   /** Its own clock is not that of the processes. */
   readonly #aheadMs = 12_345;
 
@@ -63,6 +65,7 @@ export class SimulatedJournal {
     const change = <T>(label: string, apply: (journal: Journal) => Promise<T>) =>
       this.#call(process, label, (journal) => {
         this.#changes.push({ atMs: this.#world.nowMs, apply });
+        this.onChanged();
         return apply(journal);
       });
     return {

@@ -40,6 +40,13 @@ export class SimulatedService {
     return jsonResponse(200, `[${this.#page(request.path).join(",")}]`);
   }
 
+  /** Somebody else makes a payment. */
+  addOther(): void {
+    const senderGatewayTransactionId = `of another ${this.#ids}`;
+    const body = { senderGatewayId: "another gateway", senderGatewayTransactionId, memo: "of another gateway" };
+    this.#add(body, JSON.stringify(body), btoa(senderGatewayTransactionId), 0);
+  }
+
   /** Somebody else uses one of our transaction ids. */
   addLookalike(senderGatewayTransactionId: string): void {
     const body = { senderGatewayId: "our gateway", senderGatewayTransactionId, memo: "of another system" };

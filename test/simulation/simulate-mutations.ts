@@ -20,7 +20,7 @@ interface Found {
 }
 
 const results = new Map<Mutation, Found>();
-const pending = mutations.filter(({ name }) => name.includes(values.only));
+const pending = mutations.filter(({ name }) => new RegExp(values.only).test(name));
 await Promise.all(Array.from({ length: availableParallelism() }, () => work()));
 
 console.log("| rule that was taken out | schedules until found | law that shows it |");
