@@ -88,7 +88,7 @@ export async function driveFlow(context: FlowContext, owned: OwnedFlow, from: Fl
       if (isSettled(state)) throw new TypeError("a quote is confirmed before it is driven");
       const startMs = clock.monotonicMs();
       const { state: next, error } = await stepOf(context, owned, state);
-      const reached = error === undefined ? withoutFailures(next) : withFailure(next, state.failures, error);
+      const reached = error === undefined ? afterProgress(next) : withFailure(next, state.failures, error);
       // What only counts failures is worth one write where the flow is still this owner's, and no waiting.
       if (next !== state) await storeState(context, owned.lease, reached);
       else if (reached !== state) await tryToStore(context, owned.lease, reached);
@@ -150,8 +150,10 @@ function describeFailure(error: unknown): Pick<FlowFailures, "code" | "message">
 
 const longestMessage = 1000;
 
-function withoutFailures(state: FlowState): FlowState {
-  if (state.failures === undefined) return state;
+/** A claim that is refused again and again gets no further, although it is made and sent each time. */
+function afterProgress(state: FlowState): FlowState {
+  const isNew = state.phase === "unknown" ? state.refusal === undefined : state.phase !== "claimed";
+  if (state.failures === undefined || !isNew) return state;
   const { failures: _, ...rest } = state;
   return rest as FlowState;
 }

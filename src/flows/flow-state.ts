@@ -19,6 +19,8 @@ export interface Claim {
   readonly sendByMs: number;
   /** Set once the service had refused it, and complete looks had not found the payment. */
   readonly isRefused?: true;
+  /** How often the same bytes were refused in this way, if more than once. `epoch` and times are those of the last time. */
+  readonly refusals?: number;
   /** Set once a look that was late enough had not found the payment: see `service.listedWithinMs`. */
   readonly isAbsent?: true;
 }

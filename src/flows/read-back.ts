@@ -65,7 +65,7 @@ function untilProofMs({ leaseMs, service: { listedWithinMs = 0 } }: FlowContext,
 const mostRepetitions = 3;
 
 function mayBeSentAgain({ claims }: Unknown): boolean {
-  return claims.length <= mostRepetitions;
+  return claims.filter(({ isRefused }) => isRefused !== true).length <= mostRepetitions;
 }
 
 /** The service said that it did nothing: true unless the payment is there all the same. */
@@ -82,8 +82,22 @@ function afterRefusal(
   if (!isAbsent) return looksForIt(state).length < readBacks ? { state } : held(state);
   if (!isPassing(refusal)) return { state: { ...decided(state), phase: "refused", refusal } };
   owned.mustLook = false;
-  const claims = [...state.claims.slice(0, -1), { ...state.claim, isRefused: true as const }];
-  return { state: { ...decided(state), phase: "funds-requested", claims }, error: refused(refusal) };
+  return { state: { ...decided(state), ...withRefused(state), phase: "funds-requested" }, error: refused(refusal) };
+}
+
+/** The same bytes that are refused again and again are kept once, with the looks for the last of them. */
+function withRefused({ claims, claim, looks }: Unknown): Pick<Unknown, "claims" | "looks"> {
+  const refused = { ...claim, isRefused: true as const };
+  const earlier = claims.slice(0, -1);
+  const last = earlier.at(-1);
+  if (last?.isRefused !== true || last.signature !== claim.signature || last.body !== claim.body) {
+    return { claims: [...earlier, refused], looks };
+  }
+  const kept = looks.filter((look) => look.claims !== earlier.length);
+  return {
+    claims: [...earlier.slice(0, -1), { ...refused, refusals: (last.refusals ?? 1) + 1 }],
+    looks: kept.map((look) => (look.claims === claims.length ? { ...look, claims: earlier.length } : look)),
+  };
 }
 
 function refused({ status }: FlowRefusal): CrossBorderError {

@@ -1,0 +1,81 @@
+import type { PaymentFlow } from "cross-border-payments/flow";
+import { describe, expect, it } from "vitest";
+import { flowFixture, request } from "./flow-fixture.js";
+
+const isPayment = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.create";
+const refusal = (status: number) => Response.json({ error: "key_unknown", message: "no" }, { status });
+const resolution = { by: "Olga Operator", why: "the key will not be registered" };
+
+async function recoverOnce(flow: PaymentFlow): Promise<void> {
+  try {
+    for await (const _ of flow.recover());
+  } catch {
+    // What stopped it is stored in the flow.
+  }
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+describe.each([401, 429])("a payment that is refused with %i again and again", (status) => {
+  async function stuckFlow(rounds: number) {
+    const fixture = await flowFixture({ onRequest: (seen) => (isPayment(seen) ? refusal(status) : undefined) });
+    await expect(fixture.flow().run("k", request)).rejects.toMatchObject({ effect: "possible" });
+    const sizes: number[] = [];
+    for (let round = 1; round < rounds; round++) {
+      await recoverOnce(fixture.flow());
+      sizes.push((await fixture.journal.read("k"))?.data.length ?? 0);
+    }
+    return { ...fixture, sizes };
+  }
+
+  it("is listed as stuck, and can be resolved", async () => {
+    const { flow, bank, sandbox } = await stuckFlow(3);
+    expect(await all(flow().held())).toMatchObject([
+      { status: "stuck", key: "k", phase: "funds-requested", failures: { count: 3, code: `http_${status}` } },
+    ]);
+    expect(await flow().resolve("k", "release", resolution)).toMatchObject({ status: "rejected" });
+    expect([bank.released, sandbox.payments]).toEqual([["k"], []]);
+  });
+
+  it("stores no more for each time", async () => {
+    const { flow, sizes, sandbox } = await stuckFlow(13);
+    expect(sandbox.requests.filter(isPayment)).toHaveLength(13);
+    expect(Math.max(...sizes)).toBeLessThan(1.1 * Math.min(...sizes));
+    expect((await flow().status("k"))?.failures?.count).toBe(13);
+  });
+});
+
+it("is sent again as often as any other, after such refusals, where its response was lost", async () => {
+  let sent = 0;
+  const { flow, sandbox } = await flowFixture({
+    onRequest: (seen) => {
+      if (!isPayment(seen)) return undefined;
+      sent += 1;
+      if (sent <= 4) return refusal(429);
+      return sent === 5 ? Response.error() : undefined;
+    },
+  });
+  const service = { singleUseIntents: true };
+  for (let round = 0; round < 4; round++) {
+    await expect(flow({ service }).run("k", request)).rejects.toMatchObject({ effect: "possible" });
+  }
+  expect(await flow({ service }).run("k", request)).toMatchObject({ status: "paid", reliedOn: ["singleUseIntents"] });
+  expect([sent, sandbox.payments.length]).toEqual([6, 1]);
+});
+
+it("counts as no failure any more once something else became of it", async () => {
+  let sent = 0;
+  const { flow } = await flowFixture({
+    onRequest: (seen) => (isPayment(seen) && ++sent <= 3 ? refusal(429) : undefined),
+  });
+  for (let round = 0; round < 3; round++) {
+    await expect(flow().run("k", request)).rejects.toMatchObject({ effect: "possible" });
+  }
+  expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+  expect((await flow().status("k"))?.failures).toBeUndefined();
+  expect(await all(flow().held())).toEqual([]);
+});
