@@ -1,3 +1,4 @@
+import type { Effect } from "../errors/errors.js";
 import type { PaymentIntent, PaymentIntentRequest } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
 
@@ -47,6 +48,8 @@ export interface ClaimResponse {
   /** The service's own `error` or `code`, word for word. */
   readonly serviceCode?: string;
   readonly requestId?: string;
+  /** `done` where the response said that the payment was made, although its record could not be read. */
+  readonly effect?: Effect;
 }
 
 /** A definite refusal: the service made no payment, or an operator decided that none is to be made. */

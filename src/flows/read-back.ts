@@ -43,7 +43,7 @@ function looksForIt({ looks, claims }: Pick<Unknown, "looks" | "claims">): reado
 
 /** After a refusal even the first look waits: a payment that a proxy sent twice may be committed and not listed yet. */
 function lookDelayMs({ readBackDelayMs, service }: FlowContext, state: Unknown): number {
-  if (state.refusal !== undefined) return service.listedWithinMs ?? readBackDelayMs;
+  if (state.refusal !== undefined) return Math.max(readBackDelayMs, service.listedWithinMs ?? 0);
   return looksForIt(state).length === 0 ? 0 : readBackDelayMs;
 }
 
@@ -64,7 +64,9 @@ function untilProofMs({ leaseMs, service: { listedWithinMs = 0 } }: FlowContext,
 /** How often a payment is sent again without a person's decision. */
 const mostRepetitions = 3;
 
-function mayBeSentAgain({ claims }: Unknown): boolean {
+function mayBeSentAgain({ claims, response }: Unknown): boolean {
+  // What was made once is looked for, however long it is not listed.
+  if (response?.effect === "done") return false;
   return claims.filter(({ isRefused }) => isRefused !== true).length <= mostRepetitions;
 }
 

@@ -74,12 +74,13 @@ function afterFailure({ circuitBreaker }: FlowContext, state: StateOf<"claimed">
 /** What tells an operator more of a response; `undefined` where none came. */
 function responseOf(error: CrossBorderError): ClaimResponse | undefined {
   if (!(error instanceof ApiError || error instanceof UnexpectedResponseError)) return undefined;
-  const { status, requestId } = error;
+  const { status, requestId, effect } = error;
   const serviceCode = error instanceof ApiError ? error.serviceCode : undefined;
   return {
     status,
     ...(serviceCode === undefined ? undefined : { serviceCode }),
     ...(requestId === undefined ? undefined : { requestId }),
+    effect,
   };
 }
 

@@ -158,3 +158,45 @@ describe("listedWithinMs", () => {
     expect(bank.released).toEqual(["k"]);
   });
 });
+
+describe.each([
+  ["singleUseIntents", { singleUseIntents: true }],
+  ["listedWithinMs", { listedWithinMs: 50 }],
+])("under %s, a payment whose response said that it was made, and could not be read,", (_, service) => {
+  it("is not sent again, although it is not listed", async () => {
+    let sent = 0;
+    const { flow, sandbox, bank } = await flowFixture({
+      onRequest: (seen) => (isList(seen) && sent > 0 ? Response.json([]) : undefined),
+      onResponse: async (seen, response) => {
+        if (!isPayment(seen)) return undefined;
+        sent += 1;
+        const record = await response.text();
+        return new Response(record.slice(0, -1), { headers: { "content-type": "application/json" } });
+      },
+    });
+    expect(await flow({ service }).run("k", request)).toMatchObject({
+      status: "held",
+      claims: { length: 1 },
+      response: { status: 200, effect: "done" },
+    });
+    expect([sent, sandbox.payments.length, bank.released]).toEqual([1, 1, []]);
+  });
+});
+
+it("waits as long before a release as without a promise, where the promised time is shorter", async () => {
+  const readBackDelayMs = 300;
+  let sentMs: number | undefined;
+  let lookedMs: number | undefined;
+  const { flow, bank } = await flowFixture({
+    onRequest: (seen) => {
+      if (isList(seen) && sentMs !== undefined) lookedMs ??= performance.now();
+      if (!isPayment(seen)) return undefined;
+      sentMs = performance.now();
+      return refusal();
+    },
+  });
+  const outcome = await flow({ service: { listedWithinMs: 1 }, readBackDelayMs }).run("k", request);
+  expect(outcome).toMatchObject({ status: "rejected" });
+  expect((lookedMs ?? 0) - (sentMs ?? 0)).toBeGreaterThanOrEqual(readBackDelayMs - 5);
+  expect(bank.released).toEqual(["k"]);
+});

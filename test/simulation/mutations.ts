@@ -183,7 +183,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("read-back"),
-        find: "if (state.refusal !== undefined) return service.listedWithinMs ?? readBackDelayMs;",
+        find: "if (state.refusal !== undefined) return Math.max(readBackDelayMs, service.listedWithinMs ?? 0);",
         replace: "if (state.refusal !== undefined) return service.listedWithinMs === 0 ? readBackDelayMs : 0;",
       },
     ],
