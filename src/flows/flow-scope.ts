@@ -9,6 +9,11 @@ import { assertScope } from "./journal-arguments.js";
 /** What reading a flow needs of a `PaymentFlow`. */
 type OwnFlows = Pick<FlowContext, "codec" | "scope">;
 
+/** What telling one's own key from another needs of a `PaymentFlow`. */
+export interface KeyHolder extends Pick<FlowContext, "scope"> {
+  readonly client: Pick<FlowContext["client"], "signingKeyId">;
+}
+
 /** Whose flow the one of a request is. */
 export function scopeOf(
   { scope: { service } }: Pick<OwnFlows, "scope">,
@@ -48,6 +53,13 @@ export function assertOwnEntry(context: Pick<OwnFlows, "scope">, { key, scope }:
   if (scope !== undefined) assertOwnScope(context, key, scope);
 }
 
+/** This client's key, where a `gatewayId` does not say whose flows it continues and the flow was begun with another one. */
+export async function otherKeyId({ client, scope }: KeyHolder, state: FlowState): Promise<string | undefined> {
+  if (scope.gateway !== undefined || state.keyId === undefined) return undefined;
+  const ownKeyId = await client.signingKeyId();
+  return ownKeyId === state.keyId ? undefined : ownKeyId;
+}
+
 /**
  * Without a `gatewayId` only the key tells one gateway's process from another's: a flow that was begun with another key may be
  * another gateway's, and neither its money nor its signature is this one's business.
@@ -55,13 +67,17 @@ export function assertOwnEntry(context: Pick<OwnFlows, "scope">, { key, scope }:
  * @throws {FlowPausedError}, and for a quote, which takes no money, {InvalidArgumentError} `flow_foreign`.
  */
 export async function assertOwnKey(context: FlowContext, key: string, state: FlowState): Promise<void> {
-  if (context.scope.gateway !== undefined || state.keyId === undefined) return;
-  const ownKeyId = await context.client.signingKeyId();
-  if (ownKeyId === undefined || ownKeyId === state.keyId) return;
-  const advice = `The process that signs with the key ${state.keyId} began it, and this client signs with the key ${ownKeyId} (SHA-256 of the public keys). If both keys are the same gateway's, pass its gatewayId to PaymentFlow`;
+  const ownKeyId = await otherKeyId(context, state);
+  if (ownKeyId === undefined) return;
+  const advice = adviceOnKeys(state.keyId, ownKeyId);
   const flow = `the flow of key ${JSON.stringify(key)} was begun with another signing key`;
   if (state.phase === "quoted") throw foreign(`${flow}. ${advice}`, "none");
   throw new FlowPausedError(key, { phase: state.phase, cause: foreign(flow, "possible"), advice });
+}
+
+/** What to do about a flow that was begun with another key. */
+export function adviceOnKeys(keyId: string | undefined, ownKeyId: string): string {
+  return `The process that signs with the key ${keyId} began it, and this client signs with the key ${ownKeyId} (SHA-256 of the public keys). If both keys are the same gateway's, pass its gatewayId to PaymentFlow`;
 }
 
 function assertOwnScope({ scope }: Pick<OwnFlows, "scope">, key: string, { service, gateway }: FlowScope): void {

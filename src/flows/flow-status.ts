@@ -1,9 +1,10 @@
 import { CrossBorderError } from "../errors/errors.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
+import { clock } from "../timing/clock.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
-import { assertOwnEntry, readState } from "./flow-scope.js";
+import { adviceOnKeys, assertOwnEntry, type KeyHolder, otherKeyId, readState } from "./flow-scope.js";
 import {
   type Claim,
   type FlowFailures,
@@ -61,7 +62,7 @@ export interface StuckFlow {
 }
 
 /** What reading flows needs of a `PaymentFlow`. */
-export type StoredFlows = Pick<FlowContext, "journal" | "codec" | "scope">;
+export type StoredFlows = Pick<FlowContext, "journal" | "codec"> & KeyHolder;
 
 /** How many flows are in each phase. */
 export type FlowCounts = Readonly<Record<FlowPhase, number>>;
@@ -75,6 +76,7 @@ export async function toStatus(context: StoredFlows, entry: JournalEntry): Promi
     return { key, phase: phase as FlowPhase, ...times, prunedAtMs };
   }
   const state = await readState(context, entry);
+  const failures = await failuresOf(context, entry, state);
   return {
     key,
     phase: state.phase,
@@ -82,7 +84,7 @@ export async function toStatus(context: StoredFlows, entry: JournalEntry): Promi
     ...ownerOf(entry),
     ...("intent" in state && state.intent !== undefined ? { intent: state.intent } : undefined),
     ...(entry.expiresAtMs === undefined ? undefined : { expiresAtMs: entry.expiresAtMs, isExpired: entry.isExpired }),
-    ...(isSettled(state) || state.failures === undefined ? undefined : { failures: state.failures }),
+    ...(failures === undefined ? undefined : { failures }),
     ...(hasOutcome(state) ? { outcome: toOutcome(key, state) } : undefined),
   };
 }
@@ -111,7 +113,7 @@ export function listFlows(
 export function heldFlows(context: StoredFlows): AsyncGenerator<HeldFlow | StuckFlow, void, undefined> {
   return readAll(context, ["held", ...unsettledPhases], undefined, async (entry) => {
     const state = await readState(context, entry);
-    if (!isSettled(state)) return toStuck(entry.key, state);
+    if (!isSettled(state)) return toStuck(entry.key, state, await failuresOf(context, entry, state));
     const outcome = state.phase === "held" ? toOutcome(entry.key, state) : undefined;
     return outcome?.status === "held" ? outcome : undefined;
   });
@@ -135,9 +137,25 @@ const unsettledPhases = (
   ["created", "funds-requested", "claimed", "unknown", "refused"] satisfies UnsettledPhase[]
 ).flatMap((phase) => storedPhases[phase]);
 
-function toStuck(key: string, state: FlowState): StuckFlow | undefined {
-  const { phase, failures } = state;
-  if (failures === undefined || !isStuck(state)) return undefined;
+/** What keeps a flow from going on. One that was begun with another key is continued by nobody here, and so fails before it begins. */
+async function failuresOf(
+  context: KeyHolder,
+  { leaseUntilMs = 0, updatedAtMs }: JournalEntry,
+  state: FlowState,
+): Promise<FlowFailures | undefined> {
+  if (isSettled(state)) return undefined;
+  // Whoever has it may be the gateway whose key it is.
+  const isRunning = leaseUntilMs > clock.wallMs();
+  const ownKeyId = isRunning ? undefined : await otherKeyId(context, state);
+  if (ownKeyId === undefined) return state.failures;
+  const { count = 0, sinceMs = updatedAtMs, atMs = updatedAtMs } = state.failures ?? {};
+  const message = `it was begun with another signing key. ${adviceOnKeys(state.keyId, ownKeyId)}`;
+  return { count, sinceMs, atMs, code: "flow_foreign", message };
+}
+
+function toStuck(key: string, state: FlowState, failures: FlowFailures | undefined): StuckFlow | undefined {
+  const { phase } = state;
+  if (failures === undefined || !(isStuck(state) || failures.code === "flow_foreign")) return undefined;
   const {
     intent,
     senderGatewayTransactionId,

@@ -1,4 +1,4 @@
-import { type ErrorCode, InvalidArgumentError } from "../errors/errors.js";
+import { type ErrorCode, InvalidArgumentError, SigningError } from "../errors/errors.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import { driveFlow, storeState } from "./drive-flow.js";
@@ -6,10 +6,11 @@ import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
 import { FlowPausedError } from "./flow-paused-error.js";
-import { assertOwnKey, readState } from "./flow-scope.js";
+import { assertOwnKey, otherKeyId, readState } from "./flow-scope.js";
 import {
   type FlowPhase,
   type FlowState,
+  isSettled,
   isStuck,
   type Look,
   type OperatorDecision,
@@ -91,27 +92,41 @@ export async function resolveFlow(
   if (leased === undefined) throw notHeld(key, "there is no such flow, or another process is running it");
   const lease = new Lease(context.journal, leased.entry, context.leaseMs, leased.askedAt);
   let phase: FlowPhase | undefined;
+  let isDecided = false;
   try {
-    const state = await readState(context, leased.entry);
-    phase = state.phase;
-    assertResolvable(key, state);
-    await assertOwnKey(context, key, state);
+    const read = await readState(context, leased.entry);
+    phase = read.phase;
+    const state = await toResolvable(context, key, read);
+    // Only a new claim needs the key that the flow was begun with.
+    if (resolution.decision.action === "resend") await assertOwnKey(context, key, state);
     const decided = await decide(context, call, lease, state, resolution);
     if (decided !== state) await storeState(context, lease, decided);
+    isDecided = true;
+    phase = decided.phase;
     // Whoever decides has just looked, or decided without.
     const mustLook = decided === state;
     return toOutcome(key, await driveFlow(context, { lease, call, mustLook }, decided));
   } catch (error) {
-    if (error instanceof LeaseLost) throw notHeld(key, "another process took it over");
+    if (error instanceof LeaseLost) {
+      // What was decided is stored: another process goes on with it.
+      throw isDecided ? new FlowPausedError(key, { phase }) : notHeld(key, "another process took it over");
+    }
     throw isTruth(error) ? error : new FlowPausedError(key, { phase, cause: error });
   } finally {
     await lease.end();
   }
 }
 
-function assertResolvable(key: string, state: FlowState): asserts state is Resolvable {
-  if (state.phase === "held" || isStuck(state)) return;
+/** @throws {InvalidArgumentError} `flow_not_held` */
+async function toResolvable(context: FlowContext, key: string, state: FlowState): Promise<Resolvable> {
+  if (isResolvable(state)) {
+    if (state.phase === "held" || isStuck(state) || (await otherKeyId(context, state)) !== undefined) return state;
+  }
   throw notHeld(key, `it is ${state.phase}`);
+}
+
+function isResolvable(state: FlowState): state is Resolvable {
+  return state.phase === "held" || !isSettled(state);
 }
 
 /** What follows from a decision. A stuck flow for which no money was taken, as far as is known, can only go on. */
@@ -127,7 +142,7 @@ async function decide(
     throw notHeld(lease.key, `it is ${state.phase}, and no money is known to have been taken: "resend" lets it go on`);
   }
   const { action, why } = decision;
-  const claims = await claimsToLookFor(context, call, state);
+  const claims = await claimsToLookFor(context, call, state, payment !== undefined || evenUnseen);
   const sought = { ...state, claims };
   if (action !== "found") await assertAbsent(context, call, state, sought, evenUnseen);
   const decided = { ...withoutResponse(state), decisions: [...state.decisions, decision] };
@@ -146,15 +161,23 @@ function isFunded(state: Resolvable): state is Funded {
   return "senderGatewayTransactionId" in state && state.senderGatewayTransactionId !== undefined;
 }
 
-/** Of a flow whose claim was lost, or never made: what would be sent. */
+/** Of a flow whose claim was lost, or never made: what would be sent. Without a signature its payment is known by what is in it. */
 async function claimsToLookFor(
-  { client }: FlowContext,
+  context: FlowContext,
   call: FlowCall,
   state: Funded,
+  isDecided: boolean,
 ): Promise<Recognisable["claims"]> {
   if (state.claims.length > 0) return state.claims;
   const body = paymentFromIntent(state.intent, state.senderGatewayTransactionId);
-  return [await client.sign(payments.create, [], { body }, call.requestOptions)];
+  const unsigned = [{ body: JSON.stringify(body), signature: "" }];
+  if (isDecided || (await otherKeyId(context, state)) !== undefined) return unsigned;
+  try {
+    return [await context.client.sign(payments.create, [], { body }, call.requestOptions)];
+  } catch (error) {
+    if (error instanceof SigningError) return unsigned;
+    throw error;
+  }
 }
 
 /**

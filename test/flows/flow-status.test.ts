@@ -26,7 +26,8 @@ const claim = { path: "/payments", body: "{}", signature: "s", epoch: 1, claimed
 function statusFixture() {
   const journal = new MemoryJournal();
   const codec = new FlowCodec(undefined, 900_000);
-  const context: StoredFlows = { journal, codec, scope: { service: scope.service } };
+  const client = { signingKeyId: async () => undefined };
+  const context: StoredFlows = { journal, codec, scope: { service: scope.service }, client };
   const lease = () => ({ owner: "process-1", leaseMs: 30_000, nonce: crypto.randomUUID() });
   const add = async (key: string, state: FlowState, in_ = scope) =>
     (await journal.begin(key, in_, await codec.encode(key, in_, state), lease())).entry;

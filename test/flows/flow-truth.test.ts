@@ -1,6 +1,12 @@
 import { createSign, generateKeyPairSync } from "node:crypto";
 import { CrossBorderClient, CrossBorderError } from "cross-border-payments";
-import { FlowPausedError, type Journal, JournalError, type JournalState } from "cross-border-payments/flow";
+import {
+  FlowPausedError,
+  type Journal,
+  JournalError,
+  type JournalState,
+  type PaymentFlowOptions,
+} from "cross-border-payments/flow";
 import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { boundJournal } from "./bound-journal.js";
@@ -637,6 +643,32 @@ describe("a signer that can't sign", () => {
     });
     expect([bank.calls, sandbox.payments]).toEqual([0, []]);
     expect(await flow({ client }).run("k", request)).toMatchObject({ status: "paid" });
+  });
+
+  it("keeps no operator from resolving a flow whose money was taken", async () => {
+    for (const action of ["release", "found"] as const) {
+      const { flow, bank } = await flowFixture();
+      const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+      let isAway = false;
+      const sign = async (text: Uint8Array) =>
+        isAway ? failing() : createSign("sha256").update(text).sign(privateKey);
+      const takeFunds: PaymentFlowOptions["takeFunds"] = (context) => {
+        isAway = true;
+        return bank.takeFunds(context);
+      };
+      const started = flow({ takeFunds }, { signingKey: { publicKey, sign } });
+      for (let round = 0; round < 3; round += 1)
+        expectPaused(await errorOf(started.run("k", request)), "funds-requested");
+      expect(await all(started.held())).toMatchObject([{ status: "stuck", failures: { code: "signing_failed" } }]);
+      if (action === "found") {
+        expect(await errorOf(started.resolve("k", action, resolution))).toMatchObject({
+          code: "flow_payment_not_found",
+        });
+      } else {
+        expect(await started.resolve("k", action, resolution)).toMatchObject({ status: "rejected" });
+      }
+      expect(bank.released).toEqual(action === "found" ? [] : ["k"]);
+    }
   });
 
   it("is tried once in the life of a client", async () => {

@@ -111,17 +111,15 @@ describe("two gateways over one journal", () => {
     expect([otherBank.taken.size, sandbox.payments.length]).toEqual([1, 1]);
   });
 
-  it("release and confirm nothing of each other's where it is not given", async () => {
+  it("send and confirm nothing of each other's where it is not given", async () => {
     const { alpha, gamma, bank, ofGamma, sandbox } = await gatewaysFixture({
       onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined),
     });
     expect(await gamma().run("held", ofGamma)).toMatchObject({ status: "held" });
     const decision = { by: "Olga Operator", why: "the back office looked" };
-    for (const action of ["found", "release", "resend"] as const) {
-      expect(await errorOf(alpha().resolve("held", action, decision))).toMatchObject({
-        cause: { code: "flow_foreign" },
-      });
-    }
+    expect(await errorOf(alpha().resolve("held", "resend", decision))).toMatchObject({
+      cause: { code: "flow_foreign" },
+    });
     const { intent } = await gamma().quote("quoted", ofGamma);
     expect(await errorOf(alpha().confirm("quoted", { intentId: intent.id }))).toMatchObject({
       code: "flow_foreign",
@@ -145,6 +143,68 @@ describe("two gateways over one journal", () => {
     // The sandbox knows gamma by the old key, and refuses the new one: what counts here is that the flow goes on.
     expect(await alpha("gamma-bank").run("k", ofGamma)).toMatchObject({ status: "rejected" });
     expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
+  });
+});
+
+describe("after the key was changed, and without gatewayId", () => {
+  const decision = { by: "Olga Operator", why: "the back office looked" };
+
+  async function rotatedFixture(isAway: boolean) {
+    let isSent = false;
+    const fixture = await flowFixture({
+      onRequest: (seen) => {
+        if (isAway && isSent && seen.operation === "payments.list") return new Response("", { status: 503 });
+        if (!isPayment(seen)) return undefined;
+        isSent = true;
+        return Response.error();
+      },
+    });
+    await fixture
+      .flow()
+      .run("k", request)
+      .catch(() => {});
+    const { privateKey } = await generateSigningKeyPair();
+    return { ...fixture, rotated: fixture.flow({}, { signingKey: privateKey }) };
+  }
+
+  it("shows every flow that is left open as stuck, and says what to do", async () => {
+    const { rotated } = await rotatedFixture(true);
+    const failures = { code: "flow_foreign", message: expect.stringContaining("pass its gatewayId") };
+    expect(await rotated.status("k")).toMatchObject({ phase: "unknown", failures });
+    expect(await all(rotated.held())).toMatchObject([{ status: "stuck", key: "k", phase: "unknown", failures }]);
+  });
+
+  it("shows no flow that somebody is running as stuck", async () => {
+    const { flow, journal } = await flowFixture();
+    await errorOf(flow({ takeFunds: closed }).run("k", request));
+    await journal.acquire("k", { ...lease, leaseMs: 60_000 });
+    const { privateKey } = await generateSigningKeyPair();
+    expect(await all(flow({}, { signingKey: privateKey }).held())).toEqual([]);
+  });
+
+  it("releases what is held, and what is left open", async () => {
+    for (const isAway of [false, true]) {
+      const { rotated, bank } = await rotatedFixture(isAway);
+      const outcome = await rotated.resolve("k", "release", { ...decision, evenUnseen: true });
+      expect([outcome.status, bank.released]).toEqual(["rejected", ["k"]]);
+    }
+  });
+
+  it("settles what was found, without a signature of its own", async () => {
+    const { flow, sandbox, bank } = await flowFixture({
+      onResponse: (seen) => (isPayment(seen) ? Response.error() : undefined),
+      onRequest: (seen) => {
+        const isLook = seen.operation === "payments.list" && sandbox.payments.length > 0;
+        return isLook && isAway ? new Response("", { status: 503 }) : undefined;
+      },
+    });
+    let isAway = true;
+    await errorOf(flow().run("k", request));
+    isAway = false;
+    const { privateKey } = await generateSigningKeyPair();
+    const rotated = flow({}, { signingKey: privateKey });
+    expect(await rotated.resolve("k", "found", decision)).toMatchObject({ status: "paid" });
+    expect([bank.released, sandbox.payments.length]).toEqual([[], 1]);
   });
 });
 

@@ -374,8 +374,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("flow-scope"),
-        find: "if (ownKeyId === undefined || ownKeyId === state.keyId) return;",
-        replace: "if (ownKeyId !== null) return;",
+        find: "if (scope.gateway !== undefined || state.keyId === undefined) return undefined;",
+        replace: "if (scope.gateway !== null) return undefined;",
       },
     ],
   },
