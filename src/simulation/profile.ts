@@ -130,7 +130,8 @@ export function drawProfile(choices: Choices, { processes, flows, hasFalseFacts 
     evenUnseen: some(200),
     lostRequests: some(100, 400),
     lostResponses: some(100, 400),
-    lateRequests: some(200, 600),
+    // What is promised about late requests is tried where there are some.
+    lateRequests: isListedInTime ? choices.of([300, 700]) : some(200, 600),
     duplicates: some(150, 500),
     refusals: some(100, 400),
     passingRefusals: some(100, 400),

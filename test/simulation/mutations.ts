@@ -71,6 +71,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/http/read-response.ts",
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a source
         find: "return isOwn ? undefined : `its ${identifiedBy} is not the one that was sent`;",
         replace: "return isOwn ? undefined : undefined;",
       },
