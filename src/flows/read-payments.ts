@@ -101,8 +101,7 @@ async function readInTokenOrder(pages: PaymentPages, inspect: Inspect): Promise<
       if (token === undefined) problem ??= "payments without a paging token are listed";
       else order.add(token);
     }
-    if (order.direction === "down" || !order.isOneWay)
-      problem ??= "the payments are not listed in the order of their paging tokens";
+    if (!order.mayGoUp) problem ??= "the payments are not listed in the order of their paging tokens";
     if (page.length === 0) return { seen, problem };
     after = page.map(tokenOf).findLast((token) => token !== undefined);
     if (after === undefined || requested.has(after)) {

@@ -16,9 +16,9 @@ export class TokenOrder {
     return this.#count < 2 ? undefined : this.#ways[0]?.direction;
   }
 
-  /** Whether the tokens may still go one way. */
-  get isOneWay(): boolean {
-    return this.#ways.length > 0;
+  /** Whether the tokens may still go up. As numbers 1000 and 900 go down, and as texts up: the third token shows which it is. */
+  get mayGoUp(): boolean {
+    return this.#ways.some(({ direction }) => direction === "up");
   }
 
   add(token: string): void {

@@ -11,6 +11,8 @@ export type ReadTokens = (paging: PagingValues) => Promise<readonly (string | un
  * - A service that sorts only what it cut out begins anywhere, and its first page can look like the end of the list.
  * - A service that orders whole numbers as the texts that they are written as has 999 behind 1000. Behind the cursor 1000 it lists 100, 10
  *   and 1, which go the same way as 1000 and 999 would.
+ * - Of two records that are made at once, the one that was created first can get the higher token. Where a page ends between them, it lies
+ *   on neither side of the cursor.
  *
  * Only tokens of the list itself are asked about: a service may refuse others.
  */
@@ -39,20 +41,12 @@ export class NewestFirstProof {
    * @returns whether no record was passed over up to here.
    */
   async holds(tokens: readonly string[], direction: Direction): Promise<boolean> {
-    const isFirst = this.#last === undefined;
+    const [beforeLast, last] = [this.#beforeLast, this.#last];
     const [first] = tokens;
-    if (isFirst) {
-      this.#beforeLast = tokens.at(-2);
-      this.#last = tokens.at(-1);
-      return first === undefined || this.#beginsWithNewest(first, direction);
-    }
-    for (const token of tokens) {
-      const before = this.#last;
-      this.#beforeLast = before;
-      this.#last = token;
-      if (token.length !== before?.length && !(await this.#isNext(before, token, direction))) return false;
-    }
-    return tokens.length > 0 || this.#isNext(this.#beforeLast, this.#last, direction);
+    if (first === undefined) return last === undefined || this.#isNext(beforeLast, last, direction);
+    this.#beforeLast = tokens.at(-2) ?? last;
+    this.#last = tokens.at(-1);
+    return last === undefined ? this.#beginsWithNewest(first, direction) : this.#isNext(last, first, direction);
   }
 
   async #beginsWithNewest(first: string, direction: Direction): Promise<boolean> {

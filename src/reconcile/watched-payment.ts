@@ -34,6 +34,7 @@ export function toWatched(payment: Payment): WatchedPayment {
       { operation: payments.list.name },
     );
   }
-  const state = digestOf(JSON.stringify(changingFields.map((field) => payment[field])));
+  // With the id: two payments that took over each other's state have changed.
+  const state = digestOf(JSON.stringify([id, ...changingFields.map((field) => payment[field])]));
   return { id, token, createdMs: Date.parse(payment.createdAt), state };
 }

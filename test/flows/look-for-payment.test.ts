@@ -144,15 +144,18 @@ async function look(service: Service, since: string | null = null) {
   return lookForPayment(clientOf(service), state, since, {});
 }
 
-const services = fc.record({
-  style: fc.constantFrom(...Object.keys(tokenStyles)),
-  maxSize: fc.constantFrom(1, 2, 7, 50, 100, 1000),
-  fitting: fc.constantFrom(1, 3, 99, Number.POSITIVE_INFINITY),
-  sortsWhatItCutOut: fc.boolean(),
-  before: fc.integer({ min: 0, max: 350 }),
-  ahead: fc.integer({ min: 0, max: 40 }),
-  behind: fc.integer({ min: 0, max: 250 }),
-});
+const services = fc
+  .record({
+    style: fc.constantFrom(...Object.keys(tokenStyles)),
+    maxSize: fc.constantFrom(1, 2, 7, 50, 100, 1000),
+    fitting: fc.constantFrom(1, 3, 99, Number.POSITIVE_INFINITY),
+    sortsWhatItCutOut: fc.boolean(),
+    before: fc.integer({ min: 0, max: 350 }),
+    ahead: fc.integer({ min: 0, max: 40 }),
+    behind: fc.integer({ min: 0, max: 250 }),
+  })
+  // Nothing but reading all of it tells its first page from that of a service without payments behind it.
+  .filter(({ style, sortsWhatItCutOut }) => !(sortsWhatItCutOut && style === "falling numbers in the order of texts"));
 
 describe("a look", () => {
   it("finds a payment that is listed, and is complete where it is not, whatever the tokens look like", {
@@ -170,7 +173,7 @@ describe("a look", () => {
         expect(seen.complete).toBe(true);
         expect(seen.lookalike).toBeUndefined();
       }),
-      { numRuns: 150 },
+      { numRuns: Number(process.env.CBP_RUNS ?? 150) },
     );
   });
 
@@ -206,7 +209,7 @@ describe("a look", () => {
     ["from 9 to 10 and 100", "numbers in the order of texts, from 1 on", 7, 400],
     ["from 99 to 100", "numbers in the order of texts, from 1 on", 60, 400],
     ["from 999 to 1000", "numbers in the order of texts, from 900 on", 50, 400],
-    ["from 1 to 10000", "numbers in the order of texts, from 1 on", 998, 9_500],
+    ["up to 999", "numbers in the order of texts, from 1 on", 96, 902],
     ["from 9999 to 10000", "numbers in the order of texts, from 9,700 on", 250, 500],
     ["from 1000 down to 999", "falling numbers in the order of texts", 100, 500],
   ])("finds a payment in numbers that the service orders as texts, %s", async (_, style, before, behind) => {
@@ -217,6 +220,23 @@ describe("a look", () => {
       for (let index = 0; index < behind; index++) add(service, {});
       for (const mark of [since, null]) expect((await look(service, mark)).found).toBe(made);
     }
+  });
+
+  it("finds a payment that got a higher token than one made after it, wherever a page ends", async () => {
+    for (let behind = 90; behind < 110; behind++) {
+      const service = serviceOf("numbers of one length", 150);
+      const made = add(service, own);
+      for (let index = 0; index < behind; index++) add(service, {});
+      const next = service.payments[151];
+      if (next === undefined) throw new Error("no payment after it");
+      [made.pagingToken, next.pagingToken] = [next.pagingToken, made.pagingToken];
+      expect((await look(service)).found).toBe(made);
+    }
+  });
+
+  it("is complete where numbers that are ordered as texts come one by one, and begin with a fall", async () => {
+    const service = serviceOf("numbers in the order of texts, from 900 on", 101, { maxSize: 1 });
+    expect((await look(service)).look).toMatchObject({ seen: 101, complete: true });
   });
 
   it("reads on where a service refuses to say what is newer", async () => {

@@ -129,8 +129,8 @@ it("reports payments without a transaction id one by one, and shows no more than
 it("stops reading before the period where tokens follow time", async () => {
   const service = paymentsService(tenADay(1000));
   await all(service, entriesOf(tenADay(1000)), { size: 50 });
-  // The newest 400 payments, the period's 10 and one page of overlap, with one request that proves where the list begins.
-  expect(service.requested.length).toBeLessThan(12);
+  // The newest 400 payments, the period's 10 and one page of overlap, each page with a request that proves that nothing was passed over.
+  expect(service.requested.length).toBeLessThan(20);
 });
 
 it.each([
@@ -152,6 +152,15 @@ it("is not misled by a service that sorts only what it cut out", async () => {
     entriesOf(payments).filter(({ senderGatewayTransactionId }) => senderGatewayTransactionId !== "T-605"),
   );
   expect(found).toEqual([{ type: "missing-here", payment: expect.objectContaining({ id: "p605" }) }]);
+});
+
+it("reads a payment that got a higher token than one made after it, wherever a page ends", async () => {
+  for (let count = 680; count < 720; count += 1) {
+    const payments = tenADay(count, (index) => `${index === 605 ? 607 : index === 606 ? 606 : index + 1}`);
+    const own = entriesOf(payments).filter(({ senderGatewayTransactionId }) => senderGatewayTransactionId !== "T-605");
+    const found = await all(payments, own, { size: 20 });
+    expect(found).toEqual([{ type: "missing-here", payment: expect.objectContaining({ id: "p605" }) }]);
+  }
 });
 
 it.each([

@@ -102,8 +102,13 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("read-payments"),
-        find: "if (!order.isOneWay || order.count < provingTokens) return { seen, isEnough: false };",
+        find: "if (direction === undefined || order.count < provingTokens) return { seen, isEnough: false };",
         replace: "if (seen < 0) return { seen, isEnough: false };",
+      },
+      {
+        file: flows("read-payments"),
+        find: "if (!(await proof.holds(tokens, direction))) return { seen, isEnough: false };",
+        replace: "",
       },
     ],
   },
