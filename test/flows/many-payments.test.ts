@@ -42,13 +42,15 @@ describe("a look at a list of more than 100,000 payments", { timeout: 60_000 }, 
   it.each([99_999, 100_000, 100_001, 250_000])(
     "is complete where the tokens go one way: %i payments",
     async (count) => {
-      const pages = Math.ceil(count / 100) + 1;
-      expect(await readMany(count, null)).toEqual({ seen: count, problem: undefined, requests: pages });
+      const { requests, ...read } = await readMany(count, null);
+      expect(read).toEqual({ seen: count, problem: undefined });
+      // One for each page, one at its end that proves that none was passed over, and a few where the tokens get shorter.
+      expect(requests).toBeLessThan(2 * Math.ceil(count / 100) + 12);
     },
   );
 
-  it("takes one request where it may end at a mark", async () => {
-    expect(await readMany(100_001, "99990")).toMatchObject({ problem: undefined, requests: 1 });
+  it("takes two requests where it may end at a mark: the page, and that it begins with the newest payment", async () => {
+    expect(await readMany(100_001, "99990")).toMatchObject({ problem: undefined, requests: 2 });
   });
 
   it("is incomplete, and ends, where the tokens go no one way", async () => {
@@ -60,7 +62,7 @@ describe("a look at a list of more than 100,000 payments", { timeout: 60_000 }, 
   it("reads nothing twice where that shows behind the first 100,000", async () => {
     const { problem, requests } = await readMany(150_000, null, (token) => (token === 1003 ? 1100 : token));
     expect(problem).toContain("more than 100000 payments");
-    expect(requests).toBeLessThan(1500);
+    expect(requests).toBeLessThan(3000);
   });
 });
 
@@ -88,8 +90,8 @@ describe("a flow whose money was taken for the first time by the call that began
     const { flow, bank, lists } = await crowdedFixture(refusal);
     expect(await flow().run("k", request)).toMatchObject({ status: "rejected" });
     expect(bank.released).toEqual(["k"]);
-    // The mark, and one look.
-    expect(lists).toHaveLength(2);
+    // The mark, and one look: a page, and that it begins with the newest payment.
+    expect(lists).toHaveLength(3);
   });
 
   it("ends at that mark when it is taken over before its claim, too", async () => {
@@ -105,7 +107,7 @@ describe("a flow whose money was taken for the first time by the call that began
     });
     expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
     expect(sandbox.payments).toHaveLength(1);
-    expect(lists).toHaveLength(2);
+    expect(lists).toHaveLength(3);
   });
 });
 
