@@ -142,6 +142,7 @@ async function decide(
     throw notHeld(lease.key, `it is ${state.phase}, and no money is known to have been taken: "resend" lets it go on`);
   }
   const { action, why } = decision;
+  if (state.phase === "refused") assertMayEndRelease(lease.key, action, payment);
   const claims = await claimsToLookFor(context, call, state, payment !== undefined || evenUnseen);
   const sought = { ...state, claims };
   if (action !== "found") await assertAbsent(context, call, state, sought, evenUnseen);
@@ -155,6 +156,13 @@ async function decide(
       if (payment !== undefined) assertOwnPayment(payment, sought);
       return { ...decided, phase: "paid", payment: payment ?? (await findPayment(context, call, sought)) };
   }
+}
+
+/** Where the money is being given back, a release that failed may still come true: nothing may be paid beside it. */
+function assertMayEndRelease(key: string, action: ResolveAction, payment: Payment | undefined): void {
+  if (action === "release" || (action === "found" && payment !== undefined)) return;
+  const allowed = '"release" tries that again; "found" with the service\'s record as `payment` ends it';
+  throw notHeld(key, `its money is being given back, and may have been already: ${allowed}`);
 }
 
 function isFunded(state: Resolvable): state is Funded {

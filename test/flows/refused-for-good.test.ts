@@ -79,3 +79,48 @@ it("counts as no failure any more once something else became of it", async () =>
   expect((await flow().status("k"))?.failures).toBeUndefined();
   expect(await all(flow().held())).toEqual([]);
 });
+
+describe("a flow whose money can't be given back", () => {
+  /** The bank does what it was asked, later than it answers. */
+  async function stuckRelease() {
+    const late: (() => void)[] = [];
+    let sent = 0;
+    const fixture = await flowFixture({
+      onRequest: (seen) => (isPayment(seen) && ++sent === 1 ? refusal(400) : undefined),
+    });
+    const releaseFunds: typeof fixture.bank.releaseFunds = (call) => {
+      late.push(() => fixture.bank.releaseFunds(call));
+      throw new Error("the bank does not answer");
+    };
+    for (let round = 0; round < 3; round++) {
+      await expect(fixture.flow({ releaseFunds }).run("k", request)).rejects.toMatchObject({ effect: "possible" });
+    }
+    expect(await all(fixture.flow().held())).toMatchObject([{ status: "stuck", phase: "refused" }]);
+    return { ...fixture, late };
+  }
+
+  it.each(["resend", "found"] as const)("does not take %s, which could pay what is given back", async (action) => {
+    const { flow, bank, sandbox, late } = await stuckRelease();
+    await expect(flow().resolve("k", action, resolution)).rejects.toMatchObject({
+      code: "flow_not_held",
+      effect: "possible",
+      message: expect.stringContaining('"release" tries that again'),
+    });
+    for (const release of late) release();
+    expect([sandbox.payments, bank.released.length]).toEqual([[], 3]);
+  });
+
+  it("is released again", async () => {
+    const { flow, bank } = await stuckRelease();
+    expect(await flow().resolve("k", "release", resolution)).toMatchObject({ status: "rejected" });
+    expect(bank.released).toEqual(["k"]);
+  });
+
+  it("is paid with the service's record of the payment", async () => {
+    const { flow, bank } = await stuckRelease();
+    const other = await flow().run("other", request);
+    if (other.status !== "paid") throw new Error("the other flow paid nothing");
+    const record = { ...other.payment, senderGatewayTransactionId: bank.taken.get("k") ?? "" };
+    expect(await flow().resolve("k", "found", { ...resolution, payment: record })).toMatchObject({ status: "paid" });
+  });
+});
