@@ -88,6 +88,8 @@ export interface FlowQuery {
 }
 
 const longestMs = 2 ** 31 - 1;
+/** A week: nobody keeps a payment's sender waiting for longer. */
+const longestListedWithinMs = 7 * 86_400_000;
 const isWholeFrom = (least: number, most: number) => (value: unknown) =>
   Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
 const hasMethods = (value: unknown, ...names: readonly string[]) =>
@@ -163,7 +165,7 @@ export const flowOptions = {
   },
   service: {
     accepts: areServiceFacts,
-    wanted: "an object such as { singleUseIntents: true, listedWithinMs: 60_000 }",
+    wanted: "an object such as { singleUseIntents: true, listedWithinMs: 60_000 }; listedWithinMs is at most 7 days",
     default: {},
     documentedDefault: "nothing",
     documentation: "what the service's operators promise in writing",
@@ -199,7 +201,7 @@ function areServiceFacts(value: unknown): boolean {
   if (!isPlainObject(value)) return false;
   const { singleUseIntents = false, listedWithinMs = 1, ...others } = value as ServiceFacts;
   const isKnown = Object.keys(others).length === 0;
-  return isKnown && typeof singleUseIntents === "boolean" && isWholeFrom(1, longestMs)(listedWithinMs);
+  return isKnown && typeof singleUseIntents === "boolean" && isWholeFrom(1, longestListedWithinMs)(listedWithinMs);
 }
 
 function isCircuitBreaker(value: unknown): boolean {

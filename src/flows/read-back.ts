@@ -17,8 +17,8 @@ type Unknown = StateOf<"unknown">;
  */
 export async function readBack(context: FlowContext, owned: OwnedFlow, state: Unknown): Promise<StepResult> {
   const isProof = isProofDue(context, state);
-  const delayMs = isProof ? untilProofMs(context, owned) : lookDelayMs(context, state);
-  if (delayMs > 0) await owned.call.pause(delayMs);
+  if (isProof) await waitForProof(context, owned);
+  else await pause(owned, lookDelayMs(context, state));
   // What is decided on absence must not depend on a mark where an entry that was lost may be older.
   const since = isProof || state.refusal !== undefined ? sureMark(state) : state.since;
   const { look, found } = await lookForPayment(context.client, state, since, owned.call.requestOptions);
@@ -51,6 +51,17 @@ function lookDelayMs({ readBackDelayMs, service }: FlowContext, state: Unknown):
 function isProofDue({ readBacks, service }: FlowContext, state: Unknown): boolean {
   const isPossible = service.listedWithinMs !== undefined && state.refusal === undefined && mayBeSentAgain(state);
   return isPossible && looksForIt(state).length >= readBacks;
+}
+
+async function pause({ call }: OwnedFlow, delayMs: number): Promise<void> {
+  if (delayMs > 0) await call.pause(delayMs);
+}
+
+/** A timer that goes off early proves nothing. */
+async function waitForProof(context: FlowContext, owned: OwnedFlow): Promise<void> {
+  for (let leftMs = untilProofMs(context, owned); leftMs > 0; leftMs = untilProofMs(context, owned)) {
+    await owned.call.pause(leftMs);
+  }
 }
 
 /**

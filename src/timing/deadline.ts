@@ -27,6 +27,9 @@ export interface DeadlineOptions {
   readonly sendBy?: Timestamp | undefined;
 }
 
+/** A timer that is set for longer goes off at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
 type Listener = (kind: EndKind) => void;
 
 /**
@@ -114,10 +117,16 @@ export class Deadline {
   /** Waits, or throws `Ended` as soon as the end comes. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = clock.setTimer(() => {
-        stop();
-        resolve();
-      }, ms);
+      let timer: Timer;
+      const wait = (leftMs: number): void => {
+        const sliceMs = Math.min(leftMs, longestTimerMs);
+        timer = clock.setTimer(() => {
+          if (leftMs > sliceMs) return wait(leftMs - sliceMs);
+          stop();
+          resolve();
+        }, sliceMs);
+      };
+      wait(ms);
       const stop = this.#onEndOrNow(() => {
         clock.clearTimer(timer);
         reject(this.failure(false));

@@ -672,6 +672,7 @@ it.each([
   ["releaseFunds", { releaseFunds: 1 }],
   ["leaseMs", { leaseMs: 5 }],
   ["readBackDelayMs", { readBackDelayMs: -1 }],
+  ["listedWithinMs", { service: { listedWithinMs: 8 * 86_400_000 } }],
   ["leaseMs", { leaseMs: 300.5 }],
   ["readBacks", { readBacks: 1 }],
   ["cipher", { cipher: { encrypt: (text: string) => text } }],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { flowFixture, request } from "./flow-fixture.js";
 
 type Seen = { readonly operation: string | undefined };
@@ -199,4 +199,27 @@ it("waits as long before a release as without a promise, where the promised time
   expect(outcome).toMatchObject({ status: "rejected" });
   expect((lookedMs ?? 0) - (sentMs ?? 0)).toBeGreaterThanOrEqual(readBackDelayMs - 5);
   expect(bank.released).toEqual(["k"]);
+});
+
+it("waits for a proof that is further away than a timer can be set for", async () => {
+  let sent = 0;
+  let looks = 0;
+  const { flow } = await flowFixture({
+    onRequest: (seen) => {
+      if (isList(seen) && sent > 0) looks += 1;
+      if (!isPayment(seen)) return undefined;
+      sent += 1;
+      return Response.error();
+    },
+  });
+  const stop = new AbortController();
+  const patient = flow({ service: { listedWithinMs: 1000 }, leaseMs: 2 ** 31 - 1 });
+  const running = patient.run("k", request, { signal: stop.signal });
+  const stopped = expect(running).rejects.toMatchObject({ phase: "unknown", effect: "possible" });
+  // Two looks, of two requests each, come before the one that would prove something.
+  await vi.waitFor(() => expect(looks).toBeGreaterThanOrEqual(4), { timeout: 10_000 });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect([sent, looks]).toEqual([1, 4]);
+  stop.abort();
+  await stopped;
 });

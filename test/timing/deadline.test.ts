@@ -59,6 +59,25 @@ describe("a deadline", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("sleeps for longer than a timer can be set for, and leaves no timer when it is ended", async () => {
+    const longMs = 2 ** 31 + 4000;
+    let isOver = false;
+    const slept = new Deadline({}).sleep(longMs).then(() => {
+      isOver = true;
+    });
+    await vi.advanceTimersByTimeAsync(longMs - 1);
+    expect(isOver).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    await slept;
+    const abort = new AbortController();
+    const broken = new Deadline({ signal: abort.signal }).sleep(longMs);
+    const failed = expect(broken).rejects.toMatchObject(aborted);
+    await vi.advanceTimersByTimeAsync(2 ** 31);
+    abort.abort();
+    await failed;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it("waits for nothing once the call has ended", async () => {
     const deadline = new Deadline({ timeoutMs: 100, signal: AbortSignal.abort() });
     expect([deadline.ended, deadline.remainingMs()]).toEqual(["abort", 0]);
