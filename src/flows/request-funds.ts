@@ -1,4 +1,3 @@
-import type { SignedRequest } from "../api/api-client.js";
 import { CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
 import { payments } from "../resources/payments.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
@@ -33,7 +32,7 @@ export async function requestFunds(context: FlowContext, owned: OwnedFlow, state
       owned.mustLook = false;
     }
     await context.client.ensureToken(context.leaseMs, owned.call.requestOptions);
-    return { state: await claim(context, owned.lease, { ...funded, looks }, request) };
+    return { state: claim(owned.lease, { ...funded, looks }, request) };
   } catch (error) {
     // From now on it is known that the money was taken.
     return { state: funded, error };
@@ -78,9 +77,13 @@ function isFirstTaking({ mustLook }: OwnedFlow, state: Requested, { replayed }: 
   return !replayed && !mustLook && state.senderGatewayTransactionId === undefined;
 }
 
-function sign({ client }: FlowContext, { call }: OwnedFlow, state: Funded): Promise<SignedRequest> {
+type SignedClaim = Pick<Claim, "path" | "body" | "signature" | "keyId">;
+
+async function sign({ client }: FlowContext, { call }: OwnedFlow, state: Funded): Promise<SignedClaim> {
   const body = paymentFromIntent(state.intent, state.senderGatewayTransactionId);
-  return client.sign(payments.create, [], { body }, call.requestOptions);
+  const signed = await client.sign(payments.create, [], { body }, call.requestOptions);
+  const keyId = await client.signingKeyId();
+  return { ...signed, ...(keyId === undefined ? undefined : { keyId }) };
 }
 
 /** Compares the listed payments with the bytes that would be sent as well: the claim of an earlier process may have been lost. */
@@ -88,7 +91,7 @@ async function lookFor(
   { client }: FlowContext,
   { call }: OwnedFlow,
   state: Funded,
-  request: SignedRequest,
+  request: SignedClaim,
 ): ReturnType<typeof lookForPayment> {
   const claims = [...state.claims, request];
   const { look, found } = await lookForPayment(client, { ...state, claims }, sureMark(state), call.requestOptions);
@@ -125,13 +128,7 @@ function obstacleTo(state: Funded, { complete, lookalike, problem }: Look, isLos
 }
 
 /** A claim begins with a whole lease, so that there is time to send it. */
-async function claim(
-  { client }: FlowContext,
-  lease: Lease,
-  state: Funded,
-  { path, body, signature }: SignedRequest,
-): Promise<StateOf<"claimed">> {
-  const keyId = await client.signingKeyId();
+function claim(lease: Lease, state: Funded, { path, body, signature, keyId }: SignedClaim): StateOf<"claimed"> {
   const made: Claim = {
     path,
     body,

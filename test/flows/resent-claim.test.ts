@@ -1,0 +1,20 @@
+import { generateSigningKeyPair } from "cross-border-payments";
+import { expect, it } from "vitest";
+import { flowFixture, request } from "./flow-fixture.js";
+
+const isPayment = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.create";
+
+it("names the key that signed it, after the key was changed", async () => {
+  const { flow } = await flowFixture({ onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined) });
+  const gatewayId = request.senderGatewayId;
+  const held = await flow({ gatewayId }).run("k", request);
+  if (held.status !== "held") throw new Error(`the flow is ${held.status}`);
+  const { privateKey: signingKey } = await generateSigningKeyPair();
+  const resolution = { by: "Olga Operator", why: "it was not made" };
+  const again = await flow({ gatewayId }, { signingKey }).resolve("k", "resend", resolution);
+  if (again.status !== "held") throw new Error(`the flow is ${again.status}`);
+  const [first, second] = again.claims;
+  expect(first).toEqual(held.claim);
+  expect(second).toMatchObject({ signature: first?.signature, keyId: first?.keyId });
+  expect(first?.keyId).toMatch(/^[0-9a-f]{64}$/);
+});
