@@ -66,7 +66,7 @@ export interface RunOptions {
 export interface RecoverOptions {
   /** Ends the waiting. What is stored stays. */
   readonly signal?: AbortSignal | undefined;
-  /** How many flows are recovered at a time. Default: 8. */
+  /** How many flows are recovered at a time, those that only wait not counted: up to 16 times as many. Default: 8. */
   readonly concurrency?: number | undefined;
 }
 

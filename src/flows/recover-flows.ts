@@ -6,6 +6,7 @@ import { type FlowContext, leaseRequest } from "./flow-context.js";
 import type { FlowOutcome } from "./flow-outcome.js";
 import { FlowPausedError } from "./flow-paused-error.js";
 import type { OwnedEntry } from "./own-flow.js";
+import { RecoverySlots } from "./recovery-slots.js";
 
 /** See `PaymentFlow.recover`. */
 export async function* recoverFlows(
@@ -13,25 +14,58 @@ export async function* recoverFlows(
   concurrency: number,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<FlowOutcome, void, undefined> {
-  const running = new Map<string, Promise<Recovered>>();
-  const { call, end } = openCall(context, signal);
+  const recovery = { slots: new RecoverySlots(concurrency), running: new Set<Promise<void>>() };
+  const { call, end } = openCall(context, recovery.slots, signal);
   try {
-    yield* recoverAll(context, concurrency, call, running);
+    yield* recoverAll(context, call, recovery, concurrency * acquiredPerSlot);
   } finally {
     // Whoever stops reading leaves flows behind that are still running.
-    void Promise.allSettled(running.values()).then(end);
+    void Promise.allSettled(recovery.running).then(end);
+  }
+}
+
+/** Flows that wait are busy with nothing, but their leases are renewed. */
+const acquiredPerSlot = 16;
+
+interface Recovery {
+  readonly slots: RecoverySlots;
+  readonly running: Set<Promise<void>>;
+}
+
+/** The call of every flow of a recovery. A flow that waits leaves its slot to others. */
+class RecoveryCall extends FlowCall {
+  readonly #slots: RecoverySlots;
+
+  constructor(stop: AbortSignal, abandon: AbortSignal, slots: RecoverySlots) {
+    super(stop, abandon, undefined);
+    this.#slots = slots;
+    if (stop.aborted) slots.open();
+    else stop.addEventListener("abort", () => slots.open());
+  }
+
+  override async pause(ms: number): Promise<void> {
+    this.#slots.leave();
+    try {
+      await super.pause(ms);
+    } finally {
+      await this.#slots.enter();
+    }
   }
 }
 
 /** A call that lasts until `end`. @throws {CrossBorderError} `flow_closed` */
-function openCall({ openWork }: FlowContext, signal: AbortSignal | undefined): { call: FlowCall; end: () => void } {
+function openCall(
+  { openWork }: FlowContext,
+  slots: RecoverySlots,
+  signal: AbortSignal | undefined,
+): { call: FlowCall; end: () => void } {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
   let call: FlowCall | undefined;
   const work = openWork.run(async (stop, abandon) => {
-    call = new FlowCall(stop, abandon, undefined);
+    call = new RecoveryCall(stop, abandon, slots);
     await ended;
     call.finish();
   }, signal);
@@ -42,27 +76,36 @@ function openCall({ openWork }: FlowContext, signal: AbortSignal | undefined): {
 
 async function* recoverAll(
   context: FlowContext,
-  concurrency: number,
   call: FlowCall,
-  running: Map<string, Promise<Recovered>>,
+  { slots, running }: Recovery,
+  mostAcquired: number,
 ): AsyncGenerator<FlowOutcome, void, undefined> {
   const failures: Error[] = [];
+  const finished: Recovered[] = [];
   let after: string | undefined;
   let more = true;
-  while (more || running.size > 0) {
-    while (more && running.size < concurrency && !call.isEnded) {
+  for (;;) {
+    while (more && running.size < mostAcquired && !call.isEnded && slots.tryEnter()) {
       const owned = await acquireNext(context, after, failures);
-      if (owned === undefined) more = false;
-      else {
-        after = owned.entry.key;
-        running.set(owned.entry.key, recoverFlow(context, owned, call));
+      if (owned === undefined) {
+        more = false;
+        slots.leave();
+        break;
       }
+      after = owned.entry.key;
+      const run = recoverFlow(context, owned, call).then((recovered) => {
+        finished.push(recovered);
+        running.delete(run);
+        slots.leave();
+      });
+      running.add(run);
     }
+    const next = finished.shift();
+    if (next?.error !== undefined) failures.push(next.error);
+    if (next?.outcome !== undefined) yield next.outcome;
+    if (next !== undefined) continue;
     if (running.size === 0) break;
-    const { key, outcome, error } = await Promise.race(running.values());
-    running.delete(key);
-    if (error !== undefined) failures.push(error);
-    if (outcome !== undefined) yield outcome;
+    await slots.left();
   }
   if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));
 }
@@ -85,17 +128,22 @@ async function acquireNext(
 }
 
 interface Recovered {
-  readonly key: string;
   readonly outcome?: FlowOutcome | undefined;
   readonly error?: FlowPausedError;
+}
+
+/** Version 1 stored no scope: only what is in a flow tells that it is another gateway's, who continues it. */
+function isForeign({ entry }: OwnedEntry, error: unknown): boolean {
+  return entry.scope === undefined && error instanceof CrossBorderError && error.code === "flow_foreign";
 }
 
 /** Never rejects. */
 async function recoverFlow(context: FlowContext, owned: OwnedEntry, call: FlowCall): Promise<Recovered> {
   const { key } = owned.entry;
   try {
-    return { key, outcome: await continueFlow(context, owned, call) };
+    return { outcome: await continueFlow(context, owned, call) };
   } catch (error) {
-    return { key, error: error instanceof FlowPausedError ? error : new FlowPausedError(key, { cause: error }) };
+    if (isForeign(owned, error)) return {};
+    return { error: error instanceof FlowPausedError ? error : new FlowPausedError(key, { cause: error }) };
   }
 }
