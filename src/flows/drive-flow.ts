@@ -136,10 +136,15 @@ async function tryToStore(context: FlowContext, lease: Lease, state: FlowState):
 }
 
 function withFailure(state: FlowState, earlier: FlowFailures | undefined, error: unknown): FlowState {
-  if (hasOutcome(state) || error instanceof AbortedError) return state;
+  if (hasOutcome(state) || error instanceof AbortedError || isCircuitOpen(error)) return state;
   const atMs = clock.wallMs();
   const { count, sinceMs } = earlier ?? { count: 0, sinceMs: atMs };
   return { ...state, failures: { count: count + 1, sinceMs, atMs, ...describeFailure(error) } };
+}
+
+/** The flow did not fail: it waits for others. */
+function isCircuitOpen(error: unknown): boolean {
+  return error instanceof CrossBorderError && error.code === "flow_circuit_open";
 }
 
 function describeFailure(error: unknown): Pick<FlowFailures, "code" | "message"> {

@@ -13,7 +13,8 @@ type Funded = Requested & { readonly senderGatewayTransactionId: string };
 
 /** Asks for the money, and claims the payment for this owner. The money is asked for again before every further claim. */
 export async function requestFunds(context: FlowContext, owned: OwnedFlow, state: Requested): Promise<StepResult> {
-  context.circuitBreaker?.assertClosed();
+  const wasTaken = state.senderGatewayTransactionId !== undefined;
+  if (!wasTaken) context.circuitBreaker?.assertClosed();
   const funds = await askForFunds(context, owned.lease.key, state);
   if (funds === null) return { state: declined(state) };
   const { senderGatewayTransactionId } = funds;
@@ -31,6 +32,8 @@ export async function requestFunds(context: FlowContext, owned: OwnedFlow, state
       if (obstacle !== undefined) return obstacle;
       owned.mustLook = false;
     }
+    // Where the money is taken already, only a new claim has to wait: the look may end the flow.
+    if (wasTaken) context.circuitBreaker?.assertClosed();
     await context.client.ensureToken(context.leaseMs, owned.call.requestOptions);
     return { state: claim(owned.lease, { ...funded, looks }, request) };
   } catch (error) {

@@ -1,3 +1,4 @@
+import { createSign, generateKeyPairSync } from "node:crypto";
 import { CrossBorderError } from "cross-border-payments";
 import { expect, it } from "vitest";
 import { flowFixture, request } from "./flow-fixture.js";
@@ -74,6 +75,36 @@ it("tries one payment after the pause, and makes all of them after a definite re
   isDead = false;
   expect(await untilProbe()).toBe("paid");
   expect([await statusOf("5"), await statusOf("6")]).toEqual(["paid", "paid"]);
+});
+
+it("looks for the payment of money that was taken while nothing is tried, and counts no failure of a flow that waits", async () => {
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const { flow, bank, sandbox } = await flowFixture({
+    onRequest: ({ operation }) => (operation === "payments.create" ? html(404) : undefined),
+  });
+  let isAway = false;
+  const sign = async (text: Uint8Array) => {
+    if (isAway) throw new Error("the key service is away");
+    return createSign("sha256").update(text).sign(privateKey);
+  };
+  const circuitBreaker = { opensAfter: 1, pauseMs: 600_000 };
+  const takeFunds: typeof bank.takeFunds = (context) => {
+    isAway = context.key === "taken" && !bank.taken.has("taken");
+    return bank.takeFunds(context);
+  };
+  const stopped = flow({ readBackDelayMs: 10, circuitBreaker, takeFunds }, { signingKey: { publicKey, sign } });
+  const causeOf = (key: string) => stopped.run(key, request).catch(({ cause }: CrossBorderError) => cause);
+  expect(await causeOf("taken")).toMatchObject({ code: "signing_failed" });
+  expect(await stopped.run("order-1", request)).toMatchObject({ status: "held" });
+  const requestsOf = (name: string) => sandbox.requests.filter(({ operation }) => operation === name).length;
+  const [looks, payments] = [requestsOf("payments.list"), requestsOf("payments.create")];
+  for (let round = 0; round < 4; round += 1)
+    expect(await causeOf("taken")).toMatchObject({ code: "flow_circuit_open" });
+  expect([requestsOf("payments.list") >= looks + 4, requestsOf("payments.create")]).toEqual([true, payments]);
+  expect(await stopped.status("taken")).toMatchObject({ phase: "funds-requested", failures: { count: 1 } });
+  const shown: string[] = [];
+  for await (const { key } of stopped.held()) shown.push(key);
+  expect(shown).toEqual(["order-1"]);
 });
 
 it("leaves a quote as it is while nothing is tried", async () => {
