@@ -148,12 +148,20 @@ function isCircuitOpen(error: unknown): boolean {
 }
 
 function describeFailure(error: unknown): Pick<FlowFailures, "code" | "message"> {
-  if (error instanceof CrossBorderError) return { code: error.code, message: error.message.slice(0, longestMessage) };
-  if (error instanceof Error) return { code: error.name, message: error.message.slice(0, longestMessage) };
-  return { code: typeof error, message: "what was thrown is no error" };
+  if (error instanceof CrossBorderError) {
+    return { code: error.code, message: error.message.replace(consequence, "").slice(0, longestMessage) };
+  }
+  if (!(error instanceof Error)) return { code: typeof error, message: "what was thrown is no error" };
+  return {
+    code: error.name,
+    message: "its text may hold what is confidential: the FlowPausedError has it as its cause",
+  };
 }
 
 const longestMessage = 1000;
+
+/** What an error says of its own call is not true of the flow. */
+const consequence = /(?:; nothing was done| \((?:nothing was done|it was done|it may have been done[^)]*)\))$/;
 
 /** A claim that is refused again and again gets no further, although it is made and sent each time. */
 function afterProgress(state: FlowState): FlowState {

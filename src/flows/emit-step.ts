@@ -1,7 +1,7 @@
 import { clock } from "../timing/clock.js";
 import type { FlowContext } from "./flow-context.js";
 import { emitFlowEvent } from "./flow-events.js";
-import { type FlowState, openClaim } from "./flow-state.js";
+import type { FlowState } from "./flow-state.js";
 
 /** Reports a step of a flow. `error` is what it failed with, if it did. */
 export function emitStep(
@@ -14,14 +14,12 @@ export function emitStep(
 ): void {
   if (events.flow === undefined) return;
   const isUnknown = to.phase === "unknown" || to.phase === "held";
-  const mayBePaid = "claims" in to && openClaim(to.claims) !== undefined;
-  const effectOfFailure = mayBePaid ? "possible" : "none";
-  const effect = isUnknown ? "possible" : error === undefined ? undefined : effectOfFailure;
   emitFlowEvent(events, {
     key,
     from: from?.phase,
     to: to.phase,
-    ...(effect === undefined ? undefined : { effect }),
+    // Whatever failed, the flow still owns the payment: its FlowPausedError says the same.
+    ...(isUnknown || error !== undefined ? { effect: "possible" as const } : undefined),
     durationMs: clock.monotonicMs() - startMs,
     attempt: (from?.failures?.count ?? 0) + 1,
   });

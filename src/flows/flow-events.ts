@@ -9,7 +9,7 @@ export interface FlowEvent {
   readonly from: FlowPhase | undefined;
   /** The same as `from` when the step failed. */
   readonly to: FlowPhase;
-  /** What the service may have done, when the step failed or has led to an outcome that nobody knows. */
+  /** `possible` when the step failed, since the flow may still pay, or has led to an outcome that nobody knows; otherwise absent. */
   readonly effect?: Effect;
   /** Of the step, what it stored included. */
   readonly durationMs: number;

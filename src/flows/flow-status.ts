@@ -2,6 +2,7 @@ import { CrossBorderError } from "../errors/errors.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
+import { compareKeys } from "./compare-keys.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
 import { adviceOnKeys, assertOwnEntry, type KeyHolder, otherKeyId, readState } from "./flow-scope.js";
@@ -102,7 +103,8 @@ export function listFlows(
   context: StoredFlows,
   query: { readonly phase?: FlowPhase | undefined; readonly after?: string | undefined },
 ): AsyncGenerator<FlowStatus, void, undefined> {
-  return readAll(context, [query.phase], query.after, (entry) => toStatus(context, entry));
+  const phases = query.phase === undefined ? [undefined] : storedPhases[query.phase];
+  return readAll(context, [phases], query.after, (entry) => toStatus(context, entry));
 }
 
 /**
@@ -111,7 +113,8 @@ export function listFlows(
  * @throws {AggregateError} when flows could not be read, after all others.
  */
 export function heldFlows(context: StoredFlows): AsyncGenerator<HeldFlow | StuckFlow, void, undefined> {
-  return readAll(context, ["held", ...unsettledPhases], undefined, async (entry) => {
+  const groups = ["held", ...unsettledPhases].map((phase) => [phase]);
+  return readAll(context, groups, undefined, async (entry) => {
     const state = await readState(context, entry);
     if (!isSettled(state)) return toStuck(entry.key, state, await failuresOf(context, entry, state));
     const outcome = state.phase === "held" ? toOutcome(entry.key, state) : undefined;
@@ -178,7 +181,7 @@ function toStuck(key: string, state: FlowState, failures: FlowFailures | undefin
   };
 }
 
-/** How many flows of the scope are in each phase. */
+/** How many flows of the scope are in each phase. Those that version 1 stored without a scope are counted for every one. */
 export async function countFlows({ journal, scope }: StoredFlows): Promise<FlowCounts> {
   const stored = await journal.counts(scope);
   const counted = Object.entries(storedPhases).map(([phase, names]) => [
@@ -188,26 +191,53 @@ export async function countFlows({ journal, scope }: StoredFlows): Promise<FlowC
   return Object.fromEntries(counted) as FlowCounts;
 }
 
-/** One unreadable flow hides no other: what was wrong comes at the end. */
+/** The flows of several groups of phases, by key within each. One unreadable flow hides no other: what was wrong comes at the end. */
 async function* readAll<T>(
-  { journal, scope }: StoredFlows,
-  phases: readonly (string | undefined)[],
+  context: StoredFlows,
+  groups: readonly (readonly (string | undefined)[])[],
   from: string | undefined,
   read: (entry: JournalEntry) => Promise<T | undefined>,
 ): AsyncGenerator<T, void, undefined> {
   const failures: CrossBorderError[] = [];
-  for (const phase of phases) {
-    for (let after = from; ; ) {
-      const entries = await journal.list({ scope, phase, after, limit: 100 });
-      for (const entry of entries) {
-        const value = await readOne(entry, read, failures);
-        if (value !== undefined) yield value;
-      }
-      after = entries.at(-1)?.key;
-      if (after === undefined) break;
+  for (const phases of groups) {
+    for await (const entry of byKey(phases.map((phase) => entriesOf(context, phase, from)))) {
+      const value = await readOne(entry, read, failures);
+      if (value !== undefined) yield value;
     }
   }
   if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));
+}
+
+async function* entriesOf(
+  { journal, scope }: StoredFlows,
+  phase: string | undefined,
+  from: string | undefined,
+): AsyncGenerator<JournalEntry, void, undefined> {
+  for (let after = from; ; ) {
+    const entries = await journal.list({ scope, phase, after, limit: 100 });
+    yield* entries;
+    after = entries.at(-1)?.key;
+    if (after === undefined) return;
+  }
+}
+
+/** One list of several, each of which is in the order of keys: whoever goes on after a key misses none. */
+async function* byKey(
+  lists: readonly AsyncGenerator<JournalEntry, void, undefined>[],
+): AsyncGenerator<JournalEntry, void, undefined> {
+  const heads = await Promise.all(lists.map((list) => list.next()));
+  for (;;) {
+    let first: number | undefined;
+    let entry: JournalEntry | undefined;
+    for (const [index, { value }] of heads.entries()) {
+      if (!value || (entry !== undefined && compareKeys(entry.key, value.key) <= 0)) continue;
+      [first, entry] = [index, value];
+    }
+    const list = first === undefined ? undefined : lists[first];
+    if (first === undefined || list === undefined || entry === undefined) return;
+    yield entry;
+    heads[first] = await list.next();
+  }
 }
 
 async function readOne<T>(

@@ -1,4 +1,5 @@
 import { clock } from "../timing/clock.js";
+import { compareKeys } from "./compare-keys.js";
 import {
   type FlowScope,
   finalPhases,
@@ -202,10 +203,8 @@ export class MemoryJournal implements Journal {
   }
 
   #after(after: string | undefined, isWanted: (flow: Stored) => boolean): Stored[] {
-    const wanted = [...this.#flows.values()].filter(
-      (flow) => isWanted(flow) && compareBytes(flow.key, after ?? "") > 0,
-    );
-    return wanted.sort((one, other) => compareBytes(one.key, other.key));
+    const wanted = [...this.#flows.values()].filter((flow) => isWanted(flow) && compareKeys(flow.key, after ?? "") > 0);
+    return wanted.sort((one, other) => compareKeys(one.key, other.key));
   }
 
   #put(flow: Stored): JournalEntry {
@@ -230,17 +229,4 @@ function isFinal({ phase }: Stored): boolean {
 function isIn({ service, gateway }: ScopeFilter, { scope }: Stored): boolean {
   if (scope === undefined) return true;
   return scope.service === service && (gateway ?? scope.gateway) === scope.gateway;
-}
-
-/**
- * By UTF-8 bytes, which is the order of code points. JavaScript's own order is by UTF-16 units, and differs from it above U+FFFF.
- */
-function compareBytes(one: string, other: string): number {
-  const others = other[Symbol.iterator]();
-  for (const character of one) {
-    const codePoint = character.codePointAt(0) ?? 0;
-    const difference = codePoint - (others.next().value?.codePointAt(0) ?? -1);
-    if (difference !== 0) return difference;
-  }
-  return others.next().done === true ? 0 : -1;
 }

@@ -193,6 +193,21 @@ it("finds the stuck flows that version 1 stored", async () => {
   expect((await countFlows(context))["funds-requested"]).toBe(1);
 });
 
+it("lists the flows that version 1 stored among those of their phase, by key", async () => {
+  const { journal, add, context } = statusFixture();
+  const state = { ...funded, phase: "funds-taken", failures: failures(4) };
+  for (const key of ["a", "d"]) {
+    const data = JSON.stringify({ version: 2, key, scope, state });
+    const lease = { owner: "process-1", leaseMs: 30_000, nonce: "n" };
+    await journal.begin(key, scope, { phase: "funds-taken", settled: false, data, evidence: "" }, lease);
+  }
+  for (const key of ["b", "c", "e"]) await add(key, { phase: "funds-requested", ...payable });
+  const keysFrom = async (after?: string) =>
+    (await all(listFlows(context, { phase: "funds-requested", after }))).items.map(({ key }) => key);
+  expect(await keysFrom()).toEqual(["a", "b", "c", "d", "e"]);
+  expect(await keysFrom("b")).toEqual(["c", "d", "e"]);
+});
+
 it("names the flows that can't be read after all others", async () => {
   const { add, addUnreadable, context } = statusFixture();
   await addUnreadable("a", "held");

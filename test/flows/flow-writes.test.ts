@@ -162,6 +162,33 @@ describe("the caller's signal", () => {
 });
 
 describe("failures", () => {
+  it("say nothing that is not true of the flow, nor what the bank's own functions threw", async () => {
+    for (const [thrown, message] of [
+      [
+        Response.json({ error: "away", message: "no" }, { status: 503 }),
+        "payments.list: the service responded with 503",
+      ],
+      [Response.error(), expect.not.stringContaining("nothing was done")],
+    ] as const) {
+      let isAway = false;
+      const { flow, bank } = await flowFixture({
+        onRequest: ({ operation }) => (isAway && operation === "payments.list" ? thrown.clone() : undefined),
+      });
+      const takeFunds = () => {
+        throw new Error("no money on DE-0001");
+      };
+      const effects: unknown[] = [];
+      const on = { flow: ({ effect }: { readonly effect?: unknown }) => void effects.push(effect) };
+      expect(await errorOf(flow({ takeFunds, on }).run("k", request))).toMatchObject({ effect: "possible" });
+      expect(effects).toEqual([undefined, "possible"]);
+      expect(JSON.stringify((await flow().status("k"))?.failures)).not.toContain("DE-0001");
+      isAway = true;
+      await errorOf(flow().run("k", request));
+      expect(bank.taken.size).toBe(1);
+      expect(await flow().status("k")).toMatchObject({ failures: { count: 2, message } });
+    }
+  });
+
   it("are counted until the flow gets further, and make it stuck after three", async () => {
     const { flow, bank } = await flowFixture();
     let isClosed = true;
@@ -177,7 +204,7 @@ describe("failures", () => {
     for (const count of [1, 2, 3]) {
       expect(await held()).toEqual([]);
       await errorOf(flow({ takeFunds }).run("k", request));
-      expect(await flow().status("k")).toMatchObject({ failures: { count, message: "the bank is closed" } });
+      expect(await flow().status("k")).toMatchObject({ failures: { count, code: "Error" } });
     }
     expect(await held()).toMatchObject([{ status: "stuck", key: "k", phase: "funds-requested" }]);
     const decision = { by: "Olga Operator", why: "the bank is open" };
