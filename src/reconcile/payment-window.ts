@@ -19,6 +19,8 @@ export interface WindowMark {
   readonly after: string | undefined;
   /** The payments behind it, in the order of their tokens. */
   readonly stretches: readonly StretchMark[];
+  /** When the newest payment was created that was handed out, in milliseconds since 1970. */
+  readonly newestMs?: number | undefined;
 }
 
 interface Entry {

@@ -8,9 +8,9 @@ const version = "pw1";
 type Refuse = (problem: string) => InvalidArgumentError;
 
 /** A cursor: letters, digits, `-`, `_` and dots. With paging tokens of 20 characters it has up to 3,000. */
-export function writeCursor(baseUrl: string, { after, stretches }: WindowMark): string {
+export function writeCursor(baseUrl: string, { after, stretches, newestMs }: WindowMark): string {
   const marks = stretches.map(({ last, ids, states }) => [last, digestText(ids) + digestText(states)]);
-  const body = encode(JSON.stringify([digestText(digestOf(baseUrl)), after ?? null, marks]));
+  const body = encode(JSON.stringify([digestText(digestOf(baseUrl)), after ?? null, marks, newestMs ?? null]));
   return `${version}.${body}.${digestText(digestOf(body))}`;
 }
 
@@ -32,7 +32,7 @@ export function readCursor(baseUrl: string, cursor: string): WindowMark {
 }
 
 function parseBody(baseUrl: string, body: string, refuse: Refuse): WindowMark {
-  const [scope, after, marks] = decode(body);
+  const [scope, after, marks, newestMs] = decode(body);
   if (typeof scope !== "string" || !(after === null || typeof after === "string") || !Array.isArray(marks)) {
     throw refuse("is not a cursor of watchPayments");
   }
@@ -41,7 +41,8 @@ function parseBody(baseUrl: string, body: string, refuse: Refuse): WindowMark {
       "is a cursor of another service: it was made with another baseUrl than this client's. Paging tokens mean nothing elsewhere",
     );
   }
-  return { after: after ?? undefined, stretches: marks.map((mark) => parseMark(mark, refuse)) };
+  const stretches = marks.map((mark) => parseMark(mark, refuse));
+  return { after: after ?? undefined, stretches, newestMs: typeof newestMs === "number" ? newestMs : undefined };
 }
 
 function parseMark(mark: unknown, refuse: Refuse): StretchMark {

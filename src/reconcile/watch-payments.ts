@@ -1,7 +1,9 @@
 import type { ApiClient } from "../api/api-client.js";
+import type { RequestOptions } from "../api/request-options.js";
 import { compareTokens } from "../paging/cursor-order.js";
-import type { Payment } from "../resources/payments.js";
+import { type Payment, payments } from "../resources/payments.js";
 import { Deadline, Ended } from "../timing/deadline.js";
+import { NewestCheck } from "./newest-check.js";
 import { type OnFailure, readPaymentPages } from "./payment-pages.js";
 import { PaymentWindow, type WindowMark } from "./payment-window.js";
 import { type PaymentsClient, requireApiClient } from "./payments-client.js";
@@ -44,7 +46,8 @@ export interface WatchClock {
  * Nothing is requested before the first `next()`. `break`, `return()` and `signal` end the watch at once, without an error.
  *
  * @throws {InvalidArgumentError} at once, on a wrong option or a cursor that is not one of this service.
- * @throws {PagingError} (in the loop) when the paging tokens do not go the way that the payments are created.
+ * @throws {PagingError} (in the loop) when the paging tokens do not go the way that the payments are created, or the newest payment is not
+ *   listed where the watch reads.
  * @throws {ApiError} (in the loop) when the service itself refuses to list, such as with 401 or 403.
  * @throws {TokenError} (in the loop) when the login is refused.
  */
@@ -103,6 +106,9 @@ export class PaymentWatch {
   readonly #signal: AbortSignal | undefined;
   readonly #mark: WindowMark;
   readonly #window: PaymentWindow;
+  readonly #check: NewestCheck;
+  /** How far the clock is ahead of the service's at most. No payment was created in the service's future. */
+  #aheadMs = Number.POSITIVE_INFINITY;
   /** Until all payments have been read once, those that come are not new: they count from their creation. */
   #isCatchingUp = true;
 
@@ -113,20 +119,24 @@ export class PaymentWatch {
     this.#signal = signal;
     this.#mark = settings.mark;
     this.#window = new PaymentWindow(settings.mark.after);
+    this.#check = new NewestCheck(settings.mark.newestMs);
   }
 
   async *events(isOver: () => boolean): AsyncGenerator<PaymentEvent, void, undefined> {
-    await this.#recall();
+    await this.#begin();
     let rereadAtMs = Number.NEGATIVE_INFINITY;
     while (!isOver()) {
       const startedMs = this.#clock.now();
       const isReread = startedMs >= rereadAtMs;
       const beforeMs = startedMs - this.#settings.rereadForMs;
+      const newest = isReread ? await this.#newest() : undefined;
+      this.#compareClocks(newest?.createdMs);
       for await (const page of this.#pages(isReread ? this.#window.after : this.#window.last)) {
         yield* this.#newsOf(page, isOver);
         if (this.#isCatchingUp) this.#trim(beforeMs, page.at(-1)?.pagingToken);
       }
       if (isReread) {
+        if (!isOver()) this.#check.afterReread(newest);
         this.#trim(beforeMs);
         this.#isCatchingUp = false;
         rereadAtMs = startedMs + this.#settings.rereadEveryMs;
@@ -140,7 +150,35 @@ export class PaymentWatch {
       if (isOver()) return;
       const watched = toWatched(payment);
       const type = this.#window.see(watched, this.#sinceMs(watched.createdMs));
-      if (type !== undefined) yield { type, payment, cursor: writeCursor(this.#api.baseUrl, this.#window.mark()) };
+      this.#check.see(watched);
+      if (type !== undefined) yield { type, payment, cursor: this.#cursor() };
+    }
+  }
+
+  #cursor(): string {
+    return writeCursor(this.#api.baseUrl, { ...this.#window.mark(), newestMs: this.#check.newestMs });
+  }
+
+  /** What lies before the position of a watch is not known to it. The newest payment may be there, and was not hidden then. */
+  async #begin(): Promise<void> {
+    const { after, newestMs } = this.#mark;
+    const newest = after === undefined ? undefined : await this.#newest();
+    this.#compareClocks(newest?.createdMs);
+    const isBefore = newest !== undefined && after !== undefined && compareTokens(newest.token, after) <= 0;
+    if (isBefore && newestMs === undefined) this.#check.see(newest);
+    await this.#recall();
+  }
+
+  /** The payment that was created last, wherever its token lies. */
+  async #newest(): Promise<WatchedPayment | undefined> {
+    const paging = { _sort: "createdAt.desc", _size: 1 };
+    for (let failures = 0; ; failures += 1) {
+      try {
+        const [newest] = await this.#api.call(payments.list, [], { paging }, this.#requestOptions());
+        return newest && toWatched(newest);
+      } catch (error) {
+        await this.#waitAfter(error, failures);
+      }
     }
   }
 
@@ -157,9 +195,16 @@ export class PaymentWatch {
     this.#window.recall(this.#mark.stretches, listed, (createdMs) => this.#sinceMs(createdMs));
   }
 
+  /** Since when a payment counts as seen, by this clock: while catching up, since its creation or later, whatever the clock shows. */
   #sinceMs(createdMs: number): number {
     const nowMs = this.#clock.now();
-    return this.#isCatchingUp && createdMs < nowMs ? createdMs : nowMs;
+    if (!this.#isCatchingUp || Number.isNaN(createdMs)) return nowMs;
+    this.#compareClocks(createdMs);
+    return Math.min(nowMs, createdMs + this.#aheadMs);
+  }
+
+  #compareClocks(createdMs = Number.NEGATIVE_INFINITY): void {
+    if (!Number.isNaN(createdMs)) this.#aheadMs = Math.min(this.#aheadMs, Math.max(0, this.#clock.now() - createdMs));
   }
 
   #trim(beforeMs: number, upTo?: string): void {
@@ -167,9 +212,13 @@ export class PaymentWatch {
   }
 
   #pages(after: string | undefined): AsyncGenerator<readonly Payment[], void, undefined> {
-    const { size, headers } = this.#settings;
-    const options = { ...(headers && { headers }), ...(this.#signal && { signal: this.#signal }) };
-    return readPaymentPages(this.#api, { sort: ["pagingToken.asc"], after, size }, options, this.#waitAfter);
+    const query = { sort: ["pagingToken.asc"] as const, after, size: this.#settings.size };
+    return readPaymentPages(this.#api, query, this.#requestOptions(), this.#waitAfter);
+  }
+
+  #requestOptions(): RequestOptions {
+    const { headers } = this.#settings;
+    return { ...(headers && { headers }), ...(this.#signal && { signal: this.#signal }) };
   }
 
   readonly #waitAfter: OnFailure = async (error, failures) => {

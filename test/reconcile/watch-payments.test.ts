@@ -3,7 +3,7 @@ import { type PaymentEvent, type WatchOptions, watchPayments } from "cross-borde
 import { type SandboxServer, type SandboxServerOptions, startSandbox } from "cross-border-payments/sandbox";
 import { afterEach, expect, it } from "vitest";
 import { PagingError } from "../../src/errors/errors.js";
-import { paymentsService } from "./payments-service.js";
+import { compareTexts, paymentsService } from "./payments-service.js";
 import { startMs, World } from "./world.js";
 
 const open: AsyncDisposable[] = [];
@@ -225,6 +225,9 @@ it("keeps what a restart found, but has not handed out, behind its cursor", asyn
       changes,
     };
   });
+  // The service's own time goes on, too.
+  const laterMs = startMs + 3_000_000;
+  payments.push({ id: "p300", token: "301", createdMs: laterMs, listedMs: laterMs, changes: [] });
   const world = new World({ payments });
   const options = { rereadForMs: 500_000, everyMs: 10_000, rereadEveryMs: 10_000, size: 5 };
   let after: string | undefined;
@@ -246,6 +249,97 @@ it("keeps what a restart found, but has not handed out, behind its cursor", asyn
   expect([ids.has("p5"), ids.get("p10")]).toEqual([true, "reverted"]);
   // The rest is as the cursor says, and does not come again.
   expect(events).toBeLessThan(50);
+});
+
+it.each([
+  [9, 0],
+  [999, 0],
+  [999, 990],
+])(
+  "throws, and says why, when numbers that are ordered as texts get a digit more than %i",
+  async (last, startAfter) => {
+    const payments = Array.from({ length: 30 }, (_, index) => {
+      const createdMs = startMs + index * 10_000;
+      return { id: `p${index}`, token: `${last - 8 + index}`, createdMs, listedMs: createdMs, changes: [] };
+    });
+    const world = new World({ payments, compare: compareTexts });
+    const options = { rereadForMs: 30_000, everyMs: 1000, rereadEveryMs: 5000, startAfter: `${last - 9}` };
+    const { startAfter: _, ...withoutStart } = options;
+    const ids = new Set<string>();
+    const readAll = async () => {
+      const untilMs = startMs + 3_000_000;
+      for await (const { payment } of world.watch(startAfter > 0 ? options : withoutStart, untilMs))
+        ids.add(payment.id);
+    };
+    const error = await readAll().then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    // Where all of the list still fits on a page, it may go on.
+    if (error === undefined) expect(ids.size).toBe(30);
+    else expect(error).toBeInstanceOf(PagingError);
+  },
+);
+
+it("notices at once, not after the window, that UUIDs come before the place where it started", async () => {
+  const payments = Array.from({ length: 200 }, (_, index) => {
+    const createdMs = startMs - 100_000 + index * 1000;
+    const token = `${((index * 7919) % 1009).toString(16).padStart(4, "0")}-4000`;
+    return { id: `p${index}`, token, createdMs, listedMs: createdMs, changes: [] };
+  });
+  const world = new World({ payments });
+  const startAfter = payments.findLast(({ listedMs }) => listedMs <= startMs)?.token;
+  const options = { startAfter, everyMs: 1000, rereadEveryMs: 2000 };
+  const readAll = async () => {
+    for await (const event of world.watch(options, startMs + 1_000_000)) void event;
+  };
+  await expect(readAll()).rejects.toThrow(/the newest payment is not listed/);
+  expect(world.nowMs - startMs).toBeLessThan(60_000);
+});
+
+it("continues in the order of texts, where that of time is the same", async () => {
+  const payments = Array.from({ length: 300 }, (_, index) => {
+    const createdMs = startMs + index * 1000;
+    const token = `t${index.toString(36).padStart(6, "0")}`;
+    return { id: `p${index}`, token, createdMs, listedMs: createdMs, changes: [] };
+  });
+  const world = new World({ payments, compare: compareTexts });
+  const ids = new Set<string>();
+  const options = { rereadForMs: 50_000, everyMs: 1000, rereadEveryMs: 5000 };
+  for await (const { payment } of world.watch(options, startMs + 400_000)) ids.add(payment.id);
+  expect(ids.size).toBe(300);
+});
+
+it("hands out two payments that took over each other's state while nobody watched", async () => {
+  const createdAt = "2026-01-01T00:00:00Z";
+  const rows = ["processed", "reverted"].map((receiverGatewayStatus, index) => {
+    return { id: `p${index}`, pagingToken: `${index + 1}`, createdAt, receiverGatewayStatus };
+  });
+  let cursor: string | undefined;
+  let count = 0;
+  for await (const event of watchPayments(paymentsService(rows).client, quick)) {
+    cursor = event.cursor;
+    count += 1;
+    if (count === 2) break;
+  }
+  const swapped = rows.map((row, index) => ({ ...row, receiverGatewayStatus: rows[1 - index]?.receiverGatewayStatus }));
+  const later = watchPayments(paymentsService(swapped as typeof rows).client, { ...quick, after: cursor });
+  expect(await next(later)).toMatchObject({
+    type: "changed",
+    payment: { id: "p0", receiverGatewayStatus: "reverted" },
+  });
+  await later.return?.();
+});
+
+it("continues behind the last page after a failure", async () => {
+  const payments = Array.from({ length: 30 }, (_, index) => {
+    return { id: `p${index}`, token: `${index + 1}`, createdMs: startMs, listedMs: startMs, changes: [] };
+  });
+  // The first request is for the newest payment.
+  const world = new World({ payments, failing: new Set([4]) });
+  let left = 30;
+  for await (const _ of world.watch({ size: 10 }, startMs + 1_000_000)) if (--left === 0) break;
+  expect(world.requests.map(({ after }) => after)).toEqual([undefined, undefined, "10", "20", "20"]);
 });
 
 function withResolvers(): { readonly promise: Promise<void>; resolve(): void } {

@@ -8,6 +8,7 @@ import { toWatchSettings } from "../../src/reconcile/watch-options.js";
 import { type PaymentEvent, PaymentWatch } from "../../src/reconcile/watch-payments.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
+import type { CompareTokens } from "./payments-service.js";
 
 export interface Change {
   readonly atMs: number;
@@ -32,6 +33,10 @@ export interface WorldOptions {
   /** How long each request takes. */
   readonly requestMs?: number;
   readonly failure?: () => Error;
+  /** How far the clock of the machine that watches is ahead of the service's. */
+  readonly aheadMs?: number;
+  /** How the service orders tokens. */
+  readonly compare?: CompareTokens;
 }
 
 export const startMs = Date.parse("2026-01-01T00:00:00.000Z");
@@ -53,7 +58,7 @@ export class World {
   /** The events of one process, until it is stopped or the world ends. */
   watch(options: WatchOptions, untilMs: number): AsyncGenerator<PaymentEvent, void, undefined> {
     const clock = {
-      now: () => this.nowMs,
+      now: () => this.nowMs + (this.#options.aheadMs ?? 0),
       sleep: async (ms: number) => {
         this.nowMs += ms;
       },
@@ -65,6 +70,7 @@ export class World {
 
   #list<Output>({ paging = {} }: CallInput<unknown>): ApiPromise<Output> {
     const { payments, failing, requestMs = 7, failure = () => new ConnectionError("away") } = this.#options;
+    const { compare = compareTokens } = this.#options;
     this.nowMs += requestMs;
     if (failing?.has(this.requests.push({ after: paging._after, items: 0 }))) {
       return toApiPromise(Promise.reject(failure()), { response: undefined });
@@ -72,9 +78,13 @@ export class World {
     const sign = paging._sort?.endsWith(".desc") ? -1 : 1;
     const rows = payments
       .filter(({ listedMs }) => listedMs <= this.nowMs)
-      .filter(({ token }) => paging._after === undefined || compareTokens(token, paging._after) > 0)
-      .filter(({ token }) => paging._before === undefined || compareTokens(token, paging._before) < 0)
-      .sort((one, other) => sign * compareTokens(one.token, other.token))
+      .filter(({ token }) => paging._after === undefined || compare(token, paging._after) > 0)
+      .filter(({ token }) => paging._before === undefined || compare(token, paging._before) < 0)
+      .sort((one, other) =>
+        paging._sort?.startsWith("createdAt")
+          ? sign * (one.createdMs - other.createdMs)
+          : sign * compare(one.token, other.token),
+      )
       .slice(0, paging._size ?? 20)
       .map((payment) => this.#record(payment));
     this.requests.splice(-1, 1, { after: paging._after, items: rows.length });
