@@ -97,8 +97,8 @@ export async function resolveFlow(
     const read = await readState(context, leased.entry);
     phase = read.phase;
     const state = await toResolvable(context, key, read);
-    // Only a new claim needs the key that the flow was begun with.
-    if (resolution.decision.action === "resend") await assertOwnKey(context, key, state);
+    // What moves money needs to know whose flow it is.
+    if (resolution.decision.action !== "found") await assertOwnKey(context, key, state);
     const decided = await decide(context, call, lease, state, resolution);
     if (decided !== state) await storeState(context, lease, decided);
     isDecided = true;

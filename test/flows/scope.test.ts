@@ -111,15 +111,18 @@ describe("two gateways over one journal", () => {
     expect([otherBank.taken.size, sandbox.payments.length]).toEqual([1, 1]);
   });
 
-  it("send and confirm nothing of each other's where it is not given", async () => {
+  it("release, send and confirm nothing of each other's where it is not given", async () => {
     const { alpha, gamma, bank, ofGamma, sandbox } = await gatewaysFixture({
       onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined),
     });
     expect(await gamma().run("held", ofGamma)).toMatchObject({ status: "held" });
     const decision = { by: "Olga Operator", why: "the back office looked" };
-    expect(await errorOf(alpha().resolve("held", "resend", decision))).toMatchObject({
-      cause: { code: "flow_foreign" },
-    });
+    for (const action of ["release", "resend"] as const) {
+      expect(await errorOf(alpha().resolve("held", action, { ...decision, evenUnseen: true }))).toMatchObject({
+        cause: { code: "flow_foreign" },
+      });
+    }
+    expect(bank.released).toEqual([]);
     const { intent } = await gamma().quote("quoted", ofGamma);
     expect(await errorOf(alpha().confirm("quoted", { intentId: intent.id }))).toMatchObject({
       code: "flow_foreign",
@@ -164,7 +167,8 @@ describe("after the key was changed, and without gatewayId", () => {
       .run("k", request)
       .catch(() => {});
     const { privateKey } = await generateSigningKeyPair();
-    return { ...fixture, rotated: fixture.flow({}, { signingKey: privateKey }) };
+    const rotate = (options: { readonly gatewayId?: string }) => fixture.flow(options, { signingKey: privateKey });
+    return { ...fixture, rotate, rotated: rotate({}) };
   }
 
   it("shows every flow that is left open as stuck, and says what to do", async () => {
@@ -182,10 +186,20 @@ describe("after the key was changed, and without gatewayId", () => {
     expect(await all(flow({}, { signingKey: privateKey }).held())).toEqual([]);
   });
 
-  it("releases what is held, and what is left open", async () => {
+  it("releases what is held, and what is left open, once gatewayId says whose it is", async () => {
+    const release = { ...decision, evenUnseen: true };
     for (const isAway of [false, true]) {
-      const { rotated, bank } = await rotatedFixture(isAway);
-      const outcome = await rotated.resolve("k", "release", { ...decision, evenUnseen: true });
+      const { rotated, rotate, bank } = await rotatedFixture(isAway);
+      expect(await errorOf(rotated.resolve("k", "release", release))).toMatchObject({
+        cause: { code: "flow_foreign" },
+      });
+      expect(bank.released).toEqual([]);
+      // What was left open is run by whoever knows whose it is: it is held, or it fails until somebody decides.
+      const own = rotate({ gatewayId: request.senderGatewayId });
+      while ((await own.status("k"))?.phase !== "held" && ((await own.status("k"))?.failures?.count ?? 0) < 3) {
+        await errorOf(own.run("k", request));
+      }
+      const outcome = await own.resolve("k", "release", release);
       expect([outcome.status, bank.released]).toEqual(["rejected", ["k"]]);
     }
   });
