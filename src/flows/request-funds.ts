@@ -126,7 +126,7 @@ function obstacleTo(state: Funded, { complete, lookalike, problem }: Look, isLos
   }
   if (!isLost) return undefined;
   return held(
-    "the money of this key had been taken before this flow was begun, so an earlier entry of it was lost, and its payment was not found",
+    "takeFunds said in this flow's first call that the money of this key had been taken before, and no payment of it was found: either an earlier entry of it was lost, or takeFunds repeated a request of its own and returned what came in response to the repetition",
   );
 }
 

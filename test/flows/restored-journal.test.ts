@@ -63,11 +63,24 @@ it("holds the flow of an entry that was lost, if its payment is not listed", asy
   expect(await flow().run("k", request)).toMatchObject({
     status: "held",
     senderGatewayTransactionId: "TX-1",
-    reason: expect.stringContaining("an earlier entry of it was lost"),
+    reason: expect.stringMatching(/either an earlier entry of it was lost, or takeFunds repeated a request of its own/),
     claims: [],
     looks: [{ complete: true }],
   });
   expect([paidFor("TX-1"), bank.released]).toEqual([1, []]);
+});
+
+it("says that the bank may have repeated its own request where it does, and no entry was lost", async () => {
+  const { flow, bank, sandbox } = await flowFixture();
+  const takeFunds: typeof bank.takeFunds = (call) => {
+    bank.takeFunds(call);
+    return bank.takeFunds(call);
+  };
+  expect(await flow({ takeFunds }).run("k", request)).toMatchObject({
+    status: "held",
+    reason: expect.stringContaining("or takeFunds repeated a request of its own"),
+  });
+  expect(sandbox.payments).toEqual([]);
 });
 
 it("pays for a key whose entry was lost once an operator has it sent, and gives its money back if so decided", async () => {
