@@ -33,7 +33,10 @@ export interface PaymentFlowOptions {
   readonly releaseFunds: ReleaseFundsByKey;
   /** How long a flow stays with an owner that gives no sign of life, in milliseconds. Default: 30,000. */
   readonly leaseMs?: number | undefined;
-  /** Time between two read-backs of a payment whose response was lost, in milliseconds. Default: 10,000. */
+  /**
+   * Time between two read-backs of a payment whose response was lost, and before the look that follows a refusal, in milliseconds.
+   * Longer than the list of payments lags behind, since the money is given back after that look. Default: 10,000.
+   */
   readonly readBackDelayMs?: number | undefined;
   /** How often such a payment is looked for before it is held. At least 2, which is the default. */
   readonly readBacks?: number | undefined;
@@ -143,7 +146,8 @@ export const flowOptions = {
     accepts: (value) => typeof value === "number" && value >= 0 && value <= longestMs,
     wanted: "a number of milliseconds, 0 or more",
     default: 10_000,
-    documentation: "time between two read-backs of a payment whose response was lost",
+    documentation:
+      "time between two read-backs of a payment whose response was lost, and before the look that follows a refusal; 0 would give the money back while a payment that a proxy sent twice is not listed yet",
   },
   readBacks: {
     accepts: isWholeFrom(2, Number.MAX_SAFE_INTEGER),

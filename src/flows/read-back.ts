@@ -17,7 +17,7 @@ type Unknown = StateOf<"unknown">;
  */
 export async function readBack(context: FlowContext, owned: OwnedFlow, state: Unknown): Promise<StepResult> {
   const isProof = isProofDue(context, state);
-  if (isProof) await waitForProof(context, owned);
+  if (isProof) await waitForProof(context, owned, state);
   else await pause(owned, lookDelayMs(context, state));
   // What is decided on absence must not depend on a mark where an entry that was lost may be older.
   const since = isProof || state.refusal !== undefined ? sureMark(state) : state.since;
@@ -58,17 +58,21 @@ async function pause({ call }: OwnedFlow, delayMs: number): Promise<void> {
 }
 
 /** A timer that goes off early proves nothing. */
-async function waitForProof(context: FlowContext, owned: OwnedFlow): Promise<void> {
-  for (let leftMs = untilProofMs(context, owned); leftMs > 0; leftMs = untilProofMs(context, owned)) {
+async function waitForProof(context: FlowContext, owned: OwnedFlow, state: Unknown): Promise<void> {
+  for (;;) {
+    const leftMs = untilProofMs(context, owned, state);
+    if (leftMs <= 0) return;
     await owned.call.pause(leftMs);
   }
 }
 
 /**
  * A whole lease and the listing's time, after the later of taking the flow over and this owner's claim, by the monotonic clock: until
- * then an earlier owner's request may be on its way.
+ * then an earlier owner's request may be on its way. That owner's lease may have been a longer one.
  */
-function untilProofMs({ leaseMs, service: { listedWithinMs = 0 } }: FlowContext, { lease }: OwnedFlow): number {
+function untilProofMs(context: FlowContext, { lease }: OwnedFlow, { claims }: Unknown): number {
+  const { listedWithinMs = 0 } = context.service;
+  const leaseMs = Math.max(context.leaseMs, ...claims.map(({ claimedAtMs, sendByMs }) => sendByMs - claimedAtMs));
   return lease.ownedSinceMs + leaseMs + listedWithinMs - clock.monotonicMs();
 }
 

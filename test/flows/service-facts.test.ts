@@ -114,6 +114,22 @@ describe("listedWithinMs", () => {
     expect(sandbox.payments).toHaveLength(1);
   });
 
+  it("counts the lease of the process that made the claim, where that was longer", async () => {
+    const longLeaseMs = 1500;
+    let isAway = true;
+    const { flow } = await flowFixture({
+      onRequest: (seen) => (isPayment(seen) && isAway ? Response.error() : undefined),
+    });
+    await expect(
+      flow({ readBackDelayMs: 60_000, leaseMs: longLeaseMs }).run("k", request, { signal: AbortSignal.timeout(300) }),
+    ).rejects.toMatchObject({ phase: "unknown" });
+    isAway = false;
+    const startMs = performance.now();
+    expect(await flow({ service, leaseMs }).run("k", request)).toMatchObject({ status: "paid" });
+    // A request is sent a little before its lease ends, at the latest.
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(0.8 * longLeaseMs + service.listedWithinMs);
+  });
+
   it("finds a payment that is listed late, and sends nothing again", async () => {
     let listedAtMs = Number.POSITIVE_INFINITY;
     const { flow, sandbox } = await flowFixture({
