@@ -331,6 +331,21 @@ it("hands out two payments that took over each other's state while nobody watche
   await later.return?.();
 });
 
+it("hands out changes at the end of the window, which come while the window is being read", async () => {
+  const payments = Array.from({ length: 200 }, (_, index) => {
+    const createdMs = startMs + index * 1000;
+    const changes = [{ atMs: createdMs + 59_900, status: "reverted" }];
+    return { id: `p${index}`, token: `${index + 1}`, createdMs, listedMs: createdMs, changes };
+  });
+  const world = new World({ payments, requestMs: 500 });
+  const reverted = new Set<string>();
+  const options = { rereadForMs: 60_000, everyMs: 100, rereadEveryMs: 100, size: 5 };
+  for await (const { payment } of world.watch(options, startMs + 400_000)) {
+    if (payment.receiverGatewayStatus === "reverted") reverted.add(payment.id);
+  }
+  expect(reverted.size).toBe(200);
+});
+
 it("continues behind the last page after a failure", async () => {
   const payments = Array.from({ length: 30 }, (_, index) => {
     return { id: `p${index}`, token: `${index + 1}`, createdMs: startMs, listedMs: startMs, changes: [] };
