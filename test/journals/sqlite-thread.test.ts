@@ -1,42 +1,14 @@
-import { execFile } from "node:child_process";
 import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
-import { type BuildOptions, build } from "esbuild";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
 import { likeBetterSqlite3, newFile, nodeSqlite, openHandle } from "./sqlite-fixture.js";
-
-const run = promisify(execFile);
 
 async function openJournal(...parameters: Parameters<typeof SqliteJournal.open>): Promise<SqliteJournal> {
   const journal = await SqliteJournal.open(...parameters);
   onTestFinished(() => journal.close().catch(() => {}));
   return journal;
-}
-
-/** A program that writes one flow and does not close the journal, bundled with the sources. */
-async function bundled(options: BuildOptions, name: string): Promise<string> {
-  const path = join(dirname(newFile()), name);
-  await build({
-    stdin: {
-      resolveDir: "src/journals",
-      contents: `
-        import { SqliteJournal } from "./sqlite-journal.js";
-        const state = { phase: "paid", settled: true, data: "{}", evidence: "{}" };
-        SqliteJournal.open(process.argv[2]).then((journal) =>
-          journal.begin("k", { service: "s", gateway: "g" }, state, { owner: "o", leaseMs: 1000, nonce: "n" })
-        ).then(({ created }) => console.log("created", created));`,
-    },
-    bundle: true,
-    platform: "node",
-    outfile: path,
-    logLevel: "silent",
-    ...options,
-  });
-  return path;
 }
 
 it("says what to do where functions have no text, such as in bytecode", async () => {
@@ -50,18 +22,6 @@ it("says what to do where functions have no text, such as in bytecode", async ()
 });
 
 describe.skipIf(nodeSqlite === undefined)("the journal's thread", () => {
-  it.each<[string, BuildOptions, string]>([
-    ["an ES module", { format: "esm" }, "app.mjs"],
-    ["CommonJS", { format: "cjs" }, "app.cjs"],
-    ["a minified module", { format: "esm", minify: true }, "app.mjs"],
-    ["a minified one with names kept", { format: "esm", minify: true, keepNames: true }, "app.mjs"],
-    ["CommonJS with names kept, for an old target", { format: "cjs", keepNames: true, target: "es2017" }, "app.cjs"],
-  ])("runs in %s; the process ends by itself, after the reply", async (_, options, name) => {
-    const program = await bundled(options, name);
-    const { stdout, stderr } = await run(process.execPath, [program, newFile()]);
-    expect([stdout, stderr]).toEqual(["created true\n", ""]);
-  });
-
   it("lets the event loop go on while another process has the file locked", async () => {
     const file = newFile();
     const journal = await openJournal(file);
