@@ -42,6 +42,8 @@ const built = {
   guard: "test/guard/**/*.test.ts",
 };
 
+const hasSqlite = process.getBuiltinModule("node:sqlite") !== undefined;
+
 /** On a busy CI machine a test may run again. Each one that needed it is named at the end of the run. */
 const onCi = process.env.CI !== undefined;
 const retry = onCi ? 2 : 0;
@@ -98,6 +100,8 @@ export default defineConfig({
       // The tests of the built package cover nothing of the sources.
       enabled: process.env.CBP_COVERAGE !== undefined && process.argv.includes("unit"),
       include: ["src/**"],
+      // Node 20 has no SQLite of its own to run them with.
+      exclude: hasSqlite ? [] : ["src/journals/sqlite-*.ts"],
       reporter: ["text-summary", "json-summary"],
       // Without a PostgreSQL server, the tests of its journal are skipped.
       ...(process.env.CBP_POSTGRES_URL !== undefined && {
