@@ -70,7 +70,7 @@ it.each([
     const flow = new PaymentFlow({
       client,
       journal: new MemoryJournal(),
-      takeFunds: ({ key }) => ({ senderGatewayTransactionId: "TX-" + key }),
+      takeFunds: ({ key }) => ({ senderGatewayTransactionId: "TX-" + key, replayed: false }),
       releaseFunds: () => {},
     });
     const paid = await flow.run("order-1", {

@@ -35,7 +35,7 @@ const consumer = `
   export const flow = new PaymentFlow({
     client,
     journal: new MemoryJournal(),
-    takeFunds: ({ key }) => ({ senderGatewayTransactionId: key }),
+    takeFunds: ({ key }) => ({ senderGatewayTransactionId: key, replayed: false }),
     releaseFunds: () => {},
   });
   export const journals = [PostgresJournal, SqliteJournal, verifyJournal];
