@@ -91,3 +91,9 @@ export interface GetOptions<Query> extends RequestOptions {
   /** The query parameters that the description declares for single reads; their effect is not shown. */
   readonly query?: Query | undefined;
 }
+
+/** What a client of any copy of this package calls operations with; `undefined` for anything else. */
+export function apiClientOf(client: unknown): ApiClient | undefined {
+  const api: unknown = Reflect.get(Object(client), apiClientKey);
+  return typeof api === "object" && api !== null ? (api as ApiClient) : undefined;
+}

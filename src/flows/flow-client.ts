@@ -1,4 +1,3 @@
-import { type ApiClient, apiClientKey } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import type { PayOutcome, TakeFunds } from "./pay.js";
@@ -11,9 +10,4 @@ import type { PayOutcome, TakeFunds } from "./pay.js";
 export interface FlowClient {
   pay(request: PaymentIntentRequest, takeFunds: TakeFunds, options?: RequestOptions): Promise<PayOutcome>;
   close(): Promise<void>;
-}
-
-/** What a client of any copy of this package calls operations with; `undefined` for anything else. */
-export function apiClientOf(client: unknown): ApiClient | undefined {
-  return Reflect.get(Object(client), apiClientKey) as ApiClient | undefined;
 }

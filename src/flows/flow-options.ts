@@ -1,4 +1,4 @@
-import type { ApiClient } from "../api/api-client.js";
+import { type ApiClient, apiClientOf } from "../api/api-client.js";
 import {
   assertOptions,
   isFunction,
@@ -11,7 +11,7 @@ import {
 } from "../api/option-table.js";
 import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
 import { CircuitBreaker, type CircuitBreakerOptions } from "./circuit-breaker.js";
-import { apiClientOf, type FlowClient } from "./flow-client.js";
+import type { FlowClient } from "./flow-client.js";
 import { type FlowCipher, FlowCodec } from "./flow-codec.js";
 import type { FlowContext, ServiceFacts } from "./flow-context.js";
 import { type FlowEvents, readFlowHooks } from "./flow-events.js";

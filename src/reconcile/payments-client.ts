@@ -1,4 +1,4 @@
-import { type ApiClient, apiClientKey } from "../api/api-client.js";
+import { type ApiClient, apiClientOf } from "../api/api-client.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 
 /**
@@ -12,10 +12,7 @@ export interface PaymentsClient {
 
 /** @throws {InvalidArgumentError} when it is no client of this package. */
 export function requireApiClient(caller: string, client: PaymentsClient): ApiClient {
-  const api: unknown = Reflect.get(Object(client), apiClientKey);
-  if (typeof api !== "object" || api === null) {
-    throw new InvalidArgumentError(`${caller}: the client must be a CrossBorderClient`);
-  }
-  // Nothing but a client of this package, of whatever copy, has anything under this key.
-  return api as ApiClient;
+  const api = apiClientOf(client);
+  if (api === undefined) throw new InvalidArgumentError(`${caller}: the client must be a CrossBorderClient`);
+  return api;
 }

@@ -11,25 +11,13 @@ import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { boundJournal } from "./bound-journal.js";
 import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
+import { all, errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
 
 const isPayment = ({ operation }: Seen) => operation === "payments.create";
 const isList = ({ operation }: Seen) => operation === "payments.list";
 const resolution = { by: "Olga Operator", why: "the service's back office confirmed it" };
-
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const item of items) list.push(item);
-  return list;
-}
-
-async function errorOf(work: Promise<unknown>): Promise<unknown> {
-  return work.then(
-    (value) => expect.unreachable(`it did not fail, and returned ${JSON.stringify(value)}`),
-    (error: unknown) => error,
-  );
-}
 
 function expectPaused(error: unknown, phase: string): void {
   expect(error).toBeInstanceOf(FlowPausedError);
@@ -494,8 +482,8 @@ it("names the flows that a failing journal kept from being recovered, and finish
     if (calls === 2) throw new JournalError("the disk failed");
     return journal.acquireAbandoned(...args);
   };
-  const error = await errorOf(all(flow({ journal: { ...broken, acquireAbandoned } }).recover()));
-  const { errors } = error as AggregateError;
+  const recovering = all(flow({ journal: { ...broken, acquireAbandoned } }).recover());
+  const { errors } = await errorOf<AggregateError>(recovering);
   expect(errors.every((one) => one instanceof CrossBorderError)).toBe(true);
   expect(errors.map(({ code }) => code).sort()).toEqual(["flow_paused", "journal_failed"]);
 });
@@ -517,7 +505,7 @@ it("names the flows that it paused where the journal's release throws at once, a
       throw new Error("the journal is closed");
     },
   };
-  const { errors } = (await errorOf(all(flow({ journal: broken, takeFunds }).recover()))) as AggregateError;
+  const { errors } = await errorOf<AggregateError>(all(flow({ journal: broken, takeFunds }).recover()));
   expect(errors.map(({ code, key }) => [code, key]).sort()).toEqual([
     ["flow_paused", "a"],
     ["flow_paused", "b"],

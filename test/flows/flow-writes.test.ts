@@ -1,20 +1,14 @@
-import { AbortedError, type CrossBorderError } from "cross-border-payments";
+import { AbortedError } from "cross-border-payments";
 import { type FlowEvent, FlowPausedError, type Journal, JournalError } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, request } from "./flow-fixture.js";
+import { errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
 const isPayment = ({ operation }: Seen) => operation === "payments.create";
 const isList = ({ operation }: Seen) => operation === "payments.list";
 const lost = { onResponse: (seen: Seen) => (isPayment(seen) ? Response.error() : undefined) };
-
-async function errorOf(work: Promise<unknown>): Promise<CrossBorderError> {
-  return work.then(
-    (value) => expect.unreachable(`it did not fail, and returned ${JSON.stringify(value)}`),
-    (error) => error,
-  );
-}
 
 /** Notes the calls of a journal by their names. */
 function counted(journal: Journal): { readonly journal: Journal; readonly calls: string[] } {

@@ -8,9 +8,10 @@ import {
   type PaymentFlowOptions,
 } from "cross-border-payments/flow";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { apiClientOf } from "../../src/flows/flow-client.js";
+import { apiClientOf } from "../../src/api/api-client.js";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, request } from "./flow-fixture.js";
+import { all } from "./results.js";
 
 const isPayment = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.create";
 const isList = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.list";
@@ -18,12 +19,6 @@ const lost = {
   onResponse: (seen: { readonly operation: string | undefined }) => (isPayment(seen) ? Response.error() : undefined),
 };
 const resolution = { by: "Olga Operator", why: "the service's back office confirmed it" };
-
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const item of items) list.push(item);
-  return list;
-}
 
 async function failureOf(work: Promise<unknown>): Promise<CrossBorderError> {
   const error = await work.then(

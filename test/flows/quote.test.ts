@@ -1,26 +1,14 @@
-import { BadRequestError, type CrossBorderError, InvalidArgumentError } from "cross-border-payments";
+import { BadRequestError, InvalidArgumentError } from "cross-border-payments";
 import { FlowPausedError, type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, request } from "./flow-fixture.js";
+import { all, errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
 const isPayment = ({ operation }: Seen) => operation === "payments.create";
 const isIntent = ({ operation }: Seen) => operation === "paymentIntents.create";
 const other = { ...request, receiverAmount: "151.00" };
-
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const item of items) list.push(item);
-  return list;
-}
-
-async function errorOf(work: Promise<unknown>): Promise<CrossBorderError> {
-  return work.then(
-    (value) => expect.unreachable(`it did not fail, and returned ${JSON.stringify(value)}`),
-    (error) => error,
-  );
-}
 
 /** A journal whose clock can be moved: quotes expire by it. */
 async function quoteFixture(sandboxOptions: Parameters<typeof flowFixture>[0] = {}) {

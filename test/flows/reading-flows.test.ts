@@ -1,12 +1,7 @@
 import { JournalError } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
 import { flowFixture, request } from "./flow-fixture.js";
-
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const item of items) list.push(item);
-  return list;
-}
+import { all } from "./results.js";
 
 it("follows a flow from its quote to its payment", async () => {
   const { flow, bank } = await flowFixture();

@@ -1,6 +1,7 @@
 import type { PaymentFlow } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
 import { flowFixture, request } from "./flow-fixture.js";
+import { all } from "./results.js";
 
 const isPayment = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.create";
 const refusal = (status: number) => Response.json({ error: "key_unknown", message: "no" }, { status });
@@ -12,12 +13,6 @@ async function recoverOnce(flow: PaymentFlow): Promise<void> {
   } catch {
     // What stopped it is stored in the flow.
   }
-}
-
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const item of items) list.push(item);
-  return list;
 }
 
 describe.each([401, 429])("a payment that is refused with %i again and again", (status) => {

@@ -1,31 +1,14 @@
-import {
-  CrossBorderClient,
-  type CrossBorderError,
-  generateSigningKeyPair,
-  InvalidArgumentError,
-} from "cross-border-payments";
+import { CrossBorderClient, generateSigningKeyPair, InvalidArgumentError } from "cross-border-payments";
 import { FlowPausedError, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
 import { Bank, flowFixture, request } from "./flow-fixture.js";
+import { all, errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
 const isPayment = ({ operation }: Seen) => operation === "payments.create";
 const lease = { owner: "a program", leaseMs: 300, nonce: "n" };
 const refuse = (seen: Seen) =>
   isPayment(seen) ? Response.json({ error: "limit", message: "no" }, { status: 400 }) : undefined;
-
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const item of items) list.push(item);
-  return list;
-}
-
-async function errorOf(work: Promise<unknown>): Promise<CrossBorderError> {
-  return work.then(
-    (value) => expect.unreachable(`it did not fail, and returned ${JSON.stringify(value)}`),
-    (error) => error,
-  );
-}
 
 /** Two gateways with a key and a bank of their own, over one journal. */
 async function gatewaysFixture(sandboxOptions: Parameters<typeof flowFixture>[0] = {}) {
