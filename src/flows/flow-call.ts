@@ -1,28 +1,31 @@
 import type { RequestOptions } from "../api/request-options.js";
 import { AbortedError } from "../errors/errors.js";
+import type { Alarm } from "../timing/alarm.js";
 import { Deadline, Ended } from "../timing/deadline.js";
 
 /** One call of a flow's method: its headers, and what ends its waits. */
 export class FlowCall {
-  /** Aborts once the pending request has to be given up, although nobody knows then what becomes of it. */
-  readonly abandon: AbortSignal;
+  /** Goes off once the pending request has to be given up, although nobody knows then what becomes of it. */
+  readonly abandon: Alarm;
+  readonly #stop: AbortSignal | undefined;
   readonly #deadline: Deadline;
   readonly #headers: { readonly headers?: Readonly<Record<string, string>> };
 
   /** @param stop ends the waits, and the requests that move no money. */
   constructor(
     stop: AbortSignal | undefined,
-    abandon: AbortSignal,
+    abandon: Alarm,
     headers: Readonly<Record<string, string>> | undefined,
   ) {
     this.abandon = abandon;
+    this.#stop = stop;
     this.#deadline = new Deadline({ signal: stop });
     this.#headers = headers === undefined ? {} : { headers };
   }
 
   /** Of requests that can be given up and repeated: all but the payment. */
   get requestOptions(): RequestOptions {
-    return { ...this.#headers, signal: this.#deadline.signal };
+    return { ...this.#headers, signal: this.#stop };
   }
 
   /** Of the payment: what was sent is not given up because its caller stopped waiting. */

@@ -83,6 +83,8 @@ const utf8 = new TextEncoder();
 
 function assertText(name: string, value: string, minBytes: number, maxBytes: number): void {
   assertStorable(name, value);
+  // No UTF-16 code unit takes more than three bytes.
+  if (value.length >= minBytes && value.length * 3 <= maxBytes) return;
   const bytes = utf8.encode(value).length;
   if (bytes < minBytes) throw new InvalidArgumentError(`journal: ${name} must not be empty`);
   if (bytes > maxBytes) {
@@ -93,7 +95,7 @@ function assertText(name: string, value: string, minBytes: number, maxBytes: num
 function assertStorable(name: string, value: string): void {
   if (typeof value !== "string") throw new InvalidArgumentError(`journal: ${name} must be a string`);
   // Databases cut text off at U+0000 or refuse it, and store all lone surrogates as one character: two keys would become one.
-  if (value.includes("\0") || /\p{Surrogate}/u.test(value)) {
+  if (value.includes("\0") || !value.isWellFormed()) {
     throw new InvalidArgumentError(
       `journal: ${name} contains U+0000 or a lone surrogate, which can't be stored exactly`,
     );

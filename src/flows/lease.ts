@@ -1,3 +1,4 @@
+import { Alarm } from "../timing/alarm.js";
 import { clock, type Timer } from "../timing/clock.js";
 import { later, now, type Timestamp } from "../timing/timestamp.js";
 import type { Claim } from "./flow-state.js";
@@ -15,7 +16,8 @@ export class Lease {
   readonly id: LeaseId;
   readonly #journal: Journal;
   readonly #leaseMs: number;
-  readonly #lost = new AbortController();
+  /** Goes off when it turns out that another owner has the flow. */
+  readonly lost = new Alarm();
   #heartbeat: Timer;
   #isOver = false;
   #ownedSinceMs = clock.monotonicMs();
@@ -35,11 +37,6 @@ export class Lease {
     this.#leaseMs = leaseMs;
     this.#until = later(askedAt, leaseMs);
     this.#startHeartbeat();
-  }
-
-  /** Aborts when it turns out that another owner has the flow. */
-  get lost(): AbortSignal {
-    return this.#lost.signal;
   }
 
   /** Whether the flow is certainly still this owner's. */
@@ -136,7 +133,7 @@ export class Lease {
 
   #lose(): never {
     this.#finish();
-    this.#lost.abort();
+    this.lost.goOff();
     throw new LeaseLost();
   }
 }

@@ -1,4 +1,5 @@
 import { CrossBorderError } from "../errors/errors.js";
+import { Alarm } from "../timing/alarm.js";
 import { clock } from "../timing/clock.js";
 
 /** What was still at work when `close` stopped waiting. */
@@ -10,9 +11,9 @@ export interface CloseReport {
 /** The work that a flow has been asked for and that has not ended. */
 export class OpenWork {
   readonly #pending = new Set<Promise<unknown>>();
-  /** Of each work. One for all would gather the listeners of all. */
+  /** Of each work: its caller's signal stops it too. */
   readonly #stops = new Set<AbortController>();
-  readonly #abandons = new Set<AbortController>();
+  readonly #abandon = new Alarm();
   #closing: Promise<CloseReport> | undefined;
 
   get isClosed(): boolean {
@@ -31,22 +32,20 @@ export class OpenWork {
    *   requests, by `abandon`, when the time to close is almost over.
    * @throws {CrossBorderError} `flow_closed` when the flow has been closed.
    */
-  async run<T>(work: (stop: AbortSignal, abandon: AbortSignal) => Promise<T>, callersSignal?: AbortSignal): Promise<T> {
+  async run<T>(work: (stop: AbortSignal, abandon: Alarm) => Promise<T>, callersSignal?: AbortSignal): Promise<T> {
     this.assertOpen();
-    const [stop, abandon] = [new AbortController(), new AbortController()];
+    const stop = new AbortController();
     const onAbort = (): void => stop.abort(callersSignal?.reason);
     if (callersSignal?.aborted) onAbort();
     else callersSignal?.addEventListener("abort", onAbort);
     this.#stops.add(stop);
-    this.#abandons.add(abandon);
-    const pending = (async () => work(stop.signal, abandon.signal))();
+    const pending = (async () => work(stop.signal, this.#abandon))();
     this.#pending.add(pending);
     try {
       return await pending;
     } finally {
       this.#pending.delete(pending);
       this.#stops.delete(stop);
-      this.#abandons.delete(abandon);
       callersSignal?.removeEventListener("abort", onAbort);
     }
   }
@@ -62,7 +61,7 @@ export class OpenWork {
     // What is given up still has to be stored.
     const storeMs = Math.min(1000, timeoutMs / 5);
     await this.#ended(timeoutMs - storeMs);
-    for (const abandon of this.#abandons) abandon.abort();
+    this.#abandon.goOff();
     await this.#ended(storeMs);
     return { pending: this.#pending.size };
   }

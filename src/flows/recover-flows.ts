@@ -1,4 +1,5 @@
 import { CrossBorderError, JournalError } from "../errors/errors.js";
+import type { Alarm } from "../timing/alarm.js";
 import { now } from "../timing/timestamp.js";
 import { continueFlow } from "./drive-flow.js";
 import { FlowCall } from "./flow-call.js";
@@ -36,7 +37,7 @@ interface Recovery {
 class RecoveryCall extends FlowCall {
   readonly #slots: RecoverySlots;
 
-  constructor(stop: AbortSignal, abandon: AbortSignal, slots: RecoverySlots) {
+  constructor(stop: AbortSignal, abandon: Alarm, slots: RecoverySlots) {
     super(stop, abandon, undefined);
     this.#slots = slots;
     if (stop.aborted) slots.open();

@@ -19,33 +19,19 @@ export async function sendClaim(
   }
   const timeoutMs = leftMs(sendBy, now());
   if (timeoutMs <= 0) return notSent(state, leaseEnded());
-  const ends = eitherSignal(lease.lost, call.abandon);
+  const end = new AbortController();
+  const alarms = [lease.lost, call.abandon].map((alarm) => alarm.listen(() => end.abort()));
   try {
     // The transport compares `sendBy` with both clocks once more, just before it writes the first byte.
-    const options = { ...call.paymentOptions, timeoutMs, signal: ends.signal };
+    const options = { ...call.paymentOptions, timeoutMs, signal: end.signal };
     const payment = await context.client.send(payments.create, state.claim, sendBy, options);
     context.circuitBreaker?.note(false);
     return { state: { ...state, phase: "paid", payment } };
   } catch (error) {
     return afterFailure(context, state, error);
   } finally {
-    ends.stop();
+    for (const stopListening of alarms) stopListening();
   }
-}
-
-/** A signal that aborts when one of two does. `stop` removes its listeners: both live longer than a request. */
-function eitherSignal(one: AbortSignal, other: AbortSignal): { readonly signal: AbortSignal; stop(): void } {
-  const controller = new AbortController();
-  const abort = () => controller.abort();
-  const signals = [one, other];
-  if (signals.some(({ aborted }) => aborted)) abort();
-  for (const signal of signals) signal.addEventListener("abort", abort);
-  return {
-    signal: controller.signal,
-    stop: () => {
-      for (const signal of signals) signal.removeEventListener("abort", abort);
-    },
-  };
 }
 
 function leaseEnded(): TimeoutError {

@@ -9,7 +9,7 @@ import { assertSigner, Call, type CallContext, type CallSource } from "./call.js
 import { ensureToken, tokenRequest } from "./ensure-token.js";
 import { checkHeaders } from "./headers.js";
 import { InFlight } from "./in-flight.js";
-import { prepareRequest } from "./prepare-request.js";
+import { checkRequest } from "./prepare-request.js";
 import { SchemaLoader } from "./schema.js";
 
 export interface HttpClientOptions extends Omit<CallContext, "schemas" | "reported" | "inFlight"> {
@@ -62,7 +62,7 @@ export class HttpClient implements ApiClient {
     options?: RequestOptions,
   ): Promise<void> {
     checkHeaders(parseRequestOptions(operation, options).headers);
-    prepareRequest(this.#context, operation, ids, input);
+    checkRequest(this.#context, operation, ids, input);
     this.assertCallable(operation);
     if (!this.#isSigned(operation) || this.#hasSigned) return;
     await this.#open(operation, { ids, input, signed: true }, options).trySigner();

@@ -29,25 +29,36 @@ export interface PreparedRequest {
 }
 
 /**
- * Makes a request of a row and its input. No I/O: whatever can be wrong with the caller's input is found here.
+ * Checks an input. No I/O: whatever can be wrong with it is found here.
  *
  * @throws {InvalidArgumentError} that names what is wrong.
  */
-export function prepareRequest(
-  { basePath, signQuery }: RequestSettings,
+export function checkRequest(
+  { basePath }: RequestSettings,
   operation: Operation,
   ids: readonly string[],
   input: CallInput<unknown>,
-): PreparedRequest {
+) {
   assertNoKey(operation, ids);
   const pathname = basePath + fillPath(operation.path, operation.name, ids);
   const query = input.query === undefined ? undefined : checkQuery(operation, input.query);
   const path = pathname + encodeQuery(operation.name, { ...input.paging, ...query });
   const fields = operation.body === undefined ? undefined : checkBody(operation, operation.body, input.body);
+  return { pathname, path, query, fields };
+}
+
+/** Makes a request of a row and its input. @throws {InvalidArgumentError} as `checkRequest` does. */
+export function prepareRequest(
+  settings: RequestSettings,
+  operation: Operation,
+  ids: readonly string[],
+  input: CallInput<unknown>,
+): PreparedRequest {
+  const { pathname, path, query, fields } = checkRequest(settings, operation, ids, input);
   const text = fields === undefined ? "" : serialise(operation.name, fields);
   return {
     path,
-    signedPath: signQuery ? path : pathname,
+    signedPath: settings.signQuery ? path : pathname,
     text,
     body: fields === undefined ? undefined : utf8.encode(text),
     values: { ...query, ...fields },

@@ -12,13 +12,14 @@ export interface SqliteConnection {
   close(): Promise<void>;
 }
 
-/** Keeps a handle that belongs to the caller on the caller's thread. Operations of one tick share a transaction. */
+/** Keeps a handle that belongs to the caller on the caller's thread. Operations of one turn of the event loop share a transaction. */
 export function connectHandle(database: SqliteDatabase): SqliteConnection {
   const engine = openSqliteEngine(database);
   let pending: { readonly operation: SqliteOperation; readonly resolve: (reply: SqliteReply) => void }[] = [];
   const flush = (): void => {
     const batch = pending;
     pending = [];
+    if (batch.length === 0) return;
     const replies = engine.run(batch.map(({ operation }) => operation));
     for (const [index, reply] of replies.entries()) batch[index]?.resolve(reply);
   };
@@ -28,7 +29,7 @@ export function connectHandle(database: SqliteDatabase): SqliteConnection {
     start: async (statements) => engine.start(statements),
     run: (operation) =>
       new Promise((resolve) => {
-        if (pending.length === 0) process.nextTick(flush);
+        if (pending.length === 0) setImmediate(flush);
         pending.push({ operation, resolve });
       }),
     close: async () => flush(),

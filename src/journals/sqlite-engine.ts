@@ -11,18 +11,21 @@ export interface SqliteDatabase {
 
 export interface SqliteStatement {
   all(...parameters: (string | number | null)[]): unknown[];
+  run(...parameters: (string | number | null)[]): { readonly changes: number | bigint };
 }
 
 export type SqliteParameters = readonly (string | number | null)[];
 
-/** Statements by name, in the order in which they are tried: the first that returns rows is the last. All or none of it is stored. */
+/** Statements by name, one after the other. All or none of it is stored. */
 export interface SqliteOperation {
   readonly steps: readonly (readonly [statement: string, parameters: SqliteParameters])[];
   readonly isRead: boolean;
 }
 
-/** The rows of an operation, and of which step; or why it failed, with nothing stored unless the disk failed. */
-export type SqliteReply = { readonly step: number; readonly rows: readonly unknown[] } | { readonly error: unknown };
+/** What an operation returned, and how many rows it changed; or why it failed, with nothing stored unless the disk failed. */
+export type SqliteReply =
+  | { readonly rows: readonly unknown[]; readonly changes: number }
+  | { readonly error: unknown };
 
 export interface SqliteEngine {
   exec(sql: string): void;
@@ -46,6 +49,7 @@ export const inTransaction = "CROSS_BORDER_IN_TRANSACTION";
 export function openSqliteEngine(database: SqliteDatabase): SqliteEngine {
   const fs = process.getBuiltinModule("node:fs");
   const prepared = new Map<string, SqliteStatement>();
+  const returnsRows = /^SELECT|RETURNING/;
   let sql: Readonly<Record<string, string>> = {};
   let path = "";
   let identity = "";
@@ -94,20 +98,23 @@ export function openSqliteEngine(database: SqliteDatabase): SqliteEngine {
     },
 
     reply(operation: SqliteOperation): SqliteReply {
-      let step = 0;
-      let rows: readonly unknown[] = [];
-      for (; step < operation.steps.length && rows.length === 0; step++) rows = engine.rowsOf(operation, step);
-      return { step: step - 1, rows };
+      const rows: unknown[] = [];
+      let changes = 0;
+      operation.steps.forEach((step) => {
+        const statement = engine.prepare(step[0]);
+        const parameters = step[1] as (string | number | null)[];
+        if (returnsRows.test(String(sql[step[0]]))) rows.push.apply(rows, statement.all.apply(statement, parameters));
+        else changes += Number(statement.run.apply(statement, parameters).changes);
+      });
+      return { rows, changes };
     },
 
-    // Always `all`: a statement commits when it has run to its end, and `get` stops at the first row. node:sqlite then commits
-    // while it resets the statement and, before Node 26, drops the failure of that commit: a write that was lost would look stored.
-    rowsOf(operation: SqliteOperation, step: number): readonly unknown[] {
-      const named = operation.steps[step];
-      const name = named === undefined ? "" : named[0];
+    // Never `get`, which stops at the first row: node:sqlite then commits a lone statement while it resets it and, before Node 26,
+    // drops the failure of that commit. A write that was lost would look stored.
+    prepare(name: string): SqliteStatement {
       const statement = prepared.get(name) || database.prepare(String(sql[name]));
       prepared.set(name, statement);
-      return statement.all.apply(statement, named === undefined ? [] : (named[1] as (string | number | null)[]));
+      return statement;
     },
 
     rollBack(): void {

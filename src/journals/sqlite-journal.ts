@@ -23,7 +23,7 @@ import {
   assertScopeFilter,
   assertState,
 } from "../flows/journal-arguments.js";
-import { countsOf, lastKey, optionalEntry, type Row, storedEntry, toEntry } from "./entry-of-row.js";
+import { countsOf, lastKey, optionalEntry, type Row, toEntry } from "./entry-of-row.js";
 import { connectHandle, type SqliteConnection } from "./sqlite-connection.js";
 import { assertSqliteOptions, prepareDatabase, type SqliteJournalOptions } from "./sqlite-database.js";
 import type { SqliteDatabase, SqliteParameters } from "./sqlite-engine.js";
@@ -89,12 +89,11 @@ export class SqliteJournal implements Journal {
     const [phase, settled, ...texts] = stateParameters(state);
     const owned = [lease.nonce, lease.owner, settled, lease.leaseMs];
     const parameters = [key, scope.service, scope.gateway, ...owned, phase, settled, ...texts];
-    const { step, rows } = await this.#run([
+    const { rows, changes } = await this.#run([
       ["begin", parameters],
       ["read", [key]],
     ]);
-    const row = firstOf(rows);
-    return step === 0 ? { entry: storedEntry(row, state), created: true } : { entry: toEntry(row), created: false };
+    return { entry: toEntry(firstOf(rows)), created: changes === 1 };
   }
 
   async read(key: string): Promise<JournalEntry | undefined> {
@@ -122,7 +121,7 @@ export class SqliteJournal implements Journal {
 
   async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
     assertLeaseMs(leaseMs);
-    return (await this.#first("renew", [leaseMs, ...ownedParameters(key, id)])) !== undefined;
+    return this.#change("renew", [leaseMs, ...ownedParameters(key, id)]);
   }
 
   async write(key: string, id: LeaseId, state: JournalState, leaseMs?: number): Promise<boolean> {
@@ -130,11 +129,9 @@ export class SqliteJournal implements Journal {
     if (leaseMs !== undefined) assertLeaseMs(leaseMs);
     const parameters = [...stateParameters(state), state.settled ? 1 : 0];
     const owned = ownedParameters(key, id);
-    const written =
-      leaseMs === undefined
-        ? this.#first("write", [...parameters, ...owned])
-        : this.#first("writeAndRenew", [...parameters, leaseMs, ...owned]);
-    return (await written) !== undefined;
+    return leaseMs === undefined
+      ? this.#change("write", [...parameters, ...owned])
+      : this.#change("writeAndRenew", [...parameters, leaseMs, ...owned]);
   }
 
   async replaceQuote(
@@ -146,17 +143,21 @@ export class SqliteJournal implements Journal {
   ): Promise<JournalEntry | undefined> {
     assertState(state);
     assertLease(lease);
-    const row = await this.#first("replaceQuote", [
+    const parameters = [
       ...stateParameters(state),
       ...[lease.nonce, lease.owner, state.settled ? 1 : 0, lease.leaseMs],
       ...ownedParameters(key, seen),
       expired === undefined ? null : Number(expired),
+    ];
+    const { rows, changes } = await this.#run([
+      ["replaceQuote", parameters],
+      ["read", [key]],
     ]);
-    return row === undefined ? undefined : storedEntry(row, state);
+    return changes === 1 ? toEntry(firstOf(rows)) : undefined;
   }
 
   async release(key: string, id: LeaseId): Promise<void> {
-    await this.#first("release", ownedParameters(key, id));
+    await this.#change("release", ownedParameters(key, id));
   }
 
   async list(query: {
@@ -220,6 +221,11 @@ export class SqliteJournal implements Journal {
     }
   }
 
+  /** Whether it changed its row. */
+  async #change(name: SqliteStatementName, parameters: SqliteParameters): Promise<boolean> {
+    return (await this.#run([[name, parameters]])).changes === 1;
+  }
+
   async #first(name: SqliteStatementName, parameters: SqliteParameters): Promise<Row | undefined> {
     return (await this.#run([[name, parameters]])).rows[0];
   }
@@ -227,11 +233,11 @@ export class SqliteJournal implements Journal {
   async #run(
     steps: readonly [Step, ...Step[]],
     isRead = false,
-  ): Promise<{ readonly step: number; readonly rows: readonly Row[] }> {
+  ): Promise<{ readonly rows: readonly Row[]; readonly changes: number }> {
     if (this.#isClosed) throw new JournalError("SqliteJournal: the journal is closed.");
     const reply = await this.#connection.run({ steps, isRead });
     if ("error" in reply) throw sqliteFailure(reply.error, sqliteWork[steps[0][0]]);
-    return { step: reply.step, rows: reply.rows as Row[] };
+    return { rows: reply.rows as Row[], changes: reply.changes };
   }
 }
 

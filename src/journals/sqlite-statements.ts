@@ -6,9 +6,8 @@ const isFree = `(lease_until_ms IS NULL OR lease_until_ms <= ${nowMs})`;
 const isInScope = "(service IS NULL OR (service = ? AND (? = '' OR gateway = ?)))";
 const isOwned = "key = ? AND epoch = ? AND nonce = ?";
 
-const columnsWithoutState = `key, service, gateway, epoch, nonce, owner, lease_until_ms, created_at_ms, updated_at_ms,
-  expires_at_ms, ${isExpired} AS is_expired, pruned_at_ms`;
-const columns = `${columnsWithoutState}, phase, settled, data, evidence`;
+const columns = `key, service, gateway, epoch, nonce, owner, lease_until_ms, created_at_ms, updated_at_ms,
+  expires_at_ms, ${isExpired} AS is_expired, pruned_at_ms, phase, settled, data, evidence`;
 /** Takes the nonce, the owner and the lease. */
 const lease = `epoch = epoch + 1, nonce = ?, owner = ?, lease_until_ms = ${nowMs} + ?`;
 /** Takes the phase, whether it is settled, the data, the evidence, and for how long it holds or null. */
@@ -18,25 +17,28 @@ const listed = (which: string): string => `SELECT ${columns} FROM flows ${which}
 const isSettled = "INDEXED BY flows_settled WHERE settled = 1 AND pruned_at_ms IS NULL";
 const isUnsettled = "INDEXED BY flows_unsettled WHERE settled = 0 AND pruned_at_ms IS NULL";
 
-/** Parameters are in the order of the question marks: better-sqlite3 has no numbered ones. */
+/**
+ * Parameters are in the order of the question marks: better-sqlite3 has no numbered ones. What changes one known row returns none of it:
+ * for `RETURNING`, SQLite makes a table in memory each time, a third of the statement's cost.
+ */
 export const sqliteStatements = {
   begin: `INSERT INTO flows (key, service, gateway, epoch, nonce, owner, lease_until_ms,
       phase, settled, data, evidence, created_at_ms, updated_at_ms, expires_at_ms)
     VALUES (?, ?, ?, 1, ?, ?, iif(?, NULL, ${nowMs} + ?), ?, ?, ?, ?, ${nowMs}, ${nowMs}, ${nowMs} + ?)
-    ON CONFLICT (key) DO NOTHING RETURNING ${columnsWithoutState}`,
+    ON CONFLICT (key) DO NOTHING`,
   read: `SELECT ${columns} FROM flows WHERE key = ?`,
   acquire: `UPDATE flows SET ${lease} WHERE key = ? AND pruned_at_ms IS NULL AND ${isFree} RETURNING ${columns}`,
   acquireAbandoned: `UPDATE flows SET ${lease}
     WHERE key = (SELECT key FROM flows ${isUnsettled} AND key > ? AND ${isFree} AND ${isInScope} ORDER BY key LIMIT 1)
     RETURNING ${columns}`,
-  renew: `UPDATE flows SET lease_until_ms = ${nowMs} + ? WHERE ${isOwned} AND lease_until_ms IS NOT NULL RETURNING 1`,
-  write: `UPDATE flows SET ${state}, lease_until_ms = iif(?, NULL, lease_until_ms) WHERE ${isOwned} RETURNING 1`,
+  renew: `UPDATE flows SET lease_until_ms = ${nowMs} + ? WHERE ${isOwned} AND lease_until_ms IS NOT NULL`,
+  write: `UPDATE flows SET ${state}, lease_until_ms = iif(?, NULL, lease_until_ms) WHERE ${isOwned}`,
   writeAndRenew: `UPDATE flows SET ${state}, lease_until_ms = iif(?, NULL, ${nowMs} + ?)
-    WHERE ${isOwned} AND lease_until_ms IS NOT NULL RETURNING 1`,
+    WHERE ${isOwned} AND lease_until_ms IS NOT NULL`,
   replaceQuote: `UPDATE flows SET ${state}, epoch = epoch + 1, nonce = ?, owner = ?,
       lease_until_ms = iif(?, NULL, ${nowMs} + ?)
-    WHERE ${isOwned} AND phase = 'quoted' AND coalesce(?, ${isExpired}) = ${isExpired} RETURNING ${columnsWithoutState}`,
-  release: `UPDATE flows SET lease_until_ms = NULL WHERE ${isOwned} RETURNING 1`,
+    WHERE ${isOwned} AND phase = 'quoted' AND coalesce(?, ${isExpired}) = ${isExpired}`,
+  release: `UPDATE flows SET lease_until_ms = NULL WHERE ${isOwned}`,
   list: listed("WHERE pruned_at_ms IS NULL AND key > ?"),
   listPhase: `SELECT * FROM (${listed(`${isSettled} AND phase = ? AND key > ?`)})
     UNION ALL SELECT * FROM (${listed(`${isUnsettled} AND phase = ? AND key > ?`)}) ORDER BY key LIMIT ?`,

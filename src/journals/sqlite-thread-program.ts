@@ -2,18 +2,15 @@ import type { MessagePort } from "node:worker_threads";
 import { openSqliteEngine, type SqliteDatabase, type SqliteEngine, type SqliteOperation } from "./sqlite-engine.js";
 
 /** What the journal sends to its thread. */
-export type ThreadRequest = readonly [
-  id: number,
-  ...work:
-    | readonly ["open", path: string]
-    | readonly ["exec" | "all", sql: string]
-    | readonly ["start", statements: Readonly<Record<string, string>>]
-    | readonly ["run", operation: SqliteOperation]
-    | readonly ["close", nothing: null],
-];
+export type ThreadRequest =
+  | readonly ["open", path: string]
+  | readonly ["exec" | "all", sql: string]
+  | readonly ["start", statements: Readonly<Record<string, string>>]
+  | readonly ["run", operation: SqliteOperation]
+  | readonly ["close", nothing: null];
 
 /** What the thread sends back: the result, or what is known of the error. */
-export type ThreadReply = readonly [id: number, result: unknown, failure?: ThreadFailure];
+export type ThreadReply = readonly [result: unknown, failure?: ThreadFailure];
 
 export interface ThreadFailure {
   readonly message: string;
@@ -30,8 +27,8 @@ export function threadProgram(): string {
 }
 
 /**
- * Takes requests, first in, first out. Operations that have gathered share a transaction. Like `openSqliteEngine`, it uses nothing
- * from outside itself.
+ * Takes requests, first in, first out, and sends the replies of one message in one. Operations side by side share a transaction. Like
+ * `openSqliteEngine`, it uses nothing from outside itself.
  */
 function serve(openEngine: (database: SqliteDatabase) => SqliteEngine): void {
   const threads = process.getBuiltinModule("node:worker_threads");
@@ -39,50 +36,44 @@ function serve(openEngine: (database: SqliteDatabase) => SqliteEngine): void {
   const largestBatch = 500;
   let database: (SqliteDatabase & { close(): void }) | undefined;
   let engine: SqliteEngine | undefined;
-  let queue: ThreadRequest[] = [];
 
   const server = {
-    drain(): void {
-      for (;;) {
-        const received = threads.receiveMessageOnPort(port);
-        if (received === undefined) return;
-        queue = queue.concat(received.message);
+    work(requests: readonly ThreadRequest[]): void {
+      const replies: ThreadReply[] = [];
+      for (let from = 0; from < requests.length; from = replies.length) {
+        const end = server.endOfBatch(requests, from);
+        if (end > from) replies.push.apply(replies, server.batch(requests.slice(from, end)));
+        else replies.push(server.single(requests[from] as ThreadRequest));
       }
+      port.postMessage(replies);
+      if (requests.some((request) => request[0] === "close")) port.close();
     },
 
-    work(): void {
-      for (server.drain(); queue.length > 0; server.drain()) {
-        const next = queue.findIndex((request) => request[1] !== "run");
-        if (next === 0) server.single(queue.splice(0, 1)[0] as ThreadRequest);
-        else server.batch(queue.splice(0, Math.min(next < 0 ? queue.length : next, largestBatch)));
-      }
+    endOfBatch(requests: readonly ThreadRequest[], from: number): number {
+      let end = from;
+      while (end < requests.length && end - from < largestBatch && (requests[end] as ThreadRequest)[0] === "run") end++;
+      return end;
     },
 
-    batch(requests: ThreadRequest[]): void {
-      const replies = (engine as SqliteEngine).run(requests.map((request) => request[2] as SqliteOperation));
-      port.postMessage(
-        replies.map((reply, index) => {
-          const id = (requests[index] as ThreadRequest)[0];
-          return "error" in reply ? [id, undefined, server.failure(reply.error)] : [id, reply];
-        }),
-      );
+    batch(requests: readonly ThreadRequest[]): ThreadReply[] {
+      const replies = (engine as SqliteEngine).run(requests.map((request) => request[1] as SqliteOperation));
+      return replies.map((reply) => ("error" in reply ? [undefined, server.failure(reply.error)] : [reply]));
     },
 
-    single(request: ThreadRequest): void {
+    single(request: ThreadRequest): ThreadReply {
       try {
-        port.postMessage([[request[0], server.result(request)]]);
+        return [server.result(request)];
       } catch (error) {
-        port.postMessage([[request[0], undefined, server.failure(error)]]);
+        return [undefined, server.failure(error)];
       }
-      if (request[1] === "close") port.close();
     },
 
     result(request: ThreadRequest): unknown {
-      if (request[1] === "open") return server.open(request[2]);
-      if (request[1] === "close") return database?.close();
-      if (request[1] === "start") return (engine as SqliteEngine).start(request[2]);
-      const sql = String(request[2]);
-      return request[1] === "exec" ? (engine as SqliteEngine).exec(sql) : (engine as SqliteEngine).all(sql);
+      if (request[0] === "open") return server.open(request[1]);
+      if (request[0] === "close") return database?.close();
+      if (request[0] === "start") return (engine as SqliteEngine).start(request[1]);
+      const sql = String(request[1]);
+      return request[0] === "exec" ? (engine as SqliteEngine).exec(sql) : (engine as SqliteEngine).all(sql);
     },
 
     open(path: string): void {
@@ -101,8 +92,5 @@ function serve(openEngine: (database: SqliteDatabase) => SqliteEngine): void {
   };
   // That node:sqlite is experimental in some releases of Node is the journal's own decision, not its user's.
   process.removeAllListeners("warning");
-  port.on("message", (requests: ThreadRequest[]) => {
-    queue = queue.concat(requests);
-    server.work();
-  });
+  port.on("message", server.work);
 }

@@ -11,19 +11,22 @@ import {
   threadProgram,
 } from "./sqlite-thread-program.js";
 
-type Work = ThreadRequest extends readonly [number, ...infer Rest] ? Rest : never;
-
 interface Pending {
+  readonly request: ThreadRequest;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** A file in a thread of its own: what waits for the disk, or for another process's lock, never blocks the event loop. */
+/**
+ * A file in a thread of its own: what waits for the disk, or for another process's lock, never blocks the event loop. While the thread
+ * is at work, whatever else is asked for gathers, and then goes together.
+ */
 export class SqliteThread implements SqliteConnection {
   readonly #worker: Worker;
-  readonly #pending = new Map<number, Pending>();
-  #outbox: ThreadRequest[] = [];
-  #lastId = 0;
+  #waiting: Pending[] = [];
+  /** What was sent in a message each, in the order of the replies that will come. */
+  readonly #sent: (readonly Pending[])[] = [];
+  #isScheduled = false;
   #hasEnded = false;
 
   private constructor(worker: Worker) {
@@ -71,41 +74,52 @@ export class SqliteThread implements SqliteConnection {
     if (!this.#hasEnded) await this.#ask(["close", null]);
   }
 
-  #ask(work: Work): Promise<unknown> {
+  #ask(request: ThreadRequest): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#hasEnded) return reject(endedError("nothing"));
-      // The process lives until the reply, and no longer than that.
-      if (this.#pending.size === 0) this.#worker.ref();
-      const id = ++this.#lastId;
-      this.#pending.set(id, { resolve, reject });
-      // After all promises that are settled by now: what they ask for goes in the same message.
-      if (this.#outbox.length === 0) process.nextTick(() => this.#send());
-      this.#outbox.push([id, ...work]);
+      this.#waiting.push({ request, resolve, reject });
+      if (this.#sent.length < mostAhead) this.#schedule();
+    });
+  }
+
+  /** At the end of this turn of the event loop: what else it asks for goes too. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    // The process lives until the replies, and no longer than that.
+    this.#worker.ref();
+    setImmediate(() => {
+      this.#isScheduled = false;
+      if (!this.#hasEnded) this.#send();
     });
   }
 
   #send(): void {
-    const requests = this.#outbox;
-    this.#outbox = [];
-    this.#worker.postMessage(requests);
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#sent.push(waiting);
+    this.#worker.postMessage(waiting.map(({ request }) => request));
   }
 
   #receive(replies: readonly ThreadReply[]): void {
-    for (const [id, result, failure] of replies) {
-      const pending = this.#pending.get(id);
-      this.#pending.delete(id);
-      if (failure === undefined) pending?.resolve(result);
-      else pending?.reject(errorOf(failure));
+    const answered = this.#sent.shift();
+    for (const [index, [result, failure]] of replies.entries()) {
+      if (failure === undefined) answered?.[index]?.resolve(result);
+      else answered?.[index]?.reject(errorOf(failure));
     }
-    if (this.#pending.size === 0) this.#worker.unref();
+    if (this.#waiting.length > 0) this.#schedule();
+    else if (this.#sent.length === 0) this.#worker.unref();
   }
 
   #end(): void {
     this.#hasEnded = true;
-    for (const { reject } of this.#pending.values()) reject(endedError("unknown"));
-    this.#pending.clear();
+    for (const { reject } of this.#sent.splice(0).flat()) reject(endedError("unknown"));
+    for (const { reject } of this.#waiting.splice(0)) reject(endedError("nothing"));
   }
 }
+
+/** How many messages may be under way: while one is being worked on, the next one is already there. */
+const mostAhead = 2;
 
 function startWorker(): Worker {
   const { Worker } = process.getBuiltinModule("node:worker_threads");

@@ -7,6 +7,7 @@ import { lookForPayment } from "../../src/flows/look-for-payment.js";
 import { NewestPayment } from "../../src/flows/newest-payment.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
 import type { Payment } from "../../src/resources/payments.js";
+import { Alarm } from "../../src/timing/alarm.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
 import { intent } from "./gateway-client.js";
 
@@ -138,7 +139,7 @@ const state = {
   claims: [{ body: ownBody, signature: ownSignature }],
 };
 
-const call = new FlowCall(undefined, new AbortController().signal, undefined);
+const call = new FlowCall(undefined, new Alarm(), undefined);
 
 async function look(service: Service, since: string | null = null) {
   return lookForPayment(clientOf(service), state, since, {});

@@ -59,7 +59,7 @@ it("tells work to give up shortly before its time is over, and lets it store tha
   let stored = false;
   const running = work.run(async (_, abandon) => {
     await new Promise<void>((resolve) => {
-      abandon.addEventListener("abort", () => resolve());
+      abandon.listen(resolve);
     });
     await new Promise((resolve) => setImmediate(resolve));
     stored = true;
@@ -113,7 +113,8 @@ it("warns of no leak while very many are at work", async () => {
   const end = deferred();
   const running = Array.from({ length: 1000 }, () =>
     work.run(async (stop, abandon) => {
-      for (const signal of [stop, abandon]) signal.addEventListener("abort", () => {});
+      stop.addEventListener("abort", () => {});
+      abandon.listen(() => {});
       await end.promise;
     }),
   );

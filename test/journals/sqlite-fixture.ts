@@ -41,8 +41,8 @@ const codes = new Map<unknown, string>([
   [13, "SQLITE_FULL"],
 ]);
 
-/** A handle that behaves like better-sqlite3: `all` only where rows come back, numbers as given, and its own kind of error. */
-export function likeBetterSqlite3(database: Handle, onAll: (sql: string) => void = () => {}): SqliteDatabase {
+/** A handle that behaves like better-sqlite3: `all` only where rows come back, `run` only where none do, and its own kind of error. */
+export function likeBetterSqlite3(database: Handle, onStatement: (sql: string) => void = () => {}): SqliteDatabase {
   const translated = <T>(work: () => T): T => {
     try {
       return work();
@@ -55,10 +55,17 @@ export function likeBetterSqlite3(database: Handle, onAll: (sql: string) => void
     exec: (sql) => translated(() => database.exec(sql)),
     prepare: (sql) => {
       const statement = translated(() => database.prepare(sql));
+      const returnsData = /^(?:SELECT|PRAGMA)|RETURNING/.test(sql);
       return {
         all: (...parameters) => {
-          onAll(sql);
+          if (!returnsData) throw new TypeError("This statement does not return data. Use run() instead");
+          onStatement(sql);
           return translated(() => statement.all(...parameters));
+        },
+        run: (...parameters) => {
+          if (returnsData) throw new TypeError("This statement returns data. Use get(), all(), or iterate() instead");
+          onStatement(sql);
+          return translated(() => statement.run(...parameters));
         },
       };
     },

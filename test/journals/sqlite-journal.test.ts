@@ -41,6 +41,7 @@ function ofVersion(version: string) {
         asked.push(sql);
         return sql.includes("sqlite_version") ? [{ version }] : [{ value: "UTF-16" }];
       },
+      run: () => ({ changes: 0 }),
     }),
   };
   return { database, asked };
