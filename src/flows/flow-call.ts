@@ -12,11 +12,7 @@ export class FlowCall {
   readonly #headers: { readonly headers?: Readonly<Record<string, string>> };
 
   /** @param stop ends the waits, and the requests that move no money. */
-  constructor(
-    stop: AbortSignal | undefined,
-    abandon: Alarm,
-    headers: Readonly<Record<string, string>> | undefined,
-  ) {
+  constructor(stop: AbortSignal | undefined, abandon: Alarm, headers: Readonly<Record<string, string>> | undefined) {
     this.abandon = abandon;
     this.#stop = stop;
     this.#deadline = new Deadline({ signal: stop });

@@ -3,8 +3,8 @@ import { isOfOneStatement, isRolledBack, maxAttempts, postgresFailure } from "./
 import type { PostgresPool } from "./postgres-pool.js";
 import { type KeyedInput, type KeyedName, type PostgresStatements, postgresWork } from "./postgres-statements.js";
 
-/** Statements of many keys at a time. What arrives meanwhile gathers, and goes together. */
-const mostBatches = 3;
+/** Statements of many keys at a time. What arrives meanwhile gathers, and goes together: each costs the server a plan and a commit. */
+const mostBatches = 2;
 /** Statements of one key, which may wait for a row that somebody else has locked, without keeping batches from running. */
 const mostAlone = 4;
 const mostTogether = 100;
@@ -38,8 +38,8 @@ export class PostgresBatches {
       this.#queue.push({ name, input, resolve, reject });
       if (this.#isScheduled) return;
       this.#isScheduled = true;
-      // After all promises that are settled by now: what they ask for goes in the same statement.
-      process.nextTick(() => {
+      // At the end of this turn of the event loop: what else it asks for goes in the same statement.
+      setImmediate(() => {
         this.#isScheduled = false;
         this.#dispatch();
       });

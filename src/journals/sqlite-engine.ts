@@ -23,9 +23,7 @@ export interface SqliteOperation {
 }
 
 /** What an operation returned, and how many rows it changed; or why it failed, with nothing stored unless the disk failed. */
-export type SqliteReply =
-  | { readonly rows: readonly unknown[]; readonly changes: number }
-  | { readonly error: unknown };
+export type SqliteReply = { readonly rows: readonly unknown[]; readonly changes: number } | { readonly error: unknown };
 
 export interface SqliteEngine {
   exec(sql: string): void;
