@@ -50,9 +50,15 @@ export async function lookForPayment(
 }
 
 /** A mark tells when this flow was begun. An entry of the same key that was lost may be older, and so may its payment. */
-export const noMark = null;
+const noMark = null;
 
-/** Where a look may end on whose absence something is decided. */
+/**
+ * Where a look may end on whose absence something is decided: the flow's release, a new claim, an operator's decision.
+ *
+ * The mark was noted before the money was asked for, and that call said that it took the money of this key for the first time. A
+ * payment needs the transaction's id, so no payment of the key, of whichever entry, can have been made before the mark. A journal that
+ * was restored to before that has no `isTakenSince`, and an entry that was lost altogether is begun again with `replayed: true`.
+ */
 export function sureMark({ isTakenSince, since }: Pick<StateOf<"funds-requested">, "isTakenSince" | "since">) {
   return isTakenSince === true ? since : noMark;
 }

@@ -20,7 +20,7 @@ import {
 import { isTruth, ownedByFlow } from "./flow-truth.js";
 import { frozenCopy } from "./frozen-copy.js";
 import { Lease, LeaseLost } from "./lease.js";
-import { lookForPayment, noMark } from "./look-for-payment.js";
+import { lookForPayment, sureMark } from "./look-for-payment.js";
 import { paymentMatcher, type Recognisable } from "./match-payment.js";
 import { acquireEntry } from "./own-flow.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
@@ -196,16 +196,16 @@ async function claimsToLookFor(
 async function assertAbsent(
   { client, leaseMs }: FlowContext,
   call: FlowCall,
-  { claims }: Funded,
+  state: Funded,
   sought: Recognisable,
   evenUnseen: boolean,
 ): Promise<void> {
   // Until then its request may still be on its way to the socket of a process that was stopped. A clock that was set back since
   // prolongs it by a lease at most.
-  const sendByMs = claims.at(-1)?.sendByMs ?? 0;
+  const sendByMs = state.claims.at(-1)?.sendByMs ?? 0;
   const untilSentMs = Math.min(sendByMs - clock.wallMs(), leaseMs);
   if (untilSentMs > 0) await call.pause(untilSentMs);
-  const looking = lookForPayment(client, sought, noMark, call.requestOptions);
+  const looking = lookForPayment(client, sought, sureMark(state), call.requestOptions);
   const { look, found } = await (evenUnseen ? looking.catch(() => nothingSeen) : looking);
   if (found !== undefined) {
     throw unresolved(
@@ -234,8 +234,12 @@ function withoutResponse(state: Funded): Omit<Funded, "phase"> {
   return rest;
 }
 
-async function findPayment({ client }: FlowContext, call: FlowCall, sought: Recognisable): Promise<Payment> {
-  const { look, found } = await lookForPayment(client, sought, noMark, call.requestOptions);
+async function findPayment(
+  { client }: FlowContext,
+  call: FlowCall,
+  sought: Recognisable & Pick<Funded, "isTakenSince" | "since">,
+): Promise<Payment> {
+  const { look, found } = await lookForPayment(client, sought, sureMark(sought), call.requestOptions);
   if (found !== undefined) return found;
   const couldLook = look.complete || look.lookalike !== undefined;
   throw unresolved(

@@ -70,8 +70,12 @@ type Seen = { readonly operation: string | undefined; readonly query: string };
 const isPayment = ({ operation }: Seen) => operation === "payments.create";
 const refusal = () => Response.json({ error: "limit", message: "no" }, { status: 400 });
 
-/** A service with a thousand payments, which counts how often the list is read. */
-async function crowdedFixture(onPayment: () => Response | undefined) {
+/**
+ * A service with a thousand payments, which counts how often the list is read.
+ *
+ * @param fields further fields of payments, by paging token.
+ */
+async function crowdedFixture(onPayment: () => Response | undefined, fields: Record<string, object> = {}) {
   const lists: string[] = [];
   const fixture = await flowFixture({
     onRequest: (seen: Seen) => {
@@ -79,7 +83,8 @@ async function crowdedFixture(onPayment: () => Response | undefined) {
       if (seen.operation !== "payments.list") return undefined;
       lists.push(seen.query);
       const query = Object.fromEntries(new URLSearchParams(seen.query));
-      return Response.json(pageOf(1000, { ...query, _size: Number(query._size) }, (token) => token));
+      const page = pageOf(1000, { ...query, _size: Number(query._size) }, (token) => token);
+      return Response.json(page.map((payment) => ({ ...payment, ...fields[payment.pagingToken] })));
     },
   });
   return { ...fixture, lists };
@@ -108,6 +113,37 @@ describe("a flow whose money was taken for the first time by the call that began
     expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
     expect(sandbox.payments).toHaveLength(1);
     expect(lists).toHaveLength(3);
+  });
+});
+
+const decision = { by: "Olga Operator", why: "the service's back office has no such payment" };
+
+describe("an operator's release", () => {
+  const lost = () => Response.json({ message: "upstream timed out" }, { status: 504 });
+
+  it("ends its look at the mark where the money was taken for the first time behind it", async () => {
+    const { flow, bank, lists } = await crowdedFixture(lost);
+    expect(await flow().run("k", request)).toMatchObject({ status: "held" });
+    lists.length = 0;
+    expect(await flow().resolve("k", "release", decision)).toMatchObject({ status: "rejected" });
+    expect([bank.released, lists.length]).toEqual([["k"], 2]);
+  });
+
+  it("looks at all payments where the money may have been taken before", async () => {
+    const { flow, bank, lists } = await crowdedFixture(lost);
+    bank.takeFunds({ key: "k" });
+    expect(await flow().run("k", request)).toMatchObject({ status: "held" });
+    lists.length = 0;
+    expect(await flow().resolve("k", "release", decision)).toMatchObject({ status: "rejected" });
+    expect([bank.released, lists.length > 10]).toEqual([["k"], true]);
+  });
+
+  it("is refused for a payment of an entry that was lost, which is older than the mark of the one that followed", async () => {
+    const { flow, bank } = await crowdedFixture(lost, { "5": { senderGatewayTransactionId: "TX-1" } });
+    bank.takeFunds({ key: "k" });
+    expect(await flow().run("k", request)).toMatchObject({ status: "held", lookalike: { pagingToken: "5" } });
+    await expect(flow().resolve("k", "release", decision)).rejects.toMatchObject({ code: "flow_payment_unseen" });
+    expect(bank.released).toEqual([]);
   });
 });
 
