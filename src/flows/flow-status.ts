@@ -181,7 +181,7 @@ function toStuck(key: string, state: FlowState, failures: FlowFailures | undefin
   };
 }
 
-/** How many flows of the scope are in each phase. Those that version 1 stored without a scope are counted for every one. */
+/** See `PaymentFlow.counts`. */
 export async function countFlows({ journal, scope }: StoredFlows): Promise<FlowCounts> {
   const stored = await journal.counts(scope);
   const counted = Object.entries(storedPhases).map(([phase, names]) => [

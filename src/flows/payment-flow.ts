@@ -153,7 +153,12 @@ export class PaymentFlow {
     return listFlows(this.#context, readQuery(query));
   }
 
-  /** How many flows are in each phase, for metrics. */
+  /**
+   * How many flows are in each phase, for metrics. Every phase is there, also with 0.
+   *
+   * The journal counts, and reads no flow. Those that version 1 stored have no scope in the journal, not even once they go on, and are
+   * counted for each gateway and service over it until they are pruned; `list`, which reads each flow, leaves those of others out.
+   */
   counts(): Promise<FlowCounts> {
     return countFlows(this.#context);
   }

@@ -19,6 +19,9 @@ async function version1Fixture(phase: string, stored: (intent: object) => object
     read: async (key) => unscoped(await journal.read(key)),
     acquire: async (...args) => unscoped(await journal.acquire(...args)),
     acquireAbandoned: async (...args) => unscoped(await journal.acquireAbandoned(...args)),
+    // A flow without a scope is listed and counted for every scope.
+    list: async (query) => (await journal.list({ ...query, scope })).map((entry) => ({ ...entry, scope: undefined })),
+    counts: () => journal.counts(scope),
   });
   return { ...fixture, intent, journal, old };
 }
@@ -55,6 +58,19 @@ it("a flow that version 1 left behind is another gateway's where its request say
   const error = await foreign.outcome("k").catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: "flow_foreign" });
   expect(sandbox.payments).toEqual([]);
+});
+
+it("a flow that version 1 left behind is counted for each gateway, and listed for its own", async () => {
+  const { flow, old } = await version1Fixture("intent", (intent) => ({ intent }));
+  const [own, foreign] = ["alpha-bank", "beta-mobile"].map((gatewayId) => flow({ journal: old, gatewayId }));
+  const keysOf = async (list = flow().list()) => {
+    const keys = [];
+    for await (const { key } of list) keys.push(key);
+    return keys;
+  };
+  expect([await keysOf(own?.list()), await keysOf(foreign?.list({ phase: "funds-requested" }))]).toEqual([["k"], []]);
+  const counted = { created: 0, "funds-requested": 1, paid: 0 };
+  expect([await own?.counts(), await foreign?.counts()]).toMatchObject([counted, counted]);
 });
 
 it("what version 1 stored without a key does not pass for a row that has a scope", async () => {
