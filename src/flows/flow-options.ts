@@ -69,12 +69,18 @@ export interface RunOptions {
 export interface RecoverOptions {
   /** Ends the waiting. What is stored stays. */
   readonly signal?: AbortSignal | undefined;
-  /** How many flows are recovered at a time, those that only wait not counted: up to 16 times as many. Default: 8. */
+  /**
+   * How many flows are recovered at a time. Those that only wait, or whose `takeFunds` or `releaseFunds` has not returned within
+   * `leaseMs`, are not counted: up to 16 times as many. Default: 8.
+   */
   readonly concurrency?: number | undefined;
 }
 
 export interface WorkOptions extends RecoverOptions {
-  /** Time between two rounds, in milliseconds; they come less often while nothing but failures comes of them. Default: 5,000. */
+  /**
+   * Time between two rounds, in milliseconds. They come less often while nothing but failures comes of them, and wait for the flows of an
+   * earlier round no longer than this. Default: 5,000.
+   */
   readonly everyMs?: number | undefined;
 }
 

@@ -37,9 +37,10 @@ import { truthOf } from "./flow-truth.js";
 import type { CloseReport } from "./open-work.js";
 import { type QuotedFlow, quoteFlow } from "./quote-flow.js";
 import { recoverFlows } from "./recover-flows.js";
+import { Recovery, type ReportRecovered } from "./recovery.js";
 import { checkResolution, type Resolution, resolveFlow } from "./resolve-flow.js";
 import { runFlow } from "./run-flow.js";
-import { workFlows } from "./work-flows.js";
+import { takeOverAll, workFlows } from "./work-flows.js";
 
 /**
  * Payments that survive crashes: what can't be undone is stored in a journal before it is done, and the signed request before it is sent.
@@ -132,9 +133,13 @@ export class PaymentFlow {
    */
   async work(options: WorkOptions = {}): Promise<void> {
     const { signal, everyMs, concurrency } = readWorkOptions(options);
-    const recover = (stop: AbortSignal) => recoverFlows(this.#context, concurrency, stop);
-    const work = { recover, everyMs, events: this.#context.events, random: Math.random };
-    await this.#context.openWork.run((stop) => workFlows(work, stop), signal);
+    const { openWork, events } = this.#context;
+    await openWork.run(async (stop) => {
+      const recovery = new Recovery(this.#context, concurrency, stop);
+      const takeOver = (report: ReportRecovered) => takeOverAll(recovery, report);
+      await workFlows({ takeOver, everyMs, events, random: Math.random }, stop);
+      recovery.end();
+    }, signal);
   }
 
   /** How far a flow has got; `undefined` if there is no such flow. Only reads. */

@@ -1,3 +1,5 @@
+import { clock } from "../timing/clock.js";
+
 /**
  * How many flows may be busy at a time. One that waits makes room for another: a payment that is looked for again in ten minutes keeps
  * no other from being paid now.
@@ -34,6 +36,22 @@ export class RecoverySlots {
     this.#onChange();
   }
 
+  /** Gives the caller's slot back while work takes longer than `patienceMs`. Once the work has ended, the caller has a slot again. */
+  async lend<T>(work: () => Promise<T> | T, patienceMs: number): Promise<T> {
+    let hasLeft = false;
+    const timer = clock.setTimer(() => {
+      hasLeft = true;
+      this.leave();
+    }, patienceMs);
+    clock.unrefTimer(timer);
+    try {
+      return await work();
+    } finally {
+      clock.clearTimer(timer);
+      if (hasLeft) await this.enter();
+    }
+  }
+
   /** Lets all in: whoever is to stop does little more than that. */
   open(): void {
     this.#limit = Number.POSITIVE_INFINITY;
@@ -41,9 +59,10 @@ export class RecoverySlots {
       this.#busy += 1;
       next();
     }
+    this.#onChange();
   }
 
-  /** Resolves when a slot is given back. One caller at a time can wait for that. */
+  /** Resolves when a slot is given back, or all are let in. One caller at a time can wait for that. */
   left(): Promise<void> {
     return new Promise((resolve) => {
       this.#onChange = resolve;

@@ -1,30 +1,76 @@
 import { nextDelayMs } from "../timing/backoff.js";
 import { Deadline, Ended } from "../timing/deadline.js";
 import { emitFlowError, type FlowEvents } from "./flow-events.js";
+import { type Recovery, RecoveryRound, type ReportRecovered } from "./recovery.js";
 
 /** What `work` needs of its flow. */
 export interface FlowWork {
-  /** One round: takes over every flow whose owner is gone. */
-  readonly recover: (stop: AbortSignal) => AsyncIterable<unknown>;
+  /** Takes over every flow whose owner is gone, and reports each as it ends. */
+  readonly takeOver: (report: ReportRecovered) => Promise<TakenOver>;
   readonly everyMs: number;
   readonly events: FlowEvents;
   readonly random: () => number;
 }
 
+/** The flows that one round has taken over. */
+export interface TakenOver {
+  /** Resolves when all of them have ended. Never rejects. */
+  readonly ended: Promise<void>;
+}
+
+/** One round of `work`. Resolves when nothing is left to be taken over. */
+export async function takeOverAll(recovery: Recovery, report: ReportRecovered): Promise<TakenOver> {
+  const round = new RecoveryRound(recovery, report);
+  for (;;) {
+    await round.takeOver();
+    if (round.isOver) return { ended: round.ended() };
+    await recovery.slots.left();
+  }
+}
+
 /**
  * Recovers flows, again and again, until `stop` aborts. What fails goes to `on.error`; while nothing but failures comes of it, the
- * rounds come less often.
+ * rounds come less often. A round does not wait for flows that take long: those behind them have been left as well.
  */
-export async function workFlows({ recover, everyMs, events, random }: FlowWork, stop: AbortSignal): Promise<void> {
+export async function workFlows({ takeOver, everyMs, events, random }: FlowWork, stop: AbortSignal): Promise<void> {
   const deadline = new Deadline({ signal: stop });
-  let fruitless = 0;
+  const running = new Set<Promise<void>>();
+  let [failures, outcomes, fruitless] = [0, 0, 0];
+  const fail = (error: unknown): void => {
+    failures += 1;
+    emitFlowError(events, error);
+  };
+  const report: ReportRecovered = ({ outcome, error }) => {
+    if (outcome !== undefined) outcomes += 1;
+    if (error !== undefined) fail(error);
+  };
   try {
     while (deadline.ended === undefined) {
-      const { failures, outcomes } = await recoverOnce(recover, stop);
-      for (const failure of failures) emitFlowError(events, failure);
-      fruitless = failures.length > 0 && outcomes === 0 ? fruitless + 1 : 0;
+      [failures, outcomes] = [0, 0];
+      try {
+        const { ended } = await takeOver(report);
+        running.add(ended);
+        void ended.then(() => running.delete(ended));
+        await atMost(everyMs, ended, stop);
+      } catch (error) {
+        fail(error);
+      }
+      fruitless = failures > 0 && outcomes === 0 ? fruitless + 1 : 0;
       await deadline.sleep(roundDelayMs(everyMs, fruitless, random));
     }
+  } catch (error) {
+    if (!(error instanceof Ended)) throw error;
+  } finally {
+    deadline.finish();
+    await Promise.all(running);
+  }
+}
+
+/** Waits for work that may take long, and no longer than this. */
+async function atMost(timeoutMs: number, work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const deadline = new Deadline({ timeoutMs, signal });
+  try {
+    await deadline.race(work);
   } catch (error) {
     if (!(error instanceof Ended)) throw error;
   } finally {
@@ -39,18 +85,3 @@ function roundDelayMs(everyMs: number, fruitless: number, random: () => number):
 }
 
 const longestFactor = 8;
-
-interface Round {
-  readonly outcomes: number;
-  readonly failures: readonly unknown[];
-}
-
-async function recoverOnce(recover: FlowWork["recover"], stop: AbortSignal): Promise<Round> {
-  let outcomes = 0;
-  try {
-    for await (const _ of recover(stop)) outcomes += 1;
-    return { outcomes, failures: [] };
-  } catch (error) {
-    return { outcomes, failures: error instanceof AggregateError ? error.errors : [error] };
-  }
-}

@@ -1,4 +1,4 @@
-import type { FlowOutcome, Journal } from "cross-border-payments/flow";
+import type { FlowOutcome, Journal, TakeFundsByKey } from "cross-border-payments/flow";
 import { expect, it, vi } from "vitest";
 import { RecoverySlots } from "../../src/flows/recovery-slots.js";
 import { flowFixture, request } from "./flow-fixture.js";
@@ -61,4 +61,100 @@ it("gives a slot to whoever waited longest for one", async () => {
   slots.open();
   await entering[1];
   expect([entered, slots.tryEnter()]).toEqual([["first", "second"], true]);
+});
+
+/** A bank that never answers for the keys that begin with "hang", and flows of all keys whose owner is gone. */
+async function hangingFixture(keys: readonly string[]) {
+  const fixture = await flowFixture();
+  const begin = async (key: string) => {
+    const takeFunds = () => {
+      throw new Error("the bank is closed");
+    };
+    await expect(fixture.flow({ takeFunds }).run(key, request)).rejects.toMatchObject({ code: "flow_paused" });
+  };
+  for (const key of keys) await begin(key);
+  const hanging: string[] = [];
+  const answers: (() => void)[] = [];
+  const recovering = fixture.flow({
+    leaseMs: 100,
+    takeFunds: async (call) => {
+      if (call.key.startsWith("hang")) {
+        hanging.push(call.key);
+        await new Promise<void>((resolve) => answers.push(resolve));
+      }
+      return fixture.bank.takeFunds(call);
+    },
+  });
+  const paid = async (key: string) => (await fixture.flow().outcome(key))?.status === "paid";
+  const answer = () => {
+    for (const resolve of answers.splice(0)) resolve();
+  };
+  return { ...fixture, begin, hanging, recovering, paid, answer };
+}
+
+it("works on flows that were left behind while another one's takeFunds hangs", async () => {
+  const { begin, hanging, recovering, paid, answer } = await hangingFixture(["hang-1"]);
+  const stop = new AbortController();
+  const working = recovering.work({ signal: stop.signal, everyMs: 10 });
+  await vi.waitFor(() => expect(hanging).toEqual(["hang-1"]), 20_000);
+  // Before that key, and behind it.
+  for (const key of ["a", "z"]) {
+    await begin(key);
+    await vi.waitFor(async () => expect(await paid(key)).toBe(true), 20_000);
+  }
+  expect(hanging).toEqual(["hang-1"]);
+  answer();
+  await vi.waitFor(async () => expect(await paid("hang-1")).toBe(true), 20_000);
+  stop.abort();
+  await working;
+});
+
+it("recovers others although as many flows hang as may be busy", async () => {
+  const { hanging, recovering, paid, answer } = await hangingFixture(["hang-1", "hang-2", "z"]);
+  const outcomes: string[] = [];
+  const all = (async () => {
+    for await (const { key } of recovering.recover({ concurrency: 1 })) outcomes.push(key);
+  })();
+  await vi.waitFor(async () => expect(await paid("z")).toBe(true), 20_000);
+  expect([hanging, outcomes]).toEqual([["hang-1", "hang-2"], ["z"]]);
+  answer();
+  await all;
+  expect(outcomes.toSorted()).toEqual(["hang-1", "hang-2", "z"]);
+});
+
+it("reports the failure of one flow while another one hangs", async () => {
+  const { flow, bank } = await hangingFixture(["a", "hang-1"]);
+  const errors: unknown[] = [];
+  const working = flow({
+    on: { error: (error) => errors.push(error) },
+    takeFunds: async (call) => {
+      if (call.key === "a") throw new Error("the bank has no such account");
+      await vi.waitFor(() => expect(errors.length).toBeGreaterThan(1), 20_000);
+      return bank.takeFunds(call);
+    },
+  });
+  const stop = new AbortController();
+  const done = working.work({ signal: stop.signal, everyMs: 10 });
+  await vi.waitFor(async () => expect((await flow().outcome("hang-1"))?.status).toBe("paid"), 20_000);
+  expect(errors[0]).toMatchObject({ code: "flow_paused", key: "a" });
+  stop.abort();
+  await done;
+});
+
+it("gathers no listeners, however many flows are busy", async () => {
+  const keys = Array.from({ length: 16 }, (_, index) => `order-${index}`);
+  const { flow, bank } = await hangingFixture(keys);
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => void warnings.push(warning);
+  process.on("warning", onWarning);
+  let taken = 0;
+  const takeFunds: TakeFundsByKey = async (call) => {
+    taken += 1;
+    await vi.waitFor(() => expect(taken).toBe(keys.length), 20_000);
+    return bank.takeFunds(call);
+  };
+  const outcomes = [];
+  for await (const { status } of flow({ takeFunds }).recover({ concurrency: keys.length })) outcomes.push(status);
+  process.off("warning", onWarning);
+  expect([outcomes, warnings]).toEqual([keys.map(() => "paid"), []]);
 });

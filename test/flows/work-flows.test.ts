@@ -1,36 +1,36 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { FlowOutcome } from "../../src/flows/flow-outcome.js";
+import type { Recovered } from "../../src/flows/recovery.js";
 import { type FlowWork, workFlows } from "../../src/flows/work-flows.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-type Round = () => AsyncGenerator<unknown>;
-
-async function* nothing() {}
-
-async function* one() {
-  yield {};
+/** What is reported in a round, and what it waits for before it is reported. */
+interface Round {
+  readonly reports: readonly Recovered[];
+  readonly after?: Promise<void>;
 }
 
-function failing(...errors: Error[]): Round {
-  // biome-ignore lint/correctness/useYield: a round that fails before it has an outcome
-  return async function* () {
-    throw errors.length === 1 ? errors[0] : new AggregateError(errors);
-  };
-}
+const nothing: Round = { reports: [] };
+const paid: Recovered = { outcome: { status: "paid" } as FlowOutcome };
+const failing = (...errors: Error[]): Round => ({ reports: errors.map((error) => ({ error })) });
 
 /** Work that takes one round after the other; the last one is repeated. */
 function workFixture(rounds: readonly Round[], options: Partial<FlowWork> = {}) {
   const startsMs: number[] = [];
   const errors: unknown[] = [];
   const stop = new AbortController();
-  const recover = () => {
-    const round = rounds[Math.min(startsMs.length, rounds.length - 1)] ?? nothing;
+  const takeOver: FlowWork["takeOver"] = async (report) => {
+    const { reports, after } = rounds[Math.min(startsMs.length, rounds.length - 1)] ?? nothing;
     startsMs.push(performance.now());
-    return round();
+    const all = () => {
+      for (const recovered of reports) report(recovered);
+    };
+    return { ended: Promise.resolve(after).then(all) };
   };
   const events = { error: (error: unknown) => void errors.push(error) };
-  const done = workFlows({ recover, everyMs: 5000, events, random: () => 1, ...options }, stop.signal);
+  const done = workFlows({ takeOver, everyMs: 5000, events, random: () => 1, ...options }, stop.signal);
   const waitsMs = () => startsMs.slice(1).map((startMs, index) => startMs - (startsMs[index] ?? 0));
   return { stop, done, errors, startsMs, waitsMs };
 }
@@ -55,7 +55,15 @@ it("spreads the rounds of several processes", async () => {
 it("reports what fails, goes on, and comes less often while nothing else comes of it", async () => {
   const away = new Error("the journal is away");
   const stuck = [new Error("flow 1"), new Error("flow 2")];
-  const rounds = [failing(away), failing(...stuck), failing(away), failing(away), failing(away), one, nothing];
+  const rounds = [
+    failing(away),
+    failing(...stuck),
+    failing(away),
+    failing(away),
+    failing(away),
+    { reports: [paid] },
+    nothing,
+  ];
   const { errors, waitsMs, stop, done } = workFixture(rounds);
   await vi.advanceTimersByTimeAsync(300_000);
   expect(errors).toEqual([away, ...stuck, away, away, away]);
@@ -65,10 +73,7 @@ it("reports what fails, goes on, and comes less often while nothing else comes o
 });
 
 it("does not slow down for a failure beside an outcome", async () => {
-  async function* mixed() {
-    yield {};
-    throw new Error("flow 2");
-  }
+  const mixed = { reports: [paid, { error: new Error("flow 2") }] };
   const { errors, waitsMs, stop, done } = workFixture([mixed]);
   await vi.advanceTimersByTimeAsync(10_000);
   expect([errors.length, waitsMs()]).toEqual([3, [5000, 5000]]);
@@ -97,31 +102,58 @@ it("ends between two rounds when it is told to stop, and leaves no timer behind"
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("ends a round that it is told to stop in only when that round has ended", async () => {
+it("reports what a round rejects with, and goes on", async () => {
+  const away = new Error("the journal is away");
+  const takeOver = vi.fn<FlowWork["takeOver"]>(async () => {
+    throw away;
+  });
+  const { errors, stop, done } = workFixture([], { takeOver });
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([errors, takeOver.mock.calls.length]).toEqual([[away, away], 2]);
+  stop.abort();
+  await done;
+});
+
+/** A round whose flows have ended once `end` is called. */
+function longRound(reports: readonly Recovered[]) {
   let end = () => {};
-  const waiting = new Promise<void>((resolve) => {
+  const after = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const { stop, done, startsMs } = workFixture([
-    async function* () {
-      await waiting;
-      yield {};
-    },
-  ]);
+  return { round: { reports, after }, end };
+}
+
+it("takes no longer than its time to wait for a round's flows, and reports them when they end", async () => {
+  const late = new Error("flow 1");
+  const { round, end } = longRound([{ error: late }]);
+  const { waitsMs, errors, stop, done } = workFixture([round, nothing]);
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect([waitsMs(), errors]).toEqual([[10_000, 5000, 5000], []]);
+  end();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(errors).toEqual([late]);
+  stop.abort();
+  await done;
+});
+
+it("ends when it is told to stop only once all flows that it took over have ended", async () => {
+  const { round, end } = longRound([paid]);
+  const { stop, done, startsMs } = workFixture([round, nothing]);
+  await vi.advanceTimersByTimeAsync(20_000);
   let isDone = false;
   void done.then(() => {
     isDone = true;
   });
   stop.abort();
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(isDone).toBe(false);
+  expect([isDone, startsMs.length]).toEqual([false, 4]);
   end();
   await done;
-  expect(startsMs).toHaveLength(1);
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 it("does nothing when it is told to stop before it begins", async () => {
-  const recover = vi.fn(nothing);
-  await workFlows({ recover, everyMs: 5000, events: {}, random: Math.random }, AbortSignal.abort());
-  expect(recover).not.toHaveBeenCalled();
+  const takeOver = vi.fn<FlowWork["takeOver"]>();
+  await workFlows({ takeOver, everyMs: 5000, events: {}, random: Math.random }, AbortSignal.abort());
+  expect(takeOver).not.toHaveBeenCalled();
 });

@@ -1,0 +1,207 @@
+import { CrossBorderError, JournalError } from "../errors/errors.js";
+import type { Alarm } from "../timing/alarm.js";
+import { now } from "../timing/timestamp.js";
+import { continueFlow } from "./drive-flow.js";
+import { FlowCall } from "./flow-call.js";
+import { type FlowContext, leaseRequest } from "./flow-context.js";
+import type { FlowOutcome } from "./flow-outcome.js";
+import { FlowPausedError } from "./flow-paused-error.js";
+import type { OwnedEntry } from "./own-flow.js";
+import { RecoverySlots } from "./recovery-slots.js";
+
+/** What became of a flow that was taken over. Neither is there when another owner got it meanwhile. */
+export interface Recovered {
+  readonly outcome?: FlowOutcome | undefined;
+  readonly error?: Error;
+}
+
+/** Never throws. */
+export type ReportRecovered = (recovered: Recovered) => void;
+
+/** Flows that wait are busy with nothing, but their leases are renewed. */
+const acquiredPerSlot = 16;
+
+/** Takes over flows whose owners are gone, in one round or in many. How many may be busy, and what stops them, is one for all. */
+export class Recovery {
+  readonly slots: RecoverySlots;
+  readonly #context: FlowContext;
+  readonly #mostRunning: number;
+  readonly #calls = new Set<RecoveryCall>();
+  #isStopped = false;
+  #endWork = () => {};
+
+  /**
+   * @param signal ends the waits, and then no more flows are taken over.
+   * @throws {CrossBorderError} `flow_closed`
+   */
+  constructor(context: FlowContext, concurrency: number, signal: AbortSignal | undefined) {
+    const { takeFunds, releaseFunds, leaseMs, openWork } = context;
+    this.slots = new RecoverySlots(concurrency);
+    this.#mostRunning = concurrency * acquiredPerSlot;
+    // Nothing ends a bank's function that never returns: it must not keep its slot from all other flows.
+    this.#context = {
+      ...context,
+      takeFunds: (given) => this.slots.lend(() => takeFunds(given), leaseMs),
+      releaseFunds: (given) => this.slots.lend(() => releaseFunds(given), leaseMs),
+    };
+    openWork.assertOpen();
+    void openWork.run((stop, abandon) => this.#work(stop, abandon), signal);
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  /** Takes a slot for one more flow if there is one. Whoever took it gives it back. */
+  tryEnter(): boolean {
+    return this.#calls.size < this.#mostRunning && this.slots.tryEnter();
+  }
+
+  /**
+   * Takes over the first flow by key behind `after` whose owner is gone, and runs it in the caller's slot; `undefined` when there is none.
+   * Never rejects.
+   *
+   * @param report is told what became of the flow, and of a journal that fails.
+   */
+  async takeOverNext(
+    after: string | undefined,
+    report: ReportRecovered,
+  ): Promise<{ readonly key: string; readonly ended: Promise<void> } | undefined> {
+    const owned = await this.#acquire(after, report);
+    return owned === undefined ? undefined : { key: owned.entry.key, ended: this.#run(owned, report) };
+  }
+
+  /** To be called when no more flows are to be taken over, and those that were have ended. */
+  end(): void {
+    this.#endWork();
+  }
+
+  /** Each flow has signals of its own: one for all would gather the listeners of all. */
+  #work(stop: AbortSignal, abandon: Alarm): Promise<void> {
+    const onStop = (): void => {
+      this.#isStopped = true;
+      for (const call of this.#calls) call.stop.abort();
+      this.slots.open();
+    };
+    if (stop.aborted) onStop();
+    else stop.addEventListener("abort", onStop);
+    abandon.addEventListener("abort", () => {
+      for (const call of this.#calls) call.giveUp.abort();
+    });
+    return new Promise((resolve) => {
+      this.#endWork = resolve;
+    });
+  }
+
+  /** Where the journal fails, the flows that are running still come to their end. */
+  async #acquire(after: string | undefined, report: ReportRecovered): Promise<OwnedEntry | undefined> {
+    const askedAt = now();
+    try {
+      const { journal, scope } = this.#context;
+      const entry = await journal.acquireAbandoned(scope, leaseRequest(this.#context), after);
+      return entry === undefined ? undefined : { entry, askedAt };
+    } catch (error) {
+      const message = `recover: the journal failed${after === undefined ? "" : ` behind key ${JSON.stringify(after)}`}`;
+      report({ error: error instanceof JournalError ? error : new JournalError(message, { cause: error }) });
+      return undefined;
+    }
+  }
+
+  /** Never rejects. */
+  async #run(owned: OwnedEntry, report: ReportRecovered): Promise<void> {
+    const call = new RecoveryCall(new AbortController(), new AbortController(), this.slots);
+    this.#calls.add(call);
+    if (this.#isStopped) call.stop.abort();
+    const recovered = await recoverFlow(this.#context, owned, call);
+    call.finish();
+    this.#calls.delete(call);
+    report(recovered);
+  }
+}
+
+/** One pass over all flows whose owners are gone, by key. */
+export class RecoveryRound {
+  readonly #recovery: Recovery;
+  readonly #report: ReportRecovered;
+  readonly #running = new Set<Promise<void>>();
+  /** The key of the last flow that was taken over. */
+  #after: string | undefined;
+  #isThrough = false;
+
+  constructor(recovery: Recovery, report: ReportRecovered) {
+    this.#recovery = recovery;
+    this.#report = report;
+  }
+
+  /** Whether it takes over no more. */
+  get isOver(): boolean {
+    return this.#isThrough || this.#recovery.isStopped;
+  }
+
+  /** Whether none of the flows that it took over is running. */
+  get isIdle(): boolean {
+    return this.#running.size === 0;
+  }
+
+  /** Takes over one flow after the other for as long as there are free slots. */
+  async takeOver(): Promise<void> {
+    while (!this.isOver && this.#recovery.tryEnter()) {
+      const next = await this.#recovery.takeOverNext(this.#after, this.#report);
+      if (next === undefined) {
+        this.#isThrough = true;
+        this.#recovery.slots.leave();
+        return;
+      }
+      this.#after = next.key;
+      const ended = next.ended.then(() => {
+        this.#running.delete(ended);
+        this.#recovery.slots.leave();
+      });
+      this.#running.add(ended);
+    }
+  }
+
+  /** Resolves when the flows that it took over have ended. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+}
+
+/** The call of a flow that was taken over. While it waits, it leaves its slot to others. */
+class RecoveryCall extends FlowCall {
+  readonly stop: AbortController;
+  readonly giveUp: AbortController;
+  readonly #slots: RecoverySlots;
+
+  constructor(stop: AbortController, giveUp: AbortController, slots: RecoverySlots) {
+    super(stop.signal, giveUp.signal, undefined);
+    this.stop = stop;
+    this.giveUp = giveUp;
+    this.#slots = slots;
+  }
+
+  override async pause(ms: number): Promise<void> {
+    this.#slots.leave();
+    try {
+      await super.pause(ms);
+    } finally {
+      await this.#slots.enter();
+    }
+  }
+}
+
+/** Never rejects. */
+async function recoverFlow(context: FlowContext, owned: OwnedEntry, call: FlowCall): Promise<Recovered> {
+  const { key } = owned.entry;
+  try {
+    return { outcome: await continueFlow(context, owned, call) };
+  } catch (error) {
+    if (isForeign(owned, error)) return {};
+    return { error: error instanceof FlowPausedError ? error : new FlowPausedError(key, { cause: error }) };
+  }
+}
+
+/** Version 1 stored no scope: only what is in a flow tells that it is another gateway's, who continues it. */
+function isForeign({ entry }: OwnedEntry, error: unknown): boolean {
+  return entry.scope === undefined && error instanceof CrossBorderError && error.code === "flow_foreign";
+}
