@@ -55,7 +55,7 @@ async function askForFunds({ takeFunds }: FlowContext, key: string, state: Reque
 function assertMayDecline({ claims, senderGatewayTransactionId }: Requested): void {
   if (claims.length === 0 && senderGatewayTransactionId === undefined) return;
   throw new InvalidArgumentError(
-    "takeFunds returned null for money that it had taken before, and for which a payment may have been sent: its first response is final. Nothing is sent until it returns the id that it returned then",
+    'takeFunds returned null for money that it had taken before. Either the money was given back since, and the journal was restored to a time before that: if your books say so, resolve(key, "release", …) ends the flow. Or takeFunds does not stand by its first response, which is final: nothing is sent until it returns the id that it returned then',
   );
 }
 

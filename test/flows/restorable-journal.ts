@@ -26,6 +26,11 @@ export class RestorableJournal {
     });
   }
 
+  /** How many writes there were. */
+  get count(): number {
+    return this.#writes.length;
+  }
+
   /** Forgets all but the first `count` writes. */
   async restore(count: number): Promise<void> {
     this.#writes = this.#writes.slice(0, count);

@@ -143,3 +143,38 @@ it("claims nothing where the claim was lost and not every payment can be read, a
   expect(await flow().resolve("k", "found", decision)).toMatchObject({ status: "paid", decisions: [decision] });
   expect(paidFor("TX-1")).toBe(1);
 });
+
+it("tells an operator that the money was given back, and what to do, where the journal was restored to before that", async () => {
+  let isAway = true;
+  const { bank, flow, sandbox } = await flowFixture({
+    onRequest: ({ operation }) => {
+      if (operation !== "payments.create") return undefined;
+      return isAway ? refusal(429) : refusal(400);
+    },
+  });
+  const refusal = (status: number) => Response.json({ error: "limit", message: "no" }, { status });
+  const restorable = new RestorableJournal();
+  const { journal } = restorable;
+  const own = () => flow({ journal, leaseMs });
+  await expect(own().run("k", request)).rejects.toMatchObject({ code: "flow_paused", phase: "funds-requested" });
+  const writes = restorable.count;
+  isAway = false;
+  expect(await own().run("k", request)).toMatchObject({ status: "rejected" });
+  await restorable.restore(writes);
+
+  for (let time = 0; time < 3; time++) {
+    await expect(own().run("k", request)).rejects.toMatchObject({ code: "flow_paused", phase: "funds-requested" });
+  }
+  const waiting = [];
+  for await (const one of own().held()) waiting.push(one);
+  expect(waiting).toMatchObject([
+    {
+      status: "stuck",
+      key: "k",
+      failures: { message: expect.stringMatching(/given back.*journal was restored.*resolve\(key, "release", …\)/) },
+    },
+  ]);
+  const decision = { by: "Olga Operator", why: "our books say that it was given back" };
+  expect(await own().resolve("k", "release", decision)).toMatchObject({ status: "rejected", decisions: [decision] });
+  expect([sandbox.payments, new Set(bank.released)]).toEqual([[], new Set(["k"])]);
+});
