@@ -1,6 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { type CrossBorderClient, CrossBorderError, type PaymentIntentRequest } from "cross-border-payments";
-import { type FlowOutcome, FlowPausedError, type PaymentFlow, type ResolveAction } from "cross-border-payments/flow";
+import {
+  type FlowFailures,
+  type FlowOutcome,
+  FlowPausedError,
+  type PaymentFlow,
+  type ResolveAction,
+} from "cross-border-payments/flow";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 
 export interface PaymentsAppOptions {
@@ -84,7 +90,7 @@ export function paymentsApp({ flow, client, gatewayId, patienceMs, stopping }: P
     const flows: object[] = [];
     for await (const held of flow.held()) {
       const { key, status, intent, decisions, looks } = held;
-      const why = held.status === "held" ? held.reason : held.failures.message;
+      const why = held.status === "held" ? held.reason : describeFailures(held.failures);
       flows.push({ key, status, why, amount: intent?.senderAmount, account: intent?.senderAccount, looks, decisions });
     }
     return flows;
@@ -174,6 +180,11 @@ async function withinPatience<T>(outcome: Promise<T>, ms: number, stopping: Abor
     };
   });
   return Promise.race([outcome, waited]).finally(stopWaiting);
+}
+
+/** An error of the bank's own is known by its name and code only. The log has its text. */
+function describeFailures({ code, errorCode, message }: FlowFailures): string {
+  return [code, errorCode, message].filter((part) => part !== undefined).join(": ");
 }
 
 function codeOf(error: unknown): string {

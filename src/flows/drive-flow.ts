@@ -1,6 +1,7 @@
 import { AbortedError, CrossBorderError, type SentRequest } from "../errors/errors.js";
 import { clock } from "../timing/clock.js";
 import type { Timestamp } from "../timing/timestamp.js";
+import { describeForeignError } from "./describe-foreign-error.js";
 import { emitStep } from "./emit-step.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
@@ -147,15 +148,11 @@ function isCircuitOpen(error: unknown): boolean {
   return error instanceof CrossBorderError && error.code === "flow_circuit_open";
 }
 
-function describeFailure(error: unknown): Pick<FlowFailures, "code" | "message"> {
+function describeFailure(error: unknown): Pick<FlowFailures, "code" | "errorCode" | "message"> {
   if (error instanceof CrossBorderError) {
     return { code: error.code, message: error.message.replace(consequence, "").slice(0, longestMessage) };
   }
-  if (!(error instanceof Error)) return { code: typeof error, message: "what was thrown is no error" };
-  return {
-    code: error.name,
-    message: "its text may hold what is confidential: the FlowPausedError has it as its cause",
-  };
+  return describeForeignError(error);
 }
 
 const longestMessage = 1000;

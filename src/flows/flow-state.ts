@@ -85,6 +85,8 @@ export interface FlowFailures {
   readonly atMs: number;
   /** Of the last one: the library's own code, or the name of another error. */
   readonly code: string;
+  /** The `code` of that other error or of its cause, where it is an identifier such as `ECONNREFUSED` or `23505`. */
+  readonly errorCode?: string;
   readonly message: string;
 }
 

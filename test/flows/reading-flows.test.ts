@@ -72,6 +72,36 @@ it("shows an operator a flow whose bank keeps failing, until it gets further", a
   expect(await failing.status("order-1")).not.toHaveProperty("failures");
 });
 
+it.each([
+  ["its code", Object.assign(new RangeError("secret"), { code: "E_LIMIT.daily-1" }), ["RangeError", "E_LIMIT.daily-1"]],
+  [
+    "its cause's code",
+    new TypeError("secret", { cause: Object.assign(new Error("secret"), { code: "ECONNREFUSED" }) }),
+    ["TypeError", "ECONNREFUSED"],
+  ],
+  ["no code that is a sentence", Object.assign(new Error("secret"), { code: "no secret account" }), ["Error"]],
+  ["no code that is long", Object.assign(new Error("secret"), { code: "a".repeat(65) }), ["Error"]],
+  ["no name that is a sentence", Object.assign(new Error("secret"), { name: "the secret account" }), ["Error"]],
+  [
+    "no code that can't be read",
+    Object.defineProperty(new Error("secret"), "code", {
+      get: () => {
+        throw new Error("secret");
+      },
+    }),
+    ["Error"],
+  ],
+] as const)("stores of an error of the bank's its name and %s", async (_, error, [code, errorCode]) => {
+  const { flow, journal } = await flowFixture();
+  const takeFunds = () => {
+    throw error;
+  };
+  await expect(flow({ takeFunds }).run("order-1", request)).rejects.toMatchObject({ code: "flow_paused" });
+  const failures = (await flow().status("order-1"))?.failures;
+  expect([failures?.code, failures?.errorCode]).toEqual([code, errorCode]);
+  expect((await journal.read("order-1"))?.data).not.toContain("secret");
+});
+
 it("works through the flows of processes that are gone, and reports what fails on the way", async () => {
   const { flow, journal } = await flowFixture();
   const gone = flow({
