@@ -33,16 +33,26 @@ export class NewestCheck {
    * @throws {PagingError} when one that was the newest at such a time before has not come yet. Once may be a replica that lags behind.
    */
   afterReread(newest: WatchedPayment | undefined): void {
-    if (this.#hidden !== undefined) throw hidden(this.#hidden);
+    if (this.#hidden !== undefined) throw notBehind(this.#hidden);
     if (newest !== undefined && newest.createdMs > (this.#newestMs ?? Number.NEGATIVE_INFINITY)) this.#hidden = newest;
   }
 }
 
-function hidden({ token }: WatchedPayment): PagingError {
+/** For a payment that is not listed behind those that were handed out, and never will be. */
+export function notBehind({ token }: WatchedPayment): PagingError {
   const { name } = payments.list;
-  const number = /^\d+$/.test(token) ? ", as where numbers are ordered as texts, so that 1000 comes before 999" : "";
+  const isNumber = /^\d+$/.test(token);
   return new PagingError(
-    `${name}: the newest payment is not listed behind those before it: new paging tokens do not follow the older ones${number}. The payments of this service can't be watched from here on. Take what is missing from reconcilePayments, then watch without a cursor, or with startAfter, once the service orders its tokens as it makes them`,
+    `${name}: the newest payment is not listed behind those before it: new paging tokens do not follow the older ones${isNumber ? asTexts : ""}. The payments of this service can't be watched from here on${isNumber ? adviceOnNumbers : advice}`,
     { operation: name },
   );
 }
+
+const asTexts = ", as where numbers are ordered as texts, so that 1000 comes before 999";
+
+/** `reconcilePayments` refuses such a list too. */
+const adviceOnNumbers =
+  ', nor compared by reconcilePayments. client.payments.list({ sort: "pagingToken.asc", trustCursor: true }) reads all of them in the order of the service: compare their ids with yours until it orders its tokens by value, or gives all of them one length';
+
+const advice =
+  ". Take what is missing from reconcilePayments, then watch without a cursor, or with startAfter, once the service orders its tokens as it makes them";

@@ -1,9 +1,10 @@
-import type { ApiClient } from "../api/api-client.js";
+import type { ApiClient, PagingValues } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
+import { ApiError } from "../errors/errors.js";
 import { compareTokens } from "../paging/cursor-order.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { Deadline, Ended } from "../timing/deadline.js";
-import { NewestCheck } from "./newest-check.js";
+import { NewestCheck, notBehind } from "./newest-check.js";
 import { type OnFailure, readPaymentPages } from "./payment-pages.js";
 import { PaymentWindow, type WindowMark } from "./payment-window.js";
 import { type PaymentsClient, requireApiClient } from "./payments-client.js";
@@ -127,22 +128,43 @@ export class PaymentWatch {
     let rereadAtMs = Number.NEGATIVE_INFINITY;
     while (!isOver()) {
       const startedMs = this.#clock.now();
-      const isReread = startedMs >= rereadAtMs;
-      const beforeMs = startedMs - this.#settings.rereadForMs;
-      const newest = isReread ? await this.#newest() : undefined;
-      this.#compareClocks(newest?.createdMs);
-      for await (const page of this.#pages(isReread ? this.#window.after : this.#window.last)) {
-        yield* this.#newsOf(page, isOver);
-        if (this.#isCatchingUp) this.#trim(beforeMs, page.at(-1)?.pagingToken);
-      }
-      if (isReread) {
-        if (!isOver()) this.#check.afterReread(newest);
-        this.#trim(beforeMs);
-        this.#isCatchingUp = false;
+      if (startedMs >= rereadAtMs) {
+        yield* this.#reread(startedMs, isOver);
         rereadAtMs = startedMs + this.#settings.rereadEveryMs;
+      } else if (!(yield* this.#poll(isOver)) && !isOver() && (await this.#isOutOfOrder(await this.#newest()))) {
+        // Read from further back, the list may show it.
+        rereadAtMs = Number.NEGATIVE_INFINITY;
+        continue;
       }
       if (!isOver()) await this.#clock.sleep(this.#settings.everyMs);
     }
+  }
+
+  /** Hands out what is listed behind all that was handed out. @returns whether there was anything. */
+  async *#poll(isOver: () => boolean): AsyncGenerator<PaymentEvent, boolean, undefined> {
+    let hasNews = false;
+    for await (const page of this.#pages(this.#window.last)) {
+      hasNews = true;
+      yield* this.#newsOf(page, isOver);
+    }
+    return hasNews;
+  }
+
+  /** Hands out what is new or has changed in the window. */
+  async *#reread(startedMs: number, isOver: () => boolean): AsyncGenerator<PaymentEvent, void, undefined> {
+    const beforeMs = startedMs - this.#settings.rereadForMs;
+    const newest = await this.#newest();
+    this.#compareClocks(newest?.createdMs);
+    for await (const page of this.#pages(this.#window.after)) {
+      yield* this.#newsOf(page, isOver);
+      if (this.#isCatchingUp) this.#trim(beforeMs, page.at(-1)?.pagingToken);
+    }
+    if (!isOver()) {
+      this.#check.afterReread(newest);
+      if (newest !== undefined && (await this.#isOutOfOrder(newest))) throw notBehind(newest);
+    }
+    this.#trim(beforeMs);
+    this.#isCatchingUp = false;
   }
 
   *#newsOf(page: readonly Payment[], isOver: () => boolean): Generator<PaymentEvent, void, undefined> {
@@ -170,15 +192,35 @@ export class PaymentWatch {
   }
 
   /** The payment that was created last, wherever its token lies. */
-  async #newest(): Promise<WatchedPayment | undefined> {
-    const paging = { _sort: "createdAt.desc", _size: 1 };
+  #newest(): Promise<WatchedPayment | undefined> {
+    return this.#first({ _sort: "createdAt.desc", _size: 1 });
+  }
+
+  async #first(paging: PagingValues): Promise<WatchedPayment | undefined> {
     for (let failures = 0; ; failures += 1) {
       try {
-        const [newest] = await this.#api.call(payments.list, [], { paging }, this.#requestOptions());
-        return newest && toWatched(newest);
+        const [first] = await this.#api.call(payments.list, [], { paging }, this.#requestOptions());
+        return first && toWatched(first);
       } catch (error) {
         await this.#waitAfter(error, failures);
       }
+    }
+  }
+
+  /**
+   * Whether a payment is listed before others with lower tokens, so that it never comes behind them. Of a token that lies behind all that
+   * were handed out, the service itself says what it has behind that one: a replica that lags behind has nothing there.
+   */
+  async #isOutOfOrder(newest: WatchedPayment | undefined): Promise<boolean> {
+    const { last } = this.#window;
+    if (newest === undefined || last === undefined || compareTokens(newest.token, last) <= 0) return false;
+    try {
+      const behind = await this.#first({ _sort: "pagingToken.desc", _size: 1, _after: newest.token });
+      return behind !== undefined && compareTokens(behind.token, newest.token) < 0;
+    } catch (error) {
+      // A service that refuses the question leaves it open.
+      if (error instanceof ApiError && (error.status === 400 || error.status === 422)) return false;
+      throw error;
     }
   }
 

@@ -2,7 +2,10 @@ import { CrossBorderClient, generateSigningKeyPair, type Payment } from "cross-b
 import { type PaymentEvent, type WatchOptions, watchPayments } from "cross-border-payments/reconcile";
 import { type SandboxServer, type SandboxServerOptions, startSandbox } from "cross-border-payments/sandbox";
 import { afterEach, expect, it } from "vitest";
-import { PagingError } from "../../src/errors/errors.js";
+import { BadRequestError, PagingError } from "../../src/errors/errors.js";
+import { listRecords } from "../../src/paging/listing.js";
+import { requireApiClient } from "../../src/reconcile/payments-client.js";
+import { payments as operations } from "../../src/resources/payments.js";
 import { compareTexts, paymentsService } from "./payments-service.js";
 import { startMs, World } from "./world.js";
 
@@ -280,6 +283,73 @@ it.each([
     else expect(error).toBeInstanceOf(PagingError);
   },
 );
+
+it("notices with the next poll that a number is ordered before those with a digit less, and says what helps", async () => {
+  const payments = Array.from({ length: 40 }, (_, index) => {
+    const createdMs = startMs + index * 60_000;
+    return { id: `p${index}`, token: `${980 + index}`, createdMs, listedMs: createdMs, changes: [] };
+  });
+  const world = new World({ payments, compare: compareTexts });
+  const ids: string[] = [];
+  const readAll = async () => {
+    for await (const { payment } of world.watch({ startAfter: "979" }, startMs + 3_600_000)) ids.push(payment.id);
+  };
+  const error = await readAll().catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(PagingError);
+  expect((error as PagingError).message).toContain('list({ sort: "pagingToken.asc", trustCursor: true })');
+  // All up to 999. That 1000 is not behind it shows within a poll, long before the window is read again.
+  expect(ids).toEqual(payments.slice(0, 20).map(({ id }) => id));
+  expect(world.nowMs - (startMs + 20 * 60_000)).toBeLessThan(11_000);
+});
+
+it("goes on where the service refuses to say what lies behind the newest payment", async () => {
+  const rows = [1, 2].map((number) => {
+    const createdAt = new Date(startMs + number * 1000).toISOString();
+    return { id: `p${number}`, pagingToken: `${number}`, createdAt };
+  });
+  const response = { status: 400, headers: {}, text: "" };
+  // The second payment is the newest before it comes to the list behind the first.
+  const { client, requested } = paymentsService(rows, ({ _sort }, number) => {
+    if (_sort === "createdAt.desc") return undefined;
+    if (_sort === "pagingToken.desc") throw new BadRequestError("no", { code: "http_400", response });
+    return number < 12 ? rows.slice(0, number === 2 ? 1 : 0) : undefined;
+  });
+  const ids: string[] = [];
+  for await (const { payment } of watchPayments(client, { everyMs: 1, rereadEveryMs: 60_000 })) {
+    ids.push(payment.id);
+    if (ids.length === 2) break;
+  }
+  expect(ids).toEqual(["p1", "p2"]);
+  expect(requested.some(({ _sort }) => _sort === "pagingToken.desc")).toBe(true);
+});
+
+it("reads such a list by the advice that it gives", async () => {
+  const rows = Array.from({ length: 250 }, (_, index) => ({ id: `p${index}`, pagingToken: `${900 + index}` }));
+  const { client } = paymentsService(rows, undefined, compareTexts);
+  const query = { sort: "pagingToken.asc", trustCursor: true } as const;
+  const listed = await listRecords(requireApiClient("test", client), operations.list, [], query, undefined).toArray({
+    max: 1000,
+  });
+  expect(new Set(listed.map(({ id }) => id)).size).toBe(250);
+  expect(listed).toHaveLength(250);
+});
+
+it("asks for the newest payment only where a poll brings nothing, and for what lies behind it only where it is not known", async () => {
+  const rows = (count: number) =>
+    Array.from({ length: count }, (_, index) => {
+      const createdMs = startMs + index * 1000;
+      return { id: `p${index}`, token: `${index + 1}`, createdMs, listedMs: createdMs, changes: [] };
+    });
+  const options = { everyMs: 1000, rereadEveryMs: 3_600_000 };
+  const requestsOf = async (count: number) => {
+    const world = new World({ payments: rows(count) });
+    for await (const event of world.watch(options, startMs + 100_000)) void event;
+    return world.requests.length;
+  };
+  // A poll that brings something takes two requests: the payments, and that there are no more behind them.
+  expect(await requestsOf(200)).toBeLessThan(205);
+  expect(await requestsOf(1)).toBeLessThan(205);
+});
 
 it("notices at once, not after the window, that UUIDs come before the place where it started", async () => {
   const payments = Array.from({ length: 200 }, (_, index) => {
