@@ -7,7 +7,7 @@ export interface FlowEvent {
   readonly key: string;
   /** `undefined` for the first step. */
   readonly from: FlowPhase | undefined;
-  /** The same as `from` when the step failed. */
+  /** The same as `from` when the step failed, or a look for the payment decided nothing yet. */
   readonly to: FlowPhase;
   /** `possible` when the step failed, since the flow may still pay, or has led to an outcome that nobody knows; otherwise absent. */
   readonly effect?: Effect;
@@ -19,7 +19,7 @@ export interface FlowEvent {
 
 /** What a `PaymentFlow` reports about its work. No event contains a secret, a name or an account. Errors thrown by a hook are swallowed. */
 export interface FlowEvents {
-  /** Each step. */
+  /** Each step, operators' decisions included. */
   flow?(event: FlowEvent): void;
   /** Each failure of `work`, which goes on after it. */
   error?(error: unknown): void;

@@ -2,6 +2,7 @@ import { type ErrorCode, InvalidArgumentError, SigningError } from "../errors/er
 import { type Payment, payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import { driveFlow, storeState } from "./drive-flow.js";
+import { emitStep } from "./emit-step.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
@@ -99,8 +100,10 @@ export async function resolveFlow(
     const state = await toResolvable(context, key, read);
     // What moves money needs to know whose flow it is.
     if (resolution.decision.action !== "found") await assertOwnKey(context, key, state);
+    const startMs = clock.monotonicMs();
     const decided = await decide(context, call, lease, state, resolution);
     if (decided !== state) await storeState(context, lease, decided);
+    if (decided.phase !== state.phase) emitStep(context, key, state, decided, startMs);
     isDecided = true;
     phase = decided.phase;
     // Whoever decides has just looked, or decided without.

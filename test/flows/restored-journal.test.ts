@@ -1,15 +1,22 @@
-import { FlowPausedError } from "cross-border-payments/flow";
+import { type FlowFunds, FlowPausedError, type TakeFundsByKey } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
 import { flowFixture, request } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
 
 type Seen = { readonly operation: string | undefined };
 const isList = ({ operation }: Seen) => operation === "payments.list";
+const isIntent = ({ operation }: Seen) => operation === "paymentIntents.create";
 const leaseMs = 300;
 
 /** A flow that was paid, and its journal, which is then restored to what it was after `writes` writes. */
 async function restoredFixture(writes: number, listed?: () => Response | undefined) {
-  const fixture = await flowFixture({ onRequest: (seen) => (isList(seen) && isRestored ? listed?.() : undefined) });
+  let areRefused = false;
+  const fixture = await flowFixture({
+    onRequest: (seen) => {
+      if (areRefused && isIntent(seen)) return Response.json({ error: "closed", message: "no" }, { status: 400 });
+      return isList(seen) && isRestored ? listed?.() : undefined;
+    },
+  });
   let isRestored = false;
   const restorable = new RestorableJournal();
   const { journal } = restorable;
@@ -24,7 +31,10 @@ async function restoredFixture(writes: number, listed?: () => Response | undefin
   const mend = () => {
     isRestored = false;
   };
-  return { ...fixture, flow, paidFor, mend };
+  const refuseIntents = () => {
+    areRefused = true;
+  };
+  return { ...fixture, flow, paidFor, mend, refuseIntents };
 }
 
 const unlisted = () => Response.json([]);
@@ -81,6 +91,29 @@ it("says that the bank may have repeated its own request where it does, and no e
     reason: expect.stringContaining("or takeFunds repeated a request of its own"),
   });
   expect(sandbox.payments).toEqual([]);
+});
+
+it("rejects the key of an entry that was lost where its new intent is refused, and touches neither money nor payment", async () => {
+  const { flow, bank, sandbox, paidFor, refuseIntents } = await restoredFixture(0);
+  refuseIntents();
+  expect(await flow().run("k", request)).toMatchObject({ status: "rejected", refusal: { status: 400 } });
+  expect([paidFor("TX-1"), sandbox.payments.length, bank.released, bank.taken.has("k")]).toEqual([1, 3, [], true]);
+});
+
+it("pays where takeFunds repeats a request of its own, and says false of what this call took", async () => {
+  const { flow, bank, sandbox } = await flowFixture();
+  const callIds = new Map<string, string>();
+  const takeFunds: TakeFundsByKey = (call) => {
+    const callId = crypto.randomUUID();
+    let funds: FlowFunds | null = null;
+    for (const _ of ["its response is lost", "again"]) {
+      funds = bank.takeFunds(call);
+      if (!callIds.has(call.key)) callIds.set(call.key, callId);
+    }
+    return funds && { ...funds, replayed: callIds.get(call.key) !== callId };
+  };
+  expect(await flow({ takeFunds }).run("k", request)).toMatchObject({ status: "paid" });
+  expect(sandbox.payments).toHaveLength(1);
 });
 
 it("pays for a key whose entry was lost once an operator has it sent, and gives its money back if so decided", async () => {
