@@ -10,32 +10,83 @@ export interface ListedRecord {
   readonly listedAtMs: number;
 }
 
-/** One page as SQL would read the description: bounds on the token, sort, limit. */
-export function pageOf(records: readonly ListedRecord[], path: string, mostListed: number): readonly ListedRecord[] {
-  const query = new URLSearchParams(path.slice(path.indexOf("?") + 1));
-  const after = query.get("_after");
-  const before = query.get("_before");
-  const isWanted = ({ token }: ListedRecord) =>
-    token === undefined ||
-    ((after === null || compareTokens(token, after) > 0) && (before === null || compareTokens(token, before) < 0));
-  const [field = "pagingToken", direction] = (query.get("_sort") ?? "").split(".");
-  const sign = direction === "desc" ? -1 : 1;
-  const compare = (one: ListedRecord, other: ListedRecord) =>
-    field === "createdAt"
-      ? compareTexts(one.createdAt, other.createdAt)
-      : compareTokens(one.token ?? one.id, other.token ?? other.id);
-  return records
-    .filter(isWanted)
-    .sort((one, other) => sign * compare(one, other))
-    .slice(0, Math.min(Number(query.get("_size") ?? mostListed), mostListed));
+/** What records are sorted by. Tokens are numbers where they are written as such. */
+interface SortKeys {
+  readonly record: ListedRecord;
+  readonly token: number | string;
+  readonly createdAt: string;
 }
 
-/** As numbers where they are numbers. */
-function compareTokens(one: string, other: string): number {
-  const areNumbers = /^\d+$/.test(one) && /^\d+$/.test(other);
-  return areNumbers ? Number(one) - Number(other) : compareTexts(one, other);
+type Sorting = { readonly field: "token" | "createdAt"; readonly isDescending: boolean };
+
+/** The payments of a service, in the orders in which they are asked for. */
+export class PaymentList {
+  readonly #records: SortKeys[] = [];
+  /** Sorted once for all pages, until there is another record. */
+  readonly #sorted = new Map<string, readonly SortKeys[]>();
+
+  constructor(records: readonly ListedRecord[]) {
+    for (const record of records) this.add(record);
+  }
+
+  add(record: ListedRecord): void {
+    this.#records.push({ record, token: toRank(record.token ?? record.id), createdAt: record.createdAt });
+    this.#sorted.clear();
+  }
+
+  /** Whether there is one that can't be seen yet. */
+  hasUnlisted(nowMs: number): boolean {
+    return this.#records.some(({ record }) => record.listedAtMs > nowMs);
+  }
+
+  /** One page as SQL would read the description: bounds on the token, sort, limit. */
+  page(path: string, nowMs: number, mostListed: number): readonly ListedRecord[] {
+    const query = queryOf(path);
+    const { _after: after, _before: before, _sort: sort = "" } = query;
+    const isWanted = ({ record: { listedAtMs, token }, token: rank }: SortKeys) =>
+      listedAtMs <= nowMs &&
+      (token === undefined ||
+        ((after === undefined || compareRanks(rank, toRank(after)) > 0) &&
+          (before === undefined || compareRanks(rank, toRank(before)) < 0)));
+    const size = Math.min(Number(query._size ?? mostListed), mostListed);
+    const page: ListedRecord[] = [];
+    for (const keys of this.#inOrder(sort)) {
+      if (page.length >= size) break;
+      if (isWanted(keys)) page.push(keys.record);
+    }
+    return page;
+  }
+
+  #inOrder(sort: string): readonly SortKeys[] {
+    let sorted = this.#sorted.get(sort);
+    if (sorted === undefined) {
+      const { field, isDescending } = sortingOf(sort);
+      const sign = isDescending ? -1 : 1;
+      sorted = this.#records.toSorted((one, other) => sign * compareRanks(one[field], other[field]));
+      this.#sorted.set(sort, sorted);
+    }
+    return sorted;
+  }
 }
 
-function compareTexts(one: string, other: string): number {
+/** The first field alone decides; records that have the same are listed as they were made. */
+function sortingOf(sort: string): Sorting {
+  const [field, direction] = sort.split(".");
+  return { field: field === "createdAt" ? "createdAt" : "token", isDescending: direction === "desc" };
+}
+
+/** Nothing in it is escaped. */
+function queryOf(path: string): Readonly<Record<string, string | undefined>> {
+  const pairs = path.slice(path.indexOf("?") + 1).split("&");
+  return Object.fromEntries(pairs.map((pair) => pair.split("=")));
+}
+
+function toRank(token: string): number | string {
+  return /^\d+$/.test(token) ? Number(token) : token;
+}
+
+/** A number comes before every text. */
+function compareRanks(one: number | string, other: number | string): number {
+  if (typeof one !== typeof other) return typeof one === "number" ? -1 : 1;
   return one < other ? -1 : one > other ? 1 : 0;
 }

@@ -178,13 +178,13 @@ function planRestore(
   }
 }
 
-/** Others pay too. */
-function planTraffic(world: World, service: SimulatedService): void {
+/** Others pay too, in the beginning: later on, when most is waited for, it would only make the lists longer. */
+function planTraffic(world: World, service: SimulatedService, rounds = 10): void {
   const { traffic, leaseMs } = world.profile;
-  if (traffic === 0) return;
+  if (traffic === 0 || rounds === 0) return;
   world.plan(leaseMs / 2, "payments of others", undefined, () => {
     for (let made = 0; made < traffic; made++) service.addOther();
-    if (!world.isQuiet) planTraffic(world, service);
+    if (!world.isQuiet) planTraffic(world, service, rounds - 1);
   });
 }
 

@@ -1,7 +1,7 @@
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import type { WireRequest, WireResponse } from "../wire/transport.js";
 import { background } from "./background.js";
-import { type ListedRecord, pageOf } from "./list-page.js";
+import { PaymentList } from "./list-page.js";
 import { pagingTokens } from "./paging-tokens.js";
 import type { Truth } from "./truth.js";
 import type { World } from "./world.js";
@@ -15,7 +15,7 @@ export class SimulatedService {
   readonly #intents = new Map<string, Json>();
   /** Ids of the intents that were paid. */
   readonly #paid = new Set<string>();
-  readonly #listed: ListedRecord[] = [];
+  readonly #listed: PaymentList;
   readonly #nextToken: () => string | undefined;
   #ids = 0;
 
@@ -24,13 +24,12 @@ export class SimulatedService {
     this.#truth = truth;
     const { tokens, othersPayments } = world.profile;
     this.#nextToken = pagingTokens(tokens, (count) => world.choices.below(count));
-    this.#listed.push(...background(tokens, othersPayments));
+    this.#listed = new PaymentList(background(tokens, othersPayments));
   }
 
   /** Whether a payment was made that is not listed yet. */
   get hasUnlisted(): boolean {
-    const last = this.#listed.at(-1);
-    return last !== undefined && this.#listed.some(({ listedAtMs }) => listedAtMs > this.#world.nowMs);
+    return this.#listed.hasUnlisted(this.#world.nowMs);
   }
 
   /** @param sending which request of a client's it is, for one that makes a payment. */
@@ -103,14 +102,13 @@ export class SimulatedService {
       creationRequestSignatureBase64,
     });
     const record = { id, createdAt, token, text, listedAtMs: this.#world.nowMs + lagMs };
-    this.#listed.push(record);
+    this.#listed.add(record);
     return record;
   }
 
   #page(path: string): readonly string[] {
     const { nowMs, profile } = this.#world;
-    const listed = this.#listed.filter(({ listedAtMs }) => listedAtMs <= nowMs);
-    return pageOf(listed, path, profile.mostListed).map(({ text }) => text);
+    return this.#listed.page(path, nowMs, profile.mostListed).map(({ text }) => text);
   }
 }
 

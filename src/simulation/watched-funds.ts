@@ -18,6 +18,7 @@ export function watchedFunds(funds: FundsPair, process: SimulatedProcess, world:
       fault: faultOf(world),
       isSlow: world.choices.chance(world.profile.bankIsSlow),
       execute,
+      isReal: true,
       toError: () => new CrossBorderError("the bank is away", { code: "unexpected_failure" }),
     });
   return {

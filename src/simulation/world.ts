@@ -15,6 +15,8 @@ export interface RemoteCall<T> {
   readonly isSlow: boolean;
   readonly execute: () => T | Promise<T>;
   readonly toError: () => Error;
+  /** Whether it is a user's own function, which may do something for real. */
+  readonly isReal?: boolean;
 }
 
 /** When the world begins: 1 January 2026. */
@@ -78,7 +80,7 @@ export class World {
   /** Calls something outside of a process. What it does may come late, and its response may be lost. */
   remote<T>(process: SimulatedProcess, call: RemoteCall<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const { label, fault, isSlow } = call;
+      const { label, fault, isSlow, isReal = false } = call;
       const fail = () => {
         this.note(`${label} fails`);
         reject(call.toError());
@@ -90,7 +92,9 @@ export class World {
       }
       const execute = () => {
         this.note(`${label}${fault === "after" ? " is done, and its response is lost" : ""}`);
-        const done = this.#awaited(call.execute());
+        const done = isReal ? this.#awaited(call.execute()) : call.execute();
+        // Whether it worked is told by the response, if there is one.
+        if (!isReal && done instanceof Promise) done.catch(() => {});
         this.plan(latencyMs, `response to ${label}`, process, fault === "after" ? fail : () => resolve(done));
       };
       if (isSlow) this.plan(this.choices.below(this.profile.slowMs), label, undefined, execute);
@@ -193,10 +197,10 @@ export class World {
     return settled;
   }
 
-  /** Until every process waits for the world again. */
+  /** Until every process waits for the world again. Node runs the next tick once no promise has anything left to do. */
   async #settle(): Promise<void> {
     do {
-      await new Promise(setImmediate);
+      await new Promise<void>((resolve) => process.nextTick(resolve));
       if (this.#real.size > 0) await Promise.all(this.#real);
     } while (this.#real.size > 0);
   }

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { bundleSimulation } from "./bundle-simulation.js";
 import { type Mutation, mutations } from "./mutations.js";
-import { patchedSources } from "./patch-sources.js";
 
 /** `npm run simulate:mutations`: takes one rule out after another, and counts the schedules until a broken law shows it. */
 
@@ -41,9 +41,9 @@ async function work(): Promise<void> {
 }
 
 async function simulate({ patches }: Mutation): Promise<Found> {
-  const { folder, remove } = patchedSources(patches);
+  const { file, remove } = await bundleSimulation(patches);
   try {
-    const output = await run(folder);
+    const output = await run(file);
     const [, law = ""] = /^Broken: (.*)\.$/m.exec(output) ?? [];
     const [, schedule] = /^seed \d+, schedule (\d+),/m.exec(output) ?? [];
     if (schedule === undefined && !output.includes("no law was broken")) throw new Error(output.slice(0, 4000));
@@ -53,22 +53,11 @@ async function simulate({ patches }: Mutation): Promise<Found> {
   }
 }
 
-function run(folder: string): Promise<string> {
+function run(file: string): Promise<string> {
   const { schedules, seed } = values;
-  const script = [
-    "test/simulation/simulate.ts",
-    "--cores",
-    "1",
-    "--as-found",
-    "--schedules",
-    schedules,
-    "--seed",
-    seed,
-  ];
+  const script = [file, "--cores", "1", "--as-found", "--schedules", schedules, "--seed", seed];
   return new Promise((resolve) => {
     // A broken law is what is looked for: it ends with 1.
-    execFile("node_modules/.bin/tsx", script, { cwd: folder, maxBuffer: 2 ** 26 }, (_, stdout, stderr) =>
-      resolve(stdout + stderr),
-    );
+    execFile(process.execPath, script, { maxBuffer: 2 ** 26 }, (_, stdout, stderr) => resolve(stdout + stderr));
   });
 }

@@ -101,6 +101,7 @@ it("waits for what a user's own function does for real", async () => {
       isSlow: false,
       execute,
       toError: () => new Error(),
+      isReal: true,
     });
   });
   world.plan(5, "later", undefined, () => seen.push("later"));
