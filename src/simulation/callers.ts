@@ -53,7 +53,10 @@ export class Callers {
       const { choices, profile } = this.#world;
       this.#visit(choices.below(profile.leaseMs), key, choices.chance(profile.quotes) ? "quote" : "run");
       // Somebody clicks twice, or an engine runs its step a second time.
-      if (choices.chance(profile.repeats)) this.#visit(choices.below(4 * profile.leaseMs), key, "run");
+      if (choices.chance(profile.repeats)) {
+        const kind = profile.quotes > 0 ? choices.of<CallKind>(["run", "quote"]) : "run";
+        this.#visit(choices.below(4 * profile.leaseMs), key, kind);
+      }
     }
     this.#everyNowAndThen();
   }
@@ -171,8 +174,11 @@ export class Callers {
     const soon = choices.below(choices.of([profile.leaseMs, 2 * profile.quoteTtlMs]));
     if (choices.chance(profile.cancels)) this.#visit(choices.below(2 * soon + 1), call.key, "cancel");
     if (!choices.chance(profile.cancels)) this.#visit(soon, call.key, "confirm");
-    if (choices.chance(profile.repeats))
-      this.#visit(soon + choices.below(20), call.key, choices.of<CallKind>(["confirm", "quote", "run"]));
+    // In another window of the same customer.
+    if (choices.chance(profile.repeats)) {
+      const thenMs = choices.chance(500) ? choices.below(soon + 1) : soon + choices.below(20);
+      this.#visit(thenMs, call.key, choices.of<CallKind>(["confirm", "quote", "run"]));
+    }
   }
 
   #failed(call: FlowCall, error: unknown): void {

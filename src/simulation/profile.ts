@@ -89,10 +89,19 @@ export interface ProfileOptions {
   readonly flows: number;
   /** Whether the flow may be told of facts that are not true. */
   readonly hasFalseFacts: boolean;
+  /** Changes what was drawn, so that some things happen more often. */
+  readonly emphasis?: Emphasis | undefined;
 }
 
+export type Emphasis = (drawn: Profile, choices: Choices) => Partial<Profile>;
+
 /** Draws what a schedule is made of. Each kind of fault is left out of most schedules, so that those that are left meet one another. */
-export function drawProfile(choices: Choices, { processes, flows, hasFalseFacts }: ProfileOptions): Profile {
+export function drawProfile(choices: Choices, options: ProfileOptions): Profile {
+  const drawn = drawBroadly(choices, options);
+  return { ...drawn, ...options.emphasis?.(drawn, choices) };
+}
+
+function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: ProfileOptions): Profile {
   const some = (...rates: [number, ...number[]]) => (choices.chance(300) ? choices.of(rates) : 0);
   const leaseMs = choices.of([1000, 400]);
   const readBackDelayMs = choices.of([400, 1500]);

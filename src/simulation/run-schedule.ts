@@ -1,6 +1,7 @@
 import { Callers } from "./callers.js";
 import type { Choices } from "./choices.js";
 import { Cluster } from "./cluster.js";
+import { JournalRestore } from "./journal-restore.js";
 import { drawProfile, type Profile, type ProfileOptions } from "./profile.js";
 import { SimulatedBank } from "./simulated-bank.js";
 import { SimulatedJournal } from "./simulated-journal.js";
@@ -57,7 +58,7 @@ export async function runSchedule(choices: Choices, options: ScheduleOptions): P
   const callers = new Callers(world, cluster, journal, truth);
   const keys = Array.from({ length: profile.flows }, (_, flow) => options.keyOf(flow));
   callers.plan(keys);
-  if (profile.restoresJournal) planRestore(world, cluster, journal, service, truth);
+  if (profile.restoresJournal) new JournalRestore({ world, cluster, callers, journal, service, truth }).plan();
   planTraffic(world, service);
   const hasViolation = () => truth.violation !== undefined;
   let violation: Violation | undefined;
@@ -122,60 +123,6 @@ async function areSettled(
     if (entry !== undefined && !entry.settled && !stuck.has(key)) return false;
   }
   return true;
-}
-
-/**
- * The journal loses its newest changes, at a moment at which every payment that was sent is listed. Whoever was about to send one, or
- * waited for its response, is stopped first: that is how a journal has to be restored.
- */
-function planRestore(
-  world: World,
-  cluster: Cluster,
-  journal: SimulatedJournal,
-  service: SimulatedService,
-  truth: Truth,
-): void {
-  const { choices, profile } = world;
-  let isLate = 0;
-  const restore = async () => {
-    const isMoving = service.hasUnlisted || [...truth.keys.values()].some(({ open }) => open > 0);
-    if (isMoving && isLate < 20) {
-      isLate += 1;
-      soon(profile.leaseMs / 2);
-      return;
-    }
-    if (isMoving) return;
-    const lost = choices.below(choices.of([4, 12, 60])) + 1;
-    const before = new Map<string, string>();
-    for (const [key, keyTruth] of truth.keys) {
-      const entry = await journal.read(key);
-      if (entry === undefined) continue;
-      before.set(key, `${entry.phase} ${entry.nonce}`);
-      const owner = cluster.processes.find(({ name, isDead }) => name === entry.owner && !isDead);
-      const isSending = entry.phase === "claimed" || entry.phase === "unknown" || keyTruth.sendings > 0;
-      if (owner !== undefined && isSending) cluster.replace(owner);
-    }
-    await journal.restore(Math.max(0, journal.age - lost));
-    world.note(`the journal is restored: its last ${lost} changes are lost`);
-    for (const [key, known] of before) {
-      const entry = await journal.read(key);
-      if (`${entry?.phase} ${entry?.nonce}` === known) continue;
-      truth.of(key).wasLost = true;
-      truth.of(key).toldNothing = undefined;
-    }
-  };
-  const soon = (delayMs: number) => world.plan(delayMs, "restoring the journal", undefined, () => void restore());
-  if (choices.chance(500)) {
-    // Where a process has just stored something, and goes on.
-    const age = 4 + choices.below(30);
-    journal.onChanged = () => {
-      if (journal.age < age) return;
-      journal.onChanged = () => {};
-      soon(choices.below(profile.latencyMs));
-    };
-  } else {
-    soon(choices.below(10 * profile.leaseMs));
-  }
 }
 
 /** Others pay too, in the beginning: later on, when most is waited for, it would only make the lists longer. */

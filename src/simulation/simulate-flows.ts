@@ -2,6 +2,7 @@ import { InvalidArgumentError } from "../errors/errors.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "../flows/funds-functions.js";
 import { Choices, seedOf } from "./choices.js";
 import { prepareClients } from "./cluster.js";
+import type { Emphasis } from "./profile.js";
 import { type Figures, runSchedule, type ScheduleOptions } from "./run-schedule.js";
 import { shrink } from "./shrink.js";
 import { type Counterexample, SimulationError } from "./simulation-error.js";
@@ -52,8 +53,17 @@ export interface SimulationReport extends Figures {
  *
  * @throws {SimulationError} The first law that is broken, with the shortest schedule that was found to break it.
  */
-export async function simulateFlows(options: SimulateFlowsOptions = {}): Promise<SimulationReport> {
-  const { schedules, first, seed, choices, shrinks, ...schedule } = checked(options);
+export function simulateFlows(options: SimulateFlowsOptions = {}): Promise<SimulationReport> {
+  return simulateWith(undefined, options);
+}
+
+/** As `simulateFlows` does, in a world in which some things happen more often. */
+export async function simulateWith(
+  emphasis: Emphasis | undefined,
+  options: SimulateFlowsOptions,
+): Promise<SimulationReport> {
+  const { schedules, first, seed, choices, shrinks, ...given } = checked(options);
+  const schedule = { ...given, emphasis };
   if (isRunning) throw new InvalidArgumentError("simulateFlows: one simulation at a time in a thread");
   isRunning = true;
   const startMs = performance.now();

@@ -5,10 +5,14 @@ import type { SimulatedProcess } from "./simulated-process.js";
 import type { Truth } from "./truth.js";
 import type { RemoteFault, World } from "./world.js";
 
+/** What a change does to whose flow it is. */
+export type Turn = "begins" | "takes over";
+
 /** A call that may change something, and when it was made. */
 interface Change {
   readonly atMs: number;
   readonly apply: (journal: Journal) => Promise<unknown>;
+  turn?: Turn;
 }
 
 /** One journal that all processes share, behind a network that fails. It can be restored to any earlier moment. */
@@ -18,8 +22,8 @@ export class SimulatedJournal {
   #atMs: number | undefined;
   #journal: MemoryJournal;
   #changes: Change[] = [];
-  /** Called with each change. */
-  onChanged: () => void = () => {};
+  /** Called with each change, once it is stored. */
+  onChanged: (turn: Turn | undefined) => void = () => {};
   /** Its own clock is not that of the processes. */
   readonly #aheadMs = 12_345;
 
@@ -32,6 +36,11 @@ export class SimulatedJournal {
   /** How many changes were stored. */
   get age(): number {
     return this.#changes.length;
+  }
+
+  /** How old the journal was just before each change that gave a flow to an owner. */
+  agesBefore(turn: Turn): readonly number[] {
+    return this.#changes.flatMap((change, age) => (change.turn === turn ? [age] : []));
   }
 
   /** What is stored, without a fault. */
@@ -62,19 +71,22 @@ export class SimulatedJournal {
   /** The journal as one process sees it. */
   of(process: SimulatedProcess): Journal {
     const read = <T>(label: string, apply: (journal: Journal) => Promise<T>) => this.#call(process, label, apply);
-    const change = <T>(label: string, apply: (journal: Journal) => Promise<T>) =>
-      this.#call(process, label, (journal) => {
-        this.#changes.push({ atMs: this.#world.nowMs, apply });
-        this.onChanged();
-        return apply(journal);
+    const change = <T>(label: string, apply: (journal: Journal) => Promise<T>, turn?: Turn) =>
+      this.#call(process, label, async (journal) => {
+        const stored: Change = { atMs: this.#world.nowMs, apply };
+        this.#changes.push(stored);
+        const result = await apply(journal);
+        if (turn !== undefined && result !== undefined) stored.turn = turn;
+        this.onChanged(stored.turn);
+        return result;
       });
     return {
       begin: (key, scope, state, lease) =>
-        change(`begin ${key} as ${state.phase}`, (journal) => journal.begin(key, scope, state, lease)),
+        change(`begin ${key} as ${state.phase}`, (journal) => journal.begin(key, scope, state, lease), "begins"),
       read: (key) => read(`read ${key}`, (journal) => journal.read(key)),
-      acquire: (key, lease) => change(`acquire ${key}`, (journal) => journal.acquire(key, lease)),
+      acquire: (key, lease) => change(`acquire ${key}`, (journal) => journal.acquire(key, lease), "takes over"),
       acquireAbandoned: (scope, lease, after) =>
-        change("acquire an abandoned flow", (journal) => journal.acquireAbandoned(scope, lease, after)),
+        change("acquire an abandoned flow", (journal) => journal.acquireAbandoned(scope, lease, after), "takes over"),
       renew: (key, id, leaseMs) => change(`renew ${key}`, (journal) => journal.renew(key, id, leaseMs)),
       write: (key, id, state, leaseMs) =>
         change(`write ${key} as ${state.phase}`, (journal) => journal.write(key, id, state, leaseMs)),

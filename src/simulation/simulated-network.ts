@@ -181,8 +181,10 @@ export class SimulatedNetwork {
   #lateMs(): number {
     const { choices, profile } = this.#world;
     const { listedWithinMs, listLagMs, leaseMs } = profile;
-    const mostMs = listedWithinMs === undefined ? choices.of([4, 40]) * leaseMs : listedWithinMs - listLagMs;
-    return choices.below(mostMs);
+    if (listedWithinMs === undefined) return choices.below(choices.of([4, 40]) * leaseMs);
+    // Whatever relies on the promise is tried where it just holds.
+    const mostMs = Math.max(1, listedWithinMs - listLagMs);
+    return choices.chance(500) ? mostMs - 1 - choices.below(Math.min(mostMs, leaseMs)) : choices.below(mostMs);
   }
 
   /** What proxies and firewalls respond with, and sockets out of step. */

@@ -157,10 +157,17 @@ export class Truth {
     if (call.kind === "run" || call.kind === "confirm") truth.toldNothing = `error ${code} with effect none`;
   }
 
-  /** A worker's error about one flow. */
+  /** A worker's error about one flow, or about the journal. */
   workerFailed(error: unknown): void {
-    if (!(error instanceof CrossBorderError)) return;
-    this.#world.note(`a worker's ${error.code}: ${String(Reflect.get(error, "key"))}, effect ${error.effect}`);
+    if (!(error instanceof CrossBorderError)) {
+      this.#broken("told", `a worker threw something that says nothing: ${String(error)}`);
+      return;
+    }
+    const key: unknown = Reflect.get(error, "key");
+    this.#world.note(`a worker's ${error.code}: ${String(key)}, effect ${error.effect}`);
+    if (!aboutNoFlow.has(error.code) && typeof key !== "string") {
+      this.#broken("told", `a worker threw ${error.code}, which does not say which flow it is about`);
+    }
   }
 
   /** A quote was confirmed. */
@@ -279,6 +286,9 @@ export class Truth {
 
 /** They say something about the call, not about the payment. */
 const aboutTheCall: ReadonlySet<string> = new Set(["quote_changed", "flow_not_held", "flow_unknown"]);
+
+/** They stop a worker, whatever it works on. */
+const aboutNoFlow: ReadonlySet<string> = new Set(["flow_closed", "journal_failed"]);
 
 const moving: ReadonlySet<CallKind> = new Set<CallKind>(["run", "confirm", "release", "resend"]);
 

@@ -2,8 +2,9 @@ import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type SimulateFlowsOptions, simulateFlows } from "../../src/simulation/simulate-flows.js";
+import { type SimulateFlowsOptions, simulateWith } from "../../src/simulation/simulate-flows.js";
 import { SimulationError } from "../../src/simulation/simulation-error.js";
+import { isProfileName, type ProfileName, profiles } from "./profiles.js";
 import { addUp, describeReport, type ShardReport } from "./shard-report.js";
 
 /** `npm run simulate`: many schedules on all cores. See docs/simulation.md. */
@@ -12,6 +13,8 @@ interface Shard extends SimulateFlowsOptions {
   readonly schedules: number;
   readonly first: number;
   readonly seed: number;
+  /** What happens more often. */
+  readonly profile: ProfileName | undefined;
 }
 
 type Message = { readonly report: ShardReport } | { readonly violation: string };
@@ -31,9 +34,15 @@ async function runAll(): Promise<number> {
       cores: { type: "string" },
       "as-found": { type: "boolean", default: false },
       choices: { type: "string" },
+      profile: { type: "string" },
       "false-facts": { type: "boolean", default: false },
     },
   });
+  const { profile } = values;
+  if (profile !== undefined && !isProfileName(profile)) {
+    console.error(`--profile is one of: ${Object.keys(profiles).join(", ")}`);
+    return 1;
+  }
   const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
   const schedules = Number(values.schedules);
   const first = Number(values.first);
@@ -45,6 +54,7 @@ async function runAll(): Promise<number> {
     seed,
     first: first + core * share,
     schedules: Math.max(1, Math.min(share, schedules - core * share)),
+    profile,
     flows: Number(values.flows),
     processes: Number(values.processes),
     hasFalseFacts: values["false-facts"],
@@ -71,7 +81,8 @@ function runInProcess(shard: Shard): Promise<Message> {
 
 async function runShard(shard: Shard): Promise<void> {
   try {
-    const report = await simulateFlows(shard);
+    const { profile, ...options } = shard;
+    const report = await simulateWith(profile === undefined ? undefined : profiles[profile], options);
     const { user, system } = process.cpuUsage();
     send({ report: { ...report, cpuSeconds: (user + system) / 1e6 } });
   } catch (error) {

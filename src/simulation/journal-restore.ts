@@ -1,0 +1,106 @@
+import type { Callers } from "./callers.js";
+import type { Cluster } from "./cluster.js";
+import type { SimulatedJournal, Turn } from "./simulated-journal.js";
+import type { SimulatedService } from "./simulated-service.js";
+import type { Truth } from "./truth.js";
+import type { World } from "./world.js";
+
+/** What a restored journal has to do with. */
+interface Surroundings {
+  readonly world: World;
+  readonly cluster: Cluster;
+  readonly callers: Callers;
+  readonly journal: SimulatedJournal;
+  readonly service: SimulatedService;
+  readonly truth: Truth;
+}
+
+/** How often a restore is put off because a payment is on its way. */
+const mostDelays = 20;
+
+/**
+ * The journal loses its newest changes, once, at a moment at which every payment that was sent is listed. Whoever was about to send one,
+ * or waited for its response, is stopped first: that is how a journal has to be restored. Others go on, and don't know of it.
+ */
+export class JournalRestore {
+  readonly #surroundings: Surroundings;
+  #delays = 0;
+
+  constructor(surroundings: Surroundings) {
+    this.#surroundings = surroundings;
+  }
+
+  plan(): void {
+    const { world, journal } = this.#surroundings;
+    const { choices, profile } = world;
+    const when = choices.of(["some time", "after a change", "after a takeover"]);
+    if (when === "some time") {
+      this.#soon(choices.below(10 * profile.leaseMs));
+      return;
+    }
+    // Where a process has just stored something, and goes on.
+    const age = choices.below(when === "after a change" ? 34 : 12);
+    journal.onChanged = (turn) => {
+      if (journal.age < age || (when === "after a takeover" && turn !== "takes over")) return;
+      journal.onChanged = () => {};
+      this.#soon(choices.below(profile.latencyMs * choices.of([1, 4])));
+    };
+  }
+
+  #soon(delayMs: number): void {
+    this.#surroundings.world.plan(delayMs, "restoring the journal", undefined, () => void this.#restore());
+  }
+
+  async #restore(): Promise<void> {
+    const { world, service, truth, journal, cluster } = this.#surroundings;
+    if (service.hasUnlisted || [...truth.keys.values()].some(({ open }) => open > 0)) {
+      this.#delays += 1;
+      if (this.#delays <= mostDelays) this.#soon(world.profile.leaseMs / 2);
+      return;
+    }
+    const before = new Map<string, string>();
+    for (const [key, { sendings }] of truth.keys) {
+      const entry = await journal.read(key);
+      if (entry === undefined) continue;
+      before.set(key, `${entry.phase} ${entry.nonce}`);
+      const owner = cluster.processes.find(({ name, isDead }) => name === entry.owner && !isDead);
+      const isSending = entry.phase === "claimed" || entry.phase === "unknown" || sendings > 0;
+      if (owner !== undefined && isSending) cluster.replace(owner);
+    }
+    const age = this.#chooseAge();
+    const lost = journal.age - age;
+    await journal.restore(age);
+    world.note(`the journal is restored: its last ${lost} changes are lost`);
+    for (const [key, known] of before) await this.#afterLoss(key, known);
+    await this.#goOn();
+  }
+
+  /** Any number of changes, or just what gave a flow to its owner and everything behind it. */
+  #chooseAge(): number {
+    const { world, journal } = this.#surroundings;
+    const { choices } = world;
+    const turn = choices.of<Turn | undefined>([undefined, "takes over", "begins"]);
+    const ages = turn === undefined ? [] : journal.agesBefore(turn);
+    const newest = ages[ages.length - 1 - choices.below(Math.min(ages.length, 4))];
+    return newest ?? Math.max(0, journal.age - 1 - choices.below(choices.of([4, 12, 60])));
+  }
+
+  async #afterLoss(key: string, known: string): Promise<void> {
+    const { world, journal, truth, callers } = this.#surroundings;
+    const entry = await journal.read(key);
+    if (`${entry?.phase} ${entry?.nonce}` === known) return;
+    const keyTruth = truth.of(key);
+    keyTruth.wasLost = true;
+    keyTruth.toldNothing = undefined;
+    // Whoever wanted a flow that is gone asks for it again.
+    if (entry === undefined && world.choices.chance(500)) callers.runAgain(key);
+  }
+
+  /** Workers reconnect, and take over what looks abandoned. */
+  async #goOn(): Promise<void> {
+    const { world, cluster, callers } = this.#surroundings;
+    if (!world.choices.chance(500)) return;
+    const process = cluster.any();
+    world.plan(1, "recover", process, () => void callers.recover(process));
+  }
+}

@@ -1,0 +1,76 @@
+import type { Emphasis } from "../../src/simulation/profile.js";
+
+/**
+ * Worlds in which some things happen more often, for rules that it takes several rare events to miss. `npm run simulate` takes their
+ * names; without one, everything happens now and then.
+ */
+export const profiles = {
+  /** The journal is restored to an earlier moment, and processes are killed around it. */
+  restores: (_, choices) => ({
+    restoresJournal: true,
+    kills: choices.of([15, 60]),
+    repeats: choices.of([300, 700]),
+    latencyMs: choices.of([50, 300]),
+  }),
+  /** Many others pay, and pages are short: the payment is soon no more on the first one. */
+  "busy lists": (_, choices) => ({
+    traffic: choices.of([5, 12]),
+    mostListed: choices.of([8, 22]),
+    othersPayments: choices.of([9, 30]),
+    tokens: choices.of(["cached", "uuid", "falling", "growing"]),
+    duplicates: choices.of([0, 500]),
+    foreignRefusals: 300,
+    repeats: choices.of([0, 500]),
+  }),
+  /** Entries get lost while many others pay. */
+  "lost entries": (_, choices) => ({
+    restoresJournal: true,
+    repeats: 700,
+    kills: choices.of([60, 150]),
+    traffic: choices.of([5, 12]),
+    mostListed: 22,
+    othersPayments: choices.of([9, 30]),
+    tokens: choices.of(["growing", "falling"]),
+    listFailures: 0,
+    quotes: 0,
+  }),
+  /** The operators promise how soon a payment is listed, and requests take nearly as long. */
+  "listed in time": (_, choices) => ({
+    listedWithinMs: 2000,
+    tellsListedWithin: true,
+    listLagMs: choices.of([0, 100]),
+    readBackDelayMs: 400,
+    lateRequests: choices.of([300, 700]),
+    lostRequests: choices.of([0, 400]),
+    unsent: choices.of([0, 400]),
+    bankIsSlow: choices.of([0, 400]),
+    isSingleUse: false,
+    tellsSingleUse: false,
+  }),
+  /** Customers look at prices in several windows, and confirm late. */
+  quotes: (_, choices) => ({
+    quotes: 1000,
+    quoteTtlMs: 1000,
+    repeats: choices.of([300, 700]),
+  }),
+  /** Processes stop for longer than their leases, and clocks are set, while others take over. */
+  stops: (_, choices) => ({
+    pauses: choices.of([0, 60, 150]),
+    suspends: choices.of([60, 150]),
+    clockJumps: choices.of([0, 60]),
+    operators: choices.of([0, 900]),
+    listedWithinMs: 2000,
+    tellsListedWithin: choices.chance(500),
+  }),
+  /** Another gateway's process shares the journal. */
+  "two gateways": (_, choices) => ({
+    sharesJournal: choices.of(["by id", "by key"]),
+    kills: choices.of([15, 60]),
+  }),
+} satisfies Readonly<Record<string, Emphasis>>;
+
+export type ProfileName = keyof typeof profiles;
+
+export function isProfileName(name: string): name is ProfileName {
+  return Object.hasOwn(profiles, name);
+}
