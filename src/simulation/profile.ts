@@ -19,6 +19,8 @@ export interface Profile {
   readonly pauses: number;
   readonly suspends: number;
   readonly clockJumps: number;
+  /** Pauses after which the clock is another. */
+  readonly clockJumpsOnWaking: number;
   readonly shutdowns: number;
   readonly aborts: number;
 
@@ -119,6 +121,7 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     pauses: some(15, 60, 150),
     suspends: some(15, 60),
     clockJumps: some(15, 60),
+    clockJumpsOnWaking: some(300),
     shutdowns: some(150, 400),
     aborts: some(150, 400),
     journalFailsBefore: some(50, 250),

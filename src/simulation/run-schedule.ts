@@ -126,13 +126,17 @@ async function areSettled(
 }
 
 /** Others pay too, in the beginning: later on, when most is waited for, it would only make the lists longer. */
-function planTraffic(world: World, service: SimulatedService, rounds = 10): void {
+function planTraffic(world: World, service: SimulatedService): void {
   const { traffic, leaseMs } = world.profile;
-  if (traffic === 0 || rounds === 0) return;
-  world.plan(leaseMs / 2, "payments of others", undefined, () => {
-    for (let made = 0; made < traffic; made++) service.addOther();
-    if (!world.isQuiet) planTraffic(world, service, rounds - 1);
-  });
+  if (traffic === 0) return;
+  const apartMs = world.choices.of([1, 0]);
+  const plan = (rounds: number) => {
+    world.plan(leaseMs / 2, "payments of others", undefined, () => {
+      for (let left = traffic; left > 0; left--) service.addOther((left - 1) * apartMs);
+      if (!world.isQuiet && rounds > 1) plan(rounds - 1);
+    });
+  };
+  plan(10);
 }
 
 async function figuresOf(world: World, truth: Truth, journal: SimulatedJournal): Promise<Figures> {

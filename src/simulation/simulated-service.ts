@@ -39,11 +39,11 @@ export class SimulatedService {
     return jsonResponse(200, `[${this.#page(request.path).join(",")}]`);
   }
 
-  /** Somebody else makes a payment. */
-  addOther(): void {
+  /** Somebody else makes a payment, or has made it a little earlier. */
+  addOther(agoMs: number): void {
     const senderGatewayTransactionId = `of another ${this.#ids}`;
     const body = { senderGatewayId: "another gateway", senderGatewayTransactionId, memo: "of another gateway" };
-    this.#add(body, JSON.stringify(body), btoa(senderGatewayTransactionId), 0);
+    this.#add(body, JSON.stringify(body), btoa(senderGatewayTransactionId), 0, agoMs);
   }
 
   /** Somebody else uses one of our transaction ids. */
@@ -84,10 +84,10 @@ export class SimulatedService {
     return jsonResponse(201, record.text);
   }
 
-  #add(body: Json, creationRequestBody: string, creationRequestSignatureBase64: string, lagMs: number) {
+  #add(body: Json, creationRequestBody: string, creationRequestSignatureBase64: string, lagMs: number, agoMs = 0) {
     this.#ids += 1;
     const id = `payment-${this.#ids}`;
-    const createdAt = new Date(this.#world.nowMs).toISOString();
+    const createdAt = new Date(this.#world.nowMs - agoMs).toISOString();
     const token = this.#nextToken();
     const text = JSON.stringify({
       ...(this.#world.profile.isStrict ? otherFields : undefined),

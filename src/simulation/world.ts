@@ -163,21 +163,23 @@ export class World {
 
   /** Whether the process takes notice of an event now. */
   #survives(process: SimulatedProcess, event: WorldEvent): boolean {
-    const { kills, pauses, suspends, clockJumps, leaseMs } = this.profile;
+    const { kills, pauses, suspends, clockJumps } = this.profile;
     if (kills > 0 && this.choices.chance(kills)) {
       this.note(`${process.name} is killed before "${event.label}"`);
       process.isDead = true;
       this.onKilled(process);
       return false;
     }
-    if (clockJumps > 0 && this.choices.chance(clockJumps)) {
-      const byMs = this.choices.of([-1, 1, -60, 60]) * leaseMs;
-      process.wallOffsetMs += byMs;
-      this.note(`the clock of ${process.name} is set by ${byMs} ms`);
-    }
+    if (clockJumps > 0 && this.choices.chance(clockJumps)) this.#setClock(process);
     if (pauses > 0 && this.choices.chance(pauses)) return this.#pause(process, event, false);
     if (suspends > 0 && this.choices.chance(suspends)) return this.#pause(process, event, true);
     return true;
+  }
+
+  #setClock(process: SimulatedProcess): void {
+    const byMs = this.choices.of([-1, 1, -60, 60]) * this.profile.leaseMs;
+    process.wallOffsetMs += byMs;
+    this.note(`the clock of ${process.name} is set by ${byMs} ms`);
   }
 
   #pause(process: SimulatedProcess, event: WorldEvent, isSuspended: boolean): false {
@@ -185,6 +187,7 @@ export class World {
     const forMs = Math.ceil(((quarters + 1) * this.profile.leaseMs) / 4);
     process.pausedUntilMs = this.#nowMs + forMs;
     if (isSuspended) process.suspendedMs += forMs;
+    if (this.choices.chance(this.profile.clockJumpsOnWaking)) this.#setClock(process);
     this.note(`${process.name} is ${isSuspended ? "suspended" : "paused"} for ${forMs} ms before "${event.label}"`);
     return this.#later(event, process.pausedUntilMs);
   }

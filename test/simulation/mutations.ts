@@ -1,3 +1,5 @@
+import type { ProfileName } from "./profiles.js";
+
 /** A change of one source. `find` must occur exactly once. */
 export interface Patch {
   /** From the repository's root. */
@@ -9,6 +11,8 @@ export interface Patch {
 /** A rule that is taken out, or several where one hides another. */
 export interface Mutation {
   readonly name: string;
+  /** The world in which it shows soonest; by default the one in which everything happens now and then. */
+  readonly profile?: ProfileName;
   readonly patches: readonly Patch[];
 }
 
@@ -99,6 +103,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a look ends early only where the tokens have proved to go one way",
+    profile: "busy lists",
     patches: [
       {
         file: flows("read-payments"),
@@ -131,6 +136,7 @@ export const mutations: readonly Mutation[] = [
   { name: "a flow that was taken over, or replayed, looks before its first claim", patches: [noLookBeforeClaim] },
   {
     name: "that look ignores the mark where an earlier entry may have been lost",
+    profile: "lost entries",
     patches: [
       {
         file: flows("request-funds"),
@@ -145,6 +151,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a nonce is compared beside the epoch",
+    profile: "restores",
     patches: [
       {
         file: flows("memory-journal"),
@@ -216,6 +223,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "proof of absence counts from this owner's claim too, not from the takeover alone",
+    profile: "listed in time",
     patches: [
       {
         file: flows("lease"),
@@ -226,6 +234,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "proof of absence counts a whole lease in which the request may have been sent",
+    profile: "listed in time",
     patches: [
       {
         file: flows("read-back"),
@@ -292,6 +301,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "`confirm` pays the price that it names",
+    profile: "quotes",
     patches: [
       {
         file: flows("confirm-flow"),
@@ -321,17 +331,24 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: "a claim is only sent within its lease",
+    name: "a claim is only sent within its lease (two places)",
+    profile: "stops",
     patches: [
       {
-        file: "src/timing/timestamp.ts",
-        find: "return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs);",
-        replace: "return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs) + 100_000;",
+        file: flows("send-claim"),
+        find: "const timeoutMs = leftMs(sendBy, now());",
+        replace: "const timeoutMs = Math.max(1000, leftMs(sendBy, now()));",
+      },
+      {
+        file: "src/timing/deadline.ts",
+        find: "if (this.#sendBy !== undefined && leftMs(this.#sendBy, now()) <= 0)",
+        replace: "if (this.#sendBy !== undefined && leftMs(this.#sendBy, now()) === undefined)",
       },
     ],
   },
   {
     name: "a lease is over when the monotonic clock says so",
+    profile: "set clocks",
     patches: [
       {
         file: "src/timing/timestamp.ts",
@@ -342,6 +359,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a lease is over when the wall clock says so",
+    profile: "stops",
     patches: [
       {
         file: "src/timing/timestamp.ts",
@@ -361,7 +379,8 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: "a flow of another gateway is neither run nor recovered (scope and key)",
+    name: "a flow of another gateway is neither run nor recovered (two places)",
+    profile: "two gateways",
     patches: [
       {
         file: flows("memory-journal"),
@@ -377,6 +396,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "without a gatewayId, a flow that was begun with another key is left alone",
+    profile: "two gateways",
     patches: [
       {
         file: flows("flow-scope"),

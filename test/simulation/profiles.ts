@@ -8,9 +8,13 @@ export const profiles = {
   /** The journal is restored to an earlier moment, and processes are killed around it. */
   restores: (_, choices) => ({
     restoresJournal: true,
-    kills: choices.of([15, 60]),
-    repeats: choices.of([300, 700]),
+    kills: choices.of([60, 150]),
     latencyMs: choices.of([50, 300]),
+    // What is on its way puts the restore off.
+    lateRequests: 0,
+    duplicates: 0,
+    listLagMs: 0,
+    quotes: 0,
   }),
   /** Many others pay, and pages are short: the payment is soon no more on the first one. */
   "busy lists": (_, choices) => ({
@@ -61,6 +65,17 @@ export const profiles = {
     operators: choices.of([0, 900]),
     listedWithinMs: 2000,
     tellsListedWithin: choices.chance(500),
+  }),
+  /** Processes stop for longer than their leases, and wake with another time. */
+  "set clocks": (_, choices) => ({
+    pauses: choices.of([60, 150]),
+    suspends: 0,
+    kills: 0,
+    clockJumpsOnWaking: 1000,
+    operators: choices.of([0, 900]),
+    listLagMs: 0,
+    listedWithinMs: 1000,
+    tellsListedWithin: true,
   }),
   /** Another gateway's process shares the journal. */
   "two gateways": (_, choices) => ({

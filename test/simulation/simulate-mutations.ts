@@ -4,13 +4,18 @@ import { parseArgs } from "node:util";
 import { bundleSimulation } from "./bundle-simulation.js";
 import { type Mutation, mutations } from "./mutations.js";
 
-/** `npm run simulate:mutations`: takes one rule out after another, and counts the schedules until a broken law shows it. */
+/**
+ * `npm run simulate:mutations`: takes one rule out after another, and counts the schedules until a broken law shows it, each in the world
+ * that it names.
+ */
 
 const { values } = parseArgs({
   options: {
     schedules: { type: "string", default: "50000" },
     seed: { type: "string", default: "1" },
     only: { type: "string", default: "" },
+    profile: { type: "string" },
+    cores: { type: "string", default: String(availableParallelism()) },
   },
 });
 
@@ -21,29 +26,36 @@ interface Found {
 
 const results = new Map<Mutation, Found>();
 const pending = mutations.filter(({ name }) => new RegExp(values.only).test(name));
-await Promise.all(Array.from({ length: availableParallelism() }, () => work()));
+await Promise.all(Array.from({ length: Number(values.cores) }, () => work()));
 
-console.log("| rule that was taken out | schedules until found | law that shows it |");
-console.log("|---|---|---|");
+console.log("| rule that was taken out | world | schedules until found | law that shows it |");
+console.log("|---|---|---|---|");
 for (const mutation of mutations) {
   const found = results.get(mutation);
   if (found === undefined) continue;
-  console.log(`| ${mutation.name} | ${found.schedules ?? `not in ${values.schedules}`} | ${found.law} |`);
+  const { schedules = `not in ${values.schedules}`, law } = found;
+  console.log(`| ${mutation.name} | ${worldOf(mutation) ?? "any"} | ${schedules} | ${law} |`);
 }
 process.exitCode = [...results.values()].every(({ schedules }) => schedules !== undefined) ? 0 : 1;
 
+function worldOf({ profile }: Mutation): string | undefined {
+  return values.profile ?? profile;
+}
+
 async function work(): Promise<void> {
   for (let mutation = pending.shift(); mutation !== undefined; mutation = pending.shift()) {
+    const startMs = performance.now();
     const found = await simulate(mutation);
     results.set(mutation, found);
-    console.error(`${found.schedules ?? "NOT FOUND"}: ${mutation.name}`);
+    const seconds = Math.round((performance.now() - startMs) / 1000);
+    console.error(`${found.schedules ?? "NOT FOUND"}: ${mutation.name} (${seconds} s)`);
   }
 }
 
-async function simulate({ patches }: Mutation): Promise<Found> {
-  const { file, remove } = await bundleSimulation(patches);
+async function simulate(mutation: Mutation): Promise<Found> {
+  const { file, remove } = await bundleSimulation(mutation.patches);
   try {
-    const output = await run(file);
+    const output = await run(file, worldOf(mutation));
     const [, law = ""] = /^Broken: (.*)\.$/m.exec(output) ?? [];
     const [, schedule] = /^seed \d+, schedule (\d+),/m.exec(output) ?? [];
     if (schedule === undefined && !output.includes("no law was broken")) throw new Error(output.slice(0, 4000));
@@ -53,9 +65,10 @@ async function simulate({ patches }: Mutation): Promise<Found> {
   }
 }
 
-function run(file: string): Promise<string> {
+function run(file: string, profile: string | undefined): Promise<string> {
   const { schedules, seed } = values;
-  const script = [file, "--cores", "1", "--as-found", "--schedules", schedules, "--seed", seed];
+  const world = profile === undefined ? [] : ["--profile", profile];
+  const script = [file, "--cores", "1", "--as-found", "--schedules", schedules, "--seed", seed, ...world];
   return new Promise((resolve) => {
     // A broken law is what is looked for: it ends with 1.
     execFile(process.execPath, script, { maxBuffer: 2 ** 26 }, (_, stdout, stderr) => resolve(stdout + stderr));
