@@ -38,6 +38,14 @@ const noLookBeforeClaim: Patch = {
   find: "if (owned.mustLook || isLost) {",
   replace: "if (owned.mustLook && isLost) {",
 };
+const noLookAfterTakeover: Patch = {
+  ...noLookBeforeClaim,
+  replace: "if (isLost) {",
+};
+const noLookAfterLoss: Patch = {
+  ...noLookBeforeClaim,
+  replace: "if (owned.mustLook) {",
+};
 const lostEntryGoesOn: Patch = {
   file: flows("request-funds"),
   find: "if (!isLost) return undefined;",
@@ -134,6 +142,8 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   { name: "a flow that was taken over, or replayed, looks before its first claim", patches: [noLookBeforeClaim] },
+  { name: "a flow that was taken over looks before its first claim", patches: [noLookAfterTakeover] },
+  { name: "a flow whose money had been taken before looks before its first claim", patches: [noLookAfterLoss] },
   {
     name: "that look ignores the mark where an earlier entry may have been lost",
     profile: "lost entries",
