@@ -13,7 +13,8 @@ export class OpenWork {
   readonly #pending = new Set<Promise<unknown>>();
   /** Of each work: its caller's signal stops it too. */
   readonly #stops = new Set<AbortController>();
-  readonly #abandon = new Alarm();
+  /** Goes off when the time to close is almost over: whoever still waits for a request gives it up. */
+  readonly abandon = new Alarm();
   #closing: Promise<CloseReport> | undefined;
 
   get isClosed(): boolean {
@@ -28,18 +29,17 @@ export class OpenWork {
   /**
    * Starts the work at once.
    *
-   * @param work is told to stop where it is safe, by `stop`, when its caller's signal aborts or the flow is closed; and to give up its
-   *   requests, by `abandon`, when the time to close is almost over.
+   * @param work is told to stop where it is safe when its caller's signal aborts or the flow is closed.
    * @throws {CrossBorderError} `flow_closed` when the flow has been closed.
    */
-  async run<T>(work: (stop: AbortSignal, abandon: Alarm) => Promise<T>, callersSignal?: AbortSignal): Promise<T> {
+  async run<T>(work: (stop: AbortSignal) => Promise<T>, callersSignal?: AbortSignal): Promise<T> {
     this.assertOpen();
     const stop = new AbortController();
     const onAbort = (): void => stop.abort(callersSignal?.reason);
     if (callersSignal?.aborted) onAbort();
     else callersSignal?.addEventListener("abort", onAbort);
     this.#stops.add(stop);
-    const pending = (async () => work(stop.signal, this.#abandon))();
+    const pending = (async () => work(stop.signal))();
     this.#pending.add(pending);
     try {
       return await pending;
@@ -61,7 +61,7 @@ export class OpenWork {
     // What is given up still has to be stored.
     const storeMs = Math.min(1000, timeoutMs / 5);
     await this.#ended(timeoutMs - storeMs);
-    this.#abandon.goOff();
+    this.abandon.goOff();
     await this.#ended(storeMs);
     return { pending: this.#pending.size };
   }

@@ -232,8 +232,8 @@ export class PaymentFlow {
       // This process does nothing more for the key, and others may have paid.
       throw await truthOf(this.#context, key, error);
     }
-    return openWork.run(async (stop, abandon) => {
-      const call = new FlowCall(stop, abandon, headers);
+    return openWork.run(async (stop) => {
+      const call = new FlowCall(stop, openWork.abandon, headers);
       try {
         return await work(call);
       } finally {

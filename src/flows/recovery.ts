@@ -45,7 +45,7 @@ export class Recovery {
       releaseFunds: (given) => this.slots.lend(() => releaseFunds(given), leaseMs),
     };
     openWork.assertOpen();
-    void openWork.run((stop, abandon) => this.#work(stop, abandon), signal);
+    void openWork.run((stop) => this.#work(stop), signal);
   }
 
   get isStopped(): boolean {
@@ -76,8 +76,8 @@ export class Recovery {
     this.#endWork();
   }
 
-  /** Each flow has signals of its own: one for all would gather the listeners of all. */
-  #work(stop: AbortSignal, abandon: Alarm): Promise<void> {
+  /** Each flow has a signal of its own: one for all would gather the listeners of all. */
+  #work(stop: AbortSignal): Promise<void> {
     const onStop = (): void => {
       this.#isStopped = true;
       for (const call of this.#calls) call.stop.abort();
@@ -85,9 +85,6 @@ export class Recovery {
     };
     if (stop.aborted) onStop();
     else stop.addEventListener("abort", onStop);
-    abandon.addEventListener("abort", () => {
-      for (const call of this.#calls) call.giveUp.abort();
-    });
     return new Promise((resolve) => {
       this.#endWork = resolve;
     });
@@ -109,7 +106,7 @@ export class Recovery {
 
   /** Never rejects. */
   async #run(owned: OwnedEntry, report: ReportRecovered): Promise<void> {
-    const call = new RecoveryCall(new AbortController(), new AbortController(), this.slots);
+    const call = new RecoveryCall(new AbortController(), this.#context.openWork.abandon, this.slots);
     this.#calls.add(call);
     if (this.#isStopped) call.stop.abort();
     const recovered = await recoverFlow(this.#context, owned, call);
@@ -170,13 +167,11 @@ export class RecoveryRound {
 /** The call of a flow that was taken over. While it waits, it leaves its slot to others. */
 class RecoveryCall extends FlowCall {
   readonly stop: AbortController;
-  readonly giveUp: AbortController;
   readonly #slots: RecoverySlots;
 
-  constructor(stop: AbortController, giveUp: AbortController, slots: RecoverySlots) {
-    super(stop.signal, giveUp.signal, undefined);
+  constructor(stop: AbortController, abandon: Alarm, slots: RecoverySlots) {
+    super(stop.signal, abandon, undefined);
     this.stop = stop;
-    this.giveUp = giveUp;
     this.#slots = slots;
   }
 

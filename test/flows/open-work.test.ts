@@ -57,9 +57,9 @@ it("tells each work to stop, and waits for all of them", async () => {
 it("tells work to give up shortly before its time is over, and lets it store that", async () => {
   const work = new OpenWork();
   let stored = false;
-  const running = work.run(async (_, abandon) => {
+  const running = work.run(async () => {
     await new Promise<void>((resolve) => {
-      abandon.listen(resolve);
+      work.abandon.listen(resolve);
     });
     await new Promise((resolve) => setImmediate(resolve));
     stored = true;
@@ -112,9 +112,9 @@ it("warns of no leak while very many are at work", async () => {
   const work = new OpenWork();
   const end = deferred();
   const running = Array.from({ length: 1000 }, () =>
-    work.run(async (stop, abandon) => {
+    work.run(async (stop) => {
       stop.addEventListener("abort", () => {});
-      abandon.listen(() => {});
+      work.abandon.listen(() => {});
       await end.promise;
     }),
   );
