@@ -76,7 +76,8 @@ async function hangingFixture(keys: readonly string[]) {
   const hanging: string[] = [];
   const answers: (() => void)[] = [];
   const recovering = fixture.flow({
-    leaseMs: 100,
+    // Long enough to be renewed in time on a busy machine, and short enough to be waited for.
+    leaseMs: 1000,
     takeFunds: async (call) => {
       if (call.key.startsWith("hang")) {
         hanging.push(call.key);
