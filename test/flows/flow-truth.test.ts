@@ -176,6 +176,21 @@ describe("never says `none` of a payment that was made", () => {
     expect(sandbox.payments).toHaveLength(1);
   });
 
+  it.each(["nothing", "unknown"] as const)(
+    "when the journal can't store that nobody knows the outcome (stored: %s)",
+    async (stored) => {
+      const { flow, sandbox, journal } = await lostFixture(() => undefined);
+      const error = await errorOf(flow({ journal: failing(journal, "unknown", 99, stored) }).run("k", request));
+      expect(error).toMatchObject({ cause: { code: "journal_failed" } });
+      expectPaused(error, "claimed");
+      expect(await flow().run("k", request)).toMatchObject({
+        status: "paid",
+        payment: { id: sandbox.payments[0]?.id },
+      });
+      expect(sandbox.payments).toHaveLength(1);
+    },
+  );
+
   it("when the caller stops waiting for another process", async () => {
     let open = () => {};
     const closed = new Promise<void>((resolve) => {
@@ -212,6 +227,41 @@ describe("never says `none` of a payment that was made", () => {
     );
     expect(error).toMatchObject({ code: "journal_failed", effect: "none" });
     expect(await journal.read("k")).toBeUndefined();
+  });
+});
+
+describe.each([
+  ["an empty object", () => ({})],
+  ["a maintenance notice", () => ({ status: "maintenance" })],
+  ["somebody else's record", (other: object | undefined) => ({ ...other })],
+] as const)("a 2xx with %s", (_, bodyOf) => {
+  it("settles nothing: the payment that was made is found, and its own record is the outcome", async () => {
+    let respond = (): Response | undefined => undefined;
+    const { flow, sandbox, bank } = await flowFixture({
+      onResponse: (seen) => (isPayment(seen) ? respond() : undefined),
+    });
+    await flow().run("other", request);
+    const [other] = sandbox.payments;
+    respond = () => Response.json(bodyOf(other));
+    const outcome = await flow().run("k", request);
+    const [, own] = sandbox.payments;
+    expect(outcome).toMatchObject({
+      status: "paid",
+      payment: { id: own?.id, senderGatewayTransactionId: bank.taken.get("k") },
+    });
+    expect(sandbox.payments).toHaveLength(2);
+  });
+
+  it("is not taken for a payment that was never made", async () => {
+    let respond = (): Response | undefined => undefined;
+    const { flow, sandbox, bank } = await flowFixture({
+      onRequest: (seen) => (isPayment(seen) ? respond() : undefined),
+    });
+    await flow().run("other", request);
+    const [other] = sandbox.payments;
+    respond = () => Response.json(bodyOf(other));
+    expect(await flow().run("k", request)).toMatchObject({ status: "held", response: { status: 200 } });
+    expect([sandbox.payments.length, bank.released]).toEqual([1, []]);
   });
 });
 
