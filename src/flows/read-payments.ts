@@ -57,7 +57,7 @@ async function readNewestFirst(
   const order = new TokenOrder();
   const proof = new NewestFirstProof(async (paging) => (await pages.request(paging)).map(tokenOf), sort, fullSize);
   let seen = 0;
-  let hasSince = false;
+  let sinceMs: number | undefined;
   let createdAt: string | undefined;
   for (let bound: PagingValues = {}; ; ) {
     const page = await pages.request({ _sort: sort, ...bound });
@@ -71,15 +71,29 @@ async function readNewestFirst(
       tokens.push(token);
       order.add(token);
       createdAt = payment.createdAt;
-      if (token === since) hasSince = true;
+      if (token === since) sinceMs = Date.parse(createdAt);
     }
     const { direction } = order;
     if (direction === undefined || order.count < provingTokens) return { seen, isEnough: false };
     if (!(await proof.holds(tokens, direction))) return { seen, isEnough: false };
     const last = tokens.at(-1);
-    if (last === undefined || hasSince) return { seen, isEnough: true };
+    if (last === undefined || isBefore(createdAt, sinceMs)) return { seen, isEnough: true };
     bound = direction === "up" ? { _after: last } : { _before: last };
   }
+}
+
+/**
+ * By so much the clocks of a service's machines may differ, in milliseconds. Where they make the tokens (UUIDs of version 7, for one), a
+ * payment that was made after the mark can have a lower token, and an earlier time, in a list that is in order all the same.
+ */
+const clockSlackMs = 2000;
+
+/** Whether a payment is so much older than the mark, which was created at `sinceMs`, that none behind it is younger than the mark. */
+function isBefore(createdAt: string | undefined, sinceMs: number | undefined): boolean {
+  if (sinceMs === undefined) return false;
+  const createdMs = Date.parse(createdAt ?? "");
+  // What is no timestamp shows nothing: the tokens have proved the order.
+  return Number.isNaN(createdMs) || Number.isNaN(sinceMs) || createdMs < sinceMs - clockSlackMs;
 }
 
 /** What is no timestamp shows nothing. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PagingValues } from "../../src/api/api-client.js";
-import { readPayments } from "../../src/flows/read-payments.js";
+import { type Inspect, readPayments } from "../../src/flows/read-payments.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
 import { flowFixture, request } from "./flow-fixture.js";
@@ -51,6 +51,28 @@ describe("a look at a list of more than 100,000 payments", { timeout: 60_000 }, 
 
   it("takes two requests where it may end at a mark: the page, and that it begins with the newest payment", async () => {
     expect(await readMany(100_001, "99990")).toMatchObject({ problem: undefined, requests: 2 });
+  });
+
+  it("reads on behind its mark for as long as the clocks of a service's machines may differ", async () => {
+    // A hundred a second; the mark is the last payment of the first page.
+    const { seen, requests } = await readMany(100_001, "99902", (token) => token / 100);
+    expect([seen, requests]).toEqual([400, 8]);
+  });
+
+  it("finds a payment that a machine with a slow clock gave a lower token than the mark's", async () => {
+    const client = fakeApiClient({
+      call: (_operation, _ids, input) =>
+        toApiPromise(Promise.resolve(pageOf(1000, input?.paging ?? {}, (token) => token / 100)) as Promise<never>, {
+          response: undefined,
+        }),
+    });
+    let isFound = false;
+    const inspect: Inspect = ({ pagingToken }) => {
+      isFound ||= pagingToken === "890";
+      return isFound;
+    };
+    await readPayments(client, "901", inspect);
+    expect(isFound).toBe(true);
   });
 
   it("is incomplete, and ends, where the tokens go no one way", async () => {
