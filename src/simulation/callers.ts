@@ -1,3 +1,4 @@
+import { CrossBorderError } from "../errors/errors.js";
 import type { FlowOutcome } from "../flows/flow-outcome.js";
 import type { ResolveAction } from "../flows/flow-state.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
@@ -81,7 +82,12 @@ export class Callers {
   }
 
   async #readStuck({ flow }: SimulatedProcess, stuck: Set<string>): Promise<void> {
-    for await (const found of flow.held()) if (found.status === "stuck") stuck.add(found.key);
+    try {
+      for await (const found of flow.held()) if (found.status === "stuck") stuck.add(found.key);
+    } catch (error) {
+      // Those that can't be read come after all others.
+      for (const failure of failuresIn(error)) if (!isUnreadable(failure)) this.#truth.workerFailed(failure);
+    }
   }
 
   /** A worker takes over what was left behind. */
@@ -89,8 +95,7 @@ export class Callers {
     try {
       for await (const outcome of process.flow.recover()) this.#truth.told(outcome.key, outcome);
     } catch (error) {
-      const failures: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-      for (const failure of failures) this.#truth.workerFailed(failure);
+      for (const failure of failuresIn(error)) this.#truth.workerFailed(failure);
     }
   }
 
@@ -241,6 +246,14 @@ export class Callers {
       );
     }
   }
+}
+
+function failuresIn(error: unknown): readonly unknown[] {
+  return error instanceof AggregateError ? error.errors : [error];
+}
+
+function isUnreadable(error: unknown): boolean {
+  return error instanceof CrossBorderError && error.code === "flow_unreadable";
 }
 
 const mostEventsOfOneRead = 100_000;

@@ -29,6 +29,8 @@ export interface Profile {
   readonly journalIsSlow: number;
   /** Whether it is restored to an earlier snapshot, once. */
   readonly restoresJournal: boolean;
+  /** Whether somebody copies what is stored of one flow over another's, once. */
+  readonly misplacesRows: boolean;
 
   readonly bankFailsBefore: number;
   readonly bankFailsAfter: number;
@@ -81,6 +83,8 @@ export interface Profile {
   /** Whether somebody else's payment carries a transaction id of ours. */
   readonly hasLookalike: boolean;
   readonly normalises: boolean;
+  /** Whether its records are nested so deeply that few programs can write them. */
+  readonly nestsDeeply: boolean;
   /** Whether the client throws on whatever the description does not have. */
   readonly isStrict: boolean;
 }
@@ -128,6 +132,7 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     journalFailsAfter: some(50, 250),
     journalIsSlow: some(50, 250),
     restoresJournal: choices.chance(200),
+    misplacesRows: flows > 1 && choices.chance(30),
     bankFailsBefore: some(100, 400),
     bankFailsAfter: some(100, 400),
     bankIsSlow: some(100, 400),
@@ -167,6 +172,7 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     traffic: choices.chance(300) ? choices.of([1, 5]) : 0,
     hasLookalike: choices.chance(30),
     normalises: choices.chance(200),
+    nestsDeeply: choices.chance(20),
     isStrict: choices.chance(100),
   };
 }

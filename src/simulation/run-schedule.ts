@@ -59,6 +59,7 @@ export async function runSchedule(choices: Choices, options: ScheduleOptions): P
   const keys = Array.from({ length: profile.flows }, (_, flow) => options.keyOf(flow));
   callers.plan(keys);
   if (profile.restoresJournal) new JournalRestore({ world, cluster, callers, journal, service, truth }).plan();
+  if (profile.misplacesRows) planMisplacing(world, journal, truth, keys);
   planTraffic(world, service);
   const hasViolation = () => truth.violation !== undefined;
   let violation: Violation | undefined;
@@ -99,10 +100,11 @@ async function endQuietly(
       if (isLost && truth.of(key).funds === "taken") callers.runAgain(key);
     }
     if (round < 2 || !callers.areDone) continue;
-    if (await areSettled(journal, keys)) break;
+    const readable = keys.filter((key) => !truth.of(key).isMisplaced);
+    if (await areSettled(journal, readable)) break;
     if (round < 4) continue;
     stuck = await callers.stuckFlows();
-    if (await areSettled(journal, keys, stuck)) break;
+    if (await areSettled(journal, readable, stuck)) break;
   }
   for (const key of keys) {
     if (isBroken()) return;
@@ -123,6 +125,22 @@ async function areSettled(
     if (entry !== undefined && !entry.settled && !stuck.has(key)) return false;
   }
   return true;
+}
+
+/** Somebody copies a flow's row over another's. */
+function planMisplacing(world: World, journal: SimulatedJournal, truth: Truth, keys: readonly string[]): void {
+  const { choices, profile } = world;
+  const from = choices.below(keys.length);
+  const fromKey = keys[from];
+  const toKey = keys[(from + 1 + choices.below(keys.length - 1)) % keys.length];
+  if (fromKey === undefined || toKey === undefined || fromKey === toKey) return;
+  world.plan(choices.below(10 * profile.leaseMs), "a mistake in the journal", undefined, () => {
+    void journal.copyOver(fromKey, toKey).then((isDone) => {
+      const to = truth.of(toKey);
+      to.isMisplaced ||= isDone;
+      to.wasLost ||= isDone;
+    });
+  });
 }
 
 /** Others pay too, in the beginning: later on, when most is waited for, it would only make the lists longer. */

@@ -58,6 +58,18 @@ export class SimulatedJournal {
     this.#world.note(`${settled} settled flows and ${quoted} quotes are pruned`);
   }
 
+  /** Somebody repairs a table by hand, and copies one flow's row over another's. False when there is not one of both. */
+  async copyOver(fromKey: string, toKey: string): Promise<boolean> {
+    const [from, to] = [await this.read(fromKey), await this.read(toKey)];
+    if (!isWhole(from) || !isWhole(to)) return false;
+    const { phase, settled, data, evidence } = from;
+    const apply = (journal: Journal) => journal.write(toKey, to, { phase, settled, data, evidence });
+    this.#changes.push({ atMs: this.#world.nowMs, apply });
+    await apply(this.#journal);
+    this.#world.note(`what is stored of ${fromKey} is copied over ${toKey}`);
+    return true;
+  }
+
   async restore(age: number): Promise<void> {
     this.#changes = this.#changes.slice(0, age);
     this.#journal = this.#empty();
@@ -129,4 +141,8 @@ export class SimulatedJournal {
   #empty(): MemoryJournal {
     return new MemoryJournal({ nowMs: () => (this.#atMs ?? this.#world.nowMs) + this.#aheadMs });
   }
+}
+
+function isWhole(entry: JournalEntry | undefined): entry is JournalEntry {
+  return entry !== undefined && entry.prunedAtMs === undefined && entry.phase !== "quoted";
 }

@@ -78,13 +78,20 @@ export class SimulatedService {
     const signature = request.headers["x-service-signature-base64"] ?? "";
     const stored = profile.normalises ? { text: sorted(body), signature: inOtherForm(signature) } : { text, signature };
     const lagMs = choices.below(profile.listLagMs + 1);
-    const record = this.#add(body, stored.text, stored.signature, lagMs);
+    const record = this.#add(body, stored.text, stored.signature, lagMs, 0, profile.nestsDeeply);
     this.#world.note(`the service makes ${record.id} for ${body.memo}, listed after ${lagMs} ms`);
     this.#truth.paid({ id: record.id, key: String(body.memo), intentId, sending, listedAtMs: record.listedAtMs });
     return jsonResponse(201, record.text);
   }
 
-  #add(body: Json, creationRequestBody: string, creationRequestSignatureBase64: string, lagMs: number, agoMs = 0) {
+  #add(
+    body: Json,
+    creationRequestBody: string,
+    creationRequestSignatureBase64: string,
+    lagMs: number,
+    agoMs = 0,
+    isDeep = false,
+  ) {
     this.#ids += 1;
     const id = `payment-${this.#ids}`;
     const createdAt = new Date(this.#world.nowMs - agoMs).toISOString();
@@ -101,7 +108,8 @@ export class SimulatedService {
       creationRequestBody,
       creationRequestSignatureBase64,
     });
-    const record = { id, createdAt, token, text, listedAtMs: this.#world.nowMs + lagMs };
+    const whole = isDeep ? `${text.slice(0, -1)},"extras":${deepExtras}}` : text;
+    const record = { id, createdAt, token, text: whole, listedAtMs: this.#world.nowMs + lagMs };
     this.#listed.add(record);
     return record;
   }
@@ -111,6 +119,9 @@ export class SimulatedService {
     return this.#listed.page(path, nowMs, profile.mostListed).map(({ text }) => text);
   }
 }
+
+/** `JSON.parse` reads it, and `JSON.stringify` runs out of stack. */
+const deepExtras = "[".repeat(10_000) + "]".repeat(10_000);
 
 /** What nobody looks at, and the description has. */
 const otherFields = {

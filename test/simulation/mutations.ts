@@ -181,6 +181,27 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "a row that holds another flow can't be read",
+    profile: "misplaced rows",
+    patches: [
+      {
+        file: flows("flow-codec"),
+        find: "if (stored.version !== version || stored.key !== key) return false;",
+        replace: "if (stored.version !== version) return false;",
+      },
+    ],
+  },
+  {
+    name: "what is nested deeply is stored all the same",
+    patches: [
+      {
+        file: flows("write-json"),
+        find: "if (!(error instanceof RangeError)) throw error;",
+        replace: "if (value !== undefined) throw error;",
+      },
+    ],
+  },
+  {
     name: "pruning leaves a tombstone",
     patches: [
       {

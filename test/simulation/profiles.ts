@@ -77,6 +77,11 @@ export const profiles = {
     listedWithinMs: 1000,
     tellsListedWithin: true,
   }),
+  /** Somebody repairs the journal by hand, and copies one row over another. */
+  "misplaced rows": (_, choices) => ({
+    misplacesRows: true,
+    kills: choices.of([15, 60]),
+  }),
   /** Another gateway's process shares the journal. */
   "two gateways": (_, choices) => ({
     sharesJournal: choices.of(["by id", "by key"]),
