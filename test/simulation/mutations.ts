@@ -192,6 +192,17 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "a worker's errors name their flows",
+    profile: "misplaced rows",
+    patches: [
+      {
+        file: flows("recover-flows"),
+        find: "return { error: error instanceof FlowPausedError ? error : new FlowPausedError(key, { cause: error }) };",
+        replace: "return { error: error as FlowPausedError };",
+      },
+    ],
+  },
+  {
     name: "what is nested deeply is stored all the same",
     patches: [
       {
@@ -234,6 +245,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a refusal of a request that was sent again proves nothing",
+    profile: "single use",
     patches: [
       {
         file: flows("read-back"),

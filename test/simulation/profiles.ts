@@ -51,6 +51,17 @@ export const profiles = {
     isSingleUse: false,
     tellsSingleUse: false,
   }),
+  /** An intent can be paid once, the operators say so, and much is sent again. */
+  "single use": (_, choices) => ({
+    isSingleUse: true,
+    tellsSingleUse: true,
+    tellsListedWithin: false,
+    listedWithinMs: undefined,
+    lostResponses: choices.of([0, 400]),
+    lateRequests: choices.of([200, 600]),
+    listLagMs: 1200,
+    readBackDelayMs: 1500,
+  }),
   /** Customers look at prices in several windows, and confirm late. */
   quotes: (_, choices) => ({
     quotes: 1000,
