@@ -196,7 +196,7 @@ export const mutations: readonly Mutation[] = [
     profile: "misplaced rows",
     patches: [
       {
-        file: flows("recover-flows"),
+        file: flows("recovery"),
         find: "return { error: error instanceof FlowPausedError ? error : new FlowPausedError(key, { cause: error }) };",
         replace: "return { error: error as FlowPausedError };",
       },
