@@ -9,6 +9,7 @@ import {
 } from "./api/option-table.js";
 import { maxRetriesOption, timeoutMsOption } from "./api/request-options.js";
 import { type AuthOptions, assertAuthOptions } from "./auth/auth-options.js";
+import type { TokenStore } from "./auth/token-store.js";
 import { describeValue, looksLikeName } from "./errors/describe-value.js";
 import { ConfigError } from "./errors/errors.js";
 import { type ClientEvents, readClientHooks } from "./http/client-events.js";
@@ -46,6 +47,11 @@ export interface ClientOptions {
   readonly maxResponseBytes?: number | undefined;
   /** How long before its expiry a token is renewed, in milliseconds. Default: 5,000, and at most a tenth of its lifetime. */
   readonly tokenLeewayMs?: number | undefined;
+  /**
+   * Shares one session with other processes that log in as the same user: a `RedisTokenStore`, a `PostgresTokenStore`, or one of
+   * your own. Where the store is away, each process logs in on its own. Default: none; each client has its own session.
+   */
+  readonly tokenStore?: TokenStore | undefined;
   /** The most sockets of the client's own undici agent to one origin. Default: 64. */
   readonly maxSockets?: number | undefined;
   /**
@@ -124,6 +130,12 @@ export const clientOptions = {
     documentedDefault: "5,000, at most a tenth of the lifetime",
     documentation: "how long before its expiry a token is renewed",
   },
+  tokenStore: {
+    accepts: isTokenStore,
+    wanted: "a token store: an object with the methods read, lock, unlock and write",
+    documentedDefault: "none",
+    documentation: "one session for many processes: a `TokenStore`",
+  },
   maxSockets: {
     accepts: isPositiveInteger,
     wanted: "a whole number above 0",
@@ -185,9 +197,17 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   if (options.fetch !== undefined && options.dispatcher !== undefined) {
     throw refuse("fetch and dispatcher exclude each other: a dispatcher belongs to undici");
   }
+  if (options.tokenStore !== undefined && "accessToken" in options.auth) {
+    throw refuse("tokenStore has no use with auth.accessToken: that function keeps its tokens itself");
+  }
   const baseUrl = parseBaseUrl(options.baseUrl, "baseUrl", options.allowInsecureHttp);
   const tls = options.tls === undefined ? undefined : resolveTls(options, baseUrl);
   return { ...options, baseUrl, tls, on: readClientHooks(options.on) };
+}
+
+function isTokenStore(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return ["read", "lock", "unlock", "write"].every((name) => typeof Reflect.get(value, name) === "function");
 }
 
 function showOperation(given: unknown): string {

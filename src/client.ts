@@ -120,7 +120,8 @@ function createTransport({ fetch, dispatcher, maxSockets, timeoutMs, tls }: Reso
   return openTransport({ fetch, dispatcher, connections: maxSockets, connectTimeoutMs, tls });
 }
 
-function createTokens({ auth, tokenLeewayMs: leewayMs, on }: ResolvedOptions, transport: Transport): TokenSource {
+function createTokens(options: ResolvedOptions, transport: Transport): TokenSource {
+  const { auth, tokenLeewayMs: leewayMs, tokenStore: store, on } = options;
   if ("accessToken" in auth) return callerTokenSource(auth);
-  return new TokenManager({ auth, transport, leewayMs, onToken: (event) => emit(on, "token", event) });
+  return new TokenManager({ auth, transport, leewayMs, store, onToken: (event) => emit(on, "token", event) });
 }

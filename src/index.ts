@@ -11,6 +11,7 @@ export type {
   SessionAuth,
 } from "./auth/auth-options.js";
 export type { TokenEvent } from "./auth/token-event.js";
+export type { StoredToken, TokenStore } from "./auth/token-store.js";
 export { CrossBorderClient } from "./client.js";
 export type { ClientOptions } from "./client-options.js";
 export {
@@ -104,6 +105,7 @@ export {
 export { type RequestToSign, signRequest } from "./signing/sign-request.js";
 export type { RequestSigner, SigningContext } from "./signing/signer.js";
 export { type SignatureToVerify, verifySignature } from "./signing/verify-signature.js";
+export { MemoryTokenStore } from "./tokens/memory-token-store.js";
 export {
   type SignedDeposit,
   type SignedPayment,

@@ -1,4 +1,4 @@
-import { type ClientOptions, ConfigError, CrossBorderClient } from "cross-border-payments";
+import { type ClientOptions, ConfigError, CrossBorderClient, MemoryTokenStore } from "cross-border-payments";
 import { Agent, buildConnector } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startWireServer, wireResponse } from "./wire/wire-server.js";
@@ -84,4 +84,42 @@ it.each<[unknown, string]>([
 ])("names no operation to sign that is not a name: %o", (operation, shown) => {
   const { message } = refusal({ signedOperations: ["payments.create", operation as "payments.create"] });
   expect(message).toBe(`signedOperations: there is no operation ${shown}`);
+});
+
+it.each([
+  [{}, "an object"],
+  ["redis://localhost", "a string"],
+  [{ get() {}, set() {} }, "an object"],
+])("takes nothing for a token store that has not its methods: %j", (tokenStore, found) => {
+  expect(refusal({ tokenStore: tokenStore as never }).message).toBe(
+    `tokenStore must be a token store: an object with the methods read, lock, unlock and write; found ${found}`,
+  );
+});
+
+it("refuses a token store beside a token source of the caller's own", () => {
+  const { message } = refusal({ auth: { accessToken: () => "token" }, tokenStore: new MemoryTokenStore() });
+  expect(message).toContain("tokenStore has no use with auth.accessToken");
+});
+
+it("shares one login between clients with one token store", async () => {
+  const server = await startWireServer({
+    onRequest: (socket, request) =>
+      socket.write(
+        wireResponse(200, request.includes("/token ") ? '{"access_token":"t","token_type":"Bearer"}' : '{"id":"1"}'),
+      ),
+  });
+  const address = `http://127.0.0.1:${server.port}`;
+  const tokenStore = new MemoryTokenStore();
+  const shared: unknown[] = [];
+  for (let count = 0; count < 3; count++) {
+    await using client = new CrossBorderClient({
+      baseUrl: address,
+      auth: { ...auth, authUrl: address },
+      tokenStore,
+      on: { token: (event) => shared.push(event) },
+    });
+    await client.paymentIntents.get("1");
+  }
+  expect(server.requests.filter((request) => request.startsWith("POST"))).toHaveLength(1);
+  expect(shared).toEqual([{ grant: "password", shared: true }]);
 });

@@ -18,13 +18,15 @@ export type GrantFailureClass =
   | "unreadable" // 2xx that is not what is described
   | "no-secret" // the caller's function for the password or the client's secret failed
   | "session-ended" // there is no refresh token that could be used, and nothing to log in with
+  | "session-spent" // the same, after another process may have used the fleet's refresh token and stored no other one
+  | "unshared" // the token store is away, and this process waits for its turn to log in alone
   | "unprepared"; // the request could not even be made
 
 /** A token request that failed, described without any secret. */
 export interface GrantFailure {
   readonly class: GrantFailureClass;
   readonly status?: number;
-  /** Why no response arrived, or a function failed: a code such as `ECONNRESET`. */
+  /** Why no response arrived, or a function or the token store failed: a code such as `ECONNRESET`. */
   readonly reason?: string;
   /** The option whose function failed. */
   readonly secretName?: string;
@@ -58,6 +60,8 @@ export const grantReactions: Readonly<Record<GrantFailureClass, Readonly<Record<
   unreadable: { refresh_token: "fail", password: "fail" },
   "no-secret": { refresh_token: "fail", password: "fail" },
   "session-ended": { refresh_token: "stop", password: "stop" },
+  "session-spent": { refresh_token: "stop", password: "stop" },
+  unshared: { refresh_token: "back-off", password: "back-off" },
   unprepared: { refresh_token: "fail", password: "fail" },
 };
 
@@ -185,6 +189,16 @@ const texts: Readonly<
   "session-ended": {
     code: "login_refused",
     says: (origin) => `${origin} does not continue the session of auth.refreshToken; build a client with another one`,
+  },
+  "session-spent": {
+    code: "login_refused",
+    says: () =>
+      "the token store has a refresh token that was used already, by a process that stored no other one; build clients with " +
+      "another refreshToken",
+  },
+  unshared: {
+    code: "token_store_failed",
+    says: (_, { reason }) => `the token store can't be used (${reason})`,
   },
   unprepared: {
     code: "token_request_failed",

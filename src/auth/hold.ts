@@ -21,9 +21,10 @@ export function isOver(hold: Hold): boolean {
 
 /**
  * Whether a call may wait until its end. What the endpoint asked for by `Retry-After` is not waited for where the call would
- * end before; an endpoint that is away is waited for in any case.
+ * end before; an endpoint that is away is waited for in any case. A token store that is away costs time, but no call.
  */
 export function mayWait(hold: Hold, deadline: Deadline, maxRetries: number): boolean {
+  if (hold.failure.class === "unshared") return true;
   if (hold.final || maxRetries === 0) return false;
   return hold.failure.retryAfterMs === undefined || heldMs(hold) < deadline.remainingMs();
 }

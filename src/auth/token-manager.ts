@@ -3,11 +3,20 @@ import { Deadline, Ended } from "../timing/deadline.js";
 import { later, leftMs, now, type Timestamp } from "../timing/timestamp.js";
 import type { Transport } from "../wire/transport.js";
 import type { PasswordAuth, SessionAuth } from "./auth-options.js";
-import { type Grant, type GrantFailure, grantReactions, toRejectedError, toTokenError } from "./grant-failure.js";
+import {
+  type Grant,
+  type GrantFailure,
+  type GrantReaction,
+  grantReactions,
+  toRejectedError,
+  toTokenError,
+} from "./grant-failure.js";
 import { type Hold, isOver, mayWait, toHold, waitUntilOver } from "./hold.js";
+import { type SharedResult, SharedSession, type TokenNeed } from "./shared-session.js";
 import { type Granted, type GrantResult, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvent } from "./token-event.js";
 import type { TokenSource } from "./token-source.js";
+import type { TokenStore } from "./token-store.js";
 import {
   backOffMs,
   firstRejectedHoldMs,
@@ -28,6 +37,8 @@ export interface TokenManagerOptions {
   /** For one token request, whatever the deadlines of the calls that wait for it. Default: 10 s. */
   readonly timeoutMs?: number;
   readonly random?: () => number;
+  /** Where the session is shared with other processes. Default: it is this client's alone. */
+  readonly store?: TokenStore | undefined;
   readonly onToken?: (event: TokenEvent) => void;
 }
 
@@ -45,12 +56,14 @@ export class TokenManager implements TokenSource {
   readonly #random: () => number;
   readonly #onToken: ((event: TokenEvent) => void) | undefined;
   readonly #endsSession: boolean;
+  readonly #shared: SharedSession | undefined;
   readonly #closing = new AbortController();
   #token: Token | undefined;
   /** The token that the service accepted last. */
   #accepted: string | undefined;
   /** The token that the service refused last. */
   #rejected: string | undefined;
+  /** This client's own. With a store there is one only where the client logged in without it. */
   #session: Session | undefined;
   /** Why the last session ended. */
   #ended: GrantFailure = { class: "session-ended" };
@@ -65,17 +78,28 @@ export class TokenManager implements TokenSource {
   #lastRejection: Timestamp | undefined;
   #renewal: Promise<TokenResult> | undefined;
   #otherCredentials: Promise<boolean> | undefined;
+  /** From when on this client logs in without the store, which is away. */
+  #aloneFrom: Timestamp | undefined;
+  #look: Promise<Token | undefined> | undefined;
 
   /** @throws {ConfigError} when the address or the leeway can't be used. */
-  constructor({ auth, transport, leewayMs, timeoutMs = 10_000, random, onToken }: TokenManagerOptions) {
+  constructor(options: TokenManagerOptions) {
+    const { auth, transport, leewayMs, timeoutMs = 10_000, random = Math.random, store, onToken } = options;
     if (leewayMs !== undefined && !(leewayMs >= 0)) {
       throw new ConfigError("the leeway of tokens must be a number of milliseconds, 0 or more");
     }
     this.#endpoint = new TokenEndpoint({ auth, transport, timeoutMs, signal: this.#closing.signal });
-    this.#session = "refreshToken" in auth ? { refreshToken: auth.refreshToken } : undefined;
+    const { signal } = this.#closing;
+    const endpoint = this.#endpoint;
+    this.#shared =
+      store === undefined
+        ? undefined
+        : new SharedSession({ store, auth, endpoint, timeoutMs, leewayMs, random, signal });
+    const isGiven = "refreshToken" in auth && store === undefined;
+    this.#session = isGiven ? { refreshToken: auth.refreshToken } : undefined;
     this.#endsSession = "password" in auth && auth.endSessionOnClose === true;
     this.#leewayMs = leewayMs;
-    this.#random = random ?? Math.random;
+    this.#random = random;
     this.#onToken = onToken;
   }
 
@@ -90,7 +114,7 @@ export class TokenManager implements TokenSource {
   async ensure(validForMs: number, deadline: Deadline, maxRetries: number): Promise<void> {
     deadline.assertNotEnded();
     // What a failure of it means for the old token is known afterwards, from what is left of that.
-    if (this.#isTooShort(validForMs)) await deadline.race(this.#joinRenewal());
+    if (this.#isTooShort(validForMs)) await deadline.race(this.#joinRenewal(validForMs));
     await this.current(deadline, maxRetries);
   }
 
@@ -117,6 +141,8 @@ export class TokenManager implements TokenSource {
   }
 
   async close(): Promise<void> {
+    // What it has requested for other processes is stored; otherwise each of them would find a session that is of no use.
+    if (this.#shared?.isRequesting) await this.#awaitRenewal();
     if (this.#endsSession) await this.#logout();
     this.#closing.abort();
   }
@@ -172,9 +198,11 @@ export class TokenManager implements TokenSource {
   }
 
   /** While the endpoint is left alone: why, unless there are other credentials than those that were refused. */
-  async #heldResult(deadline: Deadline): Promise<FailedRenewal | undefined> {
+  async #heldResult(deadline: Deadline): Promise<TokenResult | undefined> {
     const hold = this.#activeHold();
     if (hold === undefined) return undefined;
+    const shared = await this.#lookWhileHeld(deadline);
+    if (shared !== undefined) return shared;
     const result = { failure: hold.failure, hold };
     if (hold.failure.class !== "refused" || !this.#mayTryOtherCredentials()) return result;
     this.#otherCredentials ??= this.#endpoint.hasOtherCredentials().finally(() => {
@@ -193,20 +221,25 @@ export class TokenManager implements TokenSource {
   }
 
   /** Never rejects. */
-  #joinRenewal(): Promise<TokenResult> {
+  #joinRenewal(validForMs = 0): Promise<TokenResult> {
     if (this.#renewal !== undefined) return this.#renewal;
     // Nothing is requested, so nothing is in flight.
     if (!this.#canRenew()) return Promise.resolve(this.#leaveAlone(this.#ended, undefined));
-    this.#renewal = this.#startRenewal();
+    this.#renewal = this.#startRenewal(validForMs);
     return this.#renewal;
   }
 
   #canRenew(): boolean {
+    if (this.#shared !== undefined) return true;
     return this.#endpoint.canLogIn || (this.#session !== undefined && canRefresh(this.#session));
   }
 
   /** Never rejects: it may fail when no call waits for it any more. */
-  async #startRenewal(): Promise<TokenResult> {
+  async #startRenewal(validForMs: number): Promise<TokenResult> {
+    if (this.#shared !== undefined) {
+      const result = this.#afterSharing(await this.#shared.renew(this.#need(validForMs)));
+      if (result !== undefined) return this.#endRenewal(result);
+    }
     const session = this.#session;
     if (session !== undefined && canRefresh(session)) {
       const refreshed = await this.#endpoint.refresh(session.refreshToken, this.#knownTokens());
@@ -221,6 +254,53 @@ export class TokenManager implements TokenSource {
   #endRenewal(result: TokenResult): TokenResult {
     this.#renewal = undefined;
     return result;
+  }
+
+  /** The result of a renewal by way of the store; `undefined` where the client has to do without it. */
+  #afterSharing(result: SharedResult): TokenResult | undefined {
+    if ("unshared" in result) return this.#afterUnshared(result.unshared);
+    this.#aloneFrom = undefined;
+    if ("token" in result) return this.#adopt(result.token);
+    const { requested, grant, isShared } = result;
+    if ("granted" in requested) return this.#store(requested.granted, grant, isShared);
+    if (grant === "password") return this.#afterLogin(requested);
+    const { failure } = requested;
+    const reaction = grantReactions[failure.class].refresh_token;
+    if (reaction === "stop") return this.#leaveAlone(failure, undefined);
+    return this.#afterFailedRefresh(failure, reaction);
+  }
+
+  /** Processes that lose their store at the same time do not all log in at the same time. */
+  #afterUnshared(reason: string): TokenResult | undefined {
+    const failure: GrantFailure = { class: "unshared", reason };
+    if (!this.#endpoint.canLogIn) return this.#fail(failure, true);
+    this.#aloneFrom ??= later(now(), this.#random() * spreadMs);
+    const waitMs = leftMs(this.#aloneFrom, now());
+    return waitMs <= 0 ? undefined : this.#leaveAlone(failure, toHold(failure, Math.min(waitMs, longestWaitMs), false));
+  }
+
+  /** While this client may request nothing, another process may. */
+  async #lookWhileHeld(deadline: Deadline): Promise<TokenResult | undefined> {
+    const shared = this.#shared;
+    if (shared === undefined) return undefined;
+    this.#look ??= shared.look(this.#need(0)).finally(() => {
+      this.#look = undefined;
+    });
+    const token = await deadline.race(this.#look);
+    return token === undefined ? undefined : this.#adopt(token);
+  }
+
+  #need(validForMs: number): TokenNeed {
+    const current = this.#unexpiredToken();
+    return { current, rejected: this.#rejected, validForMs, knownTokens: this.#knownTokens() };
+  }
+
+  #adopt(token: Token): TokenResult {
+    this.#token = token;
+    this.#hold = undefined;
+    this.#failures = 0;
+    this.#refusals = 0;
+    return { token: token.value };
   }
 
   #knownTokens(): string[] {
@@ -244,11 +324,14 @@ export class TokenManager implements TokenSource {
       this.#ended = { ...failure, class: "session-ended" };
       return undefined;
     }
-    if (reaction !== "old-or-login") return this.#fail(failure, reaction === "back-off");
     // A server that rotates refresh tokens may end the whole session when one comes a second time.
-    if (this.#endpoint.canLogIn) this.#session = { ...session, mayBeUsed: true };
-    if (this.#token !== undefined) this.#token = { ...this.#token, leewayMs: 0 };
-    return this.#fail(failure, true);
+    if (reaction === "old-or-login" && this.#endpoint.canLogIn) this.#session = { ...session, mayBeUsed: true };
+    return this.#afterFailedRefresh(failure, reaction);
+  }
+
+  #afterFailedRefresh(failure: GrantFailure, reaction: GrantReaction): TokenResult {
+    if (reaction === "old-or-login" && this.#token !== undefined) this.#token = { ...this.#token, leewayMs: 0 };
+    return this.#fail(failure, reaction !== "fail");
   }
 
   #afterLogin(result: GrantResult): TokenResult {
@@ -261,21 +344,20 @@ export class TokenManager implements TokenSource {
     return this.#leaveAlone(failure, toHold(failure, refusedHoldMs(this.#refusals), true));
   }
 
-  #store(granted: Granted, grant: Grant): TokenResult {
+  /** @param isShared absent where the session is this client's own. One of the store's is not kept here: others may continue it. */
+  #store(granted: Granted, grant: Grant, isShared?: boolean): TokenResult {
     const { accessToken, lifetimeMs, sentAt } = granted;
-    this.#token = toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs);
-    // The response to a refresh need not repeat the refresh token; the one to a login starts a new session.
     const session = toSession(granted);
-    if (session !== undefined || grant === "password") this.#session = session;
-    this.#hold = undefined;
-    this.#failures = 0;
-    this.#refusals = 0;
+    // The response to a refresh need not repeat the refresh token; the one to a login starts a new session.
+    if (isShared === undefined && (session !== undefined || grant === "password")) this.#session = session;
+    const result = this.#adopt(toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs));
+    const shared = this.#shared === undefined ? undefined : { shared: isShared === true };
     try {
-      this.#onToken?.({ grant, ...(lifetimeMs === undefined ? undefined : { expiresInMs: lifetimeMs }) });
+      this.#onToken?.({ grant, ...(lifetimeMs === undefined ? undefined : { expiresInMs: lifetimeMs }), ...shared });
     } catch {
       // A listener's mistake must not cost the token.
     }
-    return { token: accessToken };
+    return result;
   }
 
   /** The first failure that waiting can't mend costs only the calls that wait; those after it are followed by a backoff too. */
@@ -308,7 +390,13 @@ export class TokenManager implements TokenSource {
     this.#lastRejection = now();
   }
 
-  /** Best effort: the identity server ends the session itself some day. */
+  async #awaitRenewal(): Promise<void> {
+    const deadline = new Deadline({ timeoutMs: logoutTimeoutMs });
+    await deadline.race(Promise.resolve(this.#renewal)).catch(() => {});
+    deadline.finish();
+  }
+
+  /** Best effort: the identity server ends the session itself some day. Never a shared one, which others use. */
   async #logout(): Promise<void> {
     const deadline = new Deadline({ timeoutMs: logoutTimeoutMs });
     try {
@@ -336,6 +424,12 @@ export class TokenManager implements TokenSource {
 }
 
 const logoutTimeoutMs = 2000;
+
+/** Over this time the processes of a fleet log in that have lost their store. */
+const spreadMs = 30_000;
+
+/** How long such a process waits before it tries the store again. */
+const longestWaitMs = 3000;
 
 interface FailedRenewal {
   readonly token?: never;

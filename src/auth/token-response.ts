@@ -48,7 +48,7 @@ function readFields(text: string): TokenFields | undefined {
 }
 
 /** Half of a surrogate pair has no encoding: a form would carry another token. */
-function isSendable(refreshToken: unknown): refreshToken is string {
+export function isSendable(refreshToken: unknown): refreshToken is string {
   return typeof refreshToken === "string" && refreshToken !== "" && !/\p{Cs}/u.test(refreshToken);
 }
 

@@ -94,6 +94,7 @@ export type TokenErrorCode =
   | "token_response_unreadable"
   | "token_source_failed"
   | "token_source_invalid"
+  | "token_store_failed"
   | "token_throttled";
 
 export interface ErrorDetails {
@@ -213,6 +214,7 @@ export class SigningError extends CrossBorderError {
  *   as they are issued (another audience, clocks apart), no other one is requested until `heldUntilMs`: 10 s at first, 5 min at most.
  * - `token_source_failed`: a function of the options failed: `accessToken`, `password` or `clientSecret`.
  * - `token_source_invalid`: the `accessToken` function gave something that can be no token.
+ * - `token_store_failed`: the `tokenStore` is away. The call waited for it, or for its turn to log in without it.
  */
 export class TokenError extends CrossBorderError {
   /** @internal */

@@ -17,6 +17,7 @@ export const importTable: ImportTable = {
     "money.ts": ["errors"],
     signing: ["errors", "platform"],
     auth: ["errors", "timing", "platform", "wire"],
+    tokens: ["timing", "auth/token-store.ts"],
     api: ["errors", "timing"],
     http: [
       "errors",
@@ -58,6 +59,7 @@ export const importTable: ImportTable = {
       "money.ts",
       "signing",
       "auth",
+      "tokens",
       "api",
       "http",
       "paging",

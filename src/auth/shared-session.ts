@@ -1,0 +1,256 @@
+import { clock } from "../timing/clock.js";
+import { now } from "../timing/timestamp.js";
+import type { PasswordAuth, SessionAuth } from "./auth-options.js";
+import { type Grant, type GrantFailure, type GrantFailureClass, grantReactions } from "./grant-failure.js";
+import { type SharedValue, sharedToken, toSharedValue, unspentRefreshToken } from "./shared-value.js";
+import { type Found, StoreAway, StoreEntry } from "./store-entry.js";
+import type { GrantResult, TokenEndpoint } from "./token-endpoint.js";
+import type { TokenStore } from "./token-store.js";
+import { lastPartMs, leftOfToken, type Token, wantedOfToken } from "./token-timing.js";
+
+export interface SharedSessionOptions {
+  readonly store: TokenStore;
+  readonly auth: PasswordAuth | SessionAuth;
+  readonly endpoint: TokenEndpoint;
+  /** Of one token request. */
+  readonly timeoutMs: number;
+  readonly leewayMs: number | undefined;
+  readonly random: () => number;
+  /** Ends the waiting for another process. */
+  readonly signal: AbortSignal;
+}
+
+/** What a process needs a token for. */
+export interface TokenNeed {
+  /** The one that it has. */
+  readonly current: Token | undefined;
+  /** One that the service refused. */
+  readonly rejected: string | undefined;
+  readonly validForMs: number;
+  /** Tokens that a response might repeat and no error may show. */
+  readonly knownTokens: readonly string[];
+}
+
+export type SharedResult =
+  /** Another process obtained it. */
+  | { readonly token: Token }
+  /** This process made a token request. */
+  | { readonly requested: GrantResult; readonly grant: Grant; readonly isShared: boolean }
+  /** The store can't be used: why. */
+  | { readonly unshared: string };
+
+/**
+ * One session for many processes, in a `TokenStore`.
+ *
+ * A lock keeps processes from requesting tokens at the same time. It can't be relied on: its holder may be stopped for longer than it
+ * lasts. What is relied on is the mark: a refresh token is marked as spent, by version, before it is sent, so it is sent once at
+ * most. An identity server that rotates refresh tokens ends the session of the whole fleet when one comes a second time.
+ */
+export class SharedSession {
+  readonly #entry: StoreEntry;
+  readonly #endpoint: TokenEndpoint;
+  readonly #lockMs: number;
+  readonly #leewayMs: number | undefined;
+  readonly #random: () => number;
+  readonly #signal: AbortSignal;
+  /** Of a session without a password: what is left to try where the store has lost its refresh token. */
+  #given: string | undefined;
+  #isRequesting = false;
+  /** The lock was waited for in vain, which is not done twice. */
+  #isLockStuck = false;
+
+  constructor({ store, auth, endpoint, timeoutMs, leewayMs, random, signal }: SharedSessionOptions) {
+    this.#entry = new StoreEntry(store, auth);
+    this.#endpoint = endpoint;
+    // Longer than everything that is done under it: looking and marking, 2 s each, and the request.
+    this.#lockMs = timeoutMs + 5000;
+    this.#leewayMs = leewayMs;
+    this.#random = random;
+    this.#signal = signal;
+    this.#given = "refreshToken" in auth ? auth.refreshToken : undefined;
+  }
+
+  /** Whether this process is requesting a token for all of them. */
+  get isRequesting(): boolean {
+    return this.#isRequesting;
+  }
+
+  /** A token that another process has obtained. Never rejects. */
+  async look(need: TokenNeed): Promise<Token | undefined> {
+    try {
+      return this.#usable(await this.#entry.read(), need);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Another token than the one that the process has. Never rejects. */
+  async renew(need: TokenNeed): Promise<SharedResult> {
+    const owner = globalThis.crypto.randomUUID();
+    try {
+      return await this.#renewInTurn(owner, need);
+    } catch (error) {
+      return { unshared: error instanceof StoreAway ? error.reason : "FAILED" };
+    }
+  }
+
+  async #renewInTurn(owner: string, need: TokenNeed): Promise<SharedResult> {
+    // A process takes it twice at most: for a refresh, and for the login that may follow.
+    const untilMs = clock.monotonicMs() + (this.#isLockStuck ? 0 : 2 * this.#lockMs);
+    for (;;) {
+      const found = await this.#entry.read();
+      const token = this.#usable(found, need);
+      if (token !== undefined) return { token };
+      const result = await this.#renewLocked(owner, need);
+      if (result !== undefined) return result;
+      const passing = this.#passable(found, need);
+      if (passing !== undefined) return { token: passing };
+      if (this.#signal.aborted) return { unshared: "CLOSED" };
+      if (clock.monotonicMs() >= untilMs) {
+        this.#isLockStuck = true;
+        return { unshared: "LOCKED" };
+      }
+      await pause(shortestPollMs + (longestPollMs - shortestPollMs) * this.#random());
+    }
+  }
+
+  /** Undefined where another process has the lock, or stored something at the same time. */
+  async #renewLocked(owner: string, need: TokenNeed): Promise<SharedResult | undefined> {
+    if (!(await this.#entry.lock(owner, this.#lockMs))) return undefined;
+    this.#isLockStuck = false;
+    this.#isRequesting = true;
+    try {
+      // Someone may have renewed it meanwhile.
+      const found = await this.#entry.read();
+      const token = this.#usable(found, need);
+      return token === undefined ? await this.#request(owner, found, need) : { token };
+    } finally {
+      this.#isRequesting = false;
+      // Nobody waits for this: whoever finds a token needs no lock, and it ends by itself.
+      this.#entry.unlock(owner).catch(() => {});
+    }
+  }
+
+  async #request(owner: string, found: Found | undefined, need: TokenNeed): Promise<SharedResult | undefined> {
+    const refreshToken = this.#refreshTokenOf(found);
+    if (refreshToken === undefined) return this.#logIn(found?.text, need, sessionSpent);
+    const value = { ...found?.value, refreshToken };
+    const mark = await this.#entry.write({ ...value, spentBy: owner }, found?.version);
+    if (mark === undefined) return undefined;
+    const requested = await this.#endpoint.refresh(refreshToken, need.knownTokens);
+    if ("granted" in requested) {
+      // A server that repeats a token which the service refused has no other one for this session.
+      const isOther = requested.granted.accessToken !== need.rejected || !this.#endpoint.canLogIn;
+      if (isOther) return this.#store(requested, "refresh_token", mark, refreshToken);
+      return this.#logInAgain(owner, mark, need, sessionSpent);
+    }
+    const { failure } = requested;
+    if (grantReactions[failure.class].refresh_token === "login") {
+      return this.#logInAgain(owner, mark, need, { ...failure, class: "session-ended" });
+    }
+    if (!this.#endpoint.canLogIn || !mayBeSpent(failure)) await this.#replace(mark, value);
+    return { requested, grant: "refresh_token", isShared: false };
+  }
+
+  /** After a refresh, the lock may not last for one more request. */
+  async #logInAgain(
+    owner: string,
+    mark: string,
+    need: TokenNeed,
+    ended: GrantFailure,
+  ): Promise<SharedResult | undefined> {
+    const isLocked = !this.#endpoint.canLogIn || (await this.#entry.lock(owner, this.#lockMs));
+    return isLocked ? this.#logIn(mark, need, ended) : undefined;
+  }
+
+  /** @param ended why there has to be a login, where there is no password for one. */
+  async #logIn(text: string | undefined, need: TokenNeed, ended: GrantFailure): Promise<SharedResult> {
+    if (!this.#endpoint.canLogIn) {
+      return { requested: { failure: ended }, grant: "refresh_token", isShared: false };
+    }
+    const requested = await this.#endpoint.login(need.knownTokens);
+    if ("granted" in requested) return this.#store(requested, "password", text, undefined);
+    return { requested, grant: "password", isShared: false };
+  }
+
+  /** @param kept the refresh token that the response need not repeat. */
+  async #store(
+    requested: Extract<GrantResult, { readonly granted: unknown }>,
+    grant: Grant,
+    text: string | undefined,
+    kept: string | undefined,
+  ): Promise<SharedResult> {
+    const value = toSharedValue(requested.granted, kept);
+    this.#note(value);
+    return { requested, grant, isShared: await this.#replace(text, value) };
+  }
+
+  /** Replaces a text by a value, unless somebody else did so. A failure costs nothing but the sharing. */
+  async #replace(text: string | undefined, value: SharedValue): Promise<boolean> {
+    try {
+      const found = await this.#entry.read();
+      if (found !== undefined && found.text !== text) return false;
+      return (await this.#entry.write(value, found?.version)) !== undefined;
+    } catch {
+      return false;
+    }
+  }
+
+  #refreshTokenOf(found: Found | undefined): string | undefined {
+    const isLost = found?.value.refreshToken === undefined;
+    return isLost ? this.#given : unspentRefreshToken(found.value);
+  }
+
+  /** A token that needs no renewal. */
+  #usable(found: Found | undefined, need: TokenNeed): Token | undefined {
+    const token = this.#other(found, need);
+    if (token === undefined) return undefined;
+    const leastMs = Math.max(token.leewayMs, wantedOfToken(token, need.validForMs));
+    return leftOfToken(token, now()) > leastMs ? token : undefined;
+  }
+
+  /** A token that lives, while another process renews it. */
+  #passable(found: Found | undefined, need: TokenNeed): Token | undefined {
+    const isLiving = (token: Token | undefined) => token !== undefined && leftOfToken(token, now()) > lastPartMs;
+    const token = isLiving(need.current) ? undefined : this.#other(found, need);
+    return isLiving(token) ? token : undefined;
+  }
+
+  #other(found: Found | undefined, { current, rejected }: TokenNeed): Token | undefined {
+    if (found === undefined) return undefined;
+    this.#note(found.value);
+    const token = sharedToken(found.value, this.#leewayMs);
+    return token?.value === current?.value || token?.value === rejected ? undefined : token;
+  }
+
+  #note({ refreshToken }: SharedValue): void {
+    if (!this.#endpoint.canLogIn && refreshToken !== undefined) this.#given = refreshToken;
+  }
+}
+
+const shortestPollMs = 50;
+const longestPollMs = 500;
+
+const sessionSpent: GrantFailure = { class: "session-spent" };
+
+/** Failures after which the refresh token is certainly as good as before. Any other one may have used it up. */
+const unspent: ReadonlySet<GrantFailureClass> = new Set([
+  "unsent",
+  "untrusted",
+  "throttled",
+  "redirected",
+  "no-secret",
+  "unprepared",
+]);
+
+function mayBeSpent(failure: GrantFailure): boolean {
+  // A server that is starting, or a proxy without one, says 503.
+  return !unspent.has(failure.class) && failure.status !== 503;
+}
+
+/** A call that waits has a timer of its own: this one alone does not keep the process. */
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.unrefTimer(clock.setTimer(resolve, ms));
+  });
+}

@@ -1,0 +1,40 @@
+import type { StoredToken, TokenStore } from "../auth/token-store.js";
+import { clock } from "../timing/clock.js";
+
+/** A token store in memory: one session for several clients of one process, and for tests. Nothing is encrypted. */
+export class MemoryTokenStore implements TokenStore {
+  readonly #tokens = new Map<string, StoredToken & { readonly untilMs: number }>();
+  readonly #locks = new Map<string, { readonly owner: string; readonly untilMs: number }>();
+  #writes = 0;
+
+  async read(key: string): Promise<StoredToken | undefined> {
+    const stored = this.#stored(key);
+    return stored === undefined ? undefined : { value: stored.value, version: stored.version };
+  }
+
+  async lock(key: string, owner: string, ms: number): Promise<boolean> {
+    const nowMs = clock.monotonicMs();
+    const held = this.#locks.get(key);
+    if (held !== undefined && held.owner !== owner && held.untilMs > nowMs) return false;
+    this.#locks.set(key, { owner, untilMs: nowMs + ms });
+    return true;
+  }
+
+  async unlock(key: string, owner: string): Promise<void> {
+    if (this.#locks.get(key)?.owner === owner) this.#locks.delete(key);
+  }
+
+  async write(key: string, value: string, ttlMs: number, version: string | undefined): Promise<boolean> {
+    if (this.#stored(key)?.version !== version) return false;
+    this.#writes += 1;
+    this.#tokens.set(key, { value, version: String(this.#writes), untilMs: clock.monotonicMs() + ttlMs });
+    return true;
+  }
+
+  #stored(key: string) {
+    const stored = this.#tokens.get(key);
+    if (stored === undefined || stored.untilMs > clock.monotonicMs()) return stored;
+    this.#tokens.delete(key);
+    return undefined;
+  }
+}

@@ -1,0 +1,177 @@
+import type { TokenEvent } from "../../src/auth/token-event.js";
+import { TokenManager, type TokenManagerOptions } from "../../src/auth/token-manager.js";
+import type { StoredToken, TokenStore } from "../../src/auth/token-store.js";
+import { Deadline } from "../../src/timing/deadline.js";
+import { MemoryTokenStore } from "../../src/tokens/memory-token-store.js";
+import type { Transport } from "../../src/wire/transport.js";
+import { auth, type CallOptions } from "./manager-fixture.js";
+import { RotatingIdentity } from "./rotating-identity.js";
+
+/** How a store fails: at once, never answering, or after it has done what it was asked for. */
+export type StoreFault = "refuses" | "hangs" | "loses-responses";
+
+/** A store in memory that can be away, slow, wiped, or filled with rubbish. */
+export class FaultyStore implements TokenStore {
+  fault: StoreFault | undefined;
+  latencyMs: () => number = () => 0;
+  /** Whether everyone gets the lock, as after a failover to a replica that has not heard of it. */
+  losesLocks = false;
+  /** What was asked for, in order. */
+  readonly log: string[] = [];
+  /** Every value that ever lay in it. */
+  readonly written: string[] = [];
+  /** What lies in it, by key. */
+  readonly values = new Map<string, string>();
+  #store = new MemoryTokenStore();
+
+  wipe(): void {
+    this.#store = new MemoryTokenStore();
+    this.values.clear();
+  }
+
+  async fill(rubbish: string): Promise<void> {
+    for (const key of this.values.keys()) {
+      const stored = await this.#store.read(key);
+      await this.#store.write(key, rubbish, 1e9, stored?.version);
+    }
+  }
+
+  /** A lock that nobody gives back. */
+  async block(ms: number): Promise<void> {
+    for (const key of this.values.keys()) await this.#store.lock(key, "nobody", ms);
+  }
+
+  read(key: string): Promise<StoredToken | undefined> {
+    return this.#ask("read", (store) => store.read(key));
+  }
+
+  lock(key: string, owner: string, ms: number): Promise<boolean> {
+    return this.#ask("lock", async (store) => (await store.lock(key, owner, ms)) || this.losesLocks);
+  }
+
+  unlock(key: string, owner: string): Promise<void> {
+    return this.#ask("unlock", (store) => store.unlock(key, owner));
+  }
+
+  write(key: string, value: string, ttlMs: number, version: string | undefined): Promise<boolean> {
+    return this.#ask(value.includes("spentBy") ? "mark" : "write", async (store) => {
+      const isStored = await store.write(key, value, ttlMs, version);
+      if (!isStored) return false;
+      this.values.set(key, value);
+      this.written.push(value);
+      return true;
+    });
+  }
+
+  async #ask<T>(name: string, work: (store: TokenStore) => Promise<T>): Promise<T> {
+    this.log.push(name);
+    const { fault } = this;
+    await passMs(this.latencyMs() / 2);
+    if (fault === "refuses") throw Object.assign(new Error("away"), { code: "ECONNREFUSED" });
+    if (fault === "hangs") return new Promise(() => {});
+    const result = await work(this.#store);
+    await passMs(this.latencyMs() / 2);
+    if (fault === "loses-responses") throw Object.assign(new Error("away"), { code: "ECONNRESET" });
+    return result;
+  }
+}
+
+/** A process that can be killed or stopped: whatever it does to the store or the identity server waits until it runs again. */
+class ProcessGate {
+  #stopped: Promise<void> | undefined;
+  #resume = (): void => {};
+
+  stop(): void {
+    this.#stopped ??= new Promise((resolve) => {
+      this.#resume = resolve;
+    });
+  }
+
+  resume(): void {
+    this.#stopped = undefined;
+    this.#resume();
+  }
+
+  async pass<T>(work: () => Promise<T>): Promise<T> {
+    await this.#stopped;
+    try {
+      return await work();
+    } finally {
+      await this.#stopped;
+    }
+  }
+}
+
+export interface Member {
+  readonly manager: TokenManager;
+  readonly events: TokenEvent[];
+  call(options?: CallOptions): Promise<string>;
+  ensure(validForMs: number): Promise<void>;
+  /** A call whose token `used` got 401. */
+  renew(used: string): Promise<string>;
+  /** As SIGSTOP does, or for good, as SIGKILL does. */
+  stop(): void;
+  resume(): void;
+}
+
+export interface Fleet {
+  readonly store: FaultyStore;
+  readonly identity: RotatingIdentity;
+  readonly members: readonly Member[];
+  /** One more process. */
+  join(options?: Partial<TokenManagerOptions>): Member;
+}
+
+/** Processes with one store and one identity server, in fake time. Jitter is off unless `random` is given. */
+export function fleetOf(size: number, options: Partial<TokenManagerOptions> = {}): Fleet {
+  const store = new FaultyStore();
+  const identity = new RotatingIdentity();
+  const join = (more?: Partial<TokenManagerOptions>) => memberOf(store, identity, { ...options, ...more });
+  return { store, identity, join, members: Array.from({ length: size }, () => join()) };
+}
+
+function memberOf(store: TokenStore, identity: Transport, options: Partial<TokenManagerOptions>): Member {
+  const gate = new ProcessGate();
+  const events: TokenEvent[] = [];
+  const manager = new TokenManager({
+    auth,
+    transport: {
+      send: (request, deadline) => gate.pass(() => identity.send(request, deadline)),
+      close: async () => {},
+    },
+    store: {
+      read: (key) => gate.pass(() => store.read(key)),
+      lock: (key, owner, ms) => gate.pass(() => store.lock(key, owner, ms)),
+      unlock: (key, owner) => gate.pass(() => store.unlock(key, owner)),
+      write: (key, value, ttlMs, version) => gate.pass(() => store.write(key, value, ttlMs, version)),
+    },
+    random: () => 0,
+    onToken: (event) => events.push(event),
+    ...options,
+  });
+  const within = async <T>(
+    ask: (deadline: Deadline, maxRetries: number) => T | Promise<T>,
+    options: CallOptions = {},
+  ) => {
+    const { timeoutMs = 30_000, maxRetries = 2, signal } = options;
+    const deadline = new Deadline({ timeoutMs, signal });
+    try {
+      return await ask(deadline, maxRetries);
+    } finally {
+      deadline.finish();
+    }
+  };
+  return {
+    manager,
+    events,
+    call: (options) => within((deadline, maxRetries) => manager.current(deadline, maxRetries), options),
+    ensure: (validForMs) => within((deadline, maxRetries) => manager.ensure(validForMs, deadline, maxRetries)),
+    renew: (used) => within((deadline, maxRetries) => manager.renew(used, deadline, maxRetries)),
+    stop: () => gate.stop(),
+    resume: () => gate.resume(),
+  };
+}
+
+async function passMs(ms: number): Promise<void> {
+  if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+}

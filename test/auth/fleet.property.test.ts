@@ -1,0 +1,193 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { TokenError } from "../../src/errors/errors.js";
+import { Ended } from "../../src/timing/deadline.js";
+import { seededRandom } from "../faults/seeded-random.js";
+import { type Fleet, fleetOf, type Member, type StoreFault } from "./fleet-fixture.js";
+import { fakeTime, pass, settle } from "./manager-fixture.js";
+import type { IdentityFault } from "./rotating-identity.js";
+
+beforeEach(fakeTime);
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const leewayMs = 5000;
+
+type Step =
+  | { readonly do: "call"; readonly member: number; readonly timeoutMs: number }
+  | { readonly do: "refuse-token" | "stop" | "resume" | "kill"; readonly member: number }
+  | { readonly do: "pass"; readonly ms: number }
+  | { readonly do: "store"; readonly fault: StoreFault | undefined }
+  | { readonly do: "identity"; readonly fault: IdentityFault }
+  | { readonly do: "latency"; readonly storeMs: number; readonly identityMs: number }
+  | { readonly do: (typeof wholesale)[number] };
+
+const wholesale = ["wipe", "fill", "end-sessions", "lose-locks", "keep-locks"] as const;
+
+const member = fc.nat(9);
+const call = fc.record({ do: fc.constant("call" as const), member, timeoutMs: fc.integer({ min: 1, max: 90_000 }) });
+const passing = fc.record({
+  do: fc.constant("pass" as const),
+  ms: fc.oneof(fc.nat(700), fc.nat(20_000), fc.integer({ min: 290_000, max: 305_000 })),
+});
+const latency = fc.record({
+  do: fc.constant("latency" as const),
+  storeMs: fc.nat(300),
+  identityMs: fc.nat(3000),
+});
+const anything: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: call },
+  { weight: 5, arbitrary: passing },
+  { weight: 1, arbitrary: latency },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constantFrom("stop" as const, "resume" as const, "resume" as const), member }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("kill" as const, "refuse-token" as const), member }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("store" as const),
+      fault: fc.constantFrom<StoreFault | undefined>("refuses", "hangs", "loses-responses", undefined, undefined),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("identity" as const),
+      fault: fc.constantFrom<IdentityFault>("lost", "lost-before", "unsent", "failing", "throttled", "bad-gateway"),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom(...wholesale) }) },
+);
+
+/** What an observer outside of the processes sees. */
+class World {
+  readonly fleet: Fleet;
+  readonly members: Member[];
+  readonly wrongs: string[] = [];
+  readonly #random: () => number;
+  readonly #lastTokens = new Map<Member, string>();
+  #open = 0;
+
+  constructor(size: number, seed: number) {
+    this.#random = seededRandom(seed);
+    this.fleet = fleetOf(0, { random: this.#random });
+    this.members = Array.from({ length: size }, () => this.fleet.join());
+  }
+
+  async run(script: readonly Step[]): Promise<void> {
+    for (const step of script) {
+      await this.#do(step);
+      expect(this.wrongs).toEqual([]);
+      expect(this.#sharedAndReused()).toEqual([]);
+    }
+    // Whatever happened, every call ends with its deadline.
+    await pass(91_000);
+    expect(this.#open).toBe(0);
+  }
+
+  /** The session that a process began without the store is its own, and follows the rules of a client without one. */
+  #sharedAndReused(): string[] {
+    const { identity, store } = this.fleet;
+    return identity.reused.filter((token) => store.written.some((value) => value.includes(`"${token}"`)));
+  }
+
+  async #do(step: Step): Promise<void> {
+    const { identity, store } = this.fleet;
+    if (step.do === "pass") return pass(step.ms);
+    if ("member" in step) this.#doTo(this.#member(step.member), step);
+    if (step.do === "store") store.fault = step.fault;
+    if (step.do === "identity") identity.faults.push(step.fault);
+    if (step.do === "wipe") store.wipe();
+    if (step.do === "fill") await store.fill("rubbish");
+    if (step.do === "end-sessions") identity.endSessions();
+    if (step.do === "lose-locks" || step.do === "keep-locks") store.losesLocks = step.do === "lose-locks";
+    if (step.do === "latency") {
+      store.latencyMs = () => step.storeMs * this.#random();
+      identity.latencyMs = () => step.identityMs * this.#random();
+    }
+    await settle();
+  }
+
+  #doTo(member: Member, step: Extract<Step, { readonly member: number }>): void {
+    if (step.do === "stop") member.stop();
+    if (step.do === "resume") member.resume();
+    if (step.do === "call") this.#watch(member, member.call({ timeoutMs: step.timeoutMs }));
+    if (step.do === "refuse-token") {
+      const used = this.#lastTokens.get(member);
+      if (used !== undefined) this.#watch(member, member.renew(used), used);
+    }
+    if (step.do === "kill") {
+      member.stop();
+      this.members.splice(this.members.indexOf(member), 1, this.fleet.join());
+    }
+  }
+
+  #member(number: number): Member {
+    const member = this.members[number % this.members.length];
+    if (member === undefined) throw new Error("a fleet of none");
+    return member;
+  }
+
+  #watch(member: Member, call: Promise<string>, refused?: string): void {
+    this.#open += 1;
+    call.then(
+      (token) => {
+        this.#open -= 1;
+        if (!this.fleet.identity.lives(token)) this.wrongs.push(`${token} has expired`);
+        if (token === refused) this.wrongs.push(`${token} was refused before`);
+        this.#lastTokens.set(member, token);
+      },
+      (error: unknown) => {
+        this.#open -= 1;
+        if (!(error instanceof TokenError) && !(error instanceof Ended)) this.wrongs.push(`threw ${String(error)}`);
+      },
+    );
+  }
+}
+
+const seed = fc.nat();
+
+it("never sends a refresh token that may have been used, whatever stops, dies, fails and is lost", {
+  timeout: 120_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 6 }),
+      seed,
+      fc.array(anything, { minLength: 10, maxLength: 60 }),
+      async (size, seed, script) => {
+        vi.useRealTimers();
+        await fakeTime();
+        await new World(size, seed).run(script);
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
+
+it("makes one request a lifetime, and one login, however many processes call and whenever", {
+  timeout: 120_000,
+}, async () => {
+  const steps = fc.array(fc.oneof({ weight: 2, arbitrary: call }, passing, { weight: 1, arbitrary: latency }), {
+    minLength: 10,
+    maxLength: 60,
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 2, max: 10 }), seed, steps, async (size, seed, script) => {
+      vi.useRealTimers();
+      await fakeTime();
+      const world = new World(size, seed);
+      const { identity } = world.fleet;
+      identity.refreshLifetime = undefined;
+      const startMs = performance.now();
+      await world.run(script);
+      const lifetimes = Math.floor((performance.now() - startMs) / (identity.lifetime * 1000 - leewayMs));
+      expect(identity.requests.length).toBeLessThanOrEqual(1 + lifetimes);
+      expect(identity.logins).toBeLessThanOrEqual(1);
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,512 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { TokenError } from "../../src/errors/errors.js";
+import { type Fleet, fleetOf, type Member } from "./fleet-fixture.js";
+import { auth, fakeTime, handled, pass, secrets } from "./manager-fixture.js";
+
+beforeEach(fakeTime);
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const { username: _username, password: _password, ...client } = auth;
+
+/** Calls of all members at once, and the time that they need. */
+async function callAll(members: readonly Member[], ms = 1000): Promise<string[]> {
+  const calls = members.map((member) => handled(member.call()));
+  await pass(ms);
+  return Promise.all(calls);
+}
+
+async function outcomeOf<T>(work: Promise<T>, ms: number): Promise<T> {
+  handled(work);
+  await pass(ms);
+  return work;
+}
+
+/** Lets the access token expire, and another second pass. */
+async function expire({ identity }: Fleet): Promise<void> {
+  await pass(identity.lifetime * 1000 + 1000);
+}
+
+describe("a fleet", () => {
+  it("logs in once, however many processes start at once", async () => {
+    const fleet = fleetOf(20);
+    fleet.identity.latencyMs = () => 200;
+    expect(new Set(await callAll(fleet.members)).size).toBe(1);
+    expect(fleet.identity.logins).toBe(1);
+    expect(await callAll([fleet.join(), ...fleet.members.slice(0, 1)])).toEqual(["access-1-2", "access-1-2"]);
+    expect(fleet.identity.requests).toHaveLength(1);
+  });
+
+  it("renews once a lifetime, with the refresh token that the store has", async () => {
+    const fleet = fleetOf(10);
+    fleet.identity.latencyMs = () => 100;
+    await callAll(fleet.members);
+    for (let lifetime = 1; lifetime <= 5; lifetime++) {
+      await expire(fleet);
+      expect(new Set(await callAll(fleet.members)).size).toBe(1);
+      expect(fleet.identity.refreshes).toBe(lifetime);
+    }
+    expect(fleet.identity.logins).toBe(1);
+    expect(fleet.identity.reused).toEqual([]);
+  });
+
+  it("goes on with the old token while one process renews it", async () => {
+    const fleet = fleetOf(3);
+    const [old] = await callAll(fleet.members);
+    await pass(296_000);
+    fleet.identity.latencyMs = () => 1500;
+    const calls = fleet.members.map((member) => handled(member.call()));
+    await pass(0);
+    expect(await Promise.all(calls)).toEqual([old, old, old]);
+    await pass(2500);
+    const renewed = await callAll(fleet.members);
+    expect(renewed).not.toContain(old);
+    expect(fleet.identity.refreshes).toBe(1);
+  });
+
+  it("lets a process that starts during a renewal go on with the token that still lives", async () => {
+    const fleet = fleetOf(1);
+    const [old] = await callAll(fleet.members);
+    await pass(296_000);
+    fleet.identity.latencyMs = () => 2000;
+    await callAll(fleet.members, 0);
+    expect(await outcomeOf(fleet.join().call(), 0)).toBe(old);
+    expect(fleet.identity.requests).toHaveLength(2);
+  });
+
+  it("marks the refresh token in the store before it is sent", async () => {
+    const fleet = fleetOf(1);
+    await callAll(fleet.members);
+    await expire(fleet);
+    fleet.store.log.length = 0;
+    fleet.identity.latencyMs = () => 100;
+    handled(fleet.members[0]?.call() ?? Promise.reject());
+    await pass(10);
+    expect(fleet.store.log).toEqual(["read", "lock", "read", "mark"]);
+    expect(fleet.identity.refreshes).toBe(1);
+    await pass(200);
+    expect(fleet.store.log.slice(4)).toEqual(["read", "write", "unlock"]);
+  });
+
+  it("does not send the refresh token where the mark can't be written", async () => {
+    const fleet = fleetOf(1);
+    await callAll(fleet.members);
+    await expire(fleet);
+    const { write } = fleet.store;
+    fleet.store.write = async (key, value, ...rest) => {
+      if (value.includes("spentBy")) throw new Error("disk full");
+      return write.call(fleet.store, key, value, ...rest);
+    };
+    await callAll(fleet.members);
+    expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "password"]);
+  });
+
+  it("keeps no token in its events, and says which tokens are shared", async () => {
+    const fleet = fleetOf(2);
+    await callAll(fleet.members);
+    expect(fleet.members.flatMap(({ events }) => events)).toEqual([
+      { grant: "password", expiresInMs: 300_000, shared: true },
+    ]);
+  });
+
+  it("waits in close for the token that it requests for the others", async () => {
+    const fleet = fleetOf(2);
+    await callAll(fleet.members);
+    await expire(fleet);
+    fleet.identity.latencyMs = () => 500;
+    const [first, second] = fleet.members;
+    handled(first?.call() ?? Promise.reject());
+    await pass(100);
+    await outcomeOf(first?.manager.close() ?? Promise.reject(), 1000);
+    await outcomeOf(second?.call() ?? Promise.reject(), 100);
+    expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "refresh_token"]);
+  });
+
+  it("never ends the session that it shares", async () => {
+    const fleet = fleetOf(2, { auth: { ...auth, endSessionOnClose: true } });
+    await callAll(fleet.members);
+    for (const { manager } of fleet.members) await manager.close();
+    expect(fleet.identity.loggedOut).toEqual([]);
+  });
+
+  it("takes a newer token from the store after a 401, and renews once where there is none", async () => {
+    const fleet = fleetOf(5);
+    const [old = ""] = await callAll(fleet.members);
+    fleet.identity.endSessions();
+    const renewals = fleet.members.map((member) => handled(member.renew(old)));
+    await pass(3000);
+    const renewed = new Set(await Promise.all(renewals));
+    expect(renewed.size).toBe(1);
+    expect(renewed).not.toContain(old);
+    expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "refresh_token", "password"]);
+  });
+
+  it("takes a token that lasts long enough, and renews one that does not", async () => {
+    const fleet = fleetOf(2);
+    await callAll(fleet.members);
+    await pass(200_000);
+    const [first, second] = fleet.members;
+    await outcomeOf(first?.ensure(150_000) ?? Promise.reject(), 1000);
+    await outcomeOf(second?.ensure(150_000) ?? Promise.reject(), 1000);
+    expect(fleet.identity.refreshes).toBe(1);
+    expect(new Set(await callAll(fleet.members)).size).toBe(1);
+  });
+
+  it("logs in where the refresh token has expired, without sending it", async () => {
+    const fleet = fleetOf(2);
+    fleet.identity.refreshLifetime = 400;
+    await callAll(fleet.members);
+    await pass(500_000);
+    await callAll(fleet.members);
+    expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "password"]);
+  });
+});
+
+describe("the lock", () => {
+  it("is followed by another look: someone may have renewed while it was asked for", async () => {
+    const fleet = fleetOf(2);
+    await callAll(fleet.members);
+    await expire(fleet);
+    const { lock } = fleet.store;
+    let locks = 0;
+    fleet.store.lock = async (...request) => {
+      locks += 1;
+      if (locks === 2) await new Promise((resolve) => setTimeout(resolve, 1000));
+      return lock.apply(fleet.store, request);
+    };
+    expect(new Set(await callAll(fleet.members, 2000)).size).toBe(1);
+    expect(fleet.identity.refreshes).toBe(1);
+  });
+
+  it("is not relied on: a refresh token is sent once, even where everyone gets the lock", async () => {
+    const fleet = fleetOf(10);
+    await callAll(fleet.members);
+    fleet.store.losesLocks = true;
+    fleet.identity.latencyMs = () => 300;
+    for (let lifetime = 0; lifetime < 3; lifetime++) {
+      await expire(fleet);
+      await callAll(fleet.members, 3000);
+    }
+    expect(fleet.identity.reused).toEqual([]);
+  });
+
+  it("is taken anew for the login after a refresh that was refused", async () => {
+    const fleet = fleetOf(4);
+    await callAll(fleet.members);
+    await expire(fleet);
+    fleet.identity.endSessions();
+    fleet.identity.latencyMs = () => 9000;
+    const calls = fleet.members.map((member) => handled(member.call()));
+    await pass(19_000);
+    expect(new Set(await Promise.all(calls)).size).toBe(1);
+    expect(fleet.identity.logins).toBe(2);
+  });
+});
+
+describe("a process that stops at the wrong moment", () => {
+  it("costs the others the time of its lock, and one login, where it was killed with the lock", async () => {
+    const fleet = fleetOf(5);
+    await callAll(fleet.members);
+    await expire(fleet);
+    fleet.identity.latencyMs = () => 300;
+    const [holder, ...others] = fleet.members;
+    handled(holder?.call() ?? Promise.reject());
+    await pass(10);
+    holder?.stop();
+    const calls = others.map((member) => handled(member.call()));
+    await pass(16_500);
+    expect(new Set(await Promise.all(calls)).size).toBe(1);
+    expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "refresh_token", "password"]);
+    expect(fleet.identity.reused).toEqual([]);
+  });
+
+  it("sends nothing that another process has sent, where it goes on after its lock has ended", async () => {
+    const fleet = fleetOf(2);
+    await callAll(fleet.members);
+    await expire(fleet);
+    const [holder, other] = fleet.members;
+    fleet.store.latencyMs = () => 10;
+    const late = handled(holder?.call({ timeoutMs: 120_000 }) ?? Promise.reject());
+    // After its lock, before its mark.
+    await pass(22);
+    holder?.stop();
+    await outcomeOf(other?.call() ?? Promise.reject(), 17_000);
+    holder?.resume();
+    await pass(2000);
+    expect(await late).toBe(await other?.call());
+    expect(fleet.identity.refreshes).toBe(1);
+    expect(fleet.identity.reused).toEqual([]);
+  });
+
+  it("keeps the newer token in the store, where its own comes late", async () => {
+    const fleet = fleetOf(2);
+    await callAll(fleet.members);
+    await expire(fleet);
+    const [holder, other] = fleet.members;
+    fleet.identity.latencyMs = () => 100;
+    const late = handled(holder?.call({ timeoutMs: 120_000 }) ?? Promise.reject());
+    await pass(20);
+    holder?.stop();
+    await pass(17_000);
+    const newer = await outcomeOf(other?.call() ?? Promise.reject(), 1000);
+    holder?.resume();
+    await pass(1000);
+    await late.catch(() => {});
+    expect(await outcomeOf(fleet.join().call(), 100)).toBe(newer);
+    expect(fleet.identity.reused).toEqual([]);
+  });
+});
+
+describe("a token request that fails", () => {
+  it.each(["lost", "lost-before", "bad-gateway"] as const)(
+    "costs one login where the refresh token may have been used: %s",
+    async (fault) => {
+      const fleet = fleetOf(3);
+      await callAll(fleet.members);
+      await expire(fleet);
+      fleet.identity.faults.push(fault);
+      await callAll(fleet.members, 5000);
+      expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "refresh_token", "password"]);
+      expect(fleet.identity.reused).toEqual([]);
+    },
+  );
+
+  it.each(["unsent", "failing", "throttled"] as const)(
+    "costs no login where it was certainly not used: %s",
+    async (fault) => {
+      const fleet = fleetOf(3);
+      await callAll(fleet.members);
+      await expire(fleet);
+      fleet.identity.faults.push(fault);
+      await callAll(fleet.members, 6000);
+      expect(fleet.identity.logins).toBe(1);
+      expect(fleet.identity.reused).toEqual([]);
+    },
+  );
+
+  it("of a login that is refused holds each process, until another has a token", async () => {
+    const fleet = fleetOf(1);
+    fleet.identity.refusesLogins = true;
+    const [member] = fleet.members;
+    await expect(outcomeOf(member?.call() ?? Promise.reject(), 100)).rejects.toMatchObject({ code: "login_refused" });
+    fleet.identity.refusesLogins = false;
+    const token = await outcomeOf(fleet.join().call(), 100);
+    expect(await outcomeOf(member?.call() ?? Promise.reject(), 100)).toBe(token);
+    expect(fleet.identity.logins).toBe(2);
+  });
+});
+
+describe("a store", () => {
+  it("that is away costs a process with a live token nothing", async () => {
+    const fleet = fleetOf(3, { random: () => 0.9 });
+    const [old] = await callAll(fleet.members);
+    fleet.store.fault = "refuses";
+    await pass(296_000);
+    expect(new Set(await callAll(fleet.members, 100))).toEqual(new Set([old]));
+    expect(fleet.identity.requests).toHaveLength(1);
+  });
+
+  it.each(["refuses", "hangs", "loses-responses"] as const)(
+    "that is away lets processes log in on their own, spread over 30 s: %s",
+    async (fault) => {
+      const size = 12;
+      let drawn = 0;
+      const fleet = fleetOf(0, { random: () => (drawn++ % size) / size });
+      fleet.store.fault = fault;
+      const members = Array.from({ length: size }, () => fleet.join());
+      const calls = members.map((member) => handled(member.call({ timeoutMs: 60_000, maxRetries: 0 })));
+      await pass(45_000);
+      expect(new Set(await Promise.all(calls)).size).toBe(size);
+      expect(fleet.identity.logins).toBe(size);
+      const times = fleet.identity.requests.map(({ atMs }) => atMs).sort((one, other) => one - other);
+      expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(15_000);
+      expect(members.flatMap(({ events }) => events).every(({ shared }) => shared === false)).toBe(true);
+    },
+  );
+
+  it("that is away says so to a call whose time is up", async () => {
+    const fleet = fleetOf(1, { random: () => 0.9 });
+    fleet.store.fault = "refuses";
+    const error = await outcomeOf(
+      (fleet.members[0]?.call({ timeoutMs: 5000 }) ?? Promise.reject()).catch((thrown: unknown) => thrown),
+      6000,
+    );
+    expect(error).toBeInstanceOf(TokenError);
+    expect(error).toMatchObject({
+      code: "token_store_failed",
+      message: expect.stringContaining("the token store can't be used (ECONNREFUSED)"),
+    });
+  });
+
+  it("that is back is used again, and the session of before goes on", async () => {
+    const fleet = fleetOf(3);
+    await callAll(fleet.members);
+    fleet.store.fault = "refuses";
+    await expire(fleet);
+    expect(new Set(await callAll(fleet.members, 3000)).size).toBe(3);
+    fleet.store.fault = undefined;
+    await expire(fleet);
+    expect(new Set(await callAll(fleet.members, 3000)).size).toBe(1);
+    expect(fleet.identity.reused).toEqual([]);
+    expect(fleet.identity.requests.at(-1)?.grant).toBe("refresh_token");
+    expect(fleet.identity.logins).toBe(4);
+  });
+
+  it("that stays away costs each process one login, and its own refreshes", async () => {
+    const fleet = fleetOf(2, { auth: { ...auth, endSessionOnClose: true } });
+    fleet.store.fault = "refuses";
+    for (let lifetime = 0; lifetime < 3; lifetime++) {
+      await callAll(fleet.members, 3000);
+      await expire(fleet);
+    }
+    expect(fleet.identity.logins).toBe(2);
+    expect(fleet.identity.refreshes).toBe(4);
+    // Such a session is the process's own.
+    for (const { manager } of fleet.members) await manager.close();
+    expect(fleet.identity.loggedOut).toHaveLength(2);
+  });
+
+  it("that is wiped costs one login", async () => {
+    const fleet = fleetOf(5);
+    await callAll(fleet.members);
+    fleet.store.wipe();
+    await expire(fleet);
+    expect(new Set(await callAll(fleet.members)).size).toBe(1);
+    expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "password"]);
+  });
+
+  it.each([
+    "",
+    "rubbish",
+    "null",
+    "[]",
+    '{"v":2}',
+    '{"v":1,"accessToken":"a b","refreshToken":"r"}',
+    '{"v":1,"spentBy":7}',
+  ])("that is filled with rubbish costs one login: %s", async (rubbish) => {
+    const fleet = fleetOf(5);
+    await callAll(fleet.members);
+    await fleet.store.fill(rubbish);
+    await expire(fleet);
+    expect(new Set(await callAll(fleet.members)).size).toBe(1);
+    expect(new Set(await callAll([fleet.join()]))).toEqual(new Set(await callAll(fleet.members)));
+    expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "password"]);
+  });
+
+  it.each([{ value: 7, version: "1" }, { value: "x" }, "text", 7])(
+    "of the caller's own that returns %j counts as away",
+    async (stored) => {
+      const fleet = fleetOf(1);
+      fleet.store.read = async () => stored as never;
+      await callAll(fleet.members);
+      expect(fleet.members[0]?.events).toEqual([{ grant: "password", expiresInMs: 300_000, shared: false }]);
+    },
+  );
+
+  it("with a lock that never ends costs sharing only", async () => {
+    const fleet = fleetOf(2);
+    await callAll(fleet.members);
+    await fleet.store.block(1e9);
+    await expire(fleet);
+    const calls = fleet.members.map((member) => handled(member.call({ timeoutMs: 60_000 })));
+    await pass(32_000);
+    expect(new Set(await Promise.all(calls)).size).toBe(2);
+    await expire(fleet);
+    // It is not waited for again.
+    expect(new Set(await callAll(fleet.members, 500)).size).toBe(2);
+  });
+
+  it.each([
+    ["another user", { username: "another" }],
+    ["another realm", { realm: "another" }],
+    ["another client", { clientId: "another" }],
+    ["another identity server", { authUrl: "https://another.example" }],
+    ["a session that was given by its refresh token", undefined],
+  ])("keeps the session of %s apart", async (_, other) => {
+    const fleet = fleetOf(1);
+    const [mine] = await callAll(fleet.members);
+    const givenAuth = { ...client, refreshToken: fleet.identity.begin() };
+    const stranger = fleet.join({ auth: other === undefined ? givenAuth : { ...auth, ...other } });
+    expect(await outcomeOf(stranger.call(), 100)).not.toBe(mine);
+    expect(fleet.store.values.size).toBe(2);
+    for (const key of fleet.store.values.keys()) expect(key).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it("holds no password, no secret of the client and no name", async () => {
+    const fleet = fleetOf(1);
+    await callAll(fleet.members);
+    const stored = JSON.stringify([...fleet.store.values]);
+    for (const secret of Object.values(secrets)) expect(stored).not.toContain(secret);
+  });
+});
+
+describe("a session that was given by its refresh token", () => {
+  function givenFleet(size: number): Fleet {
+    const fleet = fleetOf(0);
+    const given = { ...client, refreshToken: fleet.identity.begin() };
+    const join = () => fleet.join({ auth: given });
+    return { ...fleet, join, members: Array.from({ length: size }, join) };
+  }
+
+  it("is continued by all processes, and by those that start later with the same refresh token", async () => {
+    const fleet = givenFleet(5);
+    expect(new Set(await callAll(fleet.members)).size).toBe(1);
+    await expire(fleet);
+    await callAll([...fleet.members, fleet.join()]);
+    expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["refresh_token", "refresh_token"]);
+    expect(fleet.identity.reused).toEqual([]);
+  });
+
+  it("is over where a process was killed after it had marked the refresh token", async () => {
+    const fleet = givenFleet(2);
+    fleet.identity.latencyMs = () => 300;
+    const [holder, other] = fleet.members;
+    handled(holder?.call() ?? Promise.reject());
+    await pass(10);
+    holder?.stop();
+    const call = outcomeOf(other?.call() ?? Promise.reject(), 17_000);
+    await expect(call).rejects.toMatchObject({
+      code: "login_refused",
+      message: expect.stringContaining("build clients with another refreshToken"),
+    });
+    expect(fleet.identity.requests).toHaveLength(1);
+  });
+
+  it("outlives a store that is wiped, where a process knows its last refresh token", async () => {
+    const fleet = givenFleet(3);
+    await callAll(fleet.members);
+    fleet.store.wipe();
+    await expire(fleet);
+    expect(new Set(await callAll(fleet.members)).size).toBe(1);
+    expect(fleet.identity.reused).toEqual([]);
+  });
+
+  it("is tried again where the response was lost, since there is no password", async () => {
+    const fleet = givenFleet(1);
+    fleet.identity.faults.push("lost-before");
+    await callAll(fleet.members, 3000);
+    expect(fleet.identity.refreshes).toBe(2);
+  });
+
+  it("waits for a store that is away, and sends nothing without it", async () => {
+    const fleet = givenFleet(2);
+    fleet.store.fault = "refuses";
+    const calls = fleet.members.map((member) => handled(member.call()));
+    await pass(10_000);
+    expect(fleet.identity.requests).toEqual([]);
+    fleet.store.fault = undefined;
+    await pass(5000);
+    expect(new Set(await Promise.all(calls)).size).toBe(1);
+    expect(fleet.identity.refreshes).toBe(1);
+  });
+
+  it("says why it ended", async () => {
+    const fleet = givenFleet(1);
+    fleet.identity.endSessions();
+    await expect(outcomeOf(fleet.members[0]?.call() ?? Promise.reject(), 100)).rejects.toMatchObject({
+      code: "login_refused",
+      serviceCode: "invalid_grant",
+    });
+  });
+});
