@@ -49,7 +49,7 @@ export const importTable: ImportTable = {
       "resources",
       "flows",
     ],
-    testing: ["flows", "resources", "simulation"],
+    testing: ["auth/token-store.ts", "flows", "resources", "simulation"],
     "client-options.ts": ["errors", "wire", "signing", "auth", "api", "http", "resources"],
     "client.ts": ["wire", "signing", "auth", "api", "http", "resources", "flows", "client-options.ts"],
     "index.ts": [
@@ -91,6 +91,6 @@ export const importTable: ImportTable = {
     "node:tls": ["platform/tls-material.ts"],
     "node:util": ["platform/node.ts"],
     "node:zlib": ["platform/zlib-decompression.ts"],
-    "node:timers": ["testing/verify-journal.ts"],
+    "node:timers": ["testing/verify-journal.ts", "testing/verify-token-store.ts"],
   },
 };

@@ -1,0 +1,63 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { TokenStore } from "../auth/token-store.js";
+import { BrokenLawError } from "./broken-law-error.js";
+import { tokenStoreLaws } from "./token-store-laws.js";
+
+export interface VerifyTokenStoreOptions {
+  /** Another handle of the same store, as another process would have. Without it, one handle plays both. */
+  readonly second?: TokenStore;
+  /** How long locks and values last whose end is waited for, in milliseconds. It must be longer than the slowest call. Default: 250. */
+  readonly shortMs?: number;
+  /** Lets time pass, for a store with a clock of its own. Default: waits. */
+  readonly wait?: (ms: number) => Promise<void>;
+  /** How many workers compete. Default: 20. */
+  readonly workers?: number;
+}
+
+/** What `verifyTokenStore` found when no law is broken. */
+export interface TokenStoreReport {
+  /** The laws that held, in the order in which they were checked. */
+  readonly held: readonly string[];
+  /** What could not be checked, and what it needs. */
+  readonly notChecked: readonly string[];
+}
+
+/**
+ * Checks every law of the interface `TokenStore` on a store of your own, with any test runner or none. Keys are new ones in each run,
+ * so it may run beside real tokens; what it leaves behind is gone after ten minutes.
+ *
+ * @throws {BrokenLawError} The first law that is broken; `cause` shows what was expected.
+ *
+ * @example
+ * await verifyTokenStore(new MyTokenStore(connection), { second: new MyTokenStore(anotherConnection) });
+ */
+export async function verifyTokenStore(
+  store: TokenStore,
+  options: VerifyTokenStoreOptions = {},
+): Promise<TokenStoreReport> {
+  const { second = store, shortMs = 250, wait = sleep, workers = 20 } = options;
+  const held: string[] = [];
+  // Clocks of databases tick apart from timers.
+  const outlive = async (): Promise<void> => {
+    await wait(shortMs + 50);
+  };
+  for (const [law, check] of tokenStoreLaws) {
+    const key = `verify-${randomUUID()}`;
+    try {
+      await check({ store, second, key, otherKey: `${key}-other`, shortMs, outlive, workers });
+    } catch (error) {
+      throw new BrokenLawError(law, error);
+    }
+    held.push(law);
+  }
+  return { held, notChecked: notChecked(options) };
+}
+
+function notChecked({ second }: VerifyTokenStoreOptions): string[] {
+  return [
+    ...(second === undefined ? ["two handles of one store: needs second"] : []),
+    "that values are encrypted, and bound to their keys",
+    "what a failover or a restored backup of the store loses",
+  ];
+}
