@@ -11,6 +11,7 @@ const entryPoints = {
   reconcile: "src/reconcile/index.ts",
   "journal/sqlite": "src/journals/sqlite-journal.ts",
   "journal/postgres": "src/journals/postgres-journal.ts",
+  "tokens/redis": "src/tokens/redis-token-store.ts",
 };
 
 /** What package.json names in `imports`: files that are loaded late, or are others on the web. */

@@ -12,6 +12,7 @@ const entries = {
   "/reconcile": "reconcile/index.ts",
   "/journal/sqlite": "journals/sqlite-journal.ts",
   "/journal/postgres": "journals/postgres-journal.ts",
+  "/tokens/redis": "tokens/redis-token-store.ts",
 };
 
 const alias = [

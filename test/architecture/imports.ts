@@ -17,7 +17,7 @@ export const importTable: ImportTable = {
     "money.ts": ["errors"],
     signing: ["errors", "platform"],
     auth: ["errors", "timing", "platform", "wire"],
-    tokens: ["timing", "auth/token-store.ts"],
+    tokens: ["errors", "timing", "platform", "auth/token-store.ts"],
     api: ["errors", "timing"],
     http: [
       "errors",

@@ -27,6 +27,7 @@ const consumer = `
   import { type PaymentEvent, watchPayments } from "cross-border-payments/reconcile";
   import { createSandbox } from "cross-border-payments/sandbox";
   import { verifyJournal } from "cross-border-payments/testing";
+  import { RedisTokenStore } from "cross-border-payments/tokens/redis";
   const client = new CrossBorderClient({ baseUrl: "https://a.test", auth: { accessToken: async () => "t" } });
   export const status = async (): Promise<Payment["senderGatewayStatus"] | undefined> =>
     (await client.payments.list({ sort: "createdAt.desc" })).items[0]?.senderGatewayStatus;
@@ -39,6 +40,7 @@ const consumer = `
     releaseFunds: () => {},
   });
   export const journals = [PostgresJournal, SqliteJournal, verifyJournal];
+  export const tokenStore = new RedisTokenStore({ redis: { eval: async () => null }, encryptionKey: "" });
 `;
 
 it.each([

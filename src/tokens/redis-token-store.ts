@@ -1,0 +1,116 @@
+import type { StoredToken, TokenStore } from "../auth/token-store.js";
+import { describeValue } from "../errors/describe-value.js";
+import { ConfigError } from "../errors/errors.js";
+import { EncryptedTexts } from "./encrypted-texts.js";
+import type { TokenEncryptionKey } from "./token-cipher.js";
+
+export type { TokenEncryptionKey } from "./token-cipher.js";
+
+/** What the store needs of a client, a pool or a cluster of node-redis (`redis`, `@redis/client`), version 4 or later. */
+export interface NodeRedisLike {
+  eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+}
+
+/** What it needs of a client or a cluster of ioredis, version 5 or later. */
+export interface IoRedisLike {
+  eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
+  /** Tells ioredis from node-redis. */
+  readonly defineCommand: unknown;
+}
+
+export interface RedisTokenStoreOptions {
+  /**
+   * A connected client of node-redis or ioredis. The caller remains responsible for it: its `error` listener, and closing it. Let it
+   * fail at once while it is not connected (`disableOfflineQueue: true`, `enableOfflineQueue: false`).
+   */
+  readonly redis: NodeRedisLike | IoRedisLike;
+  /** 32 random bytes, as they are or in Base64. Where it is another one than that of a stored session, there is one login. */
+  readonly encryptionKey: TokenEncryptionKey;
+  /** Begins every key. Default: `cross-border-tokens:`. */
+  readonly prefix?: string;
+}
+
+/**
+ * A token store in Redis 2.6 or later, Valkey, or what speaks their protocol and runs scripts. Values are encrypted with AES-256-GCM and
+ * bound to their keys.
+ */
+export class RedisTokenStore implements TokenStore {
+  readonly #run: (script: string, key: string, ...values: string[]) => Promise<unknown>;
+  readonly #texts: EncryptedTexts;
+
+  /** @throws {ConfigError} an option is not what is described. */
+  constructor({ redis, encryptionKey, prefix = "cross-border-tokens:" }: RedisTokenStoreOptions) {
+    const evaluate = evaluateOn(redis);
+    if (typeof prefix !== "string") {
+      throw new ConfigError(`RedisTokenStore: prefix must be a string; found ${describeValue(prefix)}`);
+    }
+    this.#run = (script, key, ...values) => evaluate(script, prefix + key, values);
+    const texts = {
+      get: async (key: string) => toText(await this.#run(scripts.get, key)),
+      put: async (key: string, text: string, ttlMs: number, expected = "") =>
+        (await this.#run(scripts.put, key, expected, text, toMs(ttlMs))) === 1,
+    };
+    this.#texts = new EncryptedTexts(texts, encryptionKey, "RedisTokenStore");
+  }
+
+  read(key: string): Promise<StoredToken | undefined> {
+    return this.#texts.read(key);
+  }
+
+  async lock(key: string, owner: string, ms: number): Promise<boolean> {
+    return (await this.#run(scripts.lock, lockOf(key), owner, toMs(ms))) === 1;
+  }
+
+  async unlock(key: string, owner: string): Promise<void> {
+    await this.#run(scripts.unlock, lockOf(key), owner);
+  }
+
+  write(key: string, value: string, ttlMs: number, version: string | undefined): Promise<boolean> {
+    return this.#texts.write(key, value, ttlMs, version);
+  }
+}
+
+/** Each touches one key, so that they run on clusters. */
+const scripts = {
+  get: "return redis.call('GET', KEYS[1])",
+  put: `
+    if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+    redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+    return 1`,
+  lock: `
+    local owner = redis.call('GET', KEYS[1])
+    if owner and owner ~= ARGV[1] then return 0 end
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    return 1`,
+  unlock: "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end return 1",
+};
+
+function lockOf(key: string): string {
+  return `${key}:lock`;
+}
+
+/** Redis takes whole milliseconds above 0. */
+function toMs(ms: number): string {
+  return String(Math.max(1, Math.ceil(ms)));
+}
+
+/** An empty text stands for nothing, which it is of no use to tell from it. */
+function toText(reply: unknown): string | undefined {
+  return typeof reply === "string" && reply !== "" ? reply : undefined;
+}
+
+type Evaluate = (script: string, key: string, values: string[]) => Promise<unknown>;
+
+function evaluateOn(redis: NodeRedisLike | IoRedisLike): Evaluate {
+  if (typeof redis !== "object" || redis === null || typeof redis.eval !== "function") {
+    throw new ConfigError(
+      `RedisTokenStore: redis must be a client of node-redis or ioredis; found ${describeValue(redis)}`,
+    );
+  }
+  if (isIoRedis(redis)) return (script, key, values) => redis.eval(script, 1, key, ...values);
+  return (script, key, values) => redis.eval(script, { keys: [key], arguments: values });
+}
+
+function isIoRedis(redis: NodeRedisLike | IoRedisLike): redis is IoRedisLike {
+  return "defineCommand" in redis;
+}

@@ -1,0 +1,96 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { createClient } from "@redis/client";
+import { verifyTokenStore } from "cross-border-payments/testing";
+import { RedisTokenStore, type RedisTokenStoreOptions } from "cross-border-payments/tokens/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const url = process.env.CBP_REDIS_URL ?? "";
+const skipped = url === "" ? " (skipped: CBP_REDIS_URL is not set, see test/support/redis.sh)" : "";
+if (skipped !== "") process.stdout.write(`RedisTokenStore is tested with a server only${skipped}\n`);
+
+const encryptionKey = randomBytes(32);
+
+it.each([
+  [{ redis: undefined }, "redis must be a client of node-redis or ioredis; found undefined"],
+  [{ redis: {} }, "redis must be a client of node-redis or ioredis; found an object"],
+  [{ redis: "redis://user:hunter2@host" }, "redis must be a client of node-redis or ioredis; found a string"],
+  [{ prefix: 7 }, "prefix must be a string; found a number"],
+  [{ encryptionKey: "hunter2" }, "encryptionKey must be 32 random bytes"],
+])("refuses an option that is not what is described (case %#)", (options, message) => {
+  const redis = { eval: async () => null };
+  const given = { redis, encryptionKey, ...options } as unknown as RedisTokenStoreOptions;
+  expect(() => new RedisTokenStore(given)).toThrow(`RedisTokenStore: ${message}`);
+});
+
+describe.skipIf(url === "")(`with a server${skipped}`, () => {
+  const nodeRedis = createClient({ url });
+  const ioRedis = url === "" ? undefined : new Redis(url);
+  beforeAll(async () => {
+    await nodeRedis.connect();
+  });
+  afterAll(async () => {
+    await nodeRedis.close();
+    await ioRedis?.quit();
+  });
+  const storeOf = (options: Partial<RedisTokenStoreOptions> = {}) =>
+    new RedisTokenStore({ redis: ioRedis ?? nodeRedis, encryptionKey, ...options });
+
+  it("keeps every law with node-redis, with ioredis, and between both", { timeout: 60_000 }, async () => {
+    for (const redis of [nodeRedis, ioRedis ?? nodeRedis]) {
+      const second = storeOf();
+      const { held } = await verifyTokenStore(storeOf({ redis }), { second });
+      expect(held.length).toBeGreaterThan(15);
+    }
+  });
+
+  it("shows nothing of a value to whoever reads the server", async () => {
+    const key = randomUUID();
+    await storeOf().write(key, "a-secret-token", 60_000, undefined);
+    const stored = (await nodeRedis.get(`cross-border-tokens:${key}`)) ?? "";
+    expect(stored.length).toBeGreaterThan(20);
+    expect(stored + Buffer.from(stored, "base64").toString("latin1")).not.toContain("secret");
+  });
+
+  it("reads nothing that was copied to another key", async () => {
+    const [from, to] = [randomUUID(), randomUUID()];
+    await storeOf().write(from, "value", 60_000, undefined);
+    await nodeRedis.copy(`cross-border-tokens:${from}`, `cross-border-tokens:${to}`);
+    expect((await storeOf().read(from))?.value).toBe("value");
+    expect(await storeOf().read(to)).toBeUndefined();
+  });
+
+  it.each(["rubbish", "", "1.AAAA"])("takes what it can't read for nothing, and replaces it: %j", async (rubbish) => {
+    const key = randomUUID();
+    await nodeRedis.set(`cross-border-tokens:${key}`, rubbish);
+    expect(await storeOf().read(key)).toBeUndefined();
+    expect(await storeOf().write(key, "value", 60_000, undefined)).toBe(true);
+    expect((await storeOf().read(key))?.value).toBe("value");
+  });
+
+  it("replaces, once, a value that was made with another encryption key", async () => {
+    const key = randomUUID();
+    await storeOf().write(key, "old", 60_000, undefined);
+    const renewed = storeOf({ encryptionKey: randomBytes(32).toString("base64") });
+    expect(await renewed.read(key)).toBeUndefined();
+    const writes = await Promise.all([1, 2, 3].map(() => renewed.write(key, "new", 60_000, undefined)));
+    expect(writes.filter(Boolean)).toHaveLength(1);
+    expect((await renewed.read(key))?.value).toBe("new");
+  });
+
+  it("keeps fleets with different prefixes apart", async () => {
+    const key = randomUUID();
+    await storeOf({ prefix: "one:" }).write(key, "value", 60_000, undefined);
+    expect(await storeOf({ prefix: "two:" }).read(key)).toBeUndefined();
+    expect(await nodeRedis.exists(`one:${key}`)).toBe(1);
+  });
+
+  it("leaves nothing behind for good", async () => {
+    const key = randomUUID();
+    await storeOf().write(key, "value", 60_000, undefined);
+    await storeOf().lock(key, "owner", 15_000);
+    expect(await nodeRedis.pTTL(`cross-border-tokens:${key}`)).toBeGreaterThan(50_000);
+    expect(await nodeRedis.pTTL(`cross-border-tokens:${key}:lock`)).toBeGreaterThan(10_000);
+    expect(await nodeRedis.pTTL(`cross-border-tokens:${key}:lock`)).toBeLessThanOrEqual(15_000);
+  });
+});
