@@ -12,6 +12,7 @@ const entryPoints = {
   "journal/sqlite": "src/journals/sqlite-journal.ts",
   "journal/postgres": "src/journals/postgres-journal.ts",
   "tokens/redis": "src/tokens/redis-token-store.ts",
+  "tokens/postgres": "src/tokens/postgres-token-store.ts",
 };
 
 /** What package.json names in `imports`: files that are loaded late, or are others on the web. */

@@ -13,6 +13,7 @@ const entries = {
   "/journal/sqlite": "journals/sqlite-journal.ts",
   "/journal/postgres": "journals/postgres-journal.ts",
   "/tokens/redis": "tokens/redis-token-store.ts",
+  "/tokens/postgres": "tokens/postgres-token-store.ts",
 };
 
 const alias = [

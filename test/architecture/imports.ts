@@ -17,7 +17,6 @@ export const importTable: ImportTable = {
     "money.ts": ["errors"],
     signing: ["errors", "platform"],
     auth: ["errors", "timing", "platform", "wire"],
-    tokens: ["errors", "timing", "platform", "auth/token-store.ts"],
     api: ["errors", "timing"],
     http: [
       "errors",
@@ -35,6 +34,7 @@ export const importTable: ImportTable = {
     verification: ["errors", "signing", "resources", "api", "money.ts", "platform"],
     flows: ["errors", "timing", "wire/parse-json-object.ts", "api", "resources", "paging", "money.ts"],
     journals: ["errors", "flows"],
+    tokens: ["errors", "timing", "platform", "auth/token-store.ts", "journals/postgres-failure.ts"],
     reconcile: ["errors", "timing", "api", "paging", "resources", "money.ts", "flows/equal-amounts.ts"],
     sandbox: ["errors", "money.ts", "api", "resources", "signing"],
     simulation: [

@@ -27,6 +27,7 @@ const consumer = `
   import { type PaymentEvent, watchPayments } from "cross-border-payments/reconcile";
   import { createSandbox } from "cross-border-payments/sandbox";
   import { verifyJournal } from "cross-border-payments/testing";
+  import { PostgresTokenStore } from "cross-border-payments/tokens/postgres";
   import { RedisTokenStore } from "cross-border-payments/tokens/redis";
   const client = new CrossBorderClient({ baseUrl: "https://a.test", auth: { accessToken: async () => "t" } });
   export const status = async (): Promise<Payment["senderGatewayStatus"] | undefined> =>
@@ -40,7 +41,10 @@ const consumer = `
     releaseFunds: () => {},
   });
   export const journals = [PostgresJournal, SqliteJournal, verifyJournal];
-  export const tokenStore = new RedisTokenStore({ redis: { eval: async () => null }, encryptionKey: "" });
+  export const tokenStores = [
+    new RedisTokenStore({ redis: { eval: async () => null }, encryptionKey: "" }),
+    new PostgresTokenStore({ pool: { query: async () => ({ rows: [] }) }, encryptionKey: "" }),
+  ];
 `;
 
 it.each([

@@ -1,0 +1,135 @@
+import type { StoredToken, TokenStore } from "../auth/token-store.js";
+import { describeValue } from "../errors/describe-value.js";
+import { ConfigError } from "../errors/errors.js";
+import { isRolledBack, maxAttempts } from "../journals/postgres-failure.js";
+import { EncryptedTexts } from "./encrypted-texts.js";
+import { type TokenTable, tokenStatements, tokenTableOf, tokenTableText } from "./postgres-token-table.js";
+import type { TokenEncryptionKey } from "./token-cipher.js";
+
+export type { TokenEncryptionKey } from "./token-cipher.js";
+
+/** What the store needs of a pool: `Pool` of `pg`, or one like it. */
+export interface TokenStorePool {
+  query(text: string, values?: (string | number | boolean | null)[]): Promise<{ readonly rows: unknown[] }>;
+}
+
+export interface PostgresTokenStoreOptions {
+  /**
+   * A pool of `pg`, or one like it. The caller remains responsible for it: its size, its timeouts, its `error` listener, and closing
+   * it. Set a `query_timeout` of 2 s or less on it.
+   */
+  readonly pool: TokenStorePool;
+  /** 32 random bytes, as they are or in Base64. Where it is another one than that of a stored session, there is one login. */
+  readonly encryptionKey: TokenEncryptionKey;
+  /** Letters, digits and underscores. Default: `public`. */
+  readonly schema?: string;
+  /** Letters, digits and underscores. Default: `cross_border_tokens`. */
+  readonly table?: string;
+}
+
+export interface TokenSchemaOptions {
+  /** Default: `public`. */
+  readonly schema?: string;
+  /** Default: `cross_border_tokens`. */
+  readonly table?: string;
+  /** The database role of the processes: it is granted what they need, and no more. Default: `payments`. */
+  readonly role?: string;
+}
+
+/**
+ * A token store in a PostgreSQL table, which is created with the first use where it is missing. Values are encrypted with AES-256-GCM and
+ * bound to their keys. Times run on the database's clock.
+ */
+export class PostgresTokenStore implements TokenStore {
+  readonly #pool: TokenStorePool;
+  readonly #table: TokenTable;
+  readonly #statements: ReturnType<typeof tokenStatements>;
+  readonly #texts: EncryptedTexts;
+  #created: Promise<void> | undefined;
+
+  /** @throws {ConfigError} an option is not what is described. */
+  constructor(options: PostgresTokenStoreOptions) {
+    const { pool, encryptionKey, schema = "public", table = "cross_border_tokens" } = options;
+    if (typeof pool !== "object" || typeof pool?.query !== "function") {
+      throw new ConfigError(
+        `PostgresTokenStore: pool must be a pool of pg, or one like it, with a method query; found ${describeValue(pool)}`,
+      );
+    }
+    this.#pool = pool;
+    this.#table = tokenTableOf(schema, table);
+    this.#statements = tokenStatements(this.#table);
+    const texts = {
+      get: (key: string) => this.#get(key),
+      put: (key: string, text: string, ttlMs: number, expected: string | undefined) =>
+        this.#put(key, text, ttlMs, expected),
+    };
+    this.#texts = new EncryptedTexts(texts, encryptionKey, "PostgresTokenStore");
+  }
+
+  /**
+   * SQL text that creates the table and grants a role what the store needs. For a database administrator, where the processes may not
+   * create tables.
+   *
+   * @throws {ConfigError} A name is malformed.
+   */
+  static schema(options: TokenSchemaOptions = {}): string {
+    const { schema = "public", table = "cross_border_tokens", role = "payments" } = options;
+    return tokenTableText(tokenTableOf(schema, table), role);
+  }
+
+  read(key: string): Promise<StoredToken | undefined> {
+    return this.#texts.read(key);
+  }
+
+  async lock(key: string, owner: string, ms: number): Promise<boolean> {
+    return (await this.#query(this.#statements.lock, [key, owner, ms])).length > 0;
+  }
+
+  async unlock(key: string, owner: string): Promise<void> {
+    await this.#query(this.#statements.unlock, [key, owner]);
+  }
+
+  write(key: string, value: string, ttlMs: number, version: string | undefined): Promise<boolean> {
+    return this.#texts.write(key, value, ttlMs, version);
+  }
+
+  async #get(key: string): Promise<string | undefined> {
+    const [row] = await this.#query(this.#statements.get, [key]);
+    const value: unknown = Reflect.get(Object(row), "value");
+    return typeof value === "string" ? value : undefined;
+  }
+
+  async #put(key: string, text: string, ttlMs: number, expected: string | undefined): Promise<boolean> {
+    const { insert, replace } = this.#statements;
+    const values = [key, text, ttlMs];
+    if (expected !== undefined) return (await this.#query(replace, [...values, expected])).length > 0;
+    const isStored = (await this.#query(insert, values)).length > 0;
+    // Sessions that ended long ago.
+    if (isStored) this.#query(this.#statements.prune, []).catch(() => {});
+    return isStored;
+  }
+
+  async #query(statement: string, values: (string | number)[]): Promise<unknown[]> {
+    this.#created ??= this.#create();
+    await this.#created;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return (await this.#pool.query(statement, values)).rows;
+      } catch (error) {
+        if (!isRolledBack(error) || attempt === maxAttempts) throw error;
+      }
+    }
+  }
+
+  /** A role that may only read and write rows can use a table that is there. */
+  async #create(): Promise<void> {
+    try {
+      const { schema, name } = this.#table;
+      const { rows } = await this.#pool.query(this.#statements.exists, [schema, name]);
+      if (rows.length === 0) await this.#pool.query(this.#statements.create);
+    } catch (error) {
+      this.#created = undefined;
+      throw error;
+    }
+  }
+}
