@@ -9,6 +9,8 @@ export interface GatewayFixture extends AsyncDisposable {
   readonly realm: Realm;
   readonly proxy: IdentityProxy;
   readonly auth: PasswordAuth;
+  /** Of the service. */
+  readonly baseUrl: string;
   readonly service: Service;
   /** A client that is closed together with the fixture. */
   client(options?: Partial<ClientOptions>): CrossBorderClient;
@@ -37,14 +39,15 @@ export async function openGateway(options: RealmOptions = {}): Promise<GatewayFi
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const auth = { authUrl: proxy.origin, realm: realm.name, ...realm.credentials };
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const clients: CrossBorderClient[] = [];
   return {
     realm,
     proxy,
     auth,
+    baseUrl,
     service,
     client(more) {
-      const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
       const client = new CrossBorderClient({ baseUrl, auth, ...more });
       clients.push(client);
       return client;
