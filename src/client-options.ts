@@ -134,7 +134,7 @@ export const clientOptions = {
     accepts: isTokenStore,
     wanted: "a token store: an object with the methods read, lock, unlock and write",
     documentedDefault: "none",
-    documentation: "one session for many processes: a `TokenStore`",
+    documentation: "one session for many processes: see [In a fleet](docs/fleet.md)",
   },
   maxSockets: {
     accepts: isPositiveInteger,

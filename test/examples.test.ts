@@ -8,6 +8,8 @@ const examples = readdirSync("examples").filter((file) => file.endsWith(".ts"));
 const prints: Readonly<Record<string, RegExp>> = {
   "backend-start-up.ts": /"event":"token"[\s\S]*"event":"ready","gateways":\["alpha-bank","beta-mobile"\]/,
   "two-step-payment.ts": /Ada Sender pays 100\.28 to Baraka Receiver, at 0\.0067\npaid: 100\.28 EUR/,
+  "share-session.ts":
+    /^the first process obtained a token \(password\), shared: true\n(?:the \w+ process sees 2 gateways\n){3}token requests: 1$/m,
   "paging-with-stored-cursor.ts": /^5 new payments\n3 new payments$/m,
   "watch-payments.ts":
     /^created TX-1 pending\nchanged TX-1 reverted\nnever paid: TX-2\ndifferent: [\s\S]*here: 'processed',\s+there: 'reverted'/m,
