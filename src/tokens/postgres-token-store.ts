@@ -1,5 +1,4 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
-import { describeValue } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
 import { isRolledBack, maxAttempts } from "../journals/postgres-failure.js";
 import { EncryptedTexts } from "./encrypted-texts.js";
@@ -52,7 +51,7 @@ export class PostgresTokenStore implements TokenStore {
     const { pool, encryptionKey, schema = "public", table = "cross_border_tokens" } = options;
     if (typeof pool !== "object" || typeof pool?.query !== "function") {
       throw new ConfigError(
-        `PostgresTokenStore: pool must be a pool of pg, or one like it, with a method query; found ${describeValue(pool)}`,
+        `PostgresTokenStore: pool must be a pool of pg, or one like it, with a method query; found ${typeof pool}`,
       );
     }
     this.#pool = pool;

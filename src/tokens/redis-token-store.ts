@@ -1,5 +1,4 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
-import { describeValue } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
 import { EncryptedTexts } from "./encrypted-texts.js";
 import type { TokenEncryptionKey } from "./token-cipher.js";
@@ -42,7 +41,7 @@ export class RedisTokenStore implements TokenStore {
   constructor({ redis, encryptionKey, prefix = "cross-border-tokens:" }: RedisTokenStoreOptions) {
     const evaluate = evaluateOn(redis);
     if (typeof prefix !== "string") {
-      throw new ConfigError(`RedisTokenStore: prefix must be a string; found ${describeValue(prefix)}`);
+      throw new ConfigError(`RedisTokenStore: prefix must be a string; found ${typeof prefix}`);
     }
     this.#run = (script, key, ...values) => evaluate(script, prefix + key, values);
     const texts = {
@@ -103,9 +102,7 @@ type Evaluate = (script: string, key: string, values: string[]) => Promise<unkno
 
 function evaluateOn(redis: NodeRedisLike | IoRedisLike): Evaluate {
   if (typeof redis !== "object" || redis === null || typeof redis.eval !== "function") {
-    throw new ConfigError(
-      `RedisTokenStore: redis must be a client of node-redis or ioredis; found ${describeValue(redis)}`,
-    );
+    throw new ConfigError(`RedisTokenStore: redis must be a client of node-redis or ioredis; found ${typeof redis}`);
   }
   if (isIoRedis(redis)) return (script, key, values) => redis.eval(script, 1, key, ...values);
   return (script, key, values) => redis.eval(script, { keys: [key], arguments: values });

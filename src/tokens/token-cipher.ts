@@ -1,6 +1,5 @@
-import { describeValue } from "../errors/describe-value.js";
+import { encodeBase64 } from "#platform";
 import { ConfigError } from "../errors/errors.js";
-import { decodeBase64, encodeBase64 } from "../platform/base64.js";
 
 /** 32 random bytes, as they are or in Base64: `openssl rand -base64 32` prints some. The same for all processes of a fleet. */
 export type TokenEncryptionKey = string | Uint8Array;
@@ -72,8 +71,17 @@ function readKey(given: unknown, store: string): Uint8Array {
       ? `${bytes.length} bytes`
       : typeof given === "string"
         ? "a string that is not Base64"
-        : describeValue(given);
+        : typeof given;
   throw new ConfigError(
     `${store}: encryptionKey must be ${keyBytes} random bytes, or those in Base64 (openssl rand -base64 32); found ${found}`,
   );
+}
+
+/** The module with the other decoder would be one more file that every import of the client loads. */
+function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
 }

@@ -68,7 +68,7 @@ it.each([
   ["hunter22hunter22hunter22hunter22", "24 bytes"],
   [randomBytes(16), "16 bytes"],
   [randomBytes(32).toString("hex"), "48 bytes"],
-  [{ length: 32 }, "an object"],
+  [{ length: 32 }, "object"],
 ])("refuses a key of another length (case %#), and does not show it", (given, found) => {
   expect(() => new TokenCipher(given as string, "RedisTokenStore")).toThrow(
     `RedisTokenStore: encryptionKey must be 32 random bytes, or those in Base64 (openssl rand -base64 32); found ${found}`,
