@@ -201,8 +201,8 @@ export class TokenManager implements TokenSource {
   async #heldResult(deadline: Deadline): Promise<TokenResult | undefined> {
     const hold = this.#activeHold();
     if (hold === undefined) return undefined;
-    const shared = await this.#lookWhileHeld(deadline);
-    if (shared !== undefined) return shared;
+    const found = this.#shared === undefined ? undefined : await this.#lookWhileHeld(this.#shared, deadline);
+    if (found !== undefined) return found;
     const result = { failure: hold.failure, hold };
     if (hold.failure.class !== "refused" || !this.#mayTryOtherCredentials()) return result;
     this.#otherCredentials ??= this.#endpoint.hasOtherCredentials().finally(() => {
@@ -280,9 +280,7 @@ export class TokenManager implements TokenSource {
   }
 
   /** While this client may request nothing, another process may. */
-  async #lookWhileHeld(deadline: Deadline): Promise<TokenResult | undefined> {
-    const shared = this.#shared;
-    if (shared === undefined) return undefined;
+  async #lookWhileHeld(shared: SharedSession, deadline: Deadline): Promise<TokenResult | undefined> {
     this.#look ??= shared.look(this.#need(0)).finally(() => {
       this.#look = undefined;
     });
