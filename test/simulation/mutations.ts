@@ -355,6 +355,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "the claim is stored before it is sent",
+    profile: "late payments",
     patches: [
       {
         file: flows("drive-flow"),

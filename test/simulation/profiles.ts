@@ -16,6 +16,13 @@ export const profiles = {
     listLagMs: 0,
     quotes: 0,
   }),
+  /** Processes are killed while their payments are on the way, or not listed yet. */
+  "late payments": (_, choices) => ({
+    kills: choices.of([60, 150]),
+    lateRequests: choices.of([300, 700]),
+    listLagMs: choices.of([0, 300]),
+    readBackDelayMs: 400,
+  }),
   /** Many others pay, and pages are short: the payment is soon no more on the first one. */
   "busy lists": (_, choices) => ({
     traffic: choices.of([5, 12]),

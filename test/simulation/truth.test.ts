@@ -179,6 +179,12 @@ const lies: readonly [string, Law, (story: Story) => void][] = [
   ],
   ["effect done, when nothing was", "told", (story) => story.fail("done")],
   ["a flow that never settles", "settled", (story) => story.end("unknown", false)],
+  [
+    "a worker's error that names no flow",
+    "told",
+    (story) => story.truth.workerFailed(new CrossBorderError("it failed", { code: "flow_unreadable" })),
+  ],
+  ["a worker's error that is none of the library's", "told", (story) => story.truth.workerFailed(new RangeError())],
 ];
 
 it.each(lies)("notices %s", (_, law, happens) => {
@@ -246,6 +252,19 @@ const truths: readonly [string, (story: Story) => void][] = [
       story.take();
       story.pay();
       story.fail("none", "quote_changed");
+    },
+  ],
+  [
+    "a worker whose journal fails",
+    (story) => story.truth.workerFailed(new CrossBorderError("it failed", { code: "journal_failed" })),
+  ],
+  [
+    "a flow that never settles because another's row was copied over its own",
+    (story) => {
+      story.call();
+      story.take();
+      story.truth.of(key).isMisplaced = true;
+      story.end("unknown", false);
     },
   ],
   [
