@@ -298,16 +298,22 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "proof of absence is measured by the monotonic clock",
+    profile: "set clocks",
     patches: [
       {
         file: flows("lease"),
+        find: "#ownedSinceMs = clock.monotonicMs();",
+        replace: "#ownedSinceMs = clock.wallMs();",
+      },
+      {
+        file: flows("lease"),
         find: "this.#ownedSinceMs = at.monotonicMs;",
-        replace: "this.#ownedSinceMs = at.monotonicMs + (at.wallMs - 1_767_225_600_000 - at.monotonicMs);",
+        replace: "this.#ownedSinceMs = at.wallMs;",
       },
       {
         file: flows("read-back"),
         find: "return lease.ownedSinceMs + leaseMs + listedWithinMs - clock.monotonicMs();",
-        replace: "return lease.ownedSinceMs + leaseMs + listedWithinMs - (clock.wallMs() - 1_767_225_600_000);",
+        replace: "return lease.ownedSinceMs + leaseMs + listedWithinMs - clock.wallMs();",
       },
     ],
   },
