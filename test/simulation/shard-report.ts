@@ -22,9 +22,9 @@ export function describeReport(report: ShardReport, seconds: number): string {
     report;
   const percent = (part: number, whole: number) => `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`;
   return [
-    `${schedules} schedules, ${flows} flows, ${events} events: no law was broken`,
-    `paid ${percent(paid, flows)}, given back ${percent(givenBack, flows)}, held ${percent(held, flows)} (${percent(heldThoughPaid, held)} of them paid)`,
-    `${errors} errors, ${percent(possible, errors)} with effect possible; needlessly ${percent(needless, possible)} of those`,
-    `${Math.round(schedules / seconds)} schedules a second, ${Math.round(schedules / cpuSeconds)} a second of CPU`,
+    `${schedules} schedules with ${flows} flows and ${events} events: no law was broken.`,
+    `Flows: paid ${percent(paid, flows)}, given back ${percent(givenBack, flows)}, held for a person ${percent(held, flows)} (of those, paid ${percent(heldThoughPaid, held)}).`,
+    `Errors: ${errors}, with effect possible ${percent(possible, errors)} (of those, needless, since nothing was ever sent: ${percent(needless, possible)}).`,
+    `Speed: ${Math.round(schedules / seconds)} schedules a second, ${Math.round(schedules / cpuSeconds)} in a second of CPU.`,
   ].join("\n");
 }

@@ -47,7 +47,12 @@ async function runAll(): Promise<number> {
   const schedules = Number(values.schedules);
   const first = Number(values.first);
   const cores = Math.min(Number(values.cores ?? availableParallelism()), values.choices === undefined ? schedules : 1);
-  console.log(`seed ${seed}, schedules ${first} to ${first + schedules - 1}, on ${cores} cores`);
+  const world = profile === undefined ? "" : ` in the world of ${profile}`;
+  if (values.choices === undefined) {
+    console.log(
+      `Seed ${seed}: schedules ${first} to ${first + schedules - 1}${world}, on ${cores} ${cores === 1 ? "core" : "cores"}.`,
+    );
+  }
   const startMs = performance.now();
   const share = Math.ceil(schedules / cores);
   const shards: Shard[] = Array.from({ length: cores }, (_, core) => ({
@@ -64,6 +69,16 @@ async function runAll(): Promise<number> {
   const messages = await Promise.all(shards.map(runInProcess));
   const violations = messages.flatMap((message) => ("violation" in message ? [message.violation] : []));
   for (const violation of violations) console.error(`\n${violation}`);
+  if (violations.length > 0) {
+    const options = [
+      `--flows ${values.flows} --processes ${values.processes}`,
+      ...(profile === undefined ? [] : [`--profile "${profile}"`]),
+      ...(values["false-facts"] ? ["--false-facts"] : []),
+    ];
+    console.error(
+      `\nTo see one of them again: npm run simulate -- ${options.join(" ")} --choices '[…]', with its choices.`,
+    );
+  }
   if (violations.length > 0) return 1;
   const reports = messages.flatMap((message) => ("report" in message ? [message.report] : []));
   console.log(describeReport(addUp(reports), (performance.now() - startMs) / 1000));
