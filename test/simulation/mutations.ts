@@ -298,7 +298,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "proof of absence is measured by the monotonic clock",
-    profile: "set clocks",
+    profile: "listed in time",
     patches: [
       {
         file: flows("lease"),
