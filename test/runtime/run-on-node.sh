@@ -23,7 +23,7 @@ CONFIG
 node - "$root/package.json" <<'SCRIPT'
 const { readFileSync, writeFileSync } = require("node:fs");
 const { devDependencies, overrides } = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const wanted = ["fast-check", "fastify", "msw", "pg", "tsx", "vite", "vitest"].map((name) => [name, devDependencies[name]]);
+const wanted = ["fast-check", "fastify", "ioredis", "msw", "pg", "tsx", "vite", "vitest"].map((name) => [name, devDependencies[name]]);
 const project = { name: "a-gateway", private: true, type: "module", devDependencies: Object.fromEntries(wanted), overrides };
 writeFileSync("package.json", JSON.stringify(project));
 SCRIPT
