@@ -24,6 +24,7 @@ const full = {
   linkRuns: 5,
   flowBudgetMs: 4000,
   settledFlows: 100_000,
+  quotedFlows: 1000,
   abandonedFlows: 1000,
 };
 
@@ -43,6 +44,7 @@ const quick = {
   linkRuns: 2,
   flowBudgetMs: 1000,
   settledFlows: 10_000,
+  quotedFlows: 1000,
   abandonedFlows: 300,
 };
 

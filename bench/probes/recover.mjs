@@ -2,10 +2,10 @@ import { assertPaid, gatewayId, newKey, openFlow, openJournal, print } from "../
 import { intentRequest } from "../record.mjs";
 
 /**
- * Recovers abandoned flows, in turns over a journal with nothing else in it and over one with settled flows:
- * `recover.mjs ORIGIN PLACE_ALONE PLACE_BESIDE SETTLED ABANDONED ROUNDS`. The settled ones are copies of one that was really made.
+ * Recovers abandoned flows, in turns over a journal with nothing else in it and over one with settled and quoted flows:
+ * `recover.mjs ORIGIN PLACE_ALONE PLACE_BESIDE SETTLED QUOTED ABANDONED ROUNDS`. The settled ones are copies of one that was really made.
  */
-const [, , origin, placeAlone, placeBeside, settled, abandoned, rounds] = process.argv;
+const [, , origin, placeAlone, placeBeside, settled, quoted, abandoned, rounds] = process.argv;
 
 async function open(place) {
   const bank = { isAway: false };
@@ -55,6 +55,7 @@ async function timeToRecover({ flow, bank }, count) {
 const alone = await open(placeAlone);
 const beside = await open(placeBeside);
 await addSettled(beside, Number(settled));
+await atOnce(Number(quoted), () => beside.flow.quote(newKey(), intentRequest));
 for (const each of [alone, beside]) await timeToRecover(each, 100);
 const taken = { alone: [], beside: [] };
 for (let round = 0; round < Number(rounds); round++) {

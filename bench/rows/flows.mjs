@@ -118,12 +118,15 @@ async function recovering(settings, places) {
   return found;
 }
 
-async function recoveringFrom({ node, server, rounds, settledFlows, abandonedFlows }, name, placeOf) {
-  const work = `recover over ${name}, ${settledFlows.toLocaleString("en")} settled and ${abandonedFlows.toLocaleString("en")} abandoned flows`;
+async function recoveringFrom({ node, server, rounds, settledFlows, quotedFlows, abandonedFlows }, name, placeOf) {
+  const [settled, quoted, abandoned] = [settledFlows, quotedFlows, abandonedFlows].map((count) =>
+    count.toLocaleString("en"),
+  );
+  const work = `recover over ${name}, ${settled} settled, ${quoted} quoted and ${abandoned} abandoned flows`;
   if (placeOf("alone") === undefined) return withoutServer(work);
   // The look before a claim reads the whole list: a short one.
   const origin = `${server.origin}/of/10`;
-  const args = [origin, placeOf("alone"), placeOf("beside"), settledFlows, abandonedFlows, rounds];
+  const args = [origin, placeOf("alone"), placeOf("beside"), settledFlows, quotedFlows, abandonedFlows, rounds];
   const { alone, beside } = await probe(node, "recover.mjs", args, free);
   const ratio = spread(beside.map((tookMs, round) => tookMs / alone[round]));
   return {

@@ -1,4 +1,5 @@
 import { ConfigError } from "../errors/errors.js";
+import { assertPostgresNames } from "./postgres-names.js";
 import type { PostgresConnection, PostgresPool } from "./postgres-pool.js";
 
 /** Names of a journal's tables, quoted for SQL. */
@@ -12,10 +13,8 @@ export interface PostgresTables {
   readonly indexPrefix: string;
 }
 
-const identifier = /^[A-Za-z_][A-Za-z0-9_]{0,39}$/;
-
 export function tablesOf(schema: string, table: string): PostgresTables {
-  assertNames({ schema, table });
+  assertPostgresNames("PostgresJournal", { schema, table });
   const versionName = `${table}_version`;
   return {
     schema,
@@ -24,15 +23,6 @@ export function tablesOf(schema: string, table: string): PostgresTables {
     versionName,
     indexPrefix: table,
   };
-}
-
-function assertNames(names: Readonly<Record<string, string>>): void {
-  for (const [option, name] of Object.entries(names)) {
-    if (typeof name === "string" && identifier.test(name)) continue;
-    throw new ConfigError(
-      `PostgresJournal: ${option} must be 1 to 40 letters, digits and underscores, and must not begin with a digit`,
-    );
-  }
 }
 
 /** In order. A migration that was released never changes. The version table stores how many of them have run. */
@@ -81,7 +71,7 @@ export interface PostgresSchemaOptions {
 export function schemaText(options: PostgresSchemaOptions = {}): string {
   const { schema = "public", table = "cross_border_flows", role = "payments", from = 0 } = options;
   const tables = tablesOf(schema, table);
-  assertNames({ role });
+  assertPostgresNames("PostgresJournal", { role });
   if (!Number.isInteger(from) || from < 0 || from > migrations.length) {
     throw new ConfigError(`PostgresJournal: from must be a whole number from 0 to ${migrations.length}`);
   }

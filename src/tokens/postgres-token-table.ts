@@ -1,4 +1,4 @@
-import { ConfigError } from "../errors/errors.js";
+import { assertPostgresNames } from "../journals/postgres-names.js";
 
 /** The table of the store. */
 export interface TokenTable {
@@ -11,14 +11,13 @@ export interface TokenTable {
 
 /** @throws {ConfigError} when a name could not stand in SQL as it is. */
 export function tokenTableOf(schema: string, name: string): TokenTable {
-  assertName("schema", schema);
-  assertName("table", name);
+  assertPostgresNames("PostgresTokenStore", { schema, table: name });
   return { schema, name, quoted: `"${schema}"."${name}"` };
 }
 
 /** What a database administrator runs for processes that may not create tables. */
 export function tokenTableText(table: TokenTable, role: string): string {
-  assertName("role", role);
+  assertPostgresNames("PostgresTokenStore", { role });
   const statements = [
     "BEGIN;",
     `CREATE SCHEMA IF NOT EXISTS "${table.schema}";`,
@@ -80,13 +79,4 @@ function creation({ quoted }: TokenTable): string {
 
 function after(milliseconds: string): string {
   return `clock_timestamp() + ${milliseconds}::double precision * interval '1 millisecond'`;
-}
-
-const identifier = /^[A-Za-z_][A-Za-z0-9_]{0,39}$/;
-
-function assertName(option: string, name: unknown): void {
-  if (typeof name === "string" && identifier.test(name)) return;
-  throw new ConfigError(
-    `PostgresTokenStore: ${option} must be 1 to 40 letters, digits and underscores, and must not begin with a digit`,
-  );
 }

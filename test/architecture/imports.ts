@@ -34,7 +34,14 @@ export const importTable: ImportTable = {
     verification: ["errors", "signing", "resources", "api", "money.ts", "platform"],
     flows: ["errors", "timing", "wire/parse-json-object.ts", "api", "resources", "paging", "money.ts"],
     journals: ["errors", "flows"],
-    tokens: ["errors", "timing", "platform", "auth/token-store.ts", "journals/postgres-failure.ts"],
+    tokens: [
+      "errors",
+      "timing",
+      "platform",
+      "auth/token-store.ts",
+      "journals/postgres-failure.ts",
+      "journals/postgres-names.ts",
+    ],
     reconcile: ["errors", "timing", "api", "paging", "resources", "money.ts", "flows/equal-amounts.ts"],
     sandbox: ["errors", "money.ts", "api", "resources", "signing"],
     simulation: [

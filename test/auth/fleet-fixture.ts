@@ -1,10 +1,9 @@
 import type { TokenEvent } from "../../src/auth/token-event.js";
 import { TokenManager, type TokenManagerOptions } from "../../src/auth/token-manager.js";
 import type { StoredToken, TokenStore } from "../../src/auth/token-store.js";
-import { Deadline } from "../../src/timing/deadline.js";
 import { MemoryTokenStore } from "../../src/tokens/memory-token-store.js";
 import type { Transport } from "../../src/wire/transport.js";
-import { auth, type CallOptions } from "./manager-fixture.js";
+import { auth, type CallOptions, within } from "./manager-fixture.js";
 import { RotatingIdentity } from "./rotating-identity.js";
 
 /** How a store fails: at once, never answering, or after it has done what it was asked for. */
@@ -149,24 +148,12 @@ function memberOf(store: TokenStore, identity: Transport, options: Partial<Token
     onToken: (event) => events.push(event),
     ...options,
   });
-  const within = async <T>(
-    ask: (deadline: Deadline, maxRetries: number) => T | Promise<T>,
-    options: CallOptions = {},
-  ) => {
-    const { timeoutMs = 30_000, maxRetries = 2, signal } = options;
-    const deadline = new Deadline({ timeoutMs, signal });
-    try {
-      return await ask(deadline, maxRetries);
-    } finally {
-      deadline.finish();
-    }
-  };
   return {
     manager,
     events,
-    call: (options) => within((deadline, maxRetries) => manager.current(deadline, maxRetries), options),
-    ensure: (validForMs) => within((deadline, maxRetries) => manager.ensure(validForMs, deadline, maxRetries)),
-    renew: (used) => within((deadline, maxRetries) => manager.renew(used, deadline, maxRetries)),
+    call: (options) => within(options, (deadline, maxRetries) => manager.current(deadline, maxRetries)),
+    ensure: (validForMs) => within({}, (deadline, maxRetries) => manager.ensure(validForMs, deadline, maxRetries)),
+    renew: (used) => within({}, (deadline, maxRetries) => manager.renew(used, deadline, maxRetries)),
     stop: () => gate.stop(),
     resume: () => gate.resume(),
   };

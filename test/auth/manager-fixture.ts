@@ -43,17 +43,6 @@ export function managerFixture(script: readonly Reply[], options: Partial<TokenM
     onToken: (event) => events.push(event),
     ...options,
   });
-  const within = async <T>(
-    { timeoutMs = 30_000, maxRetries = 2, signal }: CallOptions = {},
-    ask: (deadline: Deadline, maxRetries: number) => T | Promise<T>,
-  ): Promise<T> => {
-    const deadline = new Deadline({ timeoutMs, signal });
-    try {
-      return await ask(deadline, maxRetries);
-    } finally {
-      deadline.finish();
-    }
-  };
   return {
     fake,
     manager,
@@ -63,6 +52,19 @@ export function managerFixture(script: readonly Reply[], options: Partial<TokenM
       within(options, (deadline, maxRetries) => manager.ensure(validForMs, deadline, maxRetries)),
     renew: (used, options) => within(options, (deadline, maxRetries) => manager.renew(used, deadline, maxRetries)),
   };
+}
+
+/** What `ask` gives before the deadline of a call that allows this much. */
+export async function within<T>(
+  { timeoutMs = 30_000, maxRetries = 2, signal }: CallOptions = {},
+  ask: (deadline: Deadline, maxRetries: number) => T | Promise<T>,
+): Promise<T> {
+  const deadline = new Deadline({ timeoutMs, signal });
+  try {
+    return await ask(deadline, maxRetries);
+  } finally {
+    deadline.finish();
+  }
 }
 
 /** Fakes the clocks and the timers, and first loads the grant's module: loading takes time that no fake can pass. */
