@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { type IdentityServer, startIdentityServer } from "./identity-server.js";
+import { type StoreKind, startStoreServer } from "./store-server.js";
 import { addUp, runWaves, runWorker, type WorkerOptions } from "./workers.js";
 
 const redisUrl = process.env.CBP_REDIS_URL ?? "";
@@ -50,5 +52,39 @@ it.concurrent.each([
     // One for the session that the killed process took along.
     expect(identity.logins).toBe(2);
     expect(identity.refreshes).toBeLessThanOrEqual(3);
+  },
+);
+
+it.concurrent.each<[StoreKind]>([["redis"], ["postgres"]])(
+  "loses sharing only, while the server of %s holds rubbish, is wiped, stands still, and is gone",
+  async (kind) => {
+    await using server = await startIdentityServer();
+    await using store = await startStoreServer(kind);
+    const { identity } = server;
+    identity.lifetime = 10;
+    const options = { ...optionsOf(server, store.url), everyMs: 200, forMs: 50_000 };
+    const fleet = Promise.all([1, 2, 3].map(() => runWorker(options)));
+    await expect.poll(() => identity.logins, { timeout: 20_000 }).toBe(1);
+    await sleep(1000);
+    await store.fillWithRubbish();
+    await expect.poll(() => identity.logins, { timeout: 20_000 }).toBe(2);
+    await sleep(1000);
+    await store.wipe();
+    await sleep(1000);
+    await store.pause();
+    await sleep(8000);
+    await store.resume();
+    await sleep(1000);
+    await store.crash();
+    await sleep(4000);
+    await store.restart();
+    // Until then, one may have a token that it got alone.
+    const sharingFromMs = performance.now() + 10_000;
+    const reports = await fleet;
+    expect(addUp(reports).failures).toEqual([]);
+    expect(identity.reused).toEqual([]);
+    const lifetimes = Math.ceil((performance.now() - sharingFromMs) / 9000);
+    const renewals = identity.requests.filter(({ atMs }) => atMs > sharingFromMs).length;
+    expect(renewals).toBeLessThanOrEqual(lifetimes + 1);
   },
 );

@@ -2,6 +2,8 @@
 # A PostgreSQL of its own for tests, thrown away afterwards. Flushing to the disk stays on, as in production.
 #   bash test/support/postgres.sh with COMMAND...   runs the command with CBP_POSTGRES_URL set, then stops the server
 #   bash test/support/postgres.sh start FOLDER      prints the URL; FOLDER must not exist yet
+#   bash test/support/postgres.sh signal FOLDER S   sends a signal to it: STOP and CONT to all of its processes, QUIT to shut down at once
+#   bash test/support/postgres.sh restart FOLDER    starts it again after that, on the same port, with what is on its disk
 #   bash test/support/postgres.sh stop FOLDER       stops that server and removes the folder
 # Installs Debian's package where there is no PostgreSQL, if it may.
 set -euo pipefail
@@ -45,10 +47,30 @@ start() {
   as_owner "$binaries/initdb" --pgdata="$folder/data" --username=tests --pwfile="$folder/password" --auth=scram-sha-256 \
     --encoding=UTF8 --locale=C > "$folder/initdb.log" 2>&1 || { cat "$folder/initdb.log" >&2; return 1; }
   port=$(free_port)
-  as_owner "$binaries/pg_ctl" start --pgdata="$folder/data" --log="$folder/server.log" --timeout=60 -w \
-    -o "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories=$folder -c max_connections=200" > /dev/null ||
-    { cat "$folder/server.log" >&2; return 1; }
+  as_owner tee -a "$folder/data/postgresql.conf" > /dev/null << END
+port = $port
+listen_addresses = '127.0.0.1'
+unix_socket_directories = '$folder'
+max_connections = 200
+END
+  launch "$folder"
   echo "postgresql://tests:$password@127.0.0.1:$port/postgres"
+}
+
+launch() {
+  local folder=$1
+  as_owner "$(find_binaries)/pg_ctl" start --pgdata="$folder/data" --log="$folder/server.log" --timeout=60 -w > /dev/null ||
+    { cat "$folder/server.log" >&2; return 1; }
+}
+
+send_signal() {
+  local folder=$1 signal=$2 pid
+  pid=$(head -n 1 "$folder/data/postmaster.pid")
+  case $signal in
+    STOP) kill -STOP "$pid" $(cat "/proc/$pid/task/$pid/children") ;;
+    CONT) kill -CONT "$pid" $(cat "/proc/$pid/task/$pid/children") ;;
+    *) kill "-$signal" "$pid" ;;
+  esac
 }
 
 stop() {
@@ -65,6 +87,8 @@ stop() {
 
 case ${1:-} in
   start) start "${2:?usage: postgres.sh start FOLDER}" ;;
+  signal) send_signal "${2:?usage: postgres.sh signal FOLDER SIGNAL}" "${3:?usage: postgres.sh signal FOLDER SIGNAL}" ;;
+  restart) launch "${2:?usage: postgres.sh restart FOLDER}" ;;
   stop) stop "${2:?usage: postgres.sh stop FOLDER}" ;;
   with)
     shift
@@ -76,7 +100,7 @@ case ${1:-} in
     "$@"
     ;;
   *)
-    sed -n '2,6p' "$0" >&2
+    sed -n '2,8p' "$0" >&2
     exit 2
     ;;
 esac

@@ -2,6 +2,8 @@
 # A Redis of its own for tests, on loopback and thrown away afterwards. Each write is on the disk before it is confirmed.
 #   bash test/support/redis.sh with COMMAND...   runs the command with CBP_REDIS_URL set, then stops the server
 #   bash test/support/redis.sh start FOLDER      prints the URL; FOLDER must not exist yet
+#   bash test/support/redis.sh signal FOLDER S   sends it a signal, such as STOP, CONT or KILL
+#   bash test/support/redis.sh restart FOLDER    starts it again after it was killed, on the same port, with what is on its disk
 #   bash test/support/redis.sh stop FOLDER       stops that server and removes the folder
 # Unpacks Debian's package into the user's cache where there is no Redis: nothing is installed, and no service is started.
 set -euo pipefail
@@ -85,10 +87,15 @@ appendfsync always
 save ""
 maxmemory-policy noeviction
 END
-  run_server "$folder/redis.conf" > "$folder/server.log" 2>&1 < /dev/null &
+  launch "$folder"
+  echo "redis://:$password@127.0.0.1:$port"
+}
+
+launch() {
+  local folder=$1
+  run_server "$folder/redis.conf" >> "$folder/server.log" 2>&1 < /dev/null &
   echo $! > "$folder/pid"
   wait_until_ready "$folder" "$!" || { tail -n 50 "$folder/server.log" >&2; return 1; }
-  echo "redis://:$password@127.0.0.1:$port"
 }
 
 stop() {
@@ -106,6 +113,8 @@ stop() {
 
 case ${1:-} in
   start) start "${2:?usage: redis.sh start FOLDER}" ;;
+  signal) kill "-${3:?usage: redis.sh signal FOLDER SIGNAL}" "$(cat "${2:?usage: redis.sh signal FOLDER SIGNAL}/pid")" ;;
+  restart) launch "${2:?usage: redis.sh restart FOLDER}" ;;
   stop) stop "${2:?usage: redis.sh stop FOLDER}" ;;
   with)
     shift
@@ -116,7 +125,7 @@ case ${1:-} in
     "$@"
     ;;
   *)
-    sed -n '2,6p' "$0" >&2
+    sed -n '2,8p' "$0" >&2
     exit 2
     ;;
 esac
