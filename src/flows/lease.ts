@@ -1,15 +1,21 @@
 import { Alarm } from "../timing/alarm.js";
 import { clock, type Timer } from "../timing/clock.js";
-import { later, now, type Timestamp } from "../timing/timestamp.js";
+import { later, now, surelyLeftMs, type Timestamp } from "../timing/timestamp.js";
 import type { Claim } from "./flow-state.js";
 import type { Journal, JournalEntry, JournalState, LeaseId } from "./journal.js";
 
 /** Thrown where an owner finds that the flow is no longer its own. Internal: whoever runs the flow then waits for the new owner. */
 export class LeaseLost extends Error {}
 
+/** In the past, by either clock. */
+const over: Timestamp = { wallMs: Number.NEGATIVE_INFINITY, monotonicMs: Number.NEGATIVE_INFINITY };
+
 /**
  * One process's ownership of a flow. The lease counts from before it was asked for, so that it ends here no later than in the
  * journal. It is over as soon as either clock says so: while a process is stopped or a machine sleeps, only one of them may move.
+ *
+ * Another owner may have had the flow since a lease ended, whatever the journal says now: it may have been restored to the time before.
+ * So a lease that is renewed after its end makes the flow one that is taken over.
  */
 export class Lease {
   readonly key: string;
@@ -20,6 +26,7 @@ export class Lease {
   readonly lost = new Alarm();
   #heartbeat: Timer;
   #isOver = false;
+  #hasLapsed = false;
   #ownedSinceMs = clock.monotonicMs();
   #until: Timestamp;
   /** Until when the claim that was made under this lease may be sent. */
@@ -44,6 +51,14 @@ export class Lease {
     return !this.#isOver && this.#leftMs() > 0;
   }
 
+  /** Renews a lease that ended since it was got, or since this was called last, and tells whether it did. @throws {LeaseLost} */
+  async retake(): Promise<boolean> {
+    if (!this.#hasLapsed && this.#leftMs() > 0) return false;
+    await this.renew();
+    this.#hasLapsed = false;
+    return true;
+  }
+
   /** Since when no other owner has made a claim, and this one no newer one, by the monotonic clock. */
   get ownedSinceMs(): number {
     return this.#ownedSinceMs;
@@ -52,7 +67,10 @@ export class Lease {
   /** @throws {LeaseLost} when another owner has the flow. */
   async renew(): Promise<void> {
     const askedAt = now();
+    const hasEnded = this.#leftMs() <= 0;
+    this.#hasLapsed ||= hasEnded;
     if (!(await this.#journal.renew(this.key, this.id, this.#leaseMs))) this.#lose();
+    if (hasEnded) this.#ownedSinceMs = clock.monotonicMs();
     this.#until = later(askedAt, this.#leaseMs);
   }
 
@@ -73,6 +91,7 @@ export class Lease {
   sendBy({ epoch, sendByMs }: Claim): Timestamp | undefined {
     const claimed = this.#claimSendBy;
     if (claimed === undefined || epoch !== this.id.epoch) return undefined;
+    if (this.#hasLapsed) return over;
     const { wallMs, monotonicMs } = this.#sendBy(this.#until);
     // The wall clock may have been set back since the claim was made.
     return { wallMs: Math.min(sendByMs, wallMs), monotonicMs: Math.min(claimed.monotonicMs, monotonicMs) };
@@ -84,9 +103,11 @@ export class Lease {
     if (state.settled) this.#finish();
   }
 
-  /** Stores a claim, and renews the lease in the same write. @throws {LeaseLost} when another owner has the flow. */
+  /** Stores a claim, and renews the lease in the same write. @throws {LeaseLost} when another owner has the flow, or may have had it. */
   async writeClaim(state: JournalState): Promise<void> {
     const askedAt = now();
+    // Whoever gets the flow next takes it over, and looks.
+    if (this.#hasLapsed || this.#leftMs() <= 0) throw new LeaseLost();
     if (!(await this.#journal.write(this.key, this.id, state, this.#leaseMs))) this.#lose();
     this.#until = later(askedAt, this.#leaseMs);
   }
@@ -108,8 +129,7 @@ export class Lease {
   }
 
   #leftMs(): number {
-    const { wallMs, monotonicMs } = now();
-    return Math.min(this.#until.wallMs - wallMs, this.#until.monotonicMs - monotonicMs);
+    return surelyLeftMs(this.#until, now());
   }
 
   #startHeartbeat(): void {

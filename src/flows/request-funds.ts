@@ -21,6 +21,7 @@ export async function requestFunds(context: FlowContext, owned: OwnedFlow, state
   const isTakenSince = state.isTakenSince ?? (isFirstTaking(owned, state, funds) ? true : undefined);
   const funded = { ...state, senderGatewayTransactionId, ...(isTakenSince && { isTakenSince }) };
   try {
+    if (await owned.lease.retake()) owned.mustLook = true;
     const request = openClaim(state.claims) ?? (await sign(context, owned, funded));
     const isLost = isLostEntry(owned, state, funds);
     let looks = state.looks;

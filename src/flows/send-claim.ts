@@ -1,6 +1,6 @@
 import { ApiError, CrossBorderError, type Effect, TimeoutError, UnexpectedResponseError } from "../errors/errors.js";
 import { payments } from "../resources/payments.js";
-import { leftMs, now } from "../timing/timestamp.js";
+import { now, surelyLeftMs } from "../timing/timestamp.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
 import { toFlowRefusal } from "./flow-refusal.js";
 import { type ClaimResponse, openClaim, type StateOf } from "./flow-state.js";
@@ -17,7 +17,7 @@ export async function sendClaim(
     const reason = "the owner that claimed the payment was gone before its outcome was written";
     return { state: { ...state, phase: "unknown", reason } };
   }
-  const timeoutMs = leftMs(sendBy, now());
+  const timeoutMs = surelyLeftMs(sendBy, now());
   if (timeoutMs <= 0) return notSent(state, leaseEnded());
   const end = new AbortController();
   const alarms = [lease.lost, call.abandon].map((alarm) => alarm.listen(() => end.abort()));

@@ -1,5 +1,5 @@
 import { clock, type Timer } from "./clock.js";
-import { leftMs, now, type Timestamp } from "./timestamp.js";
+import { now, surelyLeftMs, type Timestamp } from "./timestamp.js";
 
 /** What ended the work: its total time, or its caller's signal. */
 export type EndKind = "timeout" | "abort";
@@ -97,7 +97,7 @@ export class Deadline {
    */
   assertMaySend(): void {
     this.assertNotEnded();
-    if (this.#sendBy !== undefined && leftMs(this.#sendBy, now()) <= 0) throw new Ended("timeout", false);
+    if (this.#sendBy !== undefined && surelyLeftMs(this.#sendBy, now()) <= 0) throw new Ended("timeout", false);
   }
 
   /** The error to throw at the end. `sent` is false only where no byte of the request was written. */

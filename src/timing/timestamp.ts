@@ -21,3 +21,15 @@ export function later(timestamp: Timestamp, ms: number): Timestamp {
 export function leftMs(until: Timestamp, at: Timestamp): number {
   return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs);
 }
+
+/** Clocks are corrected by less than this all the time. */
+const correctionMs = 1000;
+
+/**
+ * As `leftMs`, for what must not happen too late: nothing is left where the wall clock was set back meanwhile, since that is the only
+ * clock on which it shows that a machine was suspended.
+ */
+export function surelyLeftMs(until: Timestamp, at: Timestamp): number {
+  const setBackMs = until.wallMs - at.wallMs - (until.monotonicMs - at.monotonicMs);
+  return setBackMs > correctionMs ? 0 : leftMs(until, at);
+}

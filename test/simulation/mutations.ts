@@ -302,8 +302,13 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("lease"),
-        find: "#ownedSinceMs = clock.monotonicMs();",
-        replace: "#ownedSinceMs = clock.wallMs();",
+        find: "  #ownedSinceMs = clock.monotonicMs();",
+        replace: "  #ownedSinceMs = clock.wallMs();",
+      },
+      {
+        file: flows("lease"),
+        find: "if (hasEnded) this.#ownedSinceMs = clock.monotonicMs();",
+        replace: "if (hasEnded) this.#ownedSinceMs = clock.wallMs();",
       },
       {
         file: flows("lease"),
@@ -386,20 +391,25 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("send-claim"),
-        find: "const timeoutMs = leftMs(sendBy, now());",
-        replace: "const timeoutMs = Math.max(1000, leftMs(sendBy, now()));",
+        find: "const timeoutMs = surelyLeftMs(sendBy, now());",
+        replace: "const timeoutMs = Math.max(1000, surelyLeftMs(sendBy, now()));",
       },
       {
         file: "src/timing/deadline.ts",
-        find: "if (this.#sendBy !== undefined && leftMs(this.#sendBy, now()) <= 0)",
-        replace: "if (this.#sendBy !== undefined && leftMs(this.#sendBy, now()) === undefined)",
+        find: "if (this.#sendBy !== undefined && surelyLeftMs(this.#sendBy, now()) <= 0)",
+        replace: "if (this.#sendBy !== undefined && surelyLeftMs(this.#sendBy, now()) === undefined)",
       },
     ],
   },
   {
-    name: "a lease is over when the monotonic clock says so",
+    name: "a lease is over when the monotonic clock says so (two places)",
     profile: "set clocks",
     patches: [
+      {
+        file: "src/timing/timestamp.ts",
+        find: "return setBackMs > correctionMs ? 0 : leftMs(until, at);",
+        replace: "return setBackMs > Infinity ? 0 : leftMs(until, at);",
+      },
       {
         file: "src/timing/timestamp.ts",
         find: "return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs);",
@@ -415,6 +425,33 @@ export const mutations: readonly Mutation[] = [
         file: "src/timing/timestamp.ts",
         find: "return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs);",
         replace: "return Math.min(until.monotonicMs - at.monotonicMs);",
+      },
+    ],
+  },
+  {
+    name: "a lease is over when the wall clock was set back",
+    profile: "suspensions",
+    patches: [
+      {
+        file: "src/timing/timestamp.ts",
+        find: "return setBackMs > correctionMs ? 0 : leftMs(until, at);",
+        replace: "return setBackMs > Infinity ? 0 : leftMs(until, at);",
+      },
+    ],
+  },
+  {
+    name: "a flow whose lease had ended is taken over, whatever a restored journal says (two places)",
+    profile: "restores beside stops",
+    patches: [
+      {
+        file: flows("request-funds"),
+        find: "if (await owned.lease.retake()) owned.mustLook = true;",
+        replace: "await owned.lease.retake();",
+      },
+      {
+        file: flows("lease"),
+        find: "if (this.#hasLapsed || this.#leftMs() <= 0) throw new LeaseLost();",
+        replace: "",
       },
     ],
   },

@@ -98,6 +98,35 @@ export const profiles = {
     listedWithinMs: 1000,
     tellsListedWithin: true,
   }),
+  /** Machines are suspended for longer than the leases, and wake with another time. */
+  suspensions: (_, choices) => ({
+    suspends: choices.of([60, 150]),
+    kills: 0,
+    clockJumpsOnWaking: 1000,
+    listLagMs: 0,
+    listedWithinMs: 1000,
+    tellsListedWithin: true,
+  }),
+  /** Processes stop for longer than their leases, and the journal is restored to the time before. */
+  "restores beside stops": (_, choices) => ({
+    restoresJournal: true,
+    pauses: choices.of([60, 150]),
+    kills: 0,
+    bankFailsBefore: 0,
+    bankFailsAfter: 0,
+    declines: 0,
+    journalFailsBefore: 0,
+    journalFailsAfter: 0,
+    tokens: "growing",
+    listFailures: 0,
+    lostRequests: 0,
+    lostResponses: 0,
+    // What is on its way puts the restore off.
+    lateRequests: 0,
+    duplicates: 0,
+    listLagMs: 0,
+    quotes: 0,
+  }),
   /** Somebody repairs the journal by hand, and copies one row over another. */
   "misplaced rows": (_, choices) => ({
     misplacesRows: true,

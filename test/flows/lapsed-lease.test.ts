@@ -1,0 +1,84 @@
+import type { Journal, PaymentFlow } from "cross-border-payments/flow";
+import { expect, it, vi } from "vitest";
+import { boundJournal } from "./bound-journal.js";
+import { flowFixture, request } from "./flow-fixture.js";
+import { RestorableJournal } from "./restorable-journal.js";
+
+/**
+ * An owner whose lease ends while it stands still, and another one that takes its flow over and pays. Then the journal is restored to
+ * the time before, in which the flow is the first owner's, and that one goes on.
+ */
+class StandingStill {
+  readonly #restorable = new RestorableJournal();
+  #canGoOn = false;
+
+  /** The journal of those that don't stand still. */
+  get journal(): Journal {
+    return this.#restorable.journal;
+  }
+
+  /** Of the owner that stands still, which renews nothing meanwhile. */
+  get stillJournal(): Journal {
+    return boundJournal(this.journal, {
+      renew: async (...args) => {
+        if (!this.#canGoOn) throw new Error("it stands still");
+        return this.journal.renew(...args);
+      },
+    });
+  }
+
+  /** Until somebody else has paid, and that is forgotten. */
+  async untilForgotten(other: PaymentFlow): Promise<void> {
+    await vi.waitFor(
+      async () => {
+        for await (const { status } of other.recover()) expect(status).toBe("paid");
+        expect((await this.journal.read("k"))?.phase).toBe("paid");
+      },
+      { timeout: 20_000 },
+    );
+    await this.#restorable.restore(1);
+    expect(await this.journal.read("k")).toMatchObject({ phase: "funds-requested", epoch: 1 });
+    this.#canGoOn = true;
+  }
+}
+
+it("looks for the payment when the lease ended while the bank took the money, although the journal says that nobody had the flow", async () => {
+  const { sandbox, flow, bank } = await flowFixture();
+  const still = new StandingStill();
+  const owner = flow({
+    journal: still.stillJournal,
+    takeFunds: async (call) => {
+      const funds = bank.takeFunds(call);
+      await still.untilForgotten(flow({ journal: still.journal }));
+      return funds;
+    },
+  });
+  expect(await owner.run("k", request)).toMatchObject({ status: "paid", payment: { id: sandbox.payments[0]?.id } });
+  expect(sandbox.payments).toHaveLength(1);
+});
+
+it("makes no claim when the lease ended after the look, and looks again", async () => {
+  const { sandbox, flow, bank, logIn } = await flowFixture();
+  const still = new StandingStill();
+  const token = await logIn();
+  let isFunded = false;
+  const accessToken = async (): Promise<string> => {
+    if (isFunded) {
+      isFunded = false;
+      await still.untilForgotten(flow({ journal: still.journal }));
+    }
+    return token;
+  };
+  const owner = flow(
+    {
+      journal: still.stillJournal,
+      takeFunds: (call) => {
+        isFunded = bank.calls === 0;
+        return bank.takeFunds(call);
+      },
+    },
+    { auth: { accessToken } },
+  );
+  expect(await owner.run("k", request)).toMatchObject({ status: "paid" });
+  expect(sandbox.payments).toHaveLength(1);
+});
