@@ -16,8 +16,12 @@ const entryPoints = {
 };
 
 /** What package.json names in `imports`: files that are loaded late, or are others on the web. */
-const inner = { login: "src/auth/openid-grant.ts", "platform/node": "src/platform/node.ts" };
-const innerOfTheWeb = { "platform/web": "src/platform/web.ts" };
+const inner = {
+  login: "src/auth/openid-grant.ts",
+  "platform/node": "src/platform/node.ts",
+  "schemas/compiled": "src/http/compiled-schemas.ts",
+};
+const innerOfTheWeb = { "platform/web": "src/platform/web.ts", "schemas/plain": "src/http/plain-schemas.ts" };
 
 /** Packages that are ES modules only. Jest and Node before 20.19 can't `require` them, so the CommonJS build holds a copy. */
 const copied = ["openid-client", "oauth4webapi", "jose"];

@@ -12,8 +12,8 @@ export interface Mismatch {
   readonly found: string;
 }
 
-/** The part of zod that is made for libraries, without the methods, texts and languages that are not needed here. */
-type Zod = typeof import("zod/v4/core");
+/** What is used of zod: compiled on Node, interpreted on the web. */
+type Zod = typeof import("#schemas");
 
 /** Loads zod with the first call. */
 export class SchemaLoader {
@@ -22,7 +22,7 @@ export class SchemaLoader {
   #loading: Promise<Schemas> | undefined;
 
   load(): Promise<Schemas> {
-    this.#loading ??= import("zod/v4/core").then((zod) => {
+    this.#loading ??= import("#schemas").then((zod) => {
       this.loaded = new Schemas(zod);
       return this.loaded;
     });
@@ -30,7 +30,7 @@ export class SchemaLoader {
   }
 }
 
-/** The schemas of records: each is made from a table of fields, and compiled, on first use. */
+/** The schemas of records: each is made from a table of fields on first use. */
 export class Schemas {
   readonly #zod: Zod;
   readonly #records = new Map<FieldTable, RecordSchema>();
@@ -79,9 +79,9 @@ export class Schemas {
   }
 
   #recordSchema(record: FieldTable): RecordSchema {
-    const { compile, $ZodObjectJIT } = this.#zod;
+    const { compile, $ZodObject } = this.#zod;
     const shape = this.#shape(record, recordKinds);
-    const whole = compile(new $ZodObjectJIT({ type: "object", shape }));
+    const whole = compile(new $ZodObject({ type: "object", shape }));
     return { whole, shape, count: Object.keys(shape).length, fields: undefined };
   }
 

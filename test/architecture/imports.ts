@@ -84,7 +84,7 @@ export const importTable: ImportTable = {
     "openid-client": ["auth/openid-grant.ts"],
     pg: ["journals/postgres-pool.ts"],
     undici: ["platform/undici-agent.ts"],
-    zod: ["http/schema.ts"],
+    zod: ["http/schema.ts", "http/compiled-schemas.ts", "http/plain-schemas.ts"],
     "node:assert": ["testing"],
     "node:crypto": ["platform", "sandbox", "testing"],
     "node:fs": ["journals/sqlite-engine.ts", "reconcile/temporary-file.ts"],
