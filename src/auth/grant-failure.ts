@@ -1,4 +1,4 @@
-import { TokenError, type TokenErrorCode } from "../errors/errors.js";
+import { ConfigError, TokenError, type TokenErrorCode } from "../errors/errors.js";
 import { Ended } from "../timing/deadline.js";
 import { WireFailure } from "../wire/wire-failure.js";
 import type { TokenEvent } from "./token-event.js";
@@ -79,6 +79,7 @@ const passingStatuses: ReadonlySet<number> = new Set([408, 409, 421, 425, 499]);
 /** What a transport's error is as a failure. */
 export function failureOfWire(error: unknown): GrantFailure {
   if (error instanceof Ended) return { class: error.sent ? "maybe-sent" : "unsent", reason: "DEADLINE" };
+  if (error instanceof ConfigError) return { class: "unprepared", reason: "UNDICI_NOT_LOADED" };
   // It is not known where any other error comes from: the request may have been sent.
   if (!(error instanceof WireFailure)) return { class: "maybe-sent", reason: "UNKNOWN" };
   const reason = /^[\w.-]{1,64}$/.test(error.reason) ? error.reason : "UNKNOWN";
@@ -202,7 +203,11 @@ const texts: Readonly<
   },
   unprepared: {
     code: "token_request_failed",
-    says: () => "the request could not be made; is the package openid-client installed completely?",
+    says: (_, { reason }) =>
+      reason === undefined
+        ? "the request could not be made; is the package openid-client installed completely?"
+        : `the request could not be made (${reason}); is the package undici installed completely, and does a bundle that is an ` +
+          "ES module for Node have a require (see docs/bundling.md)?",
   },
 };
 

@@ -1,4 +1,5 @@
 import { decompression, openAgent } from "#platform";
+import { ConfigError } from "../errors/errors.js";
 import type { Decoder } from "../platform/decompression.js";
 import type { AgentOptions, Dispatcher, OpenedAgent } from "../platform/undici-agent.js";
 import type { Deadline, EndKind } from "../timing/deadline.js";
@@ -25,20 +26,20 @@ export interface UndiciTransportOptions extends AgentOptions {
  * written: error codes are not, since a reset in the TLS handshake and one after the whole request look alike.
  */
 export function undiciTransport(options: UndiciTransportOptions): Transport {
-  let own: Promise<OpenedAgent> | undefined;
+  let own: Promise<OpenedAgent | undefined> | undefined;
   let route: Route | undefined = options.dispatcher && {
     dispatcher: options.dispatcher as Route["dispatcher"],
     isOwn: false,
     showsStart: undefined,
   };
 
-  const open = async (): Promise<OpenedAgent> => {
+  const open = async (): Promise<OpenedAgent | undefined> => {
     try {
       const agent = await openAgent(options);
       route = { dispatcher: agent, isOwn: true, showsStart: true };
       return agent;
     } catch {
-      throw new WireFailure({ sent: false, reason: "UNDICI_NOT_LOADED" });
+      return undefined;
     }
   };
 
@@ -49,20 +50,26 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
     send(request, deadline) {
       if (route !== undefined) return exchange(route, request, deadline);
       own ??= open();
-      return own.then((dispatcher) =>
-        exchange(route ?? { dispatcher, isOwn: true, showsStart: true }, request, deadline),
-      );
+      return own.then((dispatcher) => {
+        if (dispatcher === undefined) throw notLoaded();
+        return exchange(route ?? { dispatcher, isOwn: true, showsStart: true }, request, deadline);
+      });
     },
     preload() {
-      if (route !== undefined) return;
-      own ??= open();
-      own.catch(() => {});
+      if (route === undefined) own ??= open();
     },
     async close() {
       // An agent that could not be opened needs no closing.
-      await (await own?.catch(() => undefined))?.close();
+      await (await own)?.close();
     },
   };
+}
+
+/** An error for each call: flows add facts to theirs. */
+function notLoaded(): ConfigError {
+  return new ConfigError(
+    "the package undici can't be loaded (UNDICI_NOT_LOADED), so nothing was sent; is it installed completely? A bundle that is an ES module for Node needs a require, by a banner: see docs/bundling.md",
+  );
 }
 
 /** Where requests go out. */

@@ -1,6 +1,14 @@
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
-import { failureOfGrant, GrantError, type GrantFailure } from "../../src/auth/grant-failure.js";
+import {
+  failureOfGrant,
+  failureOfWire,
+  GrantError,
+  type GrantFailure,
+  grantReactions,
+  toTokenError,
+} from "../../src/auth/grant-failure.js";
+import { ConfigError } from "../../src/errors/errors.js";
 
 const failure: GrantFailure = { class: "throttled", status: 429, retryAfterMs: 1000 };
 
@@ -18,4 +26,14 @@ it.each([
   const found = failureOfGrant(error);
   expect(found).toEqual({ class: "unprepared" });
   expect(inspect(found, { showHidden: true, depth: 9 })).not.toContain("canary");
+});
+
+it("fails at once, with what to do, where the transport can't be opened", () => {
+  const found = failureOfWire(new ConfigError("undici can't be loaded"));
+  expect(grantReactions[found.class]).toEqual({ refresh_token: "fail", password: "fail" });
+  expect(toTokenError(found, "https://login.test", undefined)).toMatchObject({
+    code: "token_request_failed",
+    effect: "none",
+    message: expect.stringMatching(/UNDICI_NOT_LOADED.*docs\/bundling\.md/),
+  });
 });

@@ -69,7 +69,7 @@ it.each(["node", "web"] as const)("sends by the caller's dispatcher on %s", asyn
   expect(await textBy(platform, { dispatcher })).toBe("none");
 });
 
-it("says that nothing was sent where undici can't be loaded", async () => {
+it("says what to do where undici can't be loaded", async () => {
   const transport = await openOn({ openAgent: () => Promise.reject(new Error("Dynamic require is not supported")) });
   const request: WireRequest = {
     method: "GET",
@@ -79,6 +79,10 @@ it("says that nothing was sent where undici can't be loaded", async () => {
     body: undefined,
     maxResponseBytes: 1000,
   };
-  await expect(transport.send(request, deadline())).rejects.toMatchObject({ sent: false, reason: "UNDICI_NOT_LOADED" });
+  await expect(transport.send(request, deadline())).rejects.toMatchObject({
+    code: "invalid_config",
+    effect: "none",
+    message: expect.stringMatching(/UNDICI_NOT_LOADED.*docs\/bundling\.md/),
+  });
   await expect(transport.close()).resolves.toBeUndefined();
 });
