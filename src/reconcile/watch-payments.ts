@@ -52,10 +52,7 @@ export interface WatchClock {
  * @throws {ApiError} (in the loop) when the service itself refuses to list, such as with 401 or 403.
  * @throws {TokenError} (in the loop) when the login is refused.
  */
-export function watchPayments(
-  client: PaymentsClient,
-  options: WatchOptions = {},
-): AsyncIterableIterator<PaymentEvent, void, undefined> {
+export function watchPayments(client: PaymentsClient, options: WatchOptions = {}): AsyncIterableIterator<PaymentEvent> {
   const api = requireApiClient("watchPayments", client);
   const settings = toWatchSettings(api, options);
   const stop = new AbortController();

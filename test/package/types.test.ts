@@ -49,6 +49,7 @@ const consumer = `
 
 it.each([
   ["node16", "node16", "Node", onNode, ["consumer.mts", "consumer.cts"]],
+  ["nodenext", "nodenext", "Node", onNode, ["consumer.mts", "consumer.cts"]],
   ["esnext", "bundler", "Node", onNode, ["consumer.ts"]],
   ["commonjs", "node10", "Node", onNode, ["consumer.ts"]],
   ["esnext", "bundler", "the web", onTheWeb, ["consumer.ts"]],
