@@ -38,12 +38,13 @@ const system = [
 const keycloak = "test/keycloak/**/*.test.ts";
 /** Recipes of the guide in real workflow engines, whose servers `npm run test:engines` starts. */
 const engines = "test/engines/**/*.test.ts";
-/** Tests of the built package; `test:crash`, `test:fleet` and `test:guard` need `npm run build` first. */
+/** Tests of the built package; `test:crash`, `test:fleet`, `test:guard` and `test:matrix` need `npm run build` first. */
 const built = {
   package: "test/package/**/*.test.ts",
   crash: "test/crash/**/*.test.ts",
   guard: "test/guard/**/*.test.ts",
   fleet: "test/fleet/**/*.test.ts",
+  matrix: "test/matrix/**/*.test.ts",
 };
 
 const hasSqlite = process.getBuiltinModule("node:sqlite") !== undefined;
@@ -98,6 +99,17 @@ export default defineConfig({
       },
       { test: { name: "crash", include: [built.crash], testTimeout: 120_000, disableConsoleIntercept: true } },
       { test: { name: "fleet", include: [built.fleet], testTimeout: 120_000, retry } },
+      {
+        test: {
+          name: "matrix",
+          include: [built.matrix],
+          globalSetup: "test/matrix/install.ts",
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          retry,
+          fileParallelism: false,
+        },
+      },
       { test: { name: "guard", include: [built.guard], testTimeout: 60_000 } },
     ],
     coverage: {

@@ -1,0 +1,130 @@
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { expect, inject, it, onTestFinished } from "vitest";
+import { type Bundle, bundles, finish } from "./bundles.js";
+import { tableUnder, versionOf } from "./documented.js";
+import { bunBinary, type Told, tellByChromium, tellByProcess, tellByWorkerd } from "./runtimes.js";
+import { makeCertificate, type Service, startService } from "./service.js";
+
+const matrix = inject("matrix");
+const certificate = makeCertificate(matrix.project);
+
+/** What comes of the steps of `programs/story.js` everywhere. */
+const everywhere = {
+  rate: "1",
+  payment: "paid",
+  flow: "paid",
+  list: "2 payments",
+  refusal: "BadRequestError, true",
+  keys: "true, false",
+  deadline: "TimeoutError, none",
+  validation: "unexpected_response",
+  close: "undefined",
+};
+const bySockets = { ...everywhere, unsent: "none", tls: "1" };
+const byFetch = {
+  ...everywhere,
+  unsent: "possible",
+  tls: expect.stringMatching(/^ConfigError: tls needs the sockets of Node/),
+};
+
+async function serve(pages?: string): Promise<Service> {
+  const service = await startService(matrix.project, certificate, pages);
+  onTestFinished(() => service.close());
+  return service;
+}
+
+/** What the service knows of it: two payments, each signed by the key that was registered. */
+function expectPaid({ sandbox }: Service): void {
+  const creates = sandbox.requests.filter(({ operation }) => operation === "payments.create");
+  expect(creates.map(({ signed, status }) => ({ signed, status }))).toEqual(
+    Array(2).fill({ signed: true, status: 200 }),
+  );
+  expect(sandbox.payments.map(({ receiverAmount }) => receiverAmount)).toEqual(["1.50", "1.50"]);
+}
+
+function newFolder(): string {
+  return mkdtempSync(join(matrix.project, "../run-"));
+}
+
+const deno = join(matrix.tools, "node_modules/.bin/deno");
+
+it.each([
+  ["Node", [process.execPath]],
+  ["Bun", [bunBinary(matrix.tools)]],
+  ["Deno", [deno, "run", "--no-prompt", "--allow-all"]],
+])("runs by %s, over undici's sockets", async (_, command) => {
+  const service = await serve();
+  expect(await tellByProcess(command, join(matrix.project, "process.js"), newFolder(), service.settings)).toEqual(
+    bySockets,
+  );
+  expectPaid(service);
+});
+
+it.each([
+  ["Bun", [bunBinary(matrix.tools)]],
+  ["Deno", [deno, "run", "--no-prompt", "--allow-all"]],
+])("keeps a journal in the SQLite of %s", async (_, command) => {
+  const { settings } = await serve();
+  const told = await tellByProcess(command, join(matrix.project, "journal.js"), newFolder(), settings);
+  expect(told).toEqual({ sqlite: "created: true" });
+});
+
+const sizes = new Map<string, number>();
+
+it.each(bundles)("runs as a bundle: $bundler, $format", async (bundle) => {
+  const folder = newFolder();
+  await bundle.build(matrix, bundle.program, folder);
+  finish(bundle, matrix, folder);
+  sizes.set(nameOf(bundle), sizeOf(folder));
+  const service = await serve(folder);
+  expect(await tell(bundle, folder, service)).toEqual(bundle.format.endsWith("for Node") ? bySockets : byFetch);
+  expectPaid(service);
+});
+
+/** Bundles find no packages where they run. */
+function tell({ format, program }: Bundle, folder: string, { pageUrl, settings }: Service): Promise<Told> {
+  if (format === "page") return tellByChromium(matrix.tools, pageUrl);
+  if (format === "Worker") return tellByWorkerd(matrix.tools, folder, settings);
+  return tellByProcess([process.execPath], join(folder, program), newFolder(), settings);
+}
+
+function nameOf({ bundler, format }: Bundle): string {
+  return `${bundler}, ${format}`;
+}
+
+/** Of all scripts, each gzipped. */
+function sizeOf(folder: string): number {
+  const scripts = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
+  return scripts.reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name)), { level: 9 }).length, 0);
+}
+
+it("has the versions that are documented", () => {
+  const ran = [
+    ["Node", nodeVersions().join(", ")],
+    ["Bun", versionOf("bun")],
+    ["Deno", versionOf("deno")],
+    ["Cloudflare Workers (workerd)", versionOf("workerd")],
+  ];
+  const documented = tableUnder("## Runtimes").map(([name, version]) => [name, version]);
+  expect(documented.slice(0, ran.length)).toEqual(ran);
+});
+
+/** Those that `.ci/run` runs the tarball or the sources on. */
+function nodeVersions(): string[] {
+  const lists = [...readFileSync(".ci/run", "utf8").matchAll(/^\w+_nodes?="?([\d. ]+)"?$/gm)];
+  return lists.flatMap(([, list = ""]) => list.split(" ")).sort();
+}
+
+it("has the bundles that are documented, and their sizes within a tenth", () => {
+  const made = bundles.map(({ bundler, format, needs = "" }) => [`${bundler} ${versionOf(bundler)}`, format, needs]);
+  const documented = tableUnder("## Bundles");
+  expect(documented.map((cells) => cells.slice(0, 3))).toEqual(made);
+  const wrong = bundles.flatMap((bundle, index) => {
+    const found = (sizes.get(nameOf(bundle)) ?? Number.NaN) / 1000;
+    const size = Number.parseFloat(documented[index]?.[3] ?? "");
+    return Math.abs(found - size) <= size / 10 ? [] : [`${nameOf(bundle)}: ${found.toFixed(0)} kB, not ${size}`];
+  });
+  expect(wrong).toEqual([]);
+});

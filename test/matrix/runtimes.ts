@@ -1,0 +1,103 @@
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import type { Settings } from "./service.js";
+
+const run = promisify(execFile);
+
+/** The programs themselves: what npm puts into `.bin` wants an install script to have been run. */
+export const bunBinary = (tools: string): string => join(tools, `node_modules/@oven/bun-linux-${process.arch}/bin/bun`);
+const workerdArch = process.arch === "arm64" ? "arm64" : "64";
+const workerdBinary = (tools: string): string =>
+  join(tools, `node_modules/@cloudflare/workerd-linux-${workerdArch}/bin/workerd`);
+
+/** What a program told of its steps: see `programs/story.js`. */
+export type Told = Readonly<Record<string, string>>;
+
+/**
+ * Runs a program in a process of its own.
+ *
+ * @param command without the file of the program.
+ * @param folder for its settings, and for what it stores.
+ */
+export async function tellByProcess(
+  command: readonly string[],
+  file: string,
+  folder: string,
+  settings: Settings,
+): Promise<Told> {
+  const paths = { SETTINGS: join(folder, "settings.json"), JOURNAL: join(folder, "journal.sqlite") };
+  writeFileSync(paths.SETTINGS, JSON.stringify(settings));
+  const [program = "", ...flags] = [...command, file];
+  const { stdout } = await run(program, flags, { env: { ...process.env, ...paths }, timeout: 60_000 });
+  return JSON.parse(stdout) as Told;
+}
+
+/** Runs `worker.js` of a folder in workerd, with nothing of Node's. */
+export async function tellByWorkerd(tools: string, folder: string, settings: Settings): Promise<Told> {
+  const config = `
+    using Workerd = import "/workerd/workerd.capnp";
+    const config :Workerd.Config = (
+      services = [
+        (name = "main", worker = (
+          modules = [(name = "worker", esModule = embed "worker.js")],
+          compatibilityDate = "2026-10-01",
+        )),
+        (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
+      ],
+      sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+    );`;
+  writeFileSync(join(folder, "config.capnp"), config);
+  const workerd = spawn(workerdBinary(tools), ["serve", "config.capnp", "--control-fd=3"], {
+    cwd: folder,
+    stdio: ["ignore", "inherit", "inherit", "pipe"],
+  });
+  try {
+    const [control] = workerd.stdio.slice(3);
+    if (control === null || control === undefined) throw new Error("workerd has no control channel");
+    const [line] = await once(createInterface(control as NodeJS.ReadableStream), "line");
+    const { port } = JSON.parse(String(line)) as { readonly port: number };
+    const response = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: JSON.stringify(settings) });
+    const text = await response.text();
+    if (!response.ok) throw new Error(text);
+    return JSON.parse(text) as Told;
+  } finally {
+    workerd.kill();
+  }
+}
+
+/** Loads the page at `url` in Chromium, and reads what it shows. */
+export async function tellByChromium(tools: string, url: string): Promise<Told> {
+  const executablePath = execFileSync("bash", ["test/support/chromium.sh"], { encoding: "utf8" }).trim();
+  const { chromium }: Playwright = createRequire(join(tools, "package.json"))("playwright-core");
+  // Chromium has no sandbox of its own for root, and containers have little shared memory.
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  try {
+    const page = await browser.newPage();
+    const errors: string[] = [];
+    page.on("pageerror", ({ message }) => errors.push(message));
+    await page.goto(url);
+    const shown = page.locator("pre").textContent({ timeout: 20_000 });
+    return JSON.parse(await shown.catch(() => JSON.stringify({ page: errors.join() })));
+  } finally {
+    await browser.close();
+  }
+}
+
+/** What is used of playwright-core. */
+interface Playwright {
+  readonly chromium: {
+    launch(options: { readonly executablePath: string; readonly args: readonly string[] }): Promise<{
+      newPage(): Promise<{
+        on(event: "pageerror", listener: (error: Error) => void): void;
+        goto(url: string): Promise<unknown>;
+        locator(selector: string): { textContent(options: { readonly timeout: number }): Promise<string> };
+      }>;
+      close(): Promise<void>;
+    }>;
+  };
+}

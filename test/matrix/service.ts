@@ -1,0 +1,139 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { extname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Sandbox, SandboxClientOptions } from "cross-border-payments/sandbox";
+
+/** What the programs are given: see `programs/story.js`. */
+export interface Settings {
+  readonly service: SandboxClientOptions;
+  readonly signingKey: string;
+  readonly closed: string;
+  readonly silent: string;
+  readonly odd: string;
+  readonly secure: { readonly baseUrl: string; readonly ca: string };
+}
+
+/** A service for one program, which may be a page, and addresses where something is wrong. */
+export interface Service {
+  readonly settings: Settings;
+  readonly sandbox: Sandbox;
+  /** Serves `index.html`. */
+  readonly pageUrl: string;
+  close(): void;
+}
+
+/** The record of an intent, where the description has none like it. */
+const oddRecord = JSON.stringify({ id: "1", senderAmount: 1.5 });
+
+/**
+ * @param project where the packed package is installed.
+ * @param pages a folder that is served beside the service.
+ */
+export async function startService(project: string, certificate: Certificate, pages = project): Promise<Service> {
+  const installed = join(project, "node_modules/cross-border-payments/dist");
+  const { createSandbox }: typeof import("cross-border-payments/sandbox") = await import(
+    pathToFileURL(join(installed, "sandbox.js")).href
+  );
+  const { CrossBorderClient, generateSigningKeyPair }: typeof import("cross-border-payments") = await import(
+    pathToFileURL(join(installed, "index.js")).href
+  );
+  const sandbox = createSandbox();
+  const servers: Server[] = [];
+  const listen = async (server: Server, scheme = "http"): Promise<string> => {
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return `${scheme}://${scheme === "https" ? "localhost" : "127.0.0.1"}:${(server.address() as AddressInfo).port}`;
+  };
+
+  let settings: Settings | undefined;
+  const respondTo: RequestListener = (request, response) => {
+    if (request.url === "/settings.json") response.end(JSON.stringify(settings));
+    else void respond(sandbox, pages, request, response);
+  };
+  const url = await listen(createServer(respondTo));
+  const service = sandbox.clientOptions({ baseUrl: url, authUrl: url });
+  const { privateKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
+  const onboarding = new CrossBorderClient({ ...service, fetch: sandbox.fetch });
+  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
+    await onboarding.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64 });
+  }
+  await onboarding.close();
+
+  const other = createServer();
+  const closed = await listen(other);
+  other.close();
+  settings = {
+    service,
+    signingKey: privateKey,
+    closed,
+    silent: await listen(createServer(() => {})),
+    odd: `${url}/odd`,
+    secure: {
+      baseUrl: `${await listen(createSecureServer(certificate, respondTo), "https")}/odd`,
+      ca: certificate.cert,
+    },
+  };
+  return {
+    settings,
+    sandbox,
+    pageUrl: `${url}/`,
+    close() {
+      for (const server of servers) {
+        server.close();
+        server.closeAllConnections();
+      }
+    },
+  };
+}
+
+/** A certificate of `localhost` that nobody has signed but itself, and its key. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Makes one by OpenSSL. */
+export function makeCertificate(folder: string): Certificate {
+  const [keyFile, certFile] = [join(folder, "tls.key"), join(folder, "tls.pem")];
+  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
+  const files = ["-keyout", keyFile, "-out", certFile];
+  execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", ...names, ...files], {
+    stdio: "pipe",
+  });
+  return { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") };
+}
+
+async function respond(
+  sandbox: Sandbox,
+  pages: string,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const { method = "GET", url: target = "/", headers } = incoming;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  const file = join(pages, target === "/" ? "index.html" : target.slice(1));
+  const type = types[extname(file)];
+  if (target.startsWith("/odd/")) {
+    outgoing.writeHead(200, { "content-type": "application/json" }).end(oddRecord);
+  } else if (type !== undefined && existsSync(file)) {
+    outgoing.writeHead(200, { ...pageHeaders, "content-type": type }).end(readFileSync(file));
+  } else {
+    const request = new Request(`http://sandbox.invalid${target}`, {
+      method,
+      headers: headers as Record<string, string>,
+      ...(method === "GET" ? {} : { body: Buffer.concat(chunks) }),
+    });
+    const response = await sandbox.handle(request, { target, method });
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
+  }
+}
+
+const types: Readonly<Record<string, string>> = { ".html": "text/html", ".js": "text/javascript" };
+
+/** What a careful page allows: its own scripts, and no code made of strings. */
+const pageHeaders = { "content-security-policy": "default-src 'self'; connect-src *" };

@@ -1,0 +1,72 @@
+import { execFile, execFileSync } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, inject, it } from "vitest";
+import { tableUnder } from "./documented.js";
+
+const { project, tools } = inject("matrix");
+
+/** Besides those of package.json, such as `5.5 5.6`. `test/package/types.test.ts` has the one of this repository. */
+const more = process.env.CBP_TYPESCRIPT?.split(" ") ?? [];
+const folder = mkdtempSync(join(project, "../typescript-"));
+const versions = [
+  ["5.4", join(tools, "node_modules/typescript-5.4")],
+  ...more.map((version) => [version, join(folder, "node_modules", `typescript-${version}`)] as const),
+  ["7.0", join(tools, "node_modules/typescript")],
+] as const;
+
+const settings = [
+  ["node16", "node16"],
+  ["nodenext", "nodenext"],
+  ["esnext", "bundler"],
+  ["commonjs", "node10"],
+] as const;
+
+beforeAll(() => {
+  if (more.length === 0) return;
+  const packages = more.map((version) => `typescript-${version}@npm:typescript@${version}`);
+  execFileSync("npm", ["install", "--prefix", folder, "--no-audit", "--no-fund", ...packages], { stdio: "pipe" });
+});
+
+/** What a compiler says of a file of the project: nothing where all is well. */
+function problems(
+  compiler: string,
+  module: string,
+  moduleResolution: string,
+  deprecations: readonly string[] = [],
+  file = "consumer.ts",
+): Promise<string> {
+  const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
+  const platform = ["--target", "es2022", "--typeRoots", join(process.cwd(), "node_modules/@types"), "--types", "node"];
+  const resolution = ["--module", module, "--moduleResolution", moduleResolution, ...deprecations];
+  const flags = [join(compiler, "bin/tsc"), ...strict, ...platform, ...resolution, file];
+  return new Promise((resolve) => {
+    execFile(process.execPath, flags, { cwd: project }, (error, stdout, stderr) => {
+      resolve(error === null ? stdout : `${stdout}${stderr}`);
+    });
+  });
+}
+
+it.each(versions)("has types that hold with TypeScript %s", async (version, compiler) => {
+  const major = Number.parseInt(version, 10);
+  const known = settings.filter(([, resolution]) => major < 7 || resolution !== "node10");
+  const deprecations = major === 6 ? ["--ignoreDeprecations", "6.0"] : [];
+  const found = await Promise.all(
+    known.map(async ([module, resolution]) => [resolution, await problems(compiler, module, resolution, deprecations)]),
+  );
+  expect(found).toEqual(known.map(([, resolution]) => [resolution, ""]));
+});
+
+it("sees types that do not hold", async () => {
+  const wrong = 'import { CrossBorderClient } from "cross-border-payments"; new CrossBorderClient({ baseUrl: 5 });';
+  writeFileSync(join(project, "wrong.ts"), wrong);
+  const [, compiler = ""] = versions.at(-1) ?? [];
+  expect(await problems(compiler, "esnext", "bundler", [], "wrong.ts")).toMatch(/^wrong\.ts\(1,\d+\): error TS2/);
+});
+
+it("has the versions that are documented", () => {
+  const [[first = "", older = ""] = [], [last = "", newer = ""] = []] = tableUnder("## TypeScript");
+  expect([first.split(" ")[0], last]).toEqual([versions[0][0], versions.at(-1)?.[0]]);
+  const names = settings.map(([, resolution]) => `\`${resolution}\``);
+  expect([older, newer]).toEqual([names.join(", "), names.slice(0, -1).join(", ")]);
+});
