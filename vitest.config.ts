@@ -107,7 +107,6 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           retry,
-          fileParallelism: false,
         },
       },
       { test: { name: "guard", include: [built.guard], testTimeout: 60_000 } },
