@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { type Bundle, bundles, finish } from "./bundles.js";
 import { tableUnder, versionOf } from "./documented.js";
-import { bunBinary, type Told, tellByChromium, tellByProcess, tellByWorkerd } from "./runtimes.js";
+import { bunBinary, type Told, tellByChromium, tellByProcess, withWorkerd } from "./runtimes.js";
 import { makeCertificate, type Service, startService } from "./service.js";
 
 const matrix = inject("matrix");
@@ -86,9 +86,22 @@ it.each(bundles)("runs as a bundle: $bundler, $format", async (bundle) => {
 /** Bundles find no packages where they run. */
 function tell({ format, program }: Bundle, folder: string, { pageUrl, settings }: Service): Promise<Told> {
   if (format === "page") return tellByChromium(matrix.tools, pageUrl);
-  if (format === "Worker") return tellByWorkerd(matrix.tools, folder, settings);
+  if (format === "Worker") return withWorkerd(matrix.tools, folder, settings, (ask) => ask("/story") as Promise<Told>);
   return tellByProcess([process.execPath], join(folder, program), newFolder(), settings);
 }
+
+it("serves many requests to a Worker with one client and one token", async () => {
+  const folder = newFolder();
+  const bundle = bundles.find(({ format }) => format === "Worker");
+  await bundle?.build(matrix, bundle.program, folder);
+  const { sandbox, settings } = await serve();
+  const gateways = await withWorkerd(matrix.tools, folder, settings, (ask) =>
+    Promise.all(Array.from({ length: 20 }, () => ask("/gateways"))),
+  );
+  expect(gateways).toEqual(Array(20).fill(["alpha-bank", "beta-mobile"]));
+  // Another one was for the gateways themselves.
+  expect(sandbox.tokenRequests).toHaveLength(2);
+});
 
 function nameOf({ bundler, format }: Bundle): string {
   return `${bundler}, ${format}`;

@@ -37,8 +37,16 @@ export async function tellByProcess(
   return JSON.parse(stdout) as Told;
 }
 
-/** Runs `worker.js` of a folder in workerd, with nothing of Node's. */
-export async function tellByWorkerd(tools: string, folder: string, settings: Settings): Promise<Told> {
+/** Sends the settings to a path of a Worker; resolves to what it responds. */
+export type AskWorker = (path: string) => Promise<unknown>;
+
+/** Runs `worker.js` of a folder in workerd, with nothing of Node's, while `use` is at work. */
+export async function withWorkerd<T>(
+  tools: string,
+  folder: string,
+  settings: Settings,
+  use: (ask: AskWorker) => Promise<T>,
+): Promise<T> {
   const config = `
     using Workerd = import "/workerd/workerd.capnp";
     const config :Workerd.Config = (
@@ -61,10 +69,15 @@ export async function tellByWorkerd(tools: string, folder: string, settings: Set
     if (control === null || control === undefined) throw new Error("workerd has no control channel");
     const [line] = await once(createInterface(control as NodeJS.ReadableStream), "line");
     const { port } = JSON.parse(String(line)) as { readonly port: number };
-    const response = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: JSON.stringify(settings) });
-    const text = await response.text();
-    if (!response.ok) throw new Error(text);
-    return JSON.parse(text) as Told;
+    return await use(async (path) => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method: "POST",
+        body: JSON.stringify(settings),
+      });
+      const text = await response.text();
+      if (!response.ok) throw new Error(text);
+      return JSON.parse(text);
+    });
   } finally {
     workerd.kill();
   }

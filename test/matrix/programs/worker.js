@@ -1,8 +1,15 @@
+import { CrossBorderClient } from "cross-border-payments";
 import { story } from "./story.js";
 
-/** For Workers. */
+let client;
+
+/** For Workers: the story, or a list by a client that all requests share. */
 export default {
   async fetch(request) {
-    return Response.json(await story(await request.json()));
+    const settings = await request.json();
+    if (new URL(request.url).pathname === "/story") return Response.json(await story(settings));
+    client ??= new CrossBorderClient(settings.service);
+    const { items } = await client.paymentGateways.list();
+    return Response.json(items.map(({ institutionId }) => institutionId));
   },
 };
