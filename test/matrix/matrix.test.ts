@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { type Bundle, bundles, finish } from "./bundles.js";
 import { tableUnder, versionOf } from "./documented.js";
-import { bunBinary, type Told, tellByChromium, tellByProcess, withWorkerd } from "./runtimes.js";
+import { bunBinary, nodeBinary, type Told, tellByChromium, tellByProcess, withWorkerd } from "./runtimes.js";
 import { makeCertificate, type Service, startService } from "./service.js";
 
 const matrix = inject("matrix");
@@ -50,13 +50,16 @@ function newFolder(): string {
 
 const deno = join(matrix.tools, "node_modules/.bin/deno");
 
-it.each([
-  ["Node", [process.execPath]],
-  ["Bun", [bunBinary(matrix.tools)]],
-  ["Deno", [deno, "run", "--no-prompt", "--allow-all"]],
+const otherNodes = ["22", "24", "26"];
+
+it.each<[string, () => string[]]>([
+  ["Node", () => [process.execPath]],
+  ...otherNodes.map((version): [string, () => string[]] => [`Node ${version}`, () => [nodeBinary(version)]]),
+  ["Bun", () => [bunBinary(matrix.tools)]],
+  ["Deno", () => [deno, "run", "--no-prompt", "--allow-all"]],
 ])("runs by %s, over undici's sockets", async (_, command) => {
   const service = await serve();
-  expect(await tellByProcess(command, join(matrix.project, "process.js"), newFolder(), service.settings)).toEqual(
+  expect(await tellByProcess(command(), join(matrix.project, "process.js"), newFolder(), service.settings)).toEqual(
     bySockets,
   );
   expectPaid(service);
@@ -124,10 +127,10 @@ it("has the versions that are documented", () => {
   expect(documented.slice(0, ran.length)).toEqual(ran);
 });
 
-/** Those that `.ci/run` runs the tarball or the sources on. */
+/** Those above, and those that `.ci/run` runs the tarball or the sources on. */
 function nodeVersions(): string[] {
   const lists = [...readFileSync(".ci/run", "utf8").matchAll(/^\w+_nodes?="?([\d. ]+)"?$/gm)];
-  return lists.flatMap(([, list = ""]) => list.split(" ")).sort();
+  return [...new Set([...otherNodes, ...lists.flatMap(([, list = ""]) => list.split(" "))])].sort();
 }
 
 it("has the bundles that are documented, and their sizes within a tenth", () => {

@@ -1,16 +1,26 @@
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { onTestFinished } from "vitest";
 import type { Settings } from "./service.js";
 
 const run = promisify(execFile);
 
 /** The programs themselves: what npm puts into `.bin` wants an install script to have been run. */
 export const bunBinary = (tools: string): string => join(tools, `node_modules/@oven/bun-linux-${process.arch}/bin/bun`);
+/** Of another Node, which is installed for it. */
+export function nodeBinary(version: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "cross-border-node-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = execFileSync("bash", ["test/runtime/install-node.sh", version, folder], { encoding: "utf8" });
+  return join(path.trim(), "node");
+}
+
 const workerdArch = process.arch === "arm64" ? "arm64" : "64";
 const workerdBinary = (tools: string): string =>
   join(tools, `node_modules/@cloudflare/workerd-linux-${workerdArch}/bin/workerd`);
