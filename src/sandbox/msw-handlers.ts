@@ -21,7 +21,7 @@ export interface MswHandlersOptions<Handler> {
 }
 
 /**
- * MSW handlers of the whole described API: one for each operation, and one for the token operation.
+ * MSW handlers of the whole described API: one for each operation, and two for the identity provider.
  *
  * @throws {ConfigError} when an address does not end in the sandbox's own base path: signed paths would not fit.
  */
@@ -34,9 +34,9 @@ export function mswHandlers<Handler>(sandbox: Sandbox, options: MswHandlersOptio
   const handlers = [...operations.values()].map(({ method, path }) =>
     methods[method](apiOrigin + sandbox.basePath + path.text.replace(/\{(\w+)\}/g, ":$1"), resolver),
   );
-  // Beside the tokens' own address there is one where a session is ended.
-  const tokenPath = sandbox.tokenPath.replace(/\/token$/, "/:endpoint");
-  return [...handlers, http.post(authOrigin + tokenPath, resolver)];
+  // Beside the tokens' own address there are those where users log in and out.
+  const identity = authOrigin + sandbox.tokenPath.replace(/\/token$/, "/:endpoint");
+  return [...handlers, http.get(identity, resolver), http.post(identity, resolver)];
 }
 
 function originOf(option: string, address: string, pathOption: string, path: string): string {

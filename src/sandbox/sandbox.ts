@@ -2,6 +2,7 @@ import type { OperationName } from "../resources/catalogue.js";
 import type { Payment, PaymentStatus } from "../resources/payments.js";
 import { AccountDirectory } from "./account-directory.js";
 import { createHandlers, type Handlers } from "./handlers.js";
+import { type IdentityEndpoint, IdentityProvider } from "./identity-provider.js";
 import { type StoredRecords, storedRecords } from "./ledger.js";
 import { respondToOperation } from "./operation.js";
 import { setReceiverStatus } from "./receiver-status.js";
@@ -16,9 +17,9 @@ import {
 } from "./sandbox-options.js";
 import { createService, type Service } from "./service.js";
 import { signatureHeader } from "./signature-check.js";
-import { TokenEndpoint, type TokenRequest } from "./token-endpoint.js";
+import type { TokenRequest } from "./token-endpoint.js";
 
-/** One request that reached the sandbox. Its query may hold account numbers; it holds no secret. */
+/** One request that reached the sandbox. Its query may hold account numbers; it holds no secret, and is left out of logins. */
 export interface LoggedRequest {
   readonly operation: OperationName | "token" | undefined;
   readonly method: string;
@@ -39,6 +40,8 @@ export interface SandboxWire {
   readonly target?: string;
   /** Where the request came from: the token operation throttles by it. */
   readonly address?: string;
+  /** Scheme and host as which the sandbox was addressed: the issuer of ID tokens begins with it. Default: those of the request. */
+  readonly origin?: string;
 }
 
 /** Options of a client, as far as the sandbox knows them. */
@@ -63,7 +66,7 @@ export class Sandbox {
   readonly #settings: SandboxSettings;
   readonly #service: Service;
   readonly #handlers: Handlers;
-  readonly #tokens: TokenEndpoint;
+  readonly #identity: IdentityProvider;
   readonly #requests: Writable<LoggedRequest>[] = [];
   readonly #tokenRequests: TokenRequest[] = [];
 
@@ -74,7 +77,7 @@ export class Sandbox {
     this.authPath = this.#settings.authPath;
     this.#service = createService(this.#settings, this.accounts);
     this.#handlers = createHandlers(this.#service);
-    this.#tokens = new TokenEndpoint(this.#settings);
+    this.#identity = new IdentityProvider(this.#settings);
   }
 
   /** What a client has to log in with. */
@@ -84,12 +87,22 @@ export class Sandbox {
 
   /** Path of the token operation. */
   get tokenPath(): string {
-    return this.#tokens.path;
+    return this.#identity.pathOf("token");
   }
 
   /** Path where a session is ended. */
   get logoutPath(): string {
-    return this.#tokens.logoutPath;
+    return this.#identity.pathOf("logout");
+  }
+
+  /** Path of the login page. */
+  get authorizationPath(): string {
+    return this.#identity.pathOf("auth");
+  }
+
+  /** Path of the key that ID tokens are signed with. */
+  get certsPath(): string {
+    return this.#identity.pathOf("certs");
   }
 
   /** Every request so far, in the order of arrival. */
@@ -123,9 +136,9 @@ export class Sandbox {
     return setReceiverStatus(this.#service, paymentId, status);
   }
 
-  /** Makes every access token invalid from now on; with `all`, every refresh token too. */
+  /** Makes every access token invalid from now on; with `all`, every refresh token too, as where an administrator ends all sessions. */
   revokeTokens(which: "access" | "all" = "access"): void {
-    this.#tokens.revoke(which);
+    this.#identity.tokens.revoke(which);
   }
 
   /** Options for a client of this sandbox, where the two addresses lead to it. Neither includes `basePath` or `authPath`. */
@@ -162,23 +175,18 @@ export class Sandbox {
     return (await this.#options.onResponse?.(arrived.seen, response)) ?? response;
   }
 
-  async #respond({ seen, bytes, route, address }: Arrived): Promise<Response> {
-    const { method, body, headers } = seen;
-    if (route === "token" || route === "logout") {
-      const authorization = headers.get("authorization");
-      const form = { method, body, address, authorization, contentType: headers.get("content-type") };
-      return route === "token" ? this.#tokens.respond(form) : this.#tokens.endSession(form);
-    }
+  async #respond({ seen, bytes, route, address, origin }: Arrived): Promise<Response> {
+    if (typeof route === "string") return this.#identity.respond(route, { ...seen, address, origin });
     if (route instanceof Refusal) return refusalResponse(route, undefined);
-    if (!this.#tokens.accepts(headers.get("authorization"))) {
+    if (!this.#identity.tokens.accepts(seen.headers.get("authorization"))) {
       return refusalResponse(unauthorized, route.operation.verb);
     }
     return respondToOperation(this.#service, this.#handlers, { seen, bytes, route });
   }
 
   #routeOf(path: string, method: string): Destination {
-    if (path === this.#tokens.path) return "token";
-    if (path === this.#tokens.logoutPath) return "logout";
+    const endpoint = this.#identity.endpointOf(path);
+    if (endpoint !== undefined) return endpoint;
     try {
       return routeOf(method, path, this.basePath);
     } catch (error) {
@@ -187,8 +195,10 @@ export class Sandbox {
     }
   }
 
-  #log({ seen }: Arrived): Writable<LoggedRequest> {
-    const { operation, method, path, query, signed, body } = seen;
+  #log({ seen, route }: Arrived): Writable<LoggedRequest> {
+    const { operation, method, path, signed, body } = seen;
+    // A logout names the session by its ID token.
+    const query = typeof route === "string" ? "" : seen.query;
     const atMs = this.#settings.now();
     const logged = { operation, method, path, query, signed, atMs, status: undefined };
     this.#requests.push(logged);
@@ -211,13 +221,14 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-type Destination = Route | "token" | "logout" | Refusal;
+type Destination = Route | IdentityEndpoint | Refusal;
 
 interface Arrived {
   readonly seen: SandboxRequest;
   readonly bytes: Uint8Array;
   readonly route: Destination;
   readonly address: string;
+  readonly origin: string;
 }
 
 const unauthorized = new Refusal("unauthorized", "the access token is missing or invalid", 401, {
@@ -226,7 +237,7 @@ const unauthorized = new Refusal("unauthorized", "the access token is missing or
 
 async function arrive(
   request: Request,
-  { target, address = "", method = request.method }: SandboxWire,
+  { target, address = "", method = request.method, origin = new URL(request.url).origin }: SandboxWire,
   routeTo: (path: string, method: string) => Destination,
 ): Promise<Arrived> {
   const { headers } = request;
@@ -242,12 +253,11 @@ async function arrive(
     body: new TextDecoder().decode(bytes),
     signed: headers.has(signatureHeader),
   };
-  return { seen, bytes, route, address };
+  return { seen, bytes, route, address, origin };
 }
 
 function operationOf(route: Destination): OperationName | "token" | undefined {
-  if (route === "token") return "token";
-  if (route === "logout") return undefined;
+  if (typeof route === "string") return route === "token" ? "token" : undefined;
   // The rows' `operation` is the key under which the table holds them.
   return route instanceof Refusal ? undefined : (route.operation.name as OperationName);
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConfigError } from "../errors/errors.js";
+import { allowOrigin, isPreflight, preflightResponse } from "./cross-origin.js";
 import { jsonResponse } from "./responses.js";
 import { createSandbox, type Sandbox, type SandboxClientOptions } from "./sandbox.js";
 import type { SandboxOptions } from "./sandbox-options.js";
@@ -88,7 +89,7 @@ async function exchange(
     const body = await readBody(incoming, maxBodyBytes);
     const response = body === undefined ? tooLarge() : await responseTo(sandbox, incoming, body);
     incoming.resume();
-    await send(response, outgoing);
+    await send(response, outgoing, incoming.headers.origin);
   } catch {
     // A hook that throws, a malformed path, a caller that disconnected.
     if (!outgoing.headersSent && !outgoing.destroyed) await send(failure(), outgoing);
@@ -101,13 +102,16 @@ function responseTo(sandbox: Sandbox, incoming: IncomingMessage, body: Uint8Arra
   const target = url.replace(/^https?:\/\/[^/?]*/i, "") || "/";
   const isRefused = refusedMethods.has(method);
   const bodiless = method === "GET" || method === "HEAD" || isRefused;
+  const headers = headersOf(incoming);
+  if (isPreflight(method, headers)) return Promise.resolve(preflightResponse(headers));
   // `OPTIONS *` has no path.
   const request = new Request(`http://sandbox.invalid${target.startsWith("/") ? target : "/"}`, {
     method: isRefused ? "GET" : method,
-    headers: headersOf(incoming),
+    headers,
     ...(bodiless ? {} : { body }),
   });
-  return sandbox.handle(request, { target, method, address: socket.remoteAddress ?? "" });
+  const origin = `http://${headers.get("host") ?? "sandbox.invalid"}`;
+  return sandbox.handle(request, { target, method, origin, address: socket.remoteAddress ?? "" });
 }
 
 /** Methods that `Request` can't carry. They are no operation's, and get the 405 of any other. */
@@ -132,13 +136,14 @@ async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Ui
   return Buffer.concat(chunks);
 }
 
-async function send(response: Response, outgoing: ServerResponse): Promise<void> {
+async function send(response: Response, outgoing: ServerResponse, origin?: string): Promise<void> {
   if (response.type === "error") {
     outgoing.destroy();
     return;
   }
   const body = Buffer.from(await response.arrayBuffer());
-  outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), "content-length": body.length });
+  const headers = { ...Object.fromEntries(response.headers), ...allowOrigin(origin) };
+  outgoing.writeHead(response.status, { ...headers, "content-length": body.length });
   outgoing.end(body);
 }
 

@@ -1,10 +1,12 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
+import type { AuthorizationEndpoint, Login } from "./authorization-endpoint.js";
+import type { IdTokens } from "./id-tokens.js";
 import { jsonResponse } from "./responses.js";
 import type { SandboxSettings } from "./sandbox-options.js";
 
 /** One request for a token, told without any secret. */
 export interface TokenRequest {
-  /** `password`, `refresh_token`, or whatever else the form said; empty when it said nothing. */
+  /** `password`, `authorization_code`, `refresh_token`, or whatever else the form said; empty when it said nothing. */
   readonly grantType: string;
   readonly atMs: number;
   /** Names of the form's fields, in order. */
@@ -18,24 +20,33 @@ export interface TokenForm {
   readonly body: string;
   /** Where the request came from; empty if unknown. */
   readonly address: string;
+  /** Whom the ID tokens name. */
+  readonly issuer: string;
 }
 
-/** The identity provider: gives tokens and knows which of them are good (Interface description 0.0.1, "Authentication"). */
+/** What a token is good for. */
+interface Issued {
+  readonly untilMs: number;
+  readonly session: string;
+}
+
+type Tokens = Map<string, Issued>;
+
+/** Gives tokens and knows which of them are good (Interface description 0.0.1, "Authentication"). */
 export class TokenEndpoint {
-  readonly path: string;
-  /** Where a session is ended. It is not described, but every Keycloak has it. */
-  readonly logoutPath: string;
   readonly #settings: SandboxSettings;
-  readonly #accessTokens = new Map<string, number>();
-  readonly #refreshTokens = new Map<string, number>();
+  readonly #authorization: AuthorizationEndpoint;
+  readonly #idTokens: IdTokens;
+  readonly #accessTokens: Tokens = new Map();
+  readonly #refreshTokens: Tokens = new Map();
+  /** The sessions of codes that were redeemed. */
+  readonly #redeemed = new Map<string, string>();
   readonly #requestTimes = new Map<string, number[]>();
 
-  constructor(settings: SandboxSettings) {
+  constructor(settings: SandboxSettings, authorization: AuthorizationEndpoint, idTokens: IdTokens) {
     this.#settings = settings;
-    const realm = encodeURIComponent(settings.credentials.realm);
-    const base = `${settings.authPath}/auth/realms/${realm}/protocol/openid-connect`;
-    this.path = `${base}/token`;
-    this.logoutPath = `${base}/logout`;
+    this.#authorization = authorization;
+    this.#idTokens = idTokens;
   }
 
   /** Whether an `Authorization` header carries an access token that lives. */
@@ -50,21 +61,32 @@ export class TokenEndpoint {
     if (which === "all") this.#refreshTokens.clear();
   }
 
-  respond(form: TokenForm): Response {
-    return this.#withFields(form, (fields) => this.#grant(fields));
+  async respond(form: TokenForm): Promise<Response> {
+    return this.#withFields(form, (fields) => this.#grant(fields, form.issuer));
   }
 
   /** Ends the session of a refresh token. Access tokens live on, as Keycloak's do where nobody asks it about them. */
-  endSession(form: TokenForm): Response {
+  async logOut(form: TokenForm): Promise<Response> {
     return this.#withFields(form, (fields) => {
       const refused = this.#refuseClient(fields, fields.get("client_secret") ?? "");
       if (refused !== undefined) return refused;
-      if (!this.#refreshTokens.delete(fields.get("refresh_token") ?? "")) return deadToken();
+      const issued = this.#refreshTokens.get(fields.get("refresh_token") ?? "");
+      if (issued === undefined) return deadToken();
+      this.endSession(issued.session);
       return new Response(null, { status: 204 });
     });
   }
 
-  #withFields(form: TokenForm, respond: (fields: URLSearchParams) => Response): Response {
+  /** Nothing continues it from now on. */
+  endSession(session: unknown): void {
+    for (const [token, issued] of this.#refreshTokens)
+      if (issued.session === session) this.#refreshTokens.delete(token);
+  }
+
+  async #withFields(
+    form: TokenForm,
+    respond: (fields: URLSearchParams) => Response | Promise<Response>,
+  ): Promise<Response> {
     if (form.method !== "POST") return jsonResponse({ error: "method_not_allowed" }, 405, { allow: "POST" });
     const waitMs = this.#throttledForMs(form.address);
     if (waitMs > 0) {
@@ -81,7 +103,7 @@ export class TokenEndpoint {
     return respond(fields);
   }
 
-  #grant(fields: URLSearchParams): Response {
+  #grant(fields: URLSearchParams, issuer: string): Response | Promise<Response> {
     const grantType = fields.get("grant_type");
     if (grantType === null) return oauthError("invalid_request", "Missing form parameter: grant_type", 400);
     // The description's refresh form has no client_secret; one that comes all the same has to be right.
@@ -89,6 +111,7 @@ export class TokenEndpoint {
     const refused = this.#refuseClient(fields, fields.get("client_secret") ?? byDefault);
     if (refused !== undefined) return refused;
     if (grantType === "password") return this.#login(fields);
+    if (grantType === "authorization_code") return this.#redeem(fields, issuer);
     if (grantType === "refresh_token") return this.#refresh(fields.get("refresh_token") ?? "");
     return oauthError("unsupported_grant_type", "Unsupported grant_type", 400);
   }
@@ -104,45 +127,85 @@ export class TokenEndpoint {
     if (fields.get("username") !== username || fields.get("password") !== password) {
       return oauthError("invalid_grant", "Invalid user credentials", 401);
     }
+    const session = randomUUID();
     return tokenResponse({
-      access_token: this.#newAccessToken(),
-      refresh_token: this.#newRefreshToken(),
+      access_token: this.#newAccessToken(session),
+      refresh_token: this.#newRefreshToken(session),
       id_token: foreignIdToken(),
       token_type: "Bearer",
       expires_in: this.#settings.tokenLifetimeMs / 1000,
     });
   }
 
+  async #redeem(fields: URLSearchParams, issuer: string): Promise<Response> {
+    const code = fields.get("code") ?? "";
+    const login = this.#authorization.redeem(code, fields.get("redirect_uri") ?? "", fields.get("code_verifier") ?? "");
+    if (typeof login === "string") {
+      // Whoever brings a code a second time may have stolen it.
+      this.endSession(this.#redeemed.get(code));
+      return oauthError("invalid_grant", login, 400);
+    }
+    const session = randomUUID();
+    this.#redeemed.set(code, session);
+    const idToken = login.scope.split(" ").includes("openid") ? await this.#idToken(login, session, issuer) : undefined;
+    return tokenResponse({
+      access_token: this.#newAccessToken(session),
+      refresh_token: this.#newRefreshToken(session),
+      ...(idToken === undefined ? undefined : { id_token: idToken }),
+      token_type: "Bearer",
+      expires_in: this.#settings.tokenLifetimeMs / 1000,
+      scope: login.scope,
+    });
+  }
+
+  #idToken({ nonce }: Login, session: string, issuer: string): Promise<string> {
+    const { credentials, now, tokenLifetimeMs } = this.#settings;
+    const issuedAt = Math.floor(now() / 1000);
+    return this.#idTokens.issue({
+      iss: issuer,
+      aud: credentials.clientId,
+      azp: credentials.clientId,
+      sub: credentials.username,
+      preferred_username: credentials.username,
+      sid: session,
+      iat: issuedAt,
+      exp: issuedAt + tokenLifetimeMs / 1000,
+      ...(nonce === null ? undefined : { nonce }),
+    });
+  }
+
   #refresh(refreshToken: string): Response {
-    if (!this.#lives(this.#refreshTokens, refreshToken)) return deadToken();
+    const issued = this.#refreshTokens.get(refreshToken);
+    if (issued === undefined || !this.#lives(this.#refreshTokens, refreshToken)) return deadToken();
+    const { session } = issued;
     const response = {
-      access_token: this.#newAccessToken(),
+      access_token: this.#newAccessToken(session),
       expires_in: this.#settings.tokenLifetimeMs / 1000,
       scope: "openid email profile",
       token_type: "Bearer",
     };
     if (!this.#settings.rotateRefreshTokens) return tokenResponse(response);
     this.#refreshTokens.delete(refreshToken);
-    return tokenResponse({ ...response, refresh_token: this.#newRefreshToken() });
+    return tokenResponse({ ...response, refresh_token: this.#newRefreshToken(session) });
   }
 
-  #newAccessToken(): string {
-    return this.#keep(this.#accessTokens, this.#settings.tokenLifetimeMs);
+  #newAccessToken(session: string): string {
+    return this.#keep(this.#accessTokens, this.#settings.tokenLifetimeMs, session);
   }
 
-  #newRefreshToken(): string {
-    return this.#keep(this.#refreshTokens, this.#settings.refreshTokenLifetimeMs);
+  #newRefreshToken(session: string): string {
+    return this.#keep(this.#refreshTokens, this.#settings.refreshTokenLifetimeMs, session);
   }
 
-  #keep(tokens: Map<string, number>, lifetimeMs: number): string {
+  #keep(tokens: Tokens, lifetimeMs: number, session: string): string {
     for (const token of tokens.keys()) if (!this.#lives(tokens, token)) tokens.delete(token);
     const token = randomBytes(32).toString("base64url");
-    tokens.set(token, this.#settings.now() + lifetimeMs);
+    tokens.set(token, { untilMs: this.#settings.now() + lifetimeMs, session });
     return token;
   }
 
-  #lives(tokens: ReadonlyMap<string, number>, token: string): boolean {
-    return this.#settings.now() < (tokens.get(token) ?? -Infinity);
+  #lives(tokens: ReadonlyMap<string, Issued>, token: string): boolean {
+    return this.#settings.now() < (tokens.get(token)?.untilMs ?? -Infinity);
   }
 
   /** How long the address has to wait; 0 lets the request through and counts it. */

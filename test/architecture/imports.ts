@@ -96,7 +96,7 @@ export const importTable: ImportTable = {
     "node:worker_threads": ["journals/sqlite-thread-program.ts", "journals/sqlite-thread.ts"],
     "node:stream": ["platform/zlib-decompression.ts"],
     "node:tls": ["platform/tls-material.ts"],
-    "node:util": ["platform/node.ts"],
+    "node:util": ["platform/node.ts", "sandbox/id-tokens.ts"],
     "node:zlib": ["platform/zlib-decompression.ts"],
     "node:timers": ["testing/verify-journal.ts", "testing/verify-token-store.ts"],
   },

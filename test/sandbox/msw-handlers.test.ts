@@ -17,8 +17,8 @@ const server = setupServer(...handlers);
 beforeEach(() => server.listen({ onUnhandledRequest: "error" }));
 afterEach(() => server.close());
 
-it("makes one handler for each operation, and one for the token endpoint", () => {
-  expect(handlers).toHaveLength(operations.size + 1);
+it("makes one handler for each operation, and two for the identity provider", () => {
+  expect(handlers).toHaveLength(operations.size + 2);
 });
 
 it("serves tokens and every operation over global fetch", async () => {

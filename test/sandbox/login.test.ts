@@ -1,0 +1,190 @@
+import { createPublicKey, createVerify, randomBytes } from "node:crypto";
+import { http } from "msw";
+import { setupServer } from "msw/node";
+import { expect, it, onTestFinished } from "vitest";
+import { createSandbox, mswHandlers, startSandbox } from "../../src/sandbox/index.js";
+import { identityHost, logIn, loginRequest, pressButton, redeem, redirectUri } from "./login-fixture.js";
+import { host, refresh, responseOf } from "./sandbox-fixture.js";
+
+const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+
+it("shows a page with one button, which says whose login it is", async () => {
+  const sandbox = createSandbox({ credentials: { clientId: "the <bank>", username: `o'brien & "co"` } });
+  const page = await sandbox.fetch(loginRequest(sandbox).url);
+  const html = await page.text();
+  expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  expect(html.match(/<button/g)).toHaveLength(1);
+  expect(html).toContain("the &#60;bank&#62; wants to act for you");
+  expect(html).toContain("Log in as o&#39;brien &#38; &#34;co&#34;");
+});
+
+it("leads back with code, state and issuer, and gives tokens for the code", async () => {
+  const sandbox = createSandbox({ authPath: "/id", tokenLifetimeSeconds: 60 });
+  const { url, verifier, state, nonce } = loginRequest(sandbox, { scope: "openid email" });
+  const callback = await pressButton(sandbox, url);
+  expect(callback.origin + callback.pathname).toBe(redirectUri);
+  const issuer = `${identityHost}/id/auth/realms/sandbox`;
+  expect(Object.fromEntries(callback.searchParams)).toEqual({ code: expect.any(String), state, iss: issuer });
+  const { status, body } = await redeem(sandbox, callback.searchParams.get("code") ?? "", verifier);
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ token_type: "Bearer", expires_in: 60, scope: "openid email" });
+  expect(claimsOf(body.id_token)).toMatchObject({ iss: issuer, aud: "sandbox", sub: "gateway", nonce });
+  const headers = { authorization: `Bearer ${body.access_token}` };
+  expect((await sandbox.fetch(`${host}/payments`, { headers })).status).toBe(200);
+  expect((await refresh(sandbox, body.refresh_token)).status).toBe(200);
+});
+
+it("signs ID tokens with the key that it shows", async () => {
+  const sandbox = createSandbox();
+  const { id_token } = await logIn(sandbox);
+  const { keys } = (await responseOf(await sandbox.fetch(identityHost + sandbox.certsPath))).body;
+  const [header, claims, signature] = id_token.split(".");
+  const { kid, alg } = JSON.parse(Buffer.from(header, "base64url").toString());
+  expect([keys[0].kid, keys[0].alg, Object.hasOwn(keys[0], "d")]).toEqual([kid, alg, false]);
+  const key = createPublicKey({ key: keys[0], format: "jwk" });
+  expect(createVerify("sha256").update(`${header}.${claims}`).verify(key, signature, "base64url")).toBe(true);
+  const other = await logIn(createSandbox());
+  expect(other.id_token.split(".")[0]).not.toBe(header);
+});
+
+it("gives no ID token where openid is not asked for", async () => {
+  const sandbox = createSandbox();
+  const { url, verifier } = loginRequest(sandbox, { scope: "email" });
+  const callback = await pressButton(sandbox, url);
+  const { body } = await redeem(sandbox, callback.searchParams.get("code") ?? "", verifier);
+  expect(Object.keys(body)).not.toContain("id_token");
+});
+
+it("takes a code once, and ends its session when it comes again", async () => {
+  const sandbox = createSandbox();
+  const { url, verifier } = loginRequest(sandbox);
+  const code = (await pressButton(sandbox, url)).searchParams.get("code") ?? "";
+  const { body } = await redeem(sandbox, code, verifier);
+  expect(await redeem(sandbox, code, verifier)).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+  expect((await refresh(sandbox, body.refresh_token)).status).toBe(400);
+});
+
+it.each([
+  ["another verifier", { code_verifier: randomBytes(32).toString("base64url") }],
+  ["no verifier", { code_verifier: "" }],
+  ["another address", { redirect_uri: "https://other.test/callback" }],
+])("gives no tokens for %s, and the code is used up", async (_, changes) => {
+  const sandbox = createSandbox();
+  const { url, verifier } = loginRequest(sandbox);
+  const code = (await pressButton(sandbox, url)).searchParams.get("code") ?? "";
+  for (const given of [changes, {}]) {
+    expect(await redeem(sandbox, code, verifier, given)).toMatchObject({
+      status: 400,
+      body: { error: "invalid_grant" },
+    });
+  }
+});
+
+it("demands the client's secret where there is one", async () => {
+  const sandbox = createSandbox({ credentials: { clientSecret: "s3cret" } });
+  const { url, verifier } = loginRequest(sandbox);
+  const code = (await pressButton(sandbox, url)).searchParams.get("code") ?? "";
+  expect((await redeem(sandbox, code, verifier)).status).toBe(401);
+  expect((await redeem(sandbox, code, verifier, { client_secret: "s3cret" })).status).toBe(200);
+});
+
+it("ends a code after a minute", async () => {
+  let nowMs = 1_000_000;
+  const sandbox = createSandbox({ now: () => nowMs });
+  const { url, verifier } = loginRequest(sandbox);
+  const code = (await pressButton(sandbox, url)).searchParams.get("code") ?? "";
+  nowMs += 60_000;
+  expect(await redeem(sandbox, code, verifier)).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+});
+
+it.each([
+  ["another client", { client_id: "another" }],
+  ["no address", { redirect_uri: undefined }],
+  ["an address that is a script", { redirect_uri: "javascript:alert(1)" }],
+  ["an address with a fragment", { redirect_uri: "https://bank.test/#callback" }],
+])("leads nowhere for %s", async (_, changes) => {
+  const sandbox = createSandbox();
+  const response = await sandbox.fetch(loginRequest(sandbox, changes).url, { method: "POST" });
+  expect([response.status, response.headers.get("location")]).toEqual([400, null]);
+});
+
+it.each([
+  ["another response type", { response_type: "token" }, "unsupported_response_type"],
+  ["no challenge", { code_challenge: undefined }, "invalid_request"],
+  ["a challenge that shows the verifier", { code_challenge_method: "plain" }, "invalid_request"],
+  ["a login without the page", { prompt: "none" }, "login_required"],
+])("leads back with an error for %s", async (_, changes, error) => {
+  const sandbox = createSandbox();
+  const { url, state } = loginRequest(sandbox, changes);
+  const response = await sandbox.fetch(url, { redirect: "manual" });
+  const callback = new URL(response.headers.get("location") ?? "");
+  expect(Object.fromEntries(callback.searchParams)).toMatchObject({ error, state, iss: expect.any(String) });
+  expect(callback.searchParams.has("code")).toBe(false);
+});
+
+it("has a link that refuses", async () => {
+  const sandbox = createSandbox();
+  const { url, state } = loginRequest(sandbox);
+  const html = await (await sandbox.fetch(url)).text();
+  const href = /<a href="([^"]+)">Refuse/.exec(html)?.[1]?.replaceAll("&#38;", "&") ?? "";
+  expect(Object.fromEntries(new URL(href).searchParams)).toMatchObject({ error: "access_denied", state });
+});
+
+it("ends the session of an ID token, and leads where it is asked to", async () => {
+  const sandbox = createSandbox();
+  const { id_token, refresh_token } = await logIn(sandbox);
+  const others = await logIn(sandbox);
+  const logOut = (fields: Record<string, string>) =>
+    sandbox.fetch(`${identityHost}${sandbox.logoutPath}?${new URLSearchParams(fields)}`, { redirect: "manual" });
+  const forged = `${id_token.split(".").slice(0, 2).join(".")}.${randomBytes(256).toString("base64url")}`;
+  expect((await logOut({ id_token_hint: forged })).status).toBe(400);
+  expect((await logOut({ id_token_hint: id_token, post_logout_redirect_uri: "javascript:alert(1)" })).status).toBe(400);
+  expect((await refresh(sandbox, refresh_token)).status).toBe(200);
+  const response = await logOut({
+    id_token_hint: id_token,
+    post_logout_redirect_uri: "https://bank.test/",
+    state: "s",
+  });
+  expect([response.status, response.headers.get("location")]).toEqual([302, "https://bank.test/?state=s"]);
+  expect((await refresh(sandbox, refresh_token)).status).toBe(400);
+  expect((await refresh(sandbox, others.refresh_token)).status).toBe(200);
+  expect(await (await logOut({ id_token_hint: others.id_token })).text()).toContain("Logged out");
+  expect(JSON.stringify(sandbox.requests)).not.toContain(id_token);
+});
+
+it("serves logins over its server, for pages of other origins too", async () => {
+  await using server = await startSandbox({ authPath: "/id" });
+  const { sandbox } = server;
+  const { url, verifier } = loginRequest(sandbox);
+  const address = url.replace(identityHost, server.url);
+  expect((await fetch(address)).status).toBe(200);
+  const { headers } = await fetch(address, { method: "POST", redirect: "manual" });
+  const { searchParams } = new URL(headers.get("location") ?? "");
+  expect(searchParams.get("iss")).toBe(`${server.authUrl}/auth/realms/sandbox`);
+  const origin = "https://bank.test";
+  const asked = { origin, "access-control-request-method": "POST", "access-control-request-headers": "authorization" };
+  const preflight = await fetch(`${server.baseUrl}/payment-intents`, { method: "OPTIONS", headers: asked });
+  expect([preflight.status, preflight.headers.get("access-control-allow-headers")]).toEqual([204, "authorization"]);
+  const body = new URLSearchParams({
+    grant_type: "authorization_code",
+    client_id: "sandbox",
+    redirect_uri: redirectUri,
+    code: searchParams.get("code") ?? "",
+    code_verifier: verifier,
+  });
+  const response = await fetch(server.url + sandbox.tokenPath, { method: "POST", body, headers: { origin } });
+  expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([200, origin]);
+  expect((await fetch(server.url + sandbox.certsPath)).headers.get("access-control-allow-origin")).toBeNull();
+});
+
+it("serves logins as MSW handlers", async () => {
+  const sandbox = createSandbox();
+  const mocks = setupServer(...mswHandlers(sandbox, { http, baseUrl: host, authUrl: identityHost }));
+  mocks.listen({ onUnhandledRequest: "error" });
+  onTestFinished(() => mocks.close());
+  const { url } = loginRequest(sandbox);
+  expect(await (await fetch(url)).text()).toContain("<button");
+  expect((await fetch(url, { method: "POST", redirect: "manual" })).headers.get("location")).toContain("code=");
+  expect((await fetch(identityHost + sandbox.certsPath)).status).toBe(200);
+  expect((await fetch(identityHost + sandbox.logoutPath)).status).toBe(400);
+});
