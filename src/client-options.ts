@@ -9,7 +9,8 @@ import {
 } from "./api/option-table.js";
 import { maxRetriesOption, timeoutMsOption } from "./api/request-options.js";
 import { type AuthOptions, assertAuthOptions } from "./auth/auth-options.js";
-import type { TokenStore } from "./auth/token-store.js";
+import { tokenSourceKey } from "./auth/token-source.js";
+import { isTokenStore, type TokenStore } from "./auth/token-store.js";
 import { describeValue, looksLikeName } from "./errors/describe-value.js";
 import { ConfigError } from "./errors/errors.js";
 import { type ClientEvents, readClientHooks } from "./http/client-events.js";
@@ -26,7 +27,7 @@ import type { DispatcherLike } from "./wire/undici-transport.js";
 export interface ClientOptions {
   /** `{base_url}` of the interface description. May end in a path. https, or http on loopback or with `allowInsecureHttp`. */
   readonly baseUrl: string;
-  /** The credentials of the password grant, or a token source of your own. */
+  /** The credentials of the password grant, a token source of your own, or a user who logs in: a `BrowserLogin` or a `ServerSession`. */
   readonly auth: AuthOptions;
   /**
    * The private key whose public key was registered at onboarding: PEM text, a `KeyObject`, `{ key, passphrase }`, or a
@@ -84,7 +85,7 @@ export const clientOptions = {
     accepts: () => true,
     wanted: "credentials",
     documentation:
-      "`{ authUrl, realm, clientId, clientSecret?, username, password }`, the same with `refreshToken` instead of the last two, or `{ accessToken }`",
+      "`{ authUrl, realm, clientId, clientSecret?, username, password }`, the same with `refreshToken` instead of the last two, `{ accessToken }`, or a [login of a user](docs/front-end.md)",
   },
   signingKey: {
     accepts: () => true,
@@ -200,14 +201,13 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   if (options.tokenStore !== undefined && "accessToken" in options.auth) {
     throw refuse("tokenStore has no use with auth.accessToken: that function keeps its tokens itself");
   }
+  for (const name of ["tokenStore", "tokenLeewayMs"] as const) {
+    if (options[name] === undefined || !(tokenSourceKey in options.auth)) continue;
+    throw refuse(`${name} has no use with the login of a user, which all clients share: give it to the ServerLogin`);
+  }
   const baseUrl = parseBaseUrl(options.baseUrl, "baseUrl", options.allowInsecureHttp);
   const tls = options.tls === undefined ? undefined : resolveTls(options, baseUrl);
   return { ...options, baseUrl, tls, on: readClientHooks(options.on) };
-}
-
-function isTokenStore(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return ["read", "lock", "unlock", "write"].every((name) => typeof Reflect.get(value, name) === "function");
 }
 
 function showOperation(given: unknown): string {

@@ -1,8 +1,9 @@
 import { type ApiClient, apiClientKey } from "./api/api-client.js";
 import type { RequestOptions } from "./api/request-options.js";
 import { callerTokenSource } from "./auth/caller-token-source.js";
+import type { TokenEvent } from "./auth/token-event.js";
 import { TokenManager } from "./auth/token-manager.js";
-import type { TokenSource } from "./auth/token-source.js";
+import { type TokenSource, tokenSourceKey } from "./auth/token-source.js";
 import { type ClientOptions, type ResolvedOptions, resolveOptions } from "./client-options.js";
 import { type PayOutcome, pay, type TakeFunds } from "./flows/pay.js";
 import { emit } from "./http/client-events.js";
@@ -122,6 +123,8 @@ function createTransport({ fetch, dispatcher, maxSockets, timeoutMs, tls }: Reso
 
 function createTokens(options: ResolvedOptions, transport: Transport): TokenSource {
   const { auth, tokenLeewayMs: leewayMs, tokenStore: store, on } = options;
+  const onToken = (event: TokenEvent) => emit(on, "token", event);
+  if (tokenSourceKey in auth) return auth[tokenSourceKey](onToken);
   if ("accessToken" in auth) return callerTokenSource(auth);
-  return new TokenManager({ auth, transport, leewayMs, store, onToken: (event) => emit(on, "token", event) });
+  return new TokenManager({ auth, transport, leewayMs, store, onToken });
 }

@@ -9,7 +9,9 @@ export type {
   PasswordAuth,
   SecretSource,
   SessionAuth,
+  UserAuth,
 } from "./auth/auth-options.js";
+export type { UserClaims } from "./auth/openid-grant.js";
 export type { TokenEvent } from "./auth/token-event.js";
 export type { StoredToken, TokenStore } from "./auth/token-store.js";
 export { CrossBorderClient } from "./client.js";
@@ -50,6 +52,9 @@ export type { PayOutcome, TakeFunds } from "./flows/pay.js";
 export { paymentFromIntent } from "./flows/payment-from-intent.js";
 export type { ClientEvents, FailureEvent, MismatchEvent, ResponseEvent, RetryEvent } from "./http/client-events.js";
 export type { ValidationMode } from "./http/read-response.js";
+export { BrowserLogin } from "./login/browser-login.js";
+export type { LoginOptions } from "./login/login-options.js";
+export { type BegunLogin, ServerLogin, type ServerLoginOptions, type ServerSession } from "./login/server-login.js";
 export { exactExchangeRate, exchangeRate, type IntentAmounts, type RateOptions, type Rounding } from "./money.js";
 export type { Listing } from "./paging/listing.js";
 export type { Page } from "./paging/page.js";

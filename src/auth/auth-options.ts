@@ -1,6 +1,7 @@
 import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
 import { type BaseUrl, parseBaseUrl } from "../wire/base-url.js";
+import { type OpenTokenSource, tokenSourceKey } from "./token-source.js";
 
 /** A secret, or a function that returns one: from a vault, say. It is called for each token request that carries the secret. */
 export type SecretSource = string | (() => Promise<string> | string);
@@ -65,15 +66,31 @@ export interface AccessTokenAuth {
   readonly accessToken: (context: AccessTokenContext) => Promise<string> | string;
 }
 
+/**
+ * A user who logs in by the authorization code grant of front-end applications (Interface description 0.0.1, "Authentication"): a
+ * `BrowserLogin`, or a `ServerSession` of a `ServerLogin`.
+ */
+export interface UserAuth {
+  /**
+   * For clients of any copy of the package.
+   *
+   * @internal
+   */
+  readonly [tokenSourceKey]: OpenTokenSource;
+  /** Ends the user's session at the identity provider. */
+  logout(): Promise<void>;
+}
+
 /** How a client gets its access tokens. */
-export type AuthOptions = PasswordAuth | SessionAuth | AccessTokenAuth;
+export type AuthOptions = PasswordAuth | SessionAuth | AccessTokenAuth | UserAuth;
 
 /** @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted. */
 export function assertAuthOptions(auth: unknown, allowInsecureHttp = false): asserts auth is AuthOptions {
   if (typeof auth !== "object" || auth === null || Array.isArray(auth)) throw refuse("auth", auth, wantedAuth);
+  if (tokenSourceKey in auth) return;
   if ("accessToken" in auth) assertAccessTokenAuth(auth);
-  else if ("refreshToken" in auth) assertIdentityProviderAuth(auth, sessionFields, allowInsecureHttp);
-  else assertIdentityProviderAuth(auth, passwordFields, allowInsecureHttp);
+  else if ("refreshToken" in auth) assertIdentityProviderAuth("auth.", auth, sessionFields, allowInsecureHttp);
+  else assertIdentityProviderAuth("auth.", auth, passwordFields, allowInsecureHttp);
 }
 
 /** The address of the token endpoint (description: "Authentication", 2), joined by hand so that a base path stays. */
@@ -86,17 +103,29 @@ export function logoutAddress(auth: IdentityProviderAuth): BaseUrl {
   return endpointAddress(auth, "logout");
 }
 
-function endpointAddress({ authUrl, realm }: IdentityProviderAuth, name: string): BaseUrl {
+/** The address beside them where users log in. */
+export function authorizationAddress(auth: IdentityProviderAuth): BaseUrl {
+  return endpointAddress(auth, "auth");
+}
+
+/** The realm, which is what Keycloak's issuers are named after. */
+export function realmAddress({ authUrl, realm }: IdentityProviderAuth): BaseUrl {
   // `assertAuthOptions` has seen to the scheme.
   const { origin, path } = parseBaseUrl(authUrl, "auth.authUrl", true);
-  return { origin, path: `${path}/auth/realms/${encodeURIComponent(realm)}/protocol/openid-connect/${name}` };
+  return { origin, path: `${path}/auth/realms/${encodeURIComponent(realm)}` };
+}
+
+function endpointAddress(auth: IdentityProviderAuth, name: string): BaseUrl {
+  const { origin, path } = realmAddress(auth);
+  return { origin, path: `${path}/protocol/openid-connect/${name}` };
 }
 
 const wantedAuth =
   "an object: { authUrl, realm, clientId, clientSecret?, username, password }, the same with a refreshToken instead of " +
-  "username and password, or { accessToken }";
+  "username and password, { accessToken }, a BrowserLogin or a ServerSession";
 
-type Assertion = (name: string, value: unknown) => void;
+/** @throws {ConfigError} `option` is its name for the message. */
+export type Assertion = (option: string, value: unknown) => void;
 
 const passwordFields = { username: assertText, password: assertSecret, endSessionOnClose: assertFlag };
 const sessionFields = { refreshToken: assertText };
@@ -105,72 +134,73 @@ function assertAccessTokenAuth(auth: object): void {
   const { accessToken, ...others } = auth as Record<string, unknown>;
   if (typeof accessToken !== "function")
     throw refuse("auth.accessToken", accessToken, "a function that returns a token");
-  assertNoOthers(Object.keys(others), " next to accessToken");
+  assertNoOthers("auth.", Object.keys(others), " next to accessToken");
 }
 
-function assertIdentityProviderAuth(
+/** @param prefix of the options' names in messages. */
+export function assertIdentityProviderAuth(
+  prefix: string,
   auth: object,
   grantFields: Readonly<Record<string, Assertion>>,
   allowInsecureHttp: boolean,
 ): void {
   const fields = auth as Record<string, unknown>;
   const assertions: Readonly<Record<string, Assertion>> = {
-    authUrl: (name, value) => parseBaseUrl(value, `auth.${name}`, allowInsecureHttp),
+    authUrl: (option, value) => parseBaseUrl(value, option, allowInsecureHttp),
     realm: assertRealm,
     clientId: assertText,
     clientSecret: assertOptionalSecret,
     clientAuthentication: assertClientAuthentication,
     ...grantFields,
   };
-  for (const [name, assert] of Object.entries(assertions)) assert(name, fields[name]);
+  for (const [name, assert] of Object.entries(assertions)) assert(prefix + name, fields[name]);
   if (fields.clientAuthentication === "basic" && isAbsent(fields.clientSecret)) {
-    throw new ConfigError('auth.clientAuthentication is "basic", which needs a clientSecret');
+    throw new ConfigError(`${prefix}clientAuthentication is "basic", which needs a clientSecret`);
   }
   const others = Object.keys(fields).filter((name) => !Object.hasOwn(assertions, name));
-  assertNoOthers(others, `; the options are ${Object.keys(assertions).join(", ")}`);
+  assertNoOthers(prefix, others, `; the options are ${Object.keys(assertions).join(", ")}`);
 }
 
 function isAbsent(secret: unknown): boolean {
   return secret === undefined || secret === "";
 }
 
-function assertRealm(name: string, value: unknown): void {
-  assertText(name, value);
+function assertRealm(option: string, value: unknown): void {
+  assertText(option, value);
   if (value !== "." && value !== "..") return;
-  throw new ConfigError(`auth.realm is "${value}", which would address another path; wanted: the realm's name`);
+  throw new ConfigError(`${option} is "${value}", which would address another path; wanted: the realm's name`);
 }
 
-function assertSecret(name: string, value: unknown): void {
+function assertSecret(option: string, value: unknown): void {
   if (typeof value !== "function")
-    assertText(name, value, "a string that is not empty, or a function that returns one");
+    assertText(option, value, "a string that is not empty, or a function that returns one");
 }
 
-function assertOptionalSecret(name: string, value: unknown): void {
-  if (!isAbsent(value)) assertSecret(name, value);
+export function assertOptionalSecret(option: string, value: unknown): void {
+  if (!isAbsent(value)) assertSecret(option, value);
 }
 
-function assertClientAuthentication(name: string, value: unknown): void {
-  if (value !== undefined && value !== "post" && value !== "basic")
-    throw refuse(`auth.${name}`, value, '"post" or "basic"');
+export function assertClientAuthentication(option: string, value: unknown): void {
+  if (value !== undefined && value !== "post" && value !== "basic") throw refuse(option, value, '"post" or "basic"');
 }
 
-function assertFlag(name: string, value: unknown): void {
-  if (value !== undefined && typeof value !== "boolean") throw refuse(`auth.${name}`, value, "true or false");
+export function assertFlag(option: string, value: unknown): void {
+  if (value !== undefined && typeof value !== "boolean") throw refuse(option, value, "true or false");
 }
 
-function assertText(name: string, value: unknown, wanted = "a string that is not empty"): void {
-  if (typeof value !== "string" || value === "") throw refuse(`auth.${name}`, value, wanted);
+export function assertText(option: string, value: unknown, wanted = "a string that is not empty"): void {
+  if (typeof value !== "string" || value === "") throw refuse(option, value, wanted);
   // The form would carry U+FFFD in its place, and the login would fail for no visible reason.
-  if (/\p{Cs}/u.test(value))
-    throw new ConfigError(`auth.${name} holds half of a surrogate pair, which has no encoding`);
+  if (/\p{Cs}/u.test(value)) throw new ConfigError(`${option} holds half of a surrogate pair, which has no encoding`);
 }
 
-function assertNoOthers(names: readonly string[], instead: string): void {
+function assertNoOthers(prefix: string, names: readonly string[], instead: string): void {
   const [name] = names;
   if (name === undefined) return;
-  throw new ConfigError(`there is no option auth.${looksLikeName(name) ? name : "(unprintable)"}${instead}`);
+  throw new ConfigError(`there is no option ${prefix}${looksLikeName(name) ? name : "(unprintable)"}${instead}`);
 }
 
-function refuse(option: string, value: unknown, wanted: string): ConfigError {
+/** The error of an option that is something else than it has to be. */
+export function refuse(option: string, value: unknown, wanted: string): ConfigError {
   return new ConfigError(`${option} is ${describeValue(value)}; wanted: ${wanted}`);
 }

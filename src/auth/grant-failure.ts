@@ -16,6 +16,7 @@ export type GrantFailureClass =
   | "throttled" // 429
   | "redirected" // 3xx, which is never followed: it would carry the password away
   | "unreadable" // 2xx that is not what is described
+  | "unverified" // 2xx whose ID token does not belong to this login
   | "no-secret" // the caller's function for the password or the client's secret failed
   | "session-ended" // there is no refresh token that could be used, and nothing to log in with
   | "session-spent" // the same, after another process may have used the fleet's refresh token and stored no other one
@@ -26,7 +27,7 @@ export type GrantFailureClass =
 export interface GrantFailure {
   readonly class: GrantFailureClass;
   readonly status?: number;
-  /** Why no response arrived, or a function or the token store failed: a code such as `ECONNRESET`. */
+  /** Why no response arrived, or a function or the token store failed: a code such as `ECONNRESET`. Of an ID token: the claim. */
   readonly reason?: string;
   /** The option whose function failed. */
   readonly secretName?: string;
@@ -58,6 +59,7 @@ export const grantReactions: Readonly<Record<GrantFailureClass, Readonly<Record<
   throttled: { refresh_token: "back-off", password: "back-off" },
   redirected: { refresh_token: "fail", password: "fail" },
   unreadable: { refresh_token: "fail", password: "fail" },
+  unverified: { refresh_token: "fail", password: "fail" },
   "no-secret": { refresh_token: "fail", password: "fail" },
   "session-ended": { refresh_token: "stop", password: "stop" },
   "session-spent": { refresh_token: "stop", password: "stop" },
@@ -105,18 +107,33 @@ export function failureOfGrant(error: unknown): GrantFailure {
   return failed?.failure ?? { class: "unprepared" };
 }
 
+/** The failure of a login whose tokens have come, and which its ID token does not belong to. Only the name of a claim is taken over. */
+export function failureOfIdToken(error: unknown): GrantFailure {
+  const cause: unknown = Object(error).cause;
+  const claims = [Object(cause).claim, Object(Object(cause).cause).claim];
+  return { class: "unverified", reason: claims.find((claim) => claimNames.has(claim)) ?? "ID_TOKEN" };
+}
+
+const claimNames: ReadonlySet<unknown> = new Set(["iss", "aud", "azp", "exp", "nbf", "nonce"]);
+
 /**
  * The error of a call that got no token. Each call gets its own: the payment flow adds facts to its errors.
  *
  * @param origin of the token endpoint.
  * @param heldUntilMs until when no token is requested, by the wall clock.
+ * @param effect of the failure: the beginning of the message.
  */
-export function toTokenError(failure: GrantFailure, origin: string, heldUntilMs: number | undefined): TokenError {
+export function toTokenError(
+  failure: GrantFailure,
+  origin: string,
+  heldUntilMs?: number,
+  effect = "no access token",
+): TokenError {
   const { code, says } = texts[failure.class];
   const { status, reason, serviceCode, serviceMessage } = failure;
   const standard = serviceCode !== undefined && standardCodes.has(serviceCode) ? ` (${serviceCode})` : "";
   const held = heldUntilMs === undefined ? "" : `; no token is requested before ${toIsoTime(heldUntilMs)}`;
-  return new TokenError(`no access token: ${says(origin, failure)}${standard}${held}`, {
+  return new TokenError(`${effect}: ${says(origin, failure)}${standard}${held}`, {
     code,
     status,
     serviceCode,
@@ -181,6 +198,11 @@ const texts: Readonly<
   unreadable: {
     code: "token_response_unreadable",
     says: (origin, { status }) => `the response of ${origin} (${status}) has no bearer token in the described form`,
+  },
+  unverified: {
+    code: "login_unverified",
+    says: (origin, { reason }) =>
+      `the ID token of ${origin} does not belong to this login (${reason}); check clientId, and that the clocks of both agree`,
   },
   "no-secret": {
     code: "token_source_failed",

@@ -1,4 +1,16 @@
-import { allowInsecureRequests, Configuration, customFetch, genericGrantRequest } from "openid-client";
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  Configuration,
+  calculatePKCECodeChallenge,
+  customFetch,
+  genericGrantRequest,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+  type ServerMetadata,
+} from "openid-client";
 import type { BaseUrl } from "../wire/base-url.js";
 import type { Grant } from "./grant-failure.js";
 import type { TokenFields } from "./token-response.js";
@@ -7,12 +19,69 @@ import type { TokenFields } from "./token-response.js";
 export interface GrantRequest {
   /** The address of the token endpoint. */
   readonly endpoint: BaseUrl;
-  readonly grant: Grant;
+  readonly grant: Grant | "authorization_code";
+  /** Of the authorization code grant. */
+  readonly callback?: LoginCallback | undefined;
   readonly clientId: string;
   /** Every field of the form but `grant_type`, the client's own included where they belong into it. */
   readonly form: Readonly<Record<string, string>>;
   /** Sends the encoded form and reads the response. */
   readonly send: (body: string) => Promise<TokenFields>;
+}
+
+/** What a login began with, and only its callback and its tokens may repeat. */
+export interface LoginChecks {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+/** The way back from the login page. */
+export interface LoginCallback extends LoginChecks {
+  readonly issuer: string;
+  /** The redirect URI with the query of the callback. */
+  readonly url: URL;
+}
+
+/** What the ID token says of the user. Which claims there are depends on the scope and on the identity provider. */
+export interface UserClaims {
+  /** The user's id at the identity provider. */
+  readonly sub: string;
+  readonly [claim: string]: unknown;
+}
+
+export interface LoginRequest {
+  /** The address of the login page. */
+  readonly endpoint: BaseUrl;
+  readonly clientId: string;
+  readonly redirectUri: string;
+  readonly scope: string;
+}
+
+export interface GrantedTokens {
+  readonly tokens: TokenFields;
+  /** Of the authorization code grant. */
+  readonly claims?: UserClaims;
+}
+
+/** The address that a user is sent to, and what to check the callback with. */
+export async function beginLogin({
+  endpoint,
+  clientId,
+  redirectUri,
+  scope,
+}: LoginRequest): Promise<{ readonly url: string; readonly checks: LoginChecks }> {
+  const server = { issuer: endpoint.origin, authorization_endpoint: endpoint.origin + endpoint.path };
+  const checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
+  const url = buildAuthorizationUrl(configure(server, endpoint, clientId), {
+    redirect_uri: redirectUri,
+    scope,
+    state: checks.state,
+    nonce: checks.nonce,
+    code_challenge: await calculatePKCECodeChallenge(checks.verifier),
+    code_challenge_method: "S256",
+  });
+  return { url: url.href, checks };
 }
 
 /**
@@ -22,24 +91,51 @@ export interface GrantRequest {
  * @throws an error of openid-client. What `send` throws is its `cause`. Such errors carry tokens and passwords and must not
  *   get out.
  */
-export function requestGrant({ endpoint, grant, clientId, form, send }: GrantRequest): Promise<TokenFields> {
-  // Nothing is requested from the issuer, and nothing is compared with it: only the token endpoint is used.
-  const server = { issuer: endpoint.origin, token_endpoint: endpoint.origin + endpoint.path };
+export async function requestGrant(request: GrantRequest): Promise<GrantedTokens> {
+  const { endpoint, grant, callback, clientId, form, send } = request;
+  // Nothing is requested from the issuer. Only an ID token is compared with it: the rest uses the token endpoint alone.
+  const server = {
+    issuer: callback?.issuer ?? endpoint.origin,
+    token_endpoint: endpoint.origin + endpoint.path,
+    // Realms choose one, and nobody asks them which. The signature is not looked at: see decisions/0031.
+    id_token_signing_alg_values_supported: signingAlgorithms,
+  };
+  const config = configure(server, endpoint, clientId);
+  config[customFetch] = async (_url, { body }) => toResponse(await send(String(body)), callback !== undefined);
+  if (callback !== undefined) return redeem(config, callback, form);
+  // With grant_type among the parameters the fields keep the order of the description.
+  return { tokens: await genericGrantRequest(config, grant, { grant_type: grant, ...form }) };
+}
+
+async function redeem(
+  config: Configuration,
+  { url, state, nonce, verifier }: LoginCallback,
+  form: Readonly<Record<string, string>>,
+): Promise<GrantedTokens> {
+  const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
+  const tokens = await authorizationCodeGrant(config, url, checks, form);
+  const claims = tokens.claims();
+  if (claims === undefined) throw new Error("no ID token");
+  return { tokens, claims };
+}
+
+const signingAlgorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
+
+function configure(server: ServerMetadata, { origin }: BaseUrl, clientId: string): Configuration {
   // The form or a header has the client's id and secret already.
   const clientAuthentication = (): void => {};
   const config = new Configuration(server, clientId, undefined, clientAuthentication);
   // The deadline of the request is the only time limit. Zero turns off openid-client's own.
   config.timeout = 0;
-  config[customFetch] = async (_url, { body }) => toResponse(await send(String(body)));
-  if (endpoint.origin.startsWith("http:")) allowInsecureRequests(config);
-  // With grant_type among the parameters the fields keep the order of the description.
-  return genericGrantRequest(config, grant, { grant_type: grant, ...form });
+  if (origin.startsWith("http:")) allowInsecureRequests(config);
+  return config;
 }
 
 /**
- * A response whose body has been parsed already. It has only the fields that are used: openid-client would check an
- * `id_token` against an issuer that the client does not know.
+ * A response whose body has been parsed already. It has only the fields that are used: openid-client would check the
+ * `id_token` of a password grant against an issuer that the client does not know.
  */
-function toResponse(fields: TokenFields): Response {
-  return Object.assign(new Response(), { json: () => Promise.resolve(fields) });
+function toResponse({ id_token, ...fields }: TokenFields, hasIdToken: boolean): Response {
+  const body = hasIdToken && id_token !== undefined ? { ...fields, id_token } : fields;
+  return Object.assign(new Response(), { json: () => Promise.resolve(body) });
 }

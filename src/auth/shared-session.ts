@@ -4,7 +4,7 @@ import type { PasswordAuth, SessionAuth } from "./auth-options.js";
 import { type Grant, type GrantFailure, type GrantFailureClass, grantReactions } from "./grant-failure.js";
 import { type SharedValue, sharedToken, toSharedValue, unspentRefreshToken } from "./shared-value.js";
 import { type Found, StoreAway, StoreEntry } from "./store-entry.js";
-import type { GrantResult, TokenEndpoint } from "./token-endpoint.js";
+import type { Granted, GrantResult, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenStore } from "./token-store.js";
 import { lastPartMs, leftOfToken, type Token, wantedOfToken } from "./token-timing.js";
 
@@ -73,6 +73,25 @@ export class SharedSession {
   /** Whether this process is requesting a token for all of them. */
   get isRequesting(): boolean {
     return this.#isRequesting;
+  }
+
+  /** Contributes the tokens of a login that has just been made. Never rejects. */
+  async begin(granted: Granted): Promise<void> {
+    await this.#replace(undefined, toSharedValue(granted, undefined));
+  }
+
+  /** The refresh token of the session, which no process uses from now on. Never rejects. */
+  async end(): Promise<string | undefined> {
+    try {
+      const found = await this.#entry.read();
+      const { refreshToken = this.#given, refreshExpiresAtMs } = found?.value ?? {};
+      if (refreshToken === undefined) return undefined;
+      const expiry = refreshExpiresAtMs === undefined ? undefined : { refreshExpiresAtMs };
+      await this.#entry.write({ refreshToken, ...expiry, spentBy: "logout" }, found?.version);
+      return refreshToken;
+    } catch {
+      return this.#given;
+    }
   }
 
   /** A token that another process has obtained. Never rejects. */

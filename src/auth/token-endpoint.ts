@@ -3,10 +3,18 @@ import { Deadline, Ended } from "../timing/deadline.js";
 import { now, type Timestamp } from "../timing/timestamp.js";
 import type { BaseUrl } from "../wire/base-url.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
-import { logoutAddress, type PasswordAuth, type SessionAuth, tokenEndpointAddress } from "./auth-options.js";
-import { failureOfGrant, failureOfWire, type Grant, GrantError, type GrantFailure } from "./grant-failure.js";
+import { type IdentityProviderAuth, logoutAddress, type PasswordAuth, tokenEndpointAddress } from "./auth-options.js";
+import {
+  failureOfGrant,
+  failureOfIdToken,
+  failureOfWire,
+  type Grant,
+  GrantError,
+  type GrantFailure,
+} from "./grant-failure.js";
+import type { GrantedTokens, LoginCallback, UserClaims } from "./openid-grant.js";
 import { readSecret } from "./secret-source.js";
-import { readTokenResponse, type TokenFields } from "./token-response.js";
+import { readLogoutResponse, readTokenResponse, type TokenFields } from "./token-response.js";
 
 /** A token that the endpoint issued. */
 export interface Granted {
@@ -19,12 +27,14 @@ export interface Granted {
   readonly refreshLifetimeMs: number | undefined;
   /** A time before the request was sent. */
   readonly sentAt: Timestamp;
+  /** Of the ID token, where a user has logged in. */
+  readonly claims?: UserClaims;
 }
 
 export type GrantResult = { readonly granted: Granted } | { readonly failure: GrantFailure };
 
 export interface TokenEndpointOptions {
-  readonly auth: PasswordAuth | SessionAuth;
+  readonly auth: IdentityProviderAuth | PasswordAuth;
   readonly transport: Transport;
   /** For each request. */
   readonly timeoutMs: number;
@@ -39,7 +49,8 @@ interface Credentials {
 
 /** A grant and what it shows to the endpoint. */
 interface PreparedGrant {
-  readonly grant: Grant;
+  readonly grant: Grant | "authorization_code";
+  readonly callback?: LoginCallback;
   /** The form, without the client's own fields. */
   readonly fields: Readonly<Record<string, string>>;
   readonly clientSecret: string;
@@ -56,7 +67,7 @@ interface ClientAuthentication {
  */
 export class TokenEndpoint {
   readonly #address: BaseUrl;
-  readonly #auth: PasswordAuth | SessionAuth;
+  readonly #auth: IdentityProviderAuth | PasswordAuth;
   readonly #transport: Transport;
   readonly #timeoutMs: number;
   readonly #signal: AbortSignal | undefined;
@@ -106,6 +117,18 @@ export class TokenEndpoint {
     }));
   }
 
+  /** Exchanges the code of a callback for the tokens of its user. The code is used up, whatever comes of it. */
+  redeem(callback: LoginCallback): Promise<GrantResult> {
+    const { state, nonce, verifier, url } = callback;
+    const secrets = [state, nonce, verifier, url.searchParams.get("code") ?? ""];
+    return this.#request(secrets, async () => ({
+      grant: "authorization_code",
+      callback,
+      fields: {},
+      clientSecret: await this.#readClientSecret(),
+    }));
+  }
+
   /** Whether the caller's functions return other credentials than those of the last login. Never rejects. */
   async hasOtherCredentials(): Promise<boolean> {
     const auth = this.#auth;
@@ -123,34 +146,46 @@ export class TokenEndpoint {
     }
   }
 
-  /** Ends the session of the refresh token. Rejects where that can't be known to have worked. */
-  async logout(refreshToken: string, deadline: Deadline): Promise<void> {
-    const clientSecret = await deadline.race(this.#readClientSecret());
-    const client = this.#authenticate(clientSecret);
-    const body = new URLSearchParams(refreshForm(client.fields, refreshToken)).toString();
-    await this.#transport.send(toRequest(logoutAddress(this.#auth), body, client.headers), deadline);
+  /** Ends the session of the refresh token. Never rejects: undefined where the session has ended. */
+  async logout(refreshToken: string, deadline: Deadline): Promise<GrantFailure | undefined> {
+    try {
+      const clientSecret = await deadline.race(this.#readClientSecret()).catch(toSecretFailure);
+      const client = this.#authenticate(clientSecret);
+      const form = withoutEmptySecret(client.fields, { refresh_token: refreshToken });
+      const body = new URLSearchParams(form).toString();
+      const response = await this.#transport.send(toRequest(logoutAddress(this.#auth), body, client.headers), deadline);
+      return readLogoutResponse(response, [refreshToken, clientSecret]);
+    } catch (error) {
+      return error instanceof GrantError ? error.failure : failureOfWire(error);
+    }
   }
 
   async #request(knownTokens: readonly string[], prepare: () => Promise<PreparedGrant>): Promise<GrantResult> {
     const deadline = new Deadline({ timeoutMs: this.#timeoutMs, signal: this.#signal });
+    let tokens: TokenFields | undefined;
     try {
-      const { grant, fields, clientSecret } = await deadline.race(prepare()).catch(toSecretFailure);
+      const { grant, callback, fields, clientSecret } = await deadline.race(prepare()).catch(toSecretFailure);
       const client = this.#authenticate(clientSecret);
       const secrets = [...Object.values(fields), clientSecret, ...this.#knownCredentials(), ...knownTokens];
       const { requestGrant } = await loadGrant();
       // The server's own count of the lifetime can only start later.
       const sentAt = now();
-      const tokens = await requestGrant({
+      const granted = await requestGrant({
         endpoint: this.#address,
         grant,
+        callback,
         clientId: this.#auth.clientId,
         // The description sends client_secret with a login even if it is empty; openid-client would leave it out.
-        form: grant === "password" ? { ...fields, ...client.fields } : refreshForm(client.fields, fields.refresh_token),
-        send: (body) => this.#send(body, client.headers, secrets, deadline),
+        form: grant === "password" ? { ...fields, ...client.fields } : withoutEmptySecret(client.fields, fields),
+        send: async (body) => {
+          tokens = await this.#send(body, client.headers, secrets, deadline);
+          return tokens;
+        },
       });
-      return { granted: toGranted(tokens, sentAt) };
+      return { granted: toGranted(granted, sentAt) };
     } catch (error) {
-      return { failure: failureOfGrant(error) };
+      // Of the other grants nothing is looked at that could still be wrong.
+      return { failure: tokens === undefined ? failureOfGrant(error) : failureOfIdToken(error) };
     } finally {
       deadline.finish();
     }
@@ -207,12 +242,12 @@ function loadGrant() {
   return import("#login");
 }
 
-/** The description's form has no client_secret, but Keycloak demands it of clients that have one. */
-function refreshForm(
+/** The description's form of a refresh has no client_secret, but Keycloak demands it of clients that have one. */
+function withoutEmptySecret(
   { client_secret = "", ...client }: Readonly<Record<string, string>>,
-  refreshToken = "",
-): Record<string, string> {
-  const form = { ...client, refresh_token: refreshToken };
+  fields: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const form = { ...client, ...fields };
   return client_secret === "" ? form : { ...form, client_secret };
 }
 
@@ -231,7 +266,7 @@ function toRequest(address: BaseUrl, body: string, headers: Readonly<Record<stri
   };
 }
 
-function toGranted(fields: TokenFields, sentAt: Timestamp): Granted {
+function toGranted({ tokens: fields, claims }: GrantedTokens, sentAt: Timestamp): Granted {
   return {
     accessToken: fields.access_token,
     refreshToken: fields.refresh_token,
@@ -239,6 +274,7 @@ function toGranted(fields: TokenFields, sentAt: Timestamp): Granted {
     // Keycloak's 0 stands for a refresh token without an end.
     refreshLifetimeMs: fields.refresh_expires_in === 0 ? undefined : toMs(fields.refresh_expires_in),
     sentAt,
+    ...(claims === undefined ? undefined : { claims }),
   };
 }
 

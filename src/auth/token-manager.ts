@@ -107,6 +107,14 @@ export class TokenManager implements TokenSource {
     this.#endpoint.preload();
   }
 
+  /** Begins with the tokens of a login that has just been made. They go into the store, where there is one. */
+  async begin(granted: Granted): Promise<void> {
+    const { accessToken, lifetimeMs, sentAt } = granted;
+    if (this.#shared === undefined) this.#session = toSession(granted);
+    this.#adopt(toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs));
+    await this.#shared?.begin(granted);
+  }
+
   current(deadline: Deadline, maxRetries: number): string | Promise<string> {
     return this.#usableToken() ?? this.#obtain(deadline, maxRetries);
   }
@@ -138,6 +146,24 @@ export class TokenManager implements TokenSource {
   accepted(token: string): void {
     // A late response to an earlier token says nothing of the current one.
     if (this.#token?.value === token) this.#accepted = token;
+  }
+
+  /**
+   * Ends the session at the identity server, that of a store too. No token comes from here afterwards.
+   *
+   * @returns why that can't be known to have worked, or nothing.
+   */
+  async endSession(): Promise<GrantFailure | undefined> {
+    const deadline = new Deadline({ timeoutMs: endTimeoutMs });
+    try {
+      await deadline.race(Promise.resolve(this.#renewal)).catch(() => {});
+      const own = this.#session?.isOver === true ? undefined : this.#session?.refreshToken;
+      const refreshToken = this.#shared === undefined ? own : await this.#shared.end();
+      this.#closing.abort();
+      return refreshToken === undefined ? undefined : await this.#endpoint.logout(refreshToken, deadline);
+    } finally {
+      deadline.finish();
+    }
   }
 
   async close(): Promise<void> {
@@ -422,6 +448,9 @@ export class TokenManager implements TokenSource {
 }
 
 const logoutTimeoutMs = 2000;
+
+/** Of a user's logout, who has to know whether it worked. */
+const endTimeoutMs = 10_000;
 
 /** Over this time the processes of a fleet log in that have lost their store. */
 const spreadMs = 30_000;

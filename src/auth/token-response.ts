@@ -15,6 +15,8 @@ export interface TokenFields {
   readonly expires_in?: number;
   /** In seconds. Not described, but Keycloak sends it. */
   readonly refresh_expires_in?: number;
+  /** Looked at where a user has logged in, and not otherwise. */
+  readonly id_token?: string;
 }
 
 /**
@@ -32,7 +34,8 @@ export function readTokenResponse(
 }
 
 function readFields(text: string): TokenFields | undefined {
-  const { access_token, token_type, refresh_token, expires_in, refresh_expires_in } = parseJsonObject(text);
+  const fields = parseJsonObject(text);
+  const { access_token, token_type, refresh_token, expires_in, refresh_expires_in, id_token } = fields;
   // A token that is bound to a key is of no use here.
   if (typeof token_type !== "string" || token_type.toLowerCase() !== "bearer") return undefined;
   if (!isBearerToken(access_token)) return undefined;
@@ -44,7 +47,15 @@ function readFields(text: string): TokenFields | undefined {
     ...(isSendable(refresh_token) ? { refresh_token } : undefined),
     ...(lifetime === undefined ? undefined : { expires_in: lifetime }),
     ...(refreshLifetime === undefined ? undefined : { refresh_expires_in: refreshLifetime }),
+    ...(typeof id_token === "string" ? { id_token } : undefined),
   };
+}
+
+/** What a response says of a session that was to be ended: nothing where it has ended, now or before. */
+export function readLogoutResponse(response: WireResponse, secrets: readonly string[]): GrantFailure | undefined {
+  if (response.status >= 200 && response.status < 300) return undefined;
+  const failure = readFailure(response, secrets);
+  return failure.class === "refused" && failure.serviceCode === "invalid_grant" ? undefined : failure;
 }
 
 /** Half of a surrogate pair has no encoding: a form would carry another token. */
@@ -80,7 +91,8 @@ function toSafeCode(error: unknown, secrets: readonly string[]): string | undefi
   return secrets.includes(error) || !isShowable(error, secrets) ? undefined : error;
 }
 
-function toSafeLine(text: string, secrets: readonly string[]): string {
+/** One line of a text that another server wrote, without the secrets. */
+export function toSafeLine(text: string, secrets: readonly string[]): string {
   const line = redactText(text, secrets.flatMap(writtenForms))
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .trim();

@@ -1,4 +1,11 @@
 import type { Deadline } from "../timing/deadline.js";
+import type { TokenEvent } from "./token-event.js";
+
+/** Where a login of the authorization code grant has its tokens for clients, of whichever copy of the package. */
+export const tokenSourceKey: unique symbol = Symbol.for("cross-border-payments.tokenSource") as never;
+
+/** Opens the source for one client; closing it ends nothing but that. */
+export type OpenTokenSource = (onToken: (event: TokenEvent) => void) => TokenSource;
 
 /** Where calls get their access tokens from. */
 export interface TokenSource {

@@ -5,6 +5,11 @@ export interface StoredToken {
   readonly version: string;
 }
 
+export function isTokenStore(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return ["read", "lock", "unlock", "write"].every((name) => typeof Reflect.get(value, name) === "function");
+}
+
 /**
  * Where the processes of a fleet keep the session that they share: `RedisTokenStore`, `PostgresTokenStore`, `MemoryTokenStore`, or
  * one of your own, which `verifyTokenStore` of `cross-border-payments/testing` checks.

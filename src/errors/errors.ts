@@ -84,7 +84,15 @@ export type ErrorCode =
 
 /** What went wrong with an access token: see `TokenError`. */
 export type TokenErrorCode =
+  | "login_code_refused"
+  | "login_denied"
+  | "login_failed"
+  | "login_issuer_mismatch"
   | "login_refused"
+  | "login_required"
+  | "login_state_mismatch"
+  | "login_unverified"
+  | "session_ended"
   | "token_endpoint_failing"
   | "token_endpoint_redirected"
   | "token_endpoint_unreachable"
@@ -203,6 +211,15 @@ export class SigningError extends CrossBorderError {
  *
  * - `login_refused`: the credentials, the client or the realm are wrong, or the account is locked, which looks the same. Every call
  *   fails at once until `heldUntilMs`: 1 min after the first refusal, then 2, 4, … 60. Other credentials end that.
+ * - `login_required`: nobody is logged in to the `BrowserLogin` or the `ServerSession`.
+ * - `session_ended`: the user's session has expired, or an administrator has ended it. A new login begins another one.
+ * - `login_state_mismatch`: the callback does not belong to the login that this user began: another tab's, a replayed one, or a forged
+ *   one. Like the next six, it comes from the callback of a login; nothing was stored, and a new login can begin at once.
+ * - `login_code_refused`: the callback's code was used before, or is too old.
+ * - `login_issuer_mismatch`: the callback or the ID token names another issuer than `issuer`.
+ * - `login_denied`: the user refused, on the login page.
+ * - `login_failed`: the login page came back with another error, which is in `serviceCode`, or with none and no code.
+ * - `login_unverified`: the ID token belongs to another login or another client, has expired, or is missing.
  * - `token_throttled`: the token endpoint responded with 429 and is left alone until `heldUntilMs`.
  * - `token_endpoint_failing`: it responded with 5xx, 408 or an error page of another server. The call waited for it.
  * - `token_endpoint_unreachable`: no response came from it. The call waited for it.

@@ -17,6 +17,7 @@ export const importTable: ImportTable = {
     "money.ts": ["errors"],
     signing: ["errors", "platform"],
     auth: ["errors", "timing", "platform", "wire"],
+    login: ["errors", "wire", "auth"],
     api: ["errors", "timing"],
     http: [
       "errors",
@@ -66,6 +67,7 @@ export const importTable: ImportTable = {
       "money.ts",
       "signing",
       "auth",
+      "login",
       "tokens",
       "api",
       "http",

@@ -125,6 +125,47 @@ it("runs as a bundle for browsers, without anything of Node's (vite)", async () 
   expect(show(path)).toBe(`${told} 2.5`);
 });
 
+/** A program for a page whose user logs in. */
+const loginPage = `
+  import { BrowserLogin, CrossBorderClient } from "cross-border-payments";
+  export async function show(baseUrl, options) {
+    const login = new BrowserLogin(options);
+    const client = new CrossBorderClient({ baseUrl, auth: login });
+    if (!(await login.resume())) login.redirect();
+    else return [login.claims.sub, (await client.payments.list()).items.length, location.href].join(" ");
+  }`;
+
+it("logs a user in from a bundle for browsers, without anything of Node's (esbuild)", () => {
+  const path = bundle(loginPage, browser, "page.js");
+  expectNothingOfNode(path);
+  const module = `${path}.mjs`;
+  writeFileSync(module, readFileSync(path));
+  const script = `
+    import { startSandbox } from "cross-border-payments/sandbox";
+    import { show } from "${pathToFileURL(module)}";
+    const server = await startSandbox();
+    const { realm, clientId } = server.sandbox.credentials;
+    const stored = new Map();
+    const page = { href: "https://bank.test/app" };
+    const left = new Promise((resolve) => (page.assign = resolve));
+    const sessionStorage = {
+      getItem: (key) => stored.get(key) ?? null,
+      setItem: (key, value) => stored.set(key, value),
+      removeItem: (key) => stored.delete(key),
+    };
+    const history = { state: null, replaceState: (state, unused, url) => (page.href = url) };
+    for (const [name, value] of Object.entries({ location: page, history, sessionStorage }))
+      Object.defineProperty(globalThis, name, { value, configurable: true });
+    const options = { authUrl: server.authUrl, realm, clientId, redirectUri: page.href };
+    await show(server.baseUrl, options);
+    const response = await fetch(await left, { method: "POST", redirect: "manual" });
+    page.href = response.headers.get("location");
+    console.log(await show(server.baseUrl, options), stored.size);
+    await server.close();`;
+  writeFileSync(join(project, "show-login.mjs"), script);
+  expect(run(join(project, "show-login.mjs"))).toBe("gateway 0 https://bank.test/app 0");
+});
+
 /** Size of a script's bundle, minified and gzipped. */
 async function sizeOf(script: string): Promise<number> {
   const { outputFiles } = await buildByEsbuild({

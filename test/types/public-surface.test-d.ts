@@ -1,6 +1,7 @@
 import {
   ApiError,
   type ApiPromise,
+  BrowserLogin,
   type ClientOptions,
   CrossBorderClient,
   type CrossBorderError,
@@ -14,6 +15,8 @@ import {
   type PaymentIntent,
   type PaymentRequest,
   paymentFromIntent,
+  ServerLogin,
+  type ServerSession,
   type WithResponse,
 } from "cross-border-payments";
 import { describe, expectTypeOf, it } from "vitest";
@@ -27,6 +30,18 @@ describe("options", () => {
   it("take the password grant, or a token source of the caller's own", () => {
     expectTypeOf({ baseUrl: "https://a.test", auth }).toExtend<ClientOptions>();
     expectTypeOf({ baseUrl: "https://a.test", auth: { accessToken: async () => "t" } }).toExtend<ClientOptions>();
+  });
+
+  it("take a user who logs in", () => {
+    expectTypeOf<BrowserLogin>().toExtend<ClientOptions["auth"]>();
+    expectTypeOf<ServerSession>().toExtend<ClientOptions["auth"]>();
+    expectTypeOf<BrowserLogin["redirect"]>().returns.resolves.toBeNever();
+    expectTypeOf<ServerSession["claims"]["sub"]>().toEqualTypeOf<string>();
+    const page = { authUrl: "https://a.test", realm: "r", clientId: "c", redirectUri: "https://b.test" };
+    // @ts-expect-error a page keeps no secret
+    new BrowserLogin({ ...page, clientSecret: "s" });
+    // @ts-expect-error a login leads back somewhere
+    new ServerLogin({ authUrl: "https://a.test", realm: "r", clientId: "c" });
   });
 
   it("refuse what there is not", () => {

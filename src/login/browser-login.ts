@@ -1,0 +1,126 @@
+import type { UserAuth } from "../auth/auth-options.js";
+import type { LoginChecks, UserClaims } from "../auth/openid-grant.js";
+import { type OpenTokenSource, tokenSourceKey } from "../auth/token-source.js";
+import { ConfigError } from "../errors/errors.js";
+import { openTransport } from "../wire/open-transport.js";
+import type { Transport } from "../wire/transport.js";
+import { Authorization } from "./authorization.js";
+import { type LoginOptions, type LoginSettings, resolveLogin } from "./login-options.js";
+import { callbackOf, cleanAddress, currentPage, type Page } from "./page.js";
+import { readPending, writePending } from "./read-callback.js";
+import { UserTokens } from "./user-tokens.js";
+
+/**
+ * Logs the user of a page in, by the authorization code grant with PKCE. Tokens stay in memory, and each tab has its own: after a
+ * reload, or in another tab, `redirect` brings new ones, and the identity provider spares the user the form as long as it remembers
+ * them. Give it to a client as `auth`.
+ *
+ * @example
+ * const login = new BrowserLogin({ authUrl, realm, clientId, redirectUri });
+ * const client = new CrossBorderClient({ baseUrl, auth: login });
+ * if (!(await login.resume())) await login.redirect();
+ */
+export class BrowserLogin implements UserAuth {
+  /** @internal */
+  declare readonly [tokenSourceKey]: OpenTokenSource;
+  readonly #settings: LoginSettings;
+  readonly #transport: Transport;
+  readonly #authorization: Authorization;
+  readonly #tokens = new UserTokens();
+  #claims: UserClaims | undefined;
+  #resuming: Promise<boolean> | undefined;
+
+  /** @throws {ConfigError} that names the option, what was found and what is wanted. */
+  constructor(options: LoginOptions) {
+    this.#settings = resolveLogin("BrowserLogin", options, {
+      clientSecret: refuseSecret,
+      clientAuthentication: refuseSecret,
+    });
+    this.#transport = openTransport({ connections: 2, connectTimeoutMs: 10_000 });
+    this.#authorization = new Authorization(this.#settings, this.#settings.auth, this.#transport);
+    Object.defineProperty(this, tokenSourceKey, { value: this.#tokens.source });
+  }
+
+  /** Who is logged in: the claims of the ID token. Undefined where nobody is, or the session is known to have ended. */
+  get claims(): UserClaims | undefined {
+    return this.#tokens.isOpen ? this.#claims : undefined;
+  }
+
+  /**
+   * Whether a user is logged in. Where the login page has led back here, it ends that login first, and takes the callback out of the
+   * address.
+   *
+   * @throws {TokenError} `login_state_mismatch`, `login_code_refused`, `login_issuer_mismatch`, `login_denied`, `login_failed`,
+   *   `login_unverified`, `login_refused`, or what keeps any token request from success. Nothing is stored then.
+   */
+  resume(): Promise<boolean> {
+    this.#resuming ??= this.#resume().finally(() => {
+      this.#resuming = undefined;
+    });
+    return this.#resuming;
+  }
+
+  /**
+   * Goes to the login page, which leads back to `redirectUri`. The promise stays pending: the page is being left.
+   *
+   * @throws {ConfigError} where this is no page, or not one that was loaded over https.
+   */
+  async redirect(): Promise<never> {
+    const page = currentPage();
+    const { url, checks } = await this.#authorization.begin();
+    this.#keep(page, checks);
+    page.location.assign(url);
+    return new Promise<never>(() => {});
+  }
+
+  /**
+   * Ends the session at the identity provider, for the user's other tabs as well; the tokens of this one are forgotten in any case.
+   *
+   * @throws {TokenError} where the session is not known to have ended.
+   */
+  async logout(): Promise<void> {
+    this.#claims = undefined;
+    await this.#authorization.end(this.#tokens);
+  }
+
+  async #resume(): Promise<boolean> {
+    const page = currentPage();
+    const checks = this.#takeKept(page);
+    const callback = callbackOf(page, this.#settings.redirectUri);
+    if (callback === undefined) return this.#tokens.isOpen;
+    cleanAddress(page);
+    const { granted, refreshToken, claims } = await this.#authorization.finish(callback, checks);
+    const auth = { ...this.#settings.auth, refreshToken };
+    await this.#tokens.open({ auth, transport: this.#transport }).begin(granted);
+    this.#claims = claims;
+    return true;
+  }
+
+  #keep({ sessionStorage }: Page, checks: LoginChecks): void {
+    try {
+      sessionStorage.setItem(this.#storageKey, writePending(checks));
+    } catch {
+      throw new ConfigError(
+        "BrowserLogin: sessionStorage takes nothing more, where a login is kept until its callback",
+      );
+    }
+  }
+
+  /** It is good for one callback, and of no use once the user has come back without one. */
+  #takeKept({ sessionStorage }: Page): LoginChecks | undefined {
+    const kept = sessionStorage.getItem(this.#storageKey);
+    sessionStorage.removeItem(this.#storageKey);
+    return kept === null ? undefined : readPending(kept);
+  }
+
+  /** Two applications of one origin do not take each other's logins. */
+  get #storageKey(): string {
+    const { issuer, auth } = this.#settings;
+    return `cross-border-payments.login ${issuer} ${auth.clientId}`;
+  }
+}
+
+function refuseSecret(option: string, value: unknown): void {
+  if (value === undefined) return;
+  throw new ConfigError(`${option} has no use in a page, which can't keep a secret: register a public client`);
+}

@@ -1,0 +1,54 @@
+import { ConfigError } from "../errors/errors.js";
+
+/** What a login needs of a page. */
+export interface Page {
+  readonly location: { readonly href: string; assign(url: string): void };
+  readonly history: { readonly state: unknown; replaceState(state: unknown, unused: string, url: string): void };
+  readonly sessionStorage: {
+    getItem(key: string): string | null;
+    setItem(key: string, value: string): void;
+    removeItem(key: string): void;
+  };
+}
+
+/**
+ * The page that runs this.
+ *
+ * @throws {ConfigError} where there is none, or it may not store anything.
+ */
+export function currentPage(): Page {
+  const page: { -readonly [Part in keyof Page]?: Page[Part] } = {};
+  try {
+    for (const part of ["location", "history", "sessionStorage"] as const) page[part] = Reflect.get(globalThis, part);
+  } catch {
+    // Browsers that block storage throw where it is looked at.
+    throw new ConfigError(
+      "BrowserLogin: the page may not use sessionStorage, where a login is kept until its callback",
+    );
+  }
+  const { location, history, sessionStorage } = page;
+  if (location !== undefined && history !== undefined && sessionStorage !== undefined) {
+    return { location, history, sessionStorage };
+  }
+  throw new ConfigError(
+    "BrowserLogin: there is no page here (location, history, sessionStorage); servers have ServerLogin",
+  );
+}
+
+/**
+ * The parameters of a callback, where the page was opened by one: it is at the redirect URI, and has a state and what came of the login.
+ */
+export function callbackOf({ location }: Page, redirectUri: string): URLSearchParams | undefined {
+  const { origin, pathname, searchParams } = new URL(location.href);
+  const isCallback = searchParams.has("state") && (searchParams.has("code") || searchParams.has("error"));
+  return isCallback && origin + pathname === redirectUri ? searchParams : undefined;
+}
+
+/** Takes the callback out of the address, so that it gets into no history, bookmark or `Referer`. */
+export function cleanAddress({ location, history }: Page): void {
+  const url = new URL(location.href);
+  for (const name of callbackParameters) url.searchParams.delete(name);
+  history.replaceState(history.state, "", url.href);
+}
+
+const callbackParameters = ["state", "code", "iss", "session_state", "error", "error_description", "error_uri"];

@@ -1,0 +1,244 @@
+import {
+  assertClientAuthentication,
+  assertOptionalSecret,
+  type IdentityProviderAuth,
+  type UserAuth,
+} from "../auth/auth-options.js";
+import type { UserClaims } from "../auth/openid-grant.js";
+import { type OpenTokenSource, tokenSourceKey } from "../auth/token-source.js";
+import { isTokenStore, type TokenStore } from "../auth/token-store.js";
+import { describeValue } from "../errors/describe-value.js";
+import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
+import { parseBaseUrl } from "../wire/base-url.js";
+import type { FetchLike } from "../wire/fetch-transport.js";
+import { openTransport } from "../wire/open-transport.js";
+import { parseJsonObject } from "../wire/parse-json-object.js";
+import { parseTlsOptions, type TlsOptions } from "../wire/tls-options.js";
+import type { Transport } from "../wire/transport.js";
+import type { DispatcherLike } from "../wire/undici-transport.js";
+import { Authorization } from "./authorization.js";
+import { type LoginOptions, resolveLogin } from "./login-options.js";
+import { readPending, writePending } from "./read-callback.js";
+import { UserTokens } from "./user-tokens.js";
+
+/** How to build a `ServerLogin`. */
+export interface ServerLoginOptions extends LoginOptions {
+  /** Of a confidential client, which a server mostly is. Default: none. */
+  readonly clientSecret?: IdentityProviderAuth["clientSecret"];
+  /** How `clientId` and `clientSecret` are sent: in the form (`post`) or in a header (`basic`). Default: `post`. */
+  readonly clientAuthentication?: IdentityProviderAuth["clientAuthentication"];
+  /**
+   * Where sessions are kept that `save` and `resume` carry from request to request: a `MemoryTokenStore` for one process, a
+   * `RedisTokenStore` or a `PostgresTokenStore` for several. Default: none; a session lives as long as its object.
+   */
+  readonly tokenStore?: TokenStore | undefined;
+  /** How long before its expiry a token is renewed, in milliseconds. Default: 5,000, and at most a tenth of its lifetime. */
+  readonly tokenLeewayMs?: number | undefined;
+  /** Certificates for connections to the identity provider: a private authority, or mutual TLS. */
+  readonly tls?: TlsOptions | undefined;
+  /** Used instead of undici: for MSW and tests. */
+  readonly fetch?: FetchLike | undefined;
+  /** An undici dispatcher (7 or 8) of your own, for a proxy. It stays open when the login is closed. */
+  readonly dispatcher?: DispatcherLike | undefined;
+}
+
+/** A login that has begun. */
+export interface BegunLogin {
+  /** The address of the login page: redirect the user there. */
+  readonly url: string;
+  /** Belongs into this user's session, on the server, until the callback comes. It is a secret. */
+  readonly pending: string;
+}
+
+/** A user who has logged in. Give it to a client as `auth`; several clients share its tokens, and any of them renews these. */
+export interface ServerSession extends UserAuth {
+  /** Who the user is: the claims of the ID token. */
+  readonly claims: UserClaims;
+  /**
+   * A text for this user's session, on the server, by which `resume` continues it with another request, in this process or in
+   * another one. It stays the same. It is a secret: whoever has it can act for the user.
+   *
+   * @throws {ConfigError} where the login has no `tokenStore`.
+   */
+  save(): string;
+  /**
+   * Ends the session at the identity provider; the tokens are forgotten in any case. Access tokens that were issued live on until
+   * they expire, where the service does not ask about them.
+   *
+   * @throws {TokenError} where the session is not known to have ended.
+   */
+  logout(): Promise<void>;
+}
+
+/**
+ * Logs users of a server with sessions in, by the authorization code grant with PKCE. One for all users; it keeps nothing of theirs.
+ *
+ * @example
+ * const { url, pending } = await login.begin();              // keep `pending` in the user's session, and redirect to `url`
+ * const session = await login.finish(request.url, pending);  // in the handler of `redirectUri`; delete `pending` first
+ * const client = new CrossBorderClient({ baseUrl, auth: session });
+ */
+export class ServerLogin {
+  readonly #auth: IdentityProviderAuth;
+  readonly #redirectUri: string;
+  readonly #transport: Transport;
+  readonly #authorization: Authorization;
+  readonly #store: TokenStore | undefined;
+  readonly #leewayMs: number | undefined;
+
+  /** @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted. */
+  constructor(options: ServerLoginOptions) {
+    const settings = resolveLogin("ServerLogin", options, serverFields);
+    const { clientSecret, clientAuthentication, tokenStore, tokenLeewayMs } = options;
+    this.#auth = { ...settings.auth, clientSecret, clientAuthentication };
+    this.#redirectUri = settings.redirectUri;
+    this.#transport = toTransport(options);
+    this.#authorization = new Authorization(settings, this.#auth, this.#transport);
+    this.#store = tokenStore;
+    this.#leewayMs = tokenLeewayMs;
+  }
+
+  /** Begins a login. Sends nothing. */
+  async begin(): Promise<BegunLogin> {
+    const { url, checks } = await this.#authorization.begin();
+    return { url, pending: writePending(checks) };
+  }
+
+  /**
+   * Ends a login, in the handler of `redirectUri`. Take `pending` out of the user's session before: it is good for one callback.
+   *
+   * @param callbackUrl as it was requested: the whole address, or path and query.
+   * @param pending what `begin` gave; undefined or null where the user's session has nothing.
+   * @throws {TokenError} `login_state_mismatch`, `login_code_refused`, `login_issuer_mismatch`, `login_denied`, `login_failed`,
+   *   `login_unverified`, `login_refused`, or what keeps any token request from success. Nothing is stored then.
+   */
+  async finish(callbackUrl: string | URL, pending: string | null | undefined): Promise<ServerSession> {
+    const parameters = this.#parametersOf(callbackUrl);
+    const checks = pending === undefined || pending === null ? undefined : readPending(assertText("pending", pending));
+    const { granted, refreshToken, claims } = await this.#authorization.finish(parameters, checks);
+    const tokens = new UserTokens();
+    await this.#open(tokens, refreshToken).begin(granted);
+    return this.#toSession(tokens, { refreshToken, claims });
+  }
+
+  /**
+   * Continues a session that was saved. Requests nothing yet: a session that has ended since shows with the first call
+   * (`session_ended`).
+   *
+   * @throws {ConfigError} where the login has no `tokenStore`.
+   * @throws {InvalidArgumentError} where the text is none of `save`.
+   */
+  resume(saved: string): ServerSession {
+    this.#assertStore("resume");
+    const { refreshToken, claims } = parseJsonObject(assertText("saved", saved));
+    if (typeof refreshToken !== "string" || refreshToken === "" || !isClaims(claims)) {
+      throw new InvalidArgumentError("ServerLogin: saved is not a text of ServerSession.save");
+    }
+    const tokens = new UserTokens();
+    this.#open(tokens, refreshToken);
+    return this.#toSession(tokens, { refreshToken, claims });
+  }
+
+  /** Closes the login's own connections. Sessions can't renew their tokens afterwards. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #open(tokens: UserTokens, refreshToken: string) {
+    const auth = { ...this.#auth, refreshToken };
+    return tokens.open({ auth, transport: this.#transport, leewayMs: this.#leewayMs, store: this.#store });
+  }
+
+  #toSession(tokens: UserTokens, saved: SavedSession): ServerSession {
+    const save = () => {
+      this.#assertStore("save");
+      return JSON.stringify(saved);
+    };
+    return new Session(tokens, saved.claims, save, () => this.#authorization.end(tokens));
+  }
+
+  #parametersOf(callbackUrl: unknown): URLSearchParams {
+    const text = callbackUrl instanceof URL ? callbackUrl.href : callbackUrl;
+    if (typeof text === "string" && URL.canParse(text, this.#redirectUri)) {
+      return new URL(text, this.#redirectUri).searchParams;
+    }
+    throw new InvalidArgumentError(
+      `ServerLogin: callbackUrl is ${describeValue(callbackUrl)}; wanted: the address of the callback, or its path and query`,
+    );
+  }
+
+  /** Without one, the refresh token that is saved would be another one after the next renewal. */
+  #assertStore(name: string): void {
+    if (this.#store !== undefined) return;
+    throw new ConfigError(`ServerLogin: ${name} needs a tokenStore; for one process, a MemoryTokenStore will do`);
+  }
+}
+
+interface SavedSession {
+  /** The first one. It names the session in the store, where the newest one is. */
+  readonly refreshToken: string;
+  readonly claims: UserClaims;
+}
+
+class Session implements ServerSession {
+  readonly claims: UserClaims;
+  readonly save: () => string;
+  readonly logout: () => Promise<void>;
+  declare readonly [tokenSourceKey]: OpenTokenSource;
+
+  constructor(tokens: UserTokens, claims: UserClaims, save: () => string, logout: () => Promise<void>) {
+    this.claims = claims;
+    this.save = save;
+    this.logout = logout;
+    Object.defineProperty(this, tokenSourceKey, { value: tokens.source });
+  }
+}
+
+const serverFields = {
+  clientSecret: assertOptionalSecret,
+  clientAuthentication: assertClientAuthentication,
+  tokenStore: (option: string, value: unknown) => {
+    if (value === undefined || isTokenStore(value)) return;
+    throw new ConfigError(`${option} is ${describeValue(value)}; wanted: an object with read, lock, unlock and write`);
+  },
+  tokenLeewayMs: (option: string, value: unknown) => {
+    if (value === undefined || (typeof value === "number" && value >= 0)) return;
+    throw new ConfigError(`${option} is ${describeValue(value)}; wanted: a number of milliseconds, 0 or more`);
+  },
+  tls: () => {},
+  fetch: (option: string, value: unknown) => {
+    if (value === undefined || typeof value === "function") return;
+    throw new ConfigError(`${option} is ${describeValue(value)}; wanted: a function`);
+  },
+  dispatcher: (option: string, value: unknown) => {
+    if (value === undefined || typeof Object(value).dispatch === "function") return;
+    throw new ConfigError(`${option} is ${describeValue(value)}; wanted: an undici dispatcher`);
+  },
+};
+
+function toTransport({ authUrl, tls, fetch, dispatcher }: ServerLoginOptions): Transport {
+  const given = Object.entries({ tls, fetch, dispatcher }).filter(([, value]) => value !== undefined);
+  if (given.length > 1) {
+    throw new ConfigError(`ServerLogin: ${given.map(([name]) => name).join(" and ")} exclude each other`);
+  }
+  if (tls !== undefined && parseBaseUrl(authUrl, "ServerLogin: authUrl", true).origin.startsWith("http:")) {
+    throw new ConfigError("ServerLogin: tls has no use with an http authUrl: make it https, or leave tls out");
+  }
+  const material = tls === undefined ? undefined : parseTlsOptions(tls);
+  return openTransport({ fetch, dispatcher, connections: 64, connectTimeoutMs: 10_000, tls: material });
+}
+
+function isClaims(value: unknown): value is UserClaims {
+  return typeof value === "object" && value !== null && typeof Reflect.get(value, "sub") === "string";
+}
+
+function assertText(name: string, value: unknown): string {
+  if (typeof value === "string" && value !== "") return value;
+  throw new InvalidArgumentError(
+    `ServerLogin: ${name} is ${describeValue(value)}; wanted: the text as it was given out`,
+  );
+}

@@ -1,0 +1,75 @@
+import type { GrantFailure } from "../auth/grant-failure.js";
+import type { TokenEvent } from "../auth/token-event.js";
+import { TokenManager, type TokenManagerOptions } from "../auth/token-manager.js";
+import type { OpenTokenSource } from "../auth/token-source.js";
+import { TokenError } from "../errors/errors.js";
+import { loginError } from "./login-error.js";
+
+/** The tokens of one user, for all clients that act for them. It starts out with none. */
+export class UserTokens {
+  readonly #listeners = new Set<(event: TokenEvent) => void>();
+  #manager: TokenManager | undefined;
+  #hasEnded = false;
+
+  /** Whether there is a session that is not known to have ended. */
+  get isOpen(): boolean {
+    return this.#manager !== undefined && !this.#hasEnded;
+  }
+
+  /** Replaces whatever session there was. */
+  open(options: Omit<TokenManagerOptions, "onToken">): TokenManager {
+    this.#hasEnded = false;
+    this.#manager = new TokenManager({
+      ...options,
+      onToken: (event) => {
+        for (const listener of this.#listeners) listener(event);
+      },
+    });
+    return this.#manager;
+  }
+
+  /** Forgets the tokens, and ends the session. Where there is none, nothing happens. */
+  async end(): Promise<GrantFailure | undefined> {
+    const manager = this.#manager;
+    this.#manager = undefined;
+    return this.#hasEnded ? undefined : manager?.endSession();
+  }
+
+  readonly source: OpenTokenSource = (onToken) => {
+    this.#listeners.add(onToken);
+    return {
+      preload: () => this.#manager?.preload(),
+      current: (deadline, maxRetries) => {
+        const token = this.#manager?.current(deadline, maxRetries);
+        return typeof token === "string" ? token : this.#ask(() => token);
+      },
+      ensure: (validForMs, deadline, maxRetries) =>
+        this.#ask((manager) => manager.ensure(validForMs, deadline, maxRetries)),
+      renew: (used, deadline, maxRetries) => this.#ask((manager) => manager.renew(used, deadline, maxRetries)),
+      refused: (token) => this.#manager?.refused(token),
+      accepted: (token) => this.#manager?.accepted(token),
+      // Other clients may act for the same user.
+      close: async () => void this.#listeners.delete(onToken),
+    };
+  };
+
+  /** A session that was given by its refresh token is refused where it has ended, and only there. */
+  async #ask<T>(work: (manager: TokenManager) => Promise<T> | undefined): Promise<T> {
+    const manager = this.#manager;
+    const asked = manager === undefined ? undefined : work(manager);
+    if (asked === undefined) throw loginError("login_required", "there was no login, or a logout; let the user log in");
+    try {
+      return await asked;
+    } catch (error) {
+      if (!(error instanceof TokenError) || error.code !== "login_refused") throw error;
+      if (this.#manager === manager) this.#hasEnded = true;
+      const { status, serviceCode, serviceMessage } = error;
+      throw new TokenError("the user's session has expired, or was ended; let the user log in again", {
+        code: "session_ended",
+        status,
+        serviceCode,
+        serviceMessage,
+      });
+    }
+  }
+}

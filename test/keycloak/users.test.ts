@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MemoryTokenStore, ServerLogin, type ServerLoginOptions, type TokenEvent } from "cross-border-payments";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { callOnce, callSteadily, type GatewayFixture, livesByItsClaims, openGateway } from "./gateway-fixture.js";
+import { createRealm, isKeycloakRunning, keycloakOrigin, type Realm, type RealmOptions } from "./keycloak.js";
+import { UserAgent } from "./user-agent.js";
+
+const redirectUri = "https://bank.test/callback";
+const forUsers = {
+  standardFlowEnabled: true,
+  directAccessGrantsEnabled: false,
+  redirectUris: [redirectUri],
+  attributes: { "pkce.code.challenge.method": "S256" },
+};
+/** Making a realm takes Keycloak seconds: all tests share this one, and each has its own client and user. */
+const shortAndRotating = { revokeRefreshToken: true, refreshTokenMaxReuse: 0, accessTokenLifespan: 3 };
+let shared: Realm | undefined;
+
+interface UsersFixture extends AsyncDisposable {
+  readonly fixture: GatewayFixture;
+  readonly login: ServerLogin;
+  readonly options: ServerLoginOptions;
+  readonly person: { readonly username: string; readonly password: string };
+}
+
+async function openUsers(
+  more: Partial<ServerLoginOptions> = {},
+  client: RealmOptions["client"] = {},
+): Promise<UsersFixture> {
+  const fixture = await openGateway({ within: shared, client: { ...forUsers, ...client } });
+  const { clientId, clientSecret, username, password } = fixture.realm.credentials;
+  // Not by way of the proxy: Keycloak names itself by the address of the request.
+  const options = { authUrl: keycloakOrigin, realm: fixture.realm.name, clientId, clientSecret, redirectUri, ...more };
+  const login = new ServerLogin(options);
+  return {
+    fixture,
+    login,
+    options,
+    person: { username, password },
+    async [Symbol.asyncDispose]() {
+      await login.close();
+      await fixture[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function logIn({ login, person }: UsersFixture, agent = new UserAgent()) {
+  const { url, pending } = await login.begin();
+  return login.finish(await agent.logIn(url, person), pending);
+}
+
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => "none",
+    (error: unknown) => Object(error).code,
+  );
+
+describe.runIf(isKeycloakRunning).concurrent("users", () => {
+  beforeAll(async () => {
+    shared = await createRealm({ realm: shortAndRotating });
+  });
+  afterAll(() => shared?.[Symbol.asyncDispose]());
+
+  it("logs a user in through the real form, renews short tokens, and logs out", async () => {
+    await using users = await openUsers();
+    const { fixture, person } = users;
+    const session = await logIn(users);
+    expect(session.claims).toMatchObject({ sub: fixture.realm.userId, preferred_username: person.username });
+    const events: TokenEvent[] = [];
+    const client = fixture.client({ auth: session, on: { token: (event) => events.push(event) } });
+    fixture.service.accepts = livesByItsClaims;
+    const { calls, failures } = await callSteadily(client, 100, sleep(8000));
+    expect(failures).toEqual([]);
+    expect(fixture.service.served).toBe(calls);
+    expect(events.length).toBeGreaterThanOrEqual(2);
+    expect(events.length).toBeLessThanOrEqual(5);
+    expect(await fixture.realm.sessions()).toBe(1);
+    await session.logout();
+    expect(await fixture.realm.sessions()).toBe(0);
+    expect(await codeOf(callOnce(client))).toBe("login_required");
+  });
+
+  it("says that the administrator ended the session, and a new login works", async () => {
+    await using users = await openUsers();
+    const { fixture } = users;
+    const client = fixture.client({ auth: await logIn(users) });
+    await callOnce(client);
+    await fixture.realm.admin("POST", `/users/${fixture.realm.userId}/logout`);
+    expect(await codeOf(callOnce(client))).toBe("session_ended");
+    expect(await codeOf(callOnce(client))).toBe("session_ended");
+    await callOnce(fixture.client({ auth: await logIn(users) }));
+  });
+
+  it("continues a saved session elsewhere, under rotation with reuse detection", async () => {
+    await using users = await openUsers({ tokenStore: new MemoryTokenStore() });
+    const { fixture, login, options } = users;
+    const saved = (await logIn(users)).save();
+    await using elsewhere = new ServerLogin(options);
+    const clients = [login, elsewhere, elsewhere].map((each) => fixture.client({ auth: each.resume(saved) }));
+    fixture.service.accepts = livesByItsClaims;
+    const results = await Promise.all(clients.map((client) => callSteadily(client, 100, sleep(8000))));
+    expect(results.flatMap(({ failures }) => failures)).toEqual([]);
+    expect(await fixture.realm.sessions()).toBe(1);
+    await login.resume(saved).logout();
+    expect(await fixture.realm.sessions()).toBe(0);
+    expect(await codeOf(callOnce(fixture.client({ auth: elsewhere.resume(saved) })))).toBe("session_ended");
+  });
+
+  it("refuses a code that comes again", async () => {
+    await using users = await openUsers();
+    const { login, person } = users;
+    const { url, pending } = await login.begin();
+    const callback = await new UserAgent().logIn(url, person);
+    expect((await login.finish(callback, pending)).claims.sub).toBe(users.fixture.realm.userId);
+    expect(await codeOf(login.finish(callback, pending))).toBe("login_code_refused");
+    await callOnce(users.fixture.client({ auth: await logIn(users) }));
+  });
+
+  it("logs in without the form while the identity provider remembers the user", async () => {
+    await using users = await openUsers();
+    const agent = new UserAgent();
+    await logIn(users, agent);
+    const { url, pending } = await users.login.begin();
+    const { location } = await agent.open(url);
+    expect((await users.login.finish(location ?? "", pending)).claims.sub).toBe(users.fixture.realm.userId);
+    expect(await users.fixture.realm.sessions()).toBe(1);
+  });
+
+  it("tells of a refused consent", async () => {
+    await using users = await openUsers({}, { consentRequired: true });
+    const { login, person } = users;
+    const agent = new UserAgent();
+    const { url, pending } = await login.begin();
+    const consent = await agent.open((await agent.logIn(url, person)).href);
+    const callback = await agent.send(consent.html, { cancel: "No" });
+    expect(await codeOf(login.finish(callback, pending))).toBe("login_denied");
+  });
+});

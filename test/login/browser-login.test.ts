@@ -1,0 +1,231 @@
+import { inspect } from "node:util";
+import { BrowserLogin, ConfigError, type CrossBorderClient, type LoginOptions } from "cross-border-payments";
+import { afterEach, expect, it, vi } from "vitest";
+import { failureOf, type LoginFixture, openLogin, payment, pressButton } from "./login-fixture.js";
+import { Tab } from "./tab.js";
+
+const appUrl = "https://bank.test/app";
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+/** A sandbox, and the options of a page that logs its users in there. */
+async function openApp(
+  ...given: Parameters<typeof openLogin>
+): Promise<LoginFixture & { readonly page: LoginOptions }> {
+  const fixture = await openLogin(...given);
+  const { authUrl, realm, clientId } = fixture.options;
+  return { ...fixture, page: { authUrl, realm, clientId, redirectUri: appUrl } };
+}
+
+/** To the login page and back: the callback, and what its page then has. */
+async function goAndComeBack(
+  tab: Tab,
+  page: LoginOptions,
+): Promise<{ readonly callback: URL; readonly login: BrowserLogin }> {
+  const leaving = tab.leaves();
+  void new BrowserLogin(page).redirect();
+  const callback = await pressButton(await leaving);
+  tab.href = callback.href;
+  return { callback, login: new BrowserLogin(page) };
+}
+
+async function logIn(tab: Tab, page: LoginOptions): Promise<BrowserLogin> {
+  const { login } = await goAndComeBack(tab, page);
+  expect(await login.resume()).toBe(true);
+  return login;
+}
+
+const payments = async (client: CrossBorderClient) => (await client.payments.list()).items.length;
+
+it("goes to the login page and comes back with a user, whose tokens are in memory only", async () => {
+  const { page, client, grants } = await openApp();
+  const tab = new Tab(`${appUrl}?tab=2#rates`);
+  const first = new BrowserLogin(page);
+  expect([await first.resume(), first.claims]).toEqual([false, undefined]);
+  const { callback, login } = await goAndComeBack(tab, page);
+  expect([...tab.stored.values()].join()).toContain(callback.searchParams.get("state"));
+  const gateway = client(login);
+  expect(await login.resume()).toBe(true);
+  expect([tab.href, [...tab.stored]]).toEqual([appUrl, []]);
+  expect(login.claims).toMatchObject({ sub: "gateway" });
+  expect(await payments(gateway)).toBe(0);
+  expect(await login.resume()).toBe(true);
+  expect(grants()).toEqual(["authorization_code"]);
+  expect(inspect(login, { depth: 9, showHidden: true }) + JSON.stringify(login)).not.toMatch(/[\w-]{40}/);
+});
+
+it("keeps the rest of the address", async () => {
+  const { page } = await openApp();
+  const tab = new Tab(appUrl);
+  const { login } = await goAndComeBack(tab, page);
+  tab.href += "&session_state=s&theme=dark#rates";
+  await login.resume();
+  expect(tab.href).toBe(`${appUrl}?theme=dark#rates`);
+});
+
+it("ends a login once, however often it is asked to at the same time", async () => {
+  const { page, grants } = await openApp();
+  const { login } = await goAndComeBack(new Tab(appUrl), page);
+  expect(await Promise.all([login.resume(), login.resume(), login.resume()])).toEqual([true, true, true]);
+  expect(grants()).toEqual(["authorization_code"]);
+});
+
+it("logs in again after a reload, since nothing was stored", async () => {
+  const { page } = await openApp();
+  const tab = new Tab(appUrl);
+  await logIn(tab, page);
+  const reloaded = new BrowserLogin(page);
+  expect(await reloaded.resume()).toBe(false);
+  expect((await logIn(tab, page)).claims?.sub).toBe("gateway");
+});
+
+it("keeps two tabs apart, each with its own chain of refresh tokens", async () => {
+  const { server, page, client, grants } = await openApp({ rotateRefreshTokens: true });
+  const [one, other] = [new Tab(appUrl), new Tab(appUrl)];
+  const logins: BrowserLogin[] = [];
+  for (const tab of [one, other]) {
+    tab.show();
+    logins.push(await logIn(tab, page));
+  }
+  const clients = logins.map((login) => client(login));
+  for (let renewal = 0; renewal < 3; renewal++) {
+    server.sandbox.revokeTokens();
+    await Promise.all(clients.map(payments));
+  }
+  expect(grants().filter((grant) => grant === "refresh_token")).toHaveLength(6);
+  expect(server.sandbox.requests.filter(({ operation, status }) => operation === "token" && status !== 200)).toEqual(
+    [],
+  );
+});
+
+it("says that a login is needed before there was one", async () => {
+  const { page, client, server } = await openApp();
+  new Tab(appUrl);
+  const error = await failureOf(client(new BrowserLogin(page)).payments.list().then());
+  expect(error).toMatchObject({ code: "login_required", effect: "none" });
+  expect(server.sandbox.requests).toEqual([]);
+});
+
+it("logs out, and a new login works with the same client", async () => {
+  const { server, page, client } = await openApp();
+  const tab = new Tab(appUrl);
+  const { login } = await goAndComeBack(tab, page);
+  const gateway = client(login);
+  await login.resume();
+  await login.logout();
+  expect([login.claims, await login.resume()]).toEqual([undefined, false]);
+  expect(server.sandbox.requests.at(-1)).toMatchObject({ path: server.sandbox.logoutPath, status: 204 });
+  expect(await failureOf(gateway.payments.list().then())).toMatchObject({ code: "login_required" });
+  const leaving = tab.leaves();
+  void login.redirect();
+  tab.href = (await pressButton(await leaving)).href;
+  expect(await login.resume()).toBe(true);
+  expect(await payments(gateway)).toBe(0);
+});
+
+it("says that the session was ended, and that nobody is logged in from then on", async () => {
+  const { server, page, client } = await openApp();
+  const tab = new Tab(appUrl);
+  const login = await logIn(tab, page);
+  const gateway = client(login);
+  server.sandbox.revokeTokens("all");
+  expect(await failureOf(gateway.payments.list().then())).toMatchObject({ code: "session_ended" });
+  expect([await login.resume(), login.claims]).toEqual([false, undefined]);
+  expect((await logIn(tab, page)).claims?.sub).toBe("gateway");
+});
+
+it.each([
+  ["another state", (url: URL) => url.searchParams.set("state", "another"), "login_state_mismatch"],
+  ["another issuer", (url: URL) => url.searchParams.set("iss", "https://evil.test"), "login_issuer_mismatch"],
+  ["a code that is none", (url: URL) => url.searchParams.set("code", "none"), "login_code_refused"],
+  [
+    "a refusal",
+    (url: URL) => {
+      url.searchParams.delete("code");
+      url.searchParams.set("error", "access_denied");
+    },
+    "login_denied",
+  ],
+])(
+  "refuses a callback with %s: nothing is stored, the address is clean, and a new login works",
+  async (_, change, code) => {
+    const { page } = await openApp();
+    const tab = new Tab(appUrl);
+    const { callback, login } = await goAndComeBack(tab, page);
+    const secrets = [...tab.stored.values()].flatMap((text) => Object.values<string>(JSON.parse(text)));
+    const changed = new URL(callback);
+    change(changed);
+    tab.href = changed.href;
+    const error = await failureOf(login.resume(), [...secrets, callback.searchParams.get("code") ?? ""]);
+    expect(error).toMatchObject({ code, effect: "none" });
+    expect([tab.href, [...tab.stored], login.claims]).toEqual([appUrl, [], undefined]);
+    expect((await logIn(tab, page)).claims?.sub).toBe("gateway");
+  },
+);
+
+it("refuses a callback that comes again, or that nobody in this tab waits for", async () => {
+  const { page, grants } = await openApp();
+  const tab = new Tab(appUrl);
+  const { callback, login } = await goAndComeBack(tab, page);
+  await login.resume();
+  tab.href = callback.href;
+  const again = new BrowserLogin(page);
+  expect(await failureOf(again.resume())).toMatchObject({ code: "login_state_mismatch" });
+  expect([tab.href, await again.resume()]).toEqual([appUrl, false]);
+  expect(grants()).toEqual(["authorization_code"]);
+});
+
+it("takes no callback at another address of the application, and forgets a login that was left", async () => {
+  const { page, grants } = await openApp();
+  const tab = new Tab(appUrl);
+  const { callback } = await goAndComeBack(tab, page);
+  tab.href = `https://bank.test/other${callback.search}`;
+  expect(await new BrowserLogin(page).resume()).toBe(false);
+  expect([tab.href, [...tab.stored]]).toEqual([`https://bank.test/other${callback.search}`, []]);
+  expect(grants()).toEqual([]);
+});
+
+it("says what a front end lacks for a payment before anything is sent", async () => {
+  const { server, page, client } = await openApp();
+  const gateway = client(await logIn(new Tab(appUrl), page));
+  const before = server.sandbox.requests.length;
+  const error: unknown = await gateway.payments.create(payment).then(undefined, (thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ConfigError);
+  expect(String(error)).toContain("payments.create is signed, and the client was built without a signingKey");
+  expect(server.sandbox.requests).toHaveLength(before);
+});
+
+it("says where it can't run", async () => {
+  const { page } = await openApp();
+  const login = new BrowserLogin(page);
+  await expect(login.resume()).rejects.toThrow("there is no page here");
+  new Tab(appUrl);
+  vi.stubGlobal("crypto", {});
+  await expect(login.redirect()).rejects.toThrow("only when it was loaded over https");
+  vi.unstubAllGlobals();
+  new Tab(appUrl);
+  const full = () => {
+    throw new Error("QuotaExceededError");
+  };
+  vi.stubGlobal("sessionStorage", { getItem: () => null, removeItem: () => {}, setItem: full });
+  await expect(login.redirect()).rejects.toThrow("sessionStorage takes nothing more");
+  Object.defineProperty(globalThis, "sessionStorage", { get: full, configurable: true });
+  await expect(login.redirect()).rejects.toThrow("may not use sessionStorage");
+});
+
+const options = { authUrl: "https://id.test", realm: "r", clientId: "c", redirectUri: appUrl };
+
+it.each([
+  [{ ...options, clientSecret: "canary" }, "BrowserLogin: clientSecret has no use in a page"],
+  [{ ...options, clientAuthentication: "basic" }, "BrowserLogin: clientAuthentication"],
+  [{ ...options, redirectUri: `${appUrl}#top` }, "BrowserLogin: redirectUri is an address with a fragment"],
+  [{ ...options, realm: ".." }, 'BrowserLogin: realm is ".."'],
+  [{ ...options, tokenStore: {} }, "there is no option BrowserLogin: tokenStore"],
+])("refuses the options of case %#", (given, message) => {
+  const build = () => new BrowserLogin(given as never);
+  expect(build).toThrow(ConfigError);
+  expect(build).toThrow(message);
+  expect(build).not.toThrow("canary");
+});

@@ -1,0 +1,427 @@
+import {
+  ConfigError,
+  type CrossBorderClient,
+  type FetchLike,
+  InvalidArgumentError,
+  MemoryTokenStore,
+  ServerLogin,
+  type TokenEvent,
+} from "cross-border-payments";
+import { createSandbox } from "cross-border-payments/sandbox";
+import { expect, it } from "vitest";
+import {
+  failureOf,
+  logIn,
+  openLogin,
+  payment,
+  pressButton,
+  redirectUri,
+  secretsOf,
+  withStore,
+} from "./login-fixture.js";
+
+/** One call of a user. */
+const payments = async (client: CrossBorderClient) => (await client.payments.list()).items.length;
+
+it("logs a user in by PKCE, and gives a client their tokens", async () => {
+  const { server, login, client, grants } = await openLogin({ authPath: "/id" });
+  const { url, pending } = await login.begin();
+  const { searchParams, origin, pathname } = new URL(url);
+  expect(origin + pathname).toBe(`${server.authUrl}/auth/realms/sandbox/protocol/openid-connect/auth`);
+  expect(Object.fromEntries(searchParams)).toMatchObject({
+    response_type: "code",
+    client_id: "sandbox",
+    redirect_uri: redirectUri,
+    scope: "openid",
+    code_challenge_method: "S256",
+    state: expect.stringMatching(/^[\w-]{43}$/),
+    nonce: expect.stringMatching(/^[\w-]{43}$/),
+  });
+  const session = await login.finish(await pressButton(url), pending);
+  expect(session.claims).toMatchObject({ sub: "gateway", iss: `${server.authUrl}/auth/realms/sandbox` });
+  expect(await payments(client(session))).toBe(0);
+  expect(grants()).toEqual(["authorization_code"]);
+});
+
+it("takes the callback as an address, as text, and as path and query", async () => {
+  const { login } = await openLogin();
+  for (const form of [(url: URL) => url, (url: URL) => url.href, ({ pathname, search }: URL) => pathname + search]) {
+    const { url, pending } = await login.begin();
+    expect((await login.finish(form(await pressButton(url)), pending)).claims.sub).toBe("gateway");
+  }
+});
+
+it("begins each login with another state, nonce and verifier, and sends nothing for it", async () => {
+  const { server, login } = await openLogin();
+  const begun = await Promise.all([login.begin(), login.begin()]);
+  const parts = begun.flatMap(({ pending }) => secretsOf(pending));
+  expect(new Set(parts).size).toBe(6);
+  expect(server.sandbox.requests).toEqual([]);
+});
+
+it.each(["post", "basic"] as const)("authenticates a confidential client: %s", async (clientAuthentication) => {
+  const sandbox = { credentials: { clientSecret: `secret-${crypto.randomUUID()}` }, rotateRefreshTokens: true };
+  const { server, login, client, grants } = await openLogin(sandbox, { clientAuthentication });
+  const session = await logIn(login);
+  server.sandbox.revokeTokens();
+  await client(session).payments.list();
+  await session.logout();
+  expect(grants()).toEqual(["authorization_code", "refresh_token"]);
+  const isInForm = server.sandbox.tokenRequests.map(({ fields }) => fields.includes("client_secret"));
+  expect(isInForm).toEqual([clientAuthentication === "post", clientAuthentication === "post"]);
+});
+
+it("renews once for all clients of a session, whatever they do at the same time", async () => {
+  const { server, login, client, grants } = await openLogin({ rotateRefreshTokens: true });
+  const session = await logIn(login);
+  const events: TokenEvent[] = [];
+  const clients = [client(session, { on: { token: (event) => events.push(event) } }), client(session), client(session)];
+  server.sandbox.revokeTokens();
+  await Promise.all(clients.flatMap((one) => Array.from({ length: 20 }, () => one.payments.list())));
+  expect(grants()).toEqual(["authorization_code", "refresh_token"]);
+  expect(events).toEqual([{ grant: "refresh_token", expiresInMs: 300_000 }]);
+});
+
+it("ends nothing but itself where a client of a session is closed", async () => {
+  const { login, client } = await openLogin();
+  const session = await logIn(login);
+  await client(session).close();
+  expect(await payments(client(session))).toBe(0);
+});
+
+it("keeps the users of one login apart", async () => {
+  const { server, login, client } = await openLogin({ rotateRefreshTokens: true });
+  const [one, other] = [await logIn(login), await logIn(login)];
+  await one.logout();
+  server.sandbox.revokeTokens();
+  expect(await payments(client(other))).toBe(0);
+  expect(await failureOf(client(one).payments.list().then())).toMatchObject({ code: "login_required" });
+});
+
+it("ends the session at the identity provider, and gives no token afterwards", async () => {
+  const { server, login, client, grants } = await openLogin();
+  const session = await logIn(login);
+  const gateway = client(session);
+  await gateway.payments.list();
+  await session.logout();
+  await session.logout();
+  expect(await failureOf(gateway.payments.list().then())).toMatchObject({ code: "login_required", effect: "none" });
+  const logouts = server.sandbox.requests.filter(({ path }) => path === server.sandbox.logoutPath);
+  expect(logouts.map(({ status }) => status)).toEqual([204]);
+  expect(grants()).toEqual(["authorization_code"]);
+  expect((await logIn(login)).claims.sub).toBe("gateway");
+});
+
+it("says that a session may go on where its end can't be known, and gives no token all the same", async () => {
+  let isAway = false;
+  const { login, client } = await openLogin({ onRequest: () => (isAway ? Response.error() : undefined) });
+  const session = await logIn(login);
+  isAway = true;
+  const error = await failureOf(session.logout());
+  expect(error).toMatchObject({ code: "token_endpoint_unreachable" });
+  expect(error.message).toContain("the tokens are gone, but the session may go on");
+  isAway = false;
+  expect(await failureOf(client(session).payments.list().then())).toMatchObject({ code: "login_required" });
+});
+
+it("ends quietly what has ended already", async () => {
+  const { server, login } = await openLogin();
+  const session = await logIn(login);
+  server.sandbox.revokeTokens("all");
+  await session.logout();
+});
+
+// A session over requests and processes
+
+it("continues a saved session in another process, each refresh token being sent once", async () => {
+  const tokenStore = new MemoryTokenStore();
+  const { server, options, login, client, grants } = await openLogin({ rotateRefreshTokens: true }, { tokenStore });
+  const saved = (await logIn(login)).save();
+  await using elsewhere = new ServerLogin(options);
+  const [one, other] = [login.resume(saved), elsewhere.resume(saved)];
+  expect(one.claims).toEqual(other.claims);
+  await client(one).payments.list();
+  await client(other).payments.list();
+  expect(grants()).toEqual(["authorization_code"]);
+  server.sandbox.revokeTokens();
+  const clients = [client(one), client(other), client(login.resume(saved))];
+  await Promise.all(clients.map((each) => each.payments.list()));
+  server.sandbox.revokeTokens();
+  await Promise.all(clients.map((each) => each.payments.list()));
+  expect(new Set(grants().slice(1))).toEqual(new Set(["refresh_token"]));
+  expect(server.sandbox.requests.filter(({ operation, status }) => operation === "token" && status !== 200)).toEqual(
+    [],
+  );
+  expect(one.save()).toBe(saved);
+});
+
+it("ends a saved session for every process", async () => {
+  const { server, login, client, grants } = await openLogin({ rotateRefreshTokens: true }, withStore());
+  const saved = (await logIn(login)).save();
+  const other = client(login.resume(saved));
+  server.sandbox.revokeTokens();
+  await other.payments.list();
+  await login.resume(saved).logout();
+  expect(server.sandbox.requests.at(-1)).toMatchObject({ path: server.sandbox.logoutPath, status: 204 });
+  expect(await failureOf(client(login.resume(saved)).payments.list().then())).toMatchObject({ code: "session_ended" });
+  expect(grants()).toEqual(["authorization_code", "refresh_token"]);
+});
+
+it("saves nothing without a store, and resumes nothing that was not saved", async () => {
+  const { login } = await openLogin();
+  const session = await logIn(login);
+  expect(() => session.save()).toThrow(ConfigError);
+  expect(() => login.resume("{}")).toThrow("needs a tokenStore");
+  const { login: storing } = await openLogin({}, withStore());
+  for (const saved of ["", "nothing", "{}", JSON.stringify({ refreshToken: "", claims: { sub: "s" } })]) {
+    expect(() => storing.resume(saved)).toThrow(InvalidArgumentError);
+  }
+});
+
+// What goes wrong
+
+it("refuses a callback with another state, and requests nothing for it", async () => {
+  const { login, grants } = await openLogin();
+  const { url, pending } = await login.begin();
+  const callback = await pressButton(url);
+  const secrets = secretsOf(pending, callback);
+  const forged = new URL(callback);
+  forged.searchParams.set("state", `another-${crypto.randomUUID()}`);
+  const stateless = new URL(callback);
+  stateless.searchParams.delete("state");
+  const others = (await login.begin()).pending;
+  for (const attempt of [
+    login.finish(forged, pending),
+    login.finish(stateless, pending),
+    login.finish(callback, others),
+    login.finish(callback, undefined),
+    login.finish(callback, null),
+    login.finish(callback, "an old format"),
+  ]) {
+    expect(await failureOf(attempt, secrets)).toMatchObject({ code: "login_state_mismatch", effect: "none" });
+  }
+  expect(grants()).toEqual([]);
+  expect((await login.finish(callback, pending)).claims.sub).toBe("gateway");
+});
+
+it("says that a code was used before, and a new login works", async () => {
+  const { login, grants } = await openLogin();
+  const { url, pending } = await login.begin();
+  const callback = await pressButton(url);
+  await login.finish(callback, pending);
+  const error = await failureOf(login.finish(callback, pending), secretsOf(pending, callback));
+  expect(error).toMatchObject({ code: "login_code_refused", status: 400, serviceCode: "invalid_grant" });
+  expect(error.message).toContain("begin a new login");
+  expect(grants()).toHaveLength(2);
+  expect((await logIn(login)).claims.sub).toBe("gateway");
+});
+
+it("refuses a callback of another issuer, and an ID token of another one", async () => {
+  const { login, options, grants } = await openLogin();
+  const { url, pending } = await login.begin();
+  const callback = await pressButton(url);
+  const forged = new URL(callback);
+  forged.searchParams.set("iss", "https://evil.test/auth/realms/sandbox");
+  const error = await failureOf(login.finish(forged, pending), ["evil", ...secretsOf(pending, callback)].slice(1));
+  expect(error).toMatchObject({ code: "login_issuer_mismatch" });
+  expect(error.message).not.toContain("evil");
+  expect(grants()).toEqual([]);
+  // Without `iss`, which older servers don't send, the ID token tells.
+  await using misled = new ServerLogin({ ...options, issuer: "https://evil.test/auth/realms/sandbox" });
+  const begun = await misled.begin();
+  const silent = await pressButton(begun.url);
+  silent.searchParams.delete("iss");
+  expect(await failureOf(misled.finish(silent, begun.pending), secretsOf(begun.pending, silent))).toMatchObject({
+    code: "login_issuer_mismatch",
+  });
+});
+
+it("takes the issuer that it is told: the identity provider has another name inside", async () => {
+  const sandbox = createSandbox();
+  const { clientId, realm } = sandbox.credentials;
+  const toPublicName: FetchLike = (url, init) => sandbox.fetch(url.replace("inside.test", "id.test"), init);
+  const given = { authUrl: "https://inside.test", realm, clientId, redirectUri, fetch: toPublicName };
+  for (const [issuer, outcome] of [
+    ["https://id.test/auth/realms/sandbox", { claims: { sub: "gateway" } }],
+    [undefined, { code: "login_issuer_mismatch" }],
+  ] as const) {
+    await using login = new ServerLogin({ ...given, issuer });
+    const { url, pending } = await login.begin();
+    const { headers } = await toPublicName(url, { method: "POST" });
+    const finished = login.finish(headers.get("location") ?? "", pending);
+    expect(await finished.catch((error: unknown) => error)).toMatchObject(outcome);
+  }
+});
+
+it("tells a refusal from other errors of the login page", async () => {
+  const { login, grants } = await openLogin();
+  const comeBack = async (outcome: Record<string, string>) => {
+    const { url, pending } = await login.begin();
+    const { searchParams } = new URL(url);
+    const state = searchParams.get("state") ?? "";
+    return failureOf(
+      login.finish(`/callback?${new URLSearchParams({ state, ...outcome })}`, pending),
+      secretsOf(pending),
+    );
+  };
+  expect(await comeBack({ error: "access_denied" })).toMatchObject({
+    code: "login_denied",
+    serviceCode: "access_denied",
+  });
+  const failed = await comeBack({ error: "invalid_scope", error_description: "Invalid scopes: all of them" });
+  expect(failed).toMatchObject({ code: "login_failed", serviceCode: "invalid_scope" });
+  expect(failed.serviceMessage).toBe("Invalid scopes: all of them");
+  expect(Object.keys(failed)).not.toContain("serviceMessage");
+  expect(await comeBack({ error: "<script>alert(1)</script>" })).not.toHaveProperty("serviceCode");
+  expect(await comeBack({})).toMatchObject({ code: "login_failed" });
+  expect(grants()).toEqual([]);
+});
+
+it("shows no part of a login that an error of the login page repeats", async () => {
+  const { login } = await openLogin();
+  const { pending } = await login.begin();
+  const { state, verifier } = JSON.parse(pending);
+  const parameters = new URLSearchParams({ state, error: "server_error", error_description: `it was ${verifier}` });
+  const error = await failureOf(login.finish(`/callback?${parameters}`, pending), secretsOf(pending));
+  expect(error.serviceMessage ?? "").not.toContain(verifier);
+});
+
+it("says that a session was ended by the administrator, requests no more, and a new login works", async () => {
+  const { server, login, client, grants } = await openLogin({ rotateRefreshTokens: true });
+  const session = await logIn(login);
+  const gateway = client(session);
+  server.sandbox.revokeTokens("all");
+  const error = await failureOf(gateway.payments.list().then());
+  expect(error).toMatchObject({ code: "session_ended", effect: "none", serviceCode: "invalid_grant" });
+  expect(error.message).toContain("let the user log in again");
+  expect(await failureOf(gateway.payments.list().then())).toMatchObject({ code: "session_ended" });
+  expect(grants()).toEqual(["authorization_code", "refresh_token"]);
+  expect(await payments(client(await logIn(login)))).toBe(0);
+});
+
+it.each([
+  ["another login", (claims: Claims) => ({ ...claims, nonce: "another" })],
+  ["no login at all", ({ nonce, ...claims }: Claims) => claims],
+  ["another client", (claims: Claims) => ({ ...claims, aud: "another" })],
+  ["an hour ago", (claims: Claims) => ({ ...claims, iat: claims.iat - 3600, exp: claims.exp - 3600 })],
+])("refuses an ID token of %s", async (_, change) => {
+  const { login } = await openLogin({ onResponse: withIdToken(change) });
+  const { url, pending } = await login.begin();
+  const callback = await pressButton(url);
+  const error = await failureOf(login.finish(callback, pending), secretsOf(pending, callback));
+  expect(error).toMatchObject({ code: "login_unverified" });
+});
+
+interface Claims {
+  readonly iat: number;
+  readonly exp: number;
+  readonly [name: string]: unknown;
+}
+
+function withIdToken(change: (claims: Claims) => object) {
+  return async ({ operation }: { readonly operation: unknown }, response: Response) => {
+    if (operation !== "token") return undefined;
+    const body = (await response.json()) as Record<string, string>;
+    const [header, claims = "", signature] = (body.id_token ?? "").split(".");
+    const changed = change(JSON.parse(Buffer.from(claims, "base64url").toString()) as Claims);
+    const encoded = Buffer.from(JSON.stringify(changed)).toString("base64url");
+    return Response.json({ ...body, id_token: [header, encoded, signature].join(".") });
+  };
+}
+
+it.each(["id_token", "refresh_token", "access_token"])("refuses tokens without %s", async (name) => {
+  const { login } = await openLogin({
+    onResponse: async (_, response) => {
+      if (!response.headers.get("content-type")?.includes("json")) return undefined;
+      const { [name]: __, ...others } = (await response.json()) as Record<string, string>;
+      return Response.json(others);
+    },
+  });
+  const code = name === "id_token" ? "login_unverified" : "token_response_unreadable";
+  expect(await failureOf(logIn(login))).toMatchObject({ code });
+});
+
+it("says that the client is wrong, and that the identity provider is away", async () => {
+  const { options, login, server } = await openLogin(
+    { credentials: { clientSecret: "s3cret" } },
+    { clientSecret: "another" },
+  );
+  const refused = await failureOf(logIn(login));
+  expect(refused).toMatchObject({ code: "login_refused", status: 401 });
+  expect(refused.message).toContain("check clientId, clientSecret");
+  const { url, pending } = await login.begin();
+  const callback = await pressButton(url);
+  await server.close();
+  await using late = new ServerLogin(options);
+  const away = await failureOf(late.finish(callback, pending), secretsOf(pending, callback));
+  expect(away).toMatchObject({ code: "token_endpoint_unreachable" });
+  expect(away.message).toContain("nobody is logged in");
+});
+
+it("says what a user's client lacks for a payment before anything is sent", async () => {
+  const { server, login, client } = await openLogin();
+  const gateway = client(await logIn(login));
+  const before = server.sandbox.requests.length;
+  const error: unknown = await gateway.payments.create(payment).then(undefined, (thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ConfigError);
+  expect(String(error)).toContain("payments.create is signed, and the client was built without a signingKey");
+  expect(server.sandbox.requests).toHaveLength(before);
+});
+
+// Options
+
+const options = { authUrl: "https://id.test", realm: "r", clientId: "c", redirectUri: "https://bank.test/callback" };
+
+it.each([
+  [undefined, "ServerLogin: its argument is undefined"],
+  [{}, "ServerLogin: authUrl is undefined"],
+  [
+    { ...options, authUrl: "http://id.test" },
+    "ServerLogin: authUrl is an http address of a host other than this machine",
+  ],
+  [{ ...options, redirectUri: undefined }, "ServerLogin: redirectUri is undefined"],
+  [{ ...options, redirectUri: "https://bank.test/?a=b" }, "ServerLogin: redirectUri is an address with a query"],
+  [{ ...options, redirectUri: "http://bank.test/" }, "ServerLogin: redirectUri is an http address"],
+  [{ ...options, scope: "email" }, 'ServerLogin: scope lacks "openid"'],
+  [{ ...options, issuer: "" }, "ServerLogin: issuer is an empty string"],
+  [{ ...options, clientSecret: 7 }, "ServerLogin: clientSecret is a number"],
+  [{ ...options, clientAuthentication: "basic" }, 'ServerLogin: clientAuthentication is "basic", which needs'],
+  [{ ...options, tokenStore: {} }, "ServerLogin: tokenStore is an object"],
+  [{ ...options, tokenLeewayMs: -1 }, "ServerLogin: tokenLeewayMs is a number"],
+  [{ ...options, fetch: {} }, "ServerLogin: fetch is an object"],
+  [{ ...options, dispatcher: {} }, "ServerLogin: dispatcher is an object"],
+  [{ ...options, allowInsecureHttp: "yes" }, "ServerLogin: allowInsecureHttp is a string"],
+  [{ ...options, fetch, tls: { ca: "" } }, "ServerLogin: tls and fetch exclude each other"],
+  [{ ...options, authUrl: "http://127.0.0.1", tls: { ca: "" } }, "ServerLogin: tls has no use with an http authUrl"],
+  [{ ...options, username: "canary" }, "there is no option ServerLogin: username"],
+])("refuses the options of case %#", (given, message) => {
+  const build = () => new ServerLogin(given as never);
+  expect(build).toThrow(ConfigError);
+  expect(build).toThrow(message);
+  expect(build).not.toThrow("canary");
+});
+
+it("refuses a callback that is no address", async () => {
+  const { login } = await openLogin();
+  for (const callback of [undefined, 7, "http://["]) {
+    await expect(login.finish(callback as never, "pending")).rejects.toThrow(InvalidArgumentError);
+  }
+  await expect(login.finish("/callback", 7 as never)).rejects.toThrow("pending is a number");
+});
+
+it("refuses options of a client that belong to the login", async () => {
+  const { login, client } = await openLogin();
+  const session = await logIn(login);
+  expect(() => client(session, { tokenLeewayMs: 1 })).toThrow("give it to the ServerLogin");
+  expect(() => client(session, withStore())).toThrow("give it to the ServerLogin");
+});
+
+it("sends its requests by the fetch that it is given", async () => {
+  const sandbox = createSandbox();
+  const { clientId, realm } = sandbox.credentials;
+  const given = { authUrl: "https://id.test", realm, clientId, redirectUri, fetch: sandbox.fetch };
+  await using login = new ServerLogin(given);
+  const { url, pending } = await login.begin();
+  const { headers } = await sandbox.fetch(url, { method: "POST" });
+  expect((await login.finish(headers.get("location") ?? "", pending)).claims.sub).toBe("gateway");
+});
