@@ -10,6 +10,8 @@ const prints: Readonly<Record<string, RegExp>> = {
   "two-step-payment.ts": /Ada Sender pays 100\.28 to Baraka Receiver, at 0\.0067\npaid: 100\.28 EUR/,
   "share-session.ts":
     /^the first process obtained a token \(password\), shared: true\n(?:the \w+ process sees 2 gateways\n){3}token requests: 1$/m,
+  "log-users-in.ts":
+    /^nobody is logged in: sent to \/login\n[\s\S]*logged in: \{"user":"gateway"[\s\S]*login_state_mismatch[\s\S]*ended the session: sent to \/login\nafter a new login: 200\nlogged out: sent to \/login$/m,
   "paging-with-stored-cursor.ts": /^5 new payments\n3 new payments$/m,
   "watch-payments.ts":
     /^created TX-1 pending\nchanged TX-1 reverted\nnever paid: TX-2\ndifferent: [\s\S]*here: 'processed',\s+there: 'reverted'/m,

@@ -2,7 +2,7 @@ import type { UserAuth } from "../auth/auth-options.js";
 import type { LoginChecks, UserClaims } from "../auth/openid-grant.js";
 import { type OpenTokenSource, tokenSourceKey } from "../auth/token-source.js";
 import { ConfigError } from "../errors/errors.js";
-import { openTransport } from "../wire/open-transport.js";
+import { fetchTransport } from "../wire/fetch-transport.js";
 import type { Transport } from "../wire/transport.js";
 import { Authorization } from "./authorization.js";
 import { type LoginOptions, type LoginSettings, resolveLogin } from "./login-options.js";
@@ -36,7 +36,8 @@ export class BrowserLogin implements UserAuth {
       clientSecret: refuseSecret,
       clientAuthentication: refuseSecret,
     });
-    this.#transport = openTransport({ connections: 2, connectTimeoutMs: 10_000 });
+    // Looked up with each request, as everywhere: tests of pages that run in Node replace it.
+    this.#transport = fetchTransport((url, init) => globalThis.fetch(url, init));
     this.#authorization = new Authorization(this.#settings, this.#settings.auth, this.#transport);
     Object.defineProperty(this, tokenSourceKey, { value: this.#tokens.source });
   }

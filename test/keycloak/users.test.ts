@@ -69,7 +69,7 @@ describe.runIf(isKeycloakRunning).concurrent("users", () => {
     const events: TokenEvent[] = [];
     const client = fixture.client({ auth: session, on: { token: (event) => events.push(event) } });
     fixture.service.accepts = livesByItsClaims;
-    const { calls, failures } = await callSteadily(client, 100, sleep(8000));
+    const { calls, failures } = await callSteadily(client, 100, sleep(6000));
     expect(failures).toEqual([]);
     expect(fixture.service.served).toBe(calls);
     expect(events.length).toBeGreaterThanOrEqual(2);
@@ -98,7 +98,7 @@ describe.runIf(isKeycloakRunning).concurrent("users", () => {
     await using elsewhere = new ServerLogin(options);
     const clients = [login, elsewhere, elsewhere].map((each) => fixture.client({ auth: each.resume(saved) }));
     fixture.service.accepts = livesByItsClaims;
-    const results = await Promise.all(clients.map((client) => callSteadily(client, 100, sleep(8000))));
+    const results = await Promise.all(clients.map((client) => callSteadily(client, 100, sleep(6000))));
     expect(results.flatMap(({ failures }) => failures)).toEqual([]);
     expect(await fixture.realm.sessions()).toBe(1);
     await login.resume(saved).logout();

@@ -1,6 +1,9 @@
 import { inspect } from "node:util";
-import { BrowserLogin, ConfigError, type CrossBorderClient, type LoginOptions } from "cross-border-payments";
-import { afterEach, expect, it, vi } from "vitest";
+import { BrowserLogin, ConfigError, CrossBorderClient, type LoginOptions } from "cross-border-payments";
+import { createSandbox, mswHandlers } from "cross-border-payments/sandbox";
+import { http } from "msw";
+import { setupServer } from "msw/node";
+import { afterEach, expect, it, onTestFinished, vi } from "vitest";
 import { failureOf, type LoginFixture, openLogin, payment, pressButton } from "./login-fixture.js";
 import { Tab } from "./tab.js";
 
@@ -213,6 +216,22 @@ it("says where it can't run", async () => {
   await expect(login.redirect()).rejects.toThrow("sessionStorage takes nothing more");
   Object.defineProperty(globalThis, "sessionStorage", { get: full, configurable: true });
   await expect(login.redirect()).rejects.toThrow("may not use sessionStorage");
+});
+
+it("sends its requests by the page's fetch, which MSW answers", async () => {
+  const sandbox = createSandbox();
+  const { realm, clientId } = sandbox.credentials;
+  const [baseUrl, authUrl] = ["https://service.test", "https://id.test"];
+  const mocks = setupServer(...mswHandlers(sandbox, { http, baseUrl, authUrl }));
+  mocks.listen({ onUnhandledRequest: "error" });
+  onTestFinished(() => mocks.close());
+  const tab = new Tab(appUrl);
+  const page = { authUrl, realm, clientId, redirectUri: appUrl };
+  const login = await logIn(tab, page);
+  await using client = new CrossBorderClient({ baseUrl, auth: login, fetch: (url, init) => fetch(url, init) });
+  expect(await payments(client)).toBe(0);
+  await login.logout();
+  expect(sandbox.requests.at(-1)).toMatchObject({ path: sandbox.logoutPath, status: 204 });
 });
 
 const options = { authUrl: "https://id.test", realm: "r", clientId: "c", redirectUri: appUrl };

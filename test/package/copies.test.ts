@@ -50,6 +50,26 @@ it("knows the errors of other entry points, which each hold a copy by require", 
   expect(run("entry-points.cjs", script)).toBe("true,true false false true");
 });
 
+it("takes a user who logged in by another copy", () => {
+  const script = `${bothCopies}
+    const sandbox = createSandbox();
+    const { realm, clientId } = sandbox.credentials;
+    const redirectUri = "https://bank.test/callback";
+    const given = { authUrl: "https://b.test", realm, clientId, redirectUri, fetch: sandbox.fetch };
+    for (const [logins, clients] of [[imported, required], [required, imported]]) {
+      const login = new logins.ServerLogin(given);
+      const { url, pending } = await login.begin();
+      const { headers } = await sandbox.fetch(url, { method: "POST" });
+      const auth = await login.finish(headers.get("location"), pending);
+      const client = new clients.CrossBorderClient({ baseUrl: "https://a.test", auth, fetch: sandbox.fetch });
+      console.log((await client.payments.list()).items.length);
+      sandbox.revokeTokens("all");
+      const error = await client.payments.list().catch((thrown) => thrown);
+      console.log(error.code, error instanceof clients.TokenError);
+    }`;
+  expect(run("users.mjs", script).split("\n")).toEqual(["0", "session_ended true", "0", "session_ended true"]);
+});
+
 it.each([
   ["imported", "requiredFlow"],
   ["required", "importedFlow"],
