@@ -6,7 +6,7 @@ import { fetchTransport } from "../wire/fetch-transport.js";
 import type { Transport } from "../wire/transport.js";
 import { Authorization } from "./authorization.js";
 import { type LoginOptions, type LoginSettings, resolveLogin } from "./login-options.js";
-import { callbackOf, cleanAddress, currentPage, type Page } from "./page.js";
+import { callbackOf, cleanAddress, currentPage, type Page, reloadWhenShownAgain } from "./page.js";
 import { readPending, writePending } from "./read-callback.js";
 import { UserTokens } from "./user-tokens.js";
 
@@ -70,6 +70,7 @@ export class BrowserLogin implements UserAuth {
     const page = currentPage();
     const { url, checks } = await this.#authorization.begin();
     this.#keep(page, checks);
+    reloadWhenShownAgain(page);
     page.location.assign(url);
     return new Promise<never>(() => {});
   }
@@ -87,7 +88,7 @@ export class BrowserLogin implements UserAuth {
   async #resume(): Promise<boolean> {
     const page = currentPage();
     const checks = this.#takeKept(page);
-    const callback = callbackOf(page, this.#settings.redirectUri);
+    const callback = callbackOf(page, this.#settings.redirectUri, checks?.state);
     if (callback === undefined) return this.#tokens.isOpen;
     cleanAddress(page);
     const { granted, refreshToken, claims } = await this.#authorization.finish(callback, checks);

@@ -2,7 +2,7 @@ import { ConfigError } from "../errors/errors.js";
 
 /** What a login needs of a page. */
 export interface Page {
-  readonly location: { readonly href: string; assign(url: string): void };
+  readonly location: { readonly href: string; assign(url: string): void; reload(): void };
   readonly history: { readonly state: unknown; replaceState(state: unknown, unused: string, url: string): void };
   readonly sessionStorage: {
     getItem(key: string): string | null;
@@ -36,12 +36,17 @@ export function currentPage(): Page {
 }
 
 /**
- * The parameters of a callback, where the page was opened by one: it is at the redirect URI, and has a state and what came of the login.
+ * The parameters of a callback, where the page was opened by one. At the redirect URI, any state and outcome are one; elsewhere, where a
+ * server may have sent the user on from there, only those of the login that began here.
  */
-export function callbackOf({ location }: Page, redirectUri: string): URLSearchParams | undefined {
+export function callbackOf(
+  { location }: Page,
+  redirectUri: string,
+  begun: string | undefined,
+): URLSearchParams | undefined {
   const { origin, pathname, searchParams } = new URL(location.href);
-  const isCallback = searchParams.has("state") && (searchParams.has("code") || searchParams.has("error"));
-  return isCallback && origin + pathname === redirectUri ? searchParams : undefined;
+  if (!searchParams.has("state") || !(searchParams.has("code") || searchParams.has("error"))) return undefined;
+  return origin + pathname === redirectUri || searchParams.get("state") === begun ? searchParams : undefined;
 }
 
 /** Takes the callback out of the address, so that it gets into no history, bookmark or `Referer`. */
@@ -52,3 +57,12 @@ export function cleanAddress({ location, history }: Page): void {
 }
 
 const callbackParameters = ["state", "code", "iss", "session_state", "error", "error_description", "error_uri"];
+
+/** A browser can show a page again as it was left. It would then wait for ever for its login. */
+export function reloadWhenShownAgain({ location }: Page): void {
+  const listen: unknown = Reflect.get(globalThis, "addEventListener");
+  if (typeof listen !== "function") return;
+  listen.call(globalThis, "pageshow", ({ persisted }: { readonly persisted?: boolean }) => {
+    if (persisted === true) location.reload();
+  });
+}

@@ -180,14 +180,28 @@ it("refuses a callback that comes again, or that nobody in this tab waits for", 
   expect(grants()).toEqual(["authorization_code"]);
 });
 
-it("takes no callback at another address of the application, and forgets a login that was left", async () => {
+it("takes its own callback where a server has sent the user on, and leaves those of others alone", async () => {
   const { page, grants } = await openApp();
   const tab = new Tab(appUrl);
-  const { callback } = await goAndComeBack(tab, page);
-  tab.href = `https://bank.test/other${callback.search}`;
-  expect(await new BrowserLogin(page).resume()).toBe(false);
-  expect([tab.href, [...tab.stored]]).toEqual([`https://bank.test/other${callback.search}`, []]);
-  expect(grants()).toEqual([]);
+  const { callback, login } = await goAndComeBack(tab, page);
+  tab.href = `${appUrl}/${callback.search}`;
+  expect([await login.resume(), tab.href]).toEqual([true, `${appUrl}/`]);
+  const others = `https://bank.test/other${callback.search}`;
+  tab.href = others;
+  expect([await new BrowserLogin(page).resume(), tab.href]).toEqual([false, others]);
+  expect(grants()).toEqual(["authorization_code"]);
+});
+
+it("forgets a login that was left, and begins anew where the browser shows the page as it was", async () => {
+  const { page } = await openApp();
+  const tab = new Tab(appUrl);
+  await goAndComeBack(tab, page);
+  tab.goBack(false);
+  expect(tab.reloads).toBe(0);
+  tab.goBack(true);
+  expect(tab.reloads).toBe(1);
+  tab.href = appUrl;
+  expect([await new BrowserLogin(page).resume(), [...tab.stored]]).toEqual([false, []]);
 });
 
 it("says what a front end lacks for a payment before anything is sent", async () => {
