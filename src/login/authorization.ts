@@ -29,12 +29,14 @@ export class Authorization {
   /** The address to send the user to, and what to keep meanwhile. */
   async begin(): Promise<{ readonly url: string; readonly checks: LoginChecks }> {
     const { auth, redirectUri, scope } = this.#settings;
-    const { beginLogin } = await import("#login");
     try {
+      const { beginLogin } = await import("#login");
       return await beginLogin({ endpoint: authorizationAddress(auth), clientId: auth.clientId, redirectUri, scope });
     } catch {
       throw new ConfigError(
-        "there is no WebCrypto (crypto.subtle) here; a page has it only when it was loaded over https",
+        globalThis.crypto?.subtle === undefined
+          ? "there is no WebCrypto (crypto.subtle) here; a page has it only when it was loaded over https"
+          : "no login can begin; is the package openid-client installed completely?",
       );
     }
   }
