@@ -1,5 +1,6 @@
 import {
   type Assertion,
+  assertFlag,
   assertIdentityProviderAuth,
   assertText,
   type IdentityProviderAuth,
@@ -51,7 +52,7 @@ export function resolveLogin(
     redirectUri: (option: string, value: unknown) => void parseBaseUrl(value, option, allowInsecureHttp),
     scope: assertScope,
     issuer: (option: string, value: unknown) => value === undefined || assertText(option, value),
-    allowInsecureHttp: assertBoolean,
+    allowInsecureHttp: assertFlag,
     ...fields,
   };
   assertIdentityProviderAuth(`${owner}: `, options, assertions, allowInsecureHttp);
@@ -67,8 +68,4 @@ function assertScope(option: string, value: unknown): void {
   if (!String(value).split(" ").includes("openid")) {
     throw new ConfigError(`${option} lacks "openid", without which there is no ID token to check the login by`);
   }
-}
-
-export function assertBoolean(option: string, value: unknown): void {
-  if (value !== undefined && typeof value !== "boolean") throw refuse(option, value, "true or false");
 }
