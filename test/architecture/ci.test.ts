@@ -39,7 +39,7 @@ it.each([
 it("tests on the same versions of Node in the workflow as in .ci/run", () => {
   const matrix = /^ +node: \[(.*)\]$/m.exec(read(".github/workflows/check.yml"))?.[1]?.split(", ");
   const inRun = [...read(".ci/run").matchAll(/^\w+_nodes?="?([\d ]+)"?$/gm)].flatMap(([, list]) => list?.split(" "));
-  expect(matrix).toEqual(inRun.sort());
+  expect(matrix).toEqual([...new Set(inRun)].sort());
   expect(matrix?.length).toBeGreaterThan(1);
 });
 

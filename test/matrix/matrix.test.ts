@@ -50,11 +50,20 @@ function newFolder(): string {
 
 const deno = join(matrix.tools, "node_modules/.bin/deno");
 
-const otherNodes = ["22", "24", "26"];
+/** Lists of versions in `.ci/run`, by their names. */
+const nodes = new Map(
+  [...readFileSync(".ci/run", "utf8").matchAll(/^(\w+)_nodes?="?([\d. ]+)"?$/gm)].map(([, name = "", list = ""]) => [
+    name,
+    list.split(" "),
+  ]),
+);
 
 it.each<[string, () => string[]]>([
   ["Node", () => [process.execPath]],
-  ...otherNodes.map((version): [string, () => string[]] => [`Node ${version}`, () => [nodeBinary(version)]]),
+  ...(nodes.get("matrix") ?? []).map((version): [string, () => string[]] => [
+    `Node ${version}`,
+    () => [nodeBinary(version)],
+  ]),
   ["Bun", () => [bunBinary(matrix.tools)]],
   ["Deno", () => [deno, "run", "--no-prompt", "--allow-all"]],
 ])("runs by %s, over undici's sockets", async (_, command) => {
@@ -129,8 +138,7 @@ it("has the versions that are documented", () => {
 
 /** Those above, and those that `.ci/run` runs the tarball or the sources on. */
 function nodeVersions(): string[] {
-  const lists = [...readFileSync(".ci/run", "utf8").matchAll(/^\w+_nodes?="?([\d. ]+)"?$/gm)];
-  return [...new Set([...otherNodes, ...lists.flatMap(([, list = ""]) => list.split(" "))])].sort();
+  return [...new Set([...nodes.values()].flat())].sort();
 }
 
 it("has the bundles that are documented, and their sizes within a tenth", () => {
