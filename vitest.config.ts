@@ -44,6 +44,7 @@ const built = {
   crash: "test/crash/**/*.test.ts",
   guard: "test/guard/**/*.test.ts",
   fleet: "test/fleet/**/*.test.ts",
+  pages: "test/pages/**/*.test.ts",
   matrix: "test/matrix/**/*.test.ts",
 };
 
@@ -106,6 +107,17 @@ export default defineConfig({
           globalSetup: "test/matrix/install.ts",
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          retry,
+        },
+      },
+      // In Chromium, before Keycloak: `npm run test:pages`.
+      {
+        test: {
+          name: "pages",
+          include: [built.pages],
+          globalSetup: "test/matrix/install.ts",
+          testTimeout: 180_000,
+          hookTimeout: 300_000,
           retry,
         },
       },

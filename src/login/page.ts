@@ -19,7 +19,9 @@ export interface Page {
 export function currentPage(): Page {
   const page: { -readonly [Part in keyof Page]?: Page[Part] } = {};
   try {
-    for (const part of ["location", "history", "sessionStorage"] as const) page[part] = Reflect.get(globalThis, part);
+    page.location = Reflect.get(globalThis, "location");
+    page.history = Reflect.get(globalThis, "history");
+    page.sessionStorage = Reflect.get(globalThis, "sessionStorage");
   } catch {
     // Browsers that block storage throw where it is looked at.
     throw new ConfigError(

@@ -1,0 +1,49 @@
+import { execFileSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+/** What is used of a page of playwright-core. */
+export interface Page {
+  goto(url: string): Promise<unknown>;
+  reload(): Promise<unknown>;
+  url(): string;
+  title(): Promise<string>;
+  fill(selector: string, value: string): Promise<void>;
+  click(selector: string): Promise<void>;
+  evaluate<T>(script: string): Promise<T>;
+  locator(selector: string): { textContent(): Promise<string | null>; count(): Promise<number> };
+  waitForSelector(selector: string, options?: { readonly timeout?: number }): Promise<unknown>;
+  waitForFunction(script: string, argument?: unknown, options?: { readonly timeout?: number }): Promise<unknown>;
+  route(pattern: RegExp, handle: (route: Route) => Promise<void>, options?: { readonly times?: number }): Promise<void>;
+  on(event: "pageerror", listener: (error: Error) => void): void;
+  on(event: "request", listener: (request: { url(): string }) => void): void;
+  screenshot(options: { readonly path: string }): Promise<unknown>;
+}
+
+/** A request of a page that is looked at on its way. */
+export interface Route {
+  request(): { url(): string; method(): string; postData(): string | null };
+  continue(): Promise<void>;
+}
+
+/** A person's browser, with its cookies. */
+export interface Profile {
+  newPage(): Promise<Page>;
+  close(): Promise<void>;
+}
+
+export interface Browser extends AsyncDisposable {
+  newProfile(): Promise<Profile>;
+}
+
+/** Debian's Chromium, by playwright-core of `tools`. */
+export async function openBrowser(tools: string): Promise<Browser> {
+  const executablePath = execFileSync("bash", ["test/support/chromium.sh"], { encoding: "utf8" }).trim();
+  const { chromium } = createRequire(join(tools, "package.json"))("playwright-core");
+  // Chromium has no sandbox of its own for root, and containers have little shared memory.
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  return {
+    newProfile: () => browser.newContext({ viewport: { width: 960, height: 640 } }),
+    [Symbol.asyncDispose]: () => browser.close(),
+  };
+}

@@ -1,0 +1,243 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { createRealm, isActive, isKeycloakRunning, keycloakOrigin, type Realm } from "../keycloak/keycloak.js";
+import { type Browser, openBrowser, type Page, type Profile } from "./chromium.js";
+import { type PageServer, quote, startPageServer, startTellerService, type TellerService } from "./teller-service.js";
+
+const { CBP_PAGES_SECONDS = "15", CBP_PAGES_SCREENSHOT } = process.env;
+const lifetimeSeconds = 10;
+
+/** In Chromium: the example page, built by vite, before a real Keycloak that rotates refresh tokens and ends reused sessions. */
+describe.runIf(isKeycloakRunning)("the teller's page", () => {
+  let folder: string;
+  let browser: Browser;
+  let pages: PageServer;
+  let service: TellerService;
+  let realm: Realm;
+  let refusing: Realm;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "cbp-page-"));
+    // As a user would, except that the package is this one.
+    const vite = join(inject("matrix").tools, "node_modules/.bin/vite");
+    const flags = ["build", "examples/teller-page", "--outDir", folder, "--emptyOutDir", "--logLevel", "error"];
+    await promisify(execFile)(vite, flags);
+    [pages, service, browser] = await Promise.all([
+      startPageServer(folder),
+      startTellerService(),
+      openBrowser(inject("matrix").tools),
+    ]);
+    const client = {
+      publicClient: true,
+      standardFlowEnabled: true,
+      directAccessGrantsEnabled: false,
+      redirectUris: [`${pages.origin}/`],
+      webOrigins: [pages.origin],
+      attributes: { "pkce.code.challenge.method": "S256" },
+    };
+    realm = await createRealm({
+      realm: {
+        revokeRefreshToken: true,
+        refreshTokenMaxReuse: 0,
+        accessTokenLifespan: lifetimeSeconds,
+        eventsEnabled: true,
+        enabledEventTypes: ["LOGIN", "LOGIN_ERROR", "CODE_TO_TOKEN", "REFRESH_TOKEN", "REFRESH_TOKEN_ERROR", "LOGOUT"],
+      },
+      client,
+    });
+    refusing = await createRealm({ within: realm, client: { ...client, consentRequired: true } });
+    service.isGood = (token) => isActive(realm, token);
+  }, 300_000);
+
+  afterAll(async () => {
+    for (const part of [browser, pages, service, realm]) await part?.[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** One person at one computer. */
+  async function sitDown(more: object = {}, { clientId } = realm.credentials): Promise<Profile> {
+    pages.settings = {
+      ...{ authUrl: keycloakOrigin, realm: realm.name, clientId, baseUrl: service.baseUrl, quote, refreshMs: 500 },
+      ...more,
+    };
+    return browser.newProfile();
+  }
+
+  async function openPage(profile: Profile): Promise<Page> {
+    const page = await profile.newPage();
+    page.on("pageerror", (error) => expect.soft(error, "an error of the page").toBeUndefined());
+    await page.goto(pages.origin);
+    return page;
+  }
+
+  async function fillForm(page: Page, { username, password } = realm.credentials): Promise<void> {
+    await page.fill("#username", username);
+    await page.fill("#password", password);
+    await page.click("#kc-login");
+  }
+
+  const isIn = (page: Page) => page.waitForSelector("body.in");
+  const isOut = (page: Page) => page.waitForSelector("body:not(.in) #log-in");
+  const textOf = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? "";
+
+  async function problemOf(page: Page): Promise<string> {
+    await page.waitForSelector("#problem:not(:empty)");
+    return (await textOf(page, "#problem")).split(":", 1)[0] ?? "";
+  }
+
+  /** The button of the page, and the form where Keycloak shows it. */
+  async function logInAnew(page: Page, isRemembered: boolean): Promise<void> {
+    await page.click("#log-in");
+    if (!isRemembered) await fillForm(page);
+    await isIn(page);
+    expect(await textOf(page, "#problem")).toBe("");
+  }
+
+  async function eventsOf(clientId: string): Promise<Readonly<Record<string, number>>> {
+    const path = `/events?max=1000&client=${encodeURIComponent(clientId)}`;
+    const events = (await realm.admin("GET", path)) as readonly { readonly type: string }[];
+    const counts: Record<string, number> = {};
+    for (const { type } of events) counts[type] = (counts[type] ?? 0) + 1;
+    return counts;
+  }
+
+  it("logs a user in, shows prices and payments, renews in two tabs, and logs out", async () => {
+    const profile = await sitDown();
+    const page = await openPage(profile);
+    await fillForm(page);
+    await isIn(page);
+    expect(page.url()).toBe(`${pages.origin}/`);
+    expect(await page.evaluate("JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie])")).toBe(
+      '[{},{},""]',
+    );
+    expect(await textOf(page, "#user")).toBe("Ada Bank");
+
+    await page.fill("[name=receiverAccount]", "KE-7002");
+    await page.fill("[name=receiverAmount]", "150.00");
+    await page.click("#quote button");
+    await page.waitForSelector("#price dd");
+    expect(await page.evaluate("[...document.querySelectorAll('#price dd')].map((one) => one.textContent)")).toEqual([
+      ...["Ada Sender", "Baraka Receiver", "150.00 EUR", "150.28 EUR", "0.28"],
+      // 150.28 / 150, and 150.28 / 150.28.
+      ...["1.001867", "1.000000"],
+    ]);
+    expect(await page.locator("#payments tr").count()).toBe(1);
+    if (CBP_PAGES_SCREENSHOT !== undefined) await page.screenshot({ path: CBP_PAGES_SCREENSHOT });
+
+    // Keycloak remembers the user: no form.
+    await page.reload();
+    await isIn(page);
+    const other = await openPage(profile);
+    await isIn(other);
+
+    const before = await eventsOf(realm.credentials.clientId);
+    const startMs = performance.now();
+    const seconds = Number(CBP_PAGES_SECONDS);
+    while (performance.now() - startMs < seconds * 1000) {
+      for (const tab of [page, other]) {
+        expect(await textOf(tab, "#problem")).toBe("");
+        expect(await textOf(tab, "#refreshed")).toMatch(/^as of /);
+      }
+      await sleep(500);
+    }
+    const { REFRESH_TOKEN: renewals = 0, ...after } = await eventsOf(realm.credentials.clientId);
+    const { REFRESH_TOKEN: earlier = 0, ...rest } = before;
+    expect(after).toEqual(rest);
+    expect(after).not.toHaveProperty("REFRESH_TOKEN_ERROR");
+    // Each tab renews its own tokens, once a lifetime.
+    expect(renewals - earlier).toBeGreaterThanOrEqual(2 * Math.floor(seconds / lifetimeSeconds));
+    const most = (performance.now() - startMs) / 1000 / (lifetimeSeconds * 0.9);
+    expect(renewals - earlier).toBeLessThanOrEqual(2 * Math.ceil(most));
+
+    await page.click("#log-out");
+    await isOut(page);
+    expect(await problemOf(other)).toBe("session_ended");
+    await isOut(other);
+    expect(await realm.sessions()).toBe(0);
+    await logInAnew(page, false);
+    await profile.close();
+  });
+
+  it("asks for a login when an administrator has ended the session", async () => {
+    const profile = await sitDown();
+    const page = await openPage(profile);
+    await fillForm(page);
+    await isIn(page);
+    await realm.admin("POST", `/users/${realm.userId}/logout`);
+    expect(await problemOf(page)).toBe("session_ended");
+    await isOut(page);
+    await logInAnew(page, false);
+    await profile.close();
+  });
+
+  it("takes no callback that is another login's, or comes again", async () => {
+    const profile = await sitDown();
+    const page = await openPage(profile);
+    let callback = "";
+    page.on("request", (request) => {
+      if (request.url().startsWith(`${pages.origin}/?`)) callback = request.url();
+    });
+    await fillForm(page);
+    await isIn(page);
+    for (const address of [callback, `${pages.origin}/?state=forged&code=forged`]) {
+      await page.goto(address);
+      expect(await problemOf(page)).toBe("login_state_mismatch");
+      expect(page.url()).toBe(`${pages.origin}/`);
+      await logInAnew(page, true);
+    }
+    await profile.close();
+  });
+
+  it("takes no code that somebody else has redeemed", async () => {
+    const profile = await sitDown();
+    const page = await openPage(profile);
+    await page.route(
+      /\/token$/,
+      async (route) => {
+        const request = route.request();
+        await fetch(request.url(), {
+          method: "POST",
+          headers: { "content-type": "application/x-www-form-urlencoded" },
+          body: request.postData(),
+        });
+        await route.continue();
+      },
+      { times: 1 },
+    );
+    await fillForm(page);
+    expect(await problemOf(page)).toBe("login_code_refused");
+    // Keycloak ends the session of a code that comes twice.
+    await page.click("#log-in");
+    await page.waitForSelector("body.in, #kc-login");
+    if ((await page.locator("#kc-login").count()) > 0) await fillForm(page);
+    await isIn(page);
+    await profile.close();
+  });
+
+  it("takes no login of another issuer", async () => {
+    const profile = await sitDown({ issuer: "https://elsewhere.test/auth/realms/payments" });
+    const page = await openPage(profile);
+    await fillForm(page);
+    expect(await problemOf(page)).toBe("login_issuer_mismatch");
+    await profile.close();
+  });
+
+  it("says when the user refuses, and lets them log in after that", async () => {
+    const profile = await sitDown({}, refusing.credentials);
+    const page = await openPage(profile);
+    await fillForm(page, refusing.credentials);
+    await page.click("#kc-cancel, [name=cancel]");
+    expect(await problemOf(page)).toBe("login_denied");
+    await page.click("#log-in");
+    await page.waitForSelector("#username, [name=accept]");
+    if ((await page.locator("#username").count()) > 0) await fillForm(page, refusing.credentials);
+    await page.click("[name=accept]");
+    await isIn(page);
+    await profile.close();
+  });
+});

@@ -1,0 +1,139 @@
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join } from "node:path";
+import { CrossBorderClient, generateSigningKeyPair, paymentFromIntent } from "cross-border-payments";
+import { createSandbox, type Sandbox } from "cross-border-payments/sandbox";
+
+/** What a page and the service of a gateway are served by. */
+export interface TellerService extends AsyncDisposable {
+  readonly baseUrl: string;
+  readonly sandbox: Sandbox;
+  /** Whether the identity provider calls a token good. */
+  isGood: (token: string) => Promise<boolean>;
+}
+
+const base = { baseUrl: "https://service.test", authUrl: "https://login.test" };
+
+export const quote = {
+  senderGatewayId: "alpha-bank",
+  senderAccount: "DE-0001",
+  senderCurrency: "EUR",
+  receiverGatewayId: "beta-mobile",
+  receiverCurrency: "EUR",
+};
+
+/** The sandbox, behind the access tokens of somebody else's identity provider. One payment has been made. */
+export async function startTellerService(): Promise<TellerService> {
+  const { privateKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
+  const sandbox = createSandbox({ fee: "0.28" });
+  sandbox.accounts.add({ gatewayId: "alpha-bank", account: "DE-0001", name: "Ada Sender" });
+  sandbox.accounts.add({ gatewayId: "beta-mobile", account: "KE-7002", name: "Baraka Receiver" });
+  const options = { ...sandbox.clientOptions(base), fetch: sandbox.fetch, signingKey: privateKey };
+  const backEnd = new CrossBorderClient(options);
+  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
+    await backEnd.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64 });
+  }
+  const intent = await backEnd.paymentIntents.create({
+    ...quote,
+    receiverAccount: "KE-7002",
+    receiverAmount: "15.00",
+    memo: "",
+  });
+  await backEnd.payments.create(paymentFromIntent(intent, "TX-1"));
+
+  const service: { isGood: TellerService["isGood"] } = { isGood: async () => false };
+  const forward = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const { method = "GET", url = "/", headers } = incoming;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    const cors = {
+      "access-control-allow-origin": headers.origin ?? "*",
+      "access-control-allow-headers": headers["access-control-request-headers"] ?? "*",
+      "access-control-allow-methods": "GET, POST, PUT",
+    };
+    if (method === "OPTIONS") return void outgoing.writeHead(204, cors).end();
+    const isGood = await service.isGood((headers.authorization ?? "").replace("Bearer ", ""));
+    const response = await sandbox.fetch(`${base.baseUrl}${url}`, {
+      method,
+      headers: {
+        "content-type": headers["content-type"] ?? "application/json",
+        authorization: isGood ? `Bearer ${await logIn(sandbox)}` : "Bearer none",
+      },
+      ...(method === "GET" ? {} : { body: Buffer.concat(chunks).toString() }),
+    });
+    outgoing.writeHead(response.status, { ...cors, "content-type": "application/json" }).end(await response.text());
+  };
+  const server = await listen((incoming, outgoing) => {
+    forward(incoming, outgoing).catch(() => outgoing.destroy());
+  });
+  return Object.assign(service, {
+    baseUrl: originOf(server),
+    sandbox,
+    async [Symbol.asyncDispose]() {
+      await backEnd.close();
+      server.closeAllConnections();
+      server.close();
+    },
+  });
+}
+
+async function logIn(sandbox: Sandbox): Promise<string> {
+  const { clientId, clientSecret, username, password } = sandbox.credentials;
+  const body = new URLSearchParams({
+    grant_type: "password",
+    client_id: clientId,
+    client_secret: clientSecret,
+    username,
+    password,
+  });
+  const response = await sandbox.fetch(`${base.authUrl}${sandbox.tokenPath}`, { method: "POST", body });
+  return (JSON.parse(await response.text()) as { readonly access_token: string }).access_token;
+}
+
+/** Serves what a bundler built, and the settings of this installation. */
+export interface PageServer extends AsyncDisposable {
+  readonly origin: string;
+  settings: unknown;
+}
+
+export async function startPageServer(folder: string): Promise<PageServer> {
+  const page: { settings: unknown } = { settings: {} };
+  const server = await listen(({ url = "/" }, outgoing) => {
+    const { pathname } = new URL(url, "http://localhost");
+    if (pathname === "/settings.json") return void outgoing.end(JSON.stringify(page.settings));
+    const path = pathname === "/" ? "/index.html" : pathname;
+    try {
+      const text = readFileSync(join(folder, path));
+      outgoing.writeHead(200, { ...careful, "content-type": types[extname(path)] ?? "text/plain" }).end(text);
+    } catch {
+      outgoing.writeHead(404).end();
+    }
+  });
+  return Object.assign(page, {
+    origin: originOf(server),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  });
+}
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".css": "text/css",
+};
+
+/** A page may run its own scripts, and no code made of strings. */
+const careful = { "content-security-policy": "default-src 'self'; connect-src *", "cache-control": "no-store" };
+
+async function listen(listener: RequestListener): Promise<Server> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}
+
+function originOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
