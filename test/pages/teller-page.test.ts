@@ -5,62 +5,39 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { createRealm, isActive, isKeycloakRunning, keycloakOrigin, type Realm } from "../keycloak/keycloak.js";
-import { type Browser, openBrowser, type Page, type Profile } from "./chromium.js";
-import { type PageServer, quote, startPageServer, startTellerService, type TellerService } from "./teller-service.js";
+import { isActive, isKeycloakRunning, keycloakOrigin } from "../keycloak/keycloak.js";
+import type { Page, Profile } from "./chromium.js";
+import { consent, eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
+import { type PageServer, quote, startPageServer } from "./teller-service.js";
 
 const { CBP_PAGES_SECONDS = "15", CBP_PAGES_SCREENSHOT } = process.env;
-const lifetimeSeconds = 10;
 
 /** In Chromium: the example page, built by vite, before a real Keycloak that rotates refresh tokens and ends reused sessions. */
 describe.runIf(isKeycloakRunning)("the teller's page", () => {
   let folder: string;
-  let browser: Browser;
   let pages: PageServer;
-  let service: TellerService;
-  let realm: Realm;
-  let refusing: Realm;
+  let office: Office;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "cbp-page-"));
     // As a user would, except that the package is this one.
-    const vite = join(inject("matrix").tools, "node_modules/.bin/vite");
+    const { tools } = inject("matrix");
     const flags = ["build", "examples/teller-page", "--outDir", folder, "--emptyOutDir", "--logLevel", "error"];
-    await promisify(execFile)(vite, flags);
-    [pages, service, browser] = await Promise.all([
-      startPageServer(folder),
-      startTellerService(),
-      openBrowser(inject("matrix").tools),
-    ]);
-    const client = {
-      publicClient: true,
-      standardFlowEnabled: true,
-      directAccessGrantsEnabled: false,
-      redirectUris: [`${pages.origin}/`],
-      webOrigins: [pages.origin],
-      attributes: { "pkce.code.challenge.method": "S256" },
-    };
-    realm = await createRealm({
-      realm: {
-        revokeRefreshToken: true,
-        refreshTokenMaxReuse: 0,
-        accessTokenLifespan: lifetimeSeconds,
-        eventsEnabled: true,
-        enabledEventTypes: ["LOGIN", "LOGIN_ERROR", "CODE_TO_TOKEN", "REFRESH_TOKEN", "REFRESH_TOKEN_ERROR", "LOGOUT"],
-      },
-      client,
-    });
-    refusing = await createRealm({ within: realm, client: { ...client, consentRequired: true } });
-    service.isGood = (token) => isActive(realm, token);
+    await promisify(execFile)(join(tools, "node_modules/.bin/vite"), flags);
+    pages = await startPageServer(folder);
+    office = await openOffice(tools, `${pages.origin}/`, { publicClient: true });
+    office.service.isGood = (token) => isActive(office.realm, token);
   }, 300_000);
 
   afterAll(async () => {
-    for (const part of [browser, pages, service, realm]) await part?.[Symbol.asyncDispose]();
+    await office?.[Symbol.asyncDispose]();
+    await pages?.[Symbol.asyncDispose]();
     await rm(folder, { recursive: true, force: true });
   });
 
   /** One person at one computer. */
-  async function sitDown(more: object = {}, { clientId } = realm.credentials): Promise<Profile> {
+  async function sitDown(more: object = {}, { clientId } = office.realm.credentials): Promise<Profile> {
+    const { realm, service, browser } = office;
     pages.settings = {
       ...{ authUrl: keycloakOrigin, realm: realm.name, clientId, baseUrl: service.baseUrl, quote, refreshMs: 500 },
       ...more,
@@ -75,12 +52,6 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
     return page;
   }
 
-  async function fillForm(page: Page, { username, password } = realm.credentials): Promise<void> {
-    await page.fill("#username", username);
-    await page.fill("#password", password);
-    await page.click("#kc-login");
-  }
-
   const isIn = (page: Page) => page.waitForSelector("body.in");
   const isOut = (page: Page) => page.waitForSelector("body:not(.in) #log-in");
   const textOf = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? "";
@@ -93,23 +64,15 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
   /** The button of the page, and the form where Keycloak shows it. */
   async function logInAnew(page: Page, isRemembered: boolean): Promise<void> {
     await page.click("#log-in");
-    if (!isRemembered) await fillForm(page);
+    if (!isRemembered) await fillForm(page, office.realm.credentials);
     await isIn(page);
     expect(await textOf(page, "#problem")).toBe("");
-  }
-
-  async function eventsOf(clientId: string): Promise<Readonly<Record<string, number>>> {
-    const path = `/events?max=1000&client=${encodeURIComponent(clientId)}`;
-    const events = (await realm.admin("GET", path)) as readonly { readonly type: string }[];
-    const counts: Record<string, number> = {};
-    for (const { type } of events) counts[type] = (counts[type] ?? 0) + 1;
-    return counts;
   }
 
   it("logs a user in, shows prices and payments, renews in two tabs, and logs out", async () => {
     const profile = await sitDown();
     const page = await openPage(profile);
-    await fillForm(page);
+    await fillForm(page, office.realm.credentials);
     await isIn(page);
     expect(page.url()).toBe(`${pages.origin}/`);
     expect(await page.evaluate("JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie])")).toBe(
@@ -135,7 +98,7 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
     const other = await openPage(profile);
     await isIn(other);
 
-    const before = await eventsOf(realm.credentials.clientId);
+    const before = await eventsOf(office.realm);
     const startMs = performance.now();
     const seconds = Number(CBP_PAGES_SECONDS);
     while (performance.now() - startMs < seconds * 1000) {
@@ -145,7 +108,7 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
       }
       await sleep(500);
     }
-    const { REFRESH_TOKEN: renewals = 0, ...after } = await eventsOf(realm.credentials.clientId);
+    const { REFRESH_TOKEN: renewals = 0, ...after } = await eventsOf(office.realm);
     const { REFRESH_TOKEN: earlier = 0, ...rest } = before;
     expect(after).toEqual(rest);
     expect(after).not.toHaveProperty("REFRESH_TOKEN_ERROR");
@@ -158,7 +121,7 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
     await isOut(page);
     expect(await problemOf(other)).toBe("session_ended");
     await isOut(other);
-    expect(await realm.sessions()).toBe(0);
+    expect(await office.realm.sessions()).toBe(0);
     await logInAnew(page, false);
     await profile.close();
   });
@@ -166,9 +129,9 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
   it("asks for a login when an administrator has ended the session", async () => {
     const profile = await sitDown();
     const page = await openPage(profile);
-    await fillForm(page);
+    await fillForm(page, office.realm.credentials);
     await isIn(page);
-    await realm.admin("POST", `/users/${realm.userId}/logout`);
+    await office.realm.admin("POST", `/users/${office.realm.userId}/logout`);
     expect(await problemOf(page)).toBe("session_ended");
     await isOut(page);
     await logInAnew(page, false);
@@ -182,7 +145,7 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
     page.on("request", (request) => {
       if (request.url().startsWith(`${pages.origin}/?`)) callback = request.url();
     });
-    await fillForm(page);
+    await fillForm(page, office.realm.credentials);
     await isIn(page);
     for (const address of [callback, `${pages.origin}/?state=forged&code=forged`]) {
       await page.goto(address);
@@ -209,12 +172,12 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
       },
       { times: 1 },
     );
-    await fillForm(page);
+    await fillForm(page, office.realm.credentials);
     expect(await problemOf(page)).toBe("login_code_refused");
     // Keycloak ends the session of a code that comes twice.
     await page.click("#log-in");
     await page.waitForSelector("body.in, #kc-login");
-    if ((await page.locator("#kc-login").count()) > 0) await fillForm(page);
+    if ((await page.locator("#kc-login").count()) > 0) await fillForm(page, office.realm.credentials);
     await isIn(page);
     await profile.close();
   });
@@ -222,21 +185,19 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
   it("takes no login of another issuer", async () => {
     const profile = await sitDown({ issuer: "https://elsewhere.test/auth/realms/payments" });
     const page = await openPage(profile);
-    await fillForm(page);
+    await fillForm(page, office.realm.credentials);
     expect(await problemOf(page)).toBe("login_issuer_mismatch");
     await profile.close();
   });
 
   it("says when the user refuses, and lets them log in after that", async () => {
-    const profile = await sitDown({}, refusing.credentials);
+    const profile = await sitDown({}, office.refusing.credentials);
     const page = await openPage(profile);
-    await fillForm(page, refusing.credentials);
+    await fillForm(page, office.refusing.credentials);
     await page.click("#kc-cancel, [name=cancel]");
     expect(await problemOf(page)).toBe("login_denied");
     await page.click("#log-in");
-    await page.waitForSelector("#username, [name=accept]");
-    if ((await page.locator("#username").count()) > 0) await fillForm(page, refusing.credentials);
-    await page.click("[name=accept]");
+    await consent(page, office.refusing.credentials);
     await isIn(page);
     await profile.close();
   });

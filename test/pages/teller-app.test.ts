@@ -1,0 +1,146 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { MemoryTokenStore, ServerLogin, type ServerLoginOptions } from "cross-border-payments";
+import type { FastifyInstance } from "fastify";
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
+import { tellerApp } from "../../examples/login/teller-app.js";
+import { isActive, isKeycloakRunning, keycloakOrigin } from "../keycloak/keycloak.js";
+import type { Page } from "./chromium.js";
+import { consent, eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
+
+/** In Chromium: the example with Fastify and sessions, before a real Keycloak that rotates refresh tokens and ends reused sessions. */
+describe.runIf(isKeycloakRunning)("the teller's server", () => {
+  let office: Office;
+  let origin: string;
+
+  beforeAll(async () => {
+    origin = await freeOrigin();
+    office = await openOffice(inject("matrix").tools, `${origin}/callback`, { publicClient: false });
+    office.service.isGood = (token) => isActive(office.realm, token);
+  }, 300_000);
+
+  afterAll(() => office?.[Symbol.asyncDispose]());
+
+  /** The server, and somebody who opens its list of payments. */
+  async function open(more: Partial<ServerLoginOptions> = {}, { credentials } = office.realm): Promise<Page> {
+    const { clientId, clientSecret } = credentials;
+    const login = new ServerLogin({
+      ...{ authUrl: keycloakOrigin, realm: office.realm.name, clientId, clientSecret },
+      ...{ redirectUri: `${origin}/callback`, tokenStore: new MemoryTokenStore(), ...more },
+    });
+    const app: FastifyInstance = tellerApp(login, office.service.baseUrl);
+    await app.listen({ host: "127.0.0.1", port: Number(new URL(origin).port) });
+    const profile = await office.browser.newProfile();
+    onTestFinished(async () => {
+      await profile.close();
+      app.server.closeAllConnections();
+      await app.close();
+      await login.close();
+    });
+    const page = await profile.newPage();
+    await page.goto(`${origin}/payments`);
+    return page;
+  }
+
+  const shown = async (page: Page) => JSON.parse((await page.locator("body").textContent()) ?? "");
+  const payments = () => ({
+    user: office.realm.userId,
+    payments: [{ id: expect.any(String), receiverAmount: "15.00" }],
+  });
+
+  it("logs a user in, lists payments, renews its tokens, and logs out", async () => {
+    const page = await open();
+    await fillForm(page, office.realm.credentials);
+    await page.waitForFunction("location.pathname === '/payments'");
+    expect(await shown(page)).toEqual(payments());
+    expect(await page.evaluate("document.cookie")).toBe("");
+    const endMs = performance.now() + lifetimeSeconds * 1200;
+    while (performance.now() < endMs) {
+      await page.goto(`${origin}/payments`);
+      expect(await shown(page)).toEqual(payments());
+    }
+    const { REFRESH_TOKEN: renewals = 0, ...rest } = await eventsOf(office.realm);
+    expect(renewals).toBeGreaterThanOrEqual(1);
+    expect(renewals).toBeLessThanOrEqual(2);
+    expect(rest).toEqual({ LOGIN: 1, CODE_TO_TOKEN: 1 });
+
+    await page.evaluate("fetch('/logout', { method: 'POST' }).then(() => {})");
+    expect(await office.realm.sessions()).toBe(0);
+    await page.goto(`${origin}/payments`);
+    await fillForm(page, office.realm.credentials);
+    await page.waitForFunction("location.pathname === '/payments'");
+  });
+
+  it("leads to the login page when an administrator has ended the session", async () => {
+    const page = await open();
+    await fillForm(page, office.realm.credentials);
+    await page.waitForFunction("location.pathname === '/payments'");
+    await office.realm.admin("POST", `/users/${office.realm.userId}/logout`);
+    await page.goto(`${origin}/payments`);
+    await fillForm(page, office.realm.credentials);
+    await page.waitForFunction("location.pathname === '/payments'");
+    expect(await shown(page)).toEqual(payments());
+  });
+
+  it("takes no callback that is another login's, or comes again", async () => {
+    const page = await open();
+    let callback = "";
+    page.on("request", (request) => {
+      if (request.url().startsWith(`${origin}/callback?`)) callback = request.url();
+    });
+    await fillForm(page, office.realm.credentials);
+    await page.waitForFunction("location.pathname === '/payments'");
+    for (const address of [callback, `${origin}/callback?state=forged&code=forged`]) {
+      await page.goto(address);
+      expect(await shown(page)).toMatchObject({ error: "login_state_mismatch" });
+      await page.goto(`${origin}/login`);
+      await page.waitForFunction("location.pathname === '/payments'");
+    }
+  });
+
+  it("takes no code that was used before", async () => {
+    let isFirst = true;
+    const page = await open({
+      fetch: async (url, init) => {
+        // Somebody else is faster.
+        if (isFirst) await fetch(url, init);
+        isFirst = false;
+        return fetch(url, init);
+      },
+    });
+    await fillForm(page, office.realm.credentials);
+    await page.waitForFunction("location.pathname === '/callback'");
+    expect(await shown(page)).toMatchObject({ error: "login_code_refused" });
+    await page.goto(`${origin}/login`);
+    await page.waitForFunction("location.pathname === '/payments' || document.querySelector('#username') !== null");
+    if ((await page.locator("#username").count()) > 0) await fillForm(page, office.realm.credentials);
+    await page.waitForFunction("location.pathname === '/payments'");
+  });
+
+  it("takes no login of another issuer", async () => {
+    const page = await open({ issuer: "https://elsewhere.test/auth/realms/payments" });
+    await fillForm(page, office.realm.credentials);
+    await page.waitForFunction("location.pathname === '/callback'");
+    expect(await shown(page)).toMatchObject({ error: "login_issuer_mismatch" });
+  });
+
+  it("says when the user refuses, and lets them log in after that", async () => {
+    const page = await open({}, office.refusing);
+    await fillForm(page, office.refusing.credentials);
+    await page.click("#kc-cancel, [name=cancel]");
+    await page.waitForFunction("location.pathname === '/callback'");
+    expect(await shown(page)).toMatchObject({ error: "login_denied" });
+    await page.goto(`${origin}/login`);
+    await consent(page, office.refusing.credentials);
+    await page.waitForFunction("location.pathname === '/payments'");
+  });
+});
+
+/** An address of this machine at which nobody listens. */
+async function freeOrigin(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `http://127.0.0.1:${port}`;
+}
