@@ -7,7 +7,6 @@ import {
   exchangeRate,
   type PaymentIntent,
 } from "cross-border-payments";
-import "./teller.css";
 
 /** What differs from one installation to the next. */
 interface Settings {
