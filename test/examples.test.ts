@@ -12,6 +12,8 @@ const prints: Readonly<Record<string, RegExp>> = {
     /^the first process obtained a token \(password\), shared: true\n(?:the \w+ process sees 2 gateways\n){3}token requests: 1$/m,
   "log-users-in.ts":
     /^nobody is logged in: sent to \/login\n[\s\S]*logged in: \{"user":"gateway"[\s\S]*login_state_mismatch[\s\S]*ended the session: sent to \/login\nafter a new login: 200\nlogged out: sent to \/login$/m,
+  "pay-in-lambdas.ts":
+    /^\{"key":"1","status":"paid"\}\n\{"key":"1","status":"paid"\}\n\{"key":"2","status":"pending"\}\n\{ '2': 'paid' \}\npayments: 2, logins: 1$/m,
   "paging-with-stored-cursor.ts": /^5 new payments\n3 new payments$/m,
   "watch-payments.ts":
     /^created TX-1 pending\nchanged TX-1 reverted\nnever paid: TX-2\ndifferent: [\s\S]*here: 'processed',\s+there: 'reverted'/m,
