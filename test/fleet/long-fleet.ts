@@ -17,14 +17,20 @@ const { values } = parseArgs({
     "at-once": { type: "string", default: "8" },
     steady: { type: "string", default: "20" },
     seconds: { type: "string", default: "300" },
+    /** Of the steady processes' access tokens, in seconds. */
+    lifetime: { type: "string", default: "10" },
   },
 });
 
 const storeUrl = (values.store === "redis" ? process.env.CBP_REDIS_URL : process.env.CBP_POSTGRES_URL) ?? "";
 if (storeUrl === "") throw new Error(`there is no ${values.store} server: see package.json, "fleet"`);
-const lifetimeSeconds = 10;
+/** Where processes are killed, so that each of them sees some renewals. */
+const shortSeconds = 10;
 const eventTypes = ["LOGIN", "LOGIN_ERROR", "REFRESH_TOKEN", "REFRESH_TOKEN_ERROR"];
-const [steady, seconds] = [Number(values.steady), Number(values.seconds)];
+const steady = Number(values.steady);
+const seconds = Number(values.seconds);
+/** Of the steady processes' access tokens, in seconds. */
+const lifetime = Number(values.lifetime);
 
 await coldStarts();
 await steadyFleet();
@@ -38,12 +44,12 @@ async function coldStarts(): Promise<void> {
 }
 
 async function steadyFleet(): Promise<void> {
-  await using fixture = await open(lifetimeSeconds);
+  await using fixture = await open(lifetime);
   const options = { ...optionsOf(fixture), everyMs: 500, forMs: seconds * 1000 };
   const reports = await Promise.all(Array.from({ length: steady }, () => runWorker(options)));
-  const most = Math.ceil(seconds / (lifetimeSeconds * 0.9)) + 1;
+  const most = Math.ceil(seconds / (lifetime * 0.9)) + 1;
   await report(
-    `${steady} processes for ${seconds} s with tokens of ${lifetimeSeconds} s (<= ${most} requests)`,
+    `${steady} processes for ${seconds} s with tokens of ${lifetime} s (<= ${most} requests)`,
     fixture,
     reports,
   );
@@ -51,7 +57,7 @@ async function steadyFleet(): Promise<void> {
 
 /** Every 20 s, a process that renews is killed after its mark. */
 async function killedHolders(): Promise<void> {
-  await using fixture = await open(lifetimeSeconds);
+  await using fixture = await open(shortSeconds);
   const options = { ...optionsOf(fixture), everyMs: 500, forMs: 80_000 };
   const living = Promise.all(Array.from({ length: 5 }, () => runWorker(options)));
   const dying: Promise<WorkerReport | undefined>[] = [];
