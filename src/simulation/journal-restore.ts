@@ -15,12 +15,13 @@ interface Surroundings {
   readonly truth: Truth;
 }
 
-/** How often a restore is put off because a payment is on its way. */
+/** How often a restore is put off because a payment or a release is on its way. */
 const mostDelays = 20;
 
 /**
- * The journal loses its newest changes, once, at a moment at which every payment that was sent is listed. Whoever was about to send one,
- * or waited for its response, is stopped first: that is how a journal has to be restored. Others go on, and don't know of it.
+ * The journal loses its newest changes, once, at a moment at which every payment that was sent is listed, and every release has arrived
+ * at the bank. Whoever was about to send one, or waited for its response, is stopped first: that is how a journal has to be restored.
+ * Others go on, and don't know of it.
  */
 export class JournalRestore {
   readonly #surroundings: Surroundings;

@@ -66,7 +66,7 @@ export class KeyTruth {
   /** What `takeFunds` returned first. */
   transactionId: string | undefined;
   sendings = 0;
-  /** Requests that are on their way. */
+  /** Payments that are on their way to the service, and releases on theirs to the bank. */
   open = 0;
   /** Whether the journal lost something that it had stored of this flow. */
   wasLost = false;
@@ -197,6 +197,14 @@ export class Truth {
     if (!truth.calls.some(({ kind }) => moving.has(kind))) {
       this.#broken("told", `money was taken for ${key}, for which nobody asked for more than a quote`);
     }
+  }
+
+  releaseSent(key: string): void {
+    this.of(key).open += 1;
+  }
+
+  releaseArrived(key: string): void {
+    this.of(key).open -= 1;
   }
 
   released(key: string): void {

@@ -12,23 +12,31 @@ export interface FundsPair {
 
 /** Calls the bank's functions over a network that fails before and after them, and tells the truth what they did. */
 export function watchedFunds(funds: FundsPair, process: SimulatedProcess, world: World, truth: Truth): FundsPair {
-  const remote = <T>(label: string, execute: () => T | Promise<T>): Promise<T> =>
-    world.remote(process, {
+  const remote = <T>(label: string, execute: () => T | Promise<T>, onSent?: () => void): Promise<T> => {
+    const fault = faultOf(world);
+    if (fault !== "before") onSent?.();
+    return world.remote(process, {
       label,
-      fault: faultOf(world),
+      fault,
       isSlow: world.choices.chance(world.profile.bankIsSlow),
       execute,
       isReal: true,
       toError: () => new CrossBorderError("the bank is away", { code: "unexpected_failure" }),
     });
+  };
   return {
     takeFunds: (context) =>
       remote(`takeFunds of ${context.key}`, () =>
         noted(funds.takeFunds(context), (response) => truth.asked(context.key, response)),
       ),
     releaseFunds: (context) =>
-      remote(`releaseFunds of ${context.key}`, () =>
-        noted(funds.releaseFunds(context), () => truth.released(context.key)),
+      remote(
+        `releaseFunds of ${context.key}`,
+        () => {
+          truth.releaseArrived(context.key);
+          return noted(funds.releaseFunds(context), () => truth.released(context.key));
+        },
+        () => truth.releaseSent(context.key),
       ),
   };
 }
