@@ -21,7 +21,11 @@ const inner = {
   "platform/node": "src/platform/node.ts",
   "schemas/compiled": "src/http/compiled-schemas.ts",
 };
-const innerOfTheWeb = { "platform/web": "src/platform/web.ts", "schemas/plain": "src/http/plain-schemas.ts" };
+const innerOfTheWeb = {
+  "platform/web": "src/platform/web.ts",
+  "platform/workerd": "src/platform/workerd.ts",
+  "schemas/plain": "src/http/plain-schemas.ts",
+};
 
 /** Packages that are ES modules only. Jest and Node before 20.19 can't `require` them, so the CommonJS build holds a copy. */
 const copied = ["openid-client", "oauth4webapi", "jose"];
@@ -30,7 +34,7 @@ const shared: Options = {
   target: "node20",
   platform: "node",
   outDir: "dist",
-  external: [/^#/],
+  external: [/^#/, /^cloudflare:/],
   removeNodeProtocol: false,
 };
 

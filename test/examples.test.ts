@@ -14,6 +14,8 @@ const prints: Readonly<Record<string, RegExp>> = {
     /^nobody is logged in: sent to \/login\n[\s\S]*logged in: \{"user":"gateway"[\s\S]*login_state_mismatch[\s\S]*ended the session: sent to \/login\nafter a new login: 200\nlogged out: sent to \/login$/m,
   "pay-in-lambdas.ts":
     /^\{"key":"1","status":"paid"\}\n\{"key":"1","status":"paid"\}\n\{"key":"2","status":"pending"\}\n\{ '2': 'paid' \}\npayments: 2, logins: 1$/m,
+  "prices-in-worker.ts":
+    /^200 \{"sender":"Ada Sender","receiver":"Baraka Receiver","toPay":"100\.28 EUR"[\s\S]*\n400 \{"error":"invalid_argument"[\s\S]*\n200 \{"payments":\[\{"id":"[^"]+","receiver":"Baraka Receiver","amount":"15000\.00 KES","status":"pending"\}\]/m,
   "paging-with-stored-cursor.ts": /^5 new payments\n3 new payments$/m,
   "watch-payments.ts":
     /^created TX-1 pending\nchanged TX-1 reverted\nnever paid: TX-2\ndifferent: [\s\S]*here: 'processed',\s+there: 'reverted'/m,

@@ -12,6 +12,7 @@ import {
   toTokenError,
 } from "./grant-failure.js";
 import { type Hold, isOver, mayWait, toHold, waitUntilOver } from "./hold.js";
+import { JointWork } from "./joint-work.js";
 import { type SharedResult, SharedSession, type TokenNeed } from "./shared-session.js";
 import { type Granted, type GrantResult, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvent } from "./token-event.js";
@@ -76,11 +77,11 @@ export class TokenManager implements TokenSource {
   /** Renewals in a row because of a 401. */
   #rejections = 0;
   #lastRejection: Timestamp | undefined;
-  #renewal: Promise<TokenResult> | undefined;
-  #otherCredentials: Promise<boolean> | undefined;
+  readonly #renewal: JointWork<TokenResult>;
+  readonly #otherCredentials: JointWork<boolean>;
   /** From when on this client logs in without the store, which is away. */
   #aloneFrom: Timestamp | undefined;
-  #look: Promise<Token | undefined> | undefined;
+  readonly #look: JointWork<Token | undefined>;
 
   /** @throws {ConfigError} when the address or the leeway can't be used. */
   constructor(options: TokenManagerOptions) {
@@ -95,6 +96,10 @@ export class TokenManager implements TokenSource {
       store === undefined
         ? undefined
         : new SharedSession({ store, auth, endpoint, timeoutMs, leewayMs, random, signal });
+    // A refresh and a login; with a store, also the waiting for another process, and what is read and written.
+    this.#renewal = new JointWork((store === undefined ? 2 : 6) * timeoutMs);
+    this.#otherCredentials = new JointWork(timeoutMs);
+    this.#look = new JointWork(timeoutMs);
     const isGiven = "refreshToken" in auth && store === undefined;
     this.#session = isGiven ? { refreshToken: auth.refreshToken } : undefined;
     this.#endsSession = "password" in auth && auth.endSessionOnClose === true;
@@ -156,7 +161,7 @@ export class TokenManager implements TokenSource {
   async endSession(): Promise<GrantFailure | undefined> {
     const deadline = new Deadline({ timeoutMs: endTimeoutMs });
     try {
-      await deadline.race(Promise.resolve(this.#renewal)).catch(() => {});
+      await deadline.race(Promise.resolve(this.#renewal.current)).catch(() => {});
       const own = this.#session?.isOver === true ? undefined : this.#session?.refreshToken;
       const refreshToken = this.#shared === undefined ? own : await this.#shared.end();
       this.#closing.abort();
@@ -176,7 +181,7 @@ export class TokenManager implements TokenSource {
   /** @throws {TokenError} while tokens that are refused are not replaced. */
   #drop(used: string): void {
     if (this.#token?.value !== used) return;
-    if (this.#renewal === undefined) this.#noteRejection(used);
+    if (this.#renewal.current === undefined) this.#noteRejection(used);
     this.#token = undefined;
     this.#rejected = used;
   }
@@ -231,10 +236,7 @@ export class TokenManager implements TokenSource {
     if (found !== undefined) return found;
     const result = { failure: hold.failure, hold };
     if (hold.failure.class !== "refused" || !this.#mayTryOtherCredentials()) return result;
-    this.#otherCredentials ??= this.#endpoint.hasOtherCredentials().finally(() => {
-      this.#otherCredentials = undefined;
-    });
-    const others = await deadline.race(this.#otherCredentials);
+    const others = await deadline.race(this.#otherCredentials.join(() => this.#endpoint.hasOtherCredentials()));
     // Another call may have tried them meanwhile.
     if (others && this.#hold === hold) this.#hold = undefined;
     return this.#hold === hold ? result : undefined;
@@ -248,11 +250,11 @@ export class TokenManager implements TokenSource {
 
   /** Never rejects. */
   #joinRenewal(validForMs = 0): Promise<TokenResult> {
-    if (this.#renewal !== undefined) return this.#renewal;
+    const { current } = this.#renewal;
+    if (current !== undefined) return current;
     // Nothing is requested, so nothing is in flight.
     if (!this.#canRenew()) return Promise.resolve(this.#leaveAlone(this.#ended, undefined));
-    this.#renewal = this.#startRenewal(validForMs);
-    return this.#renewal;
+    return this.#renewal.start(() => this.#startRenewal(validForMs));
   }
 
   #canRenew(): boolean {
@@ -278,7 +280,7 @@ export class TokenManager implements TokenSource {
 
   /** In the same turn as the decision before it, so that no call joins a renewal that is over. */
   #endRenewal(result: TokenResult): TokenResult {
-    this.#renewal = undefined;
+    this.#renewal.end();
     return result;
   }
 
@@ -307,10 +309,7 @@ export class TokenManager implements TokenSource {
 
   /** While this client may request nothing, another process may. */
   async #lookWhileHeld(shared: SharedSession, deadline: Deadline): Promise<TokenResult | undefined> {
-    this.#look ??= shared.look(this.#need(0)).finally(() => {
-      this.#look = undefined;
-    });
-    const token = await deadline.race(this.#look);
+    const token = await deadline.race(this.#look.join(() => shared.look(this.#need(0))));
     return token === undefined ? undefined : this.#adopt(token);
   }
 
@@ -416,7 +415,7 @@ export class TokenManager implements TokenSource {
 
   async #awaitRenewal(): Promise<void> {
     const deadline = new Deadline({ timeoutMs: logoutTimeoutMs });
-    await deadline.race(Promise.resolve(this.#renewal)).catch(() => {});
+    await deadline.race(Promise.resolve(this.#renewal.current)).catch(() => {});
     deadline.finish();
   }
 
@@ -425,7 +424,7 @@ export class TokenManager implements TokenSource {
     const deadline = new Deadline({ timeoutMs: logoutTimeoutMs });
     try {
       // A login in flight is about to start a session.
-      if (this.#renewal !== undefined) await deadline.race(this.#renewal);
+      await deadline.race(Promise.resolve(this.#renewal.current));
       const session = this.#session;
       if (session !== undefined && session.isOver !== true) await this.#endpoint.logout(session.refreshToken, deadline);
     } catch {

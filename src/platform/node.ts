@@ -2,12 +2,15 @@ import type { KeyObject } from "node:crypto";
 import { promisify, types } from "node:util";
 import type { KeyObjectLike } from "./key-object.js";
 import { limitConcurrency } from "./limit-concurrency.js";
-import type { KeyPairDer, PrivateKey, PublicKey } from "./platform.js";
+import type { KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
 
 export { tlsProblem } from "./tls-material.js";
 export { openAgent } from "./undici-agent.js";
 export { decompression } from "./zlib-decompression.js";
+
+/** Work goes on until it is done. */
+export const outliveRequest: Platform["outliveRequest"] = undefined;
 
 export function isKeyObject(value: unknown): value is KeyObjectLike {
   return types.isKeyObject(value);

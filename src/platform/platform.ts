@@ -25,8 +25,8 @@ export interface KeyPairDer {
 }
 
 /**
- * What differs between Node and the web. `node.ts` and `web.ts` export exactly this, and everything else imports it from
- * `#platform`.
+ * What differs between Node, the web, and Workers. `node.ts`, `web.ts` and `workerd.ts` export exactly this, and everything else
+ * imports it from `#platform`.
  */
 export interface Platform {
   isKeyObject(value: unknown): value is KeyObjectLike;
@@ -53,6 +53,11 @@ export interface Platform {
   readonly tlsProblem: ((material: TlsMaterial) => string | undefined) | undefined;
   /** Decodes the responses that those sockets bring. On the web there is none: `fetch` decodes by itself. */
   readonly decompression: Decompression | undefined;
+  /**
+   * Lets work go on that one of the requests to a runtime has begun, when that request has been responded to. Only Workers end such
+   * work, without a word: what waits for its result waits for ever. Never throws.
+   */
+  readonly outliveRequest: ((work: Promise<unknown>) => void) | undefined;
   /** Makes an RSA key pair. */
   generateKeyPair(bits: number): Promise<KeyPairDer>;
 }

@@ -46,6 +46,9 @@ export const tlsProblem: Platform["tlsProblem"] = undefined;
 /** `fetch` decodes by itself. */
 export const decompression: Platform["decompression"] = undefined;
 
+/** A page's work ends with the page. */
+export const outliveRequest: Platform["outliveRequest"] = undefined;
+
 export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await subtle().digest("SHA-256", bytes));
 }

@@ -83,6 +83,7 @@ export const importTable: ImportTable = {
   /** A package or a module of Node, and the folders or files of `src/` that may import it. */
   packages: {
     "big.js": ["money.ts"],
+    "cloudflare:workers": ["platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
     "openid-client": ["auth/openid-grant.ts"],
     pg: ["journals/postgres-pool.ts"],
     undici: ["platform/undici-agent.ts"],

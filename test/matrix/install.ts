@@ -40,6 +40,8 @@ export default function install({ provide }: TestProject): () => void {
   const tarball = pack(folder);
   const project = join(folder, "project");
   cpSync(join(here, "programs"), project, { recursive: true });
+  mkdirSync(join(project, "prices"));
+  copyFileSync(join(root, "examples/worker/prices-worker.ts"), join(project, "prices/worker.ts"));
   writeFileSync(join(project, "package.json"), '{ "name": "a-gateway", "private": true, "type": "module" }');
   npm(project, "install", tarball);
   provide("matrix", { project, tools: installTools() });

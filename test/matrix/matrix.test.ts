@@ -4,8 +4,16 @@ import { gzipSync } from "node:zlib";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { type Bundle, bundles, finish } from "./bundles.js";
 import { tableUnder, versionOf } from "./documented.js";
-import { bunBinary, nodeBinary, type Told, tellByChromium, tellByProcess, withWorkerd } from "./runtimes.js";
-import { makeCertificate, type Service, startService } from "./service.js";
+import {
+  bunBinary,
+  nodeBinary,
+  serveByWorkerd,
+  type Told,
+  tellByChromium,
+  tellByProcess,
+  withWorkerd,
+} from "./runtimes.js";
+import { makeCertificate, type Service, slowMs, startService } from "./service.js";
 
 const matrix = inject("matrix");
 const certificate = makeCertificate(matrix.project);
@@ -102,17 +110,70 @@ function tell({ format, program }: Bundle, folder: string, { pageUrl, settings }
   return tellByProcess([process.execPath], join(folder, program), newFolder(), settings);
 }
 
-it("serves many requests to a Worker with one client and one token", async () => {
+async function buildWorker(program = "worker.js"): Promise<string> {
   const folder = newFolder();
   const bundle = bundles.find(({ format }) => format === "Worker");
-  await bundle?.build(matrix, bundle.program, folder);
+  await bundle?.build(matrix, program, folder);
+  return folder;
+}
+
+it("serves many requests to a Worker with one client and one token", async () => {
   const { sandbox, settings } = await serve();
-  const gateways = await withWorkerd(matrix.tools, folder, settings, (ask) =>
+  const gateways = await withWorkerd(matrix.tools, await buildWorker(), settings, (ask) =>
     Promise.all(Array.from({ length: 20 }, () => ask("/gateways"))),
   );
   expect(gateways).toEqual(Array(20).fill(["alpha-bank", "beta-mobile"]));
   // Another one was for the gateways themselves.
   expect(sandbox.tokenRequests).toHaveLength(2);
+});
+
+it("has a token for later requests to a Worker where the one that logged in ended meanwhile", async () => {
+  const { sandbox, settings } = await serve();
+  const { service } = settings;
+  const slow = { ...service, auth: { ...service.auth, authUrl: `${service.baseUrl}/slow` } };
+  const told = await withWorkerd(matrix.tools, await buildWorker(), { ...settings, service: slow }, async (ask) => [
+    await ask("/gateways", { timeoutMs: slowMs / 5 }),
+    await ask("/gateways", { timeoutMs: slowMs * 20 }),
+  ]);
+  expect(told).toEqual(["TimeoutError", ["alpha-bank", "beta-mobile"]]);
+  expect(sandbox.tokenRequests).toHaveLength(2);
+});
+
+it("runs the example of a Worker", async () => {
+  const { baseUrl, auth } = (await serve()).settings.service;
+  const { authUrl, realm, clientId, username, password } = auth;
+  const env = {
+    SERVICE_URL: baseUrl,
+    IDENTITY_URL: authUrl,
+    REALM: realm,
+    CLIENT_ID: clientId,
+    USERNAME: username,
+    PASSWORD: password,
+  };
+  const transfer = {
+    senderGatewayId: "alpha-bank",
+    senderAccount: "DE-0001",
+    senderCurrency: "EUR",
+    receiverGatewayId: "beta-mobile",
+    receiverAccount: "KE-7002",
+    receiverCurrency: "EUR",
+    receiverAmount: "1.50",
+    memo: "",
+  };
+  const ask = async (url: string, body: object) => {
+    const response = await fetch(`${url}/prices`, { method: "POST", body: JSON.stringify(body) });
+    return [response.status, await response.json()];
+  };
+  const told = await serveByWorkerd(matrix.tools, await buildWorker("prices/worker.ts"), env, async (url) => [
+    await ask(url, transfer),
+    await ask(url, { ...transfer, receiverAmount: 1.5 }),
+    await (await fetch(`${url}/payments`)).json(),
+  ]);
+  expect(told).toEqual([
+    [200, expect.objectContaining({ toPay: "1.50 EUR", rate: "1" })],
+    [400, expect.objectContaining({ error: "invalid_argument" })],
+    { payments: [] },
+  ]);
 });
 
 function nameOf({ bundler, format }: Bundle): string {

@@ -47,16 +47,38 @@ export async function tellByProcess(
   return JSON.parse(stdout) as Told;
 }
 
-/** Sends the settings to a path of a Worker; resolves to what it responds. */
-export type AskWorker = (path: string) => Promise<unknown>;
+/** Sends the settings, and more of them, to a path of a Worker; resolves to what it responds. */
+export type AskWorker = (path: string, more?: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
-/** Runs `worker.js` of a folder in workerd, with nothing of Node's, while `use` is at work. */
-export async function withWorkerd<T>(
+/** Runs a program of this folder's as a Worker, while `use` is at work. */
+export function withWorkerd<T>(
   tools: string,
   folder: string,
   settings: Settings,
   use: (ask: AskWorker) => Promise<T>,
 ): Promise<T> {
+  return serveByWorkerd(tools, folder, {}, (url) =>
+    use(async (path, more) => {
+      const response = await fetch(url + path, { method: "POST", body: JSON.stringify({ ...settings, ...more }) });
+      const text = await response.text();
+      if (!response.ok) throw new Error(text);
+      return JSON.parse(text);
+    }),
+  );
+}
+
+/**
+ * Runs `worker.js` of a folder in workerd, with nothing of Node's, while `use` is at work with its address.
+ *
+ * @param env its variables.
+ */
+export async function serveByWorkerd<T>(
+  tools: string,
+  folder: string,
+  env: Readonly<Record<string, string>>,
+  use: (url: string) => Promise<T>,
+): Promise<T> {
+  const bindings = Object.entries(env).map(([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)})`);
   const config = `
     using Workerd = import "/workerd/workerd.capnp";
     const config :Workerd.Config = (
@@ -64,6 +86,7 @@ export async function withWorkerd<T>(
         (name = "main", worker = (
           modules = [(name = "worker", esModule = embed "worker.js")],
           compatibilityDate = "2026-10-01",
+          bindings = [${bindings.join(", ")}],
         )),
         (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
       ],
@@ -79,15 +102,7 @@ export async function withWorkerd<T>(
     if (control === null || control === undefined) throw new Error("workerd has no control channel");
     const [line] = await once(createInterface(control as NodeJS.ReadableStream), "line");
     const { port } = JSON.parse(String(line)) as { readonly port: number };
-    return await use(async (path) => {
-      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-        method: "POST",
-        body: JSON.stringify(settings),
-      });
-      const text = await response.text();
-      if (!response.ok) throw new Error(text);
-      return JSON.parse(text);
-    });
+    return await use(`http://127.0.0.1:${port}`);
   } finally {
     workerd.kill();
   }

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { Sandbox, SandboxClientOptions } from "cross-border-payments/sandbox";
 
@@ -25,6 +26,9 @@ export interface Service {
   readonly pageUrl: string;
   close(): void;
 }
+
+/** How long the service thinks about what goes to `/slow`. */
+export const slowMs = 1000;
 
 /** The record of an intent, where the description has none like it. */
 const oddRecord = JSON.stringify({ id: "1", senderAmount: 1.5 });
@@ -113,7 +117,9 @@ async function respond(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const { method = "GET", url: target = "/", headers } = incoming;
+  const { method = "GET", url = "/", headers } = incoming;
+  const target = url.replace(/^\/slow(?=\/)/, "");
+  if (target !== url) await sleep(slowMs);
   const chunks: Uint8Array[] = [];
   for await (const chunk of incoming) chunks.push(chunk);
   const file = join(pages, target === "/" ? "index.html" : target.slice(1));

@@ -6,6 +6,7 @@ import * as node from "../../src/platform/node.js";
 import type { Platform } from "../../src/platform/platform.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "../../src/platform/rsa-der.js";
 import * as web from "../../src/platform/web.js";
+import * as workerd from "../../src/platform/workerd.js";
 import { rejectionOf, rsaKeyPair } from "../signing/test-keys.js";
 
 const pair = rsaKeyPair();
@@ -20,8 +21,16 @@ const platforms: [name: string, platform: Platform][] = [
 
 afterEach(() => vi.unstubAllGlobals());
 
-it("exports the same names for Node and for the web", () => {
+it("exports the same names for Node, for the web and for Workers", () => {
   expect(Object.keys(web).sort()).toEqual(Object.keys(node).sort());
+  expect(Object.keys(workerd).sort()).toEqual(Object.keys(node).sort());
+});
+
+it("lets work go on where a runtime has nothing to keep a request open with", async () => {
+  const work = Promise.resolve("done");
+  workerd.outliveRequest?.(work);
+  await vi.dynamicImportSettled();
+  expect(await work).toBe("done");
 });
 
 describe.each(platforms)("%s", (_name, platform) => {

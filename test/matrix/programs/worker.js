@@ -9,7 +9,11 @@ export default {
     const settings = await request.json();
     if (new URL(request.url).pathname === "/story") return Response.json(await story(settings));
     client ??= new CrossBorderClient(settings.service);
-    const { items } = await client.paymentGateways.list();
-    return Response.json(items.map(({ institutionId }) => institutionId));
+    try {
+      const { items } = await client.paymentGateways.list({}, { timeoutMs: settings.timeoutMs });
+      return Response.json(items.map(({ institutionId }) => institutionId));
+    } catch (error) {
+      return Response.json(error.name);
+    }
   },
 };

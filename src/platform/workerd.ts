@@ -1,0 +1,19 @@
+import type { Platform } from "./platform.js";
+
+export {
+  decompression,
+  decryptPem,
+  encodeBase64,
+  generateKeyPair,
+  importPrivateKey,
+  importPublicKey,
+  isKeyObject,
+  openAgent,
+  sha256,
+  tlsProblem,
+} from "./web.js";
+
+/** Where the runtime has no such module, or no request is being handled, nothing can be done. */
+export const outliveRequest: Platform["outliveRequest"] = (work) => {
+  import("cloudflare:workers").then(({ waitUntil }) => waitUntil(work)).catch(() => {});
+};
