@@ -1,5 +1,6 @@
 import { CrossBorderClient, generateSigningKeyPair, type Payment } from "cross-border-payments";
 import { type SandboxRequest, type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
+import { sandboxToken } from "../support/sandbox-token.js";
 
 export type ServiceFault =
   | "none"
@@ -43,7 +44,7 @@ export class FaultyService implements AsyncDisposable {
     await using client = new CrossBorderClient({ ...server.clientOptions, signingKey: keys.privateKey });
     await openCorridor(client, keys.publicKeyBase64);
     faults.begin();
-    return new FaultyService(server, keys.privateKey, await logIn(server));
+    return new FaultyService(server, keys.privateKey, await sandboxToken(server.sandbox));
   }
 
   get baseUrl(): string {
@@ -139,22 +140,6 @@ async function openCorridor(client: CrossBorderClient, rsaPublicKeyBase64: strin
     buyPrice: "150",
     sellPrice: "150",
   });
-}
-
-/** One token for all workers: requesting tokens is tested elsewhere. */
-async function logIn({ sandbox, url }: SandboxServer): Promise<string> {
-  const { clientId, clientSecret, username, password } = sandbox.credentials;
-  const body = new URLSearchParams({
-    grant_type: "password",
-    client_id: clientId,
-    client_secret: clientSecret,
-    username,
-    password,
-  });
-  const response = await fetch(url + sandbox.tokenPath, { method: "POST", body });
-  const { access_token: token }: { access_token?: string } = JSON.parse(await response.text());
-  if (token === undefined) throw new Error("the sandbox returned no token");
-  return token;
 }
 
 function pause(ms: number): Promise<void> {

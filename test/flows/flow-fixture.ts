@@ -6,6 +6,7 @@ import {
 } from "cross-border-payments";
 import { type FlowFunds, MemoryJournal, PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
 import { createSandbox, type Sandbox, type SandboxOptions } from "cross-border-payments/sandbox";
+import { sandboxToken } from "../support/sandbox-token.js";
 
 export const request: PaymentIntentRequest = {
   senderGatewayId: "alpha-bank",
@@ -79,7 +80,7 @@ export async function flowFixture(sandboxOptions: SandboxOptions = {}): Promise<
     journal,
     bank,
     client,
-    logIn: () => logIn(sandbox),
+    logIn: () => sandboxToken(sandbox),
     flow: (more, clientOptions) =>
       new PaymentFlow({
         client: new CrossBorderClient({ ...options, maxRetries: 0, ...clientOptions }),
@@ -91,14 +92,4 @@ export async function flowFixture(sandboxOptions: SandboxOptions = {}): Promise<
         ...more,
       }),
   };
-}
-
-async function logIn(sandbox: Sandbox): Promise<string> {
-  const { clientId, clientSecret, username, password } = sandbox.credentials;
-  const fields = { client_id: clientId, client_secret: clientSecret, username, password };
-  const body = new URLSearchParams({ grant_type: "password", ...fields });
-  const response = await sandbox.fetch(`https://login.test${sandbox.tokenPath}`, { method: "POST", body });
-  const { access_token: token }: { access_token?: string } = JSON.parse(await response.text());
-  if (token === undefined) throw new Error("the sandbox returned no token");
-  return token;
 }

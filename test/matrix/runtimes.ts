@@ -1,12 +1,12 @@
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
+import { openBrowser } from "../support/chromium.js";
 import type { Settings } from "./service.js";
 
 const run = promisify(execFile);
@@ -110,32 +110,11 @@ export async function serveByWorkerd<T>(
 
 /** Loads the page at `url` in Chromium, and reads what it shows. */
 export async function tellByChromium(tools: string, url: string): Promise<Told> {
-  const executablePath = execFileSync("bash", ["test/support/chromium.sh"], { encoding: "utf8" }).trim();
-  const { chromium }: Playwright = createRequire(join(tools, "package.json"))("playwright-core");
-  // Chromium has no sandbox of its own for root, and containers have little shared memory.
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-  try {
-    const page = await browser.newPage();
-    const errors: string[] = [];
-    page.on("pageerror", ({ message }) => errors.push(message));
-    await page.goto(url);
-    const shown = page.locator("pre").textContent({ timeout: 20_000 });
-    return JSON.parse(await shown.catch(() => JSON.stringify({ page: errors.join() })));
-  } finally {
-    await browser.close();
-  }
-}
-
-/** What is used of playwright-core. */
-interface Playwright {
-  readonly chromium: {
-    launch(options: { readonly executablePath: string; readonly args: readonly string[] }): Promise<{
-      newPage(): Promise<{
-        on(event: "pageerror", listener: (error: Error) => void): void;
-        goto(url: string): Promise<unknown>;
-        locator(selector: string): { textContent(options: { readonly timeout: number }): Promise<string> };
-      }>;
-      close(): Promise<void>;
-    }>;
-  };
+  await using browser = await openBrowser(tools);
+  const page = await (await browser.newProfile()).newPage();
+  const errors: string[] = [];
+  page.on("pageerror", ({ message }) => errors.push(message));
+  await page.goto(url);
+  const shown = page.locator("pre").textContent({ timeout: 20_000 });
+  return JSON.parse((await shown.catch(() => null)) ?? JSON.stringify({ page: errors.join() }));
 }

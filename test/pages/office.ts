@@ -1,5 +1,5 @@
 import { createRealm, type Realm, type RealmOptions } from "../keycloak/keycloak.js";
-import { type Browser, openBrowser, type Page } from "./chromium.js";
+import { type Browser, openBrowser, type Page } from "../support/chromium.js";
 import { startTellerService, type TellerService } from "./teller-service.js";
 
 export const lifetimeSeconds = 10;

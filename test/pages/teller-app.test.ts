@@ -5,21 +5,27 @@ import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { tellerApp } from "../../examples/login/teller-app.js";
 import { isActive, isKeycloakRunning, keycloakOrigin } from "../keycloak/keycloak.js";
-import type { Page } from "./chromium.js";
+import type { Page } from "../support/chromium.js";
 import { consent, eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
 
 /** In Chromium: the example with Fastify and sessions, before a real Keycloak that rotates refresh tokens and ends reused sessions. */
 describe.runIf(isKeycloakRunning)("the teller's server", () => {
   let office: Office;
+  const server = createServer((request, response) => app.routing(request, response));
+  let app: FastifyInstance;
   let origin: string;
 
   beforeAll(async () => {
-    origin = await freeOrigin();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     office = await openOffice(inject("matrix").tools, `${origin}/callback`, { publicClient: false });
     office.service.isGood = (token) => isActive(office.realm, token);
   }, 300_000);
 
-  afterAll(() => office?.[Symbol.asyncDispose]());
+  afterAll(async () => {
+    server.close();
+    await office?.[Symbol.asyncDispose]();
+  });
 
   /** The server, and somebody who opens its list of payments. */
   async function open(more: Partial<ServerLoginOptions> = {}, { credentials } = office.realm): Promise<Page> {
@@ -28,12 +34,12 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
       ...{ authUrl: keycloakOrigin, realm: office.realm.name, clientId, clientSecret },
       ...{ redirectUri: `${origin}/callback`, tokenStore: new MemoryTokenStore(), ...more },
     });
-    const app: FastifyInstance = tellerApp(login, office.service.baseUrl);
-    await app.listen({ host: "127.0.0.1", port: Number(new URL(origin).port) });
+    app = tellerApp(login, office.service.baseUrl);
+    await app.ready();
     const profile = await office.browser.newProfile();
     onTestFinished(async () => {
       await profile.close();
-      app.server.closeAllConnections();
+      server.closeAllConnections();
       await app.close();
       await login.close();
     });
@@ -135,12 +141,3 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
     await page.waitForFunction("location.pathname === '/payments'");
   });
 });
-
-/** An address of this machine at which nobody listens. */
-async function freeOrigin(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return `http://127.0.0.1:${port}`;
-}

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { isActive, isKeycloakRunning, keycloakOrigin } from "../keycloak/keycloak.js";
-import type { Page, Profile } from "./chromium.js";
+import type { Page, Profile } from "../support/chromium.js";
 import { consent, eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
 import { type PageServer, quote, startPageServer } from "./teller-service.js";
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { CrossBorderClient, generateSigningKeyPair, paymentFromIntent } from "cross-border-payments";
 import { createSandbox, type Sandbox } from "cross-border-payments/sandbox";
+import { sandboxToken } from "../support/sandbox-token.js";
 
 /** What a page and the service of a gateway are served by. */
 export interface TellerService extends AsyncDisposable {
@@ -58,7 +59,7 @@ export async function startTellerService(): Promise<TellerService> {
       method,
       headers: {
         "content-type": headers["content-type"] ?? "application/json",
-        authorization: isGood ? `Bearer ${await logIn(sandbox)}` : "Bearer none",
+        authorization: isGood ? `Bearer ${await sandboxToken(sandbox)}` : "Bearer none",
       },
       ...(method === "GET" ? {} : { body: Buffer.concat(chunks).toString() }),
     });
@@ -76,19 +77,6 @@ export async function startTellerService(): Promise<TellerService> {
       server.close();
     },
   });
-}
-
-async function logIn(sandbox: Sandbox): Promise<string> {
-  const { clientId, clientSecret, username, password } = sandbox.credentials;
-  const body = new URLSearchParams({
-    grant_type: "password",
-    client_id: clientId,
-    client_secret: clientSecret,
-    username,
-    password,
-  });
-  const response = await sandbox.fetch(`${base.authUrl}${sandbox.tokenPath}`, { method: "POST", body });
-  return (JSON.parse(await response.text()) as { readonly access_token: string }).access_token;
 }
 
 /** Serves what a bundler built, and the settings of this installation. */

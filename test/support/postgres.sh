@@ -81,6 +81,8 @@ stop() {
       kill -0 "$pid" 2>/dev/null || break
       sleep 0.1
     done
+    # A server that was made to stand still hears nothing else.
+    kill -KILL "$pid" 2>/dev/null || true
   fi
   rm -rf "$folder"
 }

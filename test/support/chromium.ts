@@ -11,7 +11,10 @@ export interface Page {
   fill(selector: string, value: string): Promise<void>;
   click(selector: string): Promise<void>;
   evaluate<T>(script: string): Promise<T>;
-  locator(selector: string): { textContent(): Promise<string | null>; count(): Promise<number> };
+  locator(selector: string): {
+    textContent(options?: { readonly timeout?: number }): Promise<string | null>;
+    count(): Promise<number>;
+  };
   waitForSelector(selector: string, options?: { readonly timeout?: number }): Promise<unknown>;
   waitForFunction(script: string, argument?: unknown, options?: { readonly timeout?: number }): Promise<unknown>;
   route(pattern: RegExp, handle: (route: Route) => Promise<void>, options?: { readonly times?: number }): Promise<void>;
