@@ -25,7 +25,7 @@ const takeFunds: TakeFundsByKey = ({ key }) => {
 
 /** What an instance does once, outside of its handlers: its next invocations use the same connections and token. */
 function startInstance() {
-  const client = new CrossBorderClient({ ...practice.options, tokenStore });
+  const client = new CrossBorderClient({ ...practice.options, tokenStore, tokenLeewayMs: 0 });
   return paymentHandlers(
     new PaymentFlow({ client, journal, takeFunds, releaseFunds: ({ key }) => void ledger.delete(key) }),
   );

@@ -186,11 +186,12 @@ it("uses a short-lived token for nine tenths of its lifetime", async () => {
   expect(fake.requests).toHaveLength(2);
 });
 
-it("uses a token until it expires with a leeway of 0", async () => {
-  const { call } = managerFixture([granted("a"), granted("b")], { leewayMs: 0 });
+it("uses a token until it expires with a leeway of 0, and renews it beside no call", async () => {
+  const { call, fake } = managerFixture([granted("a"), granted("b")], { leewayMs: 0 });
   await call();
   await pass(299_999);
   expect(await call()).toBe("a");
+  expect(fake.requests).toHaveLength(1);
   await pass(1);
   expect(await call()).toBe("b");
 });
