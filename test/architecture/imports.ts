@@ -89,7 +89,7 @@ export const importTable: ImportTable = {
     undici: ["platform/undici-agent.ts"],
     zod: ["http/schema.ts", "http/compiled-schemas.ts", "http/plain-schemas.ts"],
     "node:assert": ["testing"],
-    "node:crypto": ["platform", "sandbox", "testing"],
+    "node:crypto": ["platform", "verification", "sandbox", "testing"],
     "node:fs": ["journals/sqlite-engine.ts", "reconcile/temporary-file.ts"],
     "node:http": ["sandbox/server.ts"],
     "node:net": ["sandbox/server.ts"],

@@ -1,0 +1,251 @@
+import { constants, createHash, createSign, generateKeyPairSync, privateEncrypt, sign } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { explainSignature, type SignatureQuestion } from "../../src/verification/explain-signature.js";
+import { bodyVariants, joinVariants, pathVariants } from "../../src/verification/signed-text-variants.js";
+
+const keys = pairOf(2048);
+const others = pairOf(2048);
+const path = "/gateway/v1/payments";
+const body = '{"id":"1","receiverName":"Zoë & Söhne","extras":{"url":"a/b"},"amount":"1.50"}';
+const pem = (key: typeof keys.publicKey) => key.export({ type: "spki", format: "pem" }).toString();
+const right = { path, body: Buffer.from(body), publicKey: pem(keys.publicKey) };
+
+function pairOf(modulusLength: number) {
+  return generateKeyPairSync("rsa", { modulusLength });
+}
+
+function signed(text: string | Uint8Array, hash = "sha256", key = keys.privateKey): string {
+  return sign(hash, Buffer.from(text), key).toString("base64");
+}
+
+/** What is said of it: `aspect: problem`. */
+function explained(signature: string, more: Partial<SignatureQuestion> = {}): string[] {
+  const { findings } = explainSignature({ ...right, signature, ...more });
+  return findings.map(({ aspect, problem }) => `${aspect}: ${problem}`);
+}
+
+it("finds nothing wrong with what is right", () => {
+  const explanation = explainSignature({ ...right, signature: signed(path + body) });
+  expect(explanation).toMatchObject({ isValid: true, findings: [] });
+  expect(explanation.found).toEqual({ hash: "sha256", digest: explanation.wantedDigest });
+  expect(explanation.wantedDigest).toBe(
+    createHash("sha256")
+      .update(path + body)
+      .digest("hex"),
+  );
+  const der = keys.publicKey.export({ type: "spki", format: "der" });
+  expect(explanation.fingerprint).toBe(createHash("sha256").update(der).digest("hex"));
+});
+
+describe("the text", () => {
+  const content = JSON.parse(body);
+  const python = body.replaceAll('":', '": ').replaceAll(',"', ', "');
+  it.each<[wrong: string, text: string, more?: Partial<SignatureQuestion>]>([
+    ["body: what was signed: a newline at the end of the body, which was not sent", `${path}${body}\n`],
+    ["path: what was signed: no base path (/gateway/v1)", `/payments${body}`],
+    ["path: what was signed: no base path (/gateway/v1)", `/payments${body}`, { basePath: "/gateway/v1" }],
+    [
+      "path: what was signed: the whole address (https://service.test) in place of the path",
+      `https://service.test${path}${body}`,
+      { origin: "https://service.test" },
+    ],
+    [
+      "path: what was signed: the host (service.test) in front of the path",
+      `service.test${path}${body}`,
+      { origin: "https://service.test" },
+    ],
+    ["path: what was signed: no query, though the request has one", path + body, { path: `${path}?a=b` }],
+    ["path: what was signed: a slash at the end of the path", `${path}/${body}`],
+    ["path: what was signed: the method in front of the path", `POST ${path}${body}`],
+    ["path: what was signed: no path", body],
+    [
+      "path: what was signed: the path decoded, where the request has it percent-encoded",
+      `/payments/a b${body}`,
+      { path: "/payments/a%20b" },
+    ],
+    [
+      "body: what was signed: the body written anew (indented by 2), and not the bytes that were sent",
+      path + JSON.stringify(content, null, 2),
+    ],
+    [
+      "body: what was signed: the body written anew (with a space after each colon and comma), and not the bytes that were sent",
+      path + python,
+    ],
+    [
+      "body: what was signed: the body written anew (with a space after each colon and comma, everything but ASCII escaped), and not the bytes that were sent",
+      path + python.replaceAll("ë", "\\u00eb").replaceAll("ö", "\\u00f6"),
+    ],
+    [
+      "body: what was signed: the body written anew (without white space, slashes escaped), and not the bytes that were sent",
+      path + body.replaceAll("/", "\\/"),
+    ],
+    [
+      "body: what was signed: the body written anew (without white space, <, > and & escaped), and not the bytes that were sent",
+      path + body.replaceAll("&", "\\u0026"),
+    ],
+    ["body: what was signed: no body", path],
+    [
+      "body: what was signed: the SHA-256 of the body (hex) in place of the body",
+      path + createHash("sha256").update(body).digest("hex"),
+    ],
+    ["text: what was signed: a newline between path and body", `${path}\n${body}`],
+    ["text: what was signed: the body in front of the path", body + path],
+  ])("says %s", (wrong, text, more) => {
+    expect(explained(signed(text), more)).toEqual([wrong]);
+  });
+
+  it("finds several mistakes at once", () => {
+    expect(explained(signed(`/payments\n${body}\n`))).toEqual([
+      "path: what was signed: no base path (/gateway/v1)",
+      "body: what was signed: a newline at the end of the body, which was not sent",
+      "text: what was signed: a newline between path and body",
+    ]);
+  });
+
+  it("says that the hash was hashed once more", () => {
+    const digest = createHash("sha256").update(path + body);
+    expect(explained(signed(digest.copy().digest()))).toEqual([
+      "text: what was signed: the SHA-256 of the text, which signing hashed once more",
+    ]);
+    expect(explained(signed(digest.digest("hex")))).toEqual([
+      "text: what was signed: the SHA-256 of the text in hex, which signing hashed once more",
+    ]);
+  });
+
+  it("gives both hashes where no text fits", () => {
+    const { findings, found, wantedDigest } = explainSignature({ ...right, signature: signed("something else") });
+    expect(found?.digest).toBe(createHash("sha256").update("something else").digest("hex"));
+    expect(findings).toHaveLength(1);
+    expect(findings[0]?.problem).toContain(`it holds the sha256 ${found?.digest}`);
+    expect(findings[0]?.remedy).toContain(wantedDigest);
+  });
+
+  it("explains whatever people make of path, body and what is between them", () => {
+    const paths = pathVariants({ path, basePath: undefined, origin: "https://service.test" });
+    const bodies = bodyVariants(right.body);
+    const one = <T>(of: readonly T[]) => fc.constantFrom(...of);
+    fc.assert(
+      fc.property(one(paths), one(bodies), one(joinVariants), (ofPath, ofBody, join) => {
+        const made = [ofPath, ofBody, join].filter(({ mistake }) => mistake !== undefined).length;
+        const text = join.value(ofPath.value, ofBody.value);
+        const { isValid, findings } = explainSignature({
+          ...right,
+          origin: "https://service.test",
+          signature: signed(text),
+        });
+        expect(isValid).toBe(made === 0);
+        // Two mistakes can come to the same text as one other.
+        expect(findings.length).toBeLessThanOrEqual(made);
+        expect(findings.every(({ problem }) => problem.startsWith("what was signed: "))).toBe(true);
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+describe("the algorithm", () => {
+  it.each(["sha1", "sha224", "sha384", "sha512", "md5"])("says that it was %s", (hash) => {
+    expect(explained(signed(path + body, hash))).toEqual([`algorithm: it was made with PKCS#1 v1.5 and ${hash}`]);
+  });
+
+  it.each([
+    ["sha256", undefined],
+    ["sha256", 0],
+    ["sha256", constants.RSA_PSS_SALTLEN_MAX_SIGN],
+    ["sha1", constants.RSA_PSS_SALTLEN_DIGEST],
+    ["sha512", constants.RSA_PSS_SALTLEN_DIGEST],
+  ])("says that it was PSS with %s, whatever its salt", (hash, saltLength) => {
+    const options = {
+      key: keys.privateKey,
+      padding: constants.RSA_PKCS1_PSS_PADDING,
+      ...(saltLength !== undefined && { saltLength }),
+    };
+    const signature = sign(hash, Buffer.from(`${path}${body}\n`), options).toString("base64");
+    expect(explained(signature)).toEqual([
+      `algorithm: it was made with PSS and ${hash}`,
+      "body: what was signed: a newline at the end of the body, which was not sent",
+    ]);
+  });
+
+  it("says that the name of the hash is missing", () => {
+    const digest = createHash("sha256")
+      .update(path + body)
+      .digest();
+    const signature = privateEncrypt({ key: keys.privateKey, padding: constants.RSA_PKCS1_PADDING }, digest);
+    expect(explained(signature.toString("base64"))).toEqual([
+      "algorithm: it was made with PKCS#1 v1.5 without the name of its hash and sha256",
+    ]);
+  });
+});
+
+describe("the key", () => {
+  const byOther = createSign("sha256")
+    .update(path + body)
+    .sign(others.privateKey, "base64");
+
+  it("says that another one signed", () => {
+    const [said] = explained(byOther);
+    expect(said).toMatch(/^key: it was not made with the registered key, or it was damaged: 256 bytes$/);
+  });
+
+  it("says which one, where it is known", () => {
+    const otherKeys = new Map([
+      ["third.pem", pem(pairOf(3072).publicKey)],
+      ["old.pem", pem(others.publicKey)],
+    ]);
+    const der = others.publicKey.export({ type: "spki", format: "der" });
+    const fingerprint = createHash("sha256").update(der).digest("hex");
+    expect(explained(byOther, { otherKeys })).toEqual([
+      `key: it was made with another key: old.pem (SHA-256 ${fingerprint})`,
+    ]);
+  });
+
+  it("takes a signature with a single wrong bit for no signature of the key", () => {
+    const bytes = Buffer.from(signed(path + body), "base64");
+    bytes[100] = (bytes[100] ?? 0) ^ 1;
+    expect(explained(bytes.toString("base64"))).toEqual([expect.stringMatching(/^key: /)]);
+  });
+});
+
+describe("the Base64", () => {
+  const signature = signed(path + body);
+  it.each([
+    ["a line break or another white space at its beginning or end", `${signature}\n`],
+    ["stands in quotation marks", `"${signature}"`],
+    ["is wrapped into lines", signature.replace(/(.{64})/g, "$1\n")],
+    ["is wrapped into lines", `${signature.replace(/(.{76})/g, "$1\r\n")}\r\n`],
+    ["lacks its padding (=)", signature.replace(/=+$/, "")],
+    ["is in hexadecimal", Buffer.from(signature, "base64").toString("hex")],
+    ["is percent-encoded", encodeURIComponent(signature)],
+    ["has its name or its algorithm in front", `sha256=${signature}`],
+    ["was encoded in Base64 twice", Buffer.from(signature).toString("base64")],
+  ])("says that the signature %s", (wrong, text) => {
+    expect(explained(text)).toEqual([expect.stringContaining(wrong)]);
+  });
+
+  it("says that it is in the alphabet for URLs, or has lost its plus signs, where it has any", () => {
+    const odd = Array.from({ length: 50 }, (_, index) => index)
+      .map((index) => ({ more: `${path}${index}`, text: signed(`${path}${index}${body}`) }))
+      .find(({ text }) => text.includes("+") && text.includes("/"));
+    const { more = "", text = "" } = odd ?? {};
+    expect(explained(Buffer.from(text, "base64").toString("base64url"), { path: more })).toEqual([
+      expect.stringContaining("the alphabet for URLs"),
+    ]);
+    expect(explained(text.replaceAll("+", " "), { path: more })).toEqual([expect.stringContaining("plus signs")]);
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["nothing", " \n"],
+    ["9 characters that are not Base64", "hm, well!"],
+  ])("says that the signature is %s", (wrong, text) => {
+    expect(explained(text)).toEqual([`base64: the signature is ${wrong}`]);
+  });
+});
+
+it("refuses a key that is none, before anything else", () => {
+  expect(() => explainSignature({ ...right, signature: "x", publicKey: "x" })).toThrow(
+    /publicKey is text that is neither/,
+  );
+});
