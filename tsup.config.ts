@@ -21,7 +21,9 @@ const inner = {
   "platform/node": "src/platform/node.ts",
   "schemas/compiled": "src/http/compiled-schemas.ts",
 };
-const innerOfTheWeb = {
+const modulesOnly = {
+  /** What package.json names in `bin`. */
+  cli: "src/cli/cli.ts",
   "platform/web": "src/platform/web.ts",
   "platform/workerd": "src/platform/workerd.ts",
   "schemas/plain": "src/http/plain-schemas.ts",
@@ -42,7 +44,7 @@ const shared: Options = {
 export default defineConfig([
   {
     ...shared,
-    entry: { ...entryPoints, ...inner, ...innerOfTheWeb },
+    entry: { ...entryPoints, ...inner, ...modulesOnly },
     format: "esm",
     splitting: true,
     onSuccess: async () => Object.keys(entryPoints).forEach(writeTypesForImport),

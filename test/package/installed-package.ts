@@ -8,6 +8,7 @@ export const { project, tarball } = inject("installation");
 
 interface Manifest {
   readonly name: string;
+  readonly version: string;
   readonly exports: Readonly<Record<string, unknown>>;
   readonly dependencies: Readonly<Record<string, string>>;
 }

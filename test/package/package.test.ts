@@ -21,8 +21,16 @@ it.each(entryPoints)("has code and types for import and for require: %s", (entry
   expect(files).toEqual(expect.arrayContaining(built));
 });
 
-it("stays below 490 kB", () => {
-  expect(statSync(tarball).size).toBeLessThan(490_000);
+it("stays below 510 kB", () => {
+  expect(statSync(tarball).size).toBeLessThan(510_000);
+});
+
+it("has a command", () => {
+  const printed = execFileSync("npx", ["--no-install", "cross-border", "--version"], {
+    cwd: project,
+    encoding: "utf8",
+  });
+  expect(printed.trim()).toBe(manifest.version);
 });
 
 it("brings at most seven packages, itself among them, none with an install script", () => {

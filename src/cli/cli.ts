@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+import { commands } from "./commands.js";
+import { runCommandLine } from "./run-command.js";
+import { processTerminal } from "./terminal.js";
+
+// Whoever reads the output may have seen enough, as `head` does.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
+
+process.exitCode = await runCommandLine(commands, process.argv.slice(2), processTerminal());

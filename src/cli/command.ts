@@ -1,0 +1,65 @@
+import type { Terminal } from "./terminal.js";
+
+/** One option of a command, for `parseArgs` and for its help. */
+export interface CommandOption {
+  readonly type: "string" | "boolean";
+  readonly multiple?: true;
+  /** What stands for its value in the help. */
+  readonly value?: string;
+  readonly help: string;
+  readonly isRequired?: true;
+}
+
+export type CommandOptions = Readonly<Record<string, CommandOption>>;
+
+type ValueOf<Option extends CommandOption> = Option extends { readonly type: "boolean" }
+  ? boolean | undefined
+  : Option extends { readonly multiple: true }
+    ? readonly string[] | undefined
+    : Option extends { readonly isRequired: true }
+      ? string
+      : string | undefined;
+
+/** What a command was given, checked. */
+export interface Given<Options extends CommandOptions> {
+  readonly values: { readonly [Name in keyof Options]: ValueOf<Options[Name]> };
+  readonly operands: readonly string[];
+}
+
+/** How a process ends. See docs/command.md. */
+export const exitCodes = {
+  done: 0,
+  /** It was done, and what it found is not as it should be: a signature that does not fit, say. */
+  refuted: 1,
+  /** It was called wrongly, and nothing was done. */
+  usage: 2,
+  /** It could not be done. */
+  failed: 3,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+export interface Command<Options extends CommandOptions = CommandOptions> {
+  /** Its words, such as `keys generate`. */
+  readonly name: string;
+  /** One line. */
+  readonly summary: string;
+  /** What else the help says of it. */
+  readonly description: string;
+  /** The names of what it takes beside options, in the order of the command line. */
+  readonly operands: readonly string[];
+  readonly options: Options;
+  /** Command lines, without the name of the program. */
+  readonly examples: readonly string[];
+  run(given: Given<Options>, terminal: Terminal): Promise<ExitCode>;
+}
+
+/** For the types of its values. */
+export function command<const Options extends CommandOptions>(of: Command<Options>): Command {
+  return of as unknown as Command;
+}
+
+/** The command line is wrong. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}

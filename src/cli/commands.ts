@@ -1,0 +1,12 @@
+import type { Command } from "./command.js";
+import { explainSignatureCommand } from "./explain-signature-command.js";
+import { keysGenerateCommand, keysShowCommand } from "./keys-commands.js";
+import { verifyCommand } from "./verify-command.js";
+
+/** In the order of their help. */
+export const commands: readonly Command[] = [
+  keysGenerateCommand,
+  keysShowCommand,
+  explainSignatureCommand,
+  verifyCommand,
+];

@@ -1,0 +1,33 @@
+import type { Readable, Writable } from "node:stream";
+import { styleText } from "node:util";
+
+type Style = "bold" | "green" | "red" | "yellow" | "dim";
+
+/** Where a command reads from and writes to. */
+export interface Terminal {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether `stdout` shows colours. */
+  readonly hasColors: boolean;
+}
+
+/** The one of this process. */
+export function processTerminal(): Terminal {
+  const { stdin, stdout, stderr, env } = process;
+  return { stdin, stdout, stderr, env, hasColors: stdout.isTTY === true && stdout.hasColors(env) };
+}
+
+export function print({ stdout }: Terminal, ...lines: readonly string[]): void {
+  stdout.write(`${lines.join("\n")}\n`);
+}
+
+/** For programs: the whole result as one JSON text. */
+export function printJson(terminal: Terminal, value: unknown): void {
+  print(terminal, JSON.stringify(value, null, 2));
+}
+
+export function styled({ hasColors }: Terminal, style: Style, text: string): string {
+  return hasColors ? styleText(style, text) : text;
+}

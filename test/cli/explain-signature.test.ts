@@ -1,0 +1,66 @@
+import { generateKeyPairSync, sign } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { run } from "./run.js";
+
+const keys = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const others = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const body = '{"amount":"1.50"}';
+let folder: string;
+const file = (name: string) => join(folder, name);
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "cross-border-explain-"));
+  writeFileSync(file("body.json"), body);
+  writeFileSync(file("key.pem"), keys.publicKey.export({ type: "spki", format: "pem" }));
+  writeFileSync(file("old.pem"), others.publicKey.export({ type: "spki", format: "pem" }));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const signed = (text: string, key = keys.privateKey) => sign("sha256", Buffer.from(text), key).toString("base64");
+
+function line(...more: readonly string[]): string[] {
+  return ["explain-signature", "--path", "/v1/payments", "--public-key", file("key.pem"), ...more];
+}
+
+it("says that a signature is right", async () => {
+  const signature = signed(`/v1/payments${body}`);
+  const { code, stdout } = await run(line("--body", file("body.json"), "--signature", signature));
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^The signature is right: RSA, SHA-256 and PKCS#1 v1\.5/);
+});
+
+it("says what is wrong, and what to do", async () => {
+  writeFileSync(file("signature.txt"), `${signed(`/payments${body}`)}\n`);
+  const { code, stdout } = await run(line("--body", "-", "--signature-file", file("signature.txt")), { stdin: body });
+  expect(code).toBe(1);
+  expect(stdout).toContain(
+    "The signature is wrong:\n\n  path: what was signed: no base path (/v1)\n    → sign the path",
+  );
+});
+
+it("names the key that was used, and gives it all as JSON", async () => {
+  const signature = signed(`/v1/payments${body}`, others.privateKey);
+  const { code, stdout } = await run(
+    line("--body", file("body.json"), "--signature", signature, "--other-key", file("old.pem"), "--json"),
+  );
+  expect(code).toBe(1);
+  const { isValid, findings, wantedDigest, found } = JSON.parse(stdout);
+  expect(isValid).toBe(false);
+  expect(findings).toEqual([
+    {
+      aspect: "key",
+      problem: expect.stringContaining("old.pem"),
+      remedy: expect.stringContaining("register that one"),
+    },
+  ]);
+  expect(found).toEqual({ hash: "sha256", digest: wantedDigest });
+});
+
+it("wants a signature", async () => {
+  const { code, stderr } = await run(line("--body", file("body.json")));
+  expect(code).toBe(2);
+  expect(stderr).toContain("--signature TEXT or --signature-file FILE is missing");
+});

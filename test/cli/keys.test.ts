@@ -1,0 +1,96 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { signRequest, verifySignature } from "../../src/index.js";
+import { run } from "./run.js";
+
+let folder: string;
+const file = (name: string) => join(folder, name);
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "cross-border-keys-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function openssl(...line: readonly string[]): string {
+  return execFileSync("openssl", line, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+it("makes a pair that signs, and says what to send", async () => {
+  const { code, stdout } = await run(["keys", "generate", "--out", file("one")]);
+  expect(code).toBe(0);
+  const [privateKey, publicKey] = ["one.pem", "one.public.pem"].map((name) => readFileSync(file(name), "utf8"));
+  expect(statSync(file("one.pem")).mode & 0o777).toBe(0o600);
+  expect(stdout).not.toContain("PRIVATE");
+  const publicKeyBase64 = Buffer.from(publicKey ?? "").toString("base64");
+  expect(stdout.split("\n")).toContain(publicKeyBase64);
+  const request = { path: "/payments", body: "{}" };
+  const signature = await signRequest({ ...request, key: privateKey ?? "" });
+  expect(await verifySignature({ ...request, signature, publicKey: publicKeyBase64 })).toBe(true);
+});
+
+it("gives the fingerprint that OpenSSL gives, of either key", async () => {
+  await run(["keys", "generate", "--out", file("two")]);
+  openssl("pkey", "-pubin", "-in", file("two.public.pem"), "-outform", "DER", "-out", file("two.der"));
+  const [fingerprint] = openssl("dgst", "-sha256", "-r", file("two.der")).split(" ");
+  for (const name of ["two.pem", "two.public.pem"]) {
+    const { stdout } = await run(["keys", "show", file(name), "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ fingerprint, kind: name === "two.pem" ? "private" : "public" });
+    expect(stdout).not.toContain("PRIVATE");
+  }
+});
+
+it.each(["taken.pem", "taken.public.pem"])("overwrites nothing where there is a %s", async (name) => {
+  writeFileSync(file(name), "mine");
+  const { code, stderr } = await run(["keys", "generate", "--out", file("taken")]);
+  expect(code).toBe(3);
+  expect(stderr).toContain(`${file(name)} exists already: choose another name by --out`);
+  expect(readFileSync(file(name), "utf8")).toBe("mine");
+  const other = name === "taken.pem" ? "taken.public.pem" : "taken.pem";
+  expect(existsSync(file(other))).toBe(false);
+  rmSync(file(name));
+});
+
+it("tells programs the same", async () => {
+  const { stdout } = await run(["keys", "generate", "--out", file("json"), "--json"]);
+  const { fingerprint, rsaPublicKeyBase64, ...files } = JSON.parse(stdout);
+  expect(files).toEqual({ privateFile: file("json.pem"), publicFile: file("json.public.pem") });
+  const shown = JSON.parse((await run(["keys", "show", "-", "--json"], { stdin: rsaPublicKeyBase64 })).stdout);
+  expect(shown).toEqual({ kind: "public", rsaPublicKeyBase64, fingerprint });
+});
+
+it("warns of a private key that others can read", async () => {
+  await run(["keys", "generate", "--out", file("open")]);
+  expect((await run(["keys", "show", file("open.pem")])).stdout).not.toContain("chmod");
+  chmodSync(file("open.pem"), 0o640);
+  const { stdout } = await run(["keys", "show", file("open.pem")]);
+  expect(stdout).toContain(`others can read this private key (mode 0640): chmod 600 ${file("open.pem")}`);
+});
+
+it("opens an encrypted key with the passphrase of the environment, and says when there is none", async () => {
+  await run(["keys", "generate", "--out", file("secret")]);
+  const encrypted = file("secret.enc.pem");
+  openssl("pkcs8", "-topk8", "-in", file("secret.pem"), "-out", encrypted, "-passout", "pass:open sesame");
+  const none = await run(["keys", "show", encrypted]);
+  expect(none.code).toBe(3);
+  expect(none.stderr).toContain("an encrypted key without a passphrase");
+  const env = { CROSS_BORDER_KEY_PASSPHRASE: "open sesame" };
+  const { stdout } = await run(["keys", "show", encrypted, "--json"], { env });
+  const known = JSON.parse((await run(["keys", "show", file("secret.public.pem"), "--json"])).stdout);
+  expect(JSON.parse(stdout)).toMatchObject({ fingerprint: known.fingerprint });
+});
+
+it("shows a public key in PEM byte for byte, since that is what is registered", async () => {
+  await run(["keys", "generate", "--out", file("bytes")]);
+  const odd = readFileSync(file("bytes.public.pem"), "utf8").trimEnd().replaceAll("\n", "\r\n");
+  const { stdout } = await run(["keys", "show", "-", "--json"], { stdin: odd });
+  expect(JSON.parse(stdout).rsaPublicKeyBase64).toBe(Buffer.from(odd).toString("base64"));
+});
+
+it("refuses what is no key", async () => {
+  const { code, stderr } = await run(["keys", "show", "-"], { stdin: "hm, no" });
+  expect(code).toBe(3);
+  expect(stderr).toContain("publicKey is text that is neither PEM nor Base64");
+});

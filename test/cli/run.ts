@@ -1,0 +1,26 @@
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { commands } from "../../src/cli/commands.js";
+import { runCommandLine } from "../../src/cli/run-command.js";
+
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command line in this process. */
+export async function run(
+  line: readonly string[],
+  more: { stdin?: string; env?: object } = {},
+): Promise<CommandResult> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  stdin.end(more.stdin ?? "");
+  const written = Promise.all([text(stdout), text(stderr)]);
+  const terminal = { stdin, stdout, stderr, env: { ...more.env }, hasColors: false };
+  const code = await runCommandLine(commands, line, terminal);
+  stdout.end();
+  stderr.end();
+  const [out, err] = await written;
+  return { code, stdout: out, stderr: err };
+}

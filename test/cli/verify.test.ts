@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { CrossBorderClient, generateSigningKeyPair, type Payment, type SigningKeyPair } from "../../src/index.js";
+import { createSandbox } from "../../src/sandbox/index.js";
+import { run } from "./run.js";
+
+let folder: string;
+let keys: SigningKeyPair;
+let payment: Payment;
+let deposit: object;
+const file = (name: string) => join(folder, name);
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "cross-border-verify-"));
+  keys = await generateSigningKeyPair();
+  const sandbox = createSandbox();
+  const options = sandbox.clientOptions({ baseUrl: "https://service.test", authUrl: "https://login.test" });
+  const client = new CrossBorderClient({ ...options, fetch: sandbox.fetch, signingKey: keys.privateKey });
+  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
+    await client.paymentGateways.create({
+      institutionId,
+      currency: "EUR",
+      rsaPublicKeyBase64: keys.publicKeyBase64,
+    });
+  }
+  const request = {
+    ...{ senderGatewayId: "alpha-bank", senderAccount: "DE-1", senderCurrency: "EUR" },
+    ...{ receiverGatewayId: "beta-mobile", receiverAccount: "KE-1", receiverCurrency: "EUR" },
+    ...{ receiverAmount: "1.50", memo: "" },
+  };
+  const outcome = await client.pay(request, () => ({ senderGatewayTransactionId: "TX-1" }));
+  if (outcome.status !== "paid") throw new Error("not paid");
+  payment = outcome.payment;
+  const provider = await client.liquidityProviders.create({ firstName: "L", lastName: "Q", email: "l@example.com" });
+  deposit = await client.liquidityProviders.deposits(provider.id).create({
+    ...{ paymentGatewayId: "beta-mobile", paymentGatewayTransactionId: "D-1", amount: "10.00", currency: "EUR" },
+    blockchainTransactionId: "",
+  });
+  const trusted = { "alpha-bank": keys.publicKey, "beta-mobile": keys.publicKeyBase64 };
+  writeFileSync(file("keys.json"), JSON.stringify(trusted));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const lines = (...records: readonly unknown[]) => records.map((record) => `${JSON.stringify(record)}\n`).join("");
+const verify = (stdin: string, ...more: readonly string[]) =>
+  run(["verify", "-", "--trusted-keys", file("keys.json"), ...more], { stdin });
+
+it("finds what the service stored genuine", async () => {
+  writeFileSync(file("records.ndjson"), lines(payment, deposit));
+  const { code, stdout } = await run(["verify", file("records.ndjson"), "--trusted-keys", file("keys.json")]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "1 payments and 1 deposits checked: all are genuine\n" });
+});
+
+it("says of each line what is wrong with it", async () => {
+  const stdin = [
+    lines(payment, { ...payment, id: "p-2", senderAmount: "9.99" }),
+    lines({ ...payment, id: "p-3", creationRequestBody: `${payment.creationRequestBody} ` }),
+    "\nno JSON\n",
+    lines({ id: "x" }, { ...payment, id: "p-4", senderGatewayId: "gamma" }),
+    lines({ ...payment, id: "p-5", creationRequestSignatureBase64: undefined }),
+  ].join("");
+  const { code, stdout } = await verify(stdin, "--json");
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toEqual({
+    payments: 5,
+    deposits: 0,
+    failed: 6,
+    failures: [
+      { line: 2, id: "p-2", problem: "its fields are not those of the request that was signed" },
+      {
+        line: 3,
+        id: "p-3",
+        problem: "its signature is not one of its gateway's trusted key over its stored request",
+      },
+      { line: 5, problem: "it is not a record in JSON" },
+      { line: 6, id: "x", problem: expect.stringContaining("no creating request") },
+      { line: 7, id: "p-4", problem: 'there is no trusted key of its gateway "gamma"' },
+      { line: 8, id: "p-5", problem: expect.stringContaining("creationRequestSignatureBase64") },
+    ],
+  });
+  const shown = await verify(stdin);
+  expect(shown.code).toBe(1);
+  expect(shown.stdout).toContain("line 2, p-2: its fields are not those of the request that was signed\n");
+  expect(shown.stdout).toMatch(/5 payments and 0 deposits checked: 6 lines failed\n$/);
+});
+
+it("takes no key of the records themselves", async () => {
+  const { privateKey, publicKeyBase64 } = await generateSigningKeyPair();
+  const { signRequest } = await import("../../src/index.js");
+  const { creationRequestUrl: path, creationRequestBody: body } = payment;
+  const signature = await signRequest({ path, body, key: privateKey });
+  const forged = {
+    ...payment,
+    creationRequestPublicKeyBase64: publicKeyBase64,
+    creationRequestSignatureBase64: signature,
+  };
+  expect((await verify(lines(forged))).code).toBe(1);
+});
+
+it.each([
+  ["is not a JSON object of keys", "[]"],
+  ['of "alpha-bank" publicKey is text that is neither PEM nor Base64', '{ "alpha-bank": "?" }'],
+])("refuses trusted keys before it reads any record: %s", async (said, text) => {
+  writeFileSync(file("bad.json"), text);
+  const { code, stdout, stderr } = await run(["verify", "-", "--trusted-keys", file("bad.json")], {
+    stdin: lines(payment),
+  });
+  expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+  expect(stderr).toContain(said);
+});
+
+it("fails where the file is not there", async () => {
+  const { code, stderr } = await run(["verify", file("nowhere"), "--trusted-keys", file("keys.json")]);
+  expect(code).toBe(3);
+  expect(stderr).toContain("ENOENT");
+});
