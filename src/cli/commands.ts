@@ -1,4 +1,5 @@
 import type { Command } from "./command.js";
+import { doctorCommand } from "./doctor/doctor-command.js";
 import { explainSignatureCommand } from "./explain-signature-command.js";
 import { keysGenerateCommand, keysShowCommand } from "./keys-commands.js";
 import { verifyCommand } from "./verify-command.js";
@@ -7,6 +8,7 @@ import { verifyCommand } from "./verify-command.js";
 export const commands: readonly Command[] = [
   keysGenerateCommand,
   keysShowCommand,
+  doctorCommand,
   explainSignatureCommand,
   verifyCommand,
 ];

@@ -1,0 +1,241 @@
+import { readFile } from "node:fs/promises";
+import { toTokenError } from "../../auth/grant-failure.js";
+import { type Granted, TokenEndpoint } from "../../auth/token-endpoint.js";
+import { CrossBorderClient } from "../../client.js";
+import { CrossBorderError } from "../../errors/errors.js";
+import type { PaymentGateway } from "../../resources/payment-gateways.js";
+import { parsePublicKey, parseSigningKey } from "../../signing/keys.js";
+import { signRequest } from "../../signing/sign-request.js";
+import { verifySignature } from "../../signing/verify-signature.js";
+import { Deadline } from "../../timing/deadline.js";
+import { parseBaseUrl } from "../../wire/base-url.js";
+import { openTransport } from "../../wire/open-transport.js";
+import type { Settings } from "../settings.js";
+import type { Terminal } from "../terminal.js";
+import { readVersion } from "../version.js";
+import { codeOf, type Finding, failed, ok, type Result, skipped, warning } from "./finding.js";
+import { checkClock, checkConnection, checkName } from "./network-checks.js";
+
+/**
+ * Every check, in the order in which one needs the other. What it sends: a HEAD request, a login and its logout, and requests of lists.
+ * It moves no money, and never shows a secret.
+ */
+export async function* examine(settings: Settings, { env }: Terminal): AsyncGenerator<Finding, void> {
+  yield { check: "versions", ...checkVersions() };
+  yield { check: "proxies", ...checkProxies(env) };
+  const ca = settings.ca === undefined ? undefined : await readFile(settings.ca, "utf8");
+  const service = checkAddress(settings.baseUrl, "baseUrl");
+  const identity = checkAddress(settings.authUrl, "authUrl");
+  yield { check: "address of the service", ...service };
+  yield { check: "address of the identity provider", ...identity };
+  const isOneHost = service.url !== undefined && service.url.origin === identity.url?.origin;
+  let canReach = service.url !== undefined && identity.url !== undefined;
+  for (const [who, url] of [
+    ["service", service.url],
+    ["identity provider", isOneHost ? undefined : identity.url],
+  ] as const) {
+    if (url === undefined) continue;
+    const name = await checkName(url);
+    yield { check: `name of the ${who}`, ...name };
+    const connection = name.status === "failed" ? skipped("it has no address") : await checkConnection(url, ca);
+    yield { check: `connection to the ${who}`, ...connection };
+    if (connection.status === "failed" || connection.status === "skipped") canReach = false;
+  }
+  if (!canReach) {
+    yield { check: "login", ...skipped("there is no connection") };
+    return;
+  }
+  yield { check: "clock", ...(await checkClock(service.url as URL, ca)) };
+  yield* examineService(settings, ca);
+}
+
+async function* examineService(settings: Settings, ca: string | undefined): AsyncGenerator<Finding, void> {
+  const auth = authOf(settings);
+  const tls = ca === undefined ? undefined : { ca };
+  const transport = openTransport({ connections: 1, connectTimeoutMs: 5000, tls: tls && { ca: [tls.ca] } });
+  const endpoint = new TokenEndpoint({ auth, transport, timeoutMs: 10_000 });
+  try {
+    const result = await endpoint.login([]);
+    if ("failure" in result) {
+      const { message, code } = toTokenError(result.failure, endpoint.origin);
+      yield {
+        check: "login",
+        ...failed(`${message} (${code})`, "check realm, clientId, clientSecret, username and password"),
+      };
+      return;
+    }
+    const { granted } = result;
+    yield { check: "login", ...ok(`${settings.username} can log in to the realm ${settings.realm}`) };
+    yield { check: "token", ...describeToken(granted) };
+    const { accessToken } = granted;
+    await using client = new CrossBorderClient({
+      baseUrl: settings.baseUrl,
+      auth: { accessToken: () => accessToken },
+      ...(tls && { tls }),
+      maxRetries: 0,
+    });
+    const list = await checkList(client);
+    yield { check: "a list of one", ...list };
+    yield* examineKeys(settings, list.status === "ok" ? client : undefined);
+    await endSession(endpoint, granted);
+  } finally {
+    await transport.close();
+  }
+}
+
+/** The session was for this alone. */
+async function endSession(endpoint: TokenEndpoint, { refreshToken }: Granted): Promise<void> {
+  if (refreshToken === undefined) return;
+  const deadline = new Deadline({ timeoutMs: 2000 });
+  await endpoint.logout(refreshToken, deadline);
+  deadline.finish();
+}
+
+async function checkList(client: CrossBorderClient): Promise<Result> {
+  try {
+    const { items } = await client.paymentGateways.list({ size: 1 });
+    return ok(`the service lists payment gateways${items.length === 0 ? "; there are none yet" : ""}`);
+  } catch (error) {
+    const message = error instanceof CrossBorderError ? error.message : codeOf(error);
+    return failed(message, "check the base path, and whether the user may read the list");
+  }
+}
+
+async function* examineKeys(settings: Settings, client: CrossBorderClient | undefined): AsyncGenerator<Finding, void> {
+  const { signingKey: file, gatewayId } = settings;
+  if (file === undefined) {
+    yield { check: "signing key", ...skipped("there is no signingKey") };
+    return;
+  }
+  const key = await readKey(file);
+  yield { check: "signing key", ...key.result };
+  if (key.privateKey === undefined || key.spki === undefined) return;
+  if (gatewayId === undefined || client === undefined) {
+    const why = gatewayId === undefined ? "there is no gatewayId" : "the list of gateways can't be read";
+    yield { check: "registered key", ...skipped(why) };
+    return;
+  }
+  const gateway = await findGateway(client, gatewayId);
+  if (gateway === undefined) {
+    const remedy = "check gatewayId (the institutionId), and whether the user may see it";
+    yield { check: "registered key", ...failed(`no gateway ${gatewayId} is listed`, remedy) };
+    return;
+  }
+  const registered = checkRegistered(gateway, key.spki);
+  yield { check: "registered key", ...registered };
+  if (registered.status === "ok") yield { check: "signature", ...(await checkSignature(gateway, key.privateKey)) };
+}
+
+interface ReadKey {
+  readonly result: Result;
+  readonly privateKey?: string;
+  readonly spki?: Uint8Array;
+}
+
+async function readKey(file: string): Promise<ReadKey> {
+  try {
+    const privateKey = await readFile(file, "utf8");
+    const spki = parseSigningKey(privateKey).spki();
+    return { result: ok(`${file} has a private RSA key`), privateKey, spki };
+  } catch (error) {
+    const remedy =
+      "make one by cross-border keys generate, or name the file of the key whose public half is registered";
+    return { result: failed((error as Error).message, remedy) };
+  }
+}
+
+async function findGateway(client: CrossBorderClient, gatewayId: string): Promise<PaymentGateway | undefined> {
+  for await (const gateway of client.paymentGateways.list()) {
+    if (gateway.institutionId === gatewayId) return gateway;
+  }
+  return undefined;
+}
+
+function checkRegistered({ institutionId, rsaPublicKeyBase64 }: PaymentGateway, spki: Uint8Array): Result {
+  const remedy = "register the public half: cross-border keys show gives rsaPublicKeyBase64";
+  try {
+    const isSame = Buffer.from(parsePublicKey(rsaPublicKeyBase64).spki()).equals(spki);
+    if (isSame) return ok(`the key that is registered for ${institutionId} is the public half of the signing key`);
+    return failed(
+      `another key is registered for ${institutionId}`,
+      `${remedy}; or use the private key that belongs to it`,
+    );
+  } catch (error) {
+    return failed(`what is registered for ${institutionId} is no key: ${(error as Error).message}`, remedy);
+  }
+}
+
+async function checkSignature({ rsaPublicKeyBase64: publicKey }: PaymentGateway, key: string): Promise<Result> {
+  const request = { path: "/payments", body: "{}" };
+  const signature = await signRequest({ ...request, key });
+  const holds = await verifySignature({ ...request, signature, publicKey });
+  return holds
+    ? ok("a signature made with the signing key holds with the registered one; nothing was sent")
+    : failed(
+        "a signature made with the signing key does not hold with the registered one",
+        "make a new pair, and register it",
+      );
+}
+
+function authOf({ authUrl, realm, clientId, clientSecret, username, password }: Settings) {
+  return {
+    authUrl,
+    realm,
+    clientId,
+    username,
+    password,
+    ...(clientSecret === undefined ? undefined : { clientSecret }),
+  };
+}
+
+function describeToken({ accessToken, lifetimeMs, refreshToken }: Granted): Result {
+  const refresh = refreshToken === undefined ? "no refresh token" : "a refresh token";
+  const { aud, iss } = claimsOf(accessToken);
+  const audience = aud === undefined ? "" : `, for ${[aud].flat().join(", ")}`;
+  const issuer = typeof iss === "string" ? `, issued by ${iss}` : "";
+  if (lifetimeMs === undefined)
+    return warning(`a token without a lifetime, and ${refresh}`, "it is renewed when the service refuses it");
+  const found = `it lasts ${Math.round(lifetimeMs / 1000)} s, with ${refresh}${audience}${issuer}`;
+  return lifetimeMs < 30_000
+    ? warning(found, "so short a life means many token requests: ask for 60 s or more")
+    : ok(found);
+}
+
+/** Nothing where the token is none that can be read: to the client it is a text like any other. */
+function claimsOf(accessToken: string): { readonly aud?: string | string[]; readonly iss?: unknown } {
+  try {
+    return JSON.parse(Buffer.from(accessToken.split(".")[1] ?? "", "base64url").toString("utf8"));
+  } catch {
+    return {};
+  }
+}
+
+function checkVersions(): Result {
+  const found = `cross-border-payments ${readVersion()}, Node ${process.versions.node}`;
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const isOld = major < 20 || (major === 20 && minor < 18);
+  return isOld ? failed(found, "Node 20.18.1 or newer is needed") : ok(found);
+}
+
+function checkProxies(env: Terminal["env"]): Result {
+  const names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+  const set = names.filter((name) => (env[name] ?? "") !== "");
+  if (set.length === 0) return ok("none in the environment");
+  return warning(
+    `${set.join(", ")} is set, and the client does not go by it`,
+    "give the client a ProxyAgent of undici by the option dispatcher, if the way leads through it",
+  );
+}
+
+interface CheckedAddress extends Result {
+  readonly url?: URL;
+}
+
+function checkAddress(text: string, option: string): CheckedAddress {
+  try {
+    const { origin, path } = parseBaseUrl(text, option, false);
+    return { ...ok(origin + path), url: new URL(origin) };
+  } catch (error) {
+    return failed((error as Error).message, `correct ${option}`);
+  }
+}

@@ -1,0 +1,268 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo, Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { CrossBorderClient, generateSigningKeyPair, type SigningKeyPair } from "../../src/index.js";
+import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { openClosedPort } from "../wire/closed-port.js";
+import { run } from "./run.js";
+
+let folder: string;
+let server: SandboxServer;
+let keys: SigningKeyPair;
+const file = (name: string) => join(folder, name);
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "cross-border-doctor-"));
+  server = await startSandbox({ basePath: "/gateway/v1" });
+  keys = await generateSigningKeyPair();
+  writeFileSync(file("key.pem"), keys.privateKey);
+  await using client = new CrossBorderClient(server.clientOptions);
+  await client.paymentGateways.create({
+    institutionId: "alpha-bank",
+    currency: "EUR",
+    rsaPublicKeyBase64: keys.publicKeyBase64,
+  });
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+function settings(more: object = {}): Record<string, string> {
+  const { baseUrl, auth } = server.clientOptions;
+  const { authUrl, realm, clientId, username, password } = auth;
+  const signingKey = file("key.pem");
+  return { baseUrl, authUrl, realm, clientId, username, password, signingKey, gatewayId: "alpha-bank", ...more };
+}
+
+/** Each check with what came of it: `ok`, or the whole finding. */
+async function examined(more: object = {}, env: object = {}) {
+  writeFileSync(file("config.json"), JSON.stringify(settings(more)));
+  const { code, stdout, stderr } = await run(["doctor", "--config", file("config.json"), "--json"], { env });
+  expect(stderr).toBe("");
+  const { isWell, findings }: { isWell: boolean; findings: { check: string; status: string; found: string }[] } =
+    JSON.parse(stdout);
+  expect(code).toBe(isWell ? 0 : 1);
+  for (const secret of [server.clientOptions.auth.password, keys.privateKey.slice(40, 80)]) {
+    expect(stdout).not.toContain(secret);
+  }
+  const wrong = findings.filter(({ status }) => status !== "ok").map(({ check, status }) => `${check}: ${status}`);
+  return { isWell, wrong, findings, text: stdout };
+}
+
+async function listen(made: Server): Promise<number> {
+  await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void made.close());
+  return (made.address() as AddressInfo).port;
+}
+
+it("finds nothing wrong where nothing is, moves no money, and leaves no session", async () => {
+  const earlier = server.sandbox.requests.length;
+  const { isWell, wrong, findings } = await examined();
+  expect({ isWell, wrong }).toEqual({ isWell: true, wrong: [] });
+  expect(findings.map(({ check }) => check)).toEqual([
+    ...["versions", "proxies", "address of the service", "address of the identity provider"],
+    ...["name of the service", "connection to the service", "clock", "login", "token", "a list of one"],
+    ...["signing key", "registered key", "signature"],
+  ]);
+  const requests = server.sandbox.requests.slice(earlier).map(({ method, path }) => `${method} ${path}`);
+  const { realm } = server.clientOptions.auth;
+  expect(requests).toEqual([
+    "HEAD /",
+    `POST /auth/realms/${realm}/protocol/openid-connect/token`,
+    "GET /gateway/v1/payment-gateways",
+    "GET /gateway/v1/payment-gateways",
+    `POST /auth/realms/${realm}/protocol/openid-connect/logout`,
+  ]);
+});
+
+it("prints a line a check, with what to do", async () => {
+  writeFileSync(file("config.json"), JSON.stringify(settings({ password: "wrong" })));
+  const { code, stdout } = await run(["doctor", "--config", file("config.json")]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^ok {4}versions: cross-border-payments \S+, Node /);
+  expect(stdout).toMatch(/\nFAIL {2}login: .*\n {6}→ check realm, clientId.*\n\nSomething is wrong: see above\.\n$/);
+});
+
+describe("says what is wrong:", () => {
+  it("an address that is none", async () => {
+    const { wrong, text } = await examined({ baseUrl: "service.example" });
+    expect(wrong).toEqual(["address of the service: failed", "login: skipped"]);
+    expect(text).toContain("baseUrl");
+  });
+
+  it("a name that nobody knows", async () => {
+    const { wrong } = await examined({ baseUrl: "https://no-such-host.invalid/v1" });
+    expect(wrong).toEqual(["name of the service: failed", "connection to the service: skipped", "login: skipped"]);
+  });
+
+  it("nobody who listens", async () => {
+    const closed = await openClosedPort();
+    onTestFinished(() => closed.close());
+    const { wrong, text } = await examined({ authUrl: `http://127.0.0.1:${closed.port}` });
+    expect(wrong).toEqual(["connection to the identity provider: failed", "login: skipped"]);
+    expect(text).toContain("ECONNREFUSED");
+  });
+
+  it("a password that is refused", async () => {
+    const { wrong, text } = await examined({ password: "wrong" });
+    expect(wrong).toEqual(["login: failed"]);
+    expect(text).toContain("login_refused");
+  });
+
+  it("a base path that the service does not have", async () => {
+    const { wrong } = await examined({ baseUrl: `${server.url}/other` });
+    expect(wrong).toEqual(["a list of one: failed", "registered key: skipped"]);
+  });
+
+  it("a key file that has no key", async () => {
+    writeFileSync(file("empty.pem"), "hm");
+    expect((await examined({ signingKey: file("empty.pem") })).wrong).toEqual(["signing key: failed"]);
+    expect((await examined({ signingKey: file("nowhere.pem") })).wrong).toEqual(["signing key: failed"]);
+  });
+
+  it("another key than the registered one", async () => {
+    writeFileSync(file("other.pem"), (await generateSigningKeyPair()).privateKey);
+    const { wrong, text } = await examined({ signingKey: file("other.pem") });
+    expect(wrong).toEqual(["registered key: failed"]);
+    expect(text).toContain("another key is registered for alpha-bank");
+  });
+
+  it("a gateway that is not there", async () => {
+    expect((await examined({ gatewayId: "gamma" })).wrong).toEqual(["registered key: failed"]);
+  });
+
+  it("a proxy that the client does not go by", async () => {
+    const { isWell, wrong } = await examined({}, { HTTPS_PROXY: "http://proxy.invalid:3128" });
+    expect({ isWell, wrong }).toEqual({ isWell: true, wrong: ["proxies: warning"] });
+  });
+
+  it.each([
+    ["ahead", -600, "failed"],
+    ["behind", 600, "failed"],
+    ["behind", 20, "warning"],
+  ])("a clock that is %s (%i s)", async (_, seconds, status) => {
+    const respond: RequestListener = (_request, response) => {
+      response.setHeader("date", new Date(Date.now() + seconds * 1000).toUTCString());
+      response.statusCode = 404;
+      response.end();
+    };
+    const port = await listen(createServer(respond));
+    const { findings } = await examined({ baseUrl: `http://127.0.0.1:${port}/v1` });
+    const clock = findings.find(({ check }) => check === "clock");
+    expect(clock).toMatchObject({ status });
+    expect(clock?.found).toMatch(seconds < 0 ? /ahead of/ : /behind/);
+  });
+});
+
+describe("over https, says", () => {
+  function certificate(name: string, days: string, host = "localhost") {
+    const [key, cert] = [file(`${name}.key`), file(`${name}.crt`)];
+    const subject = ["-subj", `/O=${name}/CN=${host}`, "-addext", `subjectAltName=DNS:${host}`];
+    const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, ...subject];
+    execFileSync(
+      "openssl",
+      [
+        ...made,
+        ...(days.startsWith("-")
+          ? ["-not_before", "20200101000000Z", "-not_after", "20200201000000Z"]
+          : ["-days", days]),
+      ],
+      {
+        stdio: "pipe",
+      },
+    );
+    return { key: readFileSync(key), cert: readFileSync(cert), file: cert };
+  }
+
+  async function connectionBy(made: { key: Buffer; cert: Buffer }, more: object = {}) {
+    const port = await listen(createSecureServer(made, (_, response) => response.writeHead(404).end()));
+    const { findings } = await examined({ baseUrl: `https://localhost:${port}/v1`, ...more });
+    return findings.find(({ check }) => check === "connection to the service");
+  }
+
+  it("who issued a certificate that is not trusted, and that it is with its authority", async () => {
+    const made = certificate("house-ca", "100");
+    expect(await connectionBy(made)).toMatchObject({
+      status: "failed",
+      found: expect.stringMatching(/not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\), issued by house-ca/),
+    });
+    expect(await connectionBy(made, { ca: made.file })).toMatchObject({
+      status: "ok",
+      found: expect.stringMatching(/^TLSv1\.3, certificate issued by house-ca, for another 99 days$/),
+    });
+  });
+
+  it("that a certificate ends soon", async () => {
+    const made = certificate("soon-ca", "5");
+    expect(await connectionBy(made, { ca: made.file })).toMatchObject({ status: "warning" });
+  });
+
+  it("that a certificate is of another name", async () => {
+    const made = certificate("name-ca", "100", "elsewhere.test");
+    expect(await connectionBy(made, { ca: made.file })).toMatchObject({
+      status: "failed",
+      found: expect.stringContaining("ERR_TLS_CERT_ALTNAME_INVALID"),
+    });
+  });
+});
+
+describe("the settings", () => {
+  it("come from options before the environment, and from that before the file", async () => {
+    writeFileSync(file("config.json"), JSON.stringify(settings({ realm: "of the file", gatewayId: "of the file" })));
+    const env = {
+      CROSS_BORDER_CONFIG: file("config.json"),
+      CROSS_BORDER_GATEWAY_ID: "alpha-bank",
+      CROSS_BORDER_REALM: "x",
+    };
+    const { realm } = server.clientOptions.auth;
+    const { code, stdout } = await run(["doctor", "--realm", realm], { env });
+    expect(stdout).toContain(`can log in to the realm ${realm}`);
+    expect(code).toBe(0);
+  });
+
+  it("are named where they are missing, with where they can come from", async () => {
+    const { code, stderr } = await run(["doctor"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      "baseUrl is missing: give it by --base-url, or CROSS_BORDER_BASE_URL, or a file (--config)",
+    );
+  });
+
+  it("take no secret from the command line", async () => {
+    const { code, stderr } = await run(["doctor", "--password", "x"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("Unknown option '--password'");
+  });
+
+  it.each([
+    ["is not a JSON object of settings", "[]"],
+    ['there is no setting "passwort"; there are baseUrl,', '{ "passwort": "x" }'],
+    ["realm is no text", '{ "realm": 1 }'],
+  ])("are refused: %s", async (said, text) => {
+    writeFileSync(file("bad.json"), text);
+    const { code, stderr } = await run(["doctor", "--config", file("bad.json")]);
+    expect(code).toBe(3);
+    expect(stderr).toContain(said);
+  });
+});
+
+it("is documented with every setting and where it comes from", async () => {
+  const guide = readFileSync("docs/command.md", "utf8");
+  const rows = [...guide.matchAll(/^\| `(\w+)`(?: \(a file\))? \| (?:`--([\w-]+)`)? ?\| `(CROSS_BORDER_\w+)` \|$/gm)];
+  const { stdout } = await run(["doctor", "--help"]);
+  const options = [...stdout.matchAll(/^ {2}--([\w-]+) TEXT .*; (CROSS_BORDER_\w+)/gm)].map(([, option, variable]) => [
+    option,
+    variable,
+  ]);
+  expect(rows.flatMap(([, , option, variable]) => (option === undefined ? [] : [[option, variable]]))).toEqual(options);
+  expect(rows.filter(([, , option]) => option === undefined).map(([, name]) => name)).toEqual([
+    "clientSecret",
+    "password",
+  ]);
+});
