@@ -1,5 +1,6 @@
 import type { Command } from "./command.js";
 import { doctorCommand } from "./doctor/doctor-command.js";
+import { evidenceCommand } from "./evidence-command.js";
 import { explainSignatureCommand } from "./explain-signature-command.js";
 import { keysGenerateCommand, keysShowCommand } from "./keys-commands.js";
 import { verifyCommand } from "./verify-command.js";
@@ -11,4 +12,5 @@ export const commands: readonly Command[] = [
   doctorCommand,
   explainSignatureCommand,
   verifyCommand,
+  evidenceCommand,
 ];

@@ -121,7 +121,7 @@ async function verifyRecord(record: object, rules: RecordRules, options: VerifyR
   if (typeof record !== "object" || record === null) {
     throw new InvalidArgumentError(`the record is ${describeValue(record)}; wanted: a record with its stored request`);
   }
-  const path = pathOf(storedText(record, rules.path));
+  const path = signedPathOf(storedText(record, rules.path));
   const body = storedText(record, rules.body);
   const key = readPublicKey(storedText(record, rules.publicKey));
   const signature = decodeSignature(storedText(record, rules.signature));
@@ -139,7 +139,7 @@ function storedText(record: object, field: string): string {
 }
 
 /** What stands after the host, untouched: a URL parser would rewrite what was signed. */
-function pathOf(stored: string): string | undefined {
+export function signedPathOf(stored: string): string | undefined {
   const path = stored.replace(/^https?:\/\/[^/?#]*/i, "");
   return path.startsWith("/") ? path : undefined;
 }

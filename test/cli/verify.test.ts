@@ -1,7 +1,8 @@
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CrossBorderClient, generateSigningKeyPair, type Payment, type SigningKeyPair } from "../../src/index.js";
 import { createSandbox } from "../../src/sandbox/index.js";
 import { run } from "./run.js";
@@ -115,4 +116,57 @@ it("fails where the file is not there", async () => {
   const { code, stderr } = await run(["verify", file("nowhere"), "--trusted-keys", file("keys.json")]);
   expect(code).toBe(3);
   expect(stderr).toContain("ENOENT");
+});
+
+describe("evidence", () => {
+  const evidence = (id: string, record: object = payment, key = keys.publicKey) => {
+    writeFileSync(
+      file("some.ndjson"),
+      lines({ ...payment, id: "another", senderGatewayTransactionId: "TX-0" }, record),
+    );
+    writeFileSync(file("alpha.pem"), key);
+    return run(["evidence", id, "--from", file("some.ndjson"), "--trusted-key", file("alpha.pem")]);
+  };
+
+  it("can be checked by openssl alone", async () => {
+    const { code, stdout } = await evidence("TX-1");
+    expect(code).toBe(0);
+    const { isGenuine, record, howToCheck, fingerprint, trustedFingerprint, signedBytes } = JSON.parse(stdout);
+    expect(isGenuine).toBe(true);
+    expect(record).toEqual(payment);
+    expect(fingerprint).toBe(trustedFingerprint);
+    expect(Buffer.from(signedBytes.base64, "base64").toString()).toBe(
+      payment.creationRequestUrl + payment.creationRequestBody,
+    );
+    const cwd = mkdtempSync(join(folder, "check-"));
+    const printed = execFileSync("sh", ["-ec", howToCheck.join("\n")], { cwd, encoding: "utf8" });
+    expect(printed).toContain("Verified OK\n");
+    expect(printed).toContain(`= ${fingerprint}\n`);
+    // Another body is found out.
+    const other = ["printf %s hm > signed.bin", ...howToCheck.slice(1)].join("\n");
+    expect(spawnSync("sh", ["-ec", other], { cwd, encoding: "utf8" }).stdout).toContain("Verification failure");
+  });
+
+  it("says that a payment is not genuine: another key, another amount", async () => {
+    const { publicKey } = await generateSigningKeyPair();
+    for (const result of [evidence("TX-1", payment, publicKey), evidence("TX-1", { ...payment, senderAmount: "9" })]) {
+      const { code, stdout } = await result;
+      expect(code).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({ isGenuine: false });
+    }
+  });
+
+  it("puts nothing of a record into a command line", async () => {
+    const creationRequestSignatureBase64 = "'; touch pwned; '";
+    const creationRequestBody = `${payment.creationRequestBody}'; touch pwned; '`;
+    const { stdout } = await evidence("TX-1", { ...payment, creationRequestSignatureBase64, creationRequestBody });
+    const { howToCheck } = JSON.parse(stdout);
+    expect(howToCheck.join("\n")).not.toContain("pwned");
+  });
+
+  it("fails where there is no such payment", async () => {
+    const { code, stderr } = await evidence("TX-9");
+    expect(code).toBe(3);
+    expect(stderr).toContain('there is no payment "TX-9" among the records');
+  });
 });

@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import { InvalidArgumentError } from "../errors/errors.js";
+import { parsePublicKey } from "../signing/keys.js";
+import { writePem } from "../signing/pem.js";
+import { signedText } from "../signing/signed-text.js";
+import { type SignedPayment, signedPathOf, verifyPaymentRecord } from "../verification/verify-record.js";
+import { command, exitCodes } from "./command.js";
+import { readLines, readText } from "./files.js";
+import { printJson } from "./terminal.js";
+
+export const evidenceCommand = command({
+  name: "evidence",
+  summary: "Writes what proves a stored payment, for whoever asks in ten years.",
+  description:
+    "One JSON text: the record, the bytes that were signed, signature, key and fingerprints, and how to check them with nothing but openssl. PAYMENT is the record's id or its senderGatewayTransactionId.",
+  operands: ["PAYMENT"],
+  options: {
+    from: { type: "string", value: "FILE", help: "the records, one a line, as JSON; - for stdin", isRequired: true },
+    "trusted-key": {
+      type: "string",
+      value: "FILE",
+      help: "the sending gateway's public key, known from elsewhere than the record",
+      isRequired: true,
+    },
+    json: { type: "boolean", help: "as JSON, which it always is" },
+  },
+  examples: ["evidence ALPHA-TX-1 --from payments.ndjson --trusted-key alpha-bank.pem > ALPHA-TX-1.evidence.json"],
+  async run({ values, operands: [id = ""] }, terminal) {
+    const publicKey = await readText(values["trusted-key"], terminal);
+    parsePublicKey(publicKey);
+    const payment = await find(id, readLines(values.from, terminal));
+    const isGenuine = await verifyPaymentRecord(payment, { publicKey });
+    printJson(terminal, { ...evidenceOf(payment), isGenuine, trustedFingerprint: fingerprintOf(publicKey) });
+    return isGenuine ? exitCodes.done : exitCodes.refuted;
+  },
+});
+
+async function find(id: string, lines: AsyncIterable<string>): Promise<SignedPayment> {
+  for await (const line of lines) {
+    if (!line.includes(JSON.stringify(id))) continue;
+    const record = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    if (record.id === id || record.senderGatewayTransactionId === id) return record as unknown as SignedPayment;
+  }
+  throw new InvalidArgumentError(`there is no payment ${JSON.stringify(id)} among the records`);
+}
+
+function evidenceOf(payment: SignedPayment) {
+  const { creationRequestUrl, creationRequestBody: body, creationRequestSignatureBase64: signature } = payment;
+  const publicKey = writePem("PUBLIC KEY", parsePublicKey(payment.creationRequestPublicKeyBase64).spki());
+  const signed = Buffer.from(signedText(signedPathOf(creationRequestUrl) ?? creationRequestUrl, body));
+  // Written anew: whatever a record holds must not become a part of somebody's command line.
+  const signatureBase64 = Buffer.from(signature, "base64").toString("base64");
+  const fingerprint = fingerprintOf(publicKey);
+  return {
+    record: payment,
+    signedBytes: { base64: signed.toString("base64"), sha256: sha256(signed) },
+    signature,
+    algorithm: "RSA, SHA-256, PKCS#1 v1.5, over the request path followed by the raw body",
+    publicKey,
+    fingerprint,
+    howToCheck: [
+      `printf %s '${signed.toString("base64")}' | openssl base64 -d -A -out signed.bin`,
+      `printf %s '${signatureBase64}' | openssl base64 -d -A -out signature.bin`,
+      `printf %s '${Buffer.from(publicKey).toString("base64")}' | openssl base64 -d -A -out key.pem`,
+      "openssl dgst -sha256 -verify key.pem -signature signature.bin signed.bin",
+      `openssl pkey -pubin -in key.pem -outform DER | openssl dgst -sha256 # ${fingerprint}: compare with the gateway's key as you know it`,
+    ],
+  };
+}
+
+function fingerprintOf(publicKey: string): string {
+  return sha256(parsePublicKey(publicKey).spki());
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
