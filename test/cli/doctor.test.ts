@@ -86,32 +86,39 @@ it("prints a line a check, with what to do", async () => {
   const { code, stdout } = await run(["doctor", "--config", file("config.json")]);
   expect(code).toBe(1);
   expect(stdout).toMatch(/^ok {4}versions: cross-border-payments \S+, Node /);
-  expect(stdout).toMatch(/\nFAIL {2}login: .*\n {6}→ check realm, clientId.*\n\nSomething is wrong: see above\.\n$/);
+  expect(stdout).toMatch(
+    /\nFAIL {2}login: .*\n {6}→ check realm, clientId.*\nok {4}signing key: .*\nskip {2}registered key: .*\n\nSomething is wrong: see above\.\n$/,
+  );
 });
 
 describe("says what is wrong:", () => {
   it("an address that is none", async () => {
     const { wrong, text } = await examined({ baseUrl: "service.example" });
-    expect(wrong).toEqual(["address of the service: failed", "login: skipped"]);
+    expect(wrong).toEqual(["address of the service: failed", "login: skipped", "registered key: skipped"]);
     expect(text).toContain("baseUrl");
   });
 
   it("a name that nobody knows", async () => {
     const { wrong } = await examined({ baseUrl: "https://no-such-host.invalid/v1" });
-    expect(wrong).toEqual(["name of the service: failed", "connection to the service: skipped", "login: skipped"]);
+    expect(wrong).toEqual([
+      "name of the service: failed",
+      "connection to the service: skipped",
+      "login: skipped",
+      "registered key: skipped",
+    ]);
   });
 
   it("nobody who listens", async () => {
     const closed = await openClosedPort();
     onTestFinished(() => closed.close());
     const { wrong, text } = await examined({ authUrl: `http://127.0.0.1:${closed.port}` });
-    expect(wrong).toEqual(["connection to the identity provider: failed", "login: skipped"]);
+    expect(wrong).toEqual(["connection to the identity provider: failed", "login: skipped", "registered key: skipped"]);
     expect(text).toContain("ECONNREFUSED");
   });
 
   it("a password that is refused", async () => {
     const { wrong, text } = await examined({ password: "wrong" });
-    expect(wrong).toEqual(["login: failed"]);
+    expect(wrong).toEqual(["login: failed", "registered key: skipped"]);
     expect(text).toContain("login_refused");
   });
 

@@ -43,6 +43,7 @@ export async function* examine(settings: Settings, { env }: Terminal): AsyncGene
   }
   if (!canReach) {
     yield { check: "login", ...skipped("there is no connection") };
+    yield* examineKeys(settings, undefined);
     return;
   }
   yield { check: "clock", ...(await checkClock(service.url as URL, ca)) };
@@ -62,6 +63,7 @@ async function* examineService(settings: Settings, ca: string | undefined): Asyn
         check: "login",
         ...failed(`${message} (${code})`, "check realm, clientId, clientSecret, username and password"),
       };
+      yield* examineKeys(settings, undefined);
       return;
     }
     const { granted } = result;
@@ -101,6 +103,7 @@ async function checkList(client: CrossBorderClient): Promise<Result> {
   }
 }
 
+/** @param client absent where the service can't be asked. */
 async function* examineKeys(settings: Settings, client: CrossBorderClient | undefined): AsyncGenerator<Finding, void> {
   const { signingKey: file, gatewayId } = settings;
   if (file === undefined) {
@@ -111,7 +114,7 @@ async function* examineKeys(settings: Settings, client: CrossBorderClient | unde
   yield { check: "signing key", ...key.result };
   if (key.privateKey === undefined || key.spki === undefined) return;
   if (gatewayId === undefined || client === undefined) {
-    const why = gatewayId === undefined ? "there is no gatewayId" : "the list of gateways can't be read";
+    const why = gatewayId === undefined ? "there is no gatewayId" : "the gateways can't be listed";
     yield { check: "registered key", ...skipped(why) };
     return;
   }
