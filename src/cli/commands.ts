@@ -3,6 +3,7 @@ import { doctorCommand } from "./doctor/doctor-command.js";
 import { evidenceCommand } from "./evidence-command.js";
 import { explainSignatureCommand } from "./explain-signature-command.js";
 import { keysGenerateCommand, keysShowCommand } from "./keys-commands.js";
+import { listCommands } from "./lists/list-commands.js";
 import { verifyCommand } from "./verify-command.js";
 
 /** In the order of their help. */
@@ -13,4 +14,5 @@ export const commands: readonly Command[] = [
   explainSignatureCommand,
   verifyCommand,
   evidenceCommand,
+  ...listCommands,
 ];

@@ -11,12 +11,22 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether `stdout` shows colours. */
   readonly hasColors: boolean;
+  /** Of `stdout`, in characters; absent where it is no terminal. */
+  readonly width?: number | undefined;
+  /** Whether somebody sees `stderr` while `stdout` goes elsewhere. */
+  readonly showsProgress: boolean;
 }
 
 /** The one of this process. */
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process;
-  return { stdin, stdout, stderr, env, hasColors: stdout.isTTY === true && stdout.hasColors(env) };
+  const isTerminal = stdout.isTTY === true;
+  return {
+    ...{ stdin, stdout, stderr, env },
+    hasColors: isTerminal && stdout.hasColors(env),
+    width: isTerminal ? stdout.columns : undefined,
+    showsProgress: stderr.isTTY === true && !isTerminal,
+  };
 }
 
 export function print({ stdout }: Terminal, ...lines: readonly string[]): void {

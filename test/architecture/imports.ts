@@ -78,7 +78,7 @@ export const importTable: ImportTable = {
       "client-options.ts",
       "client.ts",
     ],
-    cli: ["errors", "timing", "wire", "signing", "auth", "resources", "verification", "client.ts"],
+    cli: ["errors", "timing", "wire", "signing", "auth", "api", "paging", "resources", "verification", "client.ts"],
   },
 
   /** A package or a module of Node, and the folders or files of `src/` that may import it. */
@@ -93,6 +93,7 @@ export const importTable: ImportTable = {
     "node:crypto": ["platform", "verification", "sandbox", "testing", "cli"],
     "node:fs": ["journals/sqlite-engine.ts", "reconcile/temporary-file.ts", "cli"],
     "node:dns": ["cli/doctor"],
+    "node:events": ["cli/lists"],
     "node:http": ["sandbox/server.ts", "cli/doctor"],
     "node:https": ["cli/doctor"],
     "node:net": ["sandbox/server.ts", "cli/doctor"],

@@ -12,12 +12,20 @@ export interface CommandResult {
 /** Runs a command line in this process. */
 export async function run(
   line: readonly string[],
-  more: { stdin?: string; env?: object } = {},
+  more: { stdin?: string; env?: object; width?: number } = {},
 ): Promise<CommandResult> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(more.stdin ?? "");
   const written = Promise.all([text(stdout), text(stderr)]);
-  const terminal = { stdin, stdout, stderr, env: { ...more.env }, hasColors: false };
+  const terminal = {
+    stdin,
+    stdout,
+    stderr,
+    env: { ...more.env },
+    hasColors: false,
+    showsProgress: false,
+    width: more.width,
+  };
   const code = await runCommandLine(commands, line, terminal);
   stdout.end();
   stderr.end();

@@ -1,0 +1,111 @@
+import type { FieldTable } from "../../api/fields.js";
+import type { ListQuery } from "../../api/list-query.js";
+import type { CrossBorderClient } from "../../client.js";
+import type { Listing } from "../../paging/listing.js";
+import { deposits } from "../../resources/deposits.js";
+import { exchangeRates } from "../../resources/exchange-rates.js";
+import { gatewayWithdrawals } from "../../resources/gateway-withdrawals.js";
+import { liquidityProviders } from "../../resources/liquidity-providers.js";
+import { paymentGateways } from "../../resources/payment-gateways.js";
+import { payments } from "../../resources/payments.js";
+import { transfers } from "../../resources/transfers.js";
+import { withdrawals } from "../../resources/withdrawals.js";
+
+export type ListedRecord = Readonly<Record<string, unknown>>;
+
+/** Fields and filters are those of whichever list: the client checks them. */
+type AnyQuery = ListQuery<never, object>;
+
+/** One list of the service, as a command. */
+export interface ListSource {
+  /** The first word of its command. */
+  readonly name: string;
+  readonly title: string;
+  readonly fields: FieldTable;
+  /** What a table shows: the fields that tell records apart. */
+  readonly columns: readonly string[];
+  /** The option that names the record to which the list belongs. */
+  readonly parent?: string;
+  open(client: CrossBorderClient, parent: string, query: AnyQuery): Listing<ListedRecord>;
+}
+
+/** The listing of a record type, without its type. */
+function untyped(listing: Listing<never>): Listing<ListedRecord> {
+  return listing as unknown as Listing<ListedRecord>;
+}
+
+const ofProvider = { parent: "liquidity-provider" };
+
+export const listSources: readonly ListSource[] = [
+  {
+    name: "payments",
+    title: "payments",
+    fields: payments.list.record,
+    columns: [
+      "id",
+      "createdAt",
+      "senderGatewayId",
+      "senderAmount",
+      "senderCurrency",
+      "receiverGatewayId",
+      "receiverAmount",
+      "receiverCurrency",
+      "receiverGatewayStatus",
+    ],
+    open: (client, _, query) => untyped(client.payments.list(query as never) as never),
+  },
+  {
+    name: "payment-gateways",
+    title: "payment gateways",
+    fields: paymentGateways.list.record,
+    columns: ["id", "institutionId", "name", "countryCode", "currency", "type"],
+    open: (client, _, query) => untyped(client.paymentGateways.list(query as never) as never),
+  },
+  {
+    name: "liquidity-providers",
+    title: "liquidity providers",
+    fields: liquidityProviders.list.record,
+    columns: ["id", "firstName", "lastName", "email"],
+    open: (client, _, query) => untyped(client.liquidityProviders.list(query as never) as never),
+  },
+  {
+    ...ofProvider,
+    name: "deposits",
+    title: "deposits of a liquidity provider",
+    fields: deposits.list.record,
+    columns: ["id", "paymentGatewayId", "paymentGatewayTransactionId", "amount", "currency"],
+    open: (client, id, query) => untyped(client.liquidityProviders.deposits(id).list(query as never) as never),
+  },
+  {
+    ...ofProvider,
+    name: "withdrawals",
+    title: "withdrawals of a liquidity provider",
+    fields: withdrawals.list.record,
+    columns: ["id", "paymentGatewayId", "amount", "fee", "currency", "status"],
+    open: (client, id, query) => untyped(client.liquidityProviders.withdrawals(id).list(query as never) as never),
+  },
+  {
+    ...ofProvider,
+    name: "exchange-rates",
+    title: "exchange rates of a liquidity provider",
+    fields: exchangeRates.list.record,
+    columns: ["id", "baseGatewayId", "counterGatewayId", "baseCurrency", "counterCurrency", "buyPrice", "sellPrice"],
+    open: (client, id, query) => untyped(client.liquidityProviders.exchangeRates(id).list(query as never) as never),
+  },
+  {
+    ...ofProvider,
+    name: "transfers",
+    title: "transfers of a liquidity provider",
+    fields: transfers.list.record,
+    columns: [],
+    open: (client, id, query) => untyped(client.liquidityProviders.transfers(id).list(query as never) as never),
+  },
+  {
+    name: "gateway-withdrawals",
+    parent: "payment-gateway",
+    title: "withdrawals of a payment gateway",
+    fields: gatewayWithdrawals.list.record,
+    columns: [],
+    open: (client, id, query) => untyped(client.paymentGateways.withdrawals(id).list(query as never) as never),
+  },
+];
