@@ -3,10 +3,10 @@ import { commands } from "./commands.js";
 import { runCommandLine } from "./run-command.js";
 import { processTerminal } from "./terminal.js";
 
-// Whoever reads the output may have seen enough, as `head` does.
+// Whoever reads the output may have seen enough, as `head` does. What was not read is not known to be well: as programs end by SIGPIPE.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
-  process.exit();
+  process.exit(141);
 });
 
 process.exitCode = await runCommandLine(commands, process.argv.slice(2), processTerminal());
