@@ -38,10 +38,19 @@ export const evidenceCommand = command({
 async function find(id: string, lines: AsyncIterable<string>): Promise<SignedPayment> {
   for await (const line of lines) {
     if (!line.includes(JSON.stringify(id))) continue;
-    const record = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    const record = parsed(line);
     if (record.id === id || record.senderGatewayTransactionId === id) return record as unknown as SignedPayment;
   }
   throw new InvalidArgumentError(`there is no payment ${JSON.stringify(id)} among the records`);
+}
+
+/** A line that is no record is none that is looked for. */
+function parsed(line: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(line));
+  } catch {
+    return {};
+  }
 }
 
 function evidenceOf(payment: SignedPayment) {

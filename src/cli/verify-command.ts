@@ -46,6 +46,10 @@ export const verifyCommand = command({
       else
         print(terminal, `${styled(terminal, "red", `line ${line}`)}${id === undefined ? "" : `, ${id}`}: ${problem}`);
     }
+    // "All are genuine" of no record would be a lie that nobody notices.
+    if (report.payments + report.deposits + report.failed === 0) {
+      throw new InvalidArgumentError(`${file === "-" ? "stdin" : file} has no records`);
+    }
     if (values.json) printJson(terminal, { ...report, failures });
     else showReport(report, terminal);
     return report.failed === 0 ? exitCodes.done : exitCodes.refuted;

@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { CrossBorderClient, generateSigningKeyPair, type Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { run } from "./run.js";
@@ -50,6 +52,19 @@ function pick({ authUrl, realm, clientId, username, password }: SandboxServer["c
   return { authUrl, realm, clientId, username, password };
 }
 
+/** The service, whose payments have a field that the description does not name. */
+async function serveWithSurcharge(): Promise<string> {
+  const altered = createServer(async ({ url, headers }, response) => {
+    const { authorization = "" } = headers;
+    const listed = await fetch(`${server.url}${url}`, { headers: { authorization } });
+    const text = (await listed.text()).replaceAll('"memo":', '"surcharge":"1","memo":');
+    response.writeHead(listed.status, { "content-type": "application/json" }).end(text);
+  });
+  await new Promise<void>((resolve) => altered.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void altered.close());
+  return `http://127.0.0.1:${(altered.address() as AddressInfo).port}`;
+}
+
 const list = (...line: readonly string[]) => run(line, { env });
 const records = (ndjson: string) =>
   ndjson
@@ -80,6 +95,15 @@ describe("a list", () => {
     expect(stdout).toContain('"two\r\nlines, ""quoted"""');
     expect(stdout.endsWith("\r\n")).toBe(true);
     expect(first).toContain(payments[0]?.id);
+  });
+
+  it("says which fields a CSV leaves out", async () => {
+    const baseUrl = await serveWithSurcharge();
+    const { stdout, stderr } = await list("payments", "list", "--format", "csv", "--base-url", baseUrl);
+    expect(stdout).not.toContain("surcharge");
+    expect(stderr).toBe(
+      "cross-border: the CSV has no columns for surcharge, which the description does not name; ndjson has them\n",
+    );
   });
 
   it("is a table on a terminal, no wider than that", async () => {
@@ -114,6 +138,7 @@ describe("a list", () => {
     ["--format is one of table, ndjson, csv", ["--format", "xml"]],
     ["--size is a number from 1 on", ["--size", "0"]],
     ["--filter id is not FIELD=VALUE", ["--filter", "id"]],
+    ["--filter memo=… is there twice", ["--filter", "memo=a", "--filter", "memo=b"]],
     ["--out and --resume go together", ["--out", "x"]],
     ["--resume goes by paging tokens, to the end: leave --limit out", ["--out", "x", "--resume", "y", "--limit", "1"]],
   ])("says: %s", async (said, line) => {

@@ -112,6 +112,12 @@ it.each([
   expect(stderr).toContain(said);
 });
 
+it("is not content with no records at all", async () => {
+  const { code, stdout, stderr } = await verify("\n\n");
+  expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+  expect(stderr).toContain("stdin has no records");
+});
+
 it("fails where the file is not there", async () => {
   const { code, stderr } = await run(["verify", file("nowhere"), "--trusted-keys", file("keys.json")]);
   expect(code).toBe(3);

@@ -6,6 +6,8 @@ export interface Format {
   /** Before the first record. */
   readonly head: string;
   write(records: readonly ListedRecord[]): string;
+  /** Fields of records that were not written. */
+  readonly leftOut?: ReadonlySet<string>;
 }
 
 export const formatNames = ["table", "ndjson", "csv"] as const;
@@ -20,12 +22,18 @@ export function formatOf(name: FormatName, fields: FieldTable, columns: readonly
   return table(columns.length === 0 ? names.slice(0, 7) : columns, width);
 }
 
-/** RFC 4180, with the fields of the description, whatever else a record has. */
+/** RFC 4180, with the fields of the description: which others there are is not known before the last record. */
 function csv(names: readonly string[]): Format {
   const line = (values: readonly string[]) => `${values.map(quoted).join(",")}\r\n`;
+  const known = new Set(names);
+  const leftOut = new Set<string>();
   return {
     head: line(names),
-    write: (records) => records.map((record) => line(names.map((name) => shown(record[name])))).join(""),
+    leftOut,
+    write(records) {
+      for (const name of records.flatMap(Object.keys)) if (!known.has(name)) leftOut.add(name);
+      return records.map((record) => line(names.map((name) => shown(record[name])))).join("");
+    },
   };
 }
 

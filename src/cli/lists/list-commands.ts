@@ -63,8 +63,12 @@ async function list(source: ListSource, values: Values, terminal: Terminal): Pro
   await using file =
     out === undefined || resume === undefined
       ? undefined
-      : await ResumableFile.open(out, resume, JSON.stringify({ list: source.name, parent, ...query, format }));
-  const { head, write } = formatOf(format, source.fields, source.columns, terminal.width ?? 120);
+      : await ResumableFile.open(
+          out,
+          resume,
+          JSON.stringify({ service: settings.baseUrl, list: source.name, parent, ...query, format }),
+        );
+  const { head, write, leftOut } = formatOf(format, source.fields, source.columns, terminal.width ?? 120);
   const from = file?.after ?? after;
   const listing = source.open(client, parent, { ...query, ...(from === undefined ? {} : { after: from }) } as never);
 
@@ -84,6 +88,11 @@ async function list(source: ListSource, values: Values, terminal: Terminal): Pro
     }
   } finally {
     progress.end();
+  }
+  if (leftOut !== undefined && leftOut.size > 0) {
+    terminal.stderr.write(
+      `cross-border: the CSV has no columns for ${[...leftOut].join(", ")}, which the description does not name; ndjson has them\n`,
+    );
   }
   return exitCodes.done;
 }
@@ -131,6 +140,9 @@ function parse(values: Values, terminal: Terminal): ListOptions {
     if (at < 1) throw new UsageError(`--filter ${pair} is not FIELD=VALUE`);
     return [pair.slice(0, at), pair.slice(at + 1)];
   });
+  const [again] = pairs.map(([name]) => name).filter((name, index, all) => all.indexOf(name) < index);
+  if (again !== undefined)
+    throw new UsageError(`--filter ${again}=… is there twice: the service knows one value a field`);
   return {
     filter: pairs.length === 0 ? undefined : Object.fromEntries(pairs),
     sort,
