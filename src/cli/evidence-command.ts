@@ -6,6 +6,7 @@ import { signedText } from "../signing/signed-text.js";
 import { type SignedPayment, signedPathOf, verifyPaymentRecord } from "../verification/verify-record.js";
 import { command, exitCodes } from "./command.js";
 import { readLines, readText } from "./files.js";
+import { parseObject } from "./json.js";
 import { printJson } from "./terminal.js";
 
 export const evidenceCommand = command({
@@ -38,19 +39,10 @@ export const evidenceCommand = command({
 async function find(id: string, lines: AsyncIterable<string>): Promise<SignedPayment> {
   for await (const line of lines) {
     if (!line.includes(JSON.stringify(id))) continue;
-    const record = parsed(line);
+    const record = parseObject(line) ?? {};
     if (record.id === id || record.senderGatewayTransactionId === id) return record as unknown as SignedPayment;
   }
   throw new InvalidArgumentError(`there is no payment ${JSON.stringify(id)} among the records`);
-}
-
-/** A line that is no record is none that is looked for. */
-function parsed(line: string): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(line));
-  } catch {
-    return {};
-  }
 }
 
 function evidenceOf(payment: SignedPayment) {

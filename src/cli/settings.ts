@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "../errors/errors.js";
 import { type CommandOption, UsageError } from "./command.js";
 import { readText } from "./files.js";
+import { parseObject } from "./json.js";
 import type { Terminal } from "./terminal.js";
 
 /** What commands that call the service need to know. */
@@ -87,8 +88,8 @@ function sourcesOf(name: Name): string {
 }
 
 async function readFile(file: string, terminal: Terminal): Promise<Partial<Record<Name, string>>> {
-  const stored = parsed(await readText(file, terminal));
-  if (typeof stored !== "object" || stored === null || Array.isArray(stored)) {
+  const stored = parseObject(await readText(file, terminal));
+  if (stored === undefined) {
     throw new InvalidArgumentError(`${file} is not a JSON object of settings`);
   }
   for (const [name, value] of Object.entries(stored)) {
@@ -99,15 +100,7 @@ async function readFile(file: string, terminal: Terminal): Promise<Partial<Recor
     }
     if (typeof value !== "string") throw new InvalidArgumentError(`${file}: ${name} is no text`);
   }
-  return stored;
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
+  return stored as Partial<Record<Name, string>>;
 }
 
 function text(value: unknown): string | undefined {

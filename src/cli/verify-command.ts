@@ -9,6 +9,7 @@ import {
 } from "../verification/verify-record.js";
 import { command, exitCodes } from "./command.js";
 import { readLines, readText } from "./files.js";
+import { parseObject } from "./json.js";
 import { print, printJson, styled, type Terminal } from "./terminal.js";
 
 export const verifyCommand = command({
@@ -81,7 +82,7 @@ function showReport({ payments, deposits, failed }: Report, terminal: Terminal):
 }
 
 async function check(text: string, keys: ReadonlyMap<string, string>): Promise<Checked> {
-  const record = parsed(text);
+  const record = parseObject(text);
   if (record === undefined) return { problem: "it is not a record in JSON" };
   const id = typeof record.id === "string" ? record.id : undefined;
   const kind = "creationRequestBody" in record ? "payments" : "requestBody" in record ? "deposits" : undefined;
@@ -115,20 +116,9 @@ async function check(text: string, keys: ReadonlyMap<string, string>): Promise<C
   }
 }
 
-function parsed(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Each key is read at once: a wrong one must not look like a wrong record. */
 async function readTrustedKeys(file: string, terminal: Terminal): Promise<ReadonlyMap<string, string>> {
-  const keys = parsed(await readText(file, terminal));
+  const keys = parseObject(await readText(file, terminal));
   if (keys === undefined) throw new InvalidArgumentError(`${file} is not a JSON object of keys by the gateways' ids`);
   for (const [gateway, key] of Object.entries(keys)) {
     try {
