@@ -59,6 +59,7 @@ async function list(source: ListSource, values: Values, terminal: Terminal): Pro
   const query = { filter, sort, size };
   const settings = await readSettings(values, terminal);
   await using client = await openClient(settings);
+  const credentials = values["with-credentials"] === true;
   const parent = source.parent === undefined ? "" : String(values[source.parent]);
   await using file =
     out === undefined || resume === undefined
@@ -66,7 +67,7 @@ async function list(source: ListSource, values: Values, terminal: Terminal): Pro
       : await ResumableFile.open(
           out,
           resume,
-          JSON.stringify({ service: settings.baseUrl, list: source.name, parent, ...query, format }),
+          JSON.stringify({ service: settings.baseUrl, list: source.name, parent, ...query, format, credentials }),
         );
   const { head, write, leftOut } = formatOf(format, source.fields, source.columns, terminal.width ?? 120);
   const from = file?.after ?? after;
@@ -77,7 +78,9 @@ async function list(source: ListSource, values: Values, terminal: Terminal): Pro
   let isFirst = file === undefined || file.records === 0;
   try {
     for await (const page of listing.pages()) {
-      const records = page.items.slice(0, limit - count).map((record) => shown(record, source.fields, values));
+      const records = page.items
+        .slice(0, limit - count)
+        .map((record) => (credentials ? record : withoutCredentials(record, source.fields)));
       const text = (isFirst ? head : "") + (records.length === 0 && !isFirst ? "" : write(records));
       if (file === undefined) await writeOut(text, terminal);
       else if (records.length > 0) await file.append(text, records.length, cursorOf(page, source));
@@ -175,8 +178,7 @@ function cursorOf(page: { readonly next: string | undefined }, { name }: ListSou
   );
 }
 
-function shown(record: ListedRecord, fields: FieldTable, values: Values): ListedRecord {
-  if (values["with-credentials"] === true) return record;
+function withoutCredentials(record: ListedRecord, fields: FieldTable): ListedRecord {
   return Object.fromEntries(Object.entries(record).filter(([name]) => fields[name] !== "secret"));
 }
 
