@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,7 +61,9 @@ describe("the program", () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   const program = ["--import", "tsx", "src/cli/cli.ts"];
-  const env = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "", NO_COLOR: undefined, FORCE_COLOR: undefined };
+  // Node takes a CI for a terminal of two colours, whatever TERM says.
+  const none = { NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined };
+  const env = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "", ...none };
 
   it("ends without a word when nobody reads any more", async () => {
     writeFileSync(join(folder, "keys.json"), "{}");
@@ -77,7 +80,7 @@ describe("the program", () => {
     ["with NO_COLOR", { NO_COLOR: "1" }, false],
     ["on a terminal that can't", { TERM: "dumb" }, false],
   ])("has colours %s: %o", (_, more, hasColors) => {
-    const key = join(folder, `key-${hasColors}-${Object.keys(more).join()}`);
+    const key = join(folder, randomUUID());
     const line = [process.execPath, ...program, "keys", "generate", "--out", key].join(" ");
     const shown = execFileSync("script", ["-qec", line, "/dev/null"], {
       encoding: "utf8",
