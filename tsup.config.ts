@@ -61,7 +61,6 @@ export default defineConfig([
       options.supported = { ...options.supported, "dynamic-import": false };
       // Each entry point holds a copy of what it shares with others; the ES modules are the ones to read.
       options.minifyWhitespace = true;
-      options.minifySyntax = true;
     },
     onSuccess: async () => writeFileSync("dist/THIRD-PARTY-LICENSES.txt", licences()),
   },
