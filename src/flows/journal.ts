@@ -135,15 +135,16 @@ export interface Journal {
   ): Promise<JournalEntry | undefined>;
 
   /**
-   * Extends a lease, counted from now; false when the flow has another epoch or nonce by now, or the lease was released or ended by a
-   * settled state. A lease that has expired, and that nobody has taken over, is extended too.
+   * Extends a lease, counted from now; false when the flow has another epoch or nonce by now, was pruned, or the lease was released or
+   * ended by a settled state. A lease that has expired, and that nobody has taken over, is extended too.
    */
   renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean>;
 
   /**
-   * Stores a state; false, with nothing stored, when the flow has another epoch or nonce by now. With an expired or released lease that
-   * nobody has taken over, the state is still stored. With `leaseMs` the lease is extended too, counted from now, unless it was
-   * released or ended by a settled state: then it is false, and nothing is stored. A settled state ends the lease.
+   * Stores a state; false, with nothing stored, when the flow has another epoch or nonce by now, or was pruned: nobody owns a tombstone.
+   * With an expired or released lease that nobody has taken over, the state is still stored. With `leaseMs` the lease is extended too,
+   * counted from now, unless it was released or ended by a settled state: then it is false, and nothing is stored. A settled state ends
+   * the lease.
    */
   write(key: string, id: LeaseId, state: JournalState, leaseMs?: number): Promise<boolean>;
 

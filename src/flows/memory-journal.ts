@@ -86,7 +86,10 @@ export class MemoryJournal implements Journal {
     assertScopeFilter(scope);
     assertLease(lease);
     assertAfter(after);
-    const [first] = this.#after(after, (flow) => !flow.settled && this.#isFree(flow) && isIn(scope, flow));
+    const [first] = this.#after(
+      after,
+      (flow) => !flow.settled && isPresent(flow) && this.#isFree(flow) && isIn(scope, flow),
+    );
     return this.#lease(first, lease);
   }
 
@@ -181,7 +184,7 @@ export class MemoryJournal implements Journal {
     assertKey(key);
     assertLeaseId(id);
     const flow = this.#flows.get(key);
-    return flow?.epoch === id.epoch && flow.nonce === id.nonce ? flow : undefined;
+    return flow?.epoch === id.epoch && flow.nonce === id.nonce && isPresent(flow) ? flow : undefined;
   }
 
   #isFree(flow: Stored): boolean {

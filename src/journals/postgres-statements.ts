@@ -77,7 +77,7 @@ const milliseconds = (time: string): string => `floor(extract(epoch FROM f.${tim
 const after = (column: string, from = "clock_timestamp()"): string => `${from} + ${column} * interval '1 millisecond'`;
 const isExpired = "(f.expires_at IS NOT NULL AND f.expires_at <= clock_timestamp())";
 const isFree = "(f.lease_until IS NULL OR f.lease_until <= clock_timestamp())";
-const isOwned = "f.epoch = i.epoch AND f.nonce = i.nonce";
+const isOwned = "f.epoch = i.epoch AND f.nonce = i.nonce AND f.pruned_at IS NULL";
 /** Takes the service, and the gateway, which is empty for all of them. */
 const isInScope = "(f.service IS NULL OR (f.service = $1 AND ($2 = '' OR f.gateway = $2)))";
 

@@ -4,7 +4,7 @@ const isExpired = `(expires_at_ms IS NOT NULL AND expires_at_ms <= ${nowMs})`;
 const isFree = `(lease_until_ms IS NULL OR lease_until_ms <= ${nowMs})`;
 /** Takes the service, and twice the gateway, which is empty for all of them. */
 const isInScope = "(service IS NULL OR (service = ? AND (? = '' OR gateway = ?)))";
-const isOwned = "key = ? AND epoch = ? AND nonce = ?";
+const isOwned = "key = ? AND epoch = ? AND nonce = ? AND pruned_at_ms IS NULL";
 
 const columns = `key, service, gateway, epoch, nonce, owner, lease_until_ms, created_at_ms, updated_at_ms,
   expires_at_ms, ${isExpired} AS is_expired, pruned_at_ms, phase, settled, data, evidence`;

@@ -513,6 +513,8 @@ async function pruneLeavesTombstones({ journal, second, prefix, outliveShortLeas
     const again = await journal.begin(entry.key, scope, open("again"), lease(longMs));
     assertSame(again, { entry: tombstone, created: false });
     assert.equal(await journal.acquire(entry.key, lease(longMs)), undefined, "a tombstone can't be leased");
+    assert.equal(await journal.write(entry.key, entry, open("late")), false, "its last owner writes nothing any more");
+    assertSame(await second.read(entry.key), tombstone);
   }
   assertSame(await journal.prune({ settledBeforeMs: young.updatedAtMs }), { settled: 0, quoted: 0 });
 }

@@ -57,6 +57,8 @@ const lookalikeIsNothing: Patch = {
   replace: "if (lookalike === null) {",
 };
 
+const owned = "return flow?.epoch === id.epoch && flow.nonce === id.nonce && isPresent(flow) ? flow : undefined;";
+
 /** The rules of the durable flow that someone might take for superfluous. */
 export const mutations: readonly Mutation[] = [
   {
@@ -165,8 +167,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("memory-journal"),
-        find: "return flow?.epoch === id.epoch && flow.nonce === id.nonce ? flow : undefined;",
-        replace: "return flow?.epoch === id.epoch ? flow : undefined;",
+        find: owned,
+        replace: "return flow?.epoch === id.epoch && isPresent(flow) ? flow : undefined;",
       },
     ],
   },
@@ -175,8 +177,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("memory-journal"),
-        find: "return flow?.epoch === id.epoch && flow.nonce === id.nonce ? flow : undefined;",
-        replace: "return id.epoch > 0 ? flow : undefined;",
+        find: owned,
+        replace: "return flow !== undefined && isPresent(flow) && id.epoch > 0 ? flow : undefined;",
       },
     ],
   },
