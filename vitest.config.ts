@@ -19,6 +19,7 @@ const entries = {
 const alias = [
   { find: /^#login$/, replacement: source("auth/openid-grant.ts") },
   { find: /^#platform$/, replacement: source("platform/node.ts") },
+  { find: /^#undici$/, replacement: "undici" },
   { find: /^#schemas$/, replacement: source("http/compiled-schemas.ts") },
   ...Object.entries(entries).map(([name, path]) => ({
     find: new RegExp(`^cross-border-payments${name}$`),

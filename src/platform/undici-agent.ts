@@ -13,12 +13,14 @@ export interface AgentOptions {
 /** What the transport needs of an agent. */
 export type OpenedAgent = Pick<Agent, "dispatch" | "close">;
 
+type AgentClass = new (options: Agent.Options) => OpenedAgent;
+
 /** Where undici's `Agent` is loaded from. */
 export interface AgentModules {
   /** The agent's own file. */
   agentFile(): Promise<unknown>;
-  /** All of undici. */
-  undici(): Promise<{ readonly Agent: new (options: Agent.Options) => OpenedAgent }>;
+  /** All of undici; in a bundle the agent's own file again, which has no `Agent` by name. */
+  undici(): Promise<{ readonly Agent?: AgentClass }>;
 }
 
 type ConnectOptions = buildConnector.BuildOptions;
@@ -26,12 +28,13 @@ type ConnectOptions = buildConnector.BuildOptions;
 const undiciModules: AgentModules = {
   // @ts-expect-error undici describes the types of its main entry only.
   agentFile: () => import("undici/lib/dispatcher/agent.js"),
-  undici: () => import("undici"),
+  undici: () => import("#undici"),
 };
 
 /**
  * Opens an agent of undici's, by its own file: that loads a third of what the main entry loads. undici promises nothing about
- * that file, so whatever is wrong with it, the main entry is used instead.
+ * that file, so whatever is wrong with it, the main entry is used instead, except in a bundle: it would take in all of undici for
+ * an error that its maker sees at once.
  */
 export async function openAgent(
   { connections, connectTimeoutMs, tls }: AgentOptions,
@@ -47,19 +50,23 @@ export async function openAgent(
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  return (await openFromFile(modules, options)) ?? new (await modules.undici()).Agent(options);
+  try {
+    return await openFromFile(modules, options);
+  } catch (cause) {
+    const { Agent } = await modules.undici();
+    if (Agent === undefined) throw new Error(unknownFile, { cause });
+    return new Agent(options);
+  }
 }
 
-async function openFromFile(modules: AgentModules, options: Agent.Options): Promise<OpenedAgent | undefined> {
-  try {
-    const { default: AgentOfFile } = (await modules.agentFile()) as {
-      readonly default: new (options: object) => object;
-    };
-    const agent = new AgentOfFile(options);
-    return isAgent(agent) ? agent : undefined;
-  } catch {
-    return undefined;
-  }
+const unknownFile =
+  "undici's Agent can't be opened from this bundle: bundle the version of undici that cross-border-payments depends on, or leave undici out of the bundle";
+
+async function openFromFile(modules: AgentModules, options: Agent.Options): Promise<OpenedAgent> {
+  const { default: AgentOfFile } = (await modules.agentFile()) as { readonly default: new (options: object) => object };
+  const agent = new AgentOfFile(options);
+  if (!isAgent(agent)) throw new TypeError("what undici/lib/dispatcher/agent.js exports makes no agent");
+  return agent;
 }
 
 function isAgent(value: object): value is OpenedAgent {

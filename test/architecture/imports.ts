@@ -87,6 +87,7 @@ export const importTable: ImportTable = {
     "cloudflare:workers": ["platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
     "openid-client": ["auth/openid-grant.ts"],
     pg: ["journals/postgres-pool.ts"],
+    "#undici": ["platform/undici-agent.ts"],
     undici: ["platform/undici-agent.ts"],
     zod: ["http/schema.ts", "http/compiled-schemas.ts", "http/plain-schemas.ts"],
     "node:assert": ["testing"],

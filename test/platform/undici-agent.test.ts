@@ -98,3 +98,11 @@ it("fails where the main entry fails too", async () => {
   });
   await expect(opening).rejects.toThrow("undici is not installed");
 });
+
+it("says what to do where a bundle holds an agent's file that it does not know, and why", async () => {
+  const agentFile = () => Promise.resolve({ default: class {} });
+  await expect(openAgent(options, { agentFile, undici: agentFile as AgentModules["undici"] })).rejects.toMatchObject({
+    message: expect.stringContaining("leave undici out of the bundle"),
+    cause: new TypeError("what undici/lib/dispatcher/agent.js exports makes no agent"),
+  });
+});
