@@ -82,15 +82,25 @@ export class SharedSession {
 
   /** The refresh token of the session, which no process uses from now on. Never rejects. */
   async end(): Promise<string | undefined> {
+    let refreshToken = this.#given;
+    const untilMs = clock.monotonicMs() + renewedWithinMs;
     try {
-      const found = await this.#entry.read();
-      const { refreshToken = this.#given, refreshExpiresAtMs } = found?.value ?? {};
-      if (refreshToken === undefined) return undefined;
-      const expiry = refreshExpiresAtMs === undefined ? undefined : { refreshExpiresAtMs };
-      await this.#entry.write({ refreshToken, ...expiry, spentBy: "logout" }, found?.version);
-      return refreshToken;
+      for (;;) {
+        const found = await this.#entry.read();
+        const { refreshExpiresAtMs, spentBy } = found?.value ?? {};
+        refreshToken = found?.value.refreshToken ?? refreshToken;
+        if (refreshToken === undefined) return undefined;
+        const isLate = clock.monotonicMs() >= untilMs;
+        // The session may go on when a token is sent that was spent.
+        const isRenewing = spentBy !== undefined && spentBy !== loggedOut && !isLate;
+        const expiry = refreshExpiresAtMs === undefined ? undefined : { refreshExpiresAtMs };
+        const value = { refreshToken, ...expiry, spentBy: loggedOut };
+        const isMarked = !isRenewing && (await this.#entry.write(value, found?.version)) !== undefined;
+        if (isMarked || isLate) return refreshToken;
+        await pause(shortestPollMs);
+      }
     } catch {
-      return this.#given;
+      return refreshToken;
     }
   }
 
@@ -249,6 +259,9 @@ export class SharedSession {
 
 const shortestPollMs = 50;
 const longestPollMs = 500;
+/** How long a logout waits for the token that another process is requesting. */
+const renewedWithinMs = 3000;
+const loggedOut = "logout";
 
 const sessionSpent: GrantFailure = { class: "session-spent" };
 

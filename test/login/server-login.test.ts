@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import {
   ConfigError,
   type CrossBorderClient,
@@ -8,7 +9,7 @@ import {
   type TokenEvent,
 } from "cross-border-payments";
 import { createSandbox } from "cross-border-payments/sandbox";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import {
   failureOf,
   logIn,
@@ -165,6 +166,62 @@ it("ends a saved session for every process", async () => {
   expect(server.sandbox.requests.at(-1)).toMatchObject({ path: server.sandbox.logoutPath, status: 204 });
   expect(await failureOf(client(login.resume(saved)).payments.list().then())).toMatchObject({ code: "session_ended" });
   expect(grants()).toEqual(["authorization_code", "refresh_token"]);
+});
+
+it("ends the session with the refresh token of a process that renewed it meanwhile", async () => {
+  const tokenStore = new MemoryTokenStore();
+  const { server, login, client } = await openLogin({ rotateRefreshTokens: true }, { tokenStore });
+  const saved = (await logIn(login)).save();
+  const other = client(login.resume(saved));
+  await other.payments.list();
+  server.sandbox.revokeTokens();
+  const session = login.resume(saved);
+  const read = vi.spyOn(tokenStore, "read").mockImplementationOnce(async (key) => {
+    const found = await tokenStore.read(key);
+    await other.payments.list();
+    return found;
+  });
+  await session.logout();
+  expect(read.mock.calls.length).toBeGreaterThan(2);
+  expect(server.sandbox.requests.at(-1)).toMatchObject({ path: server.sandbox.logoutPath, status: 204 });
+  expect(await failureOf(client(login.resume(saved)).payments.list().then())).toMatchObject({ code: "session_ended" });
+});
+
+it("waits for a process that is renewing the session that is to end", async () => {
+  const steps = new EventEmitter();
+  const isRenewing = once(steps, "renewing");
+  const isLoggingOut = once(steps, "logging out");
+  const tokenStore = new MemoryTokenStore();
+  const { server, login, client, grants } = await openLogin(
+    {
+      rotateRefreshTokens: true,
+      onResponse: async ({ operation }) => {
+        if (operation !== "token" || grants().at(-1) !== "refresh_token") return undefined;
+        steps.emit("renewing");
+        await isLoggingOut;
+        return undefined;
+      },
+    },
+    { tokenStore },
+  );
+  const saved = (await logIn(login)).save();
+  const other = client(login.resume(saved));
+  await other.payments.list();
+  server.sandbox.revokeTokens();
+  const renewed = other.payments.list().then(
+    () => undefined,
+    () => undefined,
+  );
+  await isRenewing;
+  const session = login.resume(saved);
+  const reads = vi.spyOn(tokenStore, "read");
+  const ended = session.logout();
+  await vi.waitFor(() => expect(reads.mock.calls.length).toBeGreaterThan(2));
+  steps.emit("logging out");
+  await Promise.all([ended, renewed]);
+  const logouts = server.sandbox.requests.filter(({ path }) => path === server.sandbox.logoutPath);
+  expect(logouts.map(({ status }) => status)).toEqual([204]);
+  expect(await failureOf(client(login.resume(saved)).payments.list().then())).toMatchObject({ code: "session_ended" });
 });
 
 it("saves nothing without a store, and resumes nothing that was not saved", async () => {
