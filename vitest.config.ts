@@ -48,6 +48,8 @@ const built = {
   pages: "test/pages/**/*.test.ts",
   matrix: "test/matrix/**/*.test.ts",
 };
+/** What other programs make of `openapi.json`: `npm run test:openapi`. */
+const openapi = "test/openapi/**/*.test.ts";
 
 const hasSqlite = process.getBuiltinModule("node:sqlite") !== undefined;
 
@@ -64,7 +66,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: [...system, keycloak, engines, ...Object.values(built)],
+          exclude: [...system, keycloak, engines, openapi, ...Object.values(built)],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"] },
           testTimeout: 20_000,
           retry,
@@ -122,6 +124,7 @@ export default defineConfig({
           retry,
         },
       },
+      { resolve: { alias }, test: { name: "openapi", include: [openapi], testTimeout: 120_000, retry } },
       { test: { name: "guard", include: [built.guard], testTimeout: 60_000 } },
     ],
     coverage: {

@@ -16,7 +16,7 @@ const temporary = mkdtempSync(join(tmpdir(), "api-report-"));
 const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly exports: Record<string, unknown> };
 /** `index`, `sandbox`, `journal/sqlite` and so on. */
 const entryPoints = Object.keys(exports)
-  .filter((path) => path !== "./package.json")
+  .filter((path) => !path.endsWith(".json"))
   .map((path) => (path === "." ? "index" : path.slice("./".length)));
 const exported = exportedNames();
 /** What the extractor says besides the differences. */

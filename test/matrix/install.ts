@@ -1,21 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import {
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
+import { installTools, npm } from "../support/install-tools.js";
 
 /** The packed package in a project of a user's, with the programs of this folder, and the tools of its package.json. */
 export interface Matrix {
@@ -44,7 +33,7 @@ export default function install({ provide }: TestProject): () => void {
   copyFileSync(join(root, "examples/worker/prices-worker.ts"), join(project, "prices/worker.ts"));
   writeFileSync(join(project, "package.json"), '{ "name": "a-gateway", "private": true, "type": "module" }');
   npm(project, "install", tarball);
-  provide("matrix", { project, tools: installTools() });
+  provide("matrix", { project, tools: installTools(here, "matrix") });
   return () => rmSync(folder, { recursive: true, force: true });
 }
 
@@ -54,23 +43,4 @@ function pack(folder: string): string {
   const name = readdirSync(folder).find((file) => file.endsWith(".tgz"));
   if (name === undefined) throw new Error("npm pack made no tarball");
   return join(folder, name);
-}
-
-/** The tools of `package-lock.json`, installed once for each of its versions. */
-function installTools(): string {
-  const lock = readFileSync(join(here, "package-lock.json"));
-  const name = `cross-border-matrix-tools-${createHash("sha256").update(lock).digest("hex").slice(0, 12)}`;
-  const tools = join(tmpdir(), name);
-  if (existsSync(tools)) return tools;
-  const fresh = mkdtempSync(`${tools}-`);
-  mkdirSync(fresh, { recursive: true });
-  for (const file of ["package.json", "package-lock.json"]) copyFileSync(join(here, file), join(fresh, file));
-  npm(fresh, "ci");
-  renameSync(fresh, tools);
-  return tools;
-}
-
-function npm(folder: string, ...command: readonly string[]): void {
-  const flags = ["--no-audit", "--no-fund", "--ignore-scripts"];
-  execFileSync("npm", [...command, ...flags], { cwd: folder, stdio: "pipe" });
 }

@@ -20,7 +20,7 @@ export const manifest: Manifest = JSON.parse(
 
 /** What users import: `cross-border-payments`, `cross-border-payments/sandbox` and so on. */
 export const entryPoints: readonly string[] = Object.keys(manifest.exports)
-  .filter((path) => path !== "./package.json")
+  .filter((path) => !path.endsWith(".json"))
   .map((path) => join(manifest.name, path));
 
 /** Runs Node on a script of the user's, which is written to `file`; returns what it prints. */

@@ -10,9 +10,16 @@ const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" })
   .map((file) => file.replace(/^package\//, ""))
   .sort();
 
-it("holds the built files, the changelog, the licences and the README, and nothing else", () => {
+it("holds the built files, the changelog, the licences, the README and openapi.json, and nothing else", () => {
   const others = files.filter((file) => !/^dist\/(?:[\w-]+\/)?[\w-]+\.(?:c?js|d\.c?ts)$/.test(file));
-  expect(others).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist/THIRD-PARTY-LICENSES.txt", "package.json"]);
+  expect(others).toEqual([
+    "CHANGELOG.md",
+    "LICENSE",
+    "README.md",
+    "dist/THIRD-PARTY-LICENSES.txt",
+    "openapi.json",
+    "package.json",
+  ]);
 });
 
 it.each(entryPoints)("has code and types for import and for require: %s", (entryPoint) => {

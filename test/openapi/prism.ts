@@ -1,0 +1,54 @@
+import { spawn } from "node:child_process";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { installTools } from "../support/install-tools.js";
+
+const bin = join(installTools("test/openapi", "openapi"), "node_modules/.bin");
+
+/** Runs a tool of this folder's `package.json` to its end. */
+export async function run(tool: string, ...options: readonly string[]): Promise<{ code: number | null; text: string }> {
+  const process = start(tool, options);
+  const text = textOf(process);
+  const [code] = await new Promise<[number | null]>((resolve) => process.on("close", (status) => resolve([status])));
+  return { code, text: text() };
+}
+
+/** Starts Prism on a port of loopback, and ends it after the test. */
+export async function startPrism(
+  command: "mock" | "proxy",
+  ...options: readonly string[]
+): Promise<{ readonly url: string; log(): string }> {
+  const port = String(await freePort());
+  const process = start("prism", [command, "--host", "127.0.0.1", "--port", port, ...options]);
+  const log = textOf(process);
+  onTestFinished(() => void process.kill());
+  await new Promise<void>((resolve, reject) => {
+    process.stdout.on("data", () => {
+      if (log().includes("Prism is listening")) resolve();
+    });
+    process.on("close", () => reject(new Error(`Prism has ended:\n${log()}`)));
+  });
+  return { url: `http://127.0.0.1:${port}`, log };
+}
+
+function start(tool: string, options: readonly string[]) {
+  const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
+  return spawn(join(bin, tool), options, { env, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+function textOf({ stdout, stderr }: ReturnType<typeof start>): () => string {
+  let text = "";
+  for (const stream of [stdout, stderr]) stream.on("data", (chunk) => (text += chunk));
+  return () => text;
+}
+
+/** Prism takes no port 0. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("there is no port");
+  return address.port;
+}
