@@ -1,0 +1,45 @@
+/** One page of the site. */
+export interface Page {
+  /** Its file in `docs/`, without the ending. */
+  readonly name: string;
+  readonly title: string;
+  /** What it answers, in one line. */
+  readonly about: string;
+}
+
+/** Every page, under the headings of the sidebar, in the order of reading. */
+export const chapters: Readonly<Record<string, readonly Page[]>> = {
+  "Making payments": [
+    { name: "overview", title: "Overview", about: "what the library does, from the first payment to the last record" },
+    {
+      name: "durable-flow",
+      title: "The durable flow",
+      about: "payments that survive crashes; owners, operators, journals",
+    },
+    {
+      name: "reconcile",
+      title: "After a payment",
+      about: "watching payments, and comparing your ledger with the service's",
+    },
+    { name: "errors", title: "Errors", about: "every code, and what a failed call did" },
+  ],
+  "Where it runs": [
+    { name: "front-end", title: "In a front end", about: "pages and servers whose users log in" },
+    { name: "fleet", title: "In a fleet", about: "one session for many processes" },
+    { name: "lambda", title: "In a lambda", about: "functions that are frozen and thrown away" },
+    { name: "worker", title: "In a worker", about: "Cloudflare Workers" },
+    { name: "runtimes", title: "Runtimes", about: "what is tested, with versions and sizes" },
+    { name: "bundling", title: "Bundling", about: "esbuild, rolldown, vite, webpack and bun" },
+  ],
+  Tools: [
+    { name: "command", title: "The command", about: "keys, doctor, explain-signature, lists, evidence" },
+    { name: "sandbox", title: "The sandbox", about: "the described service in memory, for tests" },
+    { name: "openapi", title: "OpenAPI", about: "the operations in OpenAPI 3.1" },
+  ],
+  "Why to trust it": [
+    { name: "promises", title: "Promises", about: "each sentence of the README, and the tests that hold it" },
+    { name: "simulation", title: "The simulator", about: "the flow in a world in which everything fails" },
+  ],
+};
+
+export const pages: readonly Page[] = Object.values(chapters).flat();

@@ -1,0 +1,29 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { chapters } from "./pages.js";
+
+const { version } = JSON.parse(readFileSync(fileURLToPath(new URL("../package.json", import.meta.url)), "utf8")) as {
+  readonly version: string;
+};
+
+/** VitePress's: https://vitepress.dev/reference/site-config. Dead links fail the build. */
+export default {
+  title: "cross-border-payments",
+  description: "The TypeScript client of the Cross-Border Payment Service",
+  lang: "en",
+  cleanUrls: true,
+  head: [["meta", { name: "color-scheme", content: "light dark" }]],
+  themeConfig: {
+    nav: [
+      { text: "Overview", link: "/overview" },
+      { text: "Reference", link: "/reference/" },
+      { text: version, link: "https://github.com/cross-border-payments/cross-border-payments/blob/main/CHANGELOG.md" },
+    ],
+    sidebar: Object.entries(chapters).map(([text, pages]) => ({
+      text,
+      items: pages.map(({ name, title }) => ({ text: title, link: `/${name}` })),
+    })),
+    outline: [2, 3],
+    search: { provider: "local" },
+  },
+};

@@ -1,0 +1,50 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { deadAnchors } from "../../site/anchors.js";
+import { pages } from "../../site/pages.js";
+import { stage } from "../../site/staging.js";
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "site-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+it("has every document as a page, and in llms.txt", () => {
+  const folder = newFolder();
+  stage(".", folder);
+  const staged = readdirSync(folder).filter((file) => file.endsWith(".md"));
+  expect(staged.sort()).toEqual([...pages.map(({ name }) => `${name}.md`), "index.md"].sort());
+  const llms = readFileSync(join(folder, "public/llms.txt"), "utf8");
+  expect([...llms.matchAll(/\]\(\/(.*?)\)/g)].map(([, name]) => name)).toEqual(pages.map(({ name }) => `${name}.md`));
+});
+
+it("leads to pages where there are pages, and to the repository otherwise", () => {
+  const folder = newFolder();
+  stage(".", folder);
+  const read = (name: string) => readFileSync(join(folder, name), "utf8");
+  expect(read("overview.md")).toContain("[The durable flow](./durable-flow.md)");
+  expect(read("overview.md")).toMatch(/\(https:\/\/github\.com\/.*\/blob\/main\/examples\//);
+  expect(read("errors.md")).toContain("(./overview.md#errors-and-what-to-do)");
+  expect(read("index.md")).toContain("(./fleet.md)");
+});
+
+it("refuses a document that no chapter names", () => {
+  const root = newFolder();
+  mkdirSync(join(root, "docs/images"), { recursive: true });
+  writeFileSync(join(root, "docs/new-page.md"), "# New\n");
+  expect(() => stage(root, newFolder())).toThrow("site/pages.ts does not name new-page");
+});
+
+it("finds links to parts of pages that are not there", () => {
+  const folder = newFolder();
+  mkdirSync(join(folder, "reference"));
+  writeFileSync(
+    join(folder, "one.html"),
+    '<h2 id="here"></h2><a href="#here"></a><a href="#gone"></a><a href="/reference/#kept"></a><a href="https://x.example/#y"></a>',
+  );
+  writeFileSync(join(folder, "reference/index.html"), '<h2 id="kept"></h2><a class="a" href="/one#lost"></a>');
+  expect(deadAnchors(folder).sort()).toEqual(["/one → /one#gone", "/reference/ → /one#lost"]);
+});
