@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { CrossBorderError } from "../errors/errors.js";
 import { type Command, type ExitCode, exitCodes, type Given, UsageError } from "./command.js";
 import { helpOf, overview } from "./help.js";
+import { printableLines } from "./printable.js";
 import { print, type Terminal } from "./terminal.js";
 import { readVersion } from "./version.js";
 
@@ -66,11 +67,12 @@ function showWhatThereIs(commands: readonly Command[], line: readonly string[], 
 function report(error: unknown, command: Command | undefined, { stderr }: Terminal): ExitCode {
   if (error instanceof UsageError) {
     const help = command === undefined ? "cross-border --help" : `cross-border ${command.name} --help`;
-    stderr.write(`cross-border: ${error.message}\nSee ${help}\n`);
+    stderr.write(`cross-border: ${printableLines(error.message)}\nSee ${help}\n`);
     return exitCodes.usage;
   }
   const isExpected = error instanceof CrossBorderError || isOfSystem(error);
-  stderr.write(`cross-border: ${isExpected ? error.message : ((error as Error)?.stack ?? String(error))}\n`);
+  const said = isExpected ? error.message : ((error as Error)?.stack ?? String(error));
+  stderr.write(`cross-border: ${printableLines(said)}\n`);
   return exitCodes.failed;
 }
 

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
+import { toJson } from "./printable.js";
 
 type Style = "bold" | "green" | "red" | "yellow" | "dim";
 
@@ -35,7 +36,7 @@ export function print({ stdout }: Terminal, ...lines: readonly string[]): void {
 
 /** For programs: the whole result as one JSON text. */
 export function printJson(terminal: Terminal, value: unknown): void {
-  print(terminal, JSON.stringify(value, null, 2));
+  print(terminal, toJson(value, 2));
 }
 
 export function styled({ hasColors }: Terminal, style: Style, text: string): string {

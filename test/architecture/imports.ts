@@ -78,7 +78,21 @@ export const importTable: ImportTable = {
       "client-options.ts",
       "client.ts",
     ],
-    cli: ["errors", "timing", "wire", "signing", "auth", "api", "paging", "resources", "verification", "client.ts"],
+    cli: [
+      "errors",
+      "timing",
+      "wire",
+      "signing",
+      "auth",
+      "api",
+      "http/client-events.ts",
+      "paging",
+      "resources",
+      "verification",
+      "flows",
+      "reconcile",
+      "client.ts",
+    ],
   },
 
   /** A package or a module of Node, and the folders or files of `src/` that may import it. */

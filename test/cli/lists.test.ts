@@ -52,12 +52,12 @@ function pick({ authUrl, realm, clientId, username, password }: SandboxServer["c
   return { authUrl, realm, clientId, username, password };
 }
 
-/** The service, whose payments have a field that the description does not name. */
-async function serveWithSurcharge(): Promise<string> {
+/** The service, whose payments have other texts. */
+async function serveAltered(alter: (json: string) => string): Promise<string> {
   const altered = createServer(async ({ url, headers }, response) => {
     const { authorization = "" } = headers;
     const listed = await fetch(`${server.url}${url}`, { headers: { authorization } });
-    const text = (await listed.text()).replaceAll('"memo":', '"surcharge":"1","memo":');
+    const text = alter(await listed.text());
     response.writeHead(listed.status, { "content-type": "application/json" }).end(text);
   });
   await new Promise<void>((resolve) => altered.listen(0, "127.0.0.1", resolve));
@@ -98,7 +98,7 @@ describe("a list", () => {
   });
 
   it("says which fields a CSV leaves out", async () => {
-    const baseUrl = await serveWithSurcharge();
+    const baseUrl = await serveAltered((json) => json.replaceAll('"memo":', '"surcharge":"1","memo":'));
     const { stdout, stderr } = await list("payments", "list", "--format", "csv", "--base-url", baseUrl);
     expect(stdout).not.toContain("surcharge");
     expect(stderr).toBe(
@@ -114,6 +114,35 @@ describe("a list", () => {
     expect(lines.every((line) => line.length <= 60)).toBe(true);
     const { stdout: wide } = await run(["payments", "list", "--limit", "1"], { env, width: 300 });
     expect(wide).toMatch(/alpha-bank +1\.00 +EUR +beta-mobile +1\.00 +EUR +pending\n$/);
+  });
+
+  it("lets no record steer the terminal", async () => {
+    const steering = "\u001b[2Jred\u009b31m\u007f\u202eevil\u2066\r";
+    const baseUrl = await serveAltered((json) => json.replaceAll('"alpha-bank"', JSON.stringify(steering)));
+    for (const format of ["table", "ndjson", "csv"]) {
+      const line = ["payments", "list", "--limit", "2", "--format", format, "--base-url", baseUrl];
+      const { code, stdout } = await run(line, { env, width: 200 });
+      expect(code).toBe(0);
+      expect(stdout.replace(/\r?\n/g, "")).not.toMatch(/[\p{Cc}\u202e\u2066]/u);
+      expect(stdout).toContain("evil");
+      if (format === "ndjson") expect(records(stdout)[0]).toMatchObject({ senderGatewayId: steering });
+    }
+    // A file has what the record has.
+    const { stdout } = await list("payments", "list", "--limit", "1", "--format", "csv", "--base-url", baseUrl);
+    expect(stdout).toContain(steering);
+  });
+
+  it("counts two columns for a character that takes two", async () => {
+    const baseUrl = await serveAltered((json) => json.replaceAll('"alpha-bank"', '"東京銀行東京銀行"'));
+    const line = ["payments", "list", "--limit", "1", "--base-url", baseUrl];
+    const { stdout } = await run(line, { env, width: 200 });
+    expect(stdout).toContain("  東京銀行東京銀行  1.00 ");
+    const shown = /[\u4e00-\u9fff]/g;
+    for (const width of [90, 91, 92, 93, 94]) {
+      const [, row = ""] = (await run(line, { env, width })).stdout.split("\n");
+      expect(row.length + (row.match(shown)?.length ?? 0)).toBeLessThanOrEqual(width);
+      expect(row.at(-1)).toBe("…");
+    }
   });
 
   it("leaves credentials out unless they are asked for", async () => {
@@ -183,6 +212,14 @@ describe("a list that is resumed", () => {
     expect(written("killed")).toEqual(payments);
   });
 
+  it("begins anew where it was killed before its first page was in the progress", async () => {
+    expect((await list(...resumed("first", "--filter", "memo=none"))).code).toBe(0);
+    expect(progressOf("first")).toBe(0);
+    appendFileSync(file("first.ndjson"), '{"id":"torn');
+    expect((await list(...resumed("first"))).code).toBe(0);
+    expect(written("first")).toEqual(payments);
+  });
+
   it("adds what is new when it is called again, in CSV under one head", async () => {
     const line = [...resumed("again", "--format", "csv")];
     expect((await list(...line)).code).toBe(0);
@@ -196,7 +233,14 @@ describe("a list that is resumed", () => {
     writeFileSync(file("mine.ndjson"), "mine");
     const mine = await list(...resumed("mine"));
     expect(mine.code).toBe(3);
-    expect(mine.stderr).toContain("mine.progress, which would say how far it is good, does not");
+    expect(mine.stderr).toMatch(/mine\.ndjson is not empty, and .*mine\.progress does not say how far it is good/);
+    expect(readFileSync(file("mine.ndjson"), "utf8")).toBe("mine");
+    // Nor with the progress of another file of which nothing was written.
+    writeFileSync(
+      file("mine.progress"),
+      JSON.stringify({ version: 1, query: "", bytes: 0, records: 0, begun: file("other.ndjson") }),
+    );
+    expect((await list(...resumed("mine"))).code).toBe(3);
     expect(readFileSync(file("mine.ndjson"), "utf8")).toBe("mine");
 
     await list(...resumed("short"));

@@ -1,4 +1,6 @@
 import type { FieldTable } from "../../api/fields.js";
+import { printable, toJson } from "../printable.js";
+import { clipped, padded, widthOf } from "../text-width.js";
 import type { ListedRecord } from "./lists.js";
 
 /** How records are written. */
@@ -13,18 +15,28 @@ export interface Format {
 export const formatNames = ["table", "ndjson", "csv"] as const;
 export type FormatName = (typeof formatNames)[number];
 
-/** @param width of the terminal. */
-export function formatOf(name: FormatName, fields: FieldTable, columns: readonly string[], width: number): Format {
+/** @param width of the terminal; `undefined` where records go elsewhere. */
+export function formatOf(
+  name: FormatName,
+  fields: FieldTable,
+  columns: readonly string[],
+  width: number | undefined,
+): Format {
   const names = Object.keys(fields);
-  if (name === "ndjson")
-    return { head: "", write: (records) => records.map((record) => `${JSON.stringify(record)}\n`).join("") };
-  if (name === "csv") return csv(names);
+  if (name === "ndjson") return ndjson;
+  if (name === "csv") return csv(names, width !== undefined);
   return table(columns.length === 0 ? names.slice(0, 7) : columns, width);
 }
 
+export const ndjson: Format = {
+  head: "",
+  write: (records) => records.map((record) => `${toJson(record)}\n`).join(""),
+};
+
 /** RFC 4180, with the fields of the description: which others there are is not known before the last record. */
-function csv(names: readonly string[]): Format {
+function csv(names: readonly string[], isForTerminal: boolean): Format {
   const line = (values: readonly string[]) => `${values.map(quoted).join(",")}\r\n`;
+  const cell = (value: unknown) => (isForTerminal ? printable(shown(value)) : shown(value));
   const known = new Set(names);
   const leftOut = new Set<string>();
   return {
@@ -32,7 +44,7 @@ function csv(names: readonly string[]): Format {
     leftOut,
     write(records) {
       for (const name of records.flatMap(Object.keys)) if (!known.has(name)) leftOut.add(name);
-      return records.map((record) => line(names.map((name) => shown(record[name])))).join("");
+      return records.map((record) => line(names.map((name) => cell(record[name])))).join("");
     },
   };
 }
@@ -41,47 +53,32 @@ function quoted(value: string): string {
   return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
-/** Each column has the width of its title, or of a value that is usual there; what is longer is cut. */
-function table(columns: readonly string[], width: number): Format {
-  const widths = new Map<string, number>();
+/**
+ * Each column is as wide as its title and its longest value so far, within bounds. What is longer, or does not fit into the window, is cut.
+ *
+ * @param width of the terminal.
+ */
+export function table(columns: readonly string[], width = 120): Format {
+  const widths = columns.map(widthOf);
   const line = (cells: readonly string[]) =>
-    `${clipped(
-      cells
-        .map((cell, index) => padded(cell, widths.get(columns[index] ?? "") ?? 0))
-        .join("  ")
-        .trimEnd(),
-      width,
-    )}\n`;
+    `${clipped(cells.map((cell, index) => padded(cell, widths[index] ?? 0)).join("  "), width).trimEnd()}\n`;
   let isFirst = true;
   return {
     head: "",
     write(records) {
       const rows = records.map((record) => columns.map((name) => printable(shown(record[name]))));
-      if (!isFirst) return rows.map(line).join("");
+      for (const index of columns.keys()) {
+        const longest = Math.max(...rows.map((cells) => widthOf(cells[index] ?? "")));
+        widths[index] = Math.max(widths[index] ?? 0, Math.min(longest, widestColumn));
+      }
+      const lines = isFirst ? [columns, ...rows] : rows;
       isFirst = false;
-      columns.forEach((name, index) => {
-        const longest = Math.max(name.length, ...rows.map((cells) => cells[index]?.length ?? 0));
-        widths.set(name, Math.min(longest, widestColumn));
-      });
-      return [columns, ...rows].map(line).join("");
+      return lines.map(line).join("");
     },
   };
 }
 
 const widestColumn = 36;
-
-function padded(cell: string, width: number): string {
-  return clipped(cell, width).padEnd(width);
-}
-
-function clipped(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
-}
-
-/** What a record holds must not steer the terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, " ");
-}
 
 function shown(value: unknown): string {
   if (value === undefined || value === null) return "";

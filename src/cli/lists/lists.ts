@@ -1,5 +1,6 @@
 import type { FieldTable } from "../../api/fields.js";
 import type { ListQuery } from "../../api/list-query.js";
+import type { RequestOptions } from "../../api/request-options.js";
 import type { CrossBorderClient } from "../../client.js";
 import type { Listing } from "../../paging/listing.js";
 import { deposits } from "../../resources/deposits.js";
@@ -14,7 +15,7 @@ import { withdrawals } from "../../resources/withdrawals.js";
 export type ListedRecord = Readonly<Record<string, unknown>>;
 
 /** Fields and filters are those of whichever list: the client checks them. */
-type AnyQuery = ListQuery<never, object>;
+export type AnyQuery = ListQuery<never, object>;
 
 /** One list of the service, as a command. */
 export interface ListSource {
@@ -26,7 +27,7 @@ export interface ListSource {
   readonly columns: readonly string[];
   /** The option that names the record to which the list belongs. */
   readonly parent?: string;
-  open(client: CrossBorderClient, parent: string, query: AnyQuery): Listing<ListedRecord>;
+  open(client: CrossBorderClient, parent: string, query: AnyQuery, options?: RequestOptions): Listing<ListedRecord>;
 }
 
 /** The listing of a record type, without its type. */
@@ -52,21 +53,21 @@ export const listSources: readonly ListSource[] = [
       "receiverCurrency",
       "receiverGatewayStatus",
     ],
-    open: (client, _, query) => untyped(client.payments.list(query as never) as never),
+    open: (client, _, query, options) => untyped(client.payments.list(query as never, options) as never),
   },
   {
     name: "payment-gateways",
     title: "payment gateways",
     fields: paymentGateways.list.record,
     columns: ["id", "institutionId", "name", "countryCode", "currency", "type"],
-    open: (client, _, query) => untyped(client.paymentGateways.list(query as never) as never),
+    open: (client, _, query, options) => untyped(client.paymentGateways.list(query as never, options) as never),
   },
   {
     name: "liquidity-providers",
     title: "liquidity providers",
     fields: liquidityProviders.list.record,
     columns: ["id", "firstName", "lastName", "email"],
-    open: (client, _, query) => untyped(client.liquidityProviders.list(query as never) as never),
+    open: (client, _, query, options) => untyped(client.liquidityProviders.list(query as never, options) as never),
   },
   {
     ...ofProvider,
@@ -74,7 +75,8 @@ export const listSources: readonly ListSource[] = [
     title: "deposits of a liquidity provider",
     fields: deposits.list.record,
     columns: ["id", "paymentGatewayId", "paymentGatewayTransactionId", "amount", "currency"],
-    open: (client, id, query) => untyped(client.liquidityProviders.deposits(id).list(query as never) as never),
+    open: (client, id, query, options) =>
+      untyped(client.liquidityProviders.deposits(id).list(query as never, options) as never),
   },
   {
     ...ofProvider,
@@ -82,7 +84,8 @@ export const listSources: readonly ListSource[] = [
     title: "withdrawals of a liquidity provider",
     fields: withdrawals.list.record,
     columns: ["id", "paymentGatewayId", "amount", "fee", "currency", "status"],
-    open: (client, id, query) => untyped(client.liquidityProviders.withdrawals(id).list(query as never) as never),
+    open: (client, id, query, options) =>
+      untyped(client.liquidityProviders.withdrawals(id).list(query as never, options) as never),
   },
   {
     ...ofProvider,
@@ -90,7 +93,8 @@ export const listSources: readonly ListSource[] = [
     title: "exchange rates of a liquidity provider",
     fields: exchangeRates.list.record,
     columns: ["id", "baseGatewayId", "counterGatewayId", "baseCurrency", "counterCurrency", "buyPrice", "sellPrice"],
-    open: (client, id, query) => untyped(client.liquidityProviders.exchangeRates(id).list(query as never) as never),
+    open: (client, id, query, options) =>
+      untyped(client.liquidityProviders.exchangeRates(id).list(query as never, options) as never),
   },
   {
     ...ofProvider,
@@ -98,7 +102,8 @@ export const listSources: readonly ListSource[] = [
     title: "transfers of a liquidity provider",
     fields: transfers.list.record,
     columns: [],
-    open: (client, id, query) => untyped(client.liquidityProviders.transfers(id).list(query as never) as never),
+    open: (client, id, query, options) =>
+      untyped(client.liquidityProviders.transfers(id).list(query as never, options) as never),
   },
   {
     name: "gateway-withdrawals",
@@ -106,6 +111,7 @@ export const listSources: readonly ListSource[] = [
     title: "withdrawals of a payment gateway",
     fields: gatewayWithdrawals.list.record,
     columns: [],
-    open: (client, id, query) => untyped(client.paymentGateways.withdrawals(id).list(query as never) as never),
+    open: (client, id, query, options) =>
+      untyped(client.paymentGateways.withdrawals(id).list(query as never, options) as never),
   },
 ];

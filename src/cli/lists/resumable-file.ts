@@ -1,5 +1,5 @@
 import { type FileHandle, open, readFile, rename } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { InvalidArgumentError } from "../../errors/errors.js";
 
 /** How far a list has been written. */
@@ -7,7 +7,10 @@ interface Progress {
   readonly version: 1;
   /** What was asked for, so that nothing else is continued. */
   readonly query: string;
-  readonly after: string;
+  /** Absent while nothing has been written. */
+  readonly after?: string;
+  /** Where nothing has been written: the file that is this command's, whatever a call that was killed has left in it. */
+  readonly begun?: string;
   /** The length of the file up to there. */
   readonly bytes: number;
   readonly records: number;
@@ -21,9 +24,9 @@ export class ResumableFile implements AsyncDisposable {
   readonly #handle: FileHandle;
   readonly #progressPath: string;
   readonly #query: string;
-  #progress: Progress | undefined;
+  #progress: Progress;
 
-  private constructor(handle: FileHandle, progressPath: string, query: string, progress: Progress | undefined) {
+  private constructor(handle: FileHandle, progressPath: string, query: string, progress: Progress) {
     this.#handle = handle;
     this.#progressPath = progressPath;
     this.#query = query;
@@ -33,8 +36,13 @@ export class ResumableFile implements AsyncDisposable {
   /** @throws {InvalidArgumentError} where the files do not belong to one another, or to the query. */
   static async open(path: string, progressPath: string, query: string): Promise<ResumableFile> {
     const progress = await readProgress(progressPath);
-    if (progress === undefined)
-      return new ResumableFile(await openNew(path, progressPath), progressPath, query, undefined);
+    if (progress === undefined || progress.bytes === 0) {
+      const begun = resolve(path);
+      const handle = await openNew(path, progressPath, progress?.begun === begun);
+      const none: Progress = { version: 1, query, bytes: 0, records: 0, begun };
+      await replace(progressPath, JSON.stringify(none));
+      return new ResumableFile(handle, progressPath, query, none);
+    }
     if (progress.query !== query) {
       throw new InvalidArgumentError(`${progressPath} belongs to another list: ${progress.query}, and not ${query}`);
     }
@@ -52,17 +60,17 @@ export class ResumableFile implements AsyncDisposable {
 
   /** Where to continue. */
   get after(): string | undefined {
-    return this.#progress?.after;
+    return this.#progress.after;
   }
 
   get records(): number {
-    return this.#progress?.records ?? 0;
+    return this.#progress.records;
   }
 
   /** Appends a page, and stores that it is there: in this order, each on the disk before the next. */
   async append(text: string, records: number, after: string): Promise<void> {
     const bytes = Buffer.from(text);
-    const start = this.#progress?.bytes ?? 0;
+    const start = this.#progress.bytes;
     await writeAll(this.#handle, bytes, start);
     await this.#handle.sync();
     const progress: Progress = {
@@ -81,15 +89,15 @@ export class ResumableFile implements AsyncDisposable {
   }
 }
 
-/** An empty one may be left of an earlier call. */
-async function openNew(path: string, progressPath: string): Promise<FileHandle> {
+async function openNew(path: string, progressPath: string, isBegun: boolean): Promise<FileHandle> {
   // Made where it is not there; written at positions, which files that are opened for appending don't know.
   await (await open(path, "a")).close();
   const handle = await open(path, "r+");
   const { size } = await handle.stat();
-  if (size === 0) return handle;
+  if (isBegun) await handle.truncate(0);
+  if (isBegun || size === 0) return handle;
   await handle.close();
-  throw new InvalidArgumentError(`${path} exists, and ${progressPath}, which would say how far it is good, does not`);
+  throw new InvalidArgumentError(`${path} is not empty, and ${progressPath} does not say how far it is good`);
 }
 
 async function writeAll(handle: FileHandle, bytes: Uint8Array, start: number): Promise<void> {
@@ -126,8 +134,8 @@ async function readProgress(path: string): Promise<Progress | undefined> {
   }
   try {
     const progress = JSON.parse(text) as Progress;
-    if (progress.version === 1 && typeof progress.after === "string" && Number.isSafeInteger(progress.bytes))
-      return progress;
+    const isBegun = progress.bytes === 0 || typeof progress.after === "string";
+    if (progress.version === 1 && isBegun && Number.isSafeInteger(progress.bytes)) return progress;
   } catch {}
   throw new InvalidArgumentError(`${path} is none that this command has written`);
 }

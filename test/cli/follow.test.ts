@@ -1,0 +1,280 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { CrossBorderClient, generateSigningKeyPair, type Payment } from "../../src/index.js";
+import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { run } from "./run.js";
+
+let folder: string;
+let server: SandboxServer;
+let client: CrossBorderClient;
+let env: Record<string, string>;
+/** What the service does to requests for lists, for one test. */
+let isAway: boolean;
+/** Transaction ids of payments that are not listed yet. */
+let unlisted: Set<string>;
+const file = (name: string) => join(folder, name);
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "cross-border-follow-"));
+  server = await startSandbox({
+    onRequest: ({ operation }) => (isAway && operation?.endsWith(".list") ? Response.error() : undefined),
+    async onResponse({ operation }, response) {
+      if (operation !== "payments.list" || unlisted.size === 0) return undefined;
+      const listed = (await response.json()) as Payment[];
+      const visible = listed.filter(({ senderGatewayTransactionId: id }) => !unlisted.has(id));
+      return Response.json(visible, { status: response.status });
+    },
+  });
+  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
+  client = new CrossBorderClient({ ...server.clientOptions, signingKey });
+  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
+    await client.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64 });
+  }
+  const { baseUrl, auth } = server.clientOptions;
+  const { authUrl, realm, clientId, username, password } = auth;
+  writeFileSync(file("config.json"), JSON.stringify({ baseUrl, authUrl, realm, clientId, username, password }));
+  env = { CROSS_BORDER_CONFIG: file("config.json") };
+});
+beforeEach(() => {
+  isAway = false;
+  unlisted = new Set();
+});
+afterAll(async () => {
+  await client.close();
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+let paid = 0;
+async function pay(receiverAmount = "1.00"): Promise<string> {
+  paid += 1;
+  const id = `TX-${paid}`;
+  const request = {
+    ...{ senderGatewayId: "alpha-bank", senderAccount: "DE-1", senderCurrency: "EUR" },
+    ...{ receiverGatewayId: "beta-mobile", receiverAccount: "KE-1", receiverCurrency: "EUR" },
+    ...{ receiverAmount, memo: "" },
+  };
+  await client.pay(request, () => ({ senderGatewayTransactionId: id }));
+  return id;
+}
+
+interface Follower {
+  readonly process: ChildProcess;
+  readonly closed: Promise<number | NodeJS.Signals | null>;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+}
+
+/** The command in a process of its own. */
+function follow(...line: readonly string[]): Follower {
+  const child = spawn(process.execPath, ["--import", "tsx", "src/cli/cli.ts", ...line], {
+    env: { ...process.env, ...env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const written = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      written[name] += text;
+    });
+  }
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return {
+    process: child,
+    closed: new Promise((resolve) => child.once("close", (code, signal) => resolve(code ?? signal))),
+    stdout: () => written.stdout,
+    stderr: () => written.stderr,
+  };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await sleep(10);
+}
+
+const records = (ndjson: string): { readonly id: string; readonly senderGatewayTransactionId: string }[] =>
+  ndjson
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+const transactions = (ndjson: string) => records(ndjson).map(({ senderGatewayTransactionId: id }) => id);
+/** What the service has really stored. */
+const stored = () => server.sandbox.payments.map(({ senderGatewayTransactionId: id }) => id);
+
+describe("a list of payments that is followed", { timeout: 60_000 }, () => {
+  it("has those that are there and those that come, and ends well at Ctrl-C", async () => {
+    await pay();
+    const follower = follow("payments", "list", "--follow", "--every", "50ms");
+    await until(() => follower.stdout().includes(`"${stored().at(-1)}"`));
+    const later = [await pay(), await pay()];
+    await until(() => later.every((id) => follower.stdout().includes(`"${id}"`)));
+    follower.process.kill("SIGINT");
+    expect(await follower.closed).toBe(0);
+    expect(transactions(follower.stdout())).toEqual(stored());
+    expect(follower.stderr()).toBe("");
+  });
+
+  it("has each payment once, whenever its process is killed while payments are made", async () => {
+    const line = ["payments", "list", "--follow", "--every", "20ms", "--size", "3"];
+    const files = ["--out", file("killed.ndjson"), "--resume", file("killed.progress")];
+    const written = () => (existsSync(file("killed.ndjson")) ? readFileSync(file("killed.ndjson"), "utf8") : "");
+    const before = paid;
+    for (const more of [3, 5, 8, 11]) {
+      const follower = follow(...line, ...files);
+      // Each of these rounds begins with payments that nobody followed.
+      while (paid < before + more) await pay();
+      const wanted = stored().length - 1;
+      await until(() => written().split("\n").length > wanted);
+      void pay();
+      follower.process.kill("SIGKILL");
+      expect(await follower.closed).toBe("SIGKILL");
+      // What was being written when the power went.
+      appendFileSync(file("killed.ndjson"), '{"id":"torn');
+    }
+    const follower = follow(...line, ...files);
+    const last = await pay();
+    await until(() => written().includes(`"${last}"`) && written().endsWith("\n"));
+    follower.process.kill("SIGTERM");
+    expect(await follower.closed).toBe(0);
+    const found = transactions(written());
+    expect(found).toHaveLength(new Set(found).size);
+    expect(new Set(found)).toEqual(new Set(stored()));
+    expect(follower.stdout()).toBe("");
+  });
+
+  it("has a payment that is listed after later ones, once, also across a kill", async () => {
+    const files = ["--out", file("late.ndjson"), "--resume", file("late.progress")];
+    const line = ["payments", "list", "--follow", "--every", "20ms", ...files];
+    const written = () => (existsSync(file("late.ndjson")) ? readFileSync(file("late.ndjson"), "utf8") : "");
+    const late = await pay();
+    const duringKill = await pay();
+    unlisted = new Set([late, duringKill]);
+    const later = await pay();
+    const killed = follow(...line);
+    await until(() => written().includes(`"${later}"`));
+    unlisted.delete(late);
+    await until(() => written().includes(`"${late}"`));
+    killed.process.kill("SIGKILL");
+    await killed.closed;
+    unlisted.delete(duringKill);
+    const resumed = follow(...line);
+    await until(() => written().includes(`"${duringKill}"`));
+    resumed.process.kill("SIGINT");
+    expect(await resumed.closed).toBe(0);
+    const found = transactions(written());
+    expect(found).toHaveLength(new Set(found).size);
+    expect(new Set(found)).toEqual(new Set(stored()));
+  });
+
+  it("waits while the service is away, and says so once", async () => {
+    isAway = true;
+    const follower = follow("payments", "list", "--follow", "--every", "20ms");
+    await until(() => follower.stderr() !== "");
+    expect(follower.stderr()).toMatch(/^cross-border: payments\.list failed \(\w+\); it is tried again/);
+    isAway = false;
+    const id = await pay();
+    await until(() => follower.stdout().includes(`"${id}"`));
+    follower.process.kill("SIGINT");
+    expect(await follower.closed).toBe(0);
+    expect(transactions(follower.stdout())).toEqual(stored());
+    expect(follower.stderr().split("\n").slice(1)).toEqual(["cross-border: the service is there again", ""]);
+  });
+
+  it("ends at Ctrl-C while the service is away", async () => {
+    isAway = true;
+    const follower = follow("payments", "list", "--follow", "--every", "20ms");
+    await until(() => follower.stderr() !== "");
+    follower.process.kill("SIGINT");
+    expect(await follower.closed).toBe(0);
+  });
+
+  it("shows a table that goes on under one head, and stops after as many as were asked for", async () => {
+    const first = await pay("7.50");
+    const { code, stdout } = await run(
+      [...["payments", "list", "--follow", "--every", "20ms", "--limit", "1"], "--filter", "receiverAmount=7.5"],
+      { env, width: 200 },
+    );
+    expect(code).toBe(0);
+    const [head = "", row = "", ...rest] = stdout.trimEnd().split("\n");
+    expect(head).toMatch(/^id +createdAt +/);
+    const payment = server.sandbox.payments.find(({ senderGatewayTransactionId: id }) => id === first);
+    expect(row).toContain(payment?.id ?? "no id");
+    expect(row).toContain("7.50");
+    expect(rest).toEqual([]);
+  });
+
+  it("begins behind a paging token", async () => {
+    await pay();
+    const after = server.sandbox.payments.at(-1)?.pagingToken ?? "";
+    const later = await pay();
+    const { stdout } = await run(
+      [...["payments", "list", "--follow", "--every", "20ms", "--limit", "1"], "--after", after],
+      { env },
+    );
+    expect(transactions(stdout)).toEqual([later]);
+  });
+});
+
+describe("another list that is followed", { timeout: 60_000 }, () => {
+  const create = (institutionId: string) => client.paymentGateways.create({ institutionId, currency: "EUR" });
+
+  it("has each record once, whenever its process is killed, although there are no paging tokens", async () => {
+    const files = ["--out", file("gateways.ndjson"), "--resume", file("gateways.progress")];
+    const line = ["payment-gateways", "list", "--follow", "--every", "50ms", ...files];
+    const written = () => (existsSync(file("gateways.ndjson")) ? readFileSync(file("gateways.ndjson"), "utf8") : "");
+    for (const round of [1, 2, 3]) {
+      const follower = follow(...line);
+      const { id } = await create(`gateway-${round}`);
+      await until(() => written().includes(`"${id}"`));
+      follower.process.kill("SIGKILL");
+      await follower.closed;
+      await create(`unseen-${round}`);
+      appendFileSync(file("gateways.ndjson"), '{"id":"torn');
+    }
+    const follower = follow(...line);
+    const { id } = await create("the last one");
+    await until(() => written().includes(`"${id}"`) && written().endsWith("\n"));
+    follower.process.kill("SIGINT");
+    expect(await follower.closed).toBe(0);
+    const stored = server.sandbox.ledger.paymentGateways.map(({ id }) => id);
+    expect(
+      records(written())
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual([...stored].sort());
+  });
+
+  it("waits while the service is away", async () => {
+    isAway = true;
+    const follower = follow("payment-gateways", "list", "--follow", "--every", "50ms");
+    await until(() => follower.stderr() !== "");
+    isAway = false;
+    await until(() => follower.stdout().split("\n").length > server.sandbox.ledger.paymentGateways.length);
+    follower.process.kill("SIGINT");
+    expect(await follower.closed).toBe(0);
+    expect(follower.stderr()).toContain("the service is there again\n");
+  });
+});
+
+it.each<[said: string, line: string[]]>([
+  ["--every goes with --follow", ["--every", "1s"]],
+  ['--every is a number and a unit (ms, s, m, h or d), such as 30s or 400d, and not "5"', ["--follow", "--every", "5"]],
+  ["--follow goes by the order of creation: leave --sort out", ["--follow", "--sort", "createdAt.desc"]],
+  ["--resume with --follow writes ndjson", ["--follow", "--format", "csv", "--out", "x", "--resume", "y"]],
+  ["--filter: payments have no field amount", ["--follow", "--filter", "amount=1"]],
+])("says: %s", async (said, line) => {
+  const { code, stderr } = await run(["payments", "list", ...line], { env });
+  expect(code).toBe(2);
+  expect(stderr).toContain(said);
+});
+
+it("does not wait for what waiting can't help", async () => {
+  const { password: _, ...config } = JSON.parse(readFileSync(file("config.json"), "utf8"));
+  writeFileSync(file("wrong.json"), JSON.stringify({ ...config, password: "wrong" }));
+  const wrong = { CROSS_BORDER_CONFIG: file("wrong.json") };
+  const { code, stderr } = await run(["payments", "list", "--follow"], { env: wrong });
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/^cross-border: no access token: .* refused the login with 401/);
+});
