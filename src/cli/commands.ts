@@ -2,6 +2,10 @@ import type { Command } from "./command.js";
 import { doctorCommand } from "./doctor/doctor-command.js";
 import { evidenceCommand } from "./evidence-command.js";
 import { explainSignatureCommand } from "./explain-signature-command.js";
+import { flowsListCommand } from "./flows-list-command.js";
+import { flowsPruneCommand } from "./flows-prune-command.js";
+import { flowsResolveCommand } from "./flows-resolve-command.js";
+import { flowsShowCommand } from "./flows-show-command.js";
 import { keysGenerateCommand, keysShowCommand } from "./keys-commands.js";
 import { listCommands } from "./lists/list-commands.js";
 import { verifyCommand } from "./verify-command.js";
@@ -15,4 +19,8 @@ export const commands: readonly Command[] = [
   verifyCommand,
   evidenceCommand,
   ...listCommands,
+  flowsListCommand,
+  flowsShowCommand,
+  flowsResolveCommand,
+  flowsPruneCommand,
 ];

@@ -19,6 +19,8 @@ export interface Settings {
   readonly signingKey?: string;
   /** The file of the authorities to trust. */
   readonly ca?: string;
+  /** Where flows are kept: a file, or a `postgresql:` URL, which may hold a password. */
+  readonly journal?: string;
 }
 
 type Name = keyof Settings;
@@ -41,6 +43,7 @@ const settings: Readonly<Record<Name, Setting>> = {
   gatewayId: { help: "the gateway's own id (institutionId)" },
   signingKey: { help: "file of the private key, PEM" },
   ca: { help: "file of the certificates to trust, PEM, in place of the well-known ones" },
+  journal: { help: "the journal of flows: a SQLite file, or a postgresql:// URL", isSecret: true },
 };
 
 const names = Object.keys(settings) as Name[];
@@ -68,18 +71,30 @@ export const settingOptions: Readonly<Record<string, CommandOption>> = {
  * @throws {UsageError} that names what is missing, and where it can come from.
  */
 export async function readSettings(values: Readonly<Record<string, unknown>>, terminal: Terminal): Promise<Settings> {
+  const required = names.filter((name) => settings[name].isRequired);
+  return (await readSomeSettings(values, terminal, required)) as Settings;
+}
+
+/** The same for commands that need others. @throws {UsageError} where one of `needed` is missing. */
+export async function readSomeSettings<Needed extends Name>(
+  values: Readonly<Record<string, unknown>>,
+  terminal: Terminal,
+  needed: readonly Needed[],
+): Promise<Partial<Settings> & Required<Pick<Settings, Needed>>> {
   const { env } = terminal;
   const file = text(values.config) ?? env.CROSS_BORDER_CONFIG;
   const stored = file === undefined ? {} : await readFile(file, terminal);
   const found: Partial<Record<Name, string>> = {};
   for (const name of names) {
-    const { isRequired, isSecret } = settings[name];
+    const { isSecret } = settings[name];
     const given = isSecret ? undefined : text(values[optionOf(name)]);
     const value = given ?? env[variableOf(name)] ?? stored[name];
     if (value !== undefined) found[name] = value;
-    else if (isRequired) throw new UsageError(`${name} is missing: give it by ${sourcesOf(name)}`);
+    else if (needed.some((one) => one === name)) {
+      throw new UsageError(`${name} is missing: give it by ${sourcesOf(name)}`);
+    }
   }
-  return found as unknown as Settings;
+  return found as Partial<Settings> & Required<Pick<Settings, Needed>>;
 }
 
 function sourcesOf(name: Name): string {

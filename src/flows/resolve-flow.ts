@@ -4,7 +4,7 @@ import { clock } from "../timing/clock.js";
 import { driveFlow, storeState } from "./drive-flow.js";
 import { emitStep } from "./emit-step.js";
 import type { FlowCall } from "./flow-call.js";
-import type { FlowContext } from "./flow-context.js";
+import type { FlowContext, OwnedFlow } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
 import { FlowPausedError } from "./flow-paused-error.js";
 import { assertOwnKey, otherKeyId, readState } from "./flow-scope.js";
@@ -83,12 +83,39 @@ type Funded =
   | (StateOf<"funds-requested"> & { readonly senderGatewayTransactionId: string });
 
 /** See `PaymentFlow.resolve`. */
-export async function resolveFlow(
+export function resolveFlow(
   context: FlowContext,
   key: string,
   resolution: CheckedResolution,
   call: FlowCall,
 ): Promise<FlowOutcome> {
+  return decideAnd(context, key, resolution, call, async (owned, decided) =>
+    toOutcome(key, await driveFlow(context, owned, decided)),
+  );
+}
+
+/**
+ * Stores what `resolve` would decide, after the same looks, and leaves what follows to the process that works on these flows: neither
+ * `takeFunds` nor `releaseFunds` is called, and nothing is sent that moves money.
+ *
+ * @throws as `PaymentFlow.resolve`.
+ */
+export function decideFlow(
+  context: FlowContext,
+  key: string,
+  resolution: CheckedResolution,
+  call: FlowCall,
+): Promise<FlowState> {
+  return decideAnd(context, key, resolution, call, async (_, decided) => decided);
+}
+
+async function decideAnd<Result>(
+  context: FlowContext,
+  key: string,
+  resolution: CheckedResolution,
+  call: FlowCall,
+  goOn: (owned: OwnedFlow, decided: FlowState) => Promise<Result>,
+): Promise<Result> {
   const leased = await ownedByFlow(key, acquireEntry(context, key));
   if (leased === undefined) throw notHeld(key, "there is no such flow, or another process is running it");
   const lease = new Lease(context.journal, leased.entry, context.leaseMs, leased.askedAt);
@@ -108,7 +135,7 @@ export async function resolveFlow(
     phase = decided.phase;
     // Whoever decides has just looked, or decided without.
     const mustLook = decided === state;
-    return toOutcome(key, await driveFlow(context, { lease, call, mustLook }, decided));
+    return await goOn({ lease, call, mustLook }, decided);
   } catch (error) {
     if (error instanceof LeaseLost) {
       // What was decided is stored: another process goes on with it.

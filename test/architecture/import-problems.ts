@@ -8,6 +8,9 @@ export interface ImportTable {
   readonly packages: Readonly<Record<string, readonly string[]>>;
 }
 
+/** In the table, what stands for a module whose name is not a string literal. */
+const computedName = "a computed name";
+
 /** The files of `src/` behind each `#name` of package.json's `imports`. */
 export type SubpathImports = ReadonlyMap<string, readonly string[]>;
 
@@ -51,7 +54,7 @@ export function importProblems(
 function edgesOf(from: string, text: string, subpaths: SubpathImports): Edge[] {
   return readImports(from, text).flatMap(({ specifier, line }) => {
     const edge = { from, line, specifier, toPackage: false };
-    if (specifier === undefined) return [{ ...edge, to: "" }];
+    if (specifier === undefined) return [{ ...edge, to: computedName, toPackage: true }];
     const files = /^\.\.?(\/|$)/.test(specifier) ? [fileOf(from, specifier)] : subpaths.get(specifier);
     return files?.map((to) => ({ ...edge, to })) ?? [{ ...edge, to: packageOf(specifier), toPackage: true }];
   });
@@ -92,6 +95,7 @@ function permits({ importer, target }: Permission, edge: Edge): boolean {
 function edgeProblem(edge: Edge, texts: ReadonlyMap<string, string>, table: ImportTable): string[] {
   const place = `src/${edge.from}:${edge.line}`;
   if (edge.specifier === undefined) {
+    if (permissions(table).some((permission) => permits(permission, edge))) return [];
     return [`${place} imports a module whose name is not a string literal, so it can't be checked.`];
   }
   const layer = layerOf(edge.from);

@@ -90,6 +90,7 @@ export const importTable: ImportTable = {
       "resources",
       "verification",
       "flows",
+      "journals",
       "reconcile",
       "client.ts",
     ],
@@ -97,6 +98,7 @@ export const importTable: ImportTable = {
 
   /** A package or a module of Node, and the folders or files of `src/` that may import it. */
   packages: {
+    "a computed name": ["cli/load-cipher.ts"],
     "big.js": ["money.ts"],
     "cloudflare:workers": ["platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
     "openid-client": ["auth/openid-grant.ts"],
@@ -119,6 +121,7 @@ export const importTable: ImportTable = {
     "node:readline": ["cli"],
     "node:stream": ["platform/zlib-decompression.ts", "cli"],
     "node:tls": ["platform/tls-material.ts", "cli/doctor"],
+    "node:url": ["cli"],
     "node:util": ["platform/node.ts", "sandbox/id-tokens.ts", "cli"],
     "node:zlib": ["platform/zlib-decompression.ts"],
     "node:timers": ["testing/verify-journal.ts", "testing/verify-token-store.ts"],

@@ -54,14 +54,18 @@ function quoted(value: string): string {
 }
 
 /**
- * Each column is as wide as its title and its longest value so far, within bounds. What is longer, or does not fit into the window, is cut.
+ * Each column but the last is as wide as its title and its longest value so far, within bounds. What is longer, or does not fit into the
+ * window, is cut.
  *
  * @param width of the terminal.
  */
 export function table(columns: readonly string[], width = 120): Format {
   const widths = columns.map(widthOf);
-  const line = (cells: readonly string[]) =>
-    `${clipped(cells.map((cell, index) => padded(cell, widths[index] ?? 0)).join("  "), width).trimEnd()}\n`;
+  const last = columns.length - 1;
+  const line = (cells: readonly string[]) => {
+    const shownCells = cells.map((cell, index) => (index === last ? cell : padded(cell, widths[index] ?? 0)));
+    return `${clipped(shownCells.join("  "), width).trimEnd()}\n`;
+  };
   let isFirst = true;
   return {
     head: "",

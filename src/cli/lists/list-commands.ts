@@ -1,11 +1,10 @@
-import { readFile } from "node:fs/promises";
 import type { FieldTable } from "../../api/fields.js";
-import { CrossBorderClient } from "../../client.js";
+import type { CrossBorderClient } from "../../client.js";
 import { PagingError } from "../../errors/errors.js";
-import type { ClientEvents } from "../../http/client-events.js";
 import { type Command, type ExitCode, exitCodes } from "../command.js";
 import { interruption } from "../interruption.js";
-import { readSettings, type Settings } from "../settings.js";
+import { openClient } from "../open-client.js";
+import { readSettings } from "../settings.js";
 import type { Terminal } from "../terminal.js";
 import { followList, followPayments, type News, outageReports, writtenIds } from "./follow.js";
 import { formatOf } from "./formats.js";
@@ -135,13 +134,6 @@ async function newsOf(
   if (isOfPayments) return followPayments(client, { ...follow, startAfter: after, size, filter });
   const query = { filter, size, ...(after === undefined ? {} : { after }) } as AnyQuery;
   return followList((requests) => source.open(client, parent, query, { signal: requests }), follow);
-}
-
-async function openClient(settings: Settings, on: ClientEvents | undefined): Promise<CrossBorderClient> {
-  const { baseUrl, authUrl, realm, clientId, clientSecret, username, password, ca } = settings;
-  const auth = { authUrl, realm, clientId, clientSecret, username, password, endSessionOnClose: true };
-  const tls = ca === undefined ? undefined : { ca: await readFile(ca) };
-  return new CrossBorderClient({ baseUrl, auth, ...(tls && { tls }), ...(on && { on }) });
 }
 
 function cursorOf(page: { readonly next: string | undefined }, { name }: ListSource): string {

@@ -1,0 +1,117 @@
+import { finalPhases, type Journal, type JournalEntry, type PruneReport, type ScopeFilter } from "../flows/journal.js";
+import { command, exitCodes, UsageError } from "./command.js";
+import { parseDuration } from "./duration.js";
+import { journalOptions, openFlows } from "./flows-journal.js";
+import { instant } from "./flows-view.js";
+import { print, printJson } from "./terminal.js";
+
+export const flowsPruneCommand = command({
+  name: "flows prune",
+  summary: "Deletes what is personal about old flows, and old quotes.",
+  description:
+    "Flows that are over (paid, declined, rejected) lose their data, and their key stays, so that it is never paid for again; quotes that nobody confirmed are deleted. What is held or still open is never pruned. Without --yes it only counts, by the flows of the service's address. With --yes it prunes the whole journal: those of other services and gateways in it too. It can't be undone.",
+  operands: [],
+  options: {
+    "settled-before": {
+      type: "string",
+      value: "AGE",
+      help: "flows that were settled longer ago than this, such as 400d",
+    },
+    "quoted-before": { type: "string", value: "AGE", help: "quotes that expired longer ago than this, such as 7d" },
+    keep: {
+      type: "string",
+      value: "evidence|nothing",
+      help: "of settled flows: evidence is ids, amounts and signatures. What was pruned once is not pruned again",
+    },
+    yes: { type: "boolean", help: "do it" },
+    ...journalOptions,
+    json: { type: "boolean", help: "as JSON" },
+  },
+  examples: [
+    "flows prune --journal payments.db --config gateway.json --quoted-before 7d",
+    "flows prune --journal payments.db --config gateway.json --settled-before 400d --keep evidence --yes",
+  ],
+  async run({ values }, terminal) {
+    const { yes = false, json = false, keep } = values;
+    const nowMs = Date.now();
+    const settledBeforeMs = timeBefore(nowMs, "settled-before", values["settled-before"]);
+    const quotedBeforeMs = timeBefore(nowMs, "quoted-before", values["quoted-before"]);
+    if (settledBeforeMs === undefined && quotedBeforeMs === undefined) {
+      throw new UsageError("--settled-before AGE or --quoted-before AGE is missing, or both");
+    }
+    assertKeep(keep, settledBeforeMs !== undefined);
+    await using flows = await openFlows(values, terminal);
+    const { journal, context } = flows;
+    // Of every gateway: pruning knows none.
+    const scope = { service: context.scope.service };
+    const { settled, quoted } = yes
+      ? await journal.prune({ settledBeforeMs, quotedBeforeMs, keep })
+      : await countOld(journal, scope, { settledBeforeMs, quotedBeforeMs });
+    if (json) {
+      const times = { settledBefore: instantOf(settledBeforeMs), quotedBefore: instantOf(quotedBeforeMs) };
+      printJson(terminal, { isDone: yes, settled, quoted, ...times, keep });
+      return exitCodes.done;
+    }
+    const what = `${settled} flows${since(settledBeforeMs)} and ${quoted} quotes${since(quotedBeforeMs)}`;
+    if (yes) print(terminal, `Pruned: ${what}.`);
+    else print(terminal, `There are ${what} of ${scope.service}.`, "Nothing was changed. With --yes they are pruned.");
+    return exitCodes.done;
+  },
+});
+
+function timeBefore(nowMs: number, option: string, age: string | undefined): number | undefined {
+  if (age === undefined) return undefined;
+  const ms = nowMs - parseDuration(option, age);
+  if (ms > 0) return ms;
+  throw new UsageError(`--${option} ${age} is before 1970`);
+}
+
+function assertKeep(
+  keep: string | undefined,
+  isForSettled: boolean,
+): asserts keep is "evidence" | "nothing" | undefined {
+  if (keep !== undefined && keep !== "evidence" && keep !== "nothing") {
+    throw new UsageError("--keep is evidence or nothing");
+  }
+  if (isForSettled && keep === undefined)
+    throw new UsageError("--settled-before needs --keep evidence or --keep nothing");
+  if (!isForSettled && keep !== undefined) throw new UsageError("--keep goes with --settled-before");
+}
+
+function instantOf(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : instant(ms);
+}
+
+function since(ms: number | undefined): string {
+  return ms === undefined ? "" : ` from before ${instant(ms)}`;
+}
+
+/** What `prune` would find now. */
+async function countOld(
+  journal: Journal,
+  scope: ScopeFilter,
+  { settledBeforeMs = 0, quotedBeforeMs = 0 }: Record<"settledBeforeMs" | "quotedBeforeMs", number | undefined>,
+): Promise<PruneReport> {
+  let settled = 0;
+  for (const phase of settledBeforeMs > 0 ? finalPhases : []) {
+    settled += await count(journal, scope, phase, ({ updatedAtMs }) => updatedAtMs < settledBeforeMs);
+  }
+  const isOld = ({ expiresAtMs = Number.POSITIVE_INFINITY }: JournalEntry) => expiresAtMs < quotedBeforeMs;
+  const quoted = quotedBeforeMs > 0 ? await count(journal, scope, "quoted", isOld) : 0;
+  return { settled, quoted };
+}
+
+async function count(
+  journal: Journal,
+  scope: ScopeFilter,
+  phase: string,
+  isOld: (entry: JournalEntry) => boolean,
+): Promise<number> {
+  let found = 0;
+  for (let after: string | undefined; ; ) {
+    const entries = await journal.list({ scope, phase, after, limit: 500 });
+    found += entries.filter(isOld).length;
+    after = entries.at(-1)?.key;
+    if (after === undefined) return found;
+  }
+}

@@ -1,0 +1,198 @@
+import { InvalidArgumentError } from "../errors/errors.js";
+import { FlowCall } from "../flows/flow-call.js";
+import type { FlowContext } from "../flows/flow-context.js";
+import type { FlowState, ResolveAction } from "../flows/flow-state.js";
+import { type CheckedResolution, checkResolution, decideFlow } from "../flows/resolve-flow.js";
+import type { Payment } from "../resources/payments.js";
+import { command, exitCodes, UsageError } from "./command.js";
+import { readText } from "./files.js";
+import type { FlowDetails } from "./flows-details.js";
+import { journalOptions, openFlows } from "./flows-journal.js";
+import { readFlow } from "./flows-show-command.js";
+import { instant, showFlow, showLines } from "./flows-view.js";
+import { interruption } from "./interruption.js";
+import { parseObject } from "./json.js";
+import { openClient } from "./open-client.js";
+import { settingOptions } from "./settings.js";
+import { print, printJson, type Terminal } from "./terminal.js";
+
+interface Action {
+  /** On what grounds it may be decided. */
+  readonly evidence: string;
+  /** What the command does. */
+  readonly does: string;
+  /** What follows. */
+  readonly follows: string;
+}
+
+const listed =
+  "the payment is looked for once more, when its request can no longer be sent; if it is there, nothing is stored";
+
+const actions: Readonly<Record<ResolveAction, Action>> = {
+  found: {
+    evidence:
+      "the service's own record of the payment: found in its list, or given by --payment, with this flow's signature, body or transaction id",
+    does: "the flow is settled as paid, with that record",
+    follows: "nothing: the money stays taken",
+  },
+  release: {
+    evidence:
+      "the word of the service's operators that the payment was not made and will not be; that it is not listed proves nothing",
+    does: listed,
+    follows: "the program that works on these flows (flow.work) calls releaseFunds, which gives the money back",
+  },
+  resend: {
+    evidence:
+      "the word of the service's operators that the payment was not made, and will not be by the requests that were sent; that it is not listed proves nothing",
+    does: listed,
+    follows:
+      "the program that works on these flows (flow.work) calls takeFunds again, looks once more, and sends the same bytes again",
+  },
+};
+
+export const flowsResolveCommand = command({
+  name: "flows resolve",
+  summary: "Stores what an operator decided about a flow that is held or stuck.",
+  description:
+    "ACTION is found (the payment was made), release (it was not and will not be: the money is given back) or resend (it was not: it is sent again). Without --yes it says what it would do, and what that needs to be known for certain, and changes nothing. It never moves money itself: after release and resend the program that works on these flows does what follows, so keep flow.work running.",
+  operands: ["KEY", "ACTION"],
+  options: {
+    by: { type: "string", value: "NAME", help: "who decides; stored", isRequired: true },
+    why: { type: "string", value: "TEXT", help: "on what grounds; stored", isRequired: true },
+    payment: { type: "string", value: "FILE", help: "for found: the service's record, as JSON; - for stdin" },
+    "even-unseen": {
+      type: "boolean",
+      help: "for release: also where not every payment can be seen, or one only looks like this flow's",
+    },
+    yes: { type: "boolean", help: "do it" },
+    ...journalOptions,
+    ...settingOptions,
+    json: { type: "boolean", help: "as JSON" },
+  },
+  examples: [
+    'flows resolve order-42 found --by "Olga Operator" --why "listed as p-17" --journal payments.db --config gateway.json',
+    'flows resolve order-42 release --by "Olga Operator" --why "not made, ticket 4711" --journal payments.db --config gateway.json --yes',
+  ],
+  async run({ values, operands: [key = "", action = ""] }, terminal) {
+    assertAction(action);
+    const { by, why, yes = false, json = false } = values;
+    const evenUnseen = values["even-unseen"] === true;
+    assertEvenUnseen(action, evenUnseen);
+    const payment = values.payment === undefined ? undefined : await readPayment(values.payment, action, terminal);
+    const grounds = { by, why, ...(payment && { payment }), ...(evenUnseen && { evenUnseen }) };
+    const resolution = checkResolution(action, grounds);
+    const connection = yes ? { connect: openClient, needed: neededToDecide } : { needed: ["gatewayId"] as const };
+    await using flows = await openFlows(values, terminal, connection);
+    const flow = await readFlow(flows, key);
+    assertResolvable(flow);
+    if (!yes) {
+      showPlan(flow, action, json, terminal);
+      return exitCodes.done;
+    }
+    const decided = await decide(flows.context, flow, resolution, terminal);
+    showDecided(key, action, decided, json, terminal);
+    return exitCodes.done;
+  },
+});
+
+/** Without a `gatewayId` only the signing key tells one gateway's flows from another's, and the command has none. */
+const neededToDecide = ["gatewayId", "authUrl", "realm", "clientId", "username", "password"] as const;
+
+async function decide(
+  context: FlowContext,
+  { key, claims = [] }: FlowDetails,
+  resolution: CheckedResolution,
+  { stderr }: Terminal,
+): Promise<FlowState> {
+  // The program may have leases that are longer than those of this command.
+  const untilSentMs = Math.min((claims.at(-1)?.sendByMs ?? 0) - Date.now(), longestLeaseMs);
+  const leaseMs = Math.max(context.leaseMs, untilSentMs);
+  if (untilSentMs > 0 && resolution.decision.action !== "found") {
+    stderr.write(
+      `cross-border: waiting until ${instant(Date.now() + untilSentMs)}: its request may be sent until then\n`,
+    );
+  }
+  using stop = interruption();
+  return context.openWork.run(async (signal) => {
+    const call = new FlowCall(signal, context.openWork.abandon, undefined);
+    try {
+      return await decideFlow({ ...context, leaseMs }, key, resolution, call);
+    } finally {
+      call.finish();
+    }
+  }, stop.signal);
+}
+
+const longestLeaseMs = 86_400_000;
+
+function showPlan(flow: FlowDetails, action: ResolveAction, isJson: boolean, terminal: Terminal): void {
+  const { evidence, does, follows } = actions[action];
+  if (isJson) {
+    printJson(terminal, { key: flow.key, action, isDecided: false, evidence, does, follows, flow });
+    return;
+  }
+  showFlow(flow, terminal);
+  print(terminal, "");
+  showLines(
+    [
+      ["action", action],
+      ["needs", evidence],
+      ["does", does],
+      ["then", follows],
+    ],
+    terminal,
+  );
+  print(terminal, "", "Nothing was changed. With --yes it is.");
+}
+
+function showDecided(key: string, action: ResolveAction, state: FlowState, isJson: boolean, terminal: Terminal): void {
+  const { phase } = state;
+  const { follows } = actions[action];
+  const paymentId = state.phase === "paid" ? state.payment.id : undefined;
+  if (isJson) {
+    printJson(terminal, { key, action, isDecided: true, phase, paymentId, follows });
+    return;
+  }
+  showLines(
+    [
+      ["key", key],
+      ["phase", phase],
+      ...(paymentId === undefined ? [] : [["payment", paymentId] as const]),
+      ["then", follows],
+    ],
+    terminal,
+  );
+}
+
+function assertAction(action: string): asserts action is ResolveAction {
+  if (Object.hasOwn(actions, action)) return;
+  throw new UsageError(`ACTION is one of ${Object.keys(actions).join(", ")}, and not ${JSON.stringify(action)}`);
+}
+
+/** The program that sends again looks once more itself, and holds what it can't see. */
+function assertEvenUnseen(action: ResolveAction, isGiven: boolean): void {
+  if (!isGiven || action === "release") return;
+  const advice = action === "resend" ? ": have the program call flow.resolve, which looks and sends at once" : "";
+  throw new UsageError(`--even-unseen is for release only${advice}`);
+}
+
+function assertResolvable({ key, phase, isWaiting, senderGatewayTransactionId }: FlowDetails): void {
+  if (!isWaiting) throw notHeld(key, `it is ${phase}, and neither held nor stuck`);
+  // Of these the library says "resend", which lets them go on: their program does so by itself.
+  if (senderGatewayTransactionId !== undefined) return;
+  throw notHeld(key, `it is ${phase}, no money is known to have been taken, and its program tries again by itself`);
+}
+
+function notHeld(key: string, why: string): InvalidArgumentError {
+  return new InvalidArgumentError(`the flow of key ${JSON.stringify(key)} can't be resolved: ${why}`, {
+    code: "flow_not_held",
+    effect: "possible",
+  });
+}
+
+async function readPayment(file: string, action: ResolveAction, terminal: Terminal): Promise<Payment> {
+  if (action !== "found") throw new UsageError("--payment is for found only");
+  const payment = parseObject(await readText(file, terminal));
+  if (payment === undefined) throw new InvalidArgumentError(`${file} is not a payment's record in JSON`);
+  return payment as unknown as Payment;
+}

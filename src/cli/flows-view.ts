@@ -1,0 +1,142 @@
+import type { Claim, FlowFailures, Look, OperatorDecision } from "../flows/index.js";
+import type { PaymentIntent } from "../resources/payment-intents.js";
+import type { FlowDetails } from "./flows-details.js";
+import { printable } from "./printable.js";
+import { print, styled, type Terminal } from "./terminal.js";
+import { widthOf } from "./text-width.js";
+
+type Line = readonly [label: string, text: string];
+
+/** Shows a flow for whoever has to decide about it: one line a fact, wrapped on a narrow terminal. */
+export function showFlow(flow: FlowDetails, terminal: Terminal): void {
+  showLines(linesOf(flow), terminal);
+}
+
+export function showLines(lines: readonly Line[], terminal: Terminal): void {
+  const indent = Math.max(...lines.map(([label]) => label.length)) + 2;
+  const room = Math.max(20, (terminal.width ?? Number.POSITIVE_INFINITY) - indent);
+  for (const [label, text] of lines) {
+    const [first = "", ...rest] = wrapped(printable(text), room);
+    const shownLabel = styled(terminal, "bold", label) + " ".repeat(indent - label.length);
+    print(terminal, shownLabel + first, ...rest.map((line) => " ".repeat(indent) + line));
+  }
+}
+
+/** A word that is longer than a line is cut into several. */
+function wrapped(text: string, room: number): readonly string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && widthOf(line) + 1 + widthOf(word) > room) {
+      lines.push(line);
+      line = "";
+    }
+    line += line === "" ? word : ` ${word}`;
+    while (widthOf(line) > room) {
+      const cut = partThatFits(line, room);
+      lines.push(cut);
+      line = line.slice(cut.length);
+    }
+  }
+  return [...lines, line];
+}
+
+function partThatFits(line: string, room: number): string {
+  let part = "";
+  for (const character of line) {
+    if (part !== "" && widthOf(part + character) > room) break;
+    part += character;
+  }
+  return part;
+}
+
+function linesOf(flow: FlowDetails): readonly Line[] {
+  const { key, phase, sinceMs, createdAtMs, owner, leaseUntilMs, intent, expiresAtMs, failures, prunedAtMs } = flow;
+  return [
+    ["key", key],
+    ["phase", `${phase} since ${instant(sinceMs)}, begun ${instant(createdAtMs)}`],
+    ...(prunedAtMs === undefined ? [] : [["pruned", `at ${instant(prunedAtMs)}`] as const]),
+    ...(flow.evidence === undefined ? [] : [["evidence", JSON.stringify(flow.evidence)] as const]),
+    ...(owner === undefined ? [] : [["owner", `${owner}, until ${instant(leaseUntilMs)}`] as const]),
+    ...(intent === undefined ? [] : intentLines(intent)),
+    ...(expiresAtMs === undefined
+      ? []
+      : [["quote", `${flow.isExpired ? "expired" : "holds until"} ${instant(expiresAtMs)}`] as const]),
+    ...moneyLines(flow),
+    ...outcomeLines(flow),
+    ...(failures === undefined ? [] : [["failures", failuresText(failures)] as const]),
+    ...(flow.claims ?? []).map((claim): Line => ["request", claimText(claim)]),
+    ...(flow.looks ?? []).map((look): Line => ["look", lookText(look)]),
+    ...(flow.lookalike === undefined
+      ? []
+      : [
+          [
+            "lookalike",
+            `payment ${flow.lookalike.id} has this flow's transaction id or content: whose is it?`,
+          ] as const,
+        ]),
+    ...(flow.decisions ?? []).map((decision): Line => ["decision", decisionText(decision)]),
+  ];
+}
+
+function intentLines(intent: PaymentIntent): readonly Line[] {
+  const { senderAmount, senderCurrency, senderGatewayId, receiverAmount, receiverCurrency, receiverGatewayId } = intent;
+  return [
+    ["from", `${senderAmount} ${senderCurrency}, ${senderGatewayId}`],
+    ["to", `${receiverAmount} ${receiverCurrency}, ${receiverGatewayId}`],
+    ["intent", intent.id],
+  ];
+}
+
+function moneyLines({ phase, prunedAtMs, senderGatewayTransactionId: id }: FlowDetails): readonly Line[] {
+  if (prunedAtMs !== undefined || phase === "quoted" || phase === "declined") return [];
+  return [["money", id === undefined ? "not known to have been taken" : `taken, transaction ${id}`]];
+}
+
+function outcomeLines({ outcome }: FlowDetails): readonly Line[] {
+  switch (outcome?.status) {
+    case "held": {
+      const { reason, response } = outcome;
+      const { status, serviceCode, requestId } = response ?? {};
+      const parts = [status, serviceCode, requestId].filter((part) => part !== undefined);
+      return [["why", reason], ...(parts.length === 0 ? [] : [["response", parts.join(", ")] as const])];
+    }
+    case "paid": {
+      const { id, senderGatewayStatus, receiverGatewayStatus } = outcome.payment;
+      return [["payment", `${id}, sender ${senderGatewayStatus}, receiver ${receiverGatewayStatus}`]];
+    }
+    case "rejected":
+      return [["why", `${outcome.refusal.code}, by the ${outcome.refusal.by}: ${outcome.refusal.message}`]];
+    case "declined":
+      return outcome.reason === undefined ? [] : [["why", outcome.reason]];
+    default:
+      return [];
+  }
+}
+
+function failuresText(failures: FlowFailures): string {
+  const { count, sinceMs, atMs } = failures;
+  return `${count} since ${instant(sinceMs)}, the last at ${instant(atMs)}: ${failureText(failures)}`;
+}
+
+/** What failed last. */
+export function failureText({ code, errorCode, message }: FlowFailures): string {
+  return `${[code, errorCode].filter(Boolean).join(", ")}: ${message}`;
+}
+
+function claimText({ claimedAtMs, sendByMs, signature, isRefused, isAbsent }: Claim): string {
+  const since = isRefused ? "; refused" : isAbsent ? "; proved absent" : "";
+  return `made at ${instant(claimedAtMs)}, not sent after ${instant(sendByMs)}, signature ${signature.slice(0, 16)}…${since}`;
+}
+
+function lookText({ atMs, seen, complete, problem }: Look): string {
+  return `at ${instant(atMs)}: ${seen} payments seen, ${complete ? "which were all" : `not all: ${problem ?? "unknown"}`}`;
+}
+
+function decisionText({ action, by, why, atMs, evenUnseen }: OperatorDecision): string {
+  return `${action}${evenUnseen ? ", even unseen," : ""} by ${by} at ${instant(atMs)}: ${why}`;
+}
+
+export function instant(ms: number | undefined): string {
+  return ms === undefined || Number.isNaN(new Date(ms).getTime()) ? "?" : new Date(ms).toISOString();
+}

@@ -1,0 +1,397 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { nodeSqlite, openHandle } from "../journals/sqlite-fixture.js";
+import { postgresVersion1, sqliteVersion1 } from "../journals/version-1.js";
+import { type FlowsFixture, journalKinds, openFlowsFixture, postgresUrl, request } from "./flows-fixture.js";
+import { run } from "./run.js";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "cross-border-flows-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const records = (ndjson: string) =>
+  ndjson
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+const grounds = ["--by", "Olga Operator", "--why", "ticket 4711"];
+
+describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) => {
+  let fixture: FlowsFixture;
+  beforeEach(async () => {
+    if (isHere) fixture = await openFlowsFixture(kind, folder);
+  });
+  afterEach(async () => {
+    if (isHere) await fixture[Symbol.asyncDispose]();
+  });
+
+  /** A flow whose request was lost: nobody but the sandbox knows that there is no payment. */
+  async function hold(key: string): Promise<void> {
+    fixture.fate = "lost";
+    const { status } = await fixture.flow.run(key, request);
+    expect(status).toBe("held");
+    fixture.fate = "made";
+  }
+
+  /** A flow whose payment was made, and was not listed while it was looked for. */
+  async function holdMade(key: string): Promise<void> {
+    fixture.fate = "made, response lost";
+    fixture.isHidden = true;
+    const { status } = await fixture.flow.run(key, request);
+    expect(status).toBe("held");
+    fixture.fate = "made";
+    fixture.isHidden = false;
+  }
+
+  const payments = () => fixture.sandbox.payments.length;
+  const phaseOf = async (key: string) => (await fixture.flow.status(key))?.phase;
+
+  it.skipIf(!isHere)("are listed as the library lists them, one a line", async () => {
+    await fixture.flow.run("paid-1", request);
+    await fixture.flow.quote("quoted-1", request);
+    await hold("held-1");
+    const { code, stdout, stderr } = await fixture.run(["flows", "list"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const listed = await all(fixture.flow.list());
+    expect(records(stdout)).toEqual(JSON.parse(JSON.stringify(listed)));
+    expect(records(stdout).map(({ key }) => key)).toEqual(["held-1", "paid-1", "quoted-1"]);
+    const keysOf = async (...line: string[]) =>
+      records((await fixture.run(["flows", "list", ...line])).stdout).map(({ key }) => key);
+    expect(await keysOf("--phase", "paid")).toEqual(["paid-1"]);
+    expect(await keysOf("--after", "held-1", "--limit", "1")).toEqual(["paid-1"]);
+    expect(await keysOf("--gateway-id", "beta-mobile")).toEqual([]);
+    const { stdout: counts } = await fixture.run(["flows", "list", "--counts"]);
+    expect(JSON.parse(counts)).toEqual(await fixture.flow.counts());
+  });
+
+  it.skipIf(!isHere)("are a table that fits a narrow window, whatever their keys hold", async () => {
+    const key = "order \u001b[2J\u009b31m\u202e 東京";
+    await hold(key);
+    for (const width of [30, 60, 200]) {
+      const { code, stdout } = await fixture.run(["flows", "list"], { width });
+      expect(code).toBe(0);
+      const [head = "", row = ""] = stdout.split("\n");
+      expect(head).toMatch(/^key +phase/);
+      expect(row).toContain("東京");
+      expect(row.length + 2).toBeLessThanOrEqual(width);
+      const shown = await fixture.run(["flows", "show", key], { width });
+      expect(shown.code).toBe(0);
+      for (const line of shown.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(width);
+      for (const text of [stdout, shown.stdout]) expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
+    }
+    const json = (await fixture.run(["flows", "show", key, "--json"])).stdout;
+    expect(JSON.parse(json)).toMatchObject({ key, phase: "held" });
+    expect(json.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
+    const missing = await fixture.run(["flows", "show", `${key}!`]);
+    expect(missing.code).toBe(3);
+    expect(missing.stderr.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
+  });
+
+  it.skipIf(!isHere)("wait for an operator where they are held or stuck, with what to decide by", async () => {
+    await hold("held-1");
+    await fixture.flow.run("paid-1", request);
+    const failing = fixture.newFlow({
+      takeFunds: () => {
+        throw Object.assign(new Error("the ledger is away"), { code: "ECONNREFUSED" });
+      },
+    });
+    for (let times = 0; times < 3; times += 1) await failing.run("stuck-1", request).catch(() => {});
+    const { code, stdout } = await fixture.run(["flows", "list", "--held"]);
+    expect(code).toBe(0);
+    const held = await all(fixture.flow.held());
+    expect(records(stdout)).toEqual(JSON.parse(JSON.stringify(held)));
+    expect(records(stdout).map(({ status }) => status)).toEqual(["held", "stuck"]);
+    const { stdout: table } = await fixture.run(["flows", "list", "--held"], { width: 400 });
+    expect(table).toMatch(/^held-1 +held +20\S+Z +150.00 EUR +beta-mobile +\S/m);
+    expect(table).toMatch(/^stuck-1 +funds-requested .* ECONNREFUSED: /m);
+
+    const { stdout: shown } = await fixture.run(["flows", "show", "held-1"]);
+    expect(shown).toMatch(/^phase +held since 20/m);
+    expect(shown).toMatch(/^money +taken, transaction TX-1$/m);
+    expect(shown).toMatch(/^request +made at 20\S+Z, not sent after 20\S+Z, signature \S{16}…$/m);
+    expect(shown.match(/^look +at \S+Z: 0 payments seen, which were all$/gm)).toHaveLength(2);
+    expect((await fixture.run(["flows", "show", "stuck-1"])).stdout).toMatch(/^money +not known to have been taken$/m);
+    const { stderr, code: refused } = await fixture.run(["flows", "resolve", "stuck-1", "release", ...grounds]);
+    expect(refused).toBe(3);
+    expect(stderr).toContain("no money is known to have been taken, and its program tries again by itself");
+  });
+
+  it.skipIf(!isHere)("are not changed before --yes, which says what has to be known", async () => {
+    await hold("held-1");
+    const before = await fixture.rows();
+    for (const action of ["found", "release", "resend"]) {
+      const { code, stdout } = await fixture.run(["flows", "resolve", "held-1", action, ...grounds]);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^needs +the (service's own record|word of the service's operators) /m);
+      expect(stdout).toMatch(/\nNothing was changed\. With --yes it is\.\n$/);
+      const { stdout: json } = await fixture.run(["flows", "resolve", "held-1", action, ...grounds, "--json"]);
+      expect(JSON.parse(json)).toMatchObject({ key: "held-1", action, isDecided: false, flow: { phase: "held" } });
+    }
+    expect(await fixture.rows()).toEqual(before);
+  });
+
+  it.skipIf(!isHere)("are paid where the payment is found", async () => {
+    await holdMade("held-1");
+    const { code, stdout } = await fixture.run(["flows", "resolve", "held-1", "found", ...grounds, "--yes"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^phase +paid$/m);
+    const outcome = await fixture.flow.outcome("held-1");
+    expect(outcome).toMatchObject({
+      status: "paid",
+      payment: { id: fixture.sandbox.payments[0]?.id },
+      decisions: [{ action: "found", by: "Olga Operator", why: "ticket 4711" }],
+    });
+    expect(payments()).toBe(1);
+    const again = await fixture.run(["flows", "resolve", "held-1", "release", ...grounds, "--yes"]);
+    expect(again.code).toBe(3);
+    expect(again.stderr).toContain("it is paid, and neither held nor stuck");
+  });
+
+  it.skipIf(!isHere)("are paid with the record that is given, and with no other", async () => {
+    await holdMade("held-1");
+    await hold("held-2");
+    fixture.isHidden = true;
+    const found = (key: string, ...more: string[]) =>
+      fixture.run(["flows", "resolve", key, "found", ...grounds, "--yes", ...more], {
+        stdin: JSON.stringify(fixture.sandbox.payments[0]),
+      });
+    const unseen = await found("held-1");
+    expect(unseen.code).toBe(3);
+    expect(unseen.stderr).toContain("the payment was not found");
+    const other = await found("held-2", "--payment", "-");
+    expect(other.code).toBe(3);
+    expect(other.stderr).toContain("has neither this flow's signature nor its body nor its senderGatewayTransactionId");
+    expect(await phaseOf("held-2")).toBe("held");
+    const { code, stdout } = await found("held-1", "--payment", "-", "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ...{ key: "held-1", action: "found", isDecided: true },
+      ...{ phase: "paid", paymentId: fixture.sandbox.payments[0]?.id },
+    });
+  });
+
+  it.skipIf(!isHere)("are released by their program, once it is decided", async () => {
+    await hold("held-1");
+    const { calls } = fixture.bank;
+    const { code, stdout } = await fixture.run(["flows", "resolve", "held-1", "release", ...grounds, "--yes"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^phase +refused$/m);
+    expect(stdout).toMatch(/^then +the program that works on these flows .* calls releaseFunds/m);
+    expect([fixture.bank.released, fixture.bank.calls]).toEqual([[], calls]);
+    const [outcome] = await all(fixture.newFlow().recover());
+    expect(outcome).toMatchObject({ status: "rejected", decisions: [{ action: "release", by: "Olga Operator" }] });
+    expect(fixture.bank.released).toEqual(["held-1"]);
+    expect(payments()).toBe(0);
+  });
+
+  it.skipIf(!isHere)("are not released while the payment is there, or not all can be seen", async () => {
+    await holdMade("held-1");
+    const release = (...more: string[]) =>
+      fixture.run(["flows", "resolve", "held-1", "release", ...grounds, "--yes", ...more]);
+    const found = await release();
+    expect(found.code).toBe(3);
+    expect(found.stderr).toContain('the payment is there, so the flow can only be resolved as "found"');
+    expect((await release("--even-unseen")).stderr).toContain("the payment is there");
+    expect(await phaseOf("held-1")).toBe("held");
+    expect(fixture.bank.released).toEqual([]);
+  });
+
+  it.skipIf(!isHere)("are sent again by their program, once it is decided, and paid once", async () => {
+    await hold("held-1");
+    const { code, stdout } = await fixture.run(["flows", "resolve", "held-1", "resend", ...grounds, "--yes"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^phase +funds-requested$/m);
+    expect(payments()).toBe(0);
+    const [outcome] = await all(fixture.newFlow().recover());
+    expect(outcome).toMatchObject({ status: "paid", decisions: [{ action: "resend", why: "ticket 4711" }] });
+    expect(payments()).toBe(1);
+    expect(fixture.bank.released).toEqual([]);
+  });
+
+  it.skipIf(!isHere)("are left alone by another operator while one decides", async () => {
+    await hold("held-1");
+    const resolve = (action: string) =>
+      fixture.run(["flows", "resolve", "held-1", action, ...grounds, "--yes"]).then(({ code }) => code);
+    const codes = await Promise.all([resolve("release"), resolve("resend"), resolve("release")]);
+    expect(codes.sort()).toEqual([0, 3, 3]);
+    expect(await all(fixture.newFlow().recover())).toHaveLength(1);
+    expect(payments() + fixture.bank.released.length).toBe(1);
+  });
+
+  it.skipIf(!isHere)("are pruned after --yes alone, and what was counted before", async () => {
+    await fixture.flow.run("paid-1", request);
+    await fixture.flow.run("paid-2", request);
+    await fixture.newFlow({ quoteTtlMs: 1000 }).quote("quoted-1", request);
+    await fixture.flow.quote("quoted-2", request);
+    await hold("held-1");
+    await expect.poll(async () => (await fixture.flow.status("quoted-1"))?.isExpired, { timeout: 10_000 }).toBe(true);
+    const before = await fixture.rows();
+    const ages = ["--settled-before", "1ms", "--quoted-before", "1ms", "--keep", "evidence"];
+    const dry = await fixture.run(["flows", "prune", ...ages]);
+    expect(dry.code).toBe(0);
+    expect(dry.stdout).toMatch(/^There are 2 flows from before \S+Z and 1 quotes from before \S+Z of http:/);
+    expect(dry.stdout).toMatch(/\nNothing was changed\. With --yes they are pruned\.\n$/);
+    expect(await fixture.rows()).toEqual(before);
+    const old = await fixture.run(["flows", "prune", "--settled-before", "1d", "--keep", "nothing", "--yes", "--json"]);
+    expect(JSON.parse(old.stdout)).toMatchObject({ isDone: true, settled: 0, quoted: 0, keep: "nothing" });
+    const done = await fixture.run(["flows", "prune", ...ages, "--yes", "--json"]);
+    expect(JSON.parse(done.stdout)).toMatchObject({ isDone: true, settled: 2, quoted: 1, keep: "evidence" });
+    const rows = await fixture.rows();
+    expect(rows.map(({ key, data }) => [key, data === ""])).toEqual([
+      ["held-1", false],
+      ["paid-1", true],
+      ["paid-2", true],
+      ["quoted-2", false],
+    ]);
+    const { stdout } = await fixture.run(["flows", "show", "paid-1"]);
+    expect(stdout).toMatch(/^pruned +at 20/m);
+    expect(stdout).toMatch(/^evidence +\{.*"senderAmount":"150.00".*\}$/m);
+    expect(stdout).not.toContain("DE-0001");
+  });
+
+  it.skipIf(!isHere)("are read with the service's cipher, and named where they can't be", async () => {
+    const cipher = join(folder, `cipher-${kind}.mjs`);
+    writeFileSync(
+      cipher,
+      `export const encrypt = (text) => Buffer.from(text).toString("base64");
+export const decrypt = (text) => Buffer.from(text, "base64").toString();`,
+    );
+    const { encrypt, decrypt } = await import(cipher);
+    await fixture.newFlow({ cipher: { encrypt, decrypt } }).run("sealed-1", request);
+    await fixture.flow.run("open-1", request);
+    const without = await fixture.run(["flows", "list"]);
+    expect(without.code).toBe(1);
+    expect(records(without.stdout).map(({ key }) => key)).toEqual(["open-1"]);
+    expect(without.stderr).toMatch(/^cross-border: the journal's entry for key "sealed-1" can't be read/);
+    const withCipher = await fixture.run(["flows", "show", "sealed-1", "--cipher", cipher]);
+    expect(withCipher.code).toBe(0);
+    expect(withCipher.stdout).toMatch(/^payment +\S/m);
+    await fixture.run([
+      ...["flows", "prune", "--settled-before", "1ms", "--keep", "evidence"],
+      ...["--cipher", cipher, "--yes"],
+    ]);
+    const kept = await fixture.run(["flows", "show", "sealed-1", "--cipher", cipher, "--json"]);
+    expect(JSON.parse(kept.stdout)).toMatchObject({ evidence: { senderAmount: "150.00" } });
+  });
+});
+
+describe("a journal that the command opens", () => {
+  const here = ["--base-url", "https://service.test"];
+  const list = (journal: string, ...more: readonly string[]) =>
+    run(["flows", "list", "--journal", journal, ...here, ...more]);
+
+  it("is not made where it is not there", async () => {
+    const path = join(folder, "typo.db");
+    const { code, stderr } = await list(path);
+    expect(code).toBe(3);
+    expect(stderr).toContain("ENOENT");
+    expect(readdirSync(folder)).not.toContain("typo.db");
+  });
+
+  it("is no file of anybody else's, which stays as it is", async () => {
+    const path = join(folder, "letters.txt");
+    writeFileSync(path, "Dear Sir or Madam");
+    const { code, stderr } = await list(path);
+    expect(code).toBe(3);
+    expect(stderr).toContain("letters.txt is no journal of flows");
+    expect(readFileSync(path, "utf8")).toBe("Dear Sir or Madam");
+  });
+
+  it.skipIf(nodeSqlite === undefined)("is no other program's database, which stays as it is", async () => {
+    const path = join(folder, "other.db");
+    openHandle(path).exec("CREATE TABLE letters (text TEXT)");
+    const before = readFileSync(path);
+    const { code, stderr } = await list(path);
+    expect(code).toBe(3);
+    expect(stderr).toContain("other.db is no journal of flows");
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(readdirSync(folder).filter((name) => name.startsWith("other.db"))).toEqual(["other.db"]);
+  });
+
+  it.skipIf(nodeSqlite === undefined)("is not migrated", async () => {
+    const path = join(folder, "version-1.db");
+    const handle = openHandle(path);
+    handle.exec(sqliteVersion1);
+    const { code, stderr } = await list(path);
+    expect(code).toBe(3);
+    expect(stderr).toContain("it has version 1, this release needs version 2, and migrate is false");
+    expect(handle.prepare("PRAGMA user_version").all()).toEqual([{ user_version: 1 }]);
+  });
+
+  it.skipIf(postgresUrl === "")("is not migrated in a database either", async () => {
+    const schema = `flows_${randomBytes(6).toString("hex")}`;
+    const pool = new pg.Pool({ connectionString: postgresUrl, max: 1 });
+    onTestFinished(async () => {
+      await pool.query(`DROP SCHEMA ${schema} CASCADE`);
+      await pool.end();
+    });
+    await pool.query(postgresVersion1(schema));
+    const { code, stderr } = await run(["flows", "list", "--schema", schema, ...here], {
+      env: { CROSS_BORDER_JOURNAL: postgresUrl },
+    });
+    expect(code).toBe(3);
+    expect(stderr).toContain("migrate");
+    const { rows } = await pool.query(`SELECT version FROM ${schema}.cross_border_flows_version`);
+    expect(rows).toEqual([{ version: 1 }]);
+  });
+
+  it.skipIf(postgresUrl === "")("is not made in a database without one", async () => {
+    const { code, stderr } = await run(["flows", "list", "--schema", "nowhere", ...here], {
+      env: { CROSS_BORDER_JOURNAL: postgresUrl },
+    });
+    expect(code).toBe(3);
+    expect(stderr).toContain("migrate");
+  });
+
+  it("has no password on the command line, and shows none", async () => {
+    for (const url of [
+      "postgresql://payments:hunter2hunter2@db.test/bank",
+      "postgres://payments@db.test/bank?password=hunter2hunter2",
+      "postgresql://payments:hunter2hunter2@db.test:port/bank",
+    ]) {
+      const { code, stderr } = await list(url);
+      expect(code).toBe(2);
+      expect(stderr).toContain("give the URL by CROSS_BORDER_JOURNAL");
+      expect(stderr).not.toContain("hunter2");
+    }
+  });
+
+  it.each<[said: string, line: string[]]>([
+    ["journal is missing: give it by --journal, or CROSS_BORDER_JOURNAL", ["list"]],
+    ["--held lists all that waits", ["list", "--held", "--phase", "paid"]],
+    ["--phase is one of created, quoted", ["list", "--phase", "lost"]],
+    ["--limit is a number from 1 on", ["list", "--limit", "0"]],
+    ["--processes is many or one", ["list", "--journal", "x.db", "--processes", "two"]],
+    ["--schema and --table are for PostgreSQL", ["list", "--journal", "x.db", "--schema", "bank"]],
+    ["--processes is for a SQLite file", ["list", "--journal", "postgresql://db.test", "--processes", "one"]],
+    ["can't be loaded", ["list", "--journal", "x.db", "--cipher", "nowhere.mjs"]],
+    ["KEY is missing", ["show"]],
+    ["ACTION is one of found, release, resend", ["resolve", "k", "pay", ...grounds]],
+    ["--by NAME is missing", ["resolve", "k", "found"]],
+    ["--payment is for found only", ["resolve", "k", "release", ...grounds, "--payment", "p.json"]],
+    ["--even-unseen is for release only: have the program", ["resolve", "k", "resend", ...grounds, "--even-unseen"]],
+    ["gatewayId is missing", ["resolve", "k", "found", ...grounds, "--journal", "x.db"]],
+    ["authUrl is missing", ["resolve", "k", "found", ...grounds, "--journal", "x.db", "--gateway-id", "a", "--yes"]],
+    ["--settled-before AGE or --quoted-before AGE is missing", ["prune"]],
+    ["--settled-before needs --keep evidence or --keep nothing", ["prune", "--settled-before", "400d"]],
+    ["--keep goes with --settled-before", ["prune", "--quoted-before", "7d", "--keep", "nothing"]],
+    ["--quoted-before is a number and a unit", ["prune", "--quoted-before", "7"]],
+    ["--quoted-before 99999d is before 1970", ["prune", "--quoted-before", "99999d"]],
+  ])("says: %s", async (said, line) => {
+    const { code, stdout, stderr } = await run(["flows", ...line, ...here]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(said);
+  });
+});
