@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConfigError } from "../errors/errors.js";
+import type { ConsoleRequest, SandboxConsole } from "./console/console.js";
 import { allowOrigin, isPreflight, preflightResponse } from "./cross-origin.js";
 import { jsonResponse } from "./responses.js";
 import { createSandbox, type Sandbox, type SandboxClientOptions } from "./sandbox.js";
@@ -13,6 +14,11 @@ export interface SandboxServerOptions extends SandboxOptions {
   readonly host?: string;
   /** A longer body gets 413. Default: 1 MiB. */
   readonly maxBodyBytes?: number;
+  /**
+   * Serves a page at `consoleUrl` that shows what happens in the sandbox, makes payments and causes faults. It asks for no login, so
+   * the sandbox then listens on loopback only. Default: `false`.
+   */
+  readonly console?: boolean;
 }
 
 /** A sandbox that listens. */
@@ -26,6 +32,8 @@ export interface SandboxServer extends AsyncDisposable {
   readonly authUrl: string;
   /** What a client needs: `new CrossBorderClient({ ...server.clientOptions, signingKey })`. */
   readonly clientOptions: SandboxClientOptions;
+  /** Where the console is; absent unless `console` is on. */
+  readonly consoleUrl?: string;
   /** Stops listening and ends every connection, whatever it is doing. */
   close(): Promise<void>;
 }
@@ -36,9 +44,17 @@ export interface SandboxServer extends AsyncDisposable {
  * @throws {ConfigError} when an option has a value that no sandbox can have, or the address can't be listened on.
  */
 export async function startSandbox(options: SandboxServerOptions = {}): Promise<SandboxServer> {
-  const { port = 0, host = "127.0.0.1", maxBodyBytes = 1024 * 1024, ...sandboxOptions } = options;
+  const {
+    port = 0,
+    host = "127.0.0.1",
+    maxBodyBytes = 1024 * 1024,
+    console: wantsConsole,
+    ...sandboxOptions
+  } = options;
   const sandbox = createSandbox(sandboxOptions);
-  const server = createServer((request, response) => void exchange(sandbox, request, response, maxBodyBytes));
+  const sandboxConsole = wantsConsole === true ? await openConsole(sandbox, host) : undefined;
+  const served = { sandbox, sandboxConsole, maxBodyBytes };
+  const server = createServer((request, response) => void exchange(served, request, response));
   server.on("connect", (_, socket) => socket.end(tunnelRefusal));
   const url = await listen(server, port, host);
   const clientOptions = sandbox.clientOptions({ baseUrl: url, authUrl: url });
@@ -49,9 +65,32 @@ export async function startSandbox(options: SandboxServerOptions = {}): Promise<
     baseUrl: clientOptions.baseUrl,
     authUrl: clientOptions.auth.authUrl,
     clientOptions,
+    ...(sandboxConsole && { consoleUrl: url + sandboxConsole.path }),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+interface Served {
+  readonly sandbox: Sandbox;
+  readonly sandboxConsole: SandboxConsole | undefined;
+  readonly maxBodyBytes: number;
+}
+
+async function openConsole(sandbox: Sandbox, host: string): Promise<SandboxConsole> {
+  if (!/^(?:localhost|::1|127(?:\.\d{1,3}){3})$/.test(host)) {
+    throw new ConfigError(
+      `the console asks for no login: with it, host must be "127.0.0.1", "::1" or "localhost"; found ${JSON.stringify(host)}`,
+    );
+  }
+  const hidden = [sandbox.basePath, sandbox.authPath].find((path) => /^\/console(?:\/|$)/.test(path));
+  if (hidden !== undefined) {
+    throw new ConfigError(
+      `with the console, basePath and authPath can't be under "/console"; found ${JSON.stringify(hidden)}`,
+    );
+  }
+  const { SandboxConsole } = await import("./console/console.js");
+  return new SandboxConsole(sandbox);
 }
 
 function listen(server: Server, port: number, host: string): Promise<string> {
@@ -79,14 +118,14 @@ function closing(server: Server): () => Promise<void> {
 }
 
 /** One request and its response. Never rejects: whatever goes wrong ends this connection only. */
-async function exchange(
-  sandbox: Sandbox,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  maxBodyBytes: number,
-): Promise<void> {
+async function exchange(served: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const { sandbox, sandboxConsole, maxBodyBytes } = served;
   try {
     const body = await readBody(incoming, maxBodyBytes);
+    if (body !== undefined && sandboxConsole?.isAt(incoming.url ?? "")) {
+      await send(await sandboxConsole.respond(consoleRequest(incoming, body)), outgoing);
+      return;
+    }
     const response = body === undefined ? tooLarge() : await responseTo(sandbox, incoming, body);
     incoming.resume();
     await send(response, outgoing, incoming.headers.origin);
@@ -112,6 +151,12 @@ function responseTo(sandbox: Sandbox, incoming: IncomingMessage, body: Uint8Arra
   });
   const origin = `http://${headers.get("host") ?? "sandbox.invalid"}`;
   return sandbox.handle(request, { target, method, origin, address: socket.remoteAddress ?? "" });
+}
+
+function consoleRequest(incoming: IncomingMessage, body: Uint8Array): ConsoleRequest {
+  const { method = "GET", url = "/", socket } = incoming;
+  const { localAddress = "", localPort = 0 } = socket;
+  return { method, target: url, headers: headersOf(incoming), body, localAddress, localPort };
 }
 
 /** Methods that `Request` can't carry. They are no operation's, and get the 405 of any other. */
