@@ -8,20 +8,29 @@ export interface Account {
 
 /** The accounts that the sandbox's name verification knows. */
 export class AccountDirectory {
-  readonly #names = new Map<string, string>();
+  readonly #accounts = new Map<string, Account>();
 
   /** Adds an account, or gives a known one another name. */
   add({ gatewayId, account, name }: Account): void {
-    this.#names.set(keyOf(gatewayId, account), name);
+    this.#accounts.set(keyOf(gatewayId, account), { gatewayId, account, name });
   }
 
   /** Forgets an account; says whether there was one. */
   remove(gatewayId: string, account: string): boolean {
-    return this.#names.delete(keyOf(gatewayId, account));
+    return this.#accounts.delete(keyOf(gatewayId, account));
+  }
+
+  /**
+   * Those that were added first, at most so many.
+   *
+   * @internal
+   */
+  first(count: number): readonly Account[] {
+    return [...this.#accounts.values()].slice(0, count);
   }
 
   nameOf(gatewayId: string, account: string): string | undefined {
-    return this.#names.get(keyOf(gatewayId, account));
+    return this.#accounts.get(keyOf(gatewayId, account))?.name;
   }
 }
 

@@ -2,9 +2,9 @@ import { type Handlers, handlerOf } from "./handlers.js";
 import { assertBody, type JsonObject, parseJsonObject } from "./request-body.js";
 import { emptyResponse, jsonResponse, Refusal, refusalResponse } from "./responses.js";
 import type { Route } from "./routes.js";
-import type { SandboxRequest } from "./sandbox-options.js";
+import type { SandboxRequest, SandboxSettings } from "./sandbox-options.js";
 import type { Call, Service } from "./service.js";
-import { checkSignature, signatureHeader } from "./signature-check.js";
+import { checkSignature, type SignedRequest, signatureHeader } from "./signature-check.js";
 
 /** A request for one operation, by someone who may make it. */
 export interface OperationRequest {
@@ -32,24 +32,24 @@ export async function respondToOperation(
 
 const noBody: JsonObject = {};
 
-async function callOf(
-  { ledger, settings }: Service,
-  { seen, bytes, route }: OperationRequest,
-): Promise<Call<JsonObject>> {
+async function callOf({ ledger, settings }: Service, request: OperationRequest): Promise<Call<JsonObject>> {
+  const { seen, bytes, route } = request;
   const { operation, params } = route;
-  const { headers, path, query } = seen;
-  const body = operation.body === undefined ? noBody : parseJsonObject(bytes, headers.get("content-type"));
-  const signedPath = settings.signQuery && query !== "" ? `${path}?${query}` : path;
-  const signature = settings.signedOperations.has(operation.name)
-    ? await checkSignature(ledger, {
-        operation,
-        params,
-        body,
-        signedPath,
-        rawBody: bytes,
-        signature: headers.get(signatureHeader),
-      })
-    : undefined;
+  const body = operation.body === undefined ? noBody : parseJsonObject(bytes, seen.headers.get("content-type"));
+  const signed = signedRequest(settings, request, body);
+  const signature = settings.signedOperations.has(operation.name) ? await checkSignature(ledger, signed) : undefined;
   assertBody(operation, body);
-  return { params, query: new URLSearchParams(query), body, rawText: seen.body, signedPath, signature };
+  const query = new URLSearchParams(seen.query);
+  return { params, query, body, rawText: seen.body, signedPath: signed.signedPath, signature };
+}
+
+/** A request as its signature sees it. */
+export function signedRequest(
+  settings: SandboxSettings,
+  { seen, bytes, route }: OperationRequest,
+  body: JsonObject,
+): SignedRequest {
+  const { path, query, headers } = seen;
+  const signedPath = settings.signQuery && query !== "" ? `${path}?${query}` : path;
+  return { ...route, body, signedPath, rawBody: bytes, signature: headers.get(signatureHeader) };
 }

@@ -17,7 +17,7 @@ import {
 } from "./sandbox-options.js";
 import { createService, type Service } from "./service.js";
 import { signatureHeader } from "./signature-check.js";
-import type { TokenRequest } from "./token-endpoint.js";
+import type { TokenEndpoint, TokenRequest } from "./token-endpoint.js";
 
 /** One request that reached the sandbox. Its query may hold account numbers; it holds no secret, and is left out of logins. */
 export interface LoggedRequest {
@@ -50,6 +50,15 @@ export interface SandboxClientOptions {
   readonly auth: SandboxCredentials & { readonly authUrl: string };
 }
 
+/** Stands around the work on every request. What it returns is the response. */
+export type SandboxWatcher = (arrived: Arrived, respond: () => Promise<Response>) => Promise<Response>;
+
+/** What a watcher may look into. */
+export interface SandboxInterior {
+  readonly service: Service;
+  readonly tokens: TokenEndpoint;
+}
+
 /**
  * The described service in memory. Two sandboxes share nothing.
  *
@@ -69,6 +78,7 @@ export class Sandbox {
   readonly #identity: IdentityProvider;
   readonly #requests: Writable<LoggedRequest>[] = [];
   readonly #tokenRequests: TokenRequest[] = [];
+  #watcher: SandboxWatcher = (_, respond) => respond();
 
   constructor(options: SandboxOptions) {
     this.#options = options;
@@ -141,6 +151,16 @@ export class Sandbox {
     this.#identity.tokens.revoke(which);
   }
 
+  /**
+   * Lets one watcher, the console, see every request before the hooks do, and what is inside.
+   *
+   * @internal
+   */
+  watch(watcher: SandboxWatcher): SandboxInterior {
+    this.#watcher = watcher;
+    return { service: this.#service, tokens: this.#identity.tokens };
+  }
+
   /** Options for a client of this sandbox, where the two addresses lead to it. Neither includes `basePath` or `authPath`. */
   clientOptions(origins: { readonly baseUrl: string; readonly authUrl: string }): SandboxClientOptions {
     return {
@@ -165,7 +185,9 @@ export class Sandbox {
   async handle(request: Request, wire: SandboxWire = {}): Promise<Response> {
     const arrived = await arrive(request, wire, (path, method) => this.#routeOf(path, method));
     const logged = this.#log(arrived);
-    const response = (await this.#options.onRequest?.(arrived.seen)) ?? (await this.#serve(arrived));
+    const response = await this.#watcher(arrived, async () => {
+      return (await this.#options.onRequest?.(arrived.seen)) ?? (await this.#serve(arrived));
+    });
     logged.status = response.status;
     return response;
   }
@@ -221,9 +243,11 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
+/** Where a request leads: an operation, a page of the identity provider, or why it leads nowhere. */
 type Destination = Route | IdentityEndpoint | Refusal;
 
-interface Arrived {
+/** A request as it is known before anything is done with it. */
+export interface Arrived {
   readonly seen: SandboxRequest;
   readonly bytes: Uint8Array;
   readonly route: Destination;

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConfigError } from "../errors/errors.js";
+import type { SigningKey } from "../signing/keys.js";
 import type { ConsoleRequest, SandboxConsole } from "./console/console.js";
 import { allowOrigin, isPreflight, preflightResponse } from "./cross-origin.js";
 import { jsonResponse } from "./responses.js";
@@ -18,7 +19,15 @@ export interface SandboxServerOptions extends SandboxOptions {
    * Serves a page at `consoleUrl` that shows what happens in the sandbox, makes payments and causes faults. It asks for no login, so
    * the sandbox then listens on loopback only. Default: `false`.
    */
-  readonly console?: boolean;
+  readonly console?: boolean | SandboxConsoleOptions;
+}
+
+export interface SandboxConsoleOptions {
+  /**
+   * Signing keys of registered gateways: the console signs payments of a gateway with the one whose public half it has registered.
+   * The sandbox itself knows public keys only. For other gateways, a button of the console makes a key and registers it. Default: none.
+   */
+  readonly signingKeys?: readonly SigningKey[];
 }
 
 /** A sandbox that listens. */
@@ -44,15 +53,9 @@ export interface SandboxServer extends AsyncDisposable {
  * @throws {ConfigError} when an option has a value that no sandbox can have, or the address can't be listened on.
  */
 export async function startSandbox(options: SandboxServerOptions = {}): Promise<SandboxServer> {
-  const {
-    port = 0,
-    host = "127.0.0.1",
-    maxBodyBytes = 1024 * 1024,
-    console: wantsConsole,
-    ...sandboxOptions
-  } = options;
-  const sandbox = createSandbox(sandboxOptions);
-  const sandboxConsole = wantsConsole === true ? await openConsole(sandbox, host) : undefined;
+  const { port = 0, host = "127.0.0.1", maxBodyBytes = 1024 * 1024, console: wanted = false, ...others } = options;
+  const sandbox = createSandbox(others);
+  const sandboxConsole = wanted === false ? undefined : await openConsole(sandbox, host, wanted === true ? {} : wanted);
   const served = { sandbox, sandboxConsole, maxBodyBytes };
   const server = createServer((request, response) => void exchange(served, request, response));
   server.on("connect", (_, socket) => socket.end(tunnelRefusal));
@@ -77,7 +80,11 @@ interface Served {
   readonly maxBodyBytes: number;
 }
 
-async function openConsole(sandbox: Sandbox, host: string): Promise<SandboxConsole> {
+async function openConsole(
+  sandbox: Sandbox,
+  host: string,
+  { signingKeys = [] }: SandboxConsoleOptions,
+): Promise<SandboxConsole> {
   if (!/^(?:localhost|::1|127(?:\.\d{1,3}){3})$/.test(host)) {
     throw new ConfigError(
       `the console asks for no login: with it, host must be "127.0.0.1", "::1" or "localhost"; found ${JSON.stringify(host)}`,
@@ -90,7 +97,7 @@ async function openConsole(sandbox: Sandbox, host: string): Promise<SandboxConso
     );
   }
   const { SandboxConsole } = await import("./console/console.js");
-  return new SandboxConsole(sandbox);
+  return new SandboxConsole(sandbox, signingKeys);
 }
 
 function listen(server: Server, port: number, host: string): Promise<string> {

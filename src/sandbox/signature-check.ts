@@ -34,7 +34,7 @@ export interface VerifiedSignature {
 export async function checkSignature(ledger: Ledger, request: SignedRequest): Promise<VerifiedSignature> {
   const { signature } = request;
   if (signature === null) throw new Refusal("missing_signature", `the header ${signatureHeader} is missing`);
-  for (const { rsaPublicKeyBase64: publicKeyBase64 } of signers(ledger, request)) {
+  for (const { rsaPublicKeyBase64: publicKeyBase64 } of signersOf(ledger, request)) {
     if (await isSignedWith(publicKeyBase64, signature, request)) return { signatureBase64: signature, publicKeyBase64 };
   }
   throw new Refusal(
@@ -43,8 +43,12 @@ export async function checkSignature(ledger: Ledger, request: SignedRequest): Pr
   );
 }
 
-/** The gateway that has to sign: the row says which field names it. Where none does, any registered gateway may sign. */
-function signers(ledger: Ledger, { operation, params, body }: SignedRequest): PaymentGateway[] {
+/**
+ * The gateway that has to sign: the row says which field names it. Where none does, any registered gateway may sign.
+ *
+ * @throws {Refusal} when the gateway is not known.
+ */
+export function signersOf(ledger: Ledger, { operation, params, body }: SignedRequest): PaymentGateway[] {
   const byPath = operation.path.parameters[0] === "paymentGatewayId" ? params[0] : undefined;
   const name = byPath ?? (operation.signer === undefined ? undefined : body[operation.signer]);
   if (name === undefined) return ledger.paymentGateways.records();

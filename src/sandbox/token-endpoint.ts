@@ -24,13 +24,24 @@ export interface TokenForm {
   readonly issuer: string;
 }
 
-/** What a token is good for. */
-interface Issued {
+/** A token that was given to somebody, told without the token. */
+export interface IssuedToken {
+  /** The first token that a sandbox issues is its number 1. */
+  readonly number: number;
+  readonly kind: "access" | "refresh";
+  readonly issuedAtMs: number;
   readonly untilMs: number;
   readonly session: string;
+  /** Ended before its time: revoked, replaced by another one, or by the end of its session. */
+  readonly isEnded: boolean;
 }
 
+type Issued = { -readonly [Name in keyof IssuedToken]: IssuedToken[Name] };
+
 type Tokens = Map<string, Issued>;
+
+/** So many of the issued tokens are remembered. */
+const rememberedTokens = 100;
 
 /** Gives tokens and knows which of them are good (Interface description 0.0.1, "Authentication"). */
 export class TokenEndpoint {
@@ -39,6 +50,7 @@ export class TokenEndpoint {
   readonly #idTokens: IdTokens;
   readonly #accessTokens: Tokens = new Map();
   readonly #refreshTokens: Tokens = new Map();
+  readonly #issued: Issued[] = [];
   /** The sessions of codes that were redeemed. */
   readonly #redeemed = new Map<string, string>();
   readonly #requestTimes = new Map<string, number[]>();
@@ -55,10 +67,16 @@ export class TokenEndpoint {
     return this.#lives(this.#accessTokens, token);
   }
 
+  /** The newest tokens that were issued, oldest first. */
+  get issued(): readonly IssuedToken[] {
+    return this.#issued;
+  }
+
   /** Ends every access token; `all` ends the refresh tokens too. */
   revoke(which: "access" | "all"): void {
-    this.#accessTokens.clear();
-    if (which === "all") this.#refreshTokens.clear();
+    for (const token of this.#accessTokens.keys()) end(this.#accessTokens, token);
+    if (which === "access") return;
+    for (const token of this.#refreshTokens.keys()) end(this.#refreshTokens, token);
   }
 
   async respond(form: TokenForm): Promise<Response> {
@@ -79,8 +97,7 @@ export class TokenEndpoint {
 
   /** Nothing continues it from now on. */
   endSession(session: unknown): void {
-    for (const [token, issued] of this.#refreshTokens)
-      if (issued.session === session) this.#refreshTokens.delete(token);
+    for (const [token, issued] of this.#refreshTokens) if (issued.session === session) end(this.#refreshTokens, token);
   }
 
   async #withFields(
@@ -185,22 +202,27 @@ export class TokenEndpoint {
       token_type: "Bearer",
     };
     if (!this.#settings.rotateRefreshTokens) return tokenResponse(response);
-    this.#refreshTokens.delete(refreshToken);
+    end(this.#refreshTokens, refreshToken);
     return tokenResponse({ ...response, refresh_token: this.#newRefreshToken(session) });
   }
 
   #newAccessToken(session: string): string {
-    return this.#keep(this.#accessTokens, this.#settings.tokenLifetimeMs, session);
+    return this.#keep(this.#accessTokens, "access", this.#settings.tokenLifetimeMs, session);
   }
 
   #newRefreshToken(session: string): string {
-    return this.#keep(this.#refreshTokens, this.#settings.refreshTokenLifetimeMs, session);
+    return this.#keep(this.#refreshTokens, "refresh", this.#settings.refreshTokenLifetimeMs, session);
   }
 
-  #keep(tokens: Tokens, lifetimeMs: number, session: string): string {
+  #keep(tokens: Tokens, kind: IssuedToken["kind"], lifetimeMs: number, session: string): string {
     for (const token of tokens.keys()) if (!this.#lives(tokens, token)) tokens.delete(token);
     const token = randomBytes(32).toString("base64url");
-    tokens.set(token, { untilMs: this.#settings.now() + lifetimeMs, session });
+    const issuedAtMs = this.#settings.now();
+    const number = (this.#issued.at(-1)?.number ?? 0) + 1;
+    const issued = { number, kind, issuedAtMs, untilMs: issuedAtMs + lifetimeMs, session, isEnded: false };
+    tokens.set(token, issued);
+    this.#issued.push(issued);
+    if (this.#issued.length > rememberedTokens) this.#issued.shift();
     return token;
   }
 
@@ -220,6 +242,12 @@ export class TokenEndpoint {
     this.#requestTimes.set(address, recent);
     return throttled ? (recent[0] ?? nowMs) + windowMs - nowMs : 0;
   }
+}
+
+function end(tokens: Tokens, token: string): void {
+  const issued = tokens.get(token);
+  if (issued !== undefined) issued.isEnded = true;
+  tokens.delete(token);
 }
 
 function tokenResponse(body: Readonly<Record<string, string | number>>): Response {

@@ -44,7 +44,7 @@ export const importTable: ImportTable = {
       "journals/postgres-names.ts",
     ],
     reconcile: ["errors", "timing", "api", "paging", "resources", "money.ts", "flows/equal-amounts.ts"],
-    sandbox: ["errors", "money.ts", "api", "resources", "signing"],
+    sandbox: ["errors", "money.ts", "api", "resources", "signing", "verification/explain-signature.ts"],
     simulation: [
       "errors",
       "timing",

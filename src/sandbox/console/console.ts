@@ -1,6 +1,18 @@
-import { jsonResponse } from "../responses.js";
-import type { Sandbox } from "../sandbox.js";
+import { createHash } from "node:crypto";
+import { CrossBorderError } from "../../errors/errors.js";
+import type { SigningKey } from "../../signing/keys.js";
+import { parseJsonObject } from "../request-body.js";
+import { jsonResponse, Refusal, refusalResponse } from "../responses.js";
+import type { Arrived, Sandbox, SandboxInterior } from "../sandbox.js";
+import { actions } from "./actions.js";
+import type { ConsoleState } from "./console-state.js";
+import { Faults, withFault } from "./faults.js";
 import { type ConsoleRequest, consolePath, whyRefused } from "./own-page-only.js";
+import { pageText } from "./page-text.js";
+import { PaymentDesk } from "./payment-desk.js";
+import { readRecords, tokenLines } from "./read-state.js";
+import { RequestLog } from "./request-log.js";
+import { noteSignature, unasked } from "./signature-note.js";
 
 export type { ConsoleRequest };
 
@@ -8,9 +20,16 @@ export type { ConsoleRequest };
 export class SandboxConsole {
   readonly path = consolePath;
   readonly #sandbox: Sandbox;
+  readonly #interior: SandboxInterior;
+  readonly #desk: PaymentDesk;
+  readonly #faults = new Faults();
+  readonly #log = new RequestLog();
 
-  constructor(sandbox: Sandbox) {
+  /** @throws {ConfigError} when one of the keys is no signing key. */
+  constructor(sandbox: Sandbox, signingKeys: readonly SigningKey[]) {
     this.#sandbox = sandbox;
+    this.#interior = sandbox.watch((arrived, respond) => this.#watch(arrived, respond));
+    this.#desk = new PaymentDesk(sandbox, this.#interior.service, signingKeys);
   }
 
   /** Whether a request with this target is the console's, not the service's. */
@@ -20,42 +39,102 @@ export class SandboxConsole {
 
   async respond(request: ConsoleRequest): Promise<Response> {
     const why = whyRefused(request);
-    if (why !== undefined) return secured(jsonResponse({ error: "refused", message: why }, 403));
-    return secured(this.#respond(request));
+    const response = why === undefined ? await this.#respond(request) : refusal(new Refusal("refused", why, 403));
+    for (const [name, value] of Object.entries(securityHeaders)) response.headers.set(name, value);
+    return response;
   }
 
-  #respond({ method, target }: ConsoleRequest): Response {
-    if (target === consolePath.slice(0, -1)) {
-      return new Response(null, { status: 308, headers: { location: consolePath } });
+  async #respond(request: ConsoleRequest): Promise<Response> {
+    const { method, target } = request;
+    const name = target.slice(consolePath.length);
+    if (method === "POST") return this.#act(name, request);
+    if (method !== "GET") return refusal(new Refusal("method_not_allowed", "the console takes GET and POST", 405));
+    if (name === "state") return this.#state(request);
+    if (target === consolePath.slice(0, -1)) return redirect(consolePath);
+    return pageFile(name) ?? nothingThere();
+  }
+
+  /** The state, unless the page has it already. */
+  #state({ headers }: ConsoleRequest): Response {
+    const host = headers.get("host");
+    const state = JSON.stringify(this.#read(`http://${host}`));
+    const etag = `"${createHash("sha256").update(state).digest("base64url")}"`;
+    if (headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers: { etag } });
+    return new Response(state, { headers: { "content-type": "application/json", etag } });
+  }
+
+  #read(origin: string): ConsoleState {
+    const { service, tokens } = this.#interior;
+    const { baseUrl, auth } = this.#sandbox.clientOptions({ baseUrl: origin, authUrl: origin });
+    return {
+      service: { baseUrl, authUrl: auth.authUrl },
+      requests: this.#log.lines(),
+      faults: this.#faults.armed,
+      tokens: tokenLines(service, tokens.issued),
+      ...readRecords(service, this.#desk),
+    };
+  }
+
+  async #act(name: string, { headers, body }: ConsoleRequest): Promise<Response> {
+    const action = actions.get(name);
+    if (action === undefined) return nothingThere();
+    const controls = { sandbox: this.#sandbox, desk: this.#desk, faults: this.#faults };
+    try {
+      const told = await action(controls, parseJsonObject(body, headers.get("content-type")));
+      return jsonResponse(told ?? {});
+    } catch (error) {
+      if (error instanceof Refusal) return refusal(error);
+      if (error instanceof CrossBorderError) return refusal(new Refusal(error.code, error.message));
+      throw error;
     }
-    if (target === consolePath && method === "GET") return this.#page();
-    return jsonResponse({ error: "unknown_path", message: "the console has nothing at this path" }, 404);
   }
 
-  #page(): Response {
-    const { requests, payments } = this.#sandbox;
-    const html = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Sandbox console</title>
-<h1>Sandbox console</h1>
-<p>${requests.length} requests, ${payments.length} payments.</p>
-</html>
-`;
-    return new Response(html, { headers: { "content-type": "text/html; charset=utf-8" } });
+  async #watch(arrived: Arrived, respond: () => Promise<Response>): Promise<Response> {
+    const { service } = this.#interior;
+    const { seen, bytes, route } = arrived;
+    const isOperation = typeof route === "object" && !(route instanceof Refusal);
+    const note = isOperation ? await noteSignature(service, { seen, bytes, route }) : unasked;
+    const fault = this.#faults.take(seen);
+    const entry = this.#log.add(arrived, { atMs: service.settings.now(), note, fault: fault?.kind });
+    let response: Response | undefined;
+    try {
+      response = await withFault(fault, respond);
+      return response;
+    } finally {
+      entry.end(response);
+    }
   }
 }
 
-/** Nothing from elsewhere is loaded, nothing is framed, and no other page reads it. */
-function secured(response: Response): Response {
-  for (const [name, value] of Object.entries(securityHeaders)) response.headers.set(name, value);
-  return response;
+const types = new Map([
+  ["", "text/html"],
+  ["console.css", "text/css"],
+  ["console.js", "text/javascript"],
+]);
+
+function pageFile(name: string): Response | undefined {
+  const text = pageText.get(name);
+  const headers = { "content-type": `${types.get(name)}; charset=utf-8` };
+  return text === undefined ? undefined : new Response(text, { headers });
 }
 
+function redirect(location: string): Response {
+  return new Response(null, { status: 308, headers: { location } });
+}
+
+function refusal(why: Refusal): Response {
+  return refusalResponse(why, undefined);
+}
+
+function nothingThere(): Response {
+  return refusal(new Refusal("unknown_path", "the console has nothing at this path", 404));
+}
+
+/** Nothing is loaded from elsewhere, made of text, framed, or read by another page. */
 const securityHeaders = {
   "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; " +
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "x-content-type-options": "nosniff",
