@@ -20,7 +20,11 @@ export interface Page {
   route(pattern: RegExp, handle: (route: Route) => Promise<void>, options?: { readonly times?: number }): Promise<void>;
   on(event: "pageerror", listener: (error: Error) => void): void;
   on(event: "request", listener: (request: { url(): string }) => void): void;
-  screenshot(options: { readonly path: string }): Promise<unknown>;
+  on(event: "console", listener: (message: { type(): string; text(): string }) => void): void;
+  readonly keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
+  setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
+  emulateMedia(options: { readonly colorScheme: "light" | "dark" }): Promise<void>;
+  screenshot(options: { readonly path: string; readonly fullPage?: boolean }): Promise<unknown>;
 }
 
 /** A request of a page that is looked at on its way. */
@@ -39,12 +43,15 @@ export interface Browser extends AsyncDisposable {
   newProfile(): Promise<Profile>;
 }
 
-/** Debian's Chromium, by playwright-core of `tools`. */
-export async function openBrowser(tools: string): Promise<Browser> {
+/** Debian's Chromium, by playwright-core of `tools`, with more flags of the command line. */
+export async function openBrowser(tools: string, flags: readonly string[] = []): Promise<Browser> {
   const executablePath = execFileSync("bash", ["test/support/chromium.sh"], { encoding: "utf8" }).trim();
   const { chromium } = createRequire(join(tools, "package.json"))("playwright-core");
   // Chromium has no sandbox of its own for root, and containers have little shared memory.
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  const browser = await chromium.launch({
+    executablePath,
+    args: ["--no-sandbox", "--disable-dev-shm-usage", ...flags],
+  });
   return {
     newProfile: () => browser.newContext({ viewport: { width: 960, height: 640 } }),
     [Symbol.asyncDispose]: () => browser.close(),
