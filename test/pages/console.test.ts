@@ -225,22 +225,11 @@ describe("the sandbox's console", () => {
 
   it("tells why a signature is wrong, and says it aloud", async () => {
     const { page, alpha, server } = await visit();
-    const { username, password, clientId } = server.sandbox.credentials;
-    const form = new URLSearchParams({ grant_type: "password", client_id: clientId, username, password });
-    const token = await fetch(server.url + server.sandbox.tokenPath, { method: "POST", body: form });
-    const { access_token } = Object(await token.json());
-    const body = JSON.stringify({ senderGatewayId: "alpha-bank" });
-    // Without the base path.
-    const signature = await signRequest({ key: alpha.privateKey, path: "/payments", body });
-    const headers = {
-      ...{ authorization: `Bearer ${access_token}`, "content-type": "application/json" },
-      "x-service-signature-base64": signature,
-    };
-    expect(await fetch(`${server.baseUrl}/payments`, { method: "POST", headers, body })).toMatchObject({ status: 400 });
+    const accessToken = await sendWronglySigned(server, alpha.privateKey);
     await shows(page, ".findings li", "path: what was signed: no base path (/gateway/v1)");
     await shows(page, ".findings .remedy", "base path included");
     await shows(page, "#message", "The signature of POST /gateway/v1/payments is wrong");
-    expect(await page.evaluate("document.body.innerHTML")).not.toContain(access_token);
+    expect(await page.evaluate("document.documentElement.outerHTML")).not.toContain(accessToken);
   });
 
   it("makes a key for a gateway when it is told to", async () => {
@@ -294,13 +283,16 @@ describe("the sandbox's console", () => {
   it.each(["light", "dark"] as const)(
     "can be read in %s colours, and at 360 px without scrolling sideways",
     async (colorScheme) => {
-      const { page, client } = await visit();
+      const { page, client, server, alpha } = await visit();
       await client.payments.create(paymentFromIntent(await client.paymentIntents.create(intentRequest), "TX-1"));
-      await expect(client.paymentIntents.create({ ...intentRequest, receiverAmount: "-1" })).rejects.toThrow();
+      await page.click("#intent-form [type=submit]");
+      await page.waitForSelector("#payment-form:not([hidden])");
+      await page.click("#hide-own");
+      await sendWronglySigned(server, alpha.privateKey);
+      await shows(page, ".findings li", "path: ");
       await page.click("button.fault[value=lost]");
       await shows(page, "#armed li", "loses its response");
       await page.emulateMedia({ colorScheme });
-      expect(await page.evaluate("getComputedStyle(document.body).colorScheme || 'light dark'")).toContain("dark");
       const [ground = 0] = await page.evaluate<number[]>(
         "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)",
       );
@@ -310,6 +302,7 @@ describe("the sandbox's console", () => {
         await page.setViewportSize({ width, height: 900 });
         expect(await page.evaluate("document.documentElement.scrollWidth"), `${width} px`).toBe(width);
         if (CBP_CONSOLE_SCREENSHOTS === undefined) continue;
+        await page.evaluate("scrollTo(0, 0)");
         await page.screenshot({ path: join(CBP_CONSOLE_SCREENSHOTS, `console-${colorScheme}-${width}.png`) });
       }
     },
@@ -356,6 +349,21 @@ describe("the sandbox's console", () => {
     expect(await (await fetch(`${server.consoleUrl}state`)).json()).toMatchObject({ faults: [] });
   });
 });
+
+/** Signs a payment without the base path. Returns the access token that it was sent with. */
+async function sendWronglySigned(server: SandboxServer, key: string): Promise<string> {
+  const { username, password, clientId } = server.sandbox.credentials;
+  const form = new URLSearchParams({ grant_type: "password", client_id: clientId, username, password });
+  const token = await fetch(server.url + server.sandbox.tokenPath, { method: "POST", body: form });
+  const { access_token: accessToken } = Object(await token.json());
+  const body = JSON.stringify({ senderGatewayId: "alpha-bank" });
+  const headers = {
+    ...{ authorization: `Bearer ${accessToken}`, "content-type": "application/json" },
+    "x-service-signature-base64": await signRequest({ key, path: "/payments", body }),
+  };
+  expect(await fetch(`${server.baseUrl}/payments`, { method: "POST", headers, body })).toMatchObject({ status: 400 });
+  return accessToken;
+}
 
 /** The texts of a page that stand out from their ground by less than WCAG 2.2 demands (4.5 to 1). */
 const poorContrasts = `(() => {
