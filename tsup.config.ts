@@ -29,6 +29,9 @@ const modulesOnly = {
   "schemas/plain": "src/http/plain-schemas.ts",
 };
 
+/** A text that both builds load, so that the package holds it once. */
+const once = { "console-page": "src/sandbox/console/page-text.ts" };
+
 /** Packages that are ES modules only. Jest and Node before 20.19 can't `require` them, so the CommonJS build holds a copy. */
 const copied = ["openid-client", "oauth4webapi", "jose"];
 
@@ -51,7 +54,7 @@ export default defineConfig([
   },
   {
     ...shared,
-    entry: { ...entryPoints, ...inner },
+    entry: { ...entryPoints, ...inner, ...once },
     format: "cjs",
     // tsup splits CommonJS by way of sucrase, which miscompiles class fields.
     splitting: false,

@@ -18,6 +18,7 @@ const entries = {
 
 const alias = [
   { find: /^#login$/, replacement: source("auth/openid-grant.ts") },
+  { find: /^#console-page$/, replacement: source("sandbox/console/page-text.ts") },
   { find: /^#platform$/, replacement: source("platform/node.ts") },
   { find: /^#undici$/, replacement: "undici" },
   { find: /^#schemas$/, replacement: source("http/compiled-schemas.ts") },

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { pageText } from "#console-page";
 import { CrossBorderError } from "../../errors/errors.js";
 import type { SigningKey } from "../../signing/keys.js";
 import { parseJsonObject } from "../request-body.js";
@@ -8,7 +9,6 @@ import { actions } from "./actions.js";
 import type { ConsoleState } from "./console-state.js";
 import { Faults, withFault } from "./faults.js";
 import { type ConsoleRequest, consolePath, whyRefused } from "./own-page-only.js";
-import { pageText } from "./page-text.js";
 import { PaymentDesk } from "./payment-desk.js";
 import { readRecords, tokenLines } from "./read-state.js";
 import { RequestLog } from "./request-log.js";
