@@ -13,12 +13,13 @@ import { project, tool } from "./installed-package.js";
 const program = `
   import { BadRequestError, CrossBorderClient } from "cross-border-payments";
   import { startSandbox } from "cross-border-payments/sandbox";
-  startSandbox().then(async (server) => {
+  startSandbox({ console: true }).then(async (server) => {
     const client = new CrossBorderClient(server.clientOptions);
     try {
       const { firstName } = await client.liquidityProviders.create({ firstName: "Lina" });
       const refusal = await client.paymentGateways.get("unknown").catch((error) => error);
-      console.log(firstName, refusal instanceof BadRequestError, refusal.name);
+      const page = await (await fetch(server.consoleUrl)).text();
+      console.log(firstName, refusal instanceof BadRequestError, refusal.name, /<title>(.*)</.exec(page)[1]);
     } catch (error) {
       console.log(error.message);
     }
@@ -26,6 +27,7 @@ const program = `
     await server.close();
   });`;
 const told = "Lina true BadRequestError";
+const toldByProgram = `${told} Sandbox console`;
 
 /** A program for a page: it has no server of its own, and no Node. */
 const page = `
@@ -65,11 +67,11 @@ function run(path: string): string {
 }
 
 it("runs as a CommonJS bundle for Node (esbuild)", () => {
-  expect(run(bundle(program, commonJs, "app.cjs"))).toBe(told);
+  expect(run(bundle(program, commonJs, "app.cjs"))).toBe(toldByProgram);
 });
 
 it("runs as an ES module for Node with the documented banner (esbuild)", () => {
-  expect(run(bundle(program, esModule, "app.mjs"))).toBe(told);
+  expect(run(bundle(program, esModule, "app.mjs"))).toBe(toldByProgram);
 });
 
 it("says why where the banner is missing", () => {
@@ -79,7 +81,7 @@ it("says why where the banner is missing", () => {
 
 it("runs as a bundle for Node (bun build)", () => {
   const command = "bun build app.js --target=node --outfile=bun.mjs";
-  expect(run(bundle(program, command, "bun.mjs"))).toBe(told);
+  expect(run(bundle(program, command, "bun.mjs"))).toBe(toldByProgram);
 });
 
 /** Shows the page's program in Node, with the sandbox behind Node's own `fetch`. */

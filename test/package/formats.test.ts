@@ -58,6 +58,31 @@ it("works over undici's sockets by require", () => {
   expect(run("sockets.cjs", requiresOverSockets + overSockets)).toBe("Lina");
 });
 
+const withConsole = `
+  const isLoaded = () => Object.keys(cache).some((file) => file.endsWith("console-page.cjs"));
+  startSandbox().then(async (server) => {
+    await server.close();
+    const before = isLoaded();
+    const { consoleUrl, close } = await startSandbox({ console: true });
+    console.log(before, isLoaded(), (await fetch(consoleUrl + "console.js")).status);
+    await close();
+  });`;
+
+it("loads the sandbox's console where it is asked for, by import", () => {
+  const script = `
+    import { createRequire } from "node:module";
+    import { startSandbox } from "cross-border-payments/sandbox";
+    const { cache } = createRequire(import.meta.url);`;
+  expect(run("console.mjs", script + withConsole)).toBe("false true 200");
+});
+
+it("loads the sandbox's console where it is asked for, by require", () => {
+  const script = `
+    const { cache } = require;
+    const { startSandbox } = require("cross-border-payments/sandbox");`;
+  expect(run("console.cjs", script + withConsole)).toBe("false true 200");
+});
+
 it("works in a loader that has require but no import(), as Jest's", () => {
   const script = `
     const { readFileSync } = require("node:fs");
