@@ -129,8 +129,9 @@ async function exchange(served: Served, incoming: IncomingMessage, outgoing: Ser
   const { sandbox, sandboxConsole, maxBodyBytes } = served;
   try {
     const body = await readBody(incoming, maxBodyBytes);
-    if (body !== undefined && sandboxConsole?.isAt(incoming.url ?? "")) {
-      await send(await sandboxConsole.respond(consoleRequest(incoming, body)), outgoing);
+    const [path = ""] = (incoming.url ?? "").split("?");
+    if (body !== undefined && sandboxConsole?.isAt(path)) {
+      await send(await sandboxConsole.respond(consoleRequest(incoming, path, body)), outgoing);
       return;
     }
     const response = body === undefined ? tooLarge() : await responseTo(sandbox, incoming, body);
@@ -160,10 +161,10 @@ function responseTo(sandbox: Sandbox, incoming: IncomingMessage, body: Uint8Arra
   return sandbox.handle(request, { target, method, origin, address: socket.remoteAddress ?? "" });
 }
 
-function consoleRequest(incoming: IncomingMessage, body: Uint8Array): ConsoleRequest {
-  const { method = "GET", url = "/", socket } = incoming;
+function consoleRequest(incoming: IncomingMessage, path: string, body: Uint8Array): ConsoleRequest {
+  const { method = "GET", socket } = incoming;
   const { localAddress = "", localPort = 0 } = socket;
-  return { method, target: url, headers: headersOf(incoming), body, localAddress, localPort };
+  return { method, path, headers: headersOf(incoming), body, localAddress, localPort };
 }
 
 /** Methods that `Request` can't carry. They are no operation's, and get the 405 of any other. */

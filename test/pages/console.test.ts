@@ -203,6 +203,7 @@ describe("the sandbox's console", () => {
     await page.waitForSelector("#armed button");
     await page.click("#armed button");
     await until(page, "document.querySelectorAll('#armed li').length === 0");
+    await until(page, "document.activeElement.matches('button.fault')");
     await client.payments.list();
   });
 
@@ -247,9 +248,17 @@ describe("the sandbox's console", () => {
     await shows(page, "#message", "no signing key");
     await page.click("#replace-key");
     await until(page, "document.querySelector('#keyless').hidden");
-    await page.click("#payment-form [type=submit]");
+    // Whoever presses twice pays once.
+    await page.evaluate(
+      "for (let time = 0; time < 2; time += 1) document.querySelector('#payment-form [type=submit]').click()",
+    );
     await shows(page, "#result-title", "The payment is made");
-    expect(server.sandbox.payments).toMatchObject([{ senderGatewayId: "beta-mobile" }]);
+    await page.click("#pay-twice");
+    await until(page, "document.querySelectorAll('#payments li').length === 2");
+    expect(server.sandbox.payments.map(({ senderGatewayId }) => senderGatewayId)).toEqual([
+      "beta-mobile",
+      "beta-mobile",
+    ]);
   });
 
   it("shows the same in two tabs, and after a reload", async () => {
@@ -298,6 +307,10 @@ describe("the sandbox's console", () => {
       );
       expect(ground > 127).toBe(colorScheme === "light");
       expect(await page.evaluate(poorContrasts)).toEqual([]);
+      // The check itself sees what nobody can read.
+      await page.evaluate("document.querySelector('h1').style.color = getComputedStyle(document.body).backgroundColor");
+      expect(await page.evaluate(poorContrasts)).toHaveLength(1);
+      await page.evaluate("document.querySelector('h1').style.color = ''");
       for (const width of [1280, 768, 360]) {
         await page.setViewportSize({ width, height: 900 });
         expect(await page.evaluate("document.documentElement.scrollWidth"), `${width} px`).toBe(width);

@@ -32,9 +32,9 @@ export class SandboxConsole {
     this.#desk = new PaymentDesk(sandbox, this.#interior.service, signingKeys);
   }
 
-  /** Whether a request with this target is the console's, not the service's. */
-  isAt(target: string): boolean {
-    return target.startsWith(consolePath) || target === consolePath.slice(0, -1);
+  /** Whether a request of this path is the console's, not the service's. */
+  isAt(path: string): boolean {
+    return path.startsWith(consolePath) || path === consolePath.slice(0, -1);
   }
 
   async respond(request: ConsoleRequest): Promise<Response> {
@@ -45,12 +45,12 @@ export class SandboxConsole {
   }
 
   async #respond(request: ConsoleRequest): Promise<Response> {
-    const { method, target } = request;
-    const name = target.slice(consolePath.length);
+    const { method, path } = request;
+    const name = path.slice(consolePath.length);
     if (method === "POST") return this.#act(name, request);
     if (method !== "GET") return refusal(new Refusal("method_not_allowed", "the console takes GET and POST", 405));
     if (name === "state") return this.#state(request);
-    if (target === consolePath.slice(0, -1)) return redirect(consolePath);
+    if (path === consolePath.slice(0, -1)) return redirect(consolePath);
     return pageFile(name) ?? nothingThere();
   }
 

@@ -6,8 +6,8 @@ export const pageHeader = "x-sandbox-console";
 
 export interface ConsoleRequest {
   readonly method: string;
-  /** Path and query. */
-  readonly target: string;
+  /** Without its query. */
+  readonly path: string;
   readonly headers: Headers;
   readonly body: Uint8Array;
   /** Where the connection arrived. */
@@ -22,12 +22,12 @@ export interface ConsoleRequest {
  * A page of a foreign host that a resolver leads here (DNS rebinding) has that host's name in `Host`. A page of another origin, one on
  * another port of the same machine too, is betrayed by `Origin` and `Sec-Fetch-Site`, and can't set the header.
  */
-export function whyRefused({ method, target, headers, localAddress, localPort }: ConsoleRequest): string | undefined {
+export function whyRefused({ method, path, headers, localAddress, localPort }: ConsoleRequest): string | undefined {
   const host = headers.get("host") ?? "";
   if (!hostsOf(localAddress, localPort).includes(host)) {
     return `the console is at ${hostsOf(localAddress, localPort).join(" and ")} only, not at the host that was asked for`;
   }
-  const isPage = method === "GET" && target === consolePath;
+  const isPage = method === "GET" && path === consolePath;
   const site = headers.get("sec-fetch-site") ?? "none";
   if (!isPage && site !== "same-origin" && site !== "none") return "the request comes from another site's page";
   if (method === "GET" || method === "HEAD") return undefined;

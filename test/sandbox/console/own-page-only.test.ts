@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../../src/errors/errors.js";
+import { whyRefused } from "../../../src/sandbox/console/own-page-only.js";
 import { type SandboxServer, startSandbox } from "../../../src/sandbox/index.js";
 
 /** One request as no `fetch` would send it, and the response. */
@@ -52,6 +53,19 @@ it("is not there unless it is asked for", async () => {
   await using server = await startSandbox();
   expect(server).not.toHaveProperty("consoleUrl");
   expect(await send(server, "/console/")).toMatchObject({ status: 404 });
+});
+
+it("is known without a port where it is on port 80", () => {
+  const request = { method: "GET", path: "/console/state", body: new Uint8Array(), localAddress: "::1", localPort: 80 };
+  const verdicts = ["[::1]", "[::1]:80", "localhost", "localhost:81", "attacker.test"].map((host) => {
+    return whyRefused({ ...request, headers: new Headers({ host }) }) === undefined;
+  });
+  expect(verdicts).toEqual([true, true, true, false, false]);
+});
+
+it("takes its page for the same whatever the query", async () => {
+  await using server = await startSandbox({ console: true });
+  expect(await send(server, "/console/?from=docs")).toMatchObject({ status: 200 });
 });
 
 it("leads from its path without a slash to the page", async () => {

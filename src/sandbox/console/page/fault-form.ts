@@ -44,6 +44,8 @@ export function showFaults({ faults, operations }: ConsoleState): void {
     const cancel = make("button", { type: "button", name: "cancel" }, "Cancel");
     cancel.addEventListener("click", async () => {
       if (await act("cancel-fault", { id: fault.id })) say("The fault is cancelled.");
+      // The button that had the focus is gone.
+      form.querySelector<HTMLButtonElement>("button.fault")?.focus();
     });
     return make("li", { class: "row" }, faultText(fault), cancel);
   });

@@ -13,6 +13,8 @@ type End = "sender" | "receiver";
 let gateways: readonly GatewayLine[] = [];
 let accounts: ConsoleState["accounts"] = [];
 let intent: IntentLine | undefined;
+/** A request is under way: whoever presses a button twice does not mean two payments. */
+let isBusy = false;
 
 /** A response of the service, as the console hands it on. */
 interface Told {
@@ -27,11 +29,11 @@ export function setUpPayments(): void {
   }
   intentForm.addEventListener("submit", (event) => {
     event.preventDefault();
-    void createIntent();
+    void once(createIntent);
   });
   paymentForm.addEventListener("submit", (event) => {
     event.preventDefault();
-    void pay();
+    void once(pay);
   });
   for (const button of document.querySelectorAll(".again")) {
     button.addEventListener("click", () => {
@@ -39,7 +41,7 @@ export function setUpPayments(): void {
       field(intentForm, "senderGatewayId").focus();
     });
   }
-  byId("pay-twice", HTMLElement).addEventListener("click", () => void pay());
+  byId("pay-twice", HTMLElement).addEventListener("click", () => void once(pay));
   byId("replace-key", HTMLElement).addEventListener("click", async () => {
     const told = (await act("key", { gatewayId: gatewayOf(intent)?.id })) as Told | undefined;
     if (told === undefined) return;
@@ -93,6 +95,19 @@ function suggest(end: End): void {
   byId(`${end}-accounts`, HTMLElement).replaceChildren(
     ...known.map(({ account, name }) => make("option", { value: account }, name)),
   );
+}
+
+async function once(work: () => Promise<void>): Promise<void> {
+  if (isBusy) {
+    say("A request of the console is still under way.");
+    return;
+  }
+  isBusy = true;
+  try {
+    await work();
+  } finally {
+    isBusy = false;
+  }
 }
 
 async function createIntent(): Promise<void> {
