@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { parsePublicKey } from "../signing/keys.js";
 import { writePem } from "../signing/pem.js";
 import { signedText } from "../signing/signed-text.js";
+import { fingerprintOf, sha256Hex } from "../verification/fingerprint.js";
 import { type SignedPayment, signedPathOf, verifyPaymentRecord } from "../verification/verify-record.js";
 import { command, exitCodes } from "./command.js";
 import { readLines, readText } from "./files.js";
@@ -54,7 +54,7 @@ function evidenceOf(payment: SignedPayment) {
   const fingerprint = fingerprintOf(publicKey);
   return {
     record: payment,
-    signedBytes: { base64: signed.toString("base64"), sha256: sha256(signed) },
+    signedBytes: { base64: signed.toString("base64"), sha256: sha256Hex(signed) },
     signature,
     algorithm: "RSA, SHA-256, PKCS#1 v1.5, over the request path followed by the raw body",
     publicKey,
@@ -67,12 +67,4 @@ function evidenceOf(payment: SignedPayment) {
       `openssl pkey -pubin -in key.pem -outform DER | openssl dgst -sha256 # ${fingerprint}: compare with the gateway's key as you know it`,
     ],
   };
-}
-
-function fingerprintOf(publicKey: string): string {
-  return sha256(parsePublicKey(publicKey).spki());
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }

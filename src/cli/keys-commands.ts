@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { access, open, rm, stat } from "node:fs/promises";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { generateSigningKeyPair, parsePublicKey, parseSigningKey, publicKeyToBase64 } from "../signing/keys.js";
 import { writePem } from "../signing/pem.js";
+import { fingerprintOf } from "../verification/fingerprint.js";
 import { command, exitCodes } from "./command.js";
 import { readBytes } from "./files.js";
 import { print, printJson, styled, type Terminal } from "./terminal.js";
@@ -94,11 +94,6 @@ function showPublic(
 ): void {
   print(terminal, styled(terminal, "bold", "rsaPublicKeyBase64, to send at onboarding:"), rsaPublicKeyBase64, "");
   print(terminal, styled(terminal, "bold", "fingerprint, SHA-256 of the public key's DER form:"), fingerprint);
-}
-
-/** As `openssl pkey -pubin -outform DER | openssl dgst -sha256` has it. */
-function fingerprintOf(publicKey: string): string {
-  return createHash("sha256").update(parsePublicKey(publicKey).spki()).digest("hex");
 }
 
 async function exists(file: string): Promise<boolean> {

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { parsePublicKey } from "../signing/keys.js";
 import { signedText } from "../signing/signed-text.js";
+import { sha256Hex } from "./fingerprint.js";
 import { type OpenedSignature, openSignature, type SignatureScheme } from "./opened-signature.js";
 import { finding, type SignatureAspect, type SignatureFinding } from "./signature-finding.js";
 import { readSignatureText } from "./signature-text.js";
@@ -45,7 +45,7 @@ export interface SignatureExplanation {
 export function explainSignature(question: SignatureQuestion): SignatureExplanation {
   const { path, body, signature } = question;
   const spki = parsePublicKey(question.publicKey).spki();
-  const facts = { wantedDigest: sha256(signedText(path, body)), fingerprint: sha256(spki) };
+  const facts = { wantedDigest: sha256Hex(signedText(path, body)), fingerprint: sha256Hex(spki) };
   const text = readSignatureText(signature);
   if ("problem" in text) return { isValid: false, findings: [text.problem], ...facts };
   const findings = text.mistake === undefined ? [] : [text.mistake];
@@ -74,7 +74,7 @@ function openWithAnyKey(spki: Uint8Array, signature: Uint8Array, others: Readonl
     const otherSpki = parsePublicKey(key).spki();
     const byOther = openSignature(otherSpki, signature);
     if (byOther.length === 0) continue;
-    const problem = `it was made with another key: ${name} (SHA-256 ${sha256(otherSpki)})`;
+    const problem = `it was made with another key: ${name} (SHA-256 ${sha256Hex(otherSpki)})`;
     return { opened: byOther, problem: finding("key", problem, ", or register that one") };
   }
   const and = others.size === 0 ? "" : ` nor with another one of the ${others.size} that were given`;
@@ -152,7 +152,3 @@ function* attemptsAt({ path, body, basePath, origin }: SignatureQuestion, count:
 }
 
 const aspects: readonly SignatureAspect[] = ["path", "body", "text", "text"];
-
-function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
-}

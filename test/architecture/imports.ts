@@ -107,7 +107,7 @@ export const importTable: ImportTable = {
     undici: ["platform/undici-agent.ts"],
     zod: ["http/schema.ts", "http/compiled-schemas.ts", "http/plain-schemas.ts"],
     "node:assert": ["testing"],
-    "node:crypto": ["platform", "verification", "sandbox", "testing", "cli"],
+    "node:crypto": ["platform", "verification", "sandbox", "testing"],
     "node:fs": ["journals/sqlite-engine.ts", "reconcile/temporary-file.ts", "cli"],
     "node:dns": ["cli/doctor"],
     "node:events": ["cli/lists"],
