@@ -4,7 +4,7 @@ import { sha256Hex } from "./fingerprint.js";
 import { type OpenedSignature, openSignature, type SignatureScheme } from "./opened-signature.js";
 import { finding, type SignatureAspect, type SignatureFinding } from "./signature-finding.js";
 import { readSignatureText } from "./signature-text.js";
-import { bodyVariants, joinVariants, pathVariants, wholeVariants } from "./signed-text-variants.js";
+import { bodyVariants, joinVariants, pathVariants, type Variant, wholeVariants } from "./signed-text-variants.js";
 
 /** A request whose signature is to be explained. */
 export interface SignatureQuestion {
@@ -52,7 +52,8 @@ export function explainSignature(question: SignatureQuestion): SignatureExplanat
 
   const { opened, problem } = openWithAnyKey(spki, text.bytes, question.otherKeys ?? new Map());
   if (problem !== undefined) findings.push(problem);
-  const tries = opened.map((one) => ({ ...one, search: findText(one, question) }));
+  const variants = variantsOf(question);
+  const tries = opened.map((one) => ({ ...one, search: findText(one, variants) }));
   const best = tries.find(({ search }) => search.mistakes !== undefined) ?? tries[0];
   if (best === undefined) return { isValid: false, findings, ...facts };
   const { scheme, digest, search } = best;
@@ -102,10 +103,10 @@ interface Search {
 }
 
 /** With few mistakes before many: the simplest explanation counts. */
-function findText(opened: OpenedSignature, question: SignatureQuestion): Search {
+function findText(opened: OpenedSignature, variants: Variants): Search {
   let tried = 0;
   for (let count = 0; count <= mostMistakes; count += 1) {
-    for (const { mistakes, text } of attemptsAt(question, count)) {
+    for (const { mistakes, text } of attemptsAt(variants, count)) {
       tried += 1;
       if (opened.fits(text())) return { mistakes, tried };
     }
@@ -122,15 +123,22 @@ function unknownText({ digest, scheme }: OpenedSignature, tried: number, wantedD
   );
 }
 
+interface Variants {
+  readonly paths: readonly Variant<Uint8Array>[];
+  readonly bodies: readonly Variant<Uint8Array>[];
+}
+
+function variantsOf({ path, body, basePath, origin }: SignatureQuestion): Variants {
+  return { paths: pathVariants({ path, basePath, origin }), bodies: bodyVariants(body) };
+}
+
 interface Attempt {
   readonly mistakes: readonly SignatureFinding[];
   text(): Uint8Array;
 }
 
 /** Those with exactly so many mistakes. */
-function* attemptsAt({ path, body, basePath, origin }: SignatureQuestion, count: number): Generator<Attempt> {
-  const paths = pathVariants({ path, basePath, origin });
-  const bodies = bodyVariants(body);
+function* attemptsAt({ paths, bodies }: Variants, count: number): Generator<Attempt> {
   for (const join of joinVariants) {
     for (const whole of wholeVariants) {
       for (const ofPath of paths) {
