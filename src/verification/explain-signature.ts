@@ -52,13 +52,11 @@ export function explainSignature(question: SignatureQuestion): SignatureExplanat
 
   const { opened, problem } = openWithAnyKey(spki, text.bytes, question.otherKeys ?? new Map());
   if (problem !== undefined) findings.push(problem);
-  const variants = variantsOf(question);
-  const tries = opened.map((one) => ({ ...one, search: findText(one, variants) }));
-  const best = tries.find(({ search }) => search.mistakes !== undefined) ?? tries[0];
+  const best = findBest(opened, question);
   if (best === undefined) return { isValid: false, findings, ...facts };
-  const { scheme, digest, search } = best;
+  const { scheme, digest } = best.opened;
   if (!isRight(scheme)) findings.push(finding("algorithm", `it was made with ${scheme.padding} and ${scheme.hash}`));
-  findings.push(...(search.mistakes ?? [unknownText(best, search.tried, facts.wantedDigest)]));
+  findings.push(...(best.mistakes ?? [unknownText(best, facts.wantedDigest)]));
   const found = digest === undefined ? undefined : { found: { hash: scheme.hash, digest } };
   return { isValid: findings.length === 0, findings, ...facts, ...found };
 }
@@ -97,9 +95,22 @@ function isRight({ padding, hash }: SignatureScheme): boolean {
 const mostMistakes = 3;
 
 interface Search {
+  readonly opened: OpenedSignature;
   /** What was signed in place of the text: nothing where it was the text. Absent where none of those that were tried fits. */
   readonly mistakes?: readonly SignatureFinding[];
   readonly tried: number;
+}
+
+/** The first that fits some text, or else the likeliest. */
+function findBest(opened: readonly OpenedSignature[], question: SignatureQuestion): Search | undefined {
+  const variants = variantsOf(question);
+  let likeliest: Search | undefined;
+  for (const one of opened) {
+    const search = findText(one, variants);
+    if (search.mistakes !== undefined) return search;
+    likeliest ??= search;
+  }
+  return likeliest;
 }
 
 /** With few mistakes before many: the simplest explanation counts. */
@@ -108,13 +119,13 @@ function findText(opened: OpenedSignature, variants: Variants): Search {
   for (let count = 0; count <= mostMistakes; count += 1) {
     for (const { mistakes, text } of attemptsAt(variants, count)) {
       tried += 1;
-      if (opened.fits(text())) return { mistakes, tried };
+      if (opened.fits(text())) return { opened, mistakes, tried };
     }
   }
-  return { tried };
+  return { opened, tried };
 }
 
-function unknownText({ digest, scheme }: OpenedSignature, tried: number, wantedDigest: string): SignatureFinding {
+function unknownText({ opened: { digest, scheme }, tried }: Search, wantedDigest: string): SignatureFinding {
   const holds = digest === undefined ? "" : `; it holds the ${scheme.hash} ${digest}`;
   return finding(
     "text",
