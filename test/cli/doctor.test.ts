@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { CrossBorderClient, generateSigningKeyPair, type SigningKeyPair } from "../../src/index.js";
-import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { type SandboxOptions, type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { openClosedPort } from "../wire/closed-port.js";
 import { run } from "./run.js";
 
@@ -164,6 +164,48 @@ describe("says what is wrong:", () => {
     const clock = findings.find(({ check }) => check === "clock");
     expect(clock).toMatchObject({ status });
     expect(clock?.found).toMatch(seconds < 0 ? /ahead of/ : /behind/);
+  });
+});
+
+describe("at a service that does something odd", () => {
+  /** What is wrong at a sandbox with hooks, and the requests that it got. */
+  async function examinedAt(hooks: SandboxOptions) {
+    await using odd = await startSandbox(hooks);
+    const { baseUrl, auth } = odd.clientOptions;
+    const { wrong, text } = await examined({ baseUrl, authUrl: auth.authUrl, password: auth.password });
+    const paths = odd.sandbox.requests.map(({ path }) => path.split("/").at(-1));
+    return { wrong, text, paths };
+  }
+
+  it.each(["null", "[]", "1", "{", ""])(
+    "takes a token whose claims are %j for a text like any other",
+    async (claims) => {
+      const token = `x.${Buffer.from(claims).toString("base64url")}.x`;
+      const granted = { access_token: token, token_type: "Bearer", refresh_token: "r", expires_in: 300 };
+      const { wrong, text, paths } = await examinedAt({
+        onResponse: ({ operation }) => (operation === "token" ? Response.json(granted) : undefined),
+        onRequest: ({ operation }) => (operation === "paymentGateways.list" ? Response.json([]) : undefined),
+      });
+      expect(wrong).toEqual(["registered key: failed"]);
+      expect(text).toContain('it lasts 300 s, with a refresh token"');
+      expect(paths.at(-1)).toBe("logout");
+    },
+  );
+
+  it("says that the gateways can't be listed any more, and logs out", async () => {
+    let lists = 0;
+    const { wrong, text, paths } = await examinedAt({
+      onRequest: ({ operation }) => {
+        if (operation !== "paymentGateways.list") return undefined;
+        lists += 1;
+        return lists === 1
+          ? undefined
+          : Response.json({ code: "closed", message: "closed for tonight" }, { status: 403 });
+      },
+    });
+    expect(wrong).toEqual(["registered key: failed"]);
+    expect(text).toContain("the gateways can't be listed: ");
+    expect(paths.at(-1)).toBe("logout");
   });
 });
 

@@ -10,6 +10,7 @@ import { verifySignature } from "../../signing/verify-signature.js";
 import { Deadline } from "../../timing/deadline.js";
 import { parseBaseUrl } from "../../wire/base-url.js";
 import { openTransport } from "../../wire/open-transport.js";
+import { parseObject } from "../json.js";
 import type { Settings } from "../settings.js";
 import type { Terminal } from "../terminal.js";
 import { readVersion } from "../version.js";
@@ -21,9 +22,9 @@ import { checkClock, checkConnection, checkName } from "./network-checks.js";
  * It moves no money, and never shows a secret.
  */
 export async function* examine(settings: Settings, { env }: Terminal): AsyncGenerator<Finding, void> {
+  const ca = settings.ca === undefined ? undefined : await readFile(settings.ca, "utf8");
   yield { check: "versions", ...checkVersions() };
   yield { check: "proxies", ...checkProxies(env) };
-  const ca = settings.ca === undefined ? undefined : await readFile(settings.ca, "utf8");
   const service = checkAddress(settings.baseUrl, "baseUrl");
   const identity = checkAddress(settings.authUrl, "authUrl");
   yield { check: "address of the service", ...service };
@@ -52,8 +53,8 @@ export async function* examine(settings: Settings, { env }: Terminal): AsyncGene
 
 async function* examineService(settings: Settings, ca: string | undefined): AsyncGenerator<Finding, void> {
   const auth = authOf(settings);
-  const tls = ca === undefined ? undefined : { ca };
-  const transport = openTransport({ connections: 1, connectTimeoutMs: 5000, tls: tls && { ca: [tls.ca] } });
+  const tls = ca === undefined ? undefined : { ca: [ca] };
+  const transport = openTransport({ connections: 1, connectTimeoutMs: 5000, tls });
   const endpoint = new TokenEndpoint({ auth, transport, timeoutMs: 10_000 });
   try {
     const result = await endpoint.login([]);
@@ -66,23 +67,29 @@ async function* examineService(settings: Settings, ca: string | undefined): Asyn
       yield* examineKeys(settings, undefined);
       return;
     }
-    const { granted } = result;
-    yield { check: "login", ...ok(`${settings.username} can log in to the realm ${settings.realm}`) };
-    yield { check: "token", ...describeToken(granted) };
-    const { accessToken } = granted;
-    await using client = new CrossBorderClient({
-      baseUrl: settings.baseUrl,
-      auth: { accessToken: () => accessToken },
-      ...(tls && { tls }),
-      maxRetries: 0,
-    });
-    const list = await checkList(client);
-    yield { check: "a list of one", ...list };
-    yield* examineKeys(settings, list.status === "ok" ? client : undefined);
-    await endSession(endpoint, granted);
+    try {
+      yield* examineSession(result.granted, settings, ca);
+    } finally {
+      await endSession(endpoint, result.granted);
+    }
   } finally {
     await transport.close();
   }
+}
+
+async function* examineSession(granted: Granted, settings: Settings, ca: string | undefined): AsyncGenerator<Finding> {
+  const { accessToken } = granted;
+  yield { check: "login", ...ok(`${settings.username} can log in to the realm ${settings.realm}`) };
+  yield { check: "token", ...describeToken(granted) };
+  await using client = new CrossBorderClient({
+    baseUrl: settings.baseUrl,
+    auth: { accessToken: () => accessToken },
+    ...(ca === undefined ? undefined : { tls: { ca } }),
+    maxRetries: 0,
+  });
+  const list = await checkList(client);
+  yield { check: "a list of one", ...list };
+  yield* examineKeys(settings, list.status === "ok" ? client : undefined);
 }
 
 /** The session was for this alone. */
@@ -98,9 +105,12 @@ async function checkList(client: CrossBorderClient): Promise<Result> {
     const { items } = await client.paymentGateways.list({ size: 1 });
     return ok(`the service lists payment gateways${items.length === 0 ? "; there are none yet" : ""}`);
   } catch (error) {
-    const message = error instanceof CrossBorderError ? error.message : codeOf(error);
-    return failed(message, "check the base path, and whether the user may read the list");
+    return failed(messageOf(error), "check the base path, and whether the user may read the list");
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof CrossBorderError ? error.message : codeOf(error);
 }
 
 /** @param client absent where the service can't be asked. */
@@ -118,10 +128,9 @@ async function* examineKeys(settings: Settings, client: CrossBorderClient | unde
     yield { check: "registered key", ...skipped(why) };
     return;
   }
-  const gateway = await findGateway(client, gatewayId);
+  const { gateway, problem } = await findGateway(client, gatewayId);
   if (gateway === undefined) {
-    const remedy = "check gatewayId (the institutionId), and whether the user may see it";
-    yield { check: "registered key", ...failed(`no gateway ${gatewayId} is listed`, remedy) };
+    yield { check: "registered key", ...problem };
     return;
   }
   const registered = checkRegistered(gateway, key.spki);
@@ -147,11 +156,21 @@ async function readKey(file: string): Promise<ReadKey> {
   }
 }
 
-async function findGateway(client: CrossBorderClient, gatewayId: string): Promise<PaymentGateway | undefined> {
-  for await (const gateway of client.paymentGateways.list()) {
-    if (gateway.institutionId === gatewayId) return gateway;
+type FoundGateway =
+  | { readonly gateway: PaymentGateway; readonly problem?: never }
+  | { readonly gateway?: never; readonly problem: Result };
+
+async function findGateway(client: CrossBorderClient, gatewayId: string): Promise<FoundGateway> {
+  try {
+    for await (const gateway of client.paymentGateways.list()) {
+      if (gateway.institutionId === gatewayId) return { gateway };
+    }
+    const remedy = "check gatewayId (the institutionId), and whether the user may see it";
+    return { problem: failed(`no gateway ${gatewayId} is listed`, remedy) };
+  } catch (error) {
+    const remedy = "check whether the user may read all of the list";
+    return { problem: failed(`the gateways can't be listed: ${messageOf(error)}`, remedy) };
   }
-  return undefined;
 }
 
 function checkRegistered({ institutionId, rsaPublicKeyBase64 }: PaymentGateway, spki: Uint8Array): Result {
@@ -194,7 +213,8 @@ function authOf({ authUrl, realm, clientId, clientSecret, username, password }: 
 function describeToken({ accessToken, lifetimeMs, refreshToken }: Granted): Result {
   const refresh = refreshToken === undefined ? "no refresh token" : "a refresh token";
   const { aud, iss } = claimsOf(accessToken);
-  const audience = aud === undefined ? "" : `, for ${[aud].flat().join(", ")}`;
+  const audiences = [aud].flat().filter((audience) => typeof audience === "string");
+  const audience = audiences.length === 0 ? "" : `, for ${audiences.join(", ")}`;
   const issuer = typeof iss === "string" ? `, issued by ${iss}` : "";
   if (lifetimeMs === undefined)
     return warning(`a token without a lifetime, and ${refresh}`, "it is renewed when the service refuses it");
@@ -205,12 +225,8 @@ function describeToken({ accessToken, lifetimeMs, refreshToken }: Granted): Resu
 }
 
 /** Nothing where the token is none that can be read: to the client it is a text like any other. */
-function claimsOf(accessToken: string): { readonly aud?: string | string[]; readonly iss?: unknown } {
-  try {
-    return JSON.parse(Buffer.from(accessToken.split(".")[1] ?? "", "base64url").toString("utf8"));
-  } catch {
-    return {};
-  }
+function claimsOf(accessToken: string): { readonly aud?: unknown; readonly iss?: unknown } {
+  return parseObject(Buffer.from(accessToken.split(".")[1] ?? "", "base64url").toString("utf8")) ?? {};
 }
 
 function checkVersions(): Result {
