@@ -74,7 +74,7 @@ async function opened<S extends { destroy(): unknown; setTimeout(ms: number): un
   try {
     return await new Promise<Result>((resolve, reject) => {
       socket.setTimeout(timeoutMs);
-      socket.once("timeout", () => reject(Object.assign(new Error("timeout"), { code: "ETIMEDOUT" })));
+      socket.once("timeout", () => reject(timeoutError()));
       socket.once("error", reject as never);
       socket.once(event, () => resolve(look(socket)));
     });
@@ -97,7 +97,7 @@ export async function checkClock(origin: URL, ca: string | undefined): Promise<R
           resolve(response.headers.date);
         },
       );
-      sent.once("timeout", () => sent.destroy(Object.assign(new Error("timeout"), { code: "ETIMEDOUT" })));
+      sent.once("timeout", () => sent.destroy(timeoutError()));
       sent.once("error", reject);
       sent.end();
     });
@@ -121,4 +121,8 @@ function hostOf({ hostname }: URL): string {
 
 function portOf({ port, protocol }: URL): number {
   return port === "" ? (protocol === "http:" ? 80 : 443) : Number(port);
+}
+
+function timeoutError(): Error {
+  return Object.assign(new Error("timeout"), { code: "ETIMEDOUT" });
 }
