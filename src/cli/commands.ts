@@ -8,6 +8,7 @@ import { flowsResolveCommand } from "./flows-resolve-command.js";
 import { flowsShowCommand } from "./flows-show-command.js";
 import { keysGenerateCommand, keysShowCommand } from "./keys-commands.js";
 import { listCommands } from "./lists/list-commands.js";
+import { sandboxCommand } from "./sandbox/sandbox-command.js";
 import { verifyCommand } from "./verify-command.js";
 
 /** In the order of their help. */
@@ -23,4 +24,5 @@ export const commands: readonly Command[] = [
   flowsShowCommand,
   flowsResolveCommand,
   flowsPruneCommand,
+  sandboxCommand,
 ];

@@ -16,6 +16,8 @@ export interface Terminal {
   readonly width?: number | undefined;
   /** Whether somebody sees `stderr` while `stdout` goes elsewhere. */
   readonly showsProgress: boolean;
+  /** Resolves when the user, or who started the process, wants it to end. Until it is called, either ends the process at once. */
+  untilStopped(): Promise<void>;
 }
 
 /** The one of this process. */
@@ -27,6 +29,11 @@ export function processTerminal(): Terminal {
     hasColors: isTerminal && stdout.hasColors(env),
     width: isTerminal ? stdout.columns : undefined,
     showsProgress: stderr.isTTY === true && !isTerminal,
+    untilStopped: () =>
+      new Promise((resolve) => {
+        // A second one is not waited for.
+        for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => resolve());
+      }),
   };
 }
 

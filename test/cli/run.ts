@@ -12,7 +12,7 @@ export interface CommandResult {
 /** Runs a command line in this process. */
 export async function run(
   line: readonly string[],
-  more: { stdin?: string; env?: object; width?: number } = {},
+  more: { stdin?: string; env?: object; width?: number; stopped?: Promise<void> } = {},
 ): Promise<CommandResult> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(more.stdin ?? "");
@@ -25,6 +25,7 @@ export async function run(
     hasColors: false,
     showsProgress: false,
     width: more.width,
+    untilStopped: () => more.stopped ?? new Promise<void>(() => {}),
   };
   const code = await runCommandLine(commands, line, terminal);
   stdout.end();

@@ -1,0 +1,153 @@
+import { appendFileSync, closeSync, openSync } from "node:fs";
+import type { FieldTable } from "../../api/fields.js";
+import type { Operation } from "../../api/operation.js";
+import { operations } from "../../resources/catalogue.js";
+import type { SandboxRequest } from "../../sandbox/sandbox-options.js";
+import { parseObject } from "../json.js";
+
+/**
+ * Writes down what a sandbox is asked, and how it responds, one JSON text a line: see docs/command.md. Each line is with the operating
+ * system before the sandbox goes on, so that a kill loses none. Secrets and tokens are left out: what is written is a list of what may be.
+ */
+export class Recording implements Disposable {
+  /** Rejects where nothing more can be written: the disk is full, say. */
+  readonly failed: Promise<never>;
+  readonly #fail: (error: unknown) => void;
+  readonly #file: number;
+  readonly #numbers = new WeakMap<SandboxRequest, number>();
+  #last = 0;
+  #isClosed = false;
+
+  /** @throws where the file exists, or can't be made. */
+  constructor(path: string) {
+    this.#file = openSync(path, "wx", 0o600);
+    let fail: (error: unknown) => void = () => {};
+    this.failed = new Promise((_, reject) => {
+      fail = reject;
+    });
+    // Whoever waits for it is told, and nobody has to.
+    this.failed.catch(() => {});
+    this.#fail = fail;
+  }
+
+  request(request: SandboxRequest): void {
+    this.#last += 1;
+    this.#numbers.set(request, this.#last);
+    const { operation, method, path, headers } = request;
+    this.#write("request", this.#last, {
+      ...{ operation, method, path },
+      query: shownQuery(request),
+      headers: shownHeaders(headers, requestHeaders),
+      body: shownRequestBody(request),
+    });
+  }
+
+  async response(request: SandboxRequest, response: Response): Promise<void> {
+    const text = await response.clone().text();
+    this.#write("response", this.#numbers.get(request) ?? 0, {
+      status: response.status,
+      headers: shownHeaders(response.headers, responseHeaders),
+      body: shownResponseBody(request, text),
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    closeSync(this.#file);
+  }
+
+  #write(kind: "request" | "response", number: number, facts: object): void {
+    // A request that is still in flight: the number of the file may be another file's by now.
+    if (this.#isClosed) return;
+    const line = JSON.stringify({ kind, number, at: new Date().toISOString(), ...facts });
+    try {
+      appendFileSync(this.#file, `${line}\n`);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+}
+
+const requestHeaders = ["accept", "content-type", "user-agent", "x-service-signature-base64"];
+const responseHeaders = ["allow", "content-type", "retry-after"];
+
+function shownHeaders(headers: Headers, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => pairOf(name, headers.get(name))));
+}
+
+function pairOf(name: string, value: string | null): [string, string][] {
+  return value === null ? [] : [[name, value]];
+}
+
+/** Of a login and its page the query carries what leads to tokens. */
+function shownQuery({ operation, query }: SandboxRequest): string | undefined {
+  const row = rowOf(operation);
+  if (row === undefined || query === "") return undefined;
+  if (!hasSecrets(row.record)) return query;
+  const shown = [...new URLSearchParams(query)].map(([name, value]): [string, string] => [
+    name,
+    name.startsWith("_") || isShown(name, row.record) ? value : hidden,
+  ]);
+  return new URLSearchParams(shown).toString();
+}
+
+const hidden = "(hidden)";
+
+/** What the form of a token request says beside secrets. */
+const formFields = ["grant_type", "client_id", "username", "scope"];
+const tokenFields = ["token_type", "expires_in", "refresh_expires_in", "scope", "error", "error_description"];
+
+function shownRequestBody({ operation, body }: SandboxRequest): string | undefined {
+  if (body === "") return undefined;
+  if (operation === "token") {
+    const form = new URLSearchParams(body);
+    return new URLSearchParams(formFields.flatMap((name) => pairOf(name, form.get(name)))).toString();
+  }
+  const row = rowOf(operation);
+  return row === undefined ? undefined : shownJson(body, row.record);
+}
+
+function shownResponseBody({ operation }: SandboxRequest, text: string): string | undefined {
+  if (text === "") return undefined;
+  if (operation === "token") return JSON.stringify(parseObject(text), tokenFields);
+  const row = rowOf(operation);
+  return row === undefined ? undefined : shownJson(text, row.record);
+}
+
+/** Nothing for a token request, and for what is no operation: anything can stand in it. */
+function rowOf(operation: SandboxRequest["operation"]): Operation | undefined {
+  return operation === undefined || operation === "token" ? undefined : operations.get(operation);
+}
+
+function hasSecrets(fields: FieldTable): boolean {
+  return Object.values(fields).includes("secret");
+}
+
+/** As it is where its records have no secrets, since signatures are made of bytes. */
+function shownJson(text: string, fields: FieldTable): string | undefined {
+  if (!hasSecrets(fields)) return text;
+  try {
+    return JSON.stringify(shownValue(JSON.parse(text), fields));
+  } catch {
+    // Not JSON, so that it can't be told where the secret is.
+    return undefined;
+  }
+}
+
+function shownValue(value: unknown, fields: FieldTable): unknown {
+  if (Array.isArray(value)) return value.map((record) => shownValue(record, fields));
+  if (typeof value !== "object" || value === null) return hidden;
+  const entries = Object.entries(value).map(([name, field]) => {
+    // No field of the description holds others.
+    const isPlain = typeof field !== "object" || field === null;
+    return [name, isPlain && isShown(name, fields) ? field : hidden];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** What is misspelt or new may be a secret as well. */
+function isShown(name: string, fields: FieldTable): boolean {
+  return errorFields.has(name) || (Object.hasOwn(fields, name) && fields[name] !== "secret");
+}
+
+const errorFields: ReadonlySet<string> = new Set(["code", "error", "message"]);

@@ -1,0 +1,127 @@
+import { type SandboxServer, startSandbox } from "../../sandbox/server.js";
+import { command, exitCodes, UsageError } from "../command.js";
+import { print, styled, type Terminal } from "../terminal.js";
+import { Recording } from "./recording.js";
+import { type Seeded, seed } from "./seed.js";
+import { SettingsFiles } from "./settings-files.js";
+
+const basePath = "/gateway/v1";
+
+export const sandboxCommand = command({
+  name: "sandbox",
+  summary: "Runs the service in memory, with a console, for trying things out.",
+  description:
+    "It listens on this machine alone until Ctrl-C or SIGTERM. In it are two gateways, liquidity providers, rates and payments. Settings and signing keys of the gateways stand in files for --config, which only you can read, and which are removed in the end.",
+  operands: [],
+  options: {
+    port: { type: "string", value: "PORT", help: "where it listens; one that is free unless given" },
+    folder: {
+      type: "string",
+      value: "FOLDER",
+      help: "where settings and keys go; an empty folder, or a new one; unless given a temporary one",
+    },
+    record: {
+      type: "string",
+      value: "FILE",
+      help: "a new file for requests and responses, one a line, as JSON, without secrets and tokens",
+    },
+    json: { type: "boolean", help: "addresses and files on one line, as JSON, once it listens" },
+  },
+  examples: ["sandbox", "sandbox --port 4400 --folder my-sandbox", "sandbox --record requests.ndjson"],
+  async run({ values: { port, folder, record, json } }, terminal) {
+    const listenAt = portOf(port);
+    // From now on Ctrl-C waits until there is something to end.
+    const stopped = terminal.untilStopped();
+    await using files = await SettingsFiles.open(folder);
+    const clock = { agoMs: 0 };
+    let recording: Recording | undefined;
+    await using server = await startSandbox({
+      port: listenAt,
+      basePath,
+      console: true,
+      now: () => Date.now() - clock.agoMs,
+      onRequest: (request) => {
+        recording?.request(request);
+        return undefined;
+      },
+      onResponse: async (request, response) => {
+        await recording?.response(request, response);
+        return undefined;
+      },
+    });
+    const seeded = await seed({ server, clock });
+    using opened = record === undefined ? undefined : new Recording(record);
+    recording = opened;
+    const facts = await factsOf(server, seeded, files);
+    if (json) print(terminal, JSON.stringify(facts));
+    else show(facts, terminal);
+    await Promise.race([stopped, ...(opened === undefined ? [] : [opened.failed])]);
+    return exitCodes.done;
+  },
+});
+
+/** @throws {UsageError} */
+function portOf(text: string | undefined): number {
+  if (text === undefined) return 0;
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new UsageError("--port is a number from 1 to 65535");
+}
+
+interface Facts {
+  readonly baseUrl: string;
+  readonly authUrl: string;
+  readonly consoleUrl: string | undefined;
+  readonly username: string;
+  readonly folder: string;
+  /** Files for `--config`, by the gateways' ids. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** The file for `verify --trusted-keys`. */
+  readonly trustedKeys: string;
+  readonly liquidityProviderIds: readonly string[];
+  readonly payments: number;
+}
+
+async function factsOf(server: SandboxServer, seeded: Seeded, files: SettingsFiles): Promise<Facts> {
+  const settings: Record<string, string> = {};
+  for (const gateway of seeded.gateways) settings[gateway.gatewayId] = await files.writeGateway(gateway, server);
+  const keys = Object.fromEntries(seeded.gateways.map(({ gatewayId, keys: { publicKey } }) => [gatewayId, publicKey]));
+  return {
+    baseUrl: server.baseUrl,
+    authUrl: server.authUrl,
+    consoleUrl: server.consoleUrl,
+    username: server.clientOptions.auth.username,
+    folder: files.folder,
+    settings,
+    trustedKeys: await files.write("trusted-keys.json", `${JSON.stringify(keys, null, 2)}\n`),
+    liquidityProviderIds: seeded.liquidityProviderIds,
+    payments: seeded.payments,
+  };
+}
+
+function show(facts: Facts, terminal: Terminal): void {
+  const gatewayIds = Object.keys(facts.settings);
+  const [settings = ""] = Object.values(facts.settings).map(asWord);
+  print(
+    terminal,
+    styled(terminal, "green", "The sandbox is running. Ctrl-C ends it."),
+    "",
+    `console            ${facts.consoleUrl}`,
+    `service            ${facts.baseUrl}`,
+    `identity provider  ${facts.authUrl}`,
+    `user               ${facts.username}; its password is in the settings`,
+    `settings and keys  ${facts.folder}, for you alone, until the sandbox ends`,
+    "",
+    `It has the gateways ${gatewayIds.join(" and ")}, ${facts.liquidityProviderIds.length} liquidity providers with rates, and ${facts.payments} payments.`,
+    "In another terminal:",
+    "",
+    `  npx cross-border doctor --config ${settings}`,
+    `  npx cross-border payments list --config ${settings}`,
+    `  npx cross-border payments list --config ${settings} --json | npx cross-border verify - --trusted-keys ${asWord(facts.trustedKeys)}`,
+    `  npx cross-border exchange-rates list --config ${settings} --liquidity-provider ${facts.liquidityProviderIds[0]}`,
+  );
+}
+
+/** For a shell: a folder can have any name. */
+function asWord(path: string): string {
+  return /^[\w./:@%+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

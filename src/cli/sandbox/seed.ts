@@ -1,0 +1,136 @@
+import { CrossBorderClient } from "../../client.js";
+import type { PaymentStatus } from "../../resources/payments.js";
+import type { SandboxServer } from "../../sandbox/server.js";
+import { generateSigningKeyPair, type SigningKeyPair } from "../../signing/keys.js";
+
+/** A gateway that was registered, and its keys. */
+export interface SeededGateway {
+  readonly gatewayId: string;
+  readonly currency: string;
+  readonly keys: SigningKeyPair;
+}
+
+export interface Seeded {
+  readonly gateways: readonly SeededGateway[];
+  readonly liquidityProviderIds: readonly string[];
+  readonly payments: number;
+}
+
+/** A sandbox to seed, with the clock that it goes by. */
+export interface SeededSandbox {
+  readonly server: SandboxServer;
+  /** How far it is behind the time, in milliseconds: set while payments of earlier days are made. */
+  readonly clock: { agoMs: number };
+}
+
+const gateways = [
+  { institutionId: "alpha-bank", name: "Alpha Bank", countryCode: "DE", currency: "EUR", type: "bank" },
+  { institutionId: "beta-mobile", name: "Beta Mobile Money", countryCode: "KE", currency: "KES", type: "mobile" },
+] as const;
+
+const accounts = [
+  { gatewayId: "alpha-bank", account: "DE-1001", name: "Ada Albers" },
+  { gatewayId: "alpha-bank", account: "DE-1002", name: "Jörg Müßig" },
+  { gatewayId: "beta-mobile", account: "KE-7001", name: "Baraka Otieno" },
+  { gatewayId: "beta-mobile", account: "KE-7002", name: "Zawadi Njeri" },
+];
+
+const providers = [
+  {
+    firstName: "Lena",
+    lastName: "Quist",
+    email: "lena@lake-liquidity.example",
+    buyPrice: "148.10",
+    sellPrice: "151.90",
+  },
+  { firstName: "Omar", lastName: "Said", email: "omar@coast-funds.example", buyPrice: "147.25", sellPrice: "152.40" },
+];
+
+const memos = ["school fees", "rent", "invoice 2041", "", "harvest advance", "thank you"];
+
+/** In turn: most payments are honored. */
+const statuses = [
+  ...["processed", "processed", "processed", "error"],
+  ...["processed", "processed", "reverted", "processed"],
+] as readonly PaymentStatus[];
+
+const paymentCount = 24;
+/** The newest ones. */
+const pendingCount = 3;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/**
+ * Two gateways, two liquidity providers with deposits and rates, and payments of the last two days, the newest of which are pending. All of
+ * it is made by requests, as a gateway makes it, so that every signature and every record is genuine.
+ */
+export async function seed({ server, clock }: SeededSandbox): Promise<Seeded> {
+  const [alphaKeys, betaKeys] = await Promise.all([generateSigningKeyPair(), generateSigningKeyPair()]);
+  await using alpha = new CrossBorderClient({ ...server.clientOptions, signingKey: alphaKeys.privateKey });
+  await using beta = new CrossBorderClient({ ...server.clientOptions, signingKey: betaKeys.privateKey });
+  const sides = [
+    { ...gateways[0], keys: alphaKeys, client: alpha },
+    { ...gateways[1], keys: betaKeys, client: beta },
+  ] as const;
+  for (const { keys, client, ...gateway } of sides) {
+    await client.paymentGateways.create({ ...gateway, rsaPublicKeyBase64: keys.publicKeyBase64 });
+  }
+  for (const account of accounts) server.sandbox.accounts.add(account);
+  const liquidityProviderIds = await provideLiquidity(alpha, beta);
+  for (let index = 0; index < paymentCount; index += 1) {
+    const agoMs = (paymentCount - index) * 2 * hourMs;
+    clock.agoMs = agoMs;
+    const isForth = index % 3 !== 2;
+    const id = await pay(isForth ? alpha : beta, isForth, index);
+    const status = index < paymentCount - pendingCount ? statuses[index % statuses.length] : undefined;
+    if (id === undefined || status === undefined) continue;
+    clock.agoMs = agoMs - minuteMs;
+    server.sandbox.setReceiverStatus(id, status);
+  }
+  clock.agoMs = 0;
+  return {
+    gateways: sides.map(({ institutionId, currency, keys }) => ({ gatewayId: institutionId, currency, keys })),
+    liquidityProviderIds,
+    payments: paymentCount,
+  };
+}
+
+async function provideLiquidity(alpha: CrossBorderClient, beta: CrossBorderClient): Promise<string[]> {
+  const ids: string[] = [];
+  for (const { buyPrice, sellPrice, ...provider } of providers) {
+    const { id } = await alpha.liquidityProviders.create(provider);
+    await alpha.liquidityProviders.deposits(id).create({
+      ...{ paymentGatewayId: "alpha-bank", paymentGatewayTransactionId: `ALPHA-D-${ids.length + 1}` },
+      ...{ amount: "50000.00", currency: "EUR" },
+    });
+    await beta.liquidityProviders.deposits(id).create({
+      ...{ paymentGatewayId: "beta-mobile", paymentGatewayTransactionId: `BETA-D-${ids.length + 1}` },
+      ...{ amount: "7500000.00", currency: "KES" },
+    });
+    await alpha.liquidityProviders.exchangeRates(id).create({
+      ...{ baseGatewayId: "alpha-bank", counterGatewayId: "beta-mobile", baseCurrency: "EUR", counterCurrency: "KES" },
+      ...{ buyPrice, sellPrice },
+    });
+    ids.push(id);
+  }
+  return ids;
+}
+
+async function pay(client: CrossBorderClient, isForth: boolean, index: number): Promise<string | undefined> {
+  const alpha = { gatewayId: "alpha-bank", account: `DE-100${1 + (index % 2)}`, currency: "EUR" };
+  const beta = { gatewayId: "beta-mobile", account: `KE-700${1 + (index % 2)}`, currency: "KES" };
+  const [sender, receiver] = isForth ? [alpha, beta] : [beta, alpha];
+  const outcome = await client.pay(
+    {
+      ...{ senderGatewayId: sender.gatewayId, senderAccount: sender.account, senderCurrency: sender.currency },
+      ...{ receiverGatewayId: receiver.gatewayId, receiverAccount: receiver.account },
+      ...{
+        receiverCurrency: receiver.currency,
+        receiverAmount: isForth ? `${1500 + 730 * index}.00` : `${20 + index}.50`,
+      },
+      memo: memos[index % memos.length] ?? "",
+    },
+    () => ({ senderGatewayTransactionId: `${isForth ? "ALPHA" : "BETA"}-TX-${index + 1}` }),
+  );
+  return outcome.status === "paid" ? outcome.payment.id : undefined;
+}

@@ -1,0 +1,56 @@
+import { mkdir, mkdtemp, readdir, rm, rmdir, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { InvalidArgumentError } from "../../errors/errors.js";
+import type { SandboxServer } from "../../sandbox/server.js";
+import type { Settings } from "../settings.js";
+import type { SeededGateway } from "./seed.js";
+
+/** Settings and keys of a sandbox's gateways, as files for this user alone, and only while the sandbox runs. */
+export class SettingsFiles implements AsyncDisposable {
+  readonly folder: string;
+  readonly #written: string[] = [];
+  /** Whether the folder is gone as well in the end. */
+  readonly #isOwn: boolean;
+
+  private constructor(folder: string, isOwn: boolean) {
+    this.folder = folder;
+    this.#isOwn = isOwn;
+  }
+
+  /**
+   * @param folder where they go; a new one among the temporary files unless given.
+   * @throws {InvalidArgumentError} where the folder has files already: they may be settings of the service itself.
+   */
+  static async open(folder: string | undefined): Promise<SettingsFiles> {
+    if (folder === undefined) return new SettingsFiles(await mkdtemp(join(tmpdir(), "cross-border-sandbox-")), true);
+    const isOwn = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined;
+    if ((await readdir(folder)).length > 0) {
+      throw new InvalidArgumentError(`${folder} has files already: choose a folder that is empty or not there yet`);
+    }
+    return new SettingsFiles(resolve(folder), isOwn);
+  }
+
+  /** @returns the file of the settings. */
+  async writeGateway({ gatewayId, keys }: SeededGateway, { clientOptions }: SandboxServer): Promise<string> {
+    const { baseUrl, auth } = clientOptions;
+    const { authUrl, realm, clientId, username, password } = auth;
+    const signingKey = await this.write(`${gatewayId}.pem`, keys.privateKey);
+    const settings: Settings = { baseUrl, authUrl, realm, clientId, username, password, gatewayId, signingKey };
+    return this.write(`${gatewayId}.json`, `${JSON.stringify(settings, null, 2)}\n`);
+  }
+
+  /** @returns its path. */
+  async write(name: string, text: string): Promise<string> {
+    const path = join(this.folder, name);
+    this.#written.push(path);
+    await writeFile(path, text, { flag: "wx", mode: 0o600 });
+    return path;
+  }
+
+  /** Removes what was written. What somebody else put beside it stays. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const path of this.#written) await rm(path, { force: true });
+    if (this.#isOwn) await rmdir(this.folder).catch(() => {});
+  }
+}
