@@ -35,6 +35,8 @@ export const exitCodes = {
   usage: 2,
   /** It could not be done. */
   failed: 3,
+  /** By Ctrl-C, as shells count it: 128 and the number of the signal. */
+  interrupted: 130,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

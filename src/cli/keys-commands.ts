@@ -5,6 +5,7 @@ import { writePem } from "../signing/pem.js";
 import { fingerprintOf } from "../verification/fingerprint.js";
 import { command, exitCodes } from "./command.js";
 import { readBytes } from "./files.js";
+import { withPassphrase } from "./signing-key.js";
 import { print, printJson, styled, type Terminal } from "./terminal.js";
 
 export const keysGenerateCommand = command({
@@ -51,14 +52,16 @@ export const keysShowCommand = command({
   name: "keys show",
   summary: "Shows what to send at onboarding, and the fingerprint of a key.",
   description:
-    "FILE is a private key (PEM) or a public one (PEM, or Base64 of it). A private key itself is never shown. The passphrase of an encrypted one is read from CROSS_BORDER_KEY_PASSPHRASE.",
+    "FILE is a private key (PEM) or a public one (PEM, or Base64 of it). A private key itself is never shown. The passphrase of an encrypted one is read from CROSS_BORDER_KEY_PASSPHRASE, or asked for at a terminal.",
   operands: ["FILE"],
   options: { json: { type: "boolean", help: "as JSON" } },
   examples: ["keys show signing-key.pem", "keys show registered.pem --json"],
   async run({ values: { json }, operands: [file = ""] }, terminal) {
     const text = Buffer.from(await readBytes(file, terminal)).toString("utf8");
     const isPrivate = text.includes("PRIVATE KEY-----");
-    const publicKey = isPrivate ? publicKeyOf(text, terminal) : writePem("PUBLIC KEY", parsePublicKey(text).spki());
+    const publicKey = isPrivate
+      ? await publicKeyOf(text, file, terminal)
+      : writePem("PUBLIC KEY", parsePublicKey(text).spki());
     const mode = isPrivate && file !== "-" ? (await stat(file)).mode & 0o777 : undefined;
     const isOpen = mode !== undefined && process.platform !== "win32" && (mode & 0o077) !== 0;
     const facts = {
@@ -82,9 +85,8 @@ export const keysShowCommand = command({
   },
 });
 
-function publicKeyOf(privateKey: string, { env }: Terminal): string {
-  const passphrase = env.CROSS_BORDER_KEY_PASSPHRASE;
-  const key = passphrase === undefined ? privateKey : { key: privateKey, passphrase };
+async function publicKeyOf(privateKey: string, file: string, terminal: Terminal): Promise<string> {
+  const key = await withPassphrase(privateKey, file === "-" ? "stdin" : file, terminal);
   return writePem("PUBLIC KEY", parseSigningKey(key).spki());
 }
 

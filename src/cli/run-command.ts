@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { CrossBorderError } from "../errors/errors.js";
+import { Interrupted } from "./ask-secret.js";
 import { type Command, type ExitCode, exitCodes, type Given, UsageError } from "./command.js";
 import { helpOf, overview } from "./help.js";
 import { printableLines } from "./printable.js";
@@ -70,6 +71,7 @@ function report(error: unknown, command: Command | undefined, { stderr }: Termin
     stderr.write(`cross-border: ${printableLines(error.message)}\nSee ${help}\n`);
     return exitCodes.usage;
   }
+  if (error instanceof Interrupted) return exitCodes.interrupted;
   const isExpected = error instanceof CrossBorderError || isOfSystem(error);
   const said = isExpected ? error.message : ((error as Error)?.stack ?? String(error));
   stderr.write(`cross-border: ${printableLines(said)}\n`);

@@ -88,7 +88,9 @@ export async function readSomeSettings<Needed extends Name>(
   for (const name of names) {
     const { isSecret } = settings[name];
     const given = isSecret ? undefined : text(values[optionOf(name)]);
-    const value = given ?? env[variableOf(name)] ?? stored[name];
+    const known = given ?? env[variableOf(name)] ?? stored[name];
+    const value =
+      known ?? (isRequired && isSecret ? await terminal.ask?.(`${name} of ${found.username}: `) : undefined);
     if (value !== undefined) found[name] = value;
     else if (needed.some((one) => one === name)) {
       throw new UsageError(`${name} is missing: give it by ${sourcesOf(name)}`);
@@ -99,7 +101,8 @@ export async function readSomeSettings<Needed extends Name>(
 
 function sourcesOf(name: Name): string {
   const sources = [variableOf(name), "a file (--config)"];
-  return (settings[name].isSecret ? sources : [`--${optionOf(name)}`, ...sources]).join(", or ");
+  if (settings[name].isSecret) return [...sources, "type it at a terminal"].join(", or ");
+  return [`--${optionOf(name)}`, ...sources].join(", or ");
 }
 
 async function readFile(file: string, terminal: Terminal): Promise<Partial<Record<Name, string>>> {

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
+import { askSecret } from "./ask-secret.js";
 import { toJson } from "./printable.js";
 
 type Style = "bold" | "green" | "red" | "yellow" | "dim";
@@ -16,6 +17,12 @@ export interface Terminal {
   readonly width?: number | undefined;
   /** Whether somebody sees `stderr` while `stdout` goes elsewhere. */
   readonly showsProgress: boolean;
+  /**
+   * Asks for a secret without showing it; absent where nobody is there to type one. Resolves to undefined where nothing was typed.
+   *
+   * @throws {Interrupted} on Ctrl-C.
+   */
+  readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
   /** Resolves when the user, or who started the process, wants it to end. Until it is called, either ends the process at once. */
   untilStopped(): Promise<void>;
 }
@@ -29,6 +36,7 @@ export function processTerminal(): Terminal {
     hasColors: isTerminal && stdout.hasColors(env),
     width: isTerminal ? stdout.columns : undefined,
     showsProgress: stderr.isTTY === true && !isTerminal,
+    ask: stdin.isTTY && stderr.isTTY ? (question) => askSecret(question, stdin, stderr) : undefined,
     untilStopped: () =>
       new Promise((resolve) => {
         // A second one is not waited for.

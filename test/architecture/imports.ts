@@ -122,6 +122,7 @@ export const importTable: ImportTable = {
     "node:worker_threads": ["journals/sqlite-thread-program.ts", "journals/sqlite-thread.ts"],
     "node:readline": ["cli"],
     "node:stream": ["platform/zlib-decompression.ts", "cli"],
+    "node:string_decoder": ["cli"],
     "node:tls": ["platform/tls-material.ts", "cli/doctor"],
     "node:url": ["cli"],
     "node:util": ["platform/node.ts", "sandbox/id-tokens.ts", "cli"],

@@ -133,6 +133,17 @@ describe("says what is wrong:", () => {
     expect((await examined({ signingKey: file("nowhere.pem") })).wrong).toEqual(["signing key: failed"]);
   });
 
+  it("an encrypted key without its passphrase, or with another one", async () => {
+    const line = ["-topk8", "-in", file("key.pem"), "-out", file("secret.pem"), "-passout", "pass:open sesame"];
+    execFileSync("openssl", ["pkcs8", ...line], { stdio: "pipe" });
+    const none = await examined({ signingKey: file("secret.pem") });
+    expect(none.wrong).toEqual(["signing key: failed"]);
+    expect(none.text).toContain("give it by CROSS_BORDER_KEY_PASSPHRASE");
+    const env = (passphrase: string) => ({ CROSS_BORDER_KEY_PASSPHRASE: passphrase });
+    expect((await examined({ signingKey: file("secret.pem") }, env("hm"))).wrong).toEqual(["signing key: failed"]);
+    expect(await examined({ signingKey: file("secret.pem") }, env("open sesame"))).toMatchObject({ isWell: true });
+  });
+
   it("another key than the registered one", async () => {
     writeFileSync(file("other.pem"), (await generateSigningKeyPair()).privateKey);
     const { wrong, text } = await examined({ signingKey: file("other.pem") });

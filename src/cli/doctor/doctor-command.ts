@@ -8,7 +8,7 @@ export const doctorCommand = command({
   name: "doctor",
   summary: "Checks the way to the service, from this machine's clock to the registered key.",
   description:
-    "One line a check, with what to do. It logs in and out again, and reads lists; it never moves money and shows no secret. Secrets come from CROSS_BORDER_PASSWORD and CROSS_BORDER_CLIENT_SECRET or from the file, never from the command line.",
+    "One line a check, with what to do. It logs in and out again, and reads lists; it never moves money and shows no secret. Secrets come from CROSS_BORDER_PASSWORD and CROSS_BORDER_CLIENT_SECRET or from the file, never from the command line; a terminal is asked for the password where there is none.",
   operands: [],
   options: { ...settingOptions, json: { type: "boolean", help: "as JSON" } },
   examples: [

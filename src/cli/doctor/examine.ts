@@ -4,14 +4,16 @@ import { type Granted, TokenEndpoint } from "../../auth/token-endpoint.js";
 import { CrossBorderClient } from "../../client.js";
 import { CrossBorderError } from "../../errors/errors.js";
 import type { PaymentGateway } from "../../resources/payment-gateways.js";
-import { parsePublicKey, parseSigningKey } from "../../signing/keys.js";
+import { parsePublicKey, parseSigningKey, type SigningKey } from "../../signing/keys.js";
 import { signRequest } from "../../signing/sign-request.js";
 import { verifySignature } from "../../signing/verify-signature.js";
 import { Deadline } from "../../timing/deadline.js";
 import { parseBaseUrl } from "../../wire/base-url.js";
 import { openTransport } from "../../wire/open-transport.js";
+import { Interrupted } from "../ask-secret.js";
 import { parseObject } from "../json.js";
 import type { Settings } from "../settings.js";
+import { withPassphrase } from "../signing-key.js";
 import type { Terminal } from "../terminal.js";
 import { readVersion } from "../version.js";
 import { codeOf, type Finding, failed, ok, type Result, skipped, warning } from "./finding.js";
@@ -21,10 +23,13 @@ import { checkClock, checkConnection, checkName } from "./network-checks.js";
  * Every check, in the order in which one needs the other. What it sends: a HEAD request, a login and its logout, and requests of lists.
  * It moves no money, and never shows a secret.
  */
-export async function* examine(settings: Settings, { env }: Terminal): AsyncGenerator<Finding, void> {
+export async function* examine(settings: Settings, terminal: Terminal): AsyncGenerator<Finding, void> {
   const ca = settings.ca === undefined ? undefined : await readFile(settings.ca, "utf8");
+  // It may ask for a passphrase, which belongs before everything that it shows.
+  const key = settings.signingKey === undefined ? undefined : await readKey(settings.signingKey, terminal);
+  const known = { settings, ca, key };
   yield { check: "versions", ...checkVersions() };
-  yield { check: "proxies", ...checkProxies(env) };
+  yield { check: "proxies", ...checkProxies(terminal.env) };
   const service = checkAddress(settings.baseUrl, "baseUrl");
   const identity = checkAddress(settings.authUrl, "authUrl");
   yield { check: "address of the service", ...service };
@@ -44,14 +49,22 @@ export async function* examine(settings: Settings, { env }: Terminal): AsyncGene
   }
   if (!canReach) {
     yield { check: "login", ...skipped("there is no connection") };
-    yield* examineKeys(settings, undefined);
+    yield* examineKeys(known, undefined);
     return;
   }
   yield { check: "clock", ...(await checkClock(service.url as URL, ca)) };
-  yield* examineService(settings, ca);
+  yield* examineService(known);
 }
 
-async function* examineService(settings: Settings, ca: string | undefined): AsyncGenerator<Finding, void> {
+/** What is known before anything is sent. */
+interface Known {
+  readonly settings: Settings;
+  readonly ca: string | undefined;
+  readonly key: ReadKey | undefined;
+}
+
+async function* examineService(known: Known): AsyncGenerator<Finding, void> {
+  const { settings, ca } = known;
   const auth = authOf(settings);
   const tls = ca === undefined ? undefined : { ca: [ca] };
   const transport = openTransport({ connections: 1, connectTimeoutMs: 5000, tls });
@@ -64,11 +77,11 @@ async function* examineService(settings: Settings, ca: string | undefined): Asyn
         check: "login",
         ...failed(`${message} (${code})`, "check realm, clientId, clientSecret, username and password"),
       };
-      yield* examineKeys(settings, undefined);
+      yield* examineKeys(known, undefined);
       return;
     }
     try {
-      yield* examineSession(result.granted, settings, ca);
+      yield* examineSession(result.granted, known);
     } finally {
       await endSession(endpoint, result.granted);
     }
@@ -77,7 +90,8 @@ async function* examineService(settings: Settings, ca: string | undefined): Asyn
   }
 }
 
-async function* examineSession(granted: Granted, settings: Settings, ca: string | undefined): AsyncGenerator<Finding> {
+async function* examineSession(granted: Granted, known: Known): AsyncGenerator<Finding, void> {
+  const { settings, ca } = known;
   const { accessToken } = granted;
   yield { check: "login", ...ok(`${settings.username} can log in to the realm ${settings.realm}`) };
   yield { check: "token", ...describeToken(granted) };
@@ -89,7 +103,7 @@ async function* examineSession(granted: Granted, settings: Settings, ca: string 
   });
   const list = await checkList(client);
   yield { check: "a list of one", ...list };
-  yield* examineKeys(settings, list.status === "ok" ? client : undefined);
+  yield* examineKeys(known, list.status === "ok" ? client : undefined);
 }
 
 /** The session was for this alone. */
@@ -114,13 +128,14 @@ function messageOf(error: unknown): string {
 }
 
 /** @param client absent where the service can't be asked. */
-async function* examineKeys(settings: Settings, client: CrossBorderClient | undefined): AsyncGenerator<Finding, void> {
-  const { signingKey: file, gatewayId } = settings;
-  if (file === undefined) {
+async function* examineKeys(
+  { settings: { gatewayId }, key }: Known,
+  client: CrossBorderClient | undefined,
+): AsyncGenerator<Finding, void> {
+  if (key === undefined) {
     yield { check: "signing key", ...skipped("there is no signingKey") };
     return;
   }
-  const key = await readKey(file);
   yield { check: "signing key", ...key.result };
   if (key.privateKey === undefined || key.spki === undefined) return;
   if (gatewayId === undefined || client === undefined) {
@@ -140,16 +155,17 @@ async function* examineKeys(settings: Settings, client: CrossBorderClient | unde
 
 interface ReadKey {
   readonly result: Result;
-  readonly privateKey?: string;
+  readonly privateKey?: SigningKey;
   readonly spki?: Uint8Array;
 }
 
-async function readKey(file: string): Promise<ReadKey> {
+async function readKey(file: string, terminal: Terminal): Promise<ReadKey> {
   try {
-    const privateKey = await readFile(file, "utf8");
+    const privateKey = await withPassphrase(await readFile(file, "utf8"), file, terminal);
     const spki = parseSigningKey(privateKey).spki();
     return { result: ok(`${file} has a private RSA key`), privateKey, spki };
   } catch (error) {
+    if (error instanceof Interrupted) throw error;
     const remedy =
       "make one by cross-border keys generate, or name the file of the key whose public half is registered";
     return { result: failed((error as Error).message, remedy) };
@@ -187,7 +203,7 @@ function checkRegistered({ institutionId, rsaPublicKeyBase64 }: PaymentGateway, 
   }
 }
 
-async function checkSignature({ rsaPublicKeyBase64: publicKey }: PaymentGateway, key: string): Promise<Result> {
+async function checkSignature({ rsaPublicKeyBase64: publicKey }: PaymentGateway, key: SigningKey): Promise<Result> {
   const request = { path: "/payments", body: "{}" };
   const signature = await signRequest({ ...request, key });
   const holds = await verifySignature({ ...request, signature, publicKey });
