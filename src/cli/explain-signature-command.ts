@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { explainSignature, type SignatureExplanation } from "../verification/explain-signature.js";
 import { command, exitCodes, UsageError } from "./command.js";
 import { readBytes, readText } from "./files.js";
+import { wrapped } from "./layout.js";
 import { print, printJson, styled, type Terminal } from "./terminal.js";
 
 export const explainSignatureCommand = command({
@@ -70,24 +71,30 @@ async function signatureOf(file: string | undefined, terminal: Terminal): Promis
 }
 
 function show({ isValid, findings, wantedDigest, found, fingerprint }: SignatureExplanation, terminal: Terminal): void {
+  const { width } = terminal;
   if (isValid) {
-    print(
-      terminal,
-      styled(terminal, "green", "The signature is right: RSA, SHA-256 and PKCS#1 v1.5, over this path and body."),
-    );
+    const right = "The signature is right: RSA, SHA-256 and PKCS#1 v1.5, over this path and body.";
+    print(terminal, ...wrapped(styled(terminal, "green", right), width));
   } else {
     print(terminal, styled(terminal, "red", "The signature is wrong:"), "");
     for (const { aspect, problem, remedy } of findings) {
-      print(
-        terminal,
-        `  ${styled(terminal, "bold", aspect)}: ${problem}`,
-        `    ${styled(terminal, "dim", "→")} ${remedy}`,
-        "",
-      );
+      const name = styled(terminal, "bold", `${aspect}:`);
+      print(terminal, ...wrapped(`  ${name} ${problem}`, width, 4));
+      print(terminal, ...wrapped(`    ${styled(terminal, "dim", "→")} ${remedy}`, width, 6), "");
     }
   }
-  print(terminal, `registered key, SHA-256 of its DER form:  ${fingerprint}`);
-  print(terminal, `bytes to be signed, their SHA-256:        ${wantedDigest}`);
-  if (found !== undefined && !isValid)
-    print(terminal, `what the signature holds:                 ${found.digest} (${found.hash})`);
+  const digests: (readonly [name: string, digest: string])[] = [
+    ["registered key, SHA-256 of its DER form:", fingerprint],
+    ["bytes to be signed, their SHA-256:", wantedDigest],
+    ...(found === undefined || isValid
+      ? []
+      : [["what the signature holds:", `${found.digest} (${found.hash})`] as const]),
+  ];
+  for (const [name, digest] of digests) print(terminal, ...beside(name, digest, width));
+}
+
+/** Digests stand one beneath the other, so that they can be compared. */
+function beside(name: string, digest: string, width = Number.POSITIVE_INFINITY): string[] {
+  const line = `${name.padEnd(41)} ${digest}`;
+  return line.length <= width ? [line] : [name, ...wrapped(`  ${digest}`, width, 2)];
 }

@@ -1,46 +1,48 @@
 import type { Command } from "./command.js";
+import { columns, wrapped, wrappedCommand } from "./layout.js";
 
-/** What `cross-border --help` shows. */
-export function overview(commands: readonly Command[]): string {
+/**
+ * What `cross-border --help` shows.
+ *
+ * @param width of the window; none where it goes elsewhere.
+ */
+export function overview(commands: readonly Command[], width?: number): string {
   return [
-    "Usage: cross-border <command> [options]",
+    ...wrapped("Usage: cross-border <command> [options]", width, 2),
     "",
     "Commands:",
-    ...columns(commands.map(({ name, summary }) => [name, summary])),
+    ...columns(
+      commands.map(({ name, summary }): [string, string] => [name, summary]),
+      width,
+    ),
     "",
-    "cross-border <command> --help shows options and examples; cross-border --version shows the version.",
-    ...exits,
+    ...wrapped(more, width, 2),
+    "",
+    ...wrapped(exits, width, 2),
   ].join("\n");
 }
 
 /** What a command's `--help` shows. */
-export function helpOf({ name, summary, description, operands, options, examples }: Command): string {
+export function helpOf({ name, summary, description, operands, options, examples }: Command, width?: number): string {
   const rows = Object.entries(options).map(([option, { value, help, isRequired }]): [string, string] => [
     `--${option}${value === undefined ? "" : ` ${value}`}`,
     help + (isRequired ? " (required)" : ""),
   ]);
   return [
-    `Usage: cross-border ${[name, ...operands, "[options]"].join(" ")}`,
+    ...wrapped(`Usage: cross-border ${[name, ...operands, "[options]"].join(" ")}`, width, 2),
     "",
-    ...wrapped(`${summary} ${description}`),
+    ...wrapped(`${summary} ${description}`, Math.min(width ?? widestText, widestText)),
     "",
     "Options:",
-    ...columns([...rows, ["--help", "this text"]]),
+    ...columns([...rows, ["--help", "this text"]], width),
     "",
     "Examples:",
-    ...examples.map((example) => `  cross-border ${example}`),
-    ...exits,
+    ...examples.flatMap((example) => wrappedCommand(`  cross-border ${example}`, width, 6)),
+    "",
+    ...wrapped(exits, width, 2),
   ].join("\n");
 }
 
-const exits = ["", "Exit codes: 0 done, 1 what was checked is not right, 2 called wrongly, 3 failed."];
-
-/** Where there is no space, a line is as long as it has to be. */
-function wrapped(text: string): string[] {
-  return text.match(/.{1,78}(?:\s|$)|\S+/g)?.map((line) => line.trimEnd()) ?? [];
-}
-
-function columns(rows: readonly [left: string, right: string][]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
-}
+const widestText = 78;
+const more = "cross-border <command> --help shows options and examples; cross-border --version shows the version.";
+const exits = "Exit codes: 0 done, 1 what was checked is not right, 2 called wrongly, 3 failed, 130 ended by Ctrl-C.";

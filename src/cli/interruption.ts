@@ -1,4 +1,4 @@
-/** Ctrl-C, or a service manager's request to end. */
+/** Ctrl-C, a service manager's request to end, or a window that was closed. */
 export interface Interruption extends Disposable {
   readonly signal: AbortSignal;
 }
@@ -17,4 +17,4 @@ export function interruption(): Interruption {
   return { signal: stop.signal, [Symbol.dispose]: remove };
 }
 
-const signals = ["SIGINT", "SIGTERM"] as const;
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

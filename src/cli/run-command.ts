@@ -24,7 +24,7 @@ export async function runCommandLine(
 
 async function runCommand(command: Command, line: readonly string[], terminal: Terminal): Promise<ExitCode> {
   if (line.includes("--help") || line.includes("-h")) {
-    print(terminal, helpOf(command));
+    print(terminal, helpOf(command, terminal.width));
     return exitCodes.done;
   }
   return command.run(parse(command, line), terminal);
@@ -57,7 +57,7 @@ function showWhatThereIs(commands: readonly Command[], line: readonly string[], 
     return exitCodes.done;
   }
   if (first === undefined || first === "--help" || first === "-h" || first === "help") {
-    print(terminal, overview(commands));
+    print(terminal, overview(commands, terminal.width));
     return first === undefined ? exitCodes.usage : exitCodes.done;
   }
   const inGroup = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
 import { askSecret } from "./ask-secret.js";
+import { interruption } from "./interruption.js";
 import { toJson } from "./printable.js";
 
 type Style = "bold" | "green" | "red" | "yellow" | "dim";
@@ -34,14 +35,12 @@ export function processTerminal(): Terminal {
   return {
     ...{ stdin, stdout, stderr, env },
     hasColors: isTerminal && stdout.hasColors(env),
-    width: isTerminal ? stdout.columns : undefined,
+    // A terminal that does not know its width says 0.
+    width: isTerminal ? stdout.columns || 80 : undefined,
     showsProgress: stderr.isTTY === true && !isTerminal,
     ask: stdin.isTTY && stderr.isTTY ? (question) => askSecret(question, stdin, stderr) : undefined,
     untilStopped: () =>
-      new Promise((resolve) => {
-        // A second one is not waited for.
-        for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => resolve());
-      }),
+      new Promise((resolve) => interruption().signal.addEventListener("abort", () => resolve(), { once: true })),
   };
 }
 

@@ -10,6 +10,8 @@ import {
 import { command, exitCodes } from "./command.js";
 import { readLines, readText } from "./files.js";
 import { parseObject } from "./json.js";
+import { wrapped } from "./layout.js";
+import { printable } from "./printable.js";
 import { print, printJson, styled, type Terminal } from "./terminal.js";
 
 export const verifyCommand = command({
@@ -44,8 +46,10 @@ export const verifyCommand = command({
       if (problem === undefined) continue;
       report.failed += 1;
       if (values.json) failures.push({ line, id, problem });
-      else
-        print(terminal, `${styled(terminal, "red", `line ${line}`)}${id === undefined ? "" : `, ${id}`}: ${problem}`);
+      else {
+        const what = printable(`${id === undefined ? "" : `, ${id}`}: ${problem}`);
+        print(terminal, ...wrapped(styled(terminal, "red", `line ${line}`) + what, terminal.width, 2));
+      }
     }
     // "All are genuine" of no record would be a lie that nobody notices.
     if (report.payments + report.deposits + report.failed === 0) {

@@ -1,10 +1,15 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { commands } from "../../src/cli/commands.js";
+import { CrossBorderClient } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
-import { openTerminal } from "../support/pseudo-terminal.js";
+import { openTerminal, type TerminalSession } from "../support/pseudo-terminal.js";
 import { run } from "./run.js";
 
 let folder: string;
@@ -15,10 +20,20 @@ const file = (name: string) => join(folder, name);
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "cross-border-terminal-"));
   server = await startSandbox();
+  await using client = new CrossBorderClient(server.clientOptions);
+  for (const [index, name] of [
+    "中央銀行 of Tōkyō",
+    "Zoe\u0308's Ba\u0301nk",
+    "한국은행",
+    "Plain \x1b[31mred",
+  ].entries()) {
+    await client.paymentGateways.create({ institutionId: `bank-${index}`, currency: "EUR", countryCode: "DE", name });
+  }
   const { baseUrl, auth } = server.clientOptions;
   const { authUrl, realm, clientId, username } = auth;
   settings = { baseUrl, authUrl, realm, clientId, username };
   writeFileSync(file("config.json"), JSON.stringify(settings));
+  writeFileSync(file("whole.json"), JSON.stringify({ ...settings, password: auth.password }));
 });
 afterAll(async () => {
   await server.close();
@@ -81,5 +96,119 @@ describe("a secret that is missing", () => {
     terminal.send("open sésame\r");
     expect(await terminal.result).toMatchObject({ ...restored, code: 0 });
     expect(terminal.shown()).toContain(JSON.parse(stdout).fingerprint);
+  });
+});
+
+describe("a window", () => {
+  it.each([20, 40, 80])(
+    "of %i columns shows tables and checks without a line that is broken by it",
+    async (columns) => {
+      const { password } = server.clientOptions.auth;
+      for (const line of [["payment-gateways", "list"], ["doctor"]]) {
+        const terminal = openTerminal([...line, "--config", file("whole.json")], { columns, env: { NO_COLOR: "1" } });
+        const { code, widths } = await terminal.result;
+        expect(code).toBe(0);
+        expect(terminal.shown()).not.toContain("\x1b");
+        expect(terminal.shown()).not.toContain(password);
+        // An address stays whole, since people copy it.
+        const whole = terminal
+          .shown()
+          .split(/\r*\n/)
+          .map((text, index) => (/\S{15}/.test(text) ? 0 : widths[index]));
+        expect(Math.max(...(line[0] === "doctor" ? whole : widths).map(Number))).toBeLessThanOrEqual(columns);
+      }
+    },
+  );
+
+  it.each([20, 40, 80, 200])(
+    "of %i columns shows every help in lines that fit, but for words that are longer",
+    async (width) => {
+      for (const { name } of [{ name: "" }, ...commands]) {
+        const { stdout } = await run([...name.split(" "), "--help"].filter(Boolean), { width });
+        const { stdout: plain } = await run([...name.split(" "), "--help"].filter(Boolean));
+        for (const line of stdout.split("\n").filter((text) => text.length > width)) {
+          expect(line).toMatch(/^ *(?:\S+|(?:--\S+|[<>|]) \S+(?: \\)?|cross-border(?: \S+){1,3}(?: \\)?)$/);
+        }
+        expect(words(stdout)).toEqual(words(plain));
+      }
+    },
+  );
+});
+
+/** Whatever the lines are. */
+function words(text: string): string[] {
+  return text.replaceAll(/ \\\n/g, " ").split(/\s+/);
+}
+
+describe("Ctrl-C ends at once, and leaves the terminal as it was,", () => {
+  /** Takes requests and never responds. */
+  async function openHangingServer() {
+    let isAsked = () => {};
+    const asked = new Promise<void>((resolve) => {
+      isAsked = resolve;
+    });
+    const hanging = createServer(() => isAsked());
+    await new Promise<void>((resolve) => hanging.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      hanging.closeAllConnections();
+      hanging.close();
+    });
+    return { url: `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`, asked };
+  }
+
+  /** As a shell has it: 130. */
+  const byCtrlC = { isRestored: true, code: null, signal: 2 };
+
+  it.each([[["doctor"]], [["payments", "list"]]])("%j at a service that hangs", async (line) => {
+    const { url, asked } = await openHangingServer();
+    const terminal = openTerminal([...line, "--config", file("whole.json"), "--base-url", url]);
+    await asked;
+    terminal.send("\x03");
+    expect(await terminal.result).toMatchObject(byCtrlC);
+  });
+
+  it("explain-signature that waits for the body", async () => {
+    const line = ["--path", "/payments", "--body", "-", "--signature", "x", "--public-key", file("config.json")];
+    const terminal = openTerminal(["explain-signature", ...line]);
+    terminal.send("half a body\n");
+    await terminal.until("half a body");
+    terminal.send("\x03");
+    expect(await terminal.result).toMatchObject(byCtrlC);
+  });
+
+  it.each<[how: string, end: (terminal: TerminalSession) => void]>([
+    ["Ctrl-C", (terminal) => terminal.send("\x03")],
+    ["SIGTERM", (terminal) => terminal.end()],
+  ])("the sandbox, whose files are gone then: %s", async (_, end) => {
+    const terminal = openTerminal(["sandbox"], { columns: 300 });
+    await terminal.until("--liquidity-provider");
+    const [, settings = ""] = /doctor --config (\S+)/.exec(terminal.shown()) ?? [];
+    expect(existsSync(settings)).toBe(true);
+    end(terminal);
+    expect(await terminal.result).toMatchObject({ isRestored: true, code: 0 });
+    expect(existsSync(dirname(settings))).toBe(false);
+  });
+});
+
+describe("a pipe that closes early is no error", () => {
+  const program = `${process.execPath} --import tsx src/cli/cli.ts`;
+
+  it.each([
+    ["--help", 0],
+    ["payments list --help", 0],
+    ["payment-gateways list --size 1", 0],
+    ["doctor", 0],
+    ["nonsense", 2],
+  ])("of %s", async (line, code) => {
+    const options = {
+      encoding: "utf8",
+      env: { ...process.env, CROSS_BORDER_CONFIG: file("whole.json"), NODE_OPTIONS: "" },
+    } as const;
+    for (const reader of ["head -1", "true"]) {
+      const script = `${program} ${line} 2>&1 | ${reader} > /dev/null; echo "\${PIPESTATUS[0]}"`;
+      const { stdout, stderr } = await promisify(execFile)("bash", ["-c", script], options);
+      expect(stderr).toBe("");
+      expect([code, 141]).toContain(Number(stdout));
+    }
   });
 });

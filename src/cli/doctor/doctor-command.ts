@@ -1,4 +1,6 @@
 import { command, exitCodes } from "../command.js";
+import { wrapped } from "../layout.js";
+import { printable } from "../printable.js";
 import { readSettings, settingOptions } from "../settings.js";
 import { print, printJson, styled, type Terminal } from "../terminal.js";
 import { examine } from "./examine.js";
@@ -45,6 +47,9 @@ const marks = {
 
 function show({ check, status, found, remedy }: Finding, terminal: Terminal): void {
   const [style, mark] = marks[status];
-  print(terminal, `${styled(terminal, style, mark.padEnd(4))}  ${styled(terminal, "bold", check)}: ${found}`);
-  if (remedy !== undefined) print(terminal, `      → ${remedy}`);
+  const { width } = terminal;
+  const name = styled(terminal, "bold", `${check}:`);
+  const line = `${styled(terminal, style, mark.padEnd(4))}  ${name} ${printable(found)}`;
+  print(terminal, ...wrapped(line, width, 6));
+  if (remedy !== undefined) print(terminal, ...wrapped(`      → ${printable(remedy)}`, width, 8));
 }

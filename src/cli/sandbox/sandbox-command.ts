@@ -1,5 +1,6 @@
 import { type SandboxServer, startSandbox } from "../../sandbox/server.js";
 import { command, exitCodes, UsageError } from "../command.js";
+import { wrapped, wrappedCommand } from "../layout.js";
 import { print, styled, type Terminal } from "../terminal.js";
 import { Recording } from "./recording.js";
 import { type Seeded, seed } from "./seed.js";
@@ -101,23 +102,31 @@ async function factsOf(server: SandboxServer, seeded: Seeded, files: SettingsFil
 function show(facts: Facts, terminal: Terminal): void {
   const gatewayIds = Object.keys(facts.settings);
   const [settings = ""] = Object.values(facts.settings).map(asWord);
-  print(
-    terminal,
-    styled(terminal, "green", "The sandbox is running. Ctrl-C ends it."),
-    "",
+  const { width } = terminal;
+  const addresses = [
     `console            ${facts.consoleUrl}`,
     `service            ${facts.baseUrl}`,
     `identity provider  ${facts.authUrl}`,
     `user               ${facts.username}; its password is in the settings`,
     `settings and keys  ${facts.folder}, for you alone, until the sandbox ends`,
+  ];
+  const content = `It has the gateways ${gatewayIds.join(" and ")}, ${facts.liquidityProviderIds.length} liquidity providers with rates, and ${facts.payments} payments.`;
+  const commands = [
+    `doctor --config ${settings}`,
+    `payments list --config ${settings}`,
+    `payments list --config ${settings} --json | npx cross-border verify - --trusted-keys ${asWord(facts.trustedKeys)}`,
+    `exchange-rates list --config ${settings} --liquidity-provider ${facts.liquidityProviderIds[0]}`,
+  ];
+  print(
+    terminal,
+    ...wrapped(styled(terminal, "green", "The sandbox is running. Ctrl-C ends it."), width),
     "",
-    `It has the gateways ${gatewayIds.join(" and ")}, ${facts.liquidityProviderIds.length} liquidity providers with rates, and ${facts.payments} payments.`,
+    ...addresses.flatMap((line) => wrapped(line, width, 2)),
+    "",
+    ...wrapped(content, width),
     "In another terminal:",
     "",
-    `  npx cross-border doctor --config ${settings}`,
-    `  npx cross-border payments list --config ${settings}`,
-    `  npx cross-border payments list --config ${settings} --json | npx cross-border verify - --trusted-keys ${asWord(facts.trustedKeys)}`,
-    `  npx cross-border exchange-rates list --config ${settings} --liquidity-provider ${facts.liquidityProviderIds[0]}`,
+    ...commands.flatMap((line) => wrappedCommand(`  npx cross-border ${line}`, width, 6)),
   );
 }
 
