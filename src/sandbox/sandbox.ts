@@ -152,12 +152,13 @@ export class Sandbox {
   }
 
   /**
-   * Lets one watcher, the console, see every request before the hooks do, and what is inside.
+   * Lets a watcher see every request before the hooks do, and what is inside. The last one stands around those before it.
    *
    * @internal
    */
   watch(watcher: SandboxWatcher): SandboxInterior {
-    this.#watcher = watcher;
+    const inner = this.#watcher;
+    this.#watcher = (arrived, respond) => watcher(arrived, () => inner(arrived, respond));
     return { service: this.#service, tokens: this.#identity.tokens };
   }
 

@@ -1,4 +1,5 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   existsSync,
   mkdirSync,
@@ -11,8 +12,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Recording } from "../../src/cli/sandbox/recording.js";
 import { CrossBorderClient } from "../../src/index.js";
 import { startSandbox } from "../../src/sandbox/index.js";
 import { type CommandResult, run } from "./run.js";
@@ -213,6 +216,39 @@ describe("a recording", () => {
     expect(written).toContain("grant_type=password&client_id=sandbox&username=gateway");
     expect(written).toContain('\\"expires_in\\":300');
     expect(linesOf("secret.ndjson").filter(({ kind }) => kind === "request")).toHaveLength(10);
+  });
+
+  it("says that a response was lost, and which request was in flight", async () => {
+    const request = { operation: undefined, method: "GET", path: "/", query: "", headers: new Headers(), body: "" };
+    const sent = { ...request, signed: false };
+    {
+      using recording = new Recording(file("lost.ndjson"));
+      await recording.record(sent, async () => Response.error());
+      void recording.record(sent, () => new Promise<Response>(() => {}));
+    }
+    expect(linesOf("lost.ndjson").map(({ kind, number, status }) => ({ kind, number, status }))).toEqual([
+      { kind: "request", number: 1 },
+      { kind: "response", number: 1, status: 0 },
+      { kind: "request", number: 2 },
+    ]);
+  });
+
+  it("ends the sandbox where nothing more can be written", async () => {
+    const script = `ulimit -f 200; exec "$0" --import tsx src/cli/cli.ts sandbox --json --record "$1"`;
+    const child = spawn("bash", ["-c", script, process.execPath, file("full.ndjson")], {
+      env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const ended = Promise.all([text(child.stderr), once(child, "close")]);
+    const [started] = await once(child.stdout.setEncoding("utf8"), "data");
+    const { settings, folder } = JSON.parse(started);
+    // It ends in the middle of it.
+    for (let count = 0; child.exitCode === null && count < 20; count += 1) {
+      await run(["payments", "list", "--config", settings["alpha-bank"]]);
+    }
+    const [stderr, [code]] = await ended;
+    expect({ stderr, code }).toEqual({ stderr: "cross-border: EFBIG: file too large, write\n", code: 3 });
+    expect(existsSync(folder)).toBe(false);
   });
 
   it("overwrites nothing", async () => {

@@ -14,7 +14,6 @@ export class Recording implements Disposable {
   readonly failed: Promise<never>;
   readonly #fail: (error: unknown) => void;
   readonly #file: number;
-  readonly #numbers = new WeakMap<SandboxRequest, number>();
   #last = 0;
   #isClosed = false;
 
@@ -30,11 +29,19 @@ export class Recording implements Disposable {
     this.#fail = fail;
   }
 
-  request(request: SandboxRequest): void {
+  /** Records one exchange: what was sent in the end, whatever a fault has made of it. */
+  async record(request: SandboxRequest, respond: () => Promise<Response>): Promise<Response> {
     this.#last += 1;
-    this.#numbers.set(request, this.#last);
+    const number = this.#last;
+    this.#request(request, number);
+    const response = await respond();
+    await this.#response(request, response, number);
+    return response;
+  }
+
+  #request(request: SandboxRequest, number: number): void {
     const { operation, method, path, headers } = request;
-    this.#write("request", this.#last, {
+    this.#write("request", number, {
       ...{ operation, method, path },
       query: shownQuery(request),
       headers: shownHeaders(headers, requestHeaders),
@@ -42,9 +49,9 @@ export class Recording implements Disposable {
     });
   }
 
-  async response(request: SandboxRequest, response: Response): Promise<void> {
+  async #response(request: SandboxRequest, response: Response, number: number): Promise<void> {
     const text = await response.clone().text();
-    this.#write("response", this.#numbers.get(request) ?? 0, {
+    this.#write("response", number, {
       status: response.status,
       headers: shownHeaders(response.headers, responseHeaders),
       body: shownResponseBody(request, text),

@@ -3,7 +3,7 @@ import { command, exitCodes, UsageError } from "../command.js";
 import { wrapped, wrappedCommand } from "../layout.js";
 import { print, styled, type Terminal } from "../terminal.js";
 import { Recording } from "./recording.js";
-import { type Seeded, seed } from "./seed.js";
+import { type Gateways, makeGateways, type Seeded, seed } from "./seed.js";
 import { SettingsFiles } from "./settings-files.js";
 
 const basePath = "/gateway/v1";
@@ -35,28 +35,20 @@ export const sandboxCommand = command({
     const stopped = terminal.untilStopped();
     await using files = await SettingsFiles.open(folder);
     const clock = { agoMs: 0 };
-    let recording: Recording | undefined;
+    const gateways = await makeGateways();
     await using server = await startSandbox({
       port: listenAt,
       basePath,
-      console: true,
+      console: { signingKeys: gateways.map(({ keys }) => keys.privateKey) },
       now: () => Date.now() - clock.agoMs,
-      onRequest: (request) => {
-        recording?.request(request);
-        return undefined;
-      },
-      onResponse: async (request, response) => {
-        await recording?.response(request, response);
-        return undefined;
-      },
     });
-    const seeded = await seed({ server, clock });
-    using opened = record === undefined ? undefined : new Recording(record);
-    recording = opened;
-    const facts = await factsOf(server, seeded, files);
+    const seeded = await seed({ server, clock, gateways });
+    using recording = record === undefined ? undefined : new Recording(record);
+    if (recording !== undefined) server.sandbox.watch(({ seen }, respond) => recording.record(seen, respond));
+    const facts = await factsOf(server, gateways, seeded, files);
     if (json) print(terminal, JSON.stringify(facts));
     else show(facts, terminal);
-    await Promise.race([stopped, ...(opened === undefined ? [] : [opened.failed])]);
+    await Promise.race([stopped, ...(recording === undefined ? [] : [recording.failed])]);
     return exitCodes.done;
   },
 });
@@ -82,10 +74,18 @@ interface Facts {
   readonly payments: number;
 }
 
-async function factsOf(server: SandboxServer, seeded: Seeded, files: SettingsFiles): Promise<Facts> {
+async function factsOf(
+  server: SandboxServer,
+  gateways: Gateways,
+  seeded: Seeded,
+  files: SettingsFiles,
+): Promise<Facts> {
   const settings: Record<string, string> = {};
-  for (const gateway of seeded.gateways) settings[gateway.gatewayId] = await files.writeGateway(gateway, server);
-  const keys = Object.fromEntries(seeded.gateways.map(({ gatewayId, keys: { publicKey } }) => [gatewayId, publicKey]));
+  const keys: Record<string, string> = {};
+  for (const gateway of gateways) {
+    settings[gateway.institutionId] = await files.writeGateway(gateway, server);
+    keys[gateway.institutionId] = gateway.keys.publicKey;
+  }
   return {
     baseUrl: server.baseUrl,
     authUrl: server.authUrl,

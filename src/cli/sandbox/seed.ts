@@ -3,15 +3,17 @@ import type { PaymentStatus } from "../../resources/payments.js";
 import type { SandboxServer } from "../../sandbox/server.js";
 import { generateSigningKeyPair, type SigningKeyPair } from "../../signing/keys.js";
 
-/** A gateway that was registered, and its keys. */
+/** A gateway, and its keys. */
 export interface SeededGateway {
-  readonly gatewayId: string;
+  readonly institutionId: string;
+  readonly name: string;
+  readonly countryCode: string;
   readonly currency: string;
+  readonly type: string;
   readonly keys: SigningKeyPair;
 }
 
 export interface Seeded {
-  readonly gateways: readonly SeededGateway[];
   readonly liquidityProviderIds: readonly string[];
   readonly payments: number;
 }
@@ -21,9 +23,12 @@ export interface SeededSandbox {
   readonly server: SandboxServer;
   /** How far it is behind the time, in milliseconds: set while payments of earlier days are made. */
   readonly clock: { agoMs: number };
+  readonly gateways: Gateways;
 }
 
-const gateways = [
+export type Gateways = readonly [alpha: SeededGateway, beta: SeededGateway];
+
+const [alphaBank, betaMobile] = [
   { institutionId: "alpha-bank", name: "Alpha Bank", countryCode: "DE", currency: "EUR", type: "bank" },
   { institutionId: "beta-mobile", name: "Beta Mobile Money", countryCode: "KE", currency: "KES", type: "mobile" },
 ] as const;
@@ -60,20 +65,24 @@ const pendingCount = 3;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
+/** The two gateways, each with a key of its own. They are not registered yet. */
+export async function makeGateways(): Promise<Gateways> {
+  const [alphaKeys, betaKeys] = await Promise.all([generateSigningKeyPair(), generateSigningKeyPair()]);
+  return [
+    { ...alphaBank, keys: alphaKeys },
+    { ...betaMobile, keys: betaKeys },
+  ];
+}
+
 /**
- * Two gateways, two liquidity providers with deposits and rates, and payments of the last two days, the newest of which are pending. All of
+ * Registers the gateways, and makes two liquidity providers with deposits and rates, and payments of the last two days, the newest of which are pending. All of
  * it is made by requests, as a gateway makes it, so that every signature and every record is genuine.
  */
-export async function seed({ server, clock }: SeededSandbox): Promise<Seeded> {
-  const [alphaKeys, betaKeys] = await Promise.all([generateSigningKeyPair(), generateSigningKeyPair()]);
-  await using alpha = new CrossBorderClient({ ...server.clientOptions, signingKey: alphaKeys.privateKey });
-  await using beta = new CrossBorderClient({ ...server.clientOptions, signingKey: betaKeys.privateKey });
-  const sides = [
-    { ...gateways[0], keys: alphaKeys, client: alpha },
-    { ...gateways[1], keys: betaKeys, client: beta },
-  ] as const;
-  for (const { keys, client, ...gateway } of sides) {
-    await client.paymentGateways.create({ ...gateway, rsaPublicKeyBase64: keys.publicKeyBase64 });
+export async function seed({ server, clock, gateways: [alphaGateway, betaGateway] }: SeededSandbox): Promise<Seeded> {
+  await using alpha = new CrossBorderClient({ ...server.clientOptions, signingKey: alphaGateway.keys.privateKey });
+  await using beta = new CrossBorderClient({ ...server.clientOptions, signingKey: betaGateway.keys.privateKey });
+  for (const { keys, ...gateway } of [alphaGateway, betaGateway]) {
+    await alpha.paymentGateways.create({ ...gateway, rsaPublicKeyBase64: keys.publicKeyBase64 });
   }
   for (const account of accounts) server.sandbox.accounts.add(account);
   const liquidityProviderIds = await provideLiquidity(alpha, beta);
@@ -88,11 +97,7 @@ export async function seed({ server, clock }: SeededSandbox): Promise<Seeded> {
     server.sandbox.setReceiverStatus(id, status);
   }
   clock.agoMs = 0;
-  return {
-    gateways: sides.map(({ institutionId, currency, keys }) => ({ gatewayId: institutionId, currency, keys })),
-    liquidityProviderIds,
-    payments: paymentCount,
-  };
+  return { liquidityProviderIds, payments: paymentCount };
 }
 
 async function provideLiquidity(alpha: CrossBorderClient, beta: CrossBorderClient): Promise<string[]> {

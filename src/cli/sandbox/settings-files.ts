@@ -32,7 +32,10 @@ export class SettingsFiles implements AsyncDisposable {
   }
 
   /** @returns the file of the settings. */
-  async writeGateway({ gatewayId, keys }: SeededGateway, { clientOptions }: SandboxServer): Promise<string> {
+  async writeGateway(
+    { institutionId: gatewayId, keys }: SeededGateway,
+    { clientOptions }: SandboxServer,
+  ): Promise<string> {
     const { baseUrl, auth } = clientOptions;
     const { authUrl, realm, clientId, username, password } = auth;
     const signingKey = await this.write(`${gatewayId}.pem`, keys.privateKey);
