@@ -119,7 +119,14 @@ describe("says what is wrong:", () => {
   it("a password that is refused", async () => {
     const { wrong, text } = await examined({ password: "wrong" });
     expect(wrong).toEqual(["login: failed", "registered key: skipped"]);
-    expect(text).toContain("login_refused");
+    expect(text).toContain("refused the login with 401 (invalid_grant)");
+  });
+
+  it("a realm that is not there", async () => {
+    const { wrong, text } = await examined({ realm: "nowhere" });
+    expect(wrong).toEqual(["login: failed", "registered key: skipped"]);
+    expect(text).toContain("404");
+    expect(text).toContain("check realm, clientId");
   });
 
   it("a base path that the service does not have", async () => {
@@ -152,7 +159,9 @@ describe("says what is wrong:", () => {
   });
 
   it("a gateway that is not there", async () => {
-    expect((await examined({ gatewayId: "gamma" })).wrong).toEqual(["registered key: failed"]);
+    const { wrong, text } = await examined({ gatewayId: "gamma" });
+    expect(wrong).toEqual(["registered key: failed"]);
+    expect(text).toContain("no gateway gamma is listed, but alpha-bank");
   });
 
   it("a proxy that the client does not go by", async () => {

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { toTokenError } from "../../auth/grant-failure.js";
+import { type GrantFailure, toTokenError } from "../../auth/grant-failure.js";
 import { type Granted, TokenEndpoint } from "../../auth/token-endpoint.js";
 import { CrossBorderClient } from "../../client.js";
 import { CrossBorderError } from "../../errors/errors.js";
@@ -72,11 +72,7 @@ async function* examineService(known: Known): AsyncGenerator<Finding, void> {
   try {
     const result = await endpoint.login([]);
     if ("failure" in result) {
-      const { message, code } = toTokenError(result.failure, endpoint.origin);
-      yield {
-        check: "login",
-        ...failed(`${message} (${code})`, "check realm, clientId, clientSecret, username and password"),
-      };
+      yield { check: "login", ...describeFailure(result.failure, endpoint.origin) };
       yield* examineKeys(known, undefined);
       return;
     }
@@ -88,6 +84,18 @@ async function* examineService(known: Known): AsyncGenerator<Finding, void> {
   } finally {
     await transport.close();
   }
+}
+
+function describeFailure(failure: GrantFailure, origin: string): Result {
+  const { message, code } = toTokenError(failure, origin);
+  if (failure.class !== "refused") {
+    return failed(`${message.replace("no access token: ", "")} (${code})`, "check authUrl and realm");
+  }
+  // The code of the response, where it is one of the standard.
+  const reason = /\((\w+)\)$/.exec(message)?.[1] ?? code;
+  const found = `${origin} refused the login with ${failure.status} (${reason})`;
+  const remedy = "check realm, clientId, clientSecret, username and password, and that the account is not locked";
+  return failed(found, remedy);
 }
 
 async function* examineSession(granted: Granted, known: Known): AsyncGenerator<Finding, void> {
@@ -177,17 +185,23 @@ type FoundGateway =
   | { readonly gateway?: never; readonly problem: Result };
 
 async function findGateway(client: CrossBorderClient, gatewayId: string): Promise<FoundGateway> {
+  const listed: string[] = [];
   try {
     for await (const gateway of client.paymentGateways.list()) {
       if (gateway.institutionId === gatewayId) return { gateway };
+      listed.push(gateway.institutionId);
     }
+    const others = listed.length > mostNamed ? [...listed.slice(0, mostNamed), "others"] : listed;
     const remedy = "check gatewayId (the institutionId), and whether the user may see it";
-    return { problem: failed(`no gateway ${gatewayId} is listed`, remedy) };
+    return { problem: failed(`no gateway ${gatewayId} is listed, but ${others.join(", ") || "none at all"}`, remedy) };
   } catch (error) {
     const remedy = "check whether the user may read all of the list";
     return { problem: failed(`the gateways can't be listed: ${messageOf(error)}`, remedy) };
   }
 }
+
+/** A name may be misspelt; of hundreds nobody wants to read all. */
+const mostNamed = 5;
 
 function checkRegistered({ institutionId, rsaPublicKeyBase64 }: PaymentGateway, spki: Uint8Array): Result {
   const remedy = "register the public half: cross-border keys show gives rsaPublicKeyBase64";
