@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { explainSignature, type SignatureExplanation } from "../verification/explain-signature.js";
+import { explainSignature, hashTitle, type SignatureExplanation } from "../verification/explain-signature.js";
 import { command, exitCodes, UsageError } from "./command.js";
 import { readBytes, readText } from "./files.js";
 import { wrapped } from "./layout.js";
@@ -88,7 +88,7 @@ function show({ isValid, findings, wantedDigest, found, fingerprint }: Signature
     ["bytes to be signed, their SHA-256:", wantedDigest],
     ...(found === undefined || isValid
       ? []
-      : [["what the signature holds:", `${found.digest} (${found.hash})`] as const]),
+      : [["what the signature holds:", `${found.digest} (${hashTitle(found.hash)})`] as const]),
   ];
   for (const [name, digest] of digests) print(terminal, ...beside(name, digest, width));
 }

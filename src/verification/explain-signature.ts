@@ -55,7 +55,8 @@ export function explainSignature(question: SignatureQuestion): SignatureExplanat
   const best = findBest(opened, question);
   if (best === undefined) return { isValid: false, findings, ...facts };
   const { scheme, digest } = best.opened;
-  if (!isRight(scheme)) findings.push(finding("algorithm", `it was made with ${scheme.padding} and ${scheme.hash}`));
+  if (!isRight(scheme))
+    findings.push(finding("algorithm", `it was made with ${hashTitle(scheme.hash)} and ${scheme.padding}`));
   findings.push(...(best.mistakes ?? [unknownText(best, facts.wantedDigest)]));
   const found = digest === undefined ? undefined : { found: { hash: scheme.hash, digest } };
   return { isValid: findings.length === 0, findings, ...facts, ...found };
@@ -85,6 +86,11 @@ function openWithAnyKey(spki: Uint8Array, signature: Uint8Array, others: Readonl
       ": compare the fingerprints of both",
     ),
   };
+}
+
+/** `SHA-256` of `sha256`. */
+export function hashTitle(name: string): string {
+  return name.toUpperCase().replace("SHA", "SHA-");
 }
 
 function isRight({ padding, hash }: SignatureScheme): boolean {
@@ -126,7 +132,7 @@ function findText(opened: OpenedSignature, variants: Variants): Search {
 }
 
 function unknownText({ opened: { digest, scheme }, tried }: Search, wantedDigest: string): SignatureFinding {
-  const holds = digest === undefined ? "" : `; it holds the ${scheme.hash} ${digest}`;
+  const holds = digest === undefined ? "" : `; it holds the ${hashTitle(scheme.hash)} ${digest}`;
   return finding(
     "text",
     `it is of another text than this path and body, and of none of the ${tried} that people sign by mistake${holds}`,
@@ -159,7 +165,7 @@ function* attemptsAt({ paths, bodies }: Variants, count: number): Generator<Atte
           yield {
             get mistakes() {
               return parts.flatMap(({ mistake }, index) =>
-                mistake === undefined ? [] : [finding(aspects[index] ?? "text", `what was signed: ${mistake}`)],
+                mistake === undefined ? [] : [finding(aspects[index] ?? "text", `signed with ${mistake}`)],
               );
             },
             text: () => whole.value(join.value(ofPath.value, ofBody.value)),

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 /** What may have been signed in place of a part of the text. */
 export interface Variant<Value> {
-  /** What it is, after "what was signed: "; undefined for what should have been signed. */
+  /** What it is, after "signed with "; undefined for what should have been signed. */
   readonly mistake?: string;
   readonly value: Value;
 }

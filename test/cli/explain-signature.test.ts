@@ -36,9 +36,7 @@ it("says what is wrong, and what to do", async () => {
   writeFileSync(file("signature.txt"), `${signed(`/payments${body}`)}\n`);
   const { code, stdout } = await run(line("--body", "-", "--signature-file", file("signature.txt")), { stdin: body });
   expect(code).toBe(1);
-  expect(stdout).toContain(
-    "The signature is wrong:\n\n  path: what was signed: no base path (/v1)\n    → sign the path",
-  );
+  expect(stdout).toContain("The signature is wrong:\n\n  path: signed with no base path (/v1)\n    → sign the path");
 });
 
 it("names the key that was used, and gives it all as JSON", async () => {

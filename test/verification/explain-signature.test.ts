@@ -42,74 +42,74 @@ describe("the text", () => {
   const content = JSON.parse(body);
   const python = body.replaceAll('":', '": ').replaceAll(',"', ', "');
   it.each<[wrong: string, text: string, more?: Partial<SignatureQuestion>]>([
-    ["body: what was signed: a newline at the end of the body, which was not sent", `${path}${body}\n`],
-    ["path: what was signed: no base path (/gateway/v1)", `/payments${body}`],
-    ["path: what was signed: no base path (/gateway/v1)", `/payments${body}`, { basePath: "/gateway/v1" }],
+    ["body: signed with a newline at the end of the body, which was not sent", `${path}${body}\n`],
+    ["path: signed with no base path (/gateway/v1)", `/payments${body}`],
+    ["path: signed with no base path (/gateway/v1)", `/payments${body}`, { basePath: "/gateway/v1" }],
     [
-      "path: what was signed: the whole address (https://service.test) in place of the path",
+      "path: signed with the whole address (https://service.test) in place of the path",
       `https://service.test${path}${body}`,
       { origin: "https://service.test" },
     ],
     [
-      "path: what was signed: the host (service.test) in front of the path",
+      "path: signed with the host (service.test) in front of the path",
       `service.test${path}${body}`,
       { origin: "https://service.test" },
     ],
-    ["path: what was signed: no query, though the request has one", path + body, { path: `${path}?a=b` }],
-    ["path: what was signed: a slash at the end of the path", `${path}/${body}`],
-    ["path: what was signed: the method in front of the path", `POST ${path}${body}`],
-    ["path: what was signed: no path", body],
+    ["path: signed with no query, though the request has one", path + body, { path: `${path}?a=b` }],
+    ["path: signed with a slash at the end of the path", `${path}/${body}`],
+    ["path: signed with the method in front of the path", `POST ${path}${body}`],
+    ["path: signed with no path", body],
     [
-      "path: what was signed: the path decoded, where the request has it percent-encoded",
+      "path: signed with the path decoded, where the request has it percent-encoded",
       `/payments/a b${body}`,
       { path: "/payments/a%20b" },
     ],
     [
-      "body: what was signed: the body written anew (indented by 2), and not the bytes that were sent",
+      "body: signed with the body written anew (indented by 2), and not the bytes that were sent",
       path + JSON.stringify(content, null, 2),
     ],
     [
-      "body: what was signed: the body written anew (with a space after each colon and comma), and not the bytes that were sent",
+      "body: signed with the body written anew (with a space after each colon and comma), and not the bytes that were sent",
       path + python,
     ],
     [
-      "body: what was signed: the body written anew (with a space after each colon and comma, everything but ASCII escaped), and not the bytes that were sent",
+      "body: signed with the body written anew (with a space after each colon and comma, everything but ASCII escaped), and not the bytes that were sent",
       path + python.replaceAll("ë", "\\u00eb").replaceAll("ö", "\\u00f6"),
     ],
     [
-      "body: what was signed: the body written anew (without white space, slashes escaped), and not the bytes that were sent",
+      "body: signed with the body written anew (without white space, slashes escaped), and not the bytes that were sent",
       path + body.replaceAll("/", "\\/"),
     ],
     [
-      "body: what was signed: the body written anew (without white space, <, > and & escaped), and not the bytes that were sent",
+      "body: signed with the body written anew (without white space, <, > and & escaped), and not the bytes that were sent",
       path + body.replaceAll("&", "\\u0026"),
     ],
-    ["body: what was signed: no body", path],
+    ["body: signed with no body", path],
     [
-      "body: what was signed: the SHA-256 of the body (hex) in place of the body",
+      "body: signed with the SHA-256 of the body (hex) in place of the body",
       path + createHash("sha256").update(body).digest("hex"),
     ],
-    ["text: what was signed: a newline between path and body", `${path}\n${body}`],
-    ["text: what was signed: the body in front of the path", body + path],
+    ["text: signed with a newline between path and body", `${path}\n${body}`],
+    ["text: signed with the body in front of the path", body + path],
   ])("says %s", (wrong, text, more) => {
     expect(explained(signed(text), more)).toEqual([wrong]);
   });
 
   it("finds several mistakes at once", () => {
     expect(explained(signed(`/payments\n${body}\n`))).toEqual([
-      "path: what was signed: no base path (/gateway/v1)",
-      "body: what was signed: a newline at the end of the body, which was not sent",
-      "text: what was signed: a newline between path and body",
+      "path: signed with no base path (/gateway/v1)",
+      "body: signed with a newline at the end of the body, which was not sent",
+      "text: signed with a newline between path and body",
     ]);
   });
 
   it("says that the hash was hashed once more", () => {
     const digest = createHash("sha256").update(path + body);
     expect(explained(signed(digest.copy().digest()))).toEqual([
-      "text: what was signed: the SHA-256 of the text, which signing hashed once more",
+      "text: signed with the SHA-256 of the text, which signing hashed once more",
     ]);
     expect(explained(signed(digest.digest("hex")))).toEqual([
-      "text: what was signed: the SHA-256 of the text in hex, which signing hashed once more",
+      "text: signed with the SHA-256 of the text in hex, which signing hashed once more",
     ]);
   });
 
@@ -117,7 +117,7 @@ describe("the text", () => {
     const { findings, found, wantedDigest } = explainSignature({ ...right, signature: signed("something else") });
     expect(found?.digest).toBe(createHash("sha256").update("something else").digest("hex"));
     expect(findings).toHaveLength(1);
-    expect(findings[0]?.problem).toContain(`it holds the sha256 ${found?.digest}`);
+    expect(findings[0]?.problem).toContain(`it holds the SHA-256 ${found?.digest}`);
     expect(findings[0]?.remedy).toContain(wantedDigest);
   });
 
@@ -137,7 +137,7 @@ describe("the text", () => {
         expect(isValid).toBe(made === 0);
         // Two mistakes can come to the same text as one other.
         expect(findings.length).toBeLessThanOrEqual(made);
-        expect(findings.every(({ problem }) => problem.startsWith("what was signed: "))).toBe(true);
+        expect(findings.every(({ problem }) => problem.startsWith("signed with "))).toBe(true);
       }),
       { numRuns: 25 },
     );
@@ -145,17 +145,23 @@ describe("the text", () => {
 });
 
 describe("the algorithm", () => {
-  it.each(["sha1", "sha224", "sha384", "sha512", "md5"])("says that it was %s", (hash) => {
-    expect(explained(signed(path + body, hash))).toEqual([`algorithm: it was made with PKCS#1 v1.5 and ${hash}`]);
+  it.each([
+    ["sha1", "SHA-1"],
+    ["sha224", "SHA-224"],
+    ["sha384", "SHA-384"],
+    ["sha512", "SHA-512"],
+    ["md5", "MD5"],
+  ])("says that it was %s", (hash, title) => {
+    expect(explained(signed(path + body, hash))).toEqual([`algorithm: it was made with ${title} and PKCS#1 v1.5`]);
   });
 
   it.each([
-    ["sha256", undefined],
-    ["sha256", 0],
-    ["sha256", constants.RSA_PSS_SALTLEN_MAX_SIGN],
-    ["sha1", constants.RSA_PSS_SALTLEN_DIGEST],
-    ["sha512", constants.RSA_PSS_SALTLEN_DIGEST],
-  ])("says that it was PSS with %s, whatever its salt", (hash, saltLength) => {
+    ["SHA-256", "sha256", undefined],
+    ["SHA-256", "sha256", 0],
+    ["SHA-256", "sha256", constants.RSA_PSS_SALTLEN_MAX_SIGN],
+    ["SHA-1", "sha1", constants.RSA_PSS_SALTLEN_DIGEST],
+    ["SHA-512", "sha512", constants.RSA_PSS_SALTLEN_DIGEST],
+  ])("says that it was PSS with %s, whatever its salt", (title, hash, saltLength) => {
     const options = {
       key: keys.privateKey,
       padding: constants.RSA_PKCS1_PSS_PADDING,
@@ -163,8 +169,8 @@ describe("the algorithm", () => {
     };
     const signature = sign(hash, Buffer.from(`${path}${body}\n`), options).toString("base64");
     expect(explained(signature)).toEqual([
-      `algorithm: it was made with PSS and ${hash}`,
-      "body: what was signed: a newline at the end of the body, which was not sent",
+      `algorithm: it was made with ${title} and PSS`,
+      "body: signed with a newline at the end of the body, which was not sent",
     ]);
   });
 
@@ -174,7 +180,7 @@ describe("the algorithm", () => {
       .digest();
     const signature = privateEncrypt({ key: keys.privateKey, padding: constants.RSA_PKCS1_PADDING }, digest);
     expect(explained(signature.toString("base64"))).toEqual([
-      "algorithm: it was made with PKCS#1 v1.5 without the name of its hash and sha256",
+      "algorithm: it was made with SHA-256 and PKCS#1 v1.5 without the name of its hash",
     ]);
   });
 });
