@@ -108,7 +108,7 @@ function show(facts: Facts, terminal: Terminal): void {
     `service            ${facts.baseUrl}`,
     `identity provider  ${facts.authUrl}`,
     `user               ${facts.username}; its password is in the settings`,
-    `settings and keys  ${facts.folder}, for you alone, until the sandbox ends`,
+    `settings and keys  ${facts.folder} (removed in the end)`,
   ];
   const content = `It has the gateways ${gatewayIds.join(" and ")}, ${facts.liquidityProviderIds.length} liquidity providers with rates, and ${facts.payments} payments.`;
   const commands = [
