@@ -89,14 +89,16 @@ export async function readSomeSettings<Needed extends Name>(
     const { isSecret } = settings[name];
     const given = isSecret ? undefined : text(values[optionOf(name)]);
     const known = given ?? env[variableOf(name)] ?? stored[name];
-    const value =
-      known ?? (isRequired && isSecret ? await terminal.ask?.(`${name} of ${found.username}: `) : undefined);
+    const isNeeded = needed.some((one) => one === name);
+    const value = known ?? (isNeeded && isSecret ? await terminal.ask?.(questionOf(name, found)) : undefined);
     if (value !== undefined) found[name] = value;
-    else if (needed.some((one) => one === name)) {
-      throw new UsageError(`${name} is missing: give it by ${sourcesOf(name)}`);
-    }
+    else if (isNeeded) throw new UsageError(`${name} is missing: give it by ${sourcesOf(name)}`);
   }
   return found as Partial<Settings> & Required<Pick<Settings, Needed>>;
+}
+
+function questionOf(name: Name, { username }: Partial<Settings>): string {
+  return username === undefined ? `${name}: ` : `${name} of ${username}: `;
 }
 
 function sourcesOf(name: Name): string {
