@@ -227,7 +227,7 @@ describe("the sandbox's console", () => {
   it("tells why a signature is wrong, and says it aloud", async () => {
     const { page, alpha, server } = await visit();
     const accessToken = await sendWronglySigned(server, alpha.privateKey);
-    await shows(page, ".findings li", "path: what was signed: no base path (/gateway/v1)");
+    await shows(page, ".findings li", "path: signed with no base path (/gateway/v1)");
     await shows(page, ".findings .remedy", "base path included");
     await shows(page, "#message", "The signature of POST /gateway/v1/payments is wrong");
     expect(await page.evaluate("document.documentElement.outerHTML")).not.toContain(accessToken);
