@@ -113,7 +113,7 @@ async function decide(
     );
   }
   using stop = interruption();
-  return context.openWork.run(async (signal) => {
+  return await context.openWork.run(async (signal) => {
     const call = new FlowCall(signal, context.openWork.abandon, undefined);
     try {
       return await decideFlow({ ...context, leaseMs }, key, resolution, call);

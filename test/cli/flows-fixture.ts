@@ -40,6 +40,9 @@ export interface FlowsFixture extends AsyncDisposable {
   newFlow(options?: Partial<PaymentFlowOptions>): PaymentFlow;
   /** The command line, with the journal and the settings. */
   run(line: readonly string[], more?: { readonly width?: number; readonly stdin?: string }): ReturnType<typeof run>;
+  /** The same, for a process of its own. */
+  line(line: readonly string[]): readonly string[];
+  readonly env: Readonly<Record<string, string>>;
   /** What is in the table of the database. */
   rows(): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
@@ -90,6 +93,8 @@ export async function openFlowsFixture(
     ...{ sandbox: server.sandbox, journal: place.journal, bank, flow: newFlow(), newFlow, rows: place.rows },
     fate: "made",
     isHidden: false,
+    env,
+    line: (line) => [...line, ...place.line],
     run: (line, { width, stdin } = {}) =>
       run([...line, ...place.line], { env, ...(width && { width }), ...(stdin && { stdin }) }),
     async [Symbol.asyncDispose]() {

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -229,6 +230,39 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect(await all(fixture.newFlow().recover())).toHaveLength(1);
     expect(payments() + fixture.bank.released.length).toBe(1);
   });
+
+  it.skipIf(!isHere)(
+    "stay as they are at Ctrl-C while the command waits, free for the next one",
+    { timeout: 60_000 },
+    async () => {
+      fixture.fate = "lost";
+      // Its request may be sent for longer than the command needs to be stopped.
+      expect((await fixture.newFlow({ leaseMs: 600_000 }).run("held-1", request)).status).toBe("held");
+      const [before] = await fixture.rows();
+      const line = fixture.line(["flows", "resolve", "held-1", "release", ...grounds, "--yes"]);
+      const child = spawn(process.execPath, ["--import", "tsx", "src/cli/cli.ts", ...line], {
+        env: { ...process.env, ...fixture.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      onTestFinished(() => void child.kill("SIGKILL"));
+      const closed = new Promise((resolve) => child.once("close", resolve));
+      let said = "";
+      child.stderr.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+      });
+      await expect
+        .poll(() => said, { timeout: 30_000 })
+        .toMatch(/waiting until \S+Z: its request may be sent until then\n$/);
+      await expect
+        .poll(async () => (await fixture.flow.status("held-1"))?.owner, { timeout: 30_000 })
+        .toBe("cross-border");
+      child.kill("SIGINT");
+      expect(await closed).toBe(3);
+      expect(said).toContain("It is held, and waits for resolve");
+      const [after] = await fixture.rows();
+      expect({ ...after, epoch: 0, nonce: "", owner: "" }).toEqual({ ...before, epoch: 0, nonce: "", owner: "" });
+    },
+  );
 
   it.skipIf(!isHere)("are pruned after --yes alone, and what was counted before", async () => {
     await fixture.flow.run("paid-1", request);

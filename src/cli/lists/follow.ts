@@ -170,19 +170,22 @@ export async function writtenIds(
 }
 
 /** Tells once of each outage, and of its end: a follower waits for as long as it takes. */
-export function outageReports({ stderr }: Terminal): ClientEvents {
+export function outageReports({ stderr, showsProgress }: Terminal): ClientEvents {
+  const clearLine = showsProgress ? "\r\x1b[K" : "";
   let isAway = false;
   return {
     failure({ operation, code, status }) {
       if (isAway || code === "aborted" || isRefusal(status)) return;
       isAway = true;
       const why = status === undefined ? code : `${code}, status ${status}`;
-      stderr.write(`cross-border: ${operation} failed (${why}); it is tried again for as long as that can help\n`);
+      stderr.write(
+        `${clearLine}cross-border: ${operation} failed (${why}); it is tried again for as long as that can help\n`,
+      );
     },
     response({ status }) {
       if (!isAway || status >= 400) return;
       isAway = false;
-      stderr.write("cross-border: the service is there again\n");
+      stderr.write(`${clearLine}cross-border: the service is there again\n`);
     },
   };
 }
