@@ -1,9 +1,11 @@
 import { InvalidArgumentError } from "../errors/errors.js";
 import { FlowCall } from "../flows/flow-call.js";
 import type { FlowContext } from "../flows/flow-context.js";
+import { FlowPausedError } from "../flows/flow-paused-error.js";
 import type { FlowState, ResolveAction } from "../flows/flow-state.js";
 import { type CheckedResolution, checkResolution, decideFlow } from "../flows/resolve-flow.js";
 import type { Payment } from "../resources/payments.js";
+import { Interrupted } from "./ask-secret.js";
 import { command, exitCodes, UsageError } from "./command.js";
 import { readText } from "./files.js";
 import type { FlowDetails } from "./flows-details.js";
@@ -13,6 +15,7 @@ import { instant, showFlow, showLines } from "./flows-view.js";
 import { interruption } from "./interruption.js";
 import { parseObject } from "./json.js";
 import { openClient } from "./open-client.js";
+import { printableLines } from "./printable.js";
 import { settingOptions } from "./settings.js";
 import { print, printJson, type Terminal } from "./terminal.js";
 
@@ -70,8 +73,8 @@ export const flowsResolveCommand = command({
     json: { type: "boolean", help: "as JSON" },
   },
   examples: [
-    'flows resolve order-42 found --by "Olga Operator" --why "listed as p-17" --journal payments.db --config gateway.json',
-    'flows resolve order-42 release --by "Olga Operator" --why "not made, ticket 4711" --journal payments.db --config gateway.json --yes',
+    "flows resolve order-42 found --by olga --why p-17 --journal payments.db --config gateway.json",
+    "flows resolve order-42 release --by olga --why ticket-4711 --journal payments.db --config gateway.json --yes",
   ],
   async run({ values, operands: [key = "", action = ""] }, terminal) {
     assertAction(action);
@@ -113,14 +116,20 @@ async function decide(
     );
   }
   using stop = interruption();
-  return await context.openWork.run(async (signal) => {
-    const call = new FlowCall(signal, context.openWork.abandon, undefined);
-    try {
-      return await decideFlow({ ...context, leaseMs }, key, resolution, call);
-    } finally {
-      call.finish();
-    }
-  }, stop.signal);
+  try {
+    return await context.openWork.run(async (signal) => {
+      const call = new FlowCall(signal, context.openWork.abandon, undefined);
+      try {
+        return await decideFlow({ ...context, leaseMs }, key, resolution, call);
+      } finally {
+        call.finish();
+      }
+    }, stop.signal);
+  } catch (error) {
+    if (!stop.signal.aborted || !(error instanceof FlowPausedError)) throw error;
+    stderr.write(`cross-border: ${printableLines(error.message)}\n`);
+    throw new Interrupted();
+  }
 }
 
 const longestLeaseMs = 86_400_000;
