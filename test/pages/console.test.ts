@@ -281,12 +281,19 @@ describe("the sandbox's console", () => {
     expect(server.sandbox.payments).toHaveLength(1);
   });
 
-  it("says when the sandbox is gone", async () => {
+  it("says when the sandbox is gone, and goes on with one that takes its place", async () => {
     const { page, server } = await visit();
     await server.close();
     await shows(page, "#connection", "does not respond");
+    await shows(page, "#message", "The sandbox does not respond.");
     await page.click("button.revoke[value=all]");
     await shows(page, "#message", "The sandbox does not respond.");
+
+    await using next = await startSandbox({ console: true, port: Number(new URL(server.url).port) });
+    await shows(page, "#message", "The sandbox responds again.");
+    await until(page, "document.querySelectorAll('#gateways li').length === 0");
+    await until(page, "!document.querySelector('#no-gateways').hidden");
+    expect(next.sandbox.requests).toEqual([]);
   });
 
   it.each(["light", "dark"] as const)(

@@ -148,6 +148,7 @@ function paymentItem(line: PaymentLine): HTMLElement {
   const item = record(`${line.senderAmount} → ${line.receiverAmount}`, {
     Made: line.createdAt,
     Sender: line.sender,
+    "Sender's status": line.senderStatus,
     Receiver: line.receiver,
     "Sender's transaction": line.senderTransactionId,
     "Receiver's transaction": line.receiverTransactionId,

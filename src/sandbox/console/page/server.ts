@@ -47,12 +47,20 @@ async function look(): Promise<void> {
   clearTimeout(timer);
   looks += 1;
   const number = looks;
-  const isConnected = await read();
-  const connection = byId("connection", HTMLElement);
-  const text = isConnected ? "live" : "the sandbox does not respond; trying again";
-  if (connection.textContent !== text) connection.textContent = text;
-  connection.classList.toggle("problem", !isConnected);
+  showConnection(await read());
   if (number === looks && !document.hidden) timer = setTimeout(() => void look(), betweenLooksMs);
+}
+
+let wasConnected: boolean | undefined;
+
+function showConnection(isConnected: boolean): void {
+  if (isConnected === wasConnected) return;
+  const connection = byId("connection", HTMLElement);
+  connection.textContent = isConnected ? "live" : "the sandbox does not respond; trying again";
+  connection.classList.toggle("problem", !isConnected);
+  if (!isConnected) say("The sandbox does not respond.", true);
+  else if (wasConnected === false) say("The sandbox responds again.");
+  wasConnected = isConnected;
 }
 
 async function read(): Promise<boolean> {
