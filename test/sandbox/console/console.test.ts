@@ -57,6 +57,7 @@ it("shows no secret", async () => {
     filter: { accountVerificationBearerToken: bearerSecret, institutionId: "alfa" },
   });
   await fetch(`${server.url}/elsewhere?access_token=${givenTokens[0]}`);
+  expect((await state()).requests[0]).toMatchObject({ path: "/elsewhere", query: "", status: 404 });
   await act("key", { gatewayId: "bravo" });
   const text = JSON.stringify(await state());
   expect(givenTokens).toHaveLength(2);
