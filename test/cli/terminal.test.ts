@@ -175,12 +175,22 @@ describe("Ctrl-C ends at once, and leaves the terminal as it was,", () => {
     expect(await terminal.result).toMatchObject(byCtrlC);
   });
 
+  it("doctor behind a question, too", async () => {
+    const { url, asked } = await openHangingServer();
+    const terminal = openTerminal([...doctor(), "--base-url", url]);
+    await terminal.until(question);
+    terminal.send("secret\r");
+    await asked;
+    terminal.send("\x03");
+    expect(await terminal.result).toMatchObject(byCtrlC);
+    expect(terminal.shown()).not.toContain("secret");
+  });
+
   it("explain-signature that waits for the body", async () => {
     const line = ["--path", "/payments", "--body", "-", "--signature", "x", "--public-key", file("config.json")];
     const terminal = openTerminal(["explain-signature", ...line]);
-    terminal.send("half a body\n");
-    await terminal.until("half a body");
-    terminal.send("\x03");
+    await terminal.until("reading what you type; Ctrl-D ends it");
+    terminal.send("half a body\n\x03");
     expect(await terminal.result).toMatchObject(byCtrlC);
   });
 
