@@ -14,11 +14,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Recording } from "../../src/cli/sandbox/recording.js";
 import { CrossBorderClient } from "../../src/index.js";
 import { startSandbox } from "../../src/sandbox/index.js";
 import { type CommandResult, run } from "./run.js";
+
+// Each process starts from the sources, which takes seconds where others work as well.
+vi.setConfig({ testTimeout: 60_000 });
 
 let base: string;
 const file = (name: string) => join(base, name);
@@ -239,6 +242,7 @@ describe("a recording", () => {
       env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
       stdio: ["ignore", "pipe", "pipe"],
     });
+    onTestFinished(() => void child.kill("SIGKILL"));
     const ended = Promise.all([text(child.stderr), once(child, "close")]);
     const [started] = await once(child.stdout.setEncoding("utf8"), "data");
     const { settings, folder } = JSON.parse(started);
