@@ -14,7 +14,7 @@ export async function consolePageModule(): Promise<string> {
     "console.css": await css(),
     "console.js": await script(),
   };
-  return `/** The console's page, by the names of its files. Made of the files in \`page/\` by \`npm run console-page\`. */
+  return `/** The console's page, by the names of its files. Made of the files in \`page/\` by \`npm run console:page\`. */
 export const pageText: ReadonlyMap<string, string> = new Map(Object.entries(${JSON.stringify(texts, undefined, 2)}));
 `;
 }

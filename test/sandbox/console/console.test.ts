@@ -17,7 +17,7 @@ async function makeIntent({ act }: ConsoleFixture, fields: object = {}): Promise
 
 const order = { of: "operations", times: "1", delaySeconds: "5" };
 
-it("holds the page that its files make: npm run console-page", async () => {
+it("holds the page that its files make: npm run console:page", async () => {
   expect(readFileSync(consolePagePath, "utf8")).toBe(await consolePageModule());
 });
 
