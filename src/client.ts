@@ -6,11 +6,12 @@ import { TokenManager } from "./auth/token-manager.js";
 import { type TokenSource, tokenSourceKey } from "./auth/token-source.js";
 import { type ClientOptions, type ResolvedOptions, resolveOptions } from "./client-options.js";
 import { type PayOutcome, pay, type TakeFunds } from "./flows/pay.js";
+import type { HealthReport } from "./http/check-health.js";
 import { emit } from "./http/client-events.js";
 import { HttpClient } from "./http/http-client.js";
 import { RetryBudget } from "./http/retry-budget.js";
 import { LiquidityProviders } from "./resources/liquidity-providers.js";
-import { PaymentGateways } from "./resources/payment-gateways.js";
+import { PaymentGateways, paymentGateways } from "./resources/payment-gateways.js";
 import { type PaymentIntentRequest, PaymentIntents } from "./resources/payment-intents.js";
 import { Payments } from "./resources/payments.js";
 import { createSigner } from "./signing/signer.js";
@@ -98,6 +99,21 @@ export class CrossBorderClient {
    */
   pay(request: PaymentIntentRequest, takeFunds: TakeFunds, options?: RequestOptions): Promise<PayOutcome> {
     return pay(this.#http, request, takeFunds, options);
+  }
+
+  /**
+   * Tells whether the service is there and accepts the client's token: for health endpoints, and for the start of a process.
+   *
+   * Reads a list of one payment gateway, once: `GET /payment-gateways?_size=1`. It changes nothing, is not signed (unless
+   * `signedOperations` names `paymentGateways.list`), and logs in only where any other call would have to. `maxRetries` is 0 and
+   * `timeoutMs` is 5,000 at most, unless `options` say otherwise.
+   *
+   * @returns what was found. A service that is down is no error.
+   * @throws {InvalidArgumentError} when an option can't be used, or the client is closed (`client_closed`).
+   * @throws {AbortedError} when `options.signal` ended it.
+   */
+  check(options?: RequestOptions): Promise<HealthReport> {
+    return this.#http.checkHealth(paymentGateways.list, options);
   }
 
   /**

@@ -50,6 +50,7 @@ export {
 } from "./errors/errors.js";
 export type { PayOutcome, TakeFunds } from "./flows/pay.js";
 export { paymentFromIntent } from "./flows/payment-from-intent.js";
+export type { HealthReport } from "./http/check-health.js";
 export type { ClientEvents, FailureEvent, MismatchEvent, ResponseEvent, RetryEvent } from "./http/client-events.js";
 export type { ValidationMode } from "./http/read-response.js";
 export { BrowserLogin } from "./login/browser-login.js";

@@ -73,6 +73,7 @@ export class Call {
   #values: PreparedRequest["values"] = {};
   /** Without the text: whoever keeps the promise of a call keeps this too. */
   #response: Pick<WireResponse, "status" | "headers"> | undefined;
+  #latencyMs: number | undefined;
   /** As the last response that had one gave it. */
   #sentRequestId: string | undefined;
   readonly #startMs = clock.monotonicMs();
@@ -99,6 +100,11 @@ export class Call {
     const sent = headers[requestIdHeader];
     const requestId = sent === undefined ? undefined : this.#requestId();
     return { status, headers, ...(requestId === undefined ? undefined : { requestId }) };
+  }
+
+  /** From the start of the last attempt that got a response to the end of that. */
+  get latencyMs(): number | undefined {
+    return this.#latencyMs;
   }
 
   /** The data of the response, or the error that says what was done. */
@@ -264,6 +270,7 @@ export class Call {
   #reportResponse(response: WireResponse, durationMs: number): void {
     const { status, headers } = response;
     this.#response = { status, headers };
+    this.#latencyMs = durationMs;
     this.#sentRequestId = headers[requestIdHeader] ?? this.#sentRequestId;
     if (this.#client.events.response === undefined) return;
     const { name: operation, method, path } = this.#operation;

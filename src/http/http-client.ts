@@ -6,6 +6,7 @@ import { InvalidArgumentError } from "../errors/errors.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import { toApiPromise } from "./api-promise.js";
 import { assertSigner, Call, type CallContext, type CallSource } from "./call.js";
+import { checkHealth, checkTimeoutMs, type HealthReport } from "./check-health.js";
 import { ensureToken, tokenRequest } from "./ensure-token.js";
 import { checkHeaders } from "./headers.js";
 import { InFlight } from "./in-flight.js";
@@ -88,6 +89,17 @@ export class HttpClient implements ApiClient {
     } finally {
       this.#inFlight.end();
     }
+  }
+
+  /** Reads one record of a list, once, and tells how that went. */
+  async checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
+    const options = parseRequestOptions(list, given);
+    const timeoutMs = options.timeoutMs ?? Math.min(checkTimeoutMs, this.#context.timeoutMs);
+    const input = { paging: { _size: 1 }, lenient: true } as const;
+    const source = { ids: [], input, signed: this.#isSigned(list) };
+    const call = this.#open(list, source, { ...options, timeoutMs, maxRetries: options.maxRetries ?? 0 });
+    if (!this.#isPreloading) this.#preload();
+    return checkHealth(call);
   }
 
   signingKeyId(): Promise<string | undefined> {

@@ -1,0 +1,82 @@
+import { AbortedError, ApiError, CrossBorderError, TimeoutError, TokenError } from "../errors/errors.js";
+import { clock } from "../timing/clock.js";
+import type { Call } from "./call.js";
+import { classifyResponse, type FailureClass } from "./decision.js";
+
+/** What `client.check()` found. It holds no secret and no record: it can be the response of a health endpoint. */
+export interface HealthReport {
+  /** Whether a read would succeed now: the service responds, and accepts the token. */
+  readonly ok: boolean;
+  /**
+   * - `responding`: it responded as described.
+   * - `failing`: a response came that is not the service's own: a 5xx, a redirect, a page of a proxy's.
+   * - `unreachable`: no response came in time.
+   * - `not_asked`: there was nothing to ask it with.
+   */
+  readonly service: "responding" | "failing" | "unreachable" | "not_asked";
+  /**
+   * - `accepted`: by the service.
+   * - `refused`: the service responded with 401. The next call renews it.
+   * - `unavailable`: none could be had; `error` says why.
+   * - `unknown`: the service did not say.
+   */
+  readonly token: "accepted" | "refused" | "unavailable" | "unknown";
+  /** From the start of the request to the end of its response; absent where none came. */
+  readonly latencyMs?: number;
+  /** The whole check: a token request, where one was needed, and the connection included. */
+  readonly durationMs: number;
+  /** Why not `ok`. */
+  readonly error?: CrossBorderError;
+}
+
+/** How long a check takes at most, unless the caller says so or the client's own time is shorter. */
+export const checkTimeoutMs = 5000;
+
+/**
+ * @param call a read that needs a token and nothing else.
+ * @throws {AbortedError} when the caller's signal ended it.
+ */
+export async function checkHealth(call: Call): Promise<HealthReport> {
+  const startMs = clock.monotonicMs();
+  const error = await call.run().then(() => undefined, operational);
+  const found = error === undefined ? healthy : findingOf(error, call.response !== undefined);
+  const { latencyMs } = call;
+  const durationMs = clock.monotonicMs() - startMs;
+  const isHealthy = found.service === "responding" && found.token === "accepted";
+  return {
+    ok: isHealthy,
+    ...found,
+    ...(latencyMs === undefined ? undefined : { latencyMs }),
+    durationMs,
+    ...(isHealthy || error === undefined ? undefined : { error }),
+  };
+}
+
+/** What says something of the service or of the token. */
+function operational(thrown: unknown): CrossBorderError {
+  if (thrown instanceof CrossBorderError && !(thrown instanceof AbortedError)) return thrown;
+  throw thrown;
+}
+
+type Finding = Pick<HealthReport, "service" | "token">;
+
+const healthy: Finding = { service: "responding", token: "accepted" };
+
+function findingOf(error: CrossBorderError, hasResponse: boolean): Finding {
+  if (!hasResponse) {
+    if ((error.attempts ?? 0) > 0) return { service: "unreachable", token: "unknown" };
+    const isOfToken = error instanceof TokenError || error instanceof TimeoutError;
+    return { service: "not_asked", token: isOfToken ? "unavailable" : "unknown" };
+  }
+  // Only a 401 makes a call ask for another token.
+  if (error instanceof TokenError) return { service: "responding", token: "refused" };
+  const failureClass = error instanceof ApiError ? classifyResponse(error.response) : undefined;
+  const service = failureClass !== undefined && ownWords.has(failureClass) ? "responding" : "failing";
+  if (failureClass === "unauthorized") return { service, token: "refused" };
+  // Whoever is told that he may not read this list has been recognised.
+  const isKnown = failureClass === "refused" && error instanceof ApiError && error.status === 403;
+  return { service, token: isKnown ? "accepted" : "unknown" };
+}
+
+/** What the service itself responds with. */
+const ownWords: ReadonlySet<FailureClass> = new Set(["unauthorized", "refused", "throttled"]);
