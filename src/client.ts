@@ -1,5 +1,5 @@
 import { type ApiClient, apiClientKey } from "./api/api-client.js";
-import type { RequestOptions } from "./api/request-options.js";
+import type { ApiPromise, RequestOptions } from "./api/request-options.js";
 import { callerTokenSource } from "./auth/caller-token-source.js";
 import type { TokenEvent } from "./auth/token-event.js";
 import { TokenManager } from "./auth/token-manager.js";
@@ -10,6 +10,8 @@ import type { HealthReport } from "./http/check-health.js";
 import { emit } from "./http/client-events.js";
 import { HttpClient } from "./http/http-client.js";
 import { RetryBudget } from "./http/retry-budget.js";
+import type { UndescribedRequest } from "./http/undescribed-request.js";
+import { operations } from "./resources/catalogue.js";
 import { LiquidityProviders } from "./resources/liquidity-providers.js";
 import { PaymentGateways, paymentGateways } from "./resources/payment-gateways.js";
 import { type PaymentIntentRequest, PaymentIntents } from "./resources/payment-intents.js";
@@ -99,6 +101,28 @@ export class CrossBorderClient {
    */
   pay(request: PaymentIntentRequest, takeFunds: TakeFunds, options?: RequestOptions): Promise<PayOutcome> {
     return pay(this.#http, request, takeFunds, options);
+  }
+
+  /**
+   * Calls a path that the description does not have, as any other call is made: with a token, the deadline, retries, events, and errors
+   * that say what was done.
+   *
+   * A GET is a read. Anything else is never sent again once it may have arrived, signed or not, unless the request is `idempotent`;
+   * then its failure is `possible`, or `none` where the service itself refused it or nothing was sent.
+   *
+   * @example
+   * const refund = await client.request({
+   *   method: "POST", path: "/refunds/{refundId}/approve", ids: ["42"], body: { reason: "duplicate" }, signed: true,
+   * });
+   * @returns the response's JSON as it came, or undefined where it has no body. Nothing of it is checked.
+   * @throws {InvalidArgumentError} when a part can't be sent, or the path is described and its method writes.
+   * @throws {ConfigError} when it is to be signed and the client has no signingKey.
+   */
+  request<const Path extends `/${string}`>(
+    request: UndescribedRequest<Path>,
+    options?: RequestOptions,
+  ): ApiPromise<unknown> {
+    return this.#http.request(request, operations.values(), options);
   }
 
   /**

@@ -53,6 +53,7 @@ export { paymentFromIntent } from "./flows/payment-from-intent.js";
 export type { HealthReport } from "./http/check-health.js";
 export type { ClientEvents, FailureEvent, MismatchEvent, ResponseEvent, RetryEvent } from "./http/client-events.js";
 export type { ValidationMode } from "./http/read-response.js";
+export type { UndescribedRequest } from "./http/undescribed-request.js";
 export { BrowserLogin } from "./login/browser-login.js";
 export type { LoginOptions } from "./login/login-options.js";
 export { type BegunLogin, ServerLogin, type ServerLoginOptions, type ServerSession } from "./login/server-login.js";

@@ -4,6 +4,9 @@ import type { PathTemplate } from "./path.js";
 export type Verb = "create" | "get" | "list" | "update";
 export type Method = "GET" | "POST" | "PUT";
 
+/** Of a described operation, or of one that the description does not have yet. */
+export type CallMethod = Method | "PATCH" | "DELETE";
+
 /** The fields of a body. */
 export interface BodyFields {
   readonly fields: FieldTable;
@@ -41,6 +44,20 @@ export interface Operation {
   /** The field that comes back as it was sent: a response in which it differs belongs to another request. */
   readonly identifiedBy?: string | undefined;
 }
+
+/** What is called without a row: `client.request` makes one for each call. Nothing is known of what goes in or comes out. */
+export interface UndescribedOperation {
+  /** Method and path template: `POST /refunds/{refundId}/approve`. */
+  readonly name: string;
+  readonly verb: "request";
+  readonly method: CallMethod;
+  readonly path: PathTemplate;
+  /** The caller says that sending it twice does what sending it once does. */
+  readonly idempotent: boolean;
+}
+
+/** Whatever a call can be made of. */
+export type AnyOperation = Operation | UndescribedOperation;
 
 declare const types: unique symbol;
 

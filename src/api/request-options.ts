@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../errors/errors.js";
-import type { Operation } from "./operation.js";
+import type { AnyOperation } from "./operation.js";
 import { isPlainObject, type Option, type OptionTable, parseOptions } from "./option-table.js";
 
 /** What every method takes as its last argument. */
@@ -89,7 +89,7 @@ const getOptions: OptionTable<ParsedOptions> = {
  * @throws {InvalidArgumentError} that names the option.
  */
 export function parseRequestOptions(
-  { name, verb }: Pick<Operation, "name" | "verb">,
+  { name, verb }: Pick<AnyOperation, "name" | "verb">,
   options: RequestOptions | undefined,
 ): ParsedOptions {
   if (options === undefined) return noOptions;

@@ -48,7 +48,8 @@ export type Resource<Name extends string, Path extends string, Item, Create, Upd
 type IdsOf<Path extends string, V extends Verb> = V extends "create" | "list"
   ? readonly [...ParametersOf<Path>]
   : readonly [...ParametersOf<Path>, string];
-type ParametersOf<Path extends string> = Path extends `${string}{${string}}${infer Rest}`
+/** The parameters of a path template, a string each. */
+export type ParametersOf<Path extends string> = Path extends `${string}{${string}}${infer Rest}`
   ? [string, ...ParametersOf<Rest>]
   : [];
 type BodyOf<V extends Verb, Create, Update> = V extends "create" ? Create : V extends "update" ? Update : never;

@@ -1,6 +1,6 @@
 import type { CallInput, SignedRequest } from "../api/api-client.js";
 import { confidentialValues } from "../api/fields.js";
-import type { Operation } from "../api/operation.js";
+import type { AnyOperation } from "../api/operation.js";
 import type { RequestOptions, ResponseInfo } from "../api/request-options.js";
 import type { TokenSource } from "../auth/token-source.js";
 import { ConfigError, type CrossBorderError, type Effect } from "../errors/errors.js";
@@ -12,6 +12,7 @@ import { Deadline } from "../timing/deadline.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
 import { showableReason, toError } from "./call-error.js";
+import { textsIn } from "./check-undescribed-input.js";
 import { type ClientEvents, emit } from "./client-events.js";
 import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
 import { echoMismatches } from "./echo-mismatches.js";
@@ -54,7 +55,7 @@ type Outcome = { readonly data: unknown } | Failure;
 /** One call, in the order in which it happens: prepare, sign, attempt, read, and one place where a failure becomes an error. */
 export class Call {
   readonly #client: CallContext;
-  readonly #operation: Operation;
+  readonly #operation: AnyOperation;
   readonly #kind: OperationKind;
   readonly #source: CallSource;
   readonly #headers: Readonly<Record<string, string>>;
@@ -79,7 +80,7 @@ export class Call {
   readonly #startMs = clock.monotonicMs();
 
   /** @throws {InvalidArgumentError} when an option or a header can't be used. */
-  constructor(client: CallContext, operation: Operation, source: CallSource, options: RequestOptions = {}) {
+  constructor(client: CallContext, operation: AnyOperation, source: CallSource, options: RequestOptions = {}) {
     this.#client = client;
     this.#operation = operation;
     this.#kind = operationKind(operation, "presigned" in source || source.signed);
@@ -220,7 +221,7 @@ export class Call {
     );
     if ("data" in outcome) {
       budget.giveBack();
-      if (this.#signature !== undefined && this.#client.validation !== "off") {
+      if (this.#signature !== undefined && this.#client.validation !== "off" && this.#operation.verb !== "request") {
         this.#reportMismatches(echoMismatches(outcome.data, request.text, this.#signature));
       }
     }
@@ -242,11 +243,12 @@ export class Call {
       accept: "application/json",
       authorization: `Bearer ${this.#token}`,
     };
-    const encoding = verb === "list" ? transport.acceptEncoding : "identity";
+    const isList = verb === "list" || (verb === "request" && method === "GET");
+    const encoding = isList ? transport.acceptEncoding : "identity";
     if (encoding !== undefined) headers["accept-encoding"] = encoding;
     if (body !== undefined) headers["content-type"] = "application/json";
     if (this.#signature !== undefined) headers["x-service-signature-base64"] = this.#signature;
-    return { method, origin, path, headers, body, maxResponseBytes: verb === "list" ? maxListBytes : maxRecordBytes };
+    return { method, origin, path, headers, body, maxResponseBytes: isList ? maxListBytes : maxRecordBytes };
   }
 
   /** Waits before a retry; false when there is to be none. */
@@ -346,8 +348,13 @@ export class Call {
     const ofHeaders = Object.entries(this.#headers).flatMap(([name, value]) =>
       credentialHeader.test(name) ? value : [],
     );
-    const ofFields = confidentialValues(this.#operation.record, this.#values);
-    return [this.#token, this.#refusedToken, ...ofHeaders, ...ofFields];
+    return [this.#token, this.#refusedToken, ...ofHeaders, ...this.#confidential()];
+  }
+
+  #confidential(): string[] {
+    // Of a call without a row, nobody knows which values are accounts.
+    if (this.#operation.verb === "request") return textsIn(this.#values);
+    return confidentialValues(this.#operation.record, this.#values);
   }
 }
 
@@ -359,7 +366,10 @@ const credentialHeader = /auth|cookie|credential|key|password|secret|token/;
 const mostReported = 1000;
 
 /** @throws {ConfigError} when a signed operation has no key to be signed with. */
-export function assertSigner({ name: operation }: Operation, signer: Signer | undefined): asserts signer is Signer {
+export function assertSigner(
+  { name: operation }: Pick<AnyOperation, "name">,
+  signer: Signer | undefined,
+): asserts signer is Signer {
   if (signer !== undefined) return;
   throw new ConfigError(`${operation} is signed, and the client was built without a signingKey`, { operation });
 }

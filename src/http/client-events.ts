@@ -31,7 +31,7 @@ export interface RetryEvent {
 /** An attempt got a response. */
 export interface ResponseEvent {
   readonly operation: string;
-  readonly method: "GET" | "POST" | "PUT";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** The path with its parameters unfilled: ids never appear in an event. */
   readonly path: string;
   readonly status: number;

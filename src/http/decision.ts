@@ -1,4 +1,4 @@
-import type { Operation } from "../api/operation.js";
+import type { AnyOperation, UndescribedOperation } from "../api/operation.js";
 import type { Effect } from "../errors/errors.js";
 import { Ended } from "../timing/deadline.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
@@ -81,11 +81,19 @@ export const decisions: Readonly<Record<FailureClass, Readonly<Record<OperationK
   made: { ...same(fail("done")), read: retry("none"), repeatable: retry("done") },
 };
 
-/** @param signed whether the call is signed, by the description or by the caller's `signedOperations`. */
-export function operationKind({ verb, repeatable }: Operation, signed: boolean): OperationKind {
+/** @param signed whether the call is signed, by the description or by the caller. */
+export function operationKind(operation: AnyOperation, signed: boolean): OperationKind {
+  const { verb } = operation;
+  if (verb === "request") return undescribedKind(operation);
   if (verb === "update") return "update";
   if (verb !== "create") return "read";
-  return repeatable === true ? "repeatable" : signed ? "signed" : "create";
+  return operation.repeatable === true ? "repeatable" : signed ? "signed" : "create";
+}
+
+/** What nobody has described may move money, signed or not. */
+function undescribedKind({ method, idempotent }: UndescribedOperation): OperationKind {
+  if (method === "GET") return "read";
+  return idempotent ? "update" : "signed";
 }
 
 export function classifyFailure(failure: WireFailure | Ended): FailureClass {

@@ -1,5 +1,5 @@
 import type { ApiClient, CallInput, SignedRequest } from "../api/api-client.js";
-import type { Operation, TypedOperation } from "../api/operation.js";
+import type { AnyOperation, Operation, TypedOperation } from "../api/operation.js";
 import { encodeId } from "../api/path.js";
 import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import { InvalidArgumentError } from "../errors/errors.js";
@@ -12,6 +12,7 @@ import { checkHeaders } from "./headers.js";
 import { InFlight } from "./in-flight.js";
 import { checkRequest } from "./prepare-request.js";
 import { SchemaLoader } from "./schema.js";
+import { parseUndescribedRequest, type UndescribedRequest } from "./undescribed-request.js";
 
 export interface HttpClientOptions extends Omit<CallContext, "schemas" | "reported" | "inFlight"> {
   /** Operations that are signed besides those that the description names. */
@@ -91,6 +92,16 @@ export class HttpClient implements ApiClient {
     }
   }
 
+  /** Calls a path that is none of `described`. */
+  request(given: UndescribedRequest, described: Iterable<Operation>, options?: RequestOptions): ApiPromise<unknown> {
+    try {
+      const { operation, ...source } = parseUndescribedRequest(given, described);
+      return this.#run<unknown>(operation, source, options);
+    } catch (error) {
+      return toApiPromise(Promise.reject(error), { response: undefined });
+    }
+  }
+
   /** Reads one record of a list, once, and tells how that went. */
   async checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
     const options = parseRequestOptions(list, given);
@@ -135,7 +146,7 @@ export class HttpClient implements ApiClient {
     await this.#context.transport.close();
   }
 
-  #run<Output>(operation: Operation, source: CallSource, options: RequestOptions | undefined): ApiPromise<Output> {
+  #run<Output>(operation: AnyOperation, source: CallSource, options: RequestOptions | undefined): ApiPromise<Output> {
     if (!this.#isPreloading) this.#preload();
     try {
       const call = this.#open(operation, source, options);
@@ -146,7 +157,7 @@ export class HttpClient implements ApiClient {
     }
   }
 
-  #open(operation: Operation, source: CallSource, options: RequestOptions | undefined): Call {
+  #open(operation: AnyOperation, source: CallSource, options: RequestOptions | undefined): Call {
     const parsed = parseRequestOptions(operation, options);
     this.#assertOpen(operation.name);
     const { query } = parsed;

@@ -1,9 +1,10 @@
 import type { CallInput, SignedRequest } from "../api/api-client.js";
-import type { Operation } from "../api/operation.js";
+import type { AnyOperation, Operation, UndescribedOperation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { holdsPrivateKey, shortestPrivateKey } from "../signing/private-key-text.js";
-import { checkBody, checkQuery } from "./check-input.js";
+import { checkBody, checkQuery, type QueryValues } from "./check-input.js";
+import { checkUndescribedBody, checkUndescribedQuery } from "./check-undescribed-input.js";
 
 /** How the client makes requests out of rows. */
 export interface RequestSettings {
@@ -24,7 +25,7 @@ export interface PreparedRequest {
   readonly body: Uint8Array | undefined;
   /** Present where the request was signed earlier. */
   readonly signature?: string;
-  /** What body and query hold, by field. */
+  /** What body and query hold, by field; of a call without a row, everything that it was given. */
   readonly values: Readonly<Record<string, unknown>>;
 }
 
@@ -35,33 +36,56 @@ export interface PreparedRequest {
  */
 export function checkRequest(
   { basePath }: RequestSettings,
-  operation: Operation,
+  operation: AnyOperation,
   ids: readonly string[],
   input: CallInput<unknown>,
 ) {
   assertNoKey(operation, ids);
   const pathname = basePath + fillPath(operation.path, operation.name, ids);
+  const { query, body, values } =
+    operation.verb === "request" ? undescribedContent(operation, ids, input) : describedContent(operation, input);
+  return { pathname, path: pathname + encodeQuery(operation.name, { ...input.paging, ...query }), body, values };
+}
+
+/** What is sent beside the path. */
+interface Content {
+  readonly query: QueryValues | undefined;
+  /** `undefined` where there is none. */
+  readonly body: unknown;
+  readonly values: PreparedRequest["values"];
+}
+
+function describedContent(operation: Operation, input: CallInput<unknown>): Content {
   const query = input.query === undefined ? undefined : checkQuery(operation, input.query);
-  const path = pathname + encodeQuery(operation.name, { ...input.paging, ...query });
-  const fields = operation.body === undefined ? undefined : checkBody(operation, operation.body, input.body);
-  return { pathname, path, query, fields };
+  const body = operation.body === undefined ? undefined : checkBody(operation, operation.body, input.body);
+  return { query, body, values: { ...query, ...body } };
+}
+
+function undescribedContent(
+  operation: UndescribedOperation,
+  ids: readonly string[],
+  input: CallInput<unknown>,
+): Content {
+  const query = checkUndescribedQuery(operation, input.query);
+  const body = checkUndescribedBody(operation, input.body);
+  return { query, body, values: { ids, query, body } };
 }
 
 /** Makes a request of a row and its input. @throws {InvalidArgumentError} as `checkRequest` does. */
 export function prepareRequest(
   settings: RequestSettings,
-  operation: Operation,
+  operation: AnyOperation,
   ids: readonly string[],
   input: CallInput<unknown>,
 ): PreparedRequest {
-  const { pathname, path, query, fields } = checkRequest(settings, operation, ids, input);
-  const text = fields === undefined ? "" : serialise(operation.name, fields);
+  const { pathname, path, body, values } = checkRequest(settings, operation, ids, input);
+  const text = body === undefined ? "" : serialise(operation.name, body);
   return {
     path,
     signedPath: settings.signQuery ? path : pathname,
     text,
-    body: fields === undefined ? undefined : utf8.encode(text),
-    values: { ...query, ...fields },
+    body: body === undefined ? undefined : utf8.encode(text),
+    values,
   };
 }
 
@@ -80,16 +104,16 @@ export function presignedRequest({ signQuery }: RequestSettings, request: Signed
 
 const utf8 = new TextEncoder();
 
-function assertNoKey({ name, path }: Operation, ids: readonly string[]): void {
+function assertNoKey({ name, path }: AnyOperation, ids: readonly string[]): void {
   for (const [index, id] of ids.entries()) {
     if (typeof id !== "string" || id.length < shortestPrivateKey || !holdsPrivateKey(id)) continue;
     throw new InvalidArgumentError(`${name}: ${path.parameters[index]} is a private key, which must never be sent`);
   }
 }
 
-function serialise(operation: string, fields: Record<string, unknown>): string {
+function serialise(operation: string, body: unknown): string {
   try {
-    return JSON.stringify(fields);
+    return JSON.stringify(body);
   } catch {
     throw new InvalidArgumentError(`${operation}: the body is too long for a string of JavaScript`);
   }

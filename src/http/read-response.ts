@@ -1,4 +1,4 @@
-import type { Operation } from "../api/operation.js";
+import type { AnyOperation, Operation } from "../api/operation.js";
 import type { WireResponse } from "../wire/transport.js";
 import { classifyResponse } from "./decision.js";
 import { brokenOff, type Failure, refusedStatus, unreadable } from "./failure.js";
@@ -20,7 +20,7 @@ export interface ReadResponse {
  * @param sent what the request held, by field.
  */
 export function readResponse(
-  operation: Operation,
+  operation: AnyOperation,
   sent: Readonly<Record<string, unknown>>,
   response: WireResponse,
   validation: ValidationMode,
@@ -28,6 +28,7 @@ export function readResponse(
 ): ReadResponse {
   const failureClass = classifyResponse(response);
   if (failureClass !== undefined) return only(refusedStatus(failureClass, response));
+  if (operation.verb === "request") return only(readUndescribed(response));
   // The description gives the response to an update no body: whatever it contains, the update is done, unless a page of a proxy's came.
   if (operation.verb === "update") {
     return only(isPage(response) ? unreadable(response, "it is a page of HTML") : { data: undefined });
@@ -48,6 +49,18 @@ export function readResponse(
   if (validation !== "strict" || first === undefined) return { outcome: { data }, mismatches };
   const difference = `${first.field} is not ${first.expected} but ${first.found}`;
   return { outcome: unreadable(response, difference, operation.verb === "create"), mismatches };
+}
+
+/** Any JSON, or no body: nothing else is known of it. */
+function readUndescribed(response: WireResponse): ReadResponse["outcome"] {
+  const { text, broken } = response;
+  if (broken !== undefined) return brokenOff(response, broken, false);
+  if (text === "") return { data: undefined };
+  try {
+    return { data: JSON.parse(text) as unknown };
+  } catch {
+    return unreadable(response, "it is not JSON");
+  }
 }
 
 const noMismatches: readonly Mismatch[] = [];

@@ -2,7 +2,7 @@ import type { Deadline, EndKind } from "../timing/deadline.js";
 
 /** One request as it goes over the wire, byte for byte. */
 export interface WireRequest {
-  readonly method: "GET" | "POST" | "PUT";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Scheme, host and port: `https://host:8443`. */
   readonly origin: string;
   /** Path and query, encoded, as they stand in the request line. */

@@ -118,6 +118,22 @@ describe("bodies", () => {
   });
 });
 
+describe("calls that are not described", () => {
+  it("take an id for each parameter of the path, and give what nobody knows", () => {
+    const made = client.request({ method: "POST", path: "/refunds/{refundId}/approve", ids: ["1"], body: {} });
+    expectTypeOf(made).toEqualTypeOf<ApiPromise<unknown>>();
+    client.request({ method: "GET", path: "/refunds", query: { size: 1, all: true, after: undefined } });
+    // @ts-expect-error an id is missing
+    client.request({ method: "GET", path: "/refunds/{refundId}" });
+    // @ts-expect-error there is no parameter for this one
+    client.request({ method: "GET", path: "/refunds", ids: ["1"] });
+    // @ts-expect-error there is no such method
+    client.request({ method: "get", path: "/refunds" });
+    const path: `/${string}` = "/refunds/{refundId}";
+    client.request({ method: "GET", path, ids: ["1"] });
+  });
+});
+
 describe("responses", () => {
   it("are promises of records that know the response around them", () => {
     expectTypeOf(client.paymentIntents.get("1")).toEqualTypeOf<ApiPromise<PaymentIntent>>();
