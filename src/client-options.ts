@@ -13,7 +13,8 @@ import { tokenSourceKey } from "./auth/token-source.js";
 import { isTokenStore, type TokenStore } from "./auth/token-store.js";
 import { describeValue, looksLikeName } from "./errors/describe-value.js";
 import { ConfigError } from "./errors/errors.js";
-import { type ClientEvents, readClientHooks } from "./http/client-events.js";
+import { type ClientEvents, readClientHooks } from "./events/client-events.js";
+import { isLogger, type Logger } from "./events/logger.js";
 import type { ValidationMode } from "./http/read-response.js";
 import { isOperationName, type OperationName } from "./resources/catalogue.js";
 import type { SigningKey } from "./signing/keys.js";
@@ -71,6 +72,11 @@ export interface ClientOptions {
   readonly dispatcher?: DispatcherLike | undefined;
   /** Hooks that are told what the client does. No event contains a secret, a body or an id. */
   readonly on?: ClientEvents | undefined;
+  /**
+   * Writes a line for each call (`debug`), retry and mismatch (`warn`), unknown outcome and held flow (`error`): pino, `console`, or
+   * anything like them. No line contains a secret, a body or an account. Default: none.
+   */
+  readonly logger?: Logger | undefined;
 }
 
 /** Every option: its check, its default and its line in the README. One that is missing here does not compile. */
@@ -175,7 +181,13 @@ export const clientOptions = {
     default: {} as ClientEvents,
     documentedDefault: "none",
     documentation:
-      "hooks: `response`, `failure`, `retry`, `mismatch`, `token`. No event contains a secret, a body or an id",
+      "hooks: `response`, `success`, `failure`, `retry`, `mismatch`, `token`. No event contains a secret, a body or an id",
+  },
+  logger: {
+    accepts: isLogger,
+    wanted: "a logger: an object with the methods debug, warn and error",
+    documentedDefault: "none",
+    documentation: "pino, `console`, or anything like them: see [Observability](docs/observability.md#logs)",
   },
 } satisfies OptionTable<ClientOptions>;
 

@@ -5,9 +5,11 @@ import type { TokenEvent } from "./auth/token-event.js";
 import { TokenManager } from "./auth/token-manager.js";
 import { type TokenSource, tokenSourceKey } from "./auth/token-source.js";
 import { type ClientOptions, type ResolvedOptions, resolveOptions } from "./client-options.js";
+import { openChannels } from "./events/channels.js";
+import { logListener } from "./events/logger.js";
+import { createReporter, type Reporter } from "./events/reporter.js";
 import { type PayOutcome, pay, type TakeFunds } from "./flows/pay.js";
 import type { HealthReport } from "./http/check-health.js";
-import { emit } from "./http/client-events.js";
 import { HttpClient } from "./http/http-client.js";
 import { RetryBudget } from "./http/retry-budget.js";
 import type { UndescribedRequest } from "./http/undescribed-request.js";
@@ -51,22 +53,14 @@ export class CrossBorderClient {
   /** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
   constructor(options: ClientOptions) {
     const resolved = resolveOptions(options);
-    const {
-      baseUrl,
-      signingKey,
-      signedOperations,
-      signQuery,
-      timeoutMs,
-      maxRetries,
-      validation,
-      on: events,
-    } = resolved;
+    const { baseUrl, signingKey, signedOperations, signQuery, timeoutMs, maxRetries, validation } = resolved;
+    const reporter = reporterOf(resolved);
     const transport = createTransport(resolved);
     this.#http = new HttpClient({
       origin: baseUrl.origin,
       basePath: baseUrl.path,
       transport,
-      tokens: createTokens(resolved, transport),
+      tokens: createTokens(resolved, transport, reporter),
       signer: signingKey === undefined ? undefined : createSigner(signingKey),
       signedOperations: new Set(signedOperations),
       signQuery,
@@ -75,7 +69,7 @@ export class CrossBorderClient {
       validation,
       maxRecordBytes: resolved.maxResponseBytes ?? mebibyte,
       maxListBytes: resolved.maxResponseBytes ?? 10 * mebibyte,
-      events,
+      reporter,
       budget: new RetryBudget(),
       random: Math.random,
     });
@@ -161,9 +155,14 @@ function createTransport({ fetch, dispatcher, maxSockets, timeoutMs, tls }: Reso
   return openTransport({ fetch, dispatcher, connections: maxSockets, connectTimeoutMs, tls });
 }
 
-function createTokens(options: ResolvedOptions, transport: Transport): TokenSource {
-  const { auth, tokenLeewayMs: leewayMs, tokenStore: store, on } = options;
-  const onToken = (event: TokenEvent) => emit(on, "token", event);
+function reporterOf({ logger, on }: ResolvedOptions): Reporter {
+  // The logger first: whatever a hook does to its event, the line was written before.
+  return createReporter(logger === undefined ? [on] : [logListener(logger), on], openChannels());
+}
+
+function createTokens(options: ResolvedOptions, transport: Transport, reporter: Reporter): TokenSource {
+  const { auth, tokenLeewayMs: leewayMs, tokenStore: store } = options;
+  const onToken = (event: TokenEvent) => reporter.emit("token", event);
   if (tokenSourceKey in auth) return auth[tokenSourceKey](onToken);
   if ("accessToken" in auth) return callerTokenSource(auth);
   return new TokenManager({ auth, transport, leewayMs, store, onToken });

@@ -48,10 +48,18 @@ export {
   UnexpectedResponseError,
   UnprocessableEntityError,
 } from "./errors/errors.js";
+export type {
+  ClientEvents,
+  FailureEvent,
+  MismatchEvent,
+  ResponseEvent,
+  RetryEvent,
+  SuccessEvent,
+} from "./events/client-events.js";
+export type { Logger } from "./events/logger.js";
 export type { PayOutcome, TakeFunds } from "./flows/pay.js";
 export { paymentFromIntent } from "./flows/payment-from-intent.js";
 export type { HealthReport } from "./http/check-health.js";
-export type { ClientEvents, FailureEvent, MismatchEvent, ResponseEvent, RetryEvent } from "./http/client-events.js";
 export type { ValidationMode } from "./http/read-response.js";
 export type { UndescribedRequest } from "./http/undescribed-request.js";
 export { BrowserLogin } from "./login/browser-login.js";

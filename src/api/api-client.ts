@@ -1,3 +1,4 @@
+import type { Reporter } from "../events/reporter.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import type { Operation, TypedOperation } from "./operation.js";
 import type { ApiPromise, RequestOptions } from "./request-options.js";
@@ -33,6 +34,8 @@ export interface SignedRequest {
 export interface ApiClient {
   /** Of the service: origin and base path, without a slash at its end. */
   readonly baseUrl: string;
+  /** Where what is done with this client is reported. */
+  readonly reporter: Reporter;
   /** Calls one operation. `ids` are the parameters of its path, in order. */
   call<Ids extends readonly string[], Body, Output>(
     operation: TypedOperation<string, Ids, Body, Output>,

@@ -1,20 +1,19 @@
 import { clock } from "../timing/clock.js";
 import type { FlowContext } from "./flow-context.js";
-import { emitFlowEvent } from "./flow-events.js";
 import type { FlowState } from "./flow-state.js";
 
 /** Reports a step of a flow. `error` is what it failed with, if it did. */
 export function emitStep(
-  { events }: FlowContext,
+  { reporter }: FlowContext,
   key: string,
   from: FlowState | undefined,
   to: FlowState,
   startMs: number,
   error?: unknown,
 ): void {
-  if (events.flow === undefined) return;
+  if (!reporter.wants("flow")) return;
   const isUnknown = to.phase === "unknown" || to.phase === "held";
-  emitFlowEvent(events, {
+  reporter.emit("flow", {
     key,
     from: from?.phase,
     to: to.phase,

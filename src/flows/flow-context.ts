@@ -1,8 +1,8 @@
 import type { ApiClient } from "../api/api-client.js";
+import type { Reporter } from "../events/reporter.js";
 import type { CircuitBreaker } from "./circuit-breaker.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowCodec } from "./flow-codec.js";
-import type { FlowEvents } from "./flow-events.js";
 import type { FlowState } from "./flow-state.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
 import type { Journal, LeaseRequest, ScopeFilter } from "./journal.js";
@@ -35,7 +35,8 @@ export interface FlowContext {
   readonly newestPayment: NewestPayment;
   /** `undefined` where it was turned off. */
   readonly circuitBreaker: CircuitBreaker | undefined;
-  readonly events: FlowEvents;
+  /** The client's, with the hooks of the flow. */
+  readonly reporter: Reporter;
   readonly openWork: OpenWork;
 }
 

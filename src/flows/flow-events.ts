@@ -1,5 +1,5 @@
-import { callHook, readHooks } from "../api/hooks.js";
 import type { Effect } from "../errors/errors.js";
+import { readHooks } from "../events/hooks.js";
 import type { FlowPhase } from "./flow-state.js";
 
 /** A step of a flow is over: what it led to is stored, or it failed and is to be taken again later. */
@@ -34,14 +34,4 @@ const hooks = ["flow", "error"] as const satisfies readonly (keyof FlowEvents)[]
  */
 export function readFlowHooks(on: FlowEvents): FlowEvents {
   return readHooks(on, hooks);
-}
-
-/** Never throws. */
-export function emitFlowEvent(events: FlowEvents, event: FlowEvent): void {
-  callHook(events.flow, event);
-}
-
-/** Never throws. */
-export function emitFlowError(events: FlowEvents, error: unknown): void {
-  callHook(events.error, error);
 }

@@ -237,7 +237,7 @@ export function toFlowContext(given: PaymentFlowOptions): FlowContext {
     service: { ...service },
     newestPayment: new NewestPayment(client),
     circuitBreaker: circuitBreaker === false ? undefined : new CircuitBreaker(circuitBreaker),
-    events: readFlowHooks(on),
+    reporter: client.reporter.with(readFlowHooks(on)),
     openWork: new OpenWork(),
   };
 }

@@ -133,11 +133,11 @@ export class PaymentFlow {
    */
   async work(options: WorkOptions = {}): Promise<void> {
     const { signal, everyMs, concurrency } = readWorkOptions(options);
-    const { openWork, events } = this.#context;
+    const { openWork, reporter } = this.#context;
     await openWork.run(async (stop) => {
       const recovery = new Recovery(this.#context, concurrency, stop);
       const takeOver = (report: ReportRecovered) => takeOverAll(recovery, report);
-      await workFlows({ takeOver, everyMs, events, random: Math.random }, stop);
+      await workFlows({ takeOver, everyMs, reporter, random: Math.random }, stop);
       recovery.end();
     }, signal);
   }

@@ -1,6 +1,6 @@
+import type { Reporter } from "../events/reporter.js";
 import { nextDelayMs } from "../timing/backoff.js";
 import { Deadline, Ended } from "../timing/deadline.js";
-import { emitFlowError, type FlowEvents } from "./flow-events.js";
 import { type Recovery, RecoveryRound, type ReportRecovered } from "./recovery.js";
 
 /** What `work` needs of its flow. */
@@ -8,7 +8,7 @@ export interface FlowWork {
   /** Takes over every flow whose owner is gone, and reports each as it ends. */
   readonly takeOver: (report: ReportRecovered) => Promise<TakenOver>;
   readonly everyMs: number;
-  readonly events: FlowEvents;
+  readonly reporter: Reporter;
   readonly random: () => number;
 }
 
@@ -32,13 +32,13 @@ export async function takeOverAll(recovery: Recovery, report: ReportRecovered): 
  * Recovers flows, again and again, until `stop` aborts. What fails goes to `on.error`; while nothing but failures comes of it, the
  * rounds come less often. A round does not wait for flows that take long: those behind them have been left as well.
  */
-export async function workFlows({ takeOver, everyMs, events, random }: FlowWork, stop: AbortSignal): Promise<void> {
+export async function workFlows({ takeOver, everyMs, reporter, random }: FlowWork, stop: AbortSignal): Promise<void> {
   const deadline = new Deadline({ signal: stop });
   const running = new Set<Promise<void>>();
   let [failures, outcomes, fruitless] = [0, 0, 0];
   const fail = (error: unknown): void => {
     failures += 1;
-    emitFlowError(events, error);
+    reporter.emit("error", error);
   };
   const report: ReportRecovered = ({ outcome, error }) => {
     if (outcome !== undefined) outcomes += 1;

@@ -5,6 +5,7 @@ import type { RequestOptions, ResponseInfo } from "../api/request-options.js";
 import type { TokenSource } from "../auth/token-source.js";
 import { ConfigError, type CrossBorderError, type Effect } from "../errors/errors.js";
 import { isShowable } from "../errors/redact.js";
+import type { Reporter } from "../events/reporter.js";
 import type { Signer } from "../signing/signer.js";
 import { nextDelayMs } from "../timing/backoff.js";
 import { clock } from "../timing/clock.js";
@@ -13,7 +14,6 @@ import type { Timestamp } from "../timing/timestamp.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
 import { showableReason, toError } from "./call-error.js";
 import { textsIn } from "./check-undescribed-input.js";
-import { type ClientEvents, emit } from "./client-events.js";
 import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
 import { echoMismatches } from "./echo-mismatches.js";
 import { type Failure, failureOfThrown } from "./failure.js";
@@ -32,7 +32,7 @@ export interface CallContext extends RequestSettings {
   /** Absent where the client was built without a signing key. */
   readonly signer: Signer | undefined;
   readonly schemas: SchemaLoader;
-  readonly events: ClientEvents;
+  readonly reporter: Reporter;
   /** The mismatches that were reported before. */
   readonly reported: Set<string>;
   readonly budget: RetryBudget;
@@ -116,7 +116,10 @@ export class Call {
       const request = this.#prepare();
       const schemas = this.#client.schemas.loaded ?? (await this.#client.schemas.load());
       const outcome = await this.#perform(request, schemas);
-      if ("data" in outcome) return outcome.data;
+      if ("data" in outcome) {
+        this.#reportSuccess();
+        return outcome.data;
+      }
       throw await this.#fail(outcome, request);
     } finally {
       this.#client.inFlight.end();
@@ -253,13 +256,13 @@ export class Call {
 
   /** Waits before a retry; false when there is to be none. */
   async #waitToRetry(failure: Exclude<Failure, { kind: "thrown" }>): Promise<boolean> {
-    const { budget, random, events } = this.#client;
+    const { budget, random, reporter } = this.#client;
     if (this.#retries >= this.#maxRetries) return false;
     const retryAfterMs = failure.kind === "status" ? (failure.retryAfterMs ?? 0) : 0;
     const delayMs = Math.max(nextDelayMs(this.#retries, random), retryAfterMs);
     if (delayMs >= this.#deadline.remainingMs() || !budget.take()) return false;
     this.#retries += 1;
-    emit(events, "retry", {
+    reporter.emit("retry", {
       operation: this.#operation.name,
       attempt: this.#attempts,
       reason: showableReason(failure.reason, this.#secrets()),
@@ -274,17 +277,39 @@ export class Call {
     this.#response = { status, headers };
     this.#latencyMs = durationMs;
     this.#sentRequestId = headers[requestIdHeader] ?? this.#sentRequestId;
-    if (this.#client.events.response === undefined) return;
-    const { name: operation, method, path } = this.#operation;
+    const { reporter } = this.#client;
+    if (!reporter.wants("response")) return;
     const requestId = headers[requestIdHeader] === undefined ? undefined : this.#requestId();
-    const withId = requestId === undefined ? undefined : { requestId };
-    const event = { operation, method, path: path.text, status, attempt: this.#attempts, durationMs, ...withId };
-    emit(this.#client.events, "response", event);
+    reporter.emit("response", {
+      ...this.#named(),
+      status,
+      attempt: this.#attempts,
+      durationMs,
+      ...optional({ requestId }),
+    });
+  }
+
+  #reportSuccess(): void {
+    const { reporter } = this.#client;
+    if (!reporter.wants("success")) return;
+    reporter.emit("success", {
+      ...this.#named(),
+      status: this.#response?.status ?? 0,
+      attempts: this.#attempts,
+      durationMs: clock.monotonicMs() - this.#startMs,
+      ...optional({ requestId: this.response?.requestId }),
+    });
+  }
+
+  /** What the call is, without anything that it holds. */
+  #named() {
+    const { name: operation, method, path } = this.#operation;
+    return { operation, method, path: path.text };
   }
 
   /** Each field of an operation once in the life of a client, which remembers so many and no more. */
   #reportMismatches(mismatches: readonly Mismatch[]): void {
-    const { events, reported } = this.#client;
+    const { reporter, reported } = this.#client;
     const { name: operation } = this.#operation;
     const isNew = (field: string) => {
       const key = `${operation} ${field}`;
@@ -295,8 +320,8 @@ export class Call {
     for (const mismatch of mismatches) {
       if (!isNew(mismatch.field)) continue;
       const isShown = mismatch.field === unprintable || isShowable(mismatch.field, this.#secrets());
-      if (isShown) emit(events, "mismatch", { operation, ...mismatch });
-      else if (isNew(unprintable)) emit(events, "mismatch", { operation, ...mismatch, field: unprintable });
+      if (isShown) reporter.emit("mismatch", { operation, ...mismatch });
+      else if (isNew(unprintable)) reporter.emit("mismatch", { operation, ...mismatch, field: unprintable });
     }
   }
 
@@ -312,13 +337,14 @@ export class Call {
     const error = await this.#toError(failure, request);
     const { code, effect, attempts = 0, requestId, operation = this.#operation.name } = error;
     const status: unknown = Reflect.get(error, "status");
-    emit(this.#client.events, "failure", {
+    this.#client.reporter.emit("failure", {
+      ...this.#named(),
       operation,
       code,
       effect,
       attempts,
       durationMs: clock.monotonicMs() - this.#startMs,
-      ...(requestId === undefined ? undefined : { requestId }),
+      ...optional({ requestId }),
       ...(typeof status === "number" ? { status } : undefined),
     });
     return error;
@@ -356,6 +382,15 @@ export class Call {
     if (this.#operation.verb === "request") return textsIn(this.#values);
     return confidentialValues(this.#operation.record, this.#values);
   }
+}
+
+/** As little as there is of it. */
+function optional({
+  requestId,
+}: {
+  readonly requestId: string | undefined;
+}): { readonly requestId?: string } | undefined {
+  return requestId === undefined ? undefined : { requestId };
 }
 
 const requestIdHeader = "x-request-id";

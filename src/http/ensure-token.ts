@@ -4,7 +4,6 @@ import { clock } from "../timing/clock.js";
 import { Deadline } from "../timing/deadline.js";
 import type { CallContext } from "./call.js";
 import { toError } from "./call-error.js";
-import { emit } from "./client-events.js";
 import { failureOfThrown } from "./failure.js";
 
 /** How a token that belongs to no call goes by, in errors and in events. */
@@ -44,10 +43,10 @@ function toTokenFailure({ origin }: CallContext, thrown: unknown): CrossBorderEr
   });
 }
 
-function reported({ events }: CallContext, error: CrossBorderError, durationMs: number): CrossBorderError {
+function reported({ reporter }: CallContext, error: CrossBorderError, durationMs: number): CrossBorderError {
   const { code, effect } = error;
   const status: unknown = Reflect.get(error, "status");
-  emit(events, "failure", {
+  reporter.emit("failure", {
     operation: tokenRequest.name,
     code,
     effect,

@@ -3,6 +3,7 @@ import type { AnyOperation, Operation, TypedOperation } from "../api/operation.j
 import { encodeId } from "../api/path.js";
 import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import { InvalidArgumentError } from "../errors/errors.js";
+import type { Reporter } from "../events/reporter.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import { toApiPromise } from "./api-promise.js";
 import { assertSigner, Call, type CallContext, type CallSource } from "./call.js";
@@ -124,6 +125,10 @@ export class HttpClient implements ApiClient {
 
   assertId({ name, path }: Operation, index: number, id: unknown): asserts id is string {
     encodeId(name, path.parameters[index] ?? "id", id);
+  }
+
+  get reporter(): Reporter {
+    return this.#context.reporter;
   }
 
   get baseUrl(): string {

@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { promisify, types } from "node:util";
 import type { KeyObjectLike } from "./key-object.js";
 import { limitConcurrency } from "./limit-concurrency.js";
-import type { KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
+import type { Channel, KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
 
 export { tlsProblem } from "./tls-material.js";
@@ -57,6 +57,10 @@ export async function generateKeyPair(bits: number): Promise<KeyPairDer> {
     privateKeyEncoding: { type: "pkcs8", format: "der" },
   });
   return { pkcs8: privateKey, spki: publicKey };
+}
+
+export function openChannel(name: string): Channel {
+  return process.getBuiltinModule("node:diagnostics_channel").channel(name);
 }
 
 /** Loaded with the first key or hash: it would be a fifth of the time that the import of the client takes. */

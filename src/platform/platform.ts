@@ -24,6 +24,12 @@ export interface KeyPairDer {
   readonly spki: Uint8Array;
 }
 
+/** Where the process tells whoever has subscribed. */
+export interface Channel {
+  readonly hasSubscribers: boolean;
+  publish(message: unknown): void;
+}
+
 /**
  * What differs between Node, the web, and Workers. `node.ts`, `web.ts` and `workerd.ts` export exactly this, and everything else
  * imports it from `#platform`.
@@ -58,6 +64,8 @@ export interface Platform {
    * work, without a word: what waits for its result waits for ever. Never throws.
    */
   readonly outliveRequest: ((work: Promise<unknown>) => void) | undefined;
+  /** A channel for the diagnostics of the process. On the web there are none. */
+  readonly openChannel: ((name: string) => Channel) | undefined;
   /** Makes an RSA key pair. */
   generateKeyPair(bits: number): Promise<KeyPairDer>;
 }

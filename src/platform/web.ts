@@ -46,6 +46,9 @@ export const tlsProblem: Platform["tlsProblem"] = undefined;
 /** `fetch` decodes by itself. */
 export const decompression: Platform["decompression"] = undefined;
 
+/** There is nobody to subscribe. */
+export const openChannel: Platform["openChannel"] = undefined;
+
 /** A page's work ends with the page. */
 export const outliveRequest: Platform["outliveRequest"] = undefined;
 

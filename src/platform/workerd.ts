@@ -9,6 +9,7 @@ export {
   importPublicKey,
   isKeyObject,
   openAgent,
+  openChannel,
   sha256,
   tlsProblem,
 } from "./web.js";

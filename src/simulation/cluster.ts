@@ -1,4 +1,5 @@
 import { apiClientKey } from "../api/api-client.js";
+import { createReporter } from "../events/reporter.js";
 import type { FlowClient } from "../flows/flow-client.js";
 import type { FlowCipher } from "../flows/flow-codec.js";
 import { PaymentFlow } from "../flows/payment-flow.js";
@@ -127,7 +128,7 @@ function clientOf(network: SimulatedNetwork, process: SimulatedProcess, validati
     validation,
     maxRecordBytes: 2 ** 20,
     maxListBytes: 2 ** 20,
-    events: {},
+    reporter: createReporter([]),
     budget: new RetryBudget(),
     random: () => 0.5,
     schemas,

@@ -200,7 +200,7 @@ describe("the hooks of a client", () => {
   };
 
   it.each([
-    [{ anwser: () => {} }, "there is no hook on.anwser; there are response, failure, retry, mismatch, token"],
+    [{ anwser: () => {} }, "there is no hook on.anwser; there are response, success, failure, retry, mismatch, token"],
     [{ response: "log" }, "on.response must be a function; found a string"],
     [{ token: null }, "on.token must be a function; found null"],
     [{ "a b": () => {} }, "there is no hook on.(unprintable)"],

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createReporter } from "../../src/events/reporter.js";
 import { HttpClient } from "../../src/http/http-client.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
@@ -67,7 +68,7 @@ class Traffic {
       maxRecordBytes: 1000,
       maxListBytes: 1000,
       validation: "off",
-      events: {},
+      reporter: createReporter([]),
       budget: new RetryBudget(),
       random: () => 0.5,
     });

@@ -1,6 +1,7 @@
 import { expect, it, vi } from "vitest";
 import { ConfigError } from "../../src/errors/errors.js";
-import { emitFlowError, emitFlowEvent, type FlowEvent, readFlowHooks } from "../../src/flows/flow-events.js";
+import { createReporter } from "../../src/events/reporter.js";
+import { type FlowEvent, readFlowHooks } from "../../src/flows/flow-events.js";
 
 const event: FlowEvent = { key: "order-1", from: "claimed", to: "paid", durationMs: 3, attempt: 1 };
 
@@ -19,29 +20,27 @@ it("passes events and errors to the hooks, as methods of their object", () => {
   expect(hooks).toBeDefined();
   const read = readFlowHooks(Object.create(on, { flow: { value: on.flow }, error: { value: on.error } }));
   const error = new Error("the journal is away");
-  emitFlowEvent(read, event);
-  emitFlowError(read, error);
+  const reporter = createReporter([read]);
+  reporter.emit("flow", event);
+  reporter.emit("error", error);
   expect(seen).toEqual([event, error]);
 });
 
 it("does nothing without hooks", () => {
-  expect(() => emitFlowEvent({}, event)).not.toThrow();
-  expect(() => emitFlowError({}, event)).not.toThrow();
+  const reporter = createReporter([readFlowHooks({})]);
+  expect([reporter.wants("flow"), reporter.wants("error")]).toEqual([false, false]);
+  expect(() => reporter.emit("flow", event)).not.toThrow();
+  expect(() => reporter.emit("error", event)).not.toThrow();
 });
 
 it("swallows what a hook throws or rejects with", async () => {
   const unhandled = vi.fn();
   process.once("unhandledRejection", unhandled);
   const thrown = new Error("a hook's mistake");
-  emitFlowEvent(
-    {
-      flow: () => {
-        throw thrown;
-      },
-    },
-    event,
-  );
-  emitFlowEvent({ flow: () => Promise.reject(thrown) as never }, event);
+  const throwing = () => {
+    throw thrown;
+  };
+  createReporter([{ flow: throwing }, { flow: () => Promise.reject(thrown) }]).emit("flow", event);
   await new Promise((resolve) => setImmediate(resolve));
   process.off("unhandledRejection", unhandled);
   expect(unhandled).not.toHaveBeenCalled();

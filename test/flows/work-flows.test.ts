@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { createReporter } from "../../src/events/reporter.js";
 import type { FlowOutcome } from "../../src/flows/flow-outcome.js";
 import type { Recovered } from "../../src/flows/recovery.js";
 import { type FlowWork, workFlows } from "../../src/flows/work-flows.js";
@@ -29,8 +30,8 @@ function workFixture(rounds: readonly Round[], options: Partial<FlowWork> = {}) 
     };
     return { ended: Promise.resolve(after).then(all) };
   };
-  const events = { error: (error: unknown) => void errors.push(error) };
-  const done = workFlows({ takeOver, everyMs: 5000, events, random: () => 1, ...options }, stop.signal);
+  const reporter = createReporter([{ error: (error) => errors.push(error) }]);
+  const done = workFlows({ takeOver, everyMs: 5000, reporter, random: () => 1, ...options }, stop.signal);
   const waitsMs = () => startsMs.slice(1).map((startMs, index) => startMs - (startsMs[index] ?? 0));
   return { stop, done, errors, startsMs, waitsMs };
 }
@@ -82,12 +83,10 @@ it("does not slow down for a failure beside an outcome", async () => {
 });
 
 it("survives a hook that throws", async () => {
-  const events = {
-    error: () => {
-      throw new Error("a hook's mistake");
-    },
+  const error = () => {
+    throw new Error("a hook's mistake");
   };
-  const { startsMs, stop, done } = workFixture([failing(new Error("away"))], { events });
+  const { startsMs, stop, done } = workFixture([failing(new Error("away"))], { reporter: createReporter([{ error }]) });
   await vi.advanceTimersByTimeAsync(10_000);
   expect(startsMs).toHaveLength(2);
   stop.abort();
@@ -154,6 +153,6 @@ it("ends when it is told to stop only once all flows that it took over have ende
 
 it("does nothing when it is told to stop before it begins", async () => {
   const takeOver = vi.fn<FlowWork["takeOver"]>();
-  await workFlows({ takeOver, everyMs: 5000, events: {}, random: Math.random }, AbortSignal.abort());
+  await workFlows({ takeOver, everyMs: 5000, reporter: createReporter([]), random: Math.random }, AbortSignal.abort());
   expect(takeOver).not.toHaveBeenCalled();
 });

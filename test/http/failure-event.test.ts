@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
 import { SigningError, TokenError } from "../../src/errors/errors.js";
-import type { FailureEvent } from "../../src/http/client-events.js";
+import type { FailureEvent } from "../../src/events/client-events.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { Ended } from "../../src/timing/deadline.js";
@@ -12,6 +12,15 @@ import { broken, calls, errorOf, json, payment, type Step, scriptedClient, unsen
 const withId = { "x-request-id": "r-7" };
 const tokenRefused = () => Promise.reject(new TokenError("no token", { code: "login_refused", status: 401 }));
 const noSignature = () => Promise.reject(new SigningError("the signer failed"));
+
+/** The path of each kind of call, with its parameters unfilled. */
+const paths = {
+  read: "/payment-intents/{paymentIntentId}",
+  update: "/liquidity-providers/{liquidityProviderId}",
+  create: "/liquidity-providers",
+  repeatable: "/payment-intents",
+  signed: "/payments",
+} as const satisfies Record<keyof typeof calls, string>;
 
 type Row = [
   what: string,
@@ -75,6 +84,8 @@ it.each<Row>(failures)("tells %s once", async (_, steps, kind, expected, overrid
   const event: FailureEvent = events.failure.mock.calls[0]?.[0];
   expect(event).toEqual({
     operation: error.operation,
+    method: kind === "read" ? "GET" : "POST",
+    path: paths[kind],
     effect: error.effect,
     attempts: error.attempts,
     durationMs: expect.any(Number),
@@ -88,6 +99,7 @@ it("tells nothing of a call that succeeds after a retry", async () => {
   const { client, events } = scriptedClient([{ status: 503 }, broken, json({ id: "1" })]);
   await calls.read(client);
   expect(events.failure).not.toHaveBeenCalled();
+  expect(events.success.mock.calls).toMatchObject([[{ path: paths.read, status: 200, attempts: 3 }]]);
   expect(events.response).toHaveBeenCalledTimes(2);
   expect(events.retry).toHaveBeenCalledTimes(2);
 });

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { Operation, TypedOperation } from "../../src/api/operation.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { ApiError, ConfigError, InvalidArgumentError, UnexpectedResponseError } from "../../src/errors/errors.js";
+import { createReporter } from "../../src/events/reporter.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
@@ -173,7 +174,7 @@ describe("what comes back", () => {
       },
       mismatch: () => Promise.reject(new Error("hook")) as unknown as undefined,
     };
-    const { client } = scriptedClient([json({ id: 1 })], { events });
+    const { client } = scriptedClient([json({ id: 1 })], { reporter: createReporter([events]) });
     expect(await calls.read(client)).toEqual({ id: 1 });
   });
 });

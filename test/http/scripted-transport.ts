@@ -2,6 +2,7 @@ import { vi } from "vitest";
 import type { FieldKind, FieldTable } from "../../src/api/fields.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { CrossBorderError } from "../../src/errors/errors.js";
+import { createReporter } from "../../src/events/reporter.js";
 import { HttpClient, type HttpClientOptions } from "../../src/http/http-client.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
@@ -57,7 +58,14 @@ export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpCl
     sign: vi.fn(async (path: string, body: Uint8Array) => `signature of ${path} ${Buffer.from(body).toString()}`),
     describe: vi.fn(async (path: string) => ({ path, bodySha256: "body", publicKeySha256: "key" })),
   };
-  const events = { mismatch: vi.fn(), retry: vi.fn(), response: vi.fn(), failure: vi.fn(), token: vi.fn() };
+  const events = {
+    mismatch: vi.fn(),
+    retry: vi.fn(),
+    response: vi.fn(),
+    success: vi.fn(),
+    failure: vi.fn(),
+    token: vi.fn(),
+  };
   const client = new HttpClient({
     origin: "https://service.test",
     basePath: "/gw",
@@ -71,7 +79,7 @@ export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpCl
     maxRecordBytes: 1000,
     maxListBytes: 5000,
     validation: "report",
-    events,
+    reporter: createReporter([events]),
     budget: new RetryBudget(),
     random: () => 0,
     ...overrides,

@@ -1,6 +1,6 @@
-import { callHook, readHooks } from "../api/hooks.js";
 import type { TokenEvent } from "../auth/token-event.js";
 import type { Effect, ErrorCode } from "../errors/errors.js";
+import { readHooks } from "./hooks.js";
 
 /** A field of a response that is not what the description says. The record is returned as it came. */
 export interface MismatchEvent {
@@ -41,12 +41,30 @@ export interface ResponseEvent {
   readonly requestId?: string;
 }
 
+/** A call succeeded: what it was made for came back. */
+export interface SuccessEvent {
+  readonly operation: string;
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** The path with its parameters unfilled. */
+  readonly path: string;
+  readonly status: number;
+  /** How often the request was sent. */
+  readonly attempts: number;
+  /** The whole call: token, signature, attempts and waits. */
+  readonly durationMs: number;
+  readonly requestId?: string;
+}
+
 /**
  * A call failed, whatever the reason: a refusal, a lost response, a deadline, a refused connection, a refused login, a signature
  * that was not made. Arguments that are refused before the call begins are thrown only.
  */
 export interface FailureEvent {
   readonly operation: string;
+  /** Absent where a token was wanted for no call. */
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** The path with its parameters unfilled; absent where the method is. */
+  readonly path?: string;
   /** The error's `code`. */
   readonly code: ErrorCode;
   readonly effect: Effect;
@@ -64,6 +82,8 @@ export interface FailureEvent {
 export interface ClientEvents {
   /** Each attempt that got a response. */
   response?(event: ResponseEvent): void;
+  /** Each call that succeeded, once. */
+  success?(event: SuccessEvent): void;
   /** Each failed call, once. */
   failure?(event: FailureEvent): void;
   /** Each retry, before its wait. */
@@ -74,7 +94,14 @@ export interface ClientEvents {
   token?(event: TokenEvent): void;
 }
 
-const hooks = ["response", "failure", "retry", "mismatch", "token"] as const satisfies readonly (keyof ClientEvents)[];
+const hooks = [
+  "response",
+  "success",
+  "failure",
+  "retry",
+  "mismatch",
+  "token",
+] as const satisfies readonly (keyof ClientEvents)[];
 
 /**
  * The hooks as they are now.
@@ -83,13 +110,4 @@ const hooks = ["response", "failure", "retry", "mismatch", "token"] as const sat
  */
 export function readClientHooks(on: ClientEvents): ClientEvents {
   return readHooks(on, hooks);
-}
-
-/** Calls one hook. Its failure is its own. */
-export function emit<Name extends keyof ClientEvents>(
-  events: ClientEvents,
-  name: Name,
-  event: Parameters<NonNullable<ClientEvents[Name]>>[0],
-): void {
-  callHook(events[name] as ((event: unknown) => unknown) | undefined, event);
 }

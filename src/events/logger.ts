@@ -1,0 +1,58 @@
+import { type LogLevel, toLogLine } from "./log-lines.js";
+import type { EventName, Listener, Reported } from "./reporter.js";
+
+/**
+ * A logger: pino, bunyan, winston, consola, `console`, or an object of your own with these three methods.
+ *
+ * A logger that also has a method `log`, as `console`, winston and consola do, is called as `(message, fields)`; any other, as pino and
+ * bunyan do, as `(fields, message)`.
+ */
+export interface Logger {
+  debug(one: unknown, other: unknown): unknown;
+  warn(one: unknown, other: unknown): unknown;
+  error(one: unknown, other: unknown): unknown;
+}
+
+const levels = ["debug", "warn", "error"] as const satisfies readonly LogLevel[];
+
+/** Whether a value has the methods of a logger. */
+export function isLogger(value: unknown): value is Logger {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  try {
+    return levels.every((level) => typeof Reflect.get(value, level) === "function");
+  } catch {
+    return false;
+  }
+}
+
+/** Writes a line for each event that is worth one. */
+export function logListener(logger: Logger): Listener {
+  const isMessageFirst = hasMethod(logger, "log");
+  const knowsLevels = hasMethod(logger, "isLevelEnabled");
+  const write =
+    <Name extends EventName>(name: Name) =>
+    (event: Reported[Name]): unknown => {
+      const { level, message, fields } = toLogLine(name, event);
+      if (knowsLevels && Reflect.apply(Reflect.get(logger, "isLevelEnabled"), logger, [level]) === false)
+        return undefined;
+      // Each time the method that is there now: pino replaces its methods when its level is changed.
+      return isMessageFirst ? logger[level](message, fields) : logger[level](fields, message);
+    };
+  return {
+    success: write("success"),
+    failure: write("failure"),
+    retry: write("retry"),
+    mismatch: write("mismatch"),
+    token: write("token"),
+    flow: write("flow"),
+    error: write("error"),
+  };
+}
+
+function hasMethod(logger: object, name: string): boolean {
+  try {
+    return typeof Reflect.get(logger, name) === "function";
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,69 @@
+import type { TokenEvent } from "../auth/token-event.js";
+import type { Channel } from "../platform/platform.js";
+import type { FailureEvent, MismatchEvent, ResponseEvent, RetryEvent, SuccessEvent } from "./client-events.js";
+import { callHook } from "./hooks.js";
+
+/** A step of a flow, as far as everybody may know it. */
+export interface FlowStep {
+  readonly key: string;
+  readonly from: string | undefined;
+  readonly to: string;
+  readonly effect?: string;
+  readonly durationMs: number;
+  readonly attempt: number;
+}
+
+/** What a client and its flows report. No event contains a secret, a body or an account. */
+export interface Reported {
+  readonly response: ResponseEvent;
+  readonly success: SuccessEvent;
+  readonly failure: FailureEvent;
+  readonly retry: RetryEvent;
+  readonly mismatch: MismatchEvent;
+  readonly token: TokenEvent;
+  readonly flow: FlowStep;
+  /** What failed in `work` of a flow, which goes on after it. */
+  readonly error: unknown;
+}
+
+export type EventName = keyof Reported;
+
+/** Whoever wants to know: hooks, a logger. */
+export interface Listener {
+  response?(event: ResponseEvent): unknown;
+  success?(event: SuccessEvent): unknown;
+  failure?(event: FailureEvent): unknown;
+  retry?(event: RetryEvent): unknown;
+  mismatch?(event: MismatchEvent): unknown;
+  token?(event: TokenEvent): unknown;
+  flow?(event: FlowStep): unknown;
+  error?(error: unknown): unknown;
+}
+
+/** Where a subscriber of the process hears of an event, if there is such a place. */
+export type Channels = Partial<Readonly<Record<EventName, Channel>>>;
+
+/** The one source of events: everything that a client or a flow tells of itself goes through it, to all who listen. */
+export interface Reporter {
+  /** Whether anybody listens. An event that nobody wants need not be made. */
+  wants(name: EventName): boolean;
+  /** Never throws: the mistakes of listeners are their own. */
+  emit<Name extends EventName>(name: Name, event: Reported[Name]): void;
+  /** The same with one listener more. */
+  with(listener: Listener): Reporter;
+}
+
+export function createReporter(listeners: readonly Listener[], channels: Channels = {}): Reporter {
+  return {
+    wants: (name) =>
+      channels[name]?.hasSubscribers === true || listeners.some((listener) => listener[name] !== undefined),
+    emit(name, event) {
+      for (const listener of listeners) {
+        callHook(listener[name] as ((event: unknown) => unknown) | undefined, event);
+      }
+      const channel = channels[name];
+      if (channel?.hasSubscribers) channel.publish(event);
+    },
+    with: (listener) => createReporter([...listeners, listener], channels),
+  };
+}

@@ -1,0 +1,99 @@
+import { type ClientOptions, ConfigError, CrossBorderClient } from "cross-border-payments";
+import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
+import pino from "pino";
+import { describe, expect, it } from "vitest";
+import { Bank } from "../flows/flow-fixture.js";
+import { type Harness, harnesses, prepareCorridor } from "./harness.js";
+
+function logOf(level: string) {
+  const written: string[] = [];
+  const logger = pino({ level }, { write: (line: string) => void written.push(line) });
+  const lines = () => written.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  return { logger, lines, text: () => written.join("") };
+}
+
+const request = {
+  senderGatewayId: "alpha-bank",
+  senderCurrency: "EUR",
+  senderAccount: "DE89370400440532013000",
+  receiverGatewayId: "beta-mobile",
+  receiverCurrency: "KES",
+  receiverAccount: "KE7002-5550-1234",
+  receiverAmount: "15000.00",
+  memo: "school fees of Ada",
+};
+
+function flowOf({ options }: Harness, more: Partial<ClientOptions>) {
+  const bank = new Bank();
+  const client = new CrossBorderClient({ ...options, ...more });
+  const flow = new PaymentFlow({
+    client,
+    journal: new MemoryJournal(),
+    takeFunds: bank.takeFunds,
+    releaseFunds: bank.releaseFunds,
+    readBackDelayMs: 1,
+    readBacks: 2,
+  });
+  return { flow, client };
+}
+
+describe.each(harnesses)("a logger with $name", ({ open }) => {
+  it("gets a line for the token and for each call, and none of their secrets", async () => {
+    const sent: string[] = [];
+    await using harness = await open({
+      onRequest({ headers }) {
+        for (const name of ["authorization", "x-service-signature-base64"]) sent.push(headers.get(name) ?? "");
+        return undefined;
+      },
+    });
+    const { keys } = await prepareCorridor(harness);
+    const { logger, lines, text } = logOf("trace");
+    const client = harness.client({ logger, signingKey: keys.privateKey });
+    await client.pay(request, async () => ({ senderGatewayTransactionId: "TX-77-1234567" }));
+    await client.payments.list({ filter: { senderAccount: request.senderAccount } });
+    await client.paymentIntents.get("no-such-intent").catch(() => {});
+    expect(lines().map(({ level, msg }) => [level, msg])).toEqual([
+      [20, "an access token was obtained"],
+      [20, "paymentIntents.create: 200"],
+      [20, "payments.create: 200"],
+      [20, "payments.list: 200"],
+      [20, "paymentIntents.get: http_400, nothing was done"],
+    ]);
+    const tokens = sent.filter((value) => value !== "").map((value) => value.replace("Bearer ", ""));
+    expect(tokens.length).toBeGreaterThan(4);
+    const { username, password } = harness.sandbox.credentials;
+    const values = ["DE89370400440532013000", "KE7002", "school", "15000", "TX-77", "no-such-intent", "alpha-bank"];
+    for (const value of [...tokens, ...values, username, password]) expect(text()).not.toContain(value);
+  });
+
+  it("gets an error when a payment's outcome is unknown, and when a flow is held", async () => {
+    await using harness = await open({
+      onResponse: ({ operation }, response) => (operation === "payments.create" ? Response.error() : response),
+      onRequest: ({ operation }) => (operation === "payments.list" ? Response.json([]) : undefined),
+    });
+    const { keys } = await prepareCorridor(harness);
+    const { logger, lines, text } = logOf("warn");
+    const { flow, client } = flowOf(harness, { logger, signingKey: keys.privateKey });
+    const outcome = await flow.run("order-1", request);
+    expect(outcome.status).toBe("held");
+    const errors = lines().filter(({ level }) => level === 50);
+    expect(errors.map(({ msg }) => msg)).toEqual([
+      "payments.create: outcome_unknown, it may have been done all the same",
+      "a flow is unknown",
+      "a flow is held",
+    ]);
+    expect(errors.at(-1)).toMatchObject({ "cross_border.flow.key": "order-1", "cross_border.effect": "possible" });
+    expect(text()).not.toMatch(/DE8937|KE7002|TX-1/);
+    await flow.close();
+    await client.close();
+  });
+});
+
+it("is refused where it is none", () => {
+  const auth = { authUrl: "https://login.test", realm: "r", clientId: "c", username: "u", password: "p" };
+  const logger = { debug: () => {}, warn: () => {} } as unknown as typeof console;
+  const build = () => new CrossBorderClient({ baseUrl: "https://service.test", auth, logger });
+  expect(build).toThrow(ConfigError);
+  expect(build).toThrow("logger must be a logger: an object with the methods debug, warn and error");
+  expect(() => new CrossBorderClient({ baseUrl: "https://service.test", auth, logger: console })).not.toThrow();
+});

@@ -1,0 +1,371 @@
+import { Console } from "node:console";
+import { Writable } from "node:stream";
+import { inspect } from "node:util";
+import fc from "fast-check";
+import pino, { type Level } from "pino";
+import { describe, expect, it, vi } from "vitest";
+import type { TypedOperation } from "../../src/api/operation.js";
+import { isLogger, type Logger, logListener } from "../../src/events/logger.js";
+import { createReporter } from "../../src/events/reporter.js";
+import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
+import { paymentIntents } from "../../src/resources/payment-intents.js";
+import { payments } from "../../src/resources/payments.js";
+import { WireFailure } from "../../src/wire/wire-failure.js";
+import {
+  broken,
+  calls,
+  json,
+  ownError,
+  paymentRecord,
+  recordOf,
+  type Step,
+  scriptedClient,
+} from "../http/scripted-transport.js";
+
+interface Line {
+  readonly level: string;
+  readonly message: unknown;
+  readonly fields: unknown;
+}
+
+/** A logger like pino, and what was written with it. */
+function fakeLogger() {
+  const written: Line[] = [];
+  const at = (level: string) => (fields: unknown, message: unknown) => void written.push({ level, message, fields });
+  return { written, logger: { debug: at("debug"), warn: at("warn"), error: at("error") } satisfies Logger };
+}
+
+function logged(steps: readonly Step[], logger: Logger, overrides = {}) {
+  return scriptedClient(steps, { reporter: createReporter([logListener(logger)]), ...overrides });
+}
+
+const settled = (call: PromiseLike<unknown>) => Promise.allSettled([call]);
+const intent = recordOf(paymentIntents.get.record);
+const ms = expect.any(Number);
+
+describe("lines", () => {
+  it("are one at debug for a call that succeeded", async () => {
+    const { written, logger } = fakeLogger();
+    const { client } = logged([json(intent, 200, { "x-request-id": "r-7" })], logger);
+    await calls.read(client);
+    expect(written).toEqual([
+      {
+        level: "debug",
+        message: "paymentIntents.get: 200",
+        fields: {
+          "cross_border.operation": "paymentIntents.get",
+          "http.request.method": "GET",
+          "url.template": "/payment-intents/{paymentIntentId}",
+          "http.response.status_code": 200,
+          "cross_border.duration_ms": ms,
+          "cross_border.request_id": "r-7",
+        },
+      },
+    ]);
+  });
+
+  it("are one at debug for a call that did nothing", async () => {
+    const { written, logger } = fakeLogger();
+    const { client } = logged([ownError(400)], logger);
+    await settled(calls.signed(client));
+    expect(written).toEqual([
+      {
+        level: "debug",
+        message: "payments.create: http_400, nothing was done",
+        fields: {
+          "cross_border.operation": "payments.create",
+          "http.request.method": "POST",
+          "url.template": "/payments",
+          "http.response.status_code": 400,
+          "cross_border.duration_ms": ms,
+          "error.type": "http_400",
+          "cross_border.effect": "none",
+        },
+      },
+    ]);
+  });
+
+  it("are one at error for an outcome that is unknown", async () => {
+    const { written, logger } = fakeLogger();
+    const { client } = logged([broken], logger);
+    await settled(calls.signed(client));
+    expect(written).toMatchObject([
+      {
+        level: "error",
+        message: "payments.create: outcome_unknown, it may have been done all the same",
+        fields: { "error.type": "outcome_unknown", "cross_border.effect": "possible" },
+      },
+    ]);
+  });
+
+  it("are one at warn for what was done although its response can't be used", async () => {
+    const { written, logger } = fakeLogger();
+    const text = JSON.stringify(paymentRecord()).slice(0, -1);
+    await settled(calls.signed(logged([{ text, broken: "cut-short" }], logger).client));
+    expect(written).toMatchObject([{ level: "warn", fields: { "cross_border.effect": "done" } }]);
+  });
+
+  it("are one at warn for each retry, before that of the call", async () => {
+    const { written, logger } = fakeLogger();
+    const { client } = logged([{ status: 503 }, broken, json(intent)], logger);
+    await calls.read(client);
+    expect(written).toMatchObject([
+      { level: "warn", fields: { "error.type": "503", "http.request.resend_count": 1, "cross_border.delay_ms": 0 } },
+      { level: "warn", fields: { "error.type": "ECONNRESET", "http.request.resend_count": 2 } },
+      { level: "debug", fields: { "http.response.status_code": 200, "http.request.resend_count": 2 } },
+    ]);
+  });
+
+  it("are one at warn for each field that is not as described", async () => {
+    const { written, logger } = fakeLogger();
+    await calls.read(logged([json({ ...intent, memo: 5 })], logger).client);
+    expect(written).toMatchObject([
+      {
+        level: "warn",
+        fields: { "cross_border.field": "memo", "cross_border.expected": "a string", "cross_border.found": "a number" },
+      },
+      { level: "debug" },
+    ]);
+  });
+
+  it("do not give the status of a token endpoint for that of the service", async () => {
+    const { written, logger } = fakeLogger();
+    const { TokenError } = await import("../../src/errors/errors.js");
+    const refuse = () => Promise.reject(new TokenError("no token", { code: "login_refused", status: 401 }));
+    await settled(calls.read(logged([json({})], logger, { tokens: { current: refuse, renew: refuse } }).client));
+    expect(written).toMatchObject([{ level: "debug", fields: { "error.type": "login_refused" } }]);
+    expect(written[0]?.fields).not.toHaveProperty(["http.response.status_code"]);
+  });
+
+  it.each([
+    [{ from: "claimed", to: "held", effect: "possible" }, "error"],
+    [{ from: "claimed", to: "unknown", effect: "possible" }, "error"],
+    [{ from: "held", to: "held", effect: "possible" }, "warn"],
+    [{ from: "claimed", to: "claimed", effect: "possible" }, "warn"],
+    [{ from: undefined, to: "funds-requested" }, "debug"],
+    [{ from: "claimed", to: "paid" }, "debug"],
+  ])("of a step of a flow %j are at %s", (step, level) => {
+    const { written, logger } = fakeLogger();
+    createReporter([logListener(logger)]).emit("flow", { key: "order-1", durationMs: 3, attempt: 1, ...step });
+    expect(written).toMatchObject([
+      { level, fields: { "cross_border.flow.key": "order-1", "cross_border.flow.to": step.to } },
+    ]);
+  });
+
+  it("of failing work name the error's code, and nothing that a bank's function threw", () => {
+    const { written, logger } = fakeLogger();
+    createReporter([logListener(logger)]).emit("error", new Error("account DE11222233334444"));
+    expect(written).toMatchObject([{ level: "warn", fields: { "error.type": "_OTHER" } }]);
+    expect(inspect(written)).not.toContain("DE11222233334444");
+  });
+});
+
+/** A stream of text, and what was written to it. */
+function sink() {
+  const chunks: string[] = [];
+  const stream = new Writable({
+    write(chunk, _, done) {
+      chunks.push(String(chunk));
+      done();
+    },
+  });
+  return { stream, text: () => chunks.join("") };
+}
+
+describe("loggers", () => {
+  it("can be pino, whose lines are JSON with the fields at the top", async () => {
+    const { stream, text } = sink();
+    const logger = pino({ level: "debug" }, stream);
+    await calls.read(logged([json(intent)], logger).client);
+    expect(JSON.parse(text())).toMatchObject({
+      level: pino.levels.values.debug,
+      msg: "paymentIntents.get: 200",
+      "url.template": "/payment-intents/{paymentIntentId}",
+      "http.response.status_code": 200,
+    });
+  });
+
+  it("can have their level changed while the client lives", async () => {
+    const { stream, text } = sink();
+    const logger = pino({ level: "warn" as Level }, stream);
+    const { client } = logged([json(intent)], logger);
+    await calls.read(client);
+    expect(text()).toBe("");
+    logger.level = "debug";
+    await calls.read(client);
+    expect(text().match(/\n/g)).toHaveLength(1);
+  });
+
+  it("can be children of pino", async () => {
+    const { stream, text } = sink();
+    const logger = pino({ level: "debug" }, stream).child({ part: "payments" });
+    await calls.read(logged([json(intent)], logger).client);
+    expect(JSON.parse(text())).toMatchObject({ part: "payments", "http.request.method": "GET" });
+  });
+
+  it("can be the console, which begins a line with its message", async () => {
+    const { stream, text } = sink();
+    const console = new Console({ stdout: stream, stderr: stream });
+    await calls.read(logged([json(intent)], console).client);
+    expect(text()).toMatch(/^paymentIntents\.get: 200 \{/);
+    expect(text()).toContain("'http.request.method': 'GET'");
+  });
+
+  it("are left alone where they say that a level is off", async () => {
+    const { written, logger } = fakeLogger();
+    const isLevelEnabled = vi.fn((level: string) => level !== "debug");
+    await calls.read(logged([{ status: 503 }, json(intent)], { ...logger, isLevelEnabled } as Logger).client);
+    expect(written.map(({ level }) => level)).toEqual(["warn"]);
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("disk full");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("disk full"))],
+    ["has gone", undefined],
+  ])("do no call harm when one of them %s", async (_, method) => {
+    const unhandled = vi.fn();
+    process.on("unhandledRejection", unhandled);
+    const { logger } = fakeLogger();
+    const { client } = logged([{ status: 503 }, json({ ...intent, memo: 5 })], logger);
+    Object.assign(logger, { debug: method, warn: method, error: method });
+    expect(await calls.read(client)).toEqual({ ...intent, memo: 5 });
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("unhandledRejection", unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  it("have debug, warn and error", () => {
+    const { logger } = fakeLogger();
+    expect([logger, console, pino()].map(isLogger)).toEqual([true, true, true]);
+    const unreadable = {
+      get debug() {
+        throw new Error("no");
+      },
+    };
+    const others = [undefined, null, "pino", {}, () => {}, { ...logger, warn: undefined }, unreadable];
+    expect(others.map(isLogger)).toEqual(others.map(() => false));
+  });
+});
+
+/** Values that may stand in no line, in a form that could stand in no line by chance. */
+const letters = fc.constantFrom(..."ABCDEFGHJKMNPQRSTVWXYZ");
+const account = fc
+  .tuple(fc.array(letters, { minLength: 2, maxLength: 4 }), fc.integer({ min: 10_000_000, max: 99_999_999 }))
+  .map(([prefix, digits]) => prefix.join("") + digits);
+const secrets = fc.record({
+  token: fc.uuid().map((id) => `tk.${id}`),
+  account,
+  other: account,
+  name: fc.tuple(account, account).map(([one, two]) => `${one} ${two}`),
+  id: account,
+  credential: fc.uuid(),
+});
+type Secrets = typeof secrets extends fc.Arbitrary<infer Values> ? Values : never;
+
+/** Responses and failures of a service that repeats whatever it was sent, wherever it can. */
+const echoes: readonly ((all: string) => Step)[] = [
+  (all) => json({ error: all, code: all, message: all }, 400, { "x-request-id": all }),
+  (all) => json({ error: all, message: all }, 503, { "x-request-id": all, "retry-after": "0" }),
+  (all) => json({ error: "E", message: all }, 401, { "x-request-id": all }),
+  (all) => json({ id: all, [all]: all, memo: 5, status: all }, 200, { "x-request-id": all }),
+  (all) => json([{ id: all, [all]: all }], 200, { "x-request-id": all }),
+  (all) => ({ status: 200, text: `<html>${all}`, headers: { "x-request-id": all } }),
+  (all) => ({ status: 200, text: `{"id":"${all}`, broken: "cut-short" }),
+  (all) => new WireFailure({ sent: true, reason: all }),
+  (all) => new WireFailure({ sent: false, reason: all }),
+];
+
+/** Calls, each with what it holds that the service may repeat. */
+function callsWith({ token, account, other, name, id, credential }: Secrets) {
+  const options = { headers: { "x-api-key": credential } };
+  const body = {
+    ...paymentRecord(),
+    senderAccount: account,
+    receiverAccount: other,
+    senderName: name,
+    receiverName: other,
+  };
+  const { id: _, ...payment } = Object.fromEntries(
+    Object.entries(body).filter(([field]) => Object.hasOwn(payments.create.body?.fields ?? {}, field)),
+  );
+  type Client = ReturnType<typeof scriptedClient>["client"];
+  const anyPayment = payments.create as TypedOperation<string, readonly string[], unknown, unknown>;
+  const always = [token, credential];
+  return [
+    {
+      holds: [account, other, name, ...always],
+      call: (client: Client) => client.call(anyPayment, [], { body: payment }, options),
+    },
+    {
+      holds: [account, name, ...always],
+      call: (client: Client) =>
+        client.call(payments.list, [], { query: { senderAccount: account, receiverName: name } }, options),
+    },
+    { holds: always, call: (client: Client) => client.call(paymentIntents.get, [id], {}, options) },
+    {
+      holds: always,
+      call: (client: Client) => client.call(liquidityProviders.update, [id], { body: { firstName: "Ada" } }, options),
+    },
+    {
+      holds: [account, other, name, id, ...always],
+      call: (client: Client) =>
+        client.request(
+          {
+            method: "POST",
+            path: "/refunds/{id}",
+            ids: [id],
+            query: { account },
+            body: { [other]: [name, { account }] },
+            signed: true,
+          },
+          [],
+          options,
+        ),
+    },
+    {
+      holds: [account, other, ...always],
+      call: (client: Client) =>
+        client.request({ method: "GET", path: "/refunds", query: { [account]: other } }, [], options),
+    },
+  ];
+}
+
+it("never writes a secret, a token, a body or an account, whatever the service repeats", async () => {
+  const run = fc.tuple(
+    secrets,
+    fc.nat(5),
+    fc.array(fc.nat(echoes.length - 1), { minLength: 1, maxLength: 4 }),
+    fc.nat(5),
+  );
+  await fc.assert(
+    fc.asyncProperty(run, async ([values, which, script, repeated]) => {
+      const { stream, text } = sink();
+      const plain = sink();
+      const logger = pino({ level: "trace" }, stream);
+      const console = new Console({ stdout: plain.stream, stderr: plain.stream });
+      const { holds, call } = callsWith(values)[which] ?? { holds: [] };
+      const told = holds[repeated % holds.length] ?? "";
+      const heard: unknown[] = [];
+      const hear = (event: unknown) => heard.push(event);
+      const hooks = { response: hear, success: hear, failure: hear, retry: hear, mismatch: hear, token: hear };
+      const { client } = scriptedClient(
+        script.map((index) => echoes[index]?.(told) ?? broken),
+        {
+          reporter: createReporter([logListener(logger), logListener(console), hooks]),
+          tokens: { current: () => values.token, renew: async () => `${values.token}-renewed` },
+        },
+      );
+      if (call === undefined) throw new Error("there is no such call");
+      await settled(call(client));
+      const written = text() + plain.text() + inspect(heard, { depth: 9 });
+      expect(text().length).toBeGreaterThan(0);
+      for (const [what, value] of Object.entries(values)) expect(written, what).not.toContain(value);
+    }),
+    { numRuns: 500 },
+  );
+});
