@@ -4,11 +4,12 @@ import { fillPath, parsePathTemplate } from "../api/path.js";
 import type { ParametersOf } from "../api/resource.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 
-/** A call of a path that the description does not have. */
-export type UndescribedRequest<Path extends string = string> = RequestParts<Path> & IdsOf<NoInfer<Path>>;
-
-interface RequestParts<Path extends string> {
-  readonly method: CallMethod;
+/**
+ * A call of a path that the description does not have: with an id for each parameter of the path. Of a path that is not known when the
+ * code is compiled, the ids are counted when it runs.
+ */
+export type UndescribedRequest<Path extends string = string> = {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /**
    * Below the base URL, with a parameter in braces for each id: `/refunds/{refundId}/approve`. Events and errors show the path as it
    * stands here, so what looks like an id is refused outside of braces.
@@ -22,16 +23,11 @@ interface RequestParts<Path extends string> {
   readonly signed?: boolean | undefined;
   /** Sending it twice does what sending it once does, so that it is retried like an update. Of a GET that is clear. Default: false. */
   readonly idempotent?: boolean | undefined;
-}
-
-/** An id for each parameter of the path. Of a path that is not known when the code is compiled, they are counted when it runs. */
-type IdsOf<Path extends string> = string extends Path
+} & (`/${string}` extends NoInfer<Path>
   ? { readonly ids?: readonly string[] | undefined }
-  : `/${string}` extends Path
-    ? { readonly ids?: readonly string[] | undefined }
-    : ParametersOf<Path> extends []
-      ? { readonly ids?: readonly [] | undefined }
-      : { readonly ids: Readonly<ParametersOf<Path>> };
+  : ParametersOf<NoInfer<Path>> extends []
+    ? { readonly ids?: readonly [] | undefined }
+    : { readonly ids: Readonly<ParametersOf<NoInfer<Path>>> });
 
 /** A request of which nothing is the caller's any more but its body, which is copied before the call's first `await`. */
 export interface ParsedRequest {
@@ -48,9 +44,7 @@ export interface ParsedRequest {
 export function parseUndescribedRequest(given: UndescribedRequest, described: Iterable<Operation>): ParsedRequest {
   const refuse = (message: string) => new InvalidArgumentError(`request: ${message}`);
   // Each part is of its type when the table has accepted it.
-  const parts = parseOptions(requestParts, given, "the request", refuse) as unknown as RequestParts<string> & {
-    readonly ids?: readonly string[];
-  };
+  const parts = parseOptions(requestParts, given, "the request", refuse) as unknown as UndescribedRequest;
   const { method, path, query, body, signed = false, idempotent = false } = parts;
   assertTemplate(path);
   const template = parsePathTemplate(path);
@@ -71,7 +65,7 @@ export function parseUndescribedRequest(given: UndescribedRequest, described: It
 
 const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies CallMethod[];
 
-const requestParts: OptionTable<RequestParts<string> & { readonly ids?: readonly string[] | undefined }> = {
+const requestParts: OptionTable<UndescribedRequest> = {
   method: {
     accepts: (value) => methods.includes(value),
     isRequired: true,
