@@ -13,6 +13,7 @@ const entryPoints = {
   "journal/postgres": "src/journals/postgres-journal.ts",
   "tokens/redis": "src/tokens/redis-token-store.ts",
   "tokens/postgres": "src/tokens/postgres-token-store.ts",
+  opentelemetry: "src/opentelemetry/index.ts",
 };
 
 /** What package.json names in `imports`: files that are loaded late, or are others on the web. */

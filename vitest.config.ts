@@ -14,6 +14,7 @@ const entries = {
   "/journal/postgres": "journals/postgres-journal.ts",
   "/tokens/redis": "tokens/redis-token-store.ts",
   "/tokens/postgres": "tokens/postgres-token-store.ts",
+  "/opentelemetry": "opentelemetry/index.ts",
 };
 
 const alias = [

@@ -15,6 +15,7 @@ import { describeValue, looksLikeName } from "./errors/describe-value.js";
 import { ConfigError } from "./errors/errors.js";
 import { type ClientEvents, readClientHooks } from "./events/client-events.js";
 import { isLogger, type Logger } from "./events/logger.js";
+import { type Telemetry, telemetryParts } from "./events/telemetry.js";
 import type { ValidationMode } from "./http/read-response.js";
 import { isOperationName, type OperationName } from "./resources/catalogue.js";
 import type { SigningKey } from "./signing/keys.js";
@@ -77,6 +78,8 @@ export interface ClientOptions {
    * anything like them. No line contains a secret, a body or an account. Default: none.
    */
   readonly logger?: Logger | undefined;
+  /** Spans and metrics: what `openTelemetry` of `cross-border-payments/opentelemetry` makes. Default: none. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** Every option: its check, its default and its line in the README. One that is missing here does not compile. */
@@ -188,6 +191,13 @@ export const clientOptions = {
     wanted: "a logger: an object with the methods debug, warn and error",
     documentedDefault: "none",
     documentation: "pino, `console`, or anything like them: see [Observability](docs/observability.md#logs)",
+  },
+  telemetry: {
+    accepts: (value) => telemetryParts(value) !== undefined,
+    wanted: "what openTelemetry of cross-border-payments/opentelemetry makes",
+    documentedDefault: "none",
+    documentation:
+      "`openTelemetry(api)`: spans, `traceparent` and metrics, see [Observability](docs/observability.md#opentelemetry)",
   },
 } satisfies OptionTable<ClientOptions>;
 

@@ -8,6 +8,7 @@ import { type ClientOptions, type ResolvedOptions, resolveOptions } from "./clie
 import { openChannels } from "./events/channels.js";
 import { logListener } from "./events/logger.js";
 import { createReporter, type Reporter } from "./events/reporter.js";
+import { telemetryParts } from "./events/telemetry.js";
 import { type PayOutcome, pay, type TakeFunds } from "./flows/pay.js";
 import type { HealthReport } from "./http/check-health.js";
 import { HttpClient } from "./http/http-client.js";
@@ -155,9 +156,15 @@ function createTransport({ fetch, dispatcher, maxSockets, timeoutMs, tls }: Reso
   return openTransport({ fetch, dispatcher, connections: maxSockets, connectTimeoutMs, tls });
 }
 
-function reporterOf({ logger, on }: ResolvedOptions): Reporter {
-  // The logger first: whatever a hook does to its event, the line was written before.
-  return createReporter(logger === undefined ? [on] : [logListener(logger), on], openChannels());
+function reporterOf({ logger, telemetry, on }: ResolvedOptions): Reporter {
+  const parts = telemetryParts(telemetry);
+  // The hooks last: whatever one of them does to its event, the line was written before.
+  const listeners = [
+    ...(logger === undefined ? [] : [logListener(logger)]),
+    ...(parts === undefined ? [] : [parts.listener]),
+    on,
+  ];
+  return createReporter(listeners, openChannels(), parts?.tracing);
 }
 
 function createTokens(options: ResolvedOptions, transport: Transport, reporter: Reporter): TokenSource {
@@ -165,5 +172,5 @@ function createTokens(options: ResolvedOptions, transport: Transport, reporter: 
   const onToken = (event: TokenEvent) => reporter.emit("token", event);
   if (tokenSourceKey in auth) return auth[tokenSourceKey](onToken);
   if ("accessToken" in auth) return callerTokenSource(auth);
-  return new TokenManager({ auth, transport, leewayMs, store, onToken });
+  return new TokenManager({ auth, transport, leewayMs, store, onToken, tracing: reporter.tracing });
 }

@@ -58,6 +58,7 @@ export type {
   SuccessEvent,
 } from "./events/client-events.js";
 export type { Logger } from "./events/logger.js";
+export type { Telemetry } from "./events/telemetry.js";
 export type { PayOutcome, TakeFunds } from "./flows/pay.js";
 export { paymentFromIntent } from "./flows/payment-from-intent.js";
 export type { HealthReport } from "./http/check-health.js";

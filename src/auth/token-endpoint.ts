@@ -1,6 +1,7 @@
 import { encodeBase64 } from "#platform";
 import { Deadline, Ended } from "../timing/deadline.js";
 import { now, type Timestamp } from "../timing/timestamp.js";
+import { follow, type Part, type Tracing } from "../tracing/tracing.js";
 import type { BaseUrl } from "../wire/base-url.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
 import { type IdentityProviderAuth, logoutAddress, type PasswordAuth, tokenEndpointAddress } from "./auth-options.js";
@@ -40,6 +41,7 @@ export interface TokenEndpointOptions {
   readonly timeoutMs: number;
   /** Ends every request. */
   readonly signal?: AbortSignal;
+  readonly tracing?: Tracing | undefined;
 }
 
 interface Credentials {
@@ -56,6 +58,12 @@ interface PreparedGrant {
   readonly clientSecret: string;
 }
 
+const tokenRequest = (): Part => ({
+  name: "token request",
+  kind: "client",
+  attributes: { "http.request.method": "POST" },
+});
+
 interface ClientAuthentication {
   readonly fields: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
@@ -71,10 +79,12 @@ export class TokenEndpoint {
   readonly #transport: Transport;
   readonly #timeoutMs: number;
   readonly #signal: AbortSignal | undefined;
+  readonly #tracing: Tracing | undefined;
   /** Those of the last login. */
   #used: Credentials | undefined;
 
-  constructor({ auth, transport, timeoutMs, signal }: TokenEndpointOptions) {
+  constructor({ auth, transport, timeoutMs, signal, tracing }: TokenEndpointOptions) {
+    this.#tracing = tracing;
     this.#address = tokenEndpointAddress(auth);
     this.#auth = { ...auth };
     this.#transport = transport;
@@ -160,7 +170,15 @@ export class TokenEndpoint {
     }
   }
 
-  async #request(knownTokens: readonly string[], prepare: () => Promise<PreparedGrant>): Promise<GrantResult> {
+  #request(knownTokens: readonly string[], prepare: () => Promise<PreparedGrant>): Promise<GrantResult> {
+    return follow(this.#tracing, tokenRequest, async ({ note }) => {
+      const result = await this.#requestGrant(knownTokens, prepare);
+      if ("failure" in result) note({ "error.type": result.failure.class });
+      return result;
+    });
+  }
+
+  async #requestGrant(knownTokens: readonly string[], prepare: () => Promise<PreparedGrant>): Promise<GrantResult> {
     const deadline = new Deadline({ timeoutMs: this.#timeoutMs, signal: this.#signal });
     let tokens: TokenFields | undefined;
     try {

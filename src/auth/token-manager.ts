@@ -1,6 +1,7 @@
 import { ConfigError, TokenError } from "../errors/errors.js";
 import { Deadline, Ended } from "../timing/deadline.js";
 import { later, leftMs, now, type Timestamp } from "../timing/timestamp.js";
+import type { Tracing } from "../tracing/tracing.js";
 import type { Transport } from "../wire/transport.js";
 import type { PasswordAuth, SessionAuth } from "./auth-options.js";
 import {
@@ -41,6 +42,7 @@ export interface TokenManagerOptions {
   /** Where the session is shared with other processes. Default: it is this client's alone. */
   readonly store?: TokenStore | undefined;
   readonly onToken?: (event: TokenEvent) => void;
+  readonly tracing?: Tracing | undefined;
 }
 
 /**
@@ -85,11 +87,11 @@ export class TokenManager implements TokenSource {
 
   /** @throws {ConfigError} when the address or the leeway can't be used. */
   constructor(options: TokenManagerOptions) {
-    const { auth, transport, leewayMs, timeoutMs = 10_000, random = Math.random, store, onToken } = options;
+    const { auth, transport, leewayMs, timeoutMs = 10_000, random = Math.random, store, onToken, tracing } = options;
     if (leewayMs !== undefined && !(leewayMs >= 0)) {
       throw new ConfigError("the leeway of tokens must be a number of milliseconds, 0 or more");
     }
-    this.#endpoint = new TokenEndpoint({ auth, transport, timeoutMs, signal: this.#closing.signal });
+    this.#endpoint = new TokenEndpoint({ auth, transport, timeoutMs, signal: this.#closing.signal, tracing });
     const { signal } = this.#closing;
     const endpoint = this.#endpoint;
     this.#shared =

@@ -1,5 +1,6 @@
 import type { TokenEvent } from "../auth/token-event.js";
 import type { Channel } from "../platform/platform.js";
+import { type Followed, follow, type Part, type Tracing } from "../tracing/tracing.js";
 import type { FailureEvent, MismatchEvent, ResponseEvent, RetryEvent, SuccessEvent } from "./client-events.js";
 import { callHook } from "./hooks.js";
 
@@ -49,12 +50,18 @@ export interface Reporter {
   wants(name: EventName): boolean;
   /** Never throws: the mistakes of listeners are their own. */
   emit<Name extends EventName>(name: Name, event: Reported[Name]): void;
+  /** Absent where nobody follows the work. */
+  readonly tracing: Tracing | undefined;
+  /** Does the work, followed where anybody follows it. */
+  follow<T>(part: () => Part, work: (followed: Followed) => Promise<T>): Promise<T>;
   /** The same with one listener more. */
   with(listener: Listener): Reporter;
 }
 
-export function createReporter(listeners: readonly Listener[], channels: Channels = {}): Reporter {
+export function createReporter(listeners: readonly Listener[], channels: Channels = {}, tracing?: Tracing): Reporter {
   return {
+    tracing,
+    follow: (part, work) => follow(tracing, part, work),
     wants: (name) =>
       channels[name]?.hasSubscribers === true || listeners.some((listener) => listener[name] !== undefined),
     emit(name, event) {
@@ -64,6 +71,6 @@ export function createReporter(listeners: readonly Listener[], channels: Channel
       const channel = channels[name];
       if (channel?.hasSubscribers) channel.publish(event);
     },
-    with: (listener) => createReporter([...listeners, listener], channels),
+    with: (listener) => createReporter([...listeners, listener], channels, tracing),
   };
 }

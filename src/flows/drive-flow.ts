@@ -1,6 +1,7 @@
 import { AbortedError, CrossBorderError, type SentRequest } from "../errors/errors.js";
 import { clock } from "../timing/clock.js";
 import type { Timestamp } from "../timing/timestamp.js";
+import type { Part } from "../tracing/tracing.js";
 import { describeForeignError } from "./describe-foreign-error.js";
 import { emitStep } from "./emit-step.js";
 import type { FlowCall } from "./flow-call.js";
@@ -81,7 +82,23 @@ export async function finishFlow(
  * @throws {LeaseLost} when another owner has the flow.
  * @throws {FlowPausedError} for whatever else stops it.
  */
-export async function driveFlow(context: FlowContext, owned: OwnedFlow, from: FlowState): Promise<OutcomeState> {
+export function driveFlow(context: FlowContext, owned: OwnedFlow, from: FlowState): Promise<OutcomeState> {
+  return context.reporter.follow(flowPart(owned, from), async ({ note }) => {
+    const state = await driveSteps(context, owned, from);
+    note({ "cross_border.flow.to": state.phase });
+    return state;
+  });
+}
+
+const flowPart =
+  ({ lease }: OwnedFlow, { phase }: FlowState) =>
+  (): Part => ({
+    name: "flow",
+    kind: "internal",
+    attributes: { "cross_border.flow.key": lease.key, "cross_border.flow.from": phase },
+  });
+
+async function driveSteps(context: FlowContext, owned: OwnedFlow, from: FlowState): Promise<OutcomeState> {
   const { key } = owned.lease;
   let state = from;
   try {
@@ -110,8 +127,9 @@ async function stepOf(
   owned: OwnedFlow,
   state: Parameters<typeof takeStep>[2],
 ): Promise<StepResult> {
+  const part = (): Part => ({ name: `flow step ${state.phase}`, kind: "internal", attributes: {} });
   try {
-    return await takeStep(context, owned, state);
+    return await context.reporter.follow(part, () => takeStep(context, owned, state));
   } catch (error) {
     return { state, error: error ?? new TypeError("something threw nothing") };
   }

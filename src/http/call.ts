@@ -11,6 +11,7 @@ import { nextDelayMs } from "../timing/backoff.js";
 import { clock } from "../timing/clock.js";
 import { Deadline } from "../timing/deadline.js";
 import type { Timestamp } from "../timing/timestamp.js";
+import type { Part, Tracing } from "../tracing/tracing.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
 import { showableReason, toError } from "./call-error.js";
 import { textsIn } from "./check-undescribed-input.js";
@@ -109,7 +110,17 @@ export class Call {
   }
 
   /** The data of the response, or the error that says what was done. */
-  async run(): Promise<unknown> {
+  run(): Promise<unknown> {
+    const { name, method, path } = this.#operation;
+    const part = () => ({
+      name,
+      kind: "internal" as const,
+      attributes: { "http.request.method": method, "url.template": path.text },
+    });
+    return this.#client.reporter.follow(part, () => this.#run());
+  }
+
+  async #run(): Promise<unknown> {
     this.#client.inFlight.begin();
     try {
       // Before the first `await`: what the caller changes afterwards does not reach the request.
@@ -201,7 +212,8 @@ export class Call {
     const { signer } = this.#client;
     this.#signature = signature;
     if ("presigned" in this.#source || !this.#source.signed || signer === undefined) return;
-    this.#signature = await this.#deadline.race(signer.sign(signedPath, body ?? new Uint8Array(), this.#deadline));
+    const sign = () => this.#deadline.race(signer.sign(signedPath, body ?? new Uint8Array(), this.#deadline));
+    this.#signature = await this.#client.reporter.follow(signaturePart, sign);
   }
 
   async #attempt(request: PreparedRequest, schemas: Schemas): Promise<Outcome> {
@@ -209,7 +221,8 @@ export class Call {
     const startMs = clock.monotonicMs();
     let response: WireResponse;
     try {
-      response = await this.#client.transport.send(this.#toWire(request), this.#deadline);
+      const { tracing } = this.#client.reporter;
+      response = await (tracing === undefined ? this.#send(request, {}) : this.#sendFollowed(request, tracing));
     } catch (error) {
       return failureOfThrown(error);
     }
@@ -232,16 +245,53 @@ export class Call {
     return outcome;
   }
 
+  #send(request: PreparedRequest, headers: Readonly<Record<string, string>>): Promise<WireResponse> {
+    return this.#client.transport.send(this.#toWire(request, headers), this.#deadline);
+  }
+
+  #sendFollowed(request: PreparedRequest, tracing: Tracing): Promise<WireResponse> {
+    return tracing.follow(this.#attemptPart(), async ({ headers, note }) => {
+      try {
+        const response = await this.#send(request, headers);
+        const { status } = response;
+        note({ "http.response.status_code": status, "error.type": status >= 400 ? String(status) : undefined });
+        return response;
+      } catch (error) {
+        const failure = failureOfThrown(error);
+        note({ "error.type": failure.kind === "thrown" ? "_OTHER" : showableReason(failure.reason, this.#secrets()) });
+        throw error;
+      }
+    });
+  }
+
+  #attemptPart(): Part {
+    const { method, path } = this.#operation;
+    const { hostname, port, protocol } = new URL(this.#client.origin);
+    return {
+      name: `${method} ${path.text}`,
+      kind: "client",
+      attributes: {
+        "http.request.method": method,
+        "url.template": path.text,
+        "server.address": hostname,
+        "server.port": Number(port) || (protocol === "https:" ? 443 : 80),
+        "http.request.resend_count": this.#attempts > 1 ? this.#attempts - 1 : undefined,
+      },
+    };
+  }
+
   #validation(): ValidationMode {
     const { validation } = this.#client;
     const isLenient = "input" in this.#source && this.#source.input.lenient === true;
     return isLenient && validation === "strict" ? "report" : validation;
   }
 
-  #toWire({ path, body }: PreparedRequest): WireRequest {
+  /** @param trace headers that give way to those of the caller: who passes a trace on passes it on alone. */
+  #toWire({ path, body }: PreparedRequest, trace: Readonly<Record<string, string>>): WireRequest {
     const { origin, maxListBytes, maxRecordBytes, transport } = this.#client;
     const { method, verb } = this.#operation;
     const headers: Record<string, string> = {
+      ...trace,
       ...this.#headers,
       accept: "application/json",
       authorization: `Bearer ${this.#token}`,
@@ -392,6 +442,8 @@ function optional({
 }): { readonly requestId?: string } | undefined {
   return requestId === undefined ? undefined : { requestId };
 }
+
+const signaturePart = (): Part => ({ name: "signature", kind: "internal", attributes: {} });
 
 const requestIdHeader = "x-request-id";
 

@@ -12,17 +12,19 @@ export const importTable: ImportTable = {
   layers: {
     errors: [],
     timing: [],
+    tracing: [],
     platform: ["errors"],
     wire: ["errors", "timing", "platform"],
     "money.ts": ["errors"],
     signing: ["errors", "platform"],
-    auth: ["errors", "timing", "platform", "wire"],
+    auth: ["errors", "timing", "tracing", "platform", "wire"],
     login: ["errors", "wire", "auth"],
-    events: ["errors", "platform", "auth/token-event.ts"],
+    events: ["errors", "tracing", "platform", "auth/token-event.ts"],
     api: ["errors", "timing", "events"],
     http: [
       "errors",
       "timing",
+      "tracing",
       "wire",
       "events",
       "api",
@@ -34,7 +36,17 @@ export const importTable: ImportTable = {
     paging: ["errors", "api"],
     resources: ["api", "paging"],
     verification: ["errors", "signing", "resources", "api", "money.ts", "platform"],
-    flows: ["errors", "timing", "wire/parse-json-object.ts", "events", "api", "resources", "paging", "money.ts"],
+    flows: [
+      "errors",
+      "timing",
+      "tracing",
+      "wire/parse-json-object.ts",
+      "events",
+      "api",
+      "resources",
+      "paging",
+      "money.ts",
+    ],
     journals: ["errors", "flows"],
     tokens: [
       "errors",
@@ -46,6 +58,7 @@ export const importTable: ImportTable = {
     ],
     reconcile: ["errors", "timing", "api", "paging", "resources", "money.ts", "flows/equal-amounts.ts"],
     sandbox: ["errors", "money.ts", "api", "resources", "signing", "verification/explain-signature.ts"],
+    opentelemetry: ["errors", "tracing", "events"],
     simulation: [
       "errors",
       "timing",
@@ -104,6 +117,7 @@ export const importTable: ImportTable = {
   /** A package or a module of Node, and the folders or files of `src/` that may import it. */
   packages: {
     "a computed name": ["cli/load-cipher.ts"],
+    "@opentelemetry/api": ["opentelemetry"],
     "big.js": ["money.ts"],
     "cloudflare:workers": ["platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
     "openid-client": ["auth/openid-grant.ts"],

@@ -1,0 +1,51 @@
+import { ConfigError } from "../errors/errors.js";
+import type { Telemetry } from "../events/telemetry.js";
+import { meteringListener } from "./metering-listener.js";
+import { type Api, spanTracing } from "./span-tracing.js";
+
+/** The package `@opentelemetry/api`, 1.3 or newer: `import * as api from "@opentelemetry/api"`. */
+export interface OpenTelemetryApi {
+  readonly context: { active(): object };
+  readonly metrics: { getMeter(name: string): object };
+  readonly propagation: { inject(context: never, carrier: object): void };
+  readonly trace: { getTracer(name: string): object };
+}
+
+export interface OpenTelemetryOptions {
+  /** Where spans come from. Default: the tracer `cross-border-payments` of the global provider. */
+  readonly tracer?: { startSpan(name: string): object } | undefined;
+  /** Where instruments come from. Default: the meter `cross-border-payments` of the global provider. */
+  readonly meter?: { createCounter(name: string): object; createHistogram(name: string): object } | undefined;
+}
+
+/**
+ * The option `telemetry` of a client: spans of calls, attempts, token requests, signatures and flows, `traceparent` on the wire, and
+ * metrics. Start the SDK first: instruments that were made before it measure nothing. No span contains a secret, a body or an id.
+ *
+ * @example
+ * import * as api from "@opentelemetry/api";
+ * const client = new CrossBorderClient({ ...options, telemetry: openTelemetry(api) });
+ * @throws {ConfigError} when `api` is something else.
+ */
+export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptions = {}): Telemetry {
+  assertApi(api);
+  const tracer = (options.tracer ?? api.trace.getTracer(name)) as ReturnType<Api["trace"]["getTracer"]>;
+  const meter = (options.meter ?? api.metrics.getMeter(name)) as ReturnType<Api["metrics"]["getMeter"]>;
+  const parts = { listener: meteringListener(meter), tracing: spanTracing(api, tracer) };
+  return Object.defineProperty({ kind: "opentelemetry" as const }, telemetryKey, { value: parts });
+}
+
+const name = "cross-border-payments";
+
+/** That of `events/telemetry.ts`. Importing it would make a file of its own that every import of the client has to load. */
+const telemetryKey = Symbol.for("cross-border-payments.telemetry");
+
+function assertApi(given: unknown): asserts given is Api {
+  for (const part of ["context", "metrics", "propagation", "trace"]) {
+    const found: unknown = Reflect.get(Object(given), part);
+    if (typeof found === "object" && found !== null) continue;
+    throw new ConfigError(
+      `openTelemetry wants the package @opentelemetry/api (import * as api); its ${part} is ${found === null ? "null" : typeof found}`,
+    );
+  }
+}

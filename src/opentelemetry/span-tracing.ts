@@ -1,0 +1,69 @@
+import type { Span, Tracer } from "@opentelemetry/api";
+import { CrossBorderError } from "../errors/errors.js";
+import type { Attributes, Followed, Tracing } from "../tracing/tracing.js";
+
+/** `@opentelemetry/api`, which the caller brings. */
+export type Api = typeof import("@opentelemetry/api");
+
+/** Follows work by spans. What fails in a tracer costs the span, never the work. */
+export function spanTracing(api: Api, tracer: Tracer): Tracing {
+  const { context, trace, SpanKind } = api;
+  return {
+    follow({ name, kind, attributes }, work) {
+      const span = attempt(() =>
+        tracer.startSpan(name, {
+          kind: kind === "client" ? SpanKind.CLIENT : SpanKind.INTERNAL,
+          attributes: { ...attributes },
+        }),
+      );
+      if (span === undefined) return work({ headers: {}, note: () => {} });
+      const within = trace.setSpan(context.active(), span);
+      return context.with(within, async () => {
+        try {
+          return await work(followedBy(api, span));
+        } catch (error) {
+          noteError(api, span, error);
+          throw error;
+        } finally {
+          attempt(() => span.end());
+        }
+      });
+    },
+  };
+}
+
+function followedBy(api: Api, span: Span): Followed {
+  return {
+    get headers() {
+      const headers: Record<string, string> = {};
+      attempt(() => api.propagation.inject(api.context.active(), headers));
+      return headers;
+    },
+    note: (attributes) => note(api, span, attributes),
+  };
+}
+
+function note({ SpanStatusCode }: Api, span: Span, attributes: Attributes): void {
+  attempt(() => {
+    span.setAttributes({ ...attributes });
+    if (attributes["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+  });
+}
+
+/** Its code and its effect. Messages and stacks are for the log. */
+function noteError(api: Api, span: Span, error: unknown): void {
+  const isOwn = error instanceof CrossBorderError;
+  note(
+    api,
+    span,
+    isOwn ? { "error.type": error.code, "cross_border.effect": error.effect } : { "error.type": "_OTHER" },
+  );
+}
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,285 @@
+import * as api from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { type ClientOptions, ConfigError, CrossBorderClient, generateSigningKeyPair } from "cross-border-payments";
+import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
+import { openTelemetry } from "cross-border-payments/opentelemetry";
+import { type SandboxOptions, type SandboxRequest, startSandbox } from "cross-border-payments/sandbox";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Bank, request } from "../flows/flow-fixture.js";
+
+beforeAll(() => {
+  api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  api.propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+});
+afterAll(() => {
+  api.context.disable();
+  api.propagation.disable();
+});
+
+async function fixture(sandboxOptions: SandboxOptions = {}, more: Partial<ClientOptions> = {}) {
+  const exporter = new InMemorySpanExporter();
+  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer("test");
+  const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter: metricExporter, exportIntervalMillis: 3_600_000 });
+  const meterProvider = new MeterProvider({ readers: [reader] });
+  const seen: SandboxRequest[] = [];
+  const server = await startSandbox({
+    ...sandboxOptions,
+    onRequest(sent) {
+      seen.push(sent);
+      return sandboxOptions.onRequest?.(sent);
+    },
+  });
+  const { privateKey, publicKeyBase64 } = await generateSigningKeyPair();
+  const options = { ...server.clientOptions, signingKey: privateKey, ...more };
+  const bare = new CrossBorderClient(options);
+  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
+    await bare.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64: publicKeyBase64 });
+  }
+  await bare.close();
+  seen.length = 0;
+  const client = new CrossBorderClient({
+    ...options,
+    telemetry: openTelemetry(api, { tracer, meter: meterProvider.getMeter("test") }),
+  });
+  return {
+    client,
+    tracer,
+    seen,
+    server,
+    spans: () => exporter.getFinishedSpans(),
+    async metrics() {
+      await reader.forceFlush();
+      const all =
+        metricExporter
+          .getMetrics()
+          .at(-1)
+          ?.scopeMetrics.flatMap(({ metrics }) => metrics) ?? [];
+      return Object.fromEntries(all.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]));
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await meterProvider.shutdown();
+      await server.close();
+    },
+  };
+}
+
+/** Each span as the names from the root to it. */
+function paths(spans: readonly ReadableSpan[]): string[] {
+  const byId = new Map(spans.map((span) => [span.spanContext().spanId, span]));
+  const path = (span: ReadableSpan): string => {
+    const parent = byId.get(span.parentSpanContext?.spanId ?? "");
+    return parent === undefined ? span.name : `${path(parent)} > ${span.name}`;
+  };
+  return spans.map(path);
+}
+
+function spanNamed(spans: readonly ReadableSpan[], name: string): ReadableSpan {
+  const found = spans.find((span) => span.name === name);
+  if (found === undefined) throw new Error(`there is no span ${name}; there are ${paths(spans).join(", ")}`);
+  return found;
+}
+
+it("makes spans of a call, its token request and its attempts, below the caller's own", async () => {
+  await using fixed = await fixture();
+  const { client, tracer, spans, seen } = fixed;
+  await tracer.startActiveSpan("mine", async (span) => {
+    await client.payments.list();
+    span.end();
+  });
+  expect(paths(spans())).toEqual([
+    "mine > payments.list > token request",
+    "mine > payments.list > GET /payments",
+    "mine > payments.list",
+    "mine",
+  ]);
+  const attempt = spanNamed(spans(), "GET /payments");
+  expect(attempt.attributes).toEqual({
+    "http.request.method": "GET",
+    "url.template": "/payments",
+    "server.address": "127.0.0.1",
+    "server.port": Number(new URL(fixed.server.url).port),
+    "http.response.status_code": 200,
+  });
+  const { traceId, spanId } = attempt.spanContext();
+  const sent = seen.find(({ operation }) => operation === "payments.list");
+  expect(sent?.headers.get("traceparent")).toBe(`00-${traceId}-${spanId}-01`);
+});
+
+it("leaves the caller's own traceparent alone", async () => {
+  await using fixed = await fixture();
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  await fixed.client.payments.list({}, { headers: { traceparent } });
+  expect(fixed.seen.at(-1)?.headers.get("traceparent")).toBe(traceparent);
+});
+
+it("makes a span of each attempt, and says why one failed", async () => {
+  let isFirst = true;
+  await using fixed = await fixture({
+    onRequest({ operation }) {
+      if (operation !== "payments.list" || !isFirst) return undefined;
+      isFirst = false;
+      return new Response("away", { status: 503 });
+    },
+  });
+  await fixed.client.payments.list();
+  const attempts = fixed.spans().filter(({ name }) => name === "GET /payments");
+  expect(attempts.map(({ attributes, status }) => [attributes["error.type"], status.code])).toEqual([
+    ["503", 2],
+    [undefined, 0],
+  ]);
+  expect(attempts[1]?.attributes["http.request.resend_count"]).toBe(1);
+  expect(spanNamed(fixed.spans(), "payments.list").status.code).toBe(0);
+});
+
+it("follows a flow: its steps, their signatures and their calls; and counts it", async () => {
+  await using fixed = await fixture();
+  const { takeFunds, releaseFunds } = new Bank();
+  const flow = new PaymentFlow({ client: fixed.client, journal: new MemoryJournal(), takeFunds, releaseFunds });
+  expect((await flow.run("order-1", request)).status).toBe("paid");
+  await flow.close();
+  expect(paths(fixed.spans())).toEqual(
+    expect.arrayContaining([
+      "paymentIntents.create",
+      "flow",
+      "flow > flow step funds-requested > signature",
+      "flow > flow step claimed > payments.create > POST /payments",
+    ]),
+  );
+  expect(spanNamed(fixed.spans(), "flow").attributes).toMatchObject({
+    "cross_border.flow.key": "order-1",
+    "cross_border.flow.to": "paid",
+  });
+  const steps = (await fixed.metrics())["cross_border.flow.steps"] ?? [];
+  expect(steps.map(({ attributes, value }) => [attributes["cross_border.flow.to"], value])).toEqual([
+    ["funds-requested", 1],
+    ["claimed", 1],
+    ["paid", 1],
+  ]);
+});
+
+it("follows what recover continues, below the caller's own span", async () => {
+  await using fixed = await fixture();
+  const { takeFunds, releaseFunds } = new Bank();
+  let isAway = true;
+  const flow = new PaymentFlow({
+    client: fixed.client,
+    journal: new MemoryJournal(),
+    releaseFunds,
+    takeFunds(given) {
+      if (isAway) throw new Error("the bank is away");
+      return takeFunds(given);
+    },
+  });
+  await expect(flow.run("order-1", request)).rejects.toMatchObject({ code: "flow_paused" });
+  const [paused] = fixed.spans().filter(({ name }) => name === "flow");
+  expect(paused?.attributes).toMatchObject({ "error.type": "flow_paused", "cross_border.effect": "possible" });
+  isAway = false;
+  const outcomes: string[] = [];
+  await fixed.tracer.startActiveSpan("mine", async (span) => {
+    for await (const { status } of flow.recover()) outcomes.push(status);
+    span.end();
+  });
+  expect(outcomes).toEqual(["paid"]);
+  expect(paths(fixed.spans())).toContain("mine > flow > flow step claimed > payments.create > POST /payments");
+  await flow.close();
+});
+
+it("measures requests, calls, retries, tokens and unknown outcomes", async () => {
+  await using fixed = await fixture({
+    onRequest: ({ operation }) => (operation === "liquidityProviders.create" ? Response.error() : undefined),
+  });
+  await fixed.client.payments.list();
+  await fixed.client.liquidityProviders.create({ firstName: "Ada" }).catch(() => {});
+  const metrics = await fixed.metrics();
+  expect(metrics["http.client.request.duration"]).toMatchObject([
+    { attributes: { "url.template": "/payments", "http.response.status_code": 200 }, value: { count: 1 } },
+  ]);
+  expect(metrics["cross_border.call.duration"]?.map(({ attributes }) => attributes)).toEqual([
+    { "cross_border.operation": "payments.list" },
+    {
+      "cross_border.operation": "liquidityProviders.create",
+      "error.type": "outcome_unknown",
+      "cross_border.effect": "possible",
+    },
+  ]);
+  expect(metrics["cross_border.tokens"]).toMatchObject([{ value: 1 }]);
+  expect(metrics["cross_border.unknown_outcomes"]).toMatchObject([{ value: 1 }]);
+});
+
+it("shows no secret, body, id or account", async () => {
+  await using fixed = await fixture();
+  const { client, spans, seen, server } = fixed;
+  const account = "DE89370400440532013000";
+  await client.pay({ ...request, senderAccount: account }, async () => ({ senderGatewayTransactionId: "TX-77-12345" }));
+  await client.payments.list({ filter: { senderAccount: account } });
+  await client.liquidityProviders.get("provider-4711").catch(() => {});
+  const shown = JSON.stringify(
+    spans().map(({ name, attributes, events, status }) => [name, attributes, events, status]),
+  );
+  const tokens = seen.map(({ headers }) => headers.get("authorization")?.slice("Bearer ".length) ?? account);
+  for (const value of [account, "TX-77", "provider-4711", "school", server.sandbox.credentials.password, ...tokens]) {
+    expect(shown).not.toContain(value);
+  }
+});
+
+it("says the code and the effect of a call that failed, and no message", async () => {
+  await using fixed = await fixture();
+  await fixed.client.liquidityProviders.get("nobody").catch(() => {});
+  const { attributes, status, events } = spanNamed(fixed.spans(), "liquidityProviders.get");
+  expect(attributes).toMatchObject({ "error.type": expect.stringMatching(/^http_4/), "cross_border.effect": "none" });
+  expect([status, events]).toEqual([{ code: 2 }, []]);
+});
+
+it("does no call harm when a tracer throws", async () => {
+  await using server = await startSandbox();
+  const fail = () => {
+    throw new Error("a tracer's mistake");
+  };
+  const real = api.trace.getTracer("none");
+  const tracers: api.Tracer[] = [
+    { startSpan: fail, startActiveSpan: fail },
+    {
+      startActiveSpan: fail,
+      startSpan: (...given) =>
+        Object.assign(real.startSpan(...given), { setAttributes: fail, setStatus: fail, end: fail }),
+    },
+  ];
+  for (const tracer of tracers) {
+    await using client = new CrossBorderClient({ ...server.clientOptions, telemetry: openTelemetry(api, { tracer }) });
+    expect(await client.payments.list().toArray({ max: 1 })).toEqual([]);
+    await expect(client.liquidityProviders.get("nobody")).rejects.toMatchObject({ effect: "none" });
+  }
+});
+
+it("sends nothing more where there is no telemetry", async () => {
+  await using server = await startSandbox({
+    onRequest({ headers }) {
+      expect(headers.has("traceparent")).toBe(false);
+      return undefined;
+    },
+  });
+  await using client = new CrossBorderClient(server.clientOptions);
+  await client.payments.list();
+});
+
+it("is refused where it is something else", () => {
+  const auth = { accessToken: () => "token" };
+  const telemetry = { kind: "opentelemetry" } as const;
+  expect(() => new CrossBorderClient({ baseUrl: "https://service.test", auth, telemetry })).toThrow(ConfigError);
+  expect(() => openTelemetry({} as typeof api)).toThrow("its context is undefined");
+});
