@@ -59,11 +59,15 @@ export interface Reporter {
 }
 
 export function createReporter(listeners: readonly Listener[], channels: Channels = {}, tracing?: Tracing): Reporter {
+  const heard: ReadonlySet<string> = new Set(
+    listeners.flatMap((listener) =>
+      Object.entries(listener).flatMap(([name, hook]) => (hook === undefined ? [] : name)),
+    ),
+  );
   return {
     tracing,
     follow: (part, work) => follow(tracing, part, work),
-    wants: (name) =>
-      channels[name]?.hasSubscribers === true || listeners.some((listener) => listener[name] !== undefined),
+    wants: (name) => heard.has(name) || channels[name]?.hasSubscribers === true,
     emit(name, event) {
       for (const listener of listeners) {
         callHook(listener[name] as ((event: unknown) => unknown) | undefined, event);

@@ -111,13 +111,14 @@ export class Call {
 
   /** The data of the response, or the error that says what was done. */
   run(): Promise<unknown> {
+    const { tracing } = this.#client.reporter;
+    return tracing === undefined ? this.#run() : tracing.follow(this.#part(), () => this.#run());
+  }
+
+  #part(): Part {
     const { name, method, path } = this.#operation;
-    const part = () => ({
-      name,
-      kind: "internal" as const,
-      attributes: { "http.request.method": method, "url.template": path.text },
-    });
-    return this.#client.reporter.follow(part, () => this.#run());
+    const attributes = { "http.request.method": method, "url.template": path.text };
+    return { name, kind: "internal", attributes };
   }
 
   async #run(): Promise<unknown> {
