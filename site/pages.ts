@@ -23,6 +23,13 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     },
     { name: "errors", title: "Errors", about: "every code, and what a failed call did" },
   ],
+  "In production": [
+    {
+      name: "observability",
+      title: "Observability",
+      about: "logs, OpenTelemetry, diagnostics channels and a health check",
+    },
+  ],
   "Where it runs": [
     { name: "front-end", title: "In a front end", about: "pages and servers whose users log in" },
     { name: "fleet", title: "In a fleet", about: "one session for many processes" },
@@ -34,6 +41,11 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
   Tools: [
     { name: "command", title: "The command", about: "keys, doctor, explain-signature, lists, evidence" },
     { name: "sandbox", title: "The sandbox", about: "the described service in memory, for tests" },
+    {
+      name: "undescribed-calls",
+      title: "Calls that are not described",
+      about: "paths that the description does not have yet, with tokens, signatures and outcomes as for any other",
+    },
     { name: "openapi", title: "OpenAPI", about: "the operations in OpenAPI 3.1" },
   ],
   "Why to trust it": [

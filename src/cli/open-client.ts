@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { CrossBorderClient } from "../client.js";
-import type { ClientEvents } from "../http/client-events.js";
+import type { ClientEvents } from "../events/client-events.js";
 import type { Settings } from "./settings.js";
 
 /** A client that logs out when it is closed. */

@@ -101,7 +101,7 @@ export const importTable: ImportTable = {
       "signing",
       "auth",
       "api",
-      "http/client-events.ts",
+      "events",
       "paging",
       "resources",
       "verification",

@@ -3,7 +3,7 @@ import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import pino from "pino";
 import { describe, expect, it } from "vitest";
 import { Bank } from "../flows/flow-fixture.js";
-import { type Harness, harnesses, prepareCorridor } from "./harness.js";
+import { type Harness, harnesses, prepareCorridor } from "../contract/harness.js";
 
 function logOf(level: string) {
   const written: string[] = [];
