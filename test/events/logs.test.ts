@@ -2,8 +2,8 @@ import { type ClientOptions, ConfigError, CrossBorderClient } from "cross-border
 import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import pino from "pino";
 import { describe, expect, it } from "vitest";
-import { Bank } from "../flows/flow-fixture.js";
 import { type Harness, harnesses, prepareCorridor } from "../contract/harness.js";
+import { Bank } from "../flows/flow-fixture.js";
 
 function logOf(level: string) {
   const written: string[] = [];
