@@ -33,6 +33,7 @@ const alias = [
 const system = [
   "test/faults/**/*.test.ts",
   "test/examples.test.ts",
+  "test/executed-blocks.test.ts",
   "test/examples/**/*.test.ts",
   "test/http/response-costs.test.ts",
   "test/reconcile/large-comparison.test.ts",

@@ -9,7 +9,7 @@ const documents = ["README.md", ...readdirSync("docs").map((file) => `docs/${fil
 
 /** The TypeScript blocks of a document, each as a module of its own at the root of the project. */
 function codeBlocks(document: string): Map<string, string> {
-  const blocks = readFileSync(document, "utf8").matchAll(/^```ts\n([\s\S]*?)^```/gm);
+  const blocks = readFileSync(document, "utf8").matchAll(/^```ts(?: run)?\n([\s\S]*?)^```/gm);
   return new Map(
     [...blocks].map(([, code], index) => {
       const name = `${document.replaceAll("/", "-")}-${index + 1}.ts`;
