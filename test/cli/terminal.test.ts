@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { commands } from "../../src/cli/commands.js";
-import { CrossBorderClient } from "../../src/index.js";
+import { CrossBorderClient, generateSigningKeyPair } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { openTerminal, type TerminalSession } from "../support/pseudo-terminal.js";
 import { run } from "./run.js";
@@ -36,6 +36,9 @@ beforeAll(async () => {
   const { authUrl, realm, clientId, username } = auth;
   settings = { baseUrl, authUrl, realm, clientId, username };
   writeFileSync(file("config.json"), JSON.stringify(settings));
+  const { publicKey, publicKeyBase64 } = await generateSigningKeyPair();
+  writeFileSync(file("key.pem"), publicKey);
+  writeFileSync(file("keys.json"), JSON.stringify({ "bank-1": publicKeyBase64 }));
   writeFileSync(file("whole.json"), JSON.stringify({ ...settings, password: auth.password }));
 });
 afterAll(async () => {
@@ -189,11 +192,15 @@ describe("Ctrl-C ends at once, and leaves the terminal as it was,", () => {
     expect(terminal.shown()).not.toContain("secret");
   });
 
-  it("explain-signature that waits for the body", async () => {
-    const line = ["--path", "/payments", "--body", "-", "--signature", "x", "--public-key", file("config.json")];
-    const terminal = openTerminal(["explain-signature", ...line]);
+  it.each([
+    ["explain-signature", "--path", "/payments", "--body", "-", "--signature", "x", "--public-key", "key.pem"],
+    ["keys", "show", "-"],
+    ["verify", "-", "--trusted-keys", "keys.json"],
+    ["evidence", "payment-1", "--from", "-", "--trusted-key", "key.pem"],
+  ])("%s %s, which waits for what is typed", async (...line) => {
+    const terminal = openTerminal(line.map((word) => (/^keys?\./.test(word) ? file(word) : word)));
     await terminal.until("reading what you type; Ctrl-D ends it");
-    terminal.send("half a body\n\x03");
+    terminal.send("half a line\n\x03");
     expect(await terminal.result).toMatchObject(byCtrlC);
   });
 
@@ -217,8 +224,12 @@ describe("a pipe that closes early is no error", () => {
   it.each([
     ["--help", 0],
     ["payment-gateways list --size 1", 0],
+    ["doctor --json", 0],
+    ["keys show key.pem", 0],
+    ["explain-signature --path /payments --body key.pem --signature x --public-key key.pem", 1],
     ["nonsense", 2],
-  ])("of %s", async (line, code) => {
+  ])("of %s", async (given, code) => {
+    const line = given.replaceAll("key.pem", file("key.pem"));
     const options = {
       encoding: "utf8",
       env: { ...process.env, CROSS_BORDER_CONFIG: file("whole.json"), NODE_OPTIONS: "" },
