@@ -1,9 +1,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { filesAddress } from "./manifest.js";
 import { chapters, pages } from "./pages.js";
-
-/** Where readers find what is no page. */
-const repository = "https://github.com/cross-border-payments/cross-border-payments";
 
 /**
  * Writes the pages as the site has them into a folder: the README is its overview, and links to files that are no pages lead to
@@ -47,7 +45,7 @@ const hashOf = (target: string): string[] => (target.includes("#") ? [target.sli
 function addressOf(path: string): string {
   if (path === "README.md") return "./overview.md";
   if (path.startsWith("docs/")) return `./${path.slice("docs/".length)}`;
-  return `${repository}/blob/main/${path}`;
+  return `${filesAddress}/${path}`;
 }
 
 function home(): string {

@@ -1,10 +1,5 @@
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { filesAddress, version } from "./manifest.js";
 import { chapters } from "./pages.js";
-
-const { version } = JSON.parse(readFileSync(fileURLToPath(new URL("../package.json", import.meta.url)), "utf8")) as {
-  readonly version: string;
-};
 
 /** VitePress's: https://vitepress.dev/reference/site-config. Dead links fail the build. */
 export default {
@@ -17,7 +12,7 @@ export default {
     nav: [
       { text: "Overview", link: "/overview" },
       { text: "Reference", link: "/reference/" },
-      { text: version, link: "https://github.com/cross-border-payments/cross-border-payments/blob/main/CHANGELOG.md" },
+      { text: version, link: `${filesAddress}/CHANGELOG.md` },
     ],
     sidebar: Object.entries(chapters).map(([text, pages]) => ({
       text,
