@@ -135,8 +135,12 @@ export default defineConfig({
       // The tests of the built package cover nothing of the sources.
       enabled: process.env.CBP_COVERAGE !== undefined && process.argv.includes("unit"),
       include: ["src/**"],
-      // Node 20 has no SQLite of its own to run them with.
-      exclude: hasSqlite ? [] : ["src/journals/sqlite-*.ts"],
+      exclude: [
+        // It runs in Chromium, as the page that is made of it: `npm run test:pages`.
+        "src/sandbox/console/page/**",
+        // Node 20 has no SQLite of its own to run them with.
+        ...(hasSqlite ? [] : ["src/journals/sqlite-*.ts"]),
+      ],
       reporter: ["text-summary", "json-summary"],
       // Without a PostgreSQL server, the tests of its journal are skipped.
       ...(process.env.CBP_POSTGRES_URL !== undefined && {
