@@ -12,6 +12,11 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
   "Making payments": [
     { name: "overview", title: "Overview", about: "what the library does, from the first payment to the last record" },
     {
+      name: "first-payment",
+      title: "The first payment",
+      about: "from an empty folder to a paid payment, and what changes for the real service",
+    },
+    {
       name: "durable-flow",
       title: "The durable flow",
       about: "payments that survive crashes; owners, operators, journals",
@@ -21,9 +26,24 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       title: "After a payment",
       about: "watching payments, and comparing your ledger with the service's",
     },
+    {
+      name: "lists",
+      title: "Lists and sync jobs",
+      about: "every record once: cursors, resuming, how the end is proved, and what a PagingError asks for",
+    },
     { name: "errors", title: "Errors", about: "every code, and what a failed call did" },
   ],
   "In production": [
+    {
+      name: "tokens",
+      title: "Tokens",
+      about: "how they are obtained and renewed, what happens after refusals, and what to watch",
+    },
+    {
+      name: "invalid-signature",
+      title: "Invalid signature",
+      about: "how the signed text is made, and how to find out which part of it differs",
+    },
     {
       name: "observability",
       title: "Observability",
