@@ -49,6 +49,21 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       title: "Observability",
       about: "logs, OpenTelemetry, diagnostics channels and a health check",
     },
+    {
+      name: "production",
+      title: "In production",
+      about: "shutting down, proxies, mutual TLS, alarms and least grants",
+    },
+    {
+      name: "key-rotation",
+      title: "Replacing the signing key",
+      about: "with two keys, and no payment refused",
+    },
+    {
+      name: "operator",
+      title: "The operator's day",
+      about: "what to look at, what to decide, and when to do nothing",
+    },
   ],
   "Where it runs": [
     { name: "front-end", title: "In a front end", about: "pages and servers whose users log in" },
@@ -61,6 +76,7 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
   Tools: [
     { name: "command", title: "The command", about: "keys, doctor, explain-signature, lists, evidence" },
     { name: "sandbox", title: "The sandbox", about: "the described service in memory, for tests" },
+    { name: "testing", title: "Testing", about: "lost responses and other faults, and checks of your own functions" },
     {
       name: "undescribed-calls",
       title: "Calls that are not described",
@@ -69,8 +85,19 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     { name: "openapi", title: "OpenAPI", about: "the operations in OpenAPI 3.1" },
   ],
   "Why to trust it": [
+    {
+      name: "security-model",
+      title: "The security model",
+      about: "what is protected against whom, and what is not",
+    },
+    {
+      name: "open-questions",
+      title: "What the description leaves open",
+      about: "each question, how this library reads it, and the option that changes that",
+    },
     { name: "promises", title: "Promises", about: "each sentence of the README, and the tests that hold it" },
     { name: "simulation", title: "The simulator", about: "the flow in a world in which everything fails" },
+    { name: "migration", title: "From 0.1.0", about: "what breaks, and what has to be done" },
   ],
 };
 
