@@ -8,6 +8,8 @@ export default {
   lang: "en",
   cleanUrls: true,
   head: [["meta", { name: "color-scheme", content: "light dark" }]],
+  // The documents are read on GitHub too, and their links have to hold in both.
+  markdown: { anchor: { slugify: asGitHub } },
   themeConfig: {
     nav: [
       { text: "Overview", link: "/overview" },
@@ -22,3 +24,11 @@ export default {
     search: { provider: "local" },
   },
 };
+
+function asGitHub(heading: string): string {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\p{M}_\- ]/gu, "")
+    .replaceAll(" ", "-");
+}
