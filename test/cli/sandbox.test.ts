@@ -94,7 +94,9 @@ it("says where everything is, never the password, and leaves nothing behind", as
   expect(password).not.toBe("");
   expect(stdout).not.toContain(password);
   expect(stdout).toMatch(/^The sandbox is running/);
-  expect(stdout).toMatch(/^console +http:\/\/127\.0\.0\.1:\d+\/console\/$/m);
+  expect(stdout).toMatch(
+    /^console +http:\/\/127\.0\.0\.1:\d+\/console\/ \(open it in a browser; it asks for no login\)$/m,
+  );
   expect(stdout).toContain(`npx cross-border doctor --config ${file("told/alpha-bank.json")}\n`);
   expect(existsSync(file("told"))).toBe(false);
 });

@@ -118,7 +118,7 @@ describe("a window", () => {
     expect(terminal.shown()).not.toContain("\x1b");
     expect(Math.max(...widths)).toBeLessThanOrEqual(columns);
     // What is not cut off is there, wide characters and accents that stand alone.
-    expect(terminal.shown().includes("中央銀行")).toBe(columns === 80);
+    expect(terminal.shown().includes("中央銀行")).toBe(columns > 20);
   });
 
   it("of 40 columns has the checks of doctor in lines that it need not break", async () => {

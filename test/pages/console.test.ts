@@ -180,7 +180,7 @@ describe("the sandbox's console", () => {
     const { page, client, server } = await visit();
     const payment = paymentFromIntent(await client.paymentIntents.create(intentRequest), "TX-1");
     await page.click("button.fault[value=lost]");
-    await shows(page, "#armed li", "The next request for an operation loses its response.");
+    await shows(page, "#armed li", "The next request of any operation loses its response.");
     await expect(client.payments.create(payment)).rejects.toMatchObject({ name: "OutcomeUnknownError" });
     expect(server.sandbox.payments).toHaveLength(1);
     await shows(page, "#request-list li", "response lost");
@@ -254,6 +254,7 @@ describe("the sandbox's console", () => {
     );
     await shows(page, "#result-title", "The payment is made");
     await page.click("#pay-twice");
+    await shows(page, "#result-title", "A second payment is made");
     await until(page, "document.querySelectorAll('#payments li').length === 2");
     expect(server.sandbox.payments.map(({ senderGatewayId }) => senderGatewayId)).toEqual([
       "beta-mobile",
@@ -268,7 +269,7 @@ describe("the sandbox's console", () => {
     await shows(other, "#armed li", "loses its response");
     await other.click("#intent-form [type=submit]");
     // The response to the console's own request is lost, too.
-    await shows(other, "#message", "the connection was broken off");
+    await shows(other, "#message", "The response was lost. The intent may be there");
     await other.click("#intent-form [type=submit]");
     await other.waitForSelector("#payment-form:not([hidden])");
     expect(server.sandbox.ledger.paymentIntents).toHaveLength(2);

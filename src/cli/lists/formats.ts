@@ -54,16 +54,17 @@ function quoted(value: string): string {
 }
 
 /**
- * Each column but the last is as wide as its title and its longest value so far, within bounds. What is longer, or does not fit into the
- * window, is cut.
+ * Each column but the last is as wide as its title and its longest value so far, within bounds. What does not fit into the window is cut.
  *
- * @param width of the terminal.
+ * @param width of the terminal; where there is none, nothing is cut.
  */
-export function table(columns: readonly string[], width = 120): Format {
+export function table(columns: readonly string[], width = Number.POSITIVE_INFINITY): Format {
   const widths = columns.map(widthOf);
   const last = columns.length - 1;
   const line = (cells: readonly string[]) => {
-    const shownCells = cells.map((cell, index) => (index === last ? cell : padded(cell, widths[index] ?? 0)));
+    const isCut = width !== Number.POSITIVE_INFINITY;
+    const room = (cell: string, index: number) => Math.max(widths[index] ?? 0, isCut ? 0 : widthOf(cell));
+    const shownCells = cells.map((cell, index) => (index === last ? cell : padded(cell, room(cell, index))));
     return `${clipped(shownCells.join("  "), width).trimEnd()}\n`;
   };
   let isFirst = true;

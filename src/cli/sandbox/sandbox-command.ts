@@ -65,6 +65,8 @@ interface Facts {
   readonly authUrl: string;
   readonly consoleUrl: string | undefined;
   readonly username: string;
+  /** Of the process that ends by SIGINT: npx does not pass signals on. */
+  readonly pid: number;
   readonly folder: string;
   /** Files for `--config`, by the gateways' ids. */
   readonly settings: Readonly<Record<string, string>>;
@@ -91,6 +93,7 @@ async function factsOf(
     authUrl: server.authUrl,
     consoleUrl: server.consoleUrl,
     username: server.clientOptions.auth.username,
+    pid: process.pid,
     folder: files.folder,
     settings,
     trustedKeys: await files.write("trusted-keys.json", `${JSON.stringify(keys, null, 2)}\n`),
@@ -104,11 +107,12 @@ function show(facts: Facts, terminal: Terminal): void {
   const [settings = ""] = Object.values(facts.settings).map(asWord);
   const { width } = terminal;
   const addresses = [
-    `console            ${facts.consoleUrl}`,
+    `console            ${facts.consoleUrl} (open it in a browser; it asks for no login)`,
     `service            ${facts.baseUrl}`,
     `identity provider  ${facts.authUrl}`,
     `user               ${facts.username}; its password is in the settings`,
     `settings and keys  ${facts.folder} (removed in the end)`,
+    `process            ${facts.pid}`,
   ];
   const content = `It has the gateways ${gatewayIds.join(" and ")}, ${facts.liquidityProviderIds.length} liquidity providers with rates, and ${facts.payments} payments.`;
   const commands = [

@@ -45,10 +45,10 @@ const providers = [
     firstName: "Lena",
     lastName: "Quist",
     email: "lena@lake-liquidity.example",
-    buyPrice: "148.10",
-    sellPrice: "151.90",
+    buyPrice: "151.90",
+    sellPrice: "148.10",
   },
-  { firstName: "Omar", lastName: "Said", email: "omar@coast-funds.example", buyPrice: "147.25", sellPrice: "152.40" },
+  { firstName: "Omar", lastName: "Said", email: "omar@coast-funds.example", buyPrice: "152.40", sellPrice: "147.25" },
 ];
 
 const memos = ["school fees", "rent", "invoice 2041", "", "harvest advance", "thank you"];

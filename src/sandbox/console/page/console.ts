@@ -1,7 +1,7 @@
 import type { ConsoleState, IntentLine, PaymentLine, RequestLine, SignatureLine, Some } from "../console-state.js";
 import { byId, factList, fill, make } from "./elements.js";
 import { faultName, setUpFaults, showFaults } from "./fault-form.js";
-import { continueWith, intentFacts, setUpPayments, showGateways } from "./payment-form.js";
+import { intentFacts, payIntent, setUpPayments, showGateways } from "./payment-form.js";
 import { act, follow, say } from "./server.js";
 
 const hideOwn = byId("hide-own", HTMLInputElement);
@@ -40,7 +40,7 @@ follow((state) => {
   showList("providers", state.providers, ({ id, name }) => record(name, { Id: id }));
   const tokens = { total: state.tokens.length, lines: state.tokens };
   showList("tokens", tokens, ({ user, kind, issuedAtMs, untilMs, fate }) => {
-    const item = record(`${user}, ${kind}`, { Issued: timeOf(issuedAtMs), "Good until": timeOf(untilMs) });
+    const item = record(`${user}, ${kind}`, { Issued: timeOf(issuedAtMs), "Good until": `${timeOf(untilMs)} UTC` });
     item.firstElementChild?.append(" ", badge(fate, fate === "valid" ? "good" : "bad"));
     return item;
   });
@@ -137,7 +137,7 @@ function intentItem(line: IntentLine): HTMLElement {
     { type: "button", name: "pay", "aria-label": `Pay the intent ${line.id}` },
     "Pay this intent",
   );
-  button.addEventListener("click", () => continueWith(line));
+  button.addEventListener("click", () => payIntent(line));
   item.append(button);
   return item;
 }

@@ -52,7 +52,7 @@ export function showFaults({ faults, operations }: ConsoleState): void {
 }
 
 function faultText({ kind, of, times, delayMs }: ArmedFault): string {
-  const which = { operations: "request for an operation", token: "request for a token" }[of] ?? `${of}`;
+  const which = { operations: "request of any operation", token: "request for a token" }[of] ?? `request of ${of}`;
   const count = times === 1 ? "The next" : `Each of the next ${times}`;
   const late = kind === "delay" ? ` (${delayMs / 1000} s)` : "";
   return `${count} ${which} ${effects[kind]}${late}.`;

@@ -15,6 +15,8 @@ let accounts: ConsoleState["accounts"] = [];
 let intent: IntentLine | undefined;
 /** A request is under way: whoever presses a button twice does not mean two payments. */
 let isBusy = false;
+/** Transactions that were paid for. */
+const paid = new Set<string>();
 
 /** A response of the service, as the console hands it on. */
 interface Told {
@@ -37,6 +39,11 @@ export function setUpPayments(): void {
   });
   for (const button of document.querySelectorAll(".again")) {
     button.addEventListener("click", () => {
+      if (isBusy) {
+        sayBusy();
+        return;
+      }
+      say("");
       goTo("intent");
       field(intentForm, "senderGatewayId").focus();
     });
@@ -51,8 +58,17 @@ export function setUpPayments(): void {
   });
 }
 
-/** Takes an intent to its second step. */
-export function continueWith(line: IntentLine): void {
+/** Takes an intent of the list to its second step. */
+export function payIntent(line: IntentLine): void {
+  if (isBusy) {
+    sayBusy();
+    return;
+  }
+  say("");
+  continueWith(line);
+}
+
+function continueWith(line: IntentLine): void {
   intent = line;
   transactionId.value = `console-${crypto.randomUUID().slice(0, 8)}`;
   goTo("payment");
@@ -99,7 +115,7 @@ function suggest(end: End): void {
 
 async function once(work: () => Promise<void>): Promise<void> {
   if (isBusy) {
-    say("A request of the console is still under way.");
+    sayBusy();
     return;
   }
   isBusy = true;
@@ -110,17 +126,23 @@ async function once(work: () => Promise<void>): Promise<void> {
   }
 }
 
+function sayBusy(): void {
+  say("A request of the console is still under way.");
+}
+
 async function createIntent(): Promise<void> {
   say("Creating the intent…");
   const told = (await act("intent", Object.fromEntries(new FormData(intentForm)))) as Told | undefined;
   if (told === undefined) return;
   if (told.intent === undefined) {
-    say(`No intent: ${refusalOf(told)}`, true);
+    say(told.status === 0 ? lostIntent : `No intent: ${refusalOf(told)}`, true);
     return;
   }
-  say("The intent is there. No money has moved.");
   continueWith(told.intent);
+  say("The intent is there. No money has moved.");
 }
+
+const lostIntent = "The response was lost. The intent may be there: see the list of intents. No money has moved.";
 
 async function pay(): Promise<void> {
   if (intent === undefined) return;
@@ -129,21 +151,37 @@ async function pay(): Promise<void> {
   const told = (await act("payment", fields)) as Told | undefined;
   if (told === undefined) return;
   const isMade = told.status === 200;
-  const title = isMade
-    ? "The payment is made"
-    : told.status === 0
-      ? "The response was lost"
-      : "The payment was refused";
-  const text = isMade
-    ? `Its id is ${told.body?.id}. The receiver has yet to honor it: set its status in the list of payments.`
-    : told.status === 0
-      ? "Whether the payment was made can't be told from here: the list of payments shows it. Sending it again may pay twice."
-      : refusalOf(told);
+  const { title, text } = isMade ? madeTexts(told, fields.transactionId) : failedTexts(told, fields.transactionId);
+  if (isMade) paid.add(fields.transactionId);
   byId("result-title", HTMLElement).textContent = title;
   byId("result-text", HTMLElement).textContent = text;
   say(`${title}.`, !isMade);
   goTo("result");
   byId("result-title", HTMLElement).focus();
+}
+
+interface ResultTexts {
+  readonly title: string;
+  readonly text: string;
+}
+
+function madeTexts({ body }: Told, transaction: string): ResultTexts {
+  const id = `Its id is ${body?.id}.`;
+  if (!paid.has(transaction)) {
+    return { title: "The payment is made", text: `${id} Set its receiver's status in the list of payments.` };
+  }
+  return {
+    title: "A second payment is made",
+    text: `${id} The transaction ${transaction} was paid for before: the service does not recognise what is sent twice.`,
+  };
+}
+
+function failedTexts(told: Told, transaction: string): ResultTexts {
+  if (told.status !== 0) return { title: "The payment was refused", text: refusalOf(told) };
+  return {
+    title: "The response was lost",
+    text: `Whether the payment was made can't be told from here: look for ${transaction} in the list of payments. Sending it again may pay twice.`,
+  };
 }
 
 function goTo(step: Step): void {
