@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -60,6 +61,9 @@ const hasSqlite = process.getBuiltinModule("node:sqlite") !== undefined;
 const onCi = process.env.CI !== undefined;
 const retry = onCi ? 2 : 0;
 
+/** Vitest leaves a core free, of two that is one; but most of these tests wait for processes and sockets. */
+const maxWorkers = Math.max(2, availableParallelism() - 1);
+
 export default defineConfig({
   test: {
     reporters: onCi ? ["default", "./test/support/report-retries.ts"] : ["default"],
@@ -72,10 +76,11 @@ export default defineConfig({
           exclude: [...system, keycloak, engines, openapi, ...Object.values(built)],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"] },
           testTimeout: 20_000,
+          maxWorkers,
           retry,
         },
       },
-      { resolve: { alias }, test: { name: "system", include: system, testTimeout: 20_000, retry } },
+      { resolve: { alias }, test: { name: "system", include: system, testTimeout: 20_000, maxWorkers, retry } },
       // One after another: some of them halt the server.
       {
         resolve: { alias },
