@@ -31,7 +31,8 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       title: "Lists and sync jobs",
       about: "every record once: cursors, resuming, how the end is proved, and what a PagingError asks for",
     },
-    { name: "errors", title: "Errors", about: "every code, and what a failed call did" },
+    { name: "client", title: "The client", about: "every resource, what calls take and give, and every option" },
+    { name: "errors", title: "Errors", about: "what to do when a call fails, and every code" },
   ],
   "In production": [
     {
@@ -39,6 +40,7 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       title: "Tokens",
       about: "how they are obtained and renewed, what happens after refusals, and what to watch",
     },
+    { name: "signing", title: "Signing", about: "what is signed, keys in a KMS, and verifying stored payments" },
     {
       name: "invalid-signature",
       title: "Invalid signature",
@@ -95,7 +97,11 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       title: "What the description leaves open",
       about: "each question, how this library reads it, and the option that changes that",
     },
-    { name: "promises", title: "Promises", about: "each sentence of the README, and the tests that hold it" },
+    {
+      name: "promises",
+      title: "Promises",
+      about: "each sentence of the README and of some pages, and the tests that hold it",
+    },
     { name: "simulation", title: "The simulator", about: "the flow in a world in which everything fails" },
     { name: "migration", title: "From 0.1.0", about: "what breaks, and what has to be done" },
   ],

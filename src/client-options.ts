@@ -82,7 +82,7 @@ export interface ClientOptions {
   readonly telemetry?: Telemetry | undefined;
 }
 
-/** Every option: its check, its default and its line in the README. One that is missing here does not compile. */
+/** Every option: its check, its default and its line in docs/client.md. One that is missing here does not compile. */
 export const clientOptions = {
   // `parseBaseUrl` and `assertAuthOptions` check these two, with a message for each mistake.
   baseUrl: {
@@ -94,7 +94,7 @@ export const clientOptions = {
     accepts: () => true,
     wanted: "credentials",
     documentation:
-      "`{ authUrl, realm, clientId, clientSecret?, username, password }`, the same with `refreshToken` instead of the last two, `{ accessToken }`, or a [login of a user](docs/front-end.md)",
+      "`{ authUrl, realm, clientId, clientSecret?, username, password }`, the same with `refreshToken` instead of the last two, `{ accessToken }`, or a [login of a user](front-end.md)",
   },
   signingKey: {
     accepts: () => true,
@@ -144,7 +144,7 @@ export const clientOptions = {
     accepts: isTokenStore,
     wanted: "a token store: an object with the methods read, lock, unlock and write",
     documentedDefault: "none",
-    documentation: "one session for many processes: see [In a fleet](docs/fleet.md)",
+    documentation: "one session for many processes: see [In a fleet](fleet.md)",
   },
   maxSockets: {
     accepts: isPositiveInteger,
@@ -190,14 +190,14 @@ export const clientOptions = {
     accepts: isLogger,
     wanted: "a logger: an object with the methods debug, warn and error",
     documentedDefault: "none",
-    documentation: "pino, `console`, or anything like them: see [Observability](docs/observability.md#logs)",
+    documentation: "pino, `console`, or anything like them: see [Observability](observability.md#logs)",
   },
   telemetry: {
     accepts: (value) => telemetryParts(value) !== undefined,
     wanted: "what openTelemetry of cross-border-payments/opentelemetry makes",
     documentedDefault: "none",
     documentation:
-      "`openTelemetry(api)`: spans, `traceparent` and metrics, see [Observability](docs/observability.md#opentelemetry)",
+      "`openTelemetry(api)`: spans, `traceparent` and metrics, see [Observability](observability.md#opentelemetry)",
   },
 } satisfies OptionTable<ClientOptions>;
 

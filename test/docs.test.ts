@@ -67,9 +67,3 @@ it("leads from every document to files that are there", () => {
     for (const link of links) expect(root.has(join(folder, link)), `${document} -> ${link}`).toBe(true);
   }
 });
-
-it("gives the two commands in the README", () => {
-  const readme = readFileSync("README.md", "utf8");
-  expect(readme).toContain("npm ci && npm run demo");
-  expect(readme).toContain("npm ci && npm test");
-});

@@ -1,9 +1,61 @@
 import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 
+/** A document, or a section of one, of which `docs/promises.md` holds every sentence and table. */
+interface HeldText {
+  /** As the heading links it. */
+  readonly address: string;
+  readonly markdown: string;
+  readonly rows: readonly Row[];
+}
+
+interface Row {
+  readonly promise: string;
+  readonly holders: string;
+}
+
+/** Each heading of the page that is a link names such a text; the table below it has the text's rows. */
+function heldTextsOf(page: string): HeldText[] {
+  return sectionsOf(page).flatMap((section) => {
+    const address = /^\[[^\]]+\]\(([^)]+)\)/.exec(section)?.[1];
+    return address === undefined ? [] : [{ address, markdown: markdownAt(address), rows: rowsOf(section) }];
+  });
+}
+
+function markdownAt(address: string): string {
+  const [path = "", anchor] = address.split("#");
+  const text = readFileSync(join("docs", path), "utf8");
+  if (anchor === undefined) return text;
+  const section = sectionsOf(text).find((candidate) => anchorOf(headingOf(candidate)) === anchor);
+  if (section === undefined) throw new Error(`docs/promises.md leads to ${address}, which is not there`);
+  return `## ${section}`;
+}
+
+/** Without what stands before the first of them. */
+const sectionsOf = (markdown: string): string[] => markdown.split(/^## /m).slice(1);
+
+const headingOf = (section: string): string => section.split("\n")[0] ?? "";
+
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w -]/g, "")
+    .replaceAll(" ", "-");
+
+function rowsOf(section: string): Row[] {
+  return section
+    .split("\n")
+    .filter((line) => /^\| (?!promise |--)/.test(line))
+    .map((line) => {
+      const [, promise = "", holders = ""] = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
+      return { promise, holders };
+    });
+}
+
 /**
- * The sentences of the README's prose in order, without the targets of their links, then its tables, each by its section and its
- * first column. `docs.test.ts` holds the code blocks and the links.
+ * The sentences of a text's prose in order, without the targets of their links, then its tables, each by its section and its first
+ * column. `docs.test.ts` holds the code blocks and the links.
  */
 function promisesOf(markdown: string): string[] {
   const text = markdown.replace(/^```[\s\S]*?^```$/gm, "\n").replace(/(?<!!)\[([^\]]+)\]\([^)]+\)/g, "$1");
@@ -13,7 +65,7 @@ function promisesOf(markdown: string): string[] {
 function sentencesOf(text: string): string[] {
   return text
     .replace(/^(?:#|\||!\[).*$/gm, "\n")
-    .replace(/^- /gm, "\n\n")
+    .replace(/^(?:-|\d+\.) /gm, "\n\n")
     .split(/\n\s*\n/)
     .map((paragraph) => paragraph.replace(/\s+/g, " ").trim())
     .filter((paragraph) => paragraph !== "")
@@ -22,45 +74,43 @@ function sentencesOf(text: string): string[] {
 
 function tablesOf(text: string): string[] {
   return text.split(/^## /m).flatMap((section) => {
-    const heading = section.split("\n")[0] ?? "";
     const tables = [...section.matchAll(/^\|([^|]*)\|.*\n\|-/gm)];
-    return tables.map(([, column = ""]) => `Table: ${heading}${column.trim() === "" ? "" : ` (${column.trim()})`}`);
+    return tables.map(
+      ([, column = ""]) => `Table: ${headingOf(section)}${column.trim() === "" ? "" : ` (${column.trim()})`}`,
+    );
   });
 }
 
-interface Row {
-  readonly promise: string;
-  readonly holders: string;
-}
+const heldTexts = heldTextsOf(readFileSync("docs/promises.md", "utf8"));
+const rows = heldTexts.flatMap((text) => text.rows);
 
-function rowsOf(markdown: string): Row[] {
-  return markdown
-    .split("\n")
-    .filter((line) => /^\| (?!promise |--)/.test(line))
-    .map((line) => {
-      const [, promise = "", holders = ""] = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
-      return { promise, holders };
-    });
-}
+it("holds the README and the pages that its promises moved to", () => {
+  expect(heldTexts[0]?.address).toBe("../README.md");
+  expect(heldTexts.map(({ address }) => address.split("#")[0])).toEqual(
+    expect.arrayContaining(["client.md", "errors.md", "lists.md", "signing.md", "tokens.md"]),
+  );
+  expect(rows.length).toBeGreaterThan(120);
+});
 
-const readme = readFileSync("README.md", "utf8");
-const promises = promisesOf(readme);
-const rows = rowsOf(readFileSync("docs/promises.md", "utf8"));
-
-it("reads all of the README", () => {
-  expect(promises.length).toBeGreaterThan(60);
+it.each(heldTexts)("reads all of $address", ({ markdown }) => {
+  const promises = promisesOf(markdown);
+  expect(promises.length).toBeGreaterThan(0);
   expect(promises.filter((promise) => promise.startsWith("Table: "))).toHaveLength(
-    readme.match(/^\|--/gm)?.length ?? 0,
+    markdown.match(/^\|--/gm)?.length ?? 0,
   );
 });
 
-it("has a row for every sentence and table of the README, word for word and in order, and no others", () => {
-  const known = new Set(rows.map(({ promise }) => promise));
-  const missing = promises.filter((promise) => !known.has(promise));
-  const toPaste = missing.map((promise) => `| ${promise.replaceAll("|", "\\|")} | |`).join("\n");
-  expect(missing, `rows to paste into docs/promises.md, each with its test:\n${toPaste}\n`).toEqual([]);
-  expect(rows.map(({ promise }) => promise)).toEqual(promises);
-});
+it.each(heldTexts)(
+  "has a row for every sentence and table of $address, word for word and in order, and no others",
+  ({ markdown, rows }) => {
+    const promises = promisesOf(markdown);
+    const known = new Set(rows.map(({ promise }) => promise));
+    const missing = promises.filter((promise) => !known.has(promise));
+    const toPaste = missing.map((promise) => `| ${promise.replaceAll("|", "\\|")} | |`).join("\n");
+    expect(missing, `rows to paste into docs/promises.md, each with its test:\n${toPaste}\n`).toEqual([]);
+    expect(rows.map(({ promise }) => promise)).toEqual(promises);
+  },
+);
 
 it.each(rows.map(({ promise, holders }) => [promise, holders] as const))("names what holds: %s", (_, holders) => {
   if (holders === "no promise") return;

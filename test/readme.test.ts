@@ -1,55 +1,13 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { Operation } from "../src/api/operation.js";
-import type { Option } from "../src/api/option-table.js";
-import { clientOptions } from "../src/client-options.js";
-import { flowOptions } from "../src/flows/flow-options.js";
-import { catalogue } from "../src/resources/catalogue.js";
 
-/** The rows of the first table below a heading of a document. Where one differs from the code, paste the one that was expected. */
-function tableUnder(heading: string, document = "README.md"): string[] {
-  const section = readFileSync(document, "utf8").split(`\n## ${heading}\n`)[1]?.split("\n## ")[0];
-  expect(section, `${document} has no section "${heading}"`).toBeDefined();
-  const table = /(?:^\|.*\n)+/m.exec(section ?? "")?.[0] ?? "";
-  return table.trim().split("\n").slice(2);
-}
+const readme = readFileSync("README.md", "utf8");
 
-/** `client.liquidityProviders.deposits(liquidityProviderId)`, and its verbs. */
-function resourceRow(resource: Readonly<Record<string, Operation>>): string {
-  const rows = ["create", "get", "update", "list"].flatMap((verb) => resource[verb] ?? []);
-  const place = (rows[0]?.name ?? "").split(".").slice(0, -1).join(".");
-  // Those that all of its rows have: a single record has an id more.
-  const ids = rows.map(({ path }) => path.parameters).sort((one, other) => one.length - other.length)[0] ?? [];
-  const verbs = rows.map(({ verb, signed }) => `\`${verb}\`${signed ? " (signed)" : ""}`);
-  return `| \`client.${place}${ids.length === 0 ? "" : `(${ids.join(", ")})`}\` | ${verbs.join(" ")} |`;
-}
-
-function optionRow([name, option]: [string, Option<unknown>]): string {
-  return `| \`${name}\` | ${documentedDefault(option)} | ${option.documentation} |`.replace("|  |", "| |");
-}
-
-function documentedDefault({ default: value, documentedDefault }: Option<unknown>): string {
-  if (documentedDefault !== undefined) return documentedDefault;
-  if (typeof value === "number") return value.toLocaleString("en-US");
-  return value === undefined ? "" : `\`${JSON.stringify(value)}\``;
-}
-
-it("has a row for every resource, with all of its verbs", () => {
-  expect(tableUnder("Resources")).toEqual(catalogue.map(resourceRow));
+it("is a page long", () => {
+  expect(readme.split("\n").length).toBeLessThanOrEqual(150);
 });
 
-it("has a row for every option of the client, with its default", () => {
-  expect(tableUnder("Options")).toEqual(Object.entries<Option<unknown>>(clientOptions).map(optionRow));
-});
-
-it("has a row for every option of the durable flow, in its own document", () => {
-  const rows = Object.entries<Option<unknown>>(flowOptions).map(optionRow);
-  expect(tableUnder("Options", "docs/durable-flow.md")).toEqual(rows);
-});
-
-it("describes no option that the client does not use", () => {
-  const source =
-    readFileSync("src/client.ts", "utf8") +
-    readFileSync("src/client-options.ts", "utf8").split("export function resolveOptions")[1];
-  expect(Object.keys(clientOptions).filter((name) => !new RegExp(`\\b${name}\\b`).test(source))).toEqual([]);
+it("gives the two commands that try it out", () => {
+  expect(readme).toContain("npm ci && npm run demo");
+  expect(readme).toContain("npm ci && npm test");
 });

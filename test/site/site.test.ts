@@ -25,9 +25,9 @@ it("leads to pages where there are pages, and to the repository otherwise", () =
   const folder = newFolder();
   stage(".", folder);
   const read = (name: string) => readFileSync(join(folder, name), "utf8");
-  expect(read("overview.md")).toContain("[The durable flow](./durable-flow.md)");
+  expect(read("overview.md")).toContain("[The guide](./durable-flow.md)");
   expect(read("overview.md")).toMatch(/\(https:\/\/github\.com\/.*\/blob\/main\/examples\//);
-  expect(read("errors.md")).toContain("(./overview.md#errors-and-what-to-do)");
+  expect(read("promises.md")).toContain("(./overview.md)");
   expect(read("index.md")).toContain("(./fleet.md)");
 });
 
