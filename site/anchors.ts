@@ -1,6 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
+/** What the address of a heading ends in, on GitHub and on the site. */
+export function anchorOf(heading: string): string {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\p{M}_\- ]/gu, "")
+    .replaceAll(" ", "-");
+}
+
 /** Links of a built site to parts of its pages that are not there, as `page → address`. */
 export function deadAnchors(folder: string): string[] {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".html"));

@@ -7,5 +7,10 @@ const { version, repository } = JSON.parse(
 
 export { version };
 
+const name = repository.replace(/^github:/, "");
+
 /** Where readers find the files that are no pages. */
-export const filesAddress = `https://github.com/${repository.replace(/^github:/, "")}/blob/main`;
+export const filesAddress = `https://github.com/${name}/blob/main`;
+
+/** Where pages that are read elsewhere, such as the README at npm, find their pictures. */
+export const picturesAddress = `https://raw.githubusercontent.com/${name}/main`;

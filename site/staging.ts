@@ -32,9 +32,13 @@ function write(folder: string, name: string, text: string): void {
   writeFileSync(join(folder, `${name}.md`), text);
 }
 
-/** The text with the links of a document in a folder of the repository as links of the site. */
+/**
+ * The text with the links of a document in a folder of the repository as links of the site. The README has the addresses of the
+ * repository's files, since it is read where they are not.
+ */
 function linked(text: string, from: "." | "docs"): string {
-  return text.replaceAll(/\]\((?!https?:|#)([^)\s]+)\)/g, (_, target: string) => {
+  const relative = from === "." ? text.replaceAll(`](${filesAddress}/`, "](") : text;
+  return relative.replaceAll(/\]\((?!https?:|#)([^)\s]+)\)/g, (_, target: string) => {
     const [path = "", anchor] = new URL(target, `file:///${from}/`).pathname.slice(1).split("#").concat(hashOf(target));
     return `](${addressOf(path)}${anchor ?? ""})`;
   });

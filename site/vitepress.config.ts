@@ -1,3 +1,4 @@
+import { anchorOf } from "./anchors.js";
 import { filesAddress, version } from "./manifest.js";
 import { chapters } from "./pages.js";
 
@@ -9,7 +10,7 @@ export default {
   cleanUrls: true,
   head: [["meta", { name: "color-scheme", content: "light dark" }]],
   // The documents are read on GitHub too, and their links have to hold in both.
-  markdown: { anchor: { slugify: asGitHub } },
+  markdown: { anchor: { slugify: anchorOf } },
   themeConfig: {
     nav: [
       { text: "Overview", link: "/overview" },
@@ -24,11 +25,3 @@ export default {
     search: { provider: "local" },
   },
 };
-
-function asGitHub(heading: string): string {
-  return heading
-    .trim()
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}\p{M}_\- ]/gu, "")
-    .replaceAll(" ", "-");
-}

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
+import { deadLinks, filesIn } from "./support/dead-links.js";
 
 const documents = ["README.md", ...readdirSync("docs").map((file) => `docs/${file}`)].filter((file) =>
   file.endsWith(".md"),
@@ -56,14 +57,8 @@ it("shows the recipes for workflow engines as they are tested", () => {
 });
 
 it("leads from every document to files that are there", () => {
-  const root = new Set(
-    [...readdirSync(".", { recursive: true, encoding: "utf8" })].filter((path) => !path.startsWith("node_modules")),
-  );
-  for (const document of [...documents, "CONTRIBUTING.md"]) {
-    const links = [...readFileSync(document, "utf8").matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(
-      ([, path]) => path ?? "",
-    );
-    const folder = document.startsWith("docs/") ? "docs" : ".";
-    for (const link of links) expect(root.has(join(folder, link)), `${document} -> ${link}`).toBe(true);
+  for (const document of [...documents, "CONTRIBUTING.md", "CHANGELOG.md"]) {
+    const dead = deadLinks(readFileSync(document, "utf8"), filesIn(dirname(document)), filesIn("."));
+    expect(dead, document).toEqual([]);
   }
 });

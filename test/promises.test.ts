@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { anchorOf } from "../site/anchors.js";
 
 /** A document, or a section of one, of which `docs/promises.md` holds every sentence and table. */
 interface HeldText {
@@ -36,12 +37,6 @@ function markdownAt(address: string): string {
 const sectionsOf = (markdown: string): string[] => markdown.split(/^## /m).slice(1);
 
 const headingOf = (section: string): string => section.split("\n")[0] ?? "";
-
-const anchorOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replace(/[^\w -]/g, "")
-    .replaceAll(" ", "-");
 
 function rowsOf(section: string): Row[] {
   return section

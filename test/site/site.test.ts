@@ -27,6 +27,7 @@ it("leads to pages where there are pages, and to the repository otherwise", () =
   const read = (name: string) => readFileSync(join(folder, name), "utf8");
   expect(read("overview.md")).toContain("[The guide](./durable-flow.md)");
   expect(read("overview.md")).toMatch(/\(https:\/\/github\.com\/.*\/blob\/main\/examples\//);
+  expect(read("overview.md")).toContain("(./errors.md#what-to-do)");
   expect(read("promises.md")).toContain("(./overview.md)");
   expect(read("index.md")).toContain("(./fleet.md)");
 });
