@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { expect, it, vi } from "vitest";
+import { emitStep } from "../../src/flows/emit-step.js";
+import { allPhases, type FlowPhase } from "../../src/flows/flow-state.js";
+import { simulateFlows } from "../../src/simulation/simulate-flows.js";
+
+vi.mock("../../src/flows/emit-step.js", { spy: true });
+
+const picture = readFileSync("docs/images/flow-phases.svg", "utf8");
+const guide = readFileSync("docs/durable-flow.md", "utf8");
+
+/** A step of a flow, as `claimed → paid`. */
+const step = (from: string, to: string): string => `${from === "" ? "none" : from} → ${to}`;
+
+const arrows = [...picture.matchAll(/<path [^>]*data-from="([^"]*)" data-to="([^"]*)" d="([^"]*)"/g)].map(
+  ([, from = "", to = "", line = ""]) => ({ name: step(from, to), from, to, points: pointsOf(line) }),
+);
+
+/** The corners of a line of absolute moves. */
+function pointsOf(line: string): { readonly x: number; readonly y: number }[] {
+  let [x, y] = [0, 0];
+  return [...line.matchAll(/([MHV])([\d ]+)/g)].map(([, command, numbers = ""]) => {
+    const [first = 0, second = 0] = numbers.split(" ").map(Number);
+    if (command === "M") [x, y] = [first, second];
+    else if (command === "H") x = first;
+    else y = first;
+    return { x, y };
+  });
+}
+
+const boxes = new Map(
+  [
+    ...picture.matchAll(
+      /<rect [^>]*?x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)"[^>]*>\s*<text class="phase[^>]*>([\w-]+)</g,
+    ),
+  ].map(([, x, y, width, height, phase = ""]) => [
+    phase,
+    { left: Number(x), top: Number(y), right: Number(x) + Number(width), bottom: Number(y) + Number(height) },
+  ]),
+);
+
+function isAtEdge(phase: string, point: { readonly x: number; readonly y: number } | undefined): boolean {
+  const box = boxes.get(phase);
+  if (box === undefined || point === undefined) return false;
+  const { left, right, top, bottom } = box;
+  const isWithin = point.x >= left && point.x <= right && point.y >= top && point.y <= bottom;
+  return isWithin && (point.x === left || point.x === right || point.y === top || point.y === bottom);
+}
+
+/** Every step from one state to another in the guide's table of states. */
+function stepsOfTable(): string[] {
+  const table = /\| state \| who moves it \| to \|\n\|[-|]+\n((?:\|.*\n)+)/.exec(guide)?.[1] ?? "";
+  let from: string[] = [];
+  return table.split("\n").flatMap((row) => {
+    const [, states = "", , targets = ""] = row.split("|");
+    if (states.trim() !== "") from = states.trim() === "none" ? ["none"] : phasesIn(states);
+    return from.flatMap((one) => phasesIn(targets).flatMap((to) => (one === to ? [] : [step(one, to)])));
+  });
+}
+
+const phasesIn = (text: string): string[] =>
+  [...text.matchAll(/`([\w-]+)`/g)]
+    .map(([, name = ""]) => name)
+    .filter((name) => allPhases.includes(name as FlowPhase));
+
+it("shows every phase of a flow, and no other", () => {
+  expect([...boxes.keys()].sort()).toEqual([...allPhases].sort());
+  expect(picture.match(/class="phase/g)).toHaveLength(allPhases.length);
+});
+
+it.each(arrows)("draws $name from the one box to the other", ({ from, to, points }) => {
+  expect(isAtEdge(to, points.at(-1))).toBe(true);
+  if (from !== "") expect(isAtEdge(from, points[0])).toBe(true);
+});
+
+it("draws the steps of the guide's table, and what an entry of version 1 does first", () => {
+  const rare = ["claimed → held"];
+  const drawn = arrows.map(({ name }) => name).concat(rare);
+  expect(drawn.sort()).toEqual([...new Set(stepsOfTable()), "created → funds-requested"].sort());
+});
+
+it("leaves out no step that flows take in a world in which everything fails", { timeout: 60_000 }, async () => {
+  await simulateFlows({ schedules: 300, seed: 7 });
+  const taken = vi
+    .mocked(emitStep)
+    .mock.calls.flatMap(([, , from, to]) => (from?.phase === to.phase ? [] : [step(from?.phase ?? "", to.phase)]));
+  const known = new Set(stepsOfTable());
+  expect(new Set(taken).size).toBeGreaterThan(15);
+  expect([...new Set(taken)].filter((one) => !known.has(one))).toEqual([]);
+});
