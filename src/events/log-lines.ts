@@ -6,50 +6,65 @@ export type LogLevel = "debug" | "warn" | "error";
 
 /** A line of a log. The fields are named as OpenTelemetry names them, and as `cross_border.…` where it has no name. */
 export interface LogLine {
-  readonly level: LogLevel;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
 type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
+/** At which level an event is logged. Pure. */
+export function levelOf<Name extends EventName>(name: Name, event: Reported[Name]): LogLevel {
+  return levels[name](event);
+}
+
 /** What an event is as a line. Pure. */
 export function toLogLine<Name extends EventName>(name: Name, event: Reported[Name]): LogLine {
   return lines[name](event);
 }
 
+const levels: { readonly [Name in EventName]: (event: Reported[Name]) => LogLevel } = {
+  response: () => "debug",
+  success: () => "debug",
+  failure: ({ effect }) => failureLevels[effect],
+  retry: () => "warn",
+  mismatch: () => "warn",
+  token: () => "debug",
+  flow: (step) => stepLevel(step),
+  error: () => "warn",
+};
+
 const lines: { readonly [Name in EventName]: (event: Reported[Name]) => LogLine } = {
-  response: (event) => line("debug", `${event.operation}: ${event.status}`, callFields(event)),
-  success: (event) => line("debug", `${event.operation}: ${event.status}`, callFields(event)),
+  response: (event) => line(`${event.operation}: ${event.status}`, callFields(event)),
+  success: (event) => line(`${event.operation}: ${event.status}`, callFields(event)),
   failure: (event) =>
-    line(failureLevels[event.effect], `${event.operation}: ${event.code}, ${failureTexts[event.effect]}`, {
+    line(`${event.operation}: ${event.code}, ${failureTexts[event.effect]}`, {
       // Where nothing was sent, the status is that of the token endpoint.
       ...callFields(event.attempts === 0 ? { ...event, status: undefined } : event),
       "error.type": event.code,
       "cross_border.effect": event.effect,
     }),
   retry: ({ operation, attempt, reason, delayMs }: RetryEvent) =>
-    line("warn", `${operation}: ${reason}, another attempt follows`, {
+    line(`${operation}: ${reason}, another attempt follows`, {
       "cross_border.operation": operation,
       "error.type": reason,
       "http.request.resend_count": attempt,
       "cross_border.delay_ms": delayMs,
     }),
   mismatch: ({ operation, field, expected, found }: MismatchEvent) =>
-    line("warn", `${operation}: ${field} of the response is not as described`, {
+    line(`${operation}: ${field} of the response is not as described`, {
       "cross_border.operation": operation,
       "cross_border.field": field,
       "cross_border.expected": expected,
       "cross_border.found": found,
     }),
   token: ({ grant, expiresInMs, shared }) =>
-    line("debug", "an access token was obtained", {
+    line("an access token was obtained", {
       "cross_border.grant": grant,
       "cross_border.expires_in_ms": expiresInMs,
       "cross_border.shared": shared,
     }),
   flow: (step) =>
-    line(stepLevel(step), `a flow is ${step.to}`, {
+    line(`a flow is ${step.to}`, {
       "cross_border.flow.key": step.key,
       "cross_border.flow.from": step.from,
       "cross_border.flow.to": step.to,
@@ -58,7 +73,7 @@ const lines: { readonly [Name in EventName]: (event: Reported[Name]) => LogLine 
       "cross_border.duration_ms": step.durationMs,
     }),
   error: (error) =>
-    line("warn", "the work on flows had a failure, and goes on", {
+    line("the work on flows had a failure, and goes on", {
       // OpenTelemetry's word for a type that nobody knows.
       "error.type": error instanceof CrossBorderError ? error.code : "_OTHER",
     }),
@@ -94,11 +109,11 @@ function callFields({ operation, method, path, status, attempts = 1, durationMs,
   };
 }
 
-function line(level: LogLevel, message: string, given: Fields): LogLine {
+function line(message: string, given: Fields): LogLine {
   const fields: Record<string, string | number | boolean> = {};
   for (const name of Object.keys(given)) {
     const value = given[name];
     if (value !== undefined) fields[name] = value;
   }
-  return { level, message, fields };
+  return { message, fields };
 }

@@ -1,4 +1,4 @@
-import { type LogLevel, toLogLine } from "./log-lines.js";
+import { type LogLevel, levelOf, toLogLine } from "./log-lines.js";
 import type { EventName, Listener, Reported } from "./reporter.js";
 
 /**
@@ -32,9 +32,10 @@ export function logListener(logger: Logger): Listener {
   const write =
     <Name extends EventName>(name: Name) =>
     (event: Reported[Name]): unknown => {
-      const { level, message, fields } = toLogLine(name, event);
+      const level = levelOf(name, event);
       if (knowsLevels && Reflect.apply(Reflect.get(logger, "isLevelEnabled"), logger, [level]) === false)
         return undefined;
+      const { message, fields } = toLogLine(name, event);
       // Each time the method that is there now: pino replaces its methods when its level is changed.
       return isMessageFirst ? logger[level](message, fields) : logger[level](fields, message);
     };

@@ -11,7 +11,7 @@ import { nextDelayMs } from "../timing/backoff.js";
 import { clock } from "../timing/clock.js";
 import { Deadline } from "../timing/deadline.js";
 import type { Timestamp } from "../timing/timestamp.js";
-import type { Part, Tracing } from "../tracing/tracing.js";
+import { type Attributes, follow, type Part, type Tracing } from "../tracing/tracing.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
 import { showableReason, toError } from "./call-error.js";
 import { textsIn } from "./check-undescribed-input.js";
@@ -28,6 +28,8 @@ import { type Mismatch, type SchemaLoader, type Schemas, unprintable } from "./s
 /** What a call needs of the client that makes it. */
 export interface CallContext extends RequestSettings {
   readonly origin: string;
+  /** What spans say of the origin. */
+  readonly server: Attributes;
   readonly transport: Transport;
   readonly tokens: TokenSource;
   /** Absent where the client was built without a signing key. */
@@ -76,6 +78,8 @@ export class Call {
   /** Without the text: whoever keeps the promise of a call keeps this too. */
   #response: Pick<WireResponse, "status" | "headers"> | undefined;
   #latencyMs: number | undefined;
+  /** Absent where nobody follows this call. */
+  #tracing: Tracing | undefined;
   /** As the last response that had one gave it. */
   #sentRequestId: string | undefined;
   readonly #startMs = clock.monotonicMs();
@@ -83,6 +87,7 @@ export class Call {
   /** @throws {InvalidArgumentError} when an option or a header can't be used. */
   constructor(client: CallContext, operation: AnyOperation, source: CallSource, options: RequestOptions = {}) {
     this.#client = client;
+    this.#tracing = client.reporter.tracing;
     this.#operation = operation;
     this.#kind = operationKind(operation, "presigned" in source || source.signed);
     this.#source = source;
@@ -111,8 +116,11 @@ export class Call {
 
   /** The data of the response, or the error that says what was done. */
   run(): Promise<unknown> {
-    const { tracing } = this.#client.reporter;
-    return tracing === undefined ? this.#run() : tracing.follow(this.#part(), () => this.#run());
+    if (this.#tracing === undefined) return this.#run();
+    return this.#tracing.follow(this.#part(), ({ isSeen }) => {
+      if (!isSeen) this.#tracing = undefined;
+      return this.#run();
+    });
   }
 
   #part(): Part {
@@ -214,7 +222,7 @@ export class Call {
     this.#signature = signature;
     if ("presigned" in this.#source || !this.#source.signed || signer === undefined) return;
     const sign = () => this.#deadline.race(signer.sign(signedPath, body ?? new Uint8Array(), this.#deadline));
-    this.#signature = await this.#client.reporter.follow(signaturePart, sign);
+    this.#signature = await follow(this.#tracing, signaturePart, sign);
   }
 
   async #attempt(request: PreparedRequest, schemas: Schemas): Promise<Outcome> {
@@ -222,7 +230,7 @@ export class Call {
     const startMs = clock.monotonicMs();
     let response: WireResponse;
     try {
-      const { tracing } = this.#client.reporter;
+      const tracing = this.#tracing;
       response = await (tracing === undefined ? this.#send(request, {}) : this.#sendFollowed(request, tracing));
     } catch (error) {
       return failureOfThrown(error);
@@ -267,15 +275,13 @@ export class Call {
 
   #attemptPart(): Part {
     const { method, path } = this.#operation;
-    const { hostname, port, protocol } = new URL(this.#client.origin);
     return {
       name: `${method} ${path.text}`,
       kind: "client",
       attributes: {
         "http.request.method": method,
         "url.template": path.text,
-        "server.address": hostname,
-        "server.port": Number(port) || (protocol === "https:" ? 443 : 80),
+        ...this.#client.server,
         "http.request.resend_count": this.#attempts > 1 ? this.#attempts - 1 : undefined,
       },
     };

@@ -5,6 +5,7 @@ import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../ap
 import { InvalidArgumentError } from "../errors/errors.js";
 import type { Reporter } from "../events/reporter.js";
 import type { Timestamp } from "../timing/timestamp.js";
+import type { Attributes } from "../tracing/tracing.js";
 import { toApiPromise } from "./api-promise.js";
 import { assertSigner, Call, type CallContext, type CallSource } from "./call.js";
 import { checkHealth, checkTimeoutMs, type HealthReport } from "./check-health.js";
@@ -15,7 +16,7 @@ import { checkRequest } from "./prepare-request.js";
 import { SchemaLoader } from "./schema.js";
 import { parseUndescribedRequest, type UndescribedRequest } from "./undescribed-request.js";
 
-export interface HttpClientOptions extends Omit<CallContext, "schemas" | "reported" | "inFlight"> {
+export interface HttpClientOptions extends Omit<CallContext, "server" | "schemas" | "reported" | "inFlight"> {
   /** Operations that are signed besides those that the description names. */
   readonly signedOperations: ReadonlySet<string>;
   /** Shared by clients that were made together. Default: its own. */
@@ -35,7 +36,8 @@ export class HttpClient implements ApiClient {
   #closing: Promise<void> | undefined;
 
   constructor({ signedOperations, schemas = new SchemaLoader(), ...context }: HttpClientOptions) {
-    this.#context = { ...context, schemas, reported: new Set(), inFlight: this.#inFlight };
+    const server = describeServer(context.origin);
+    this.#context = { ...context, server, schemas, reported: new Set(), inFlight: this.#inFlight };
     this.#signedOperations = signedOperations;
   }
 
@@ -183,4 +185,9 @@ export class HttpClient implements ApiClient {
   #isSigned({ name, signed }: Operation): boolean {
     return signed || this.#signedOperations.has(name);
   }
+}
+
+function describeServer(origin: string): Attributes {
+  const { hostname, port, protocol } = new URL(origin);
+  return { "server.address": hostname, "server.port": Number(port) || (protocol === "https:" ? 443 : 80) };
 }

@@ -31,11 +31,17 @@ export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptio
   assertApi(api);
   const tracer = (options.tracer ?? api.trace.getTracer(name)) as ReturnType<Api["trace"]["getTracer"]>;
   const meter = (options.meter ?? api.metrics.getMeter(name)) as ReturnType<Api["metrics"]["getMeter"]>;
-  const parts = { listener: meteringListener(meter), tracing: spanTracing(api, tracer) };
+  // Instruments that were made without an SDK measure nothing, ever: events need not be made for them.
+  const listener = isNoop(api, meter) ? {} : meteringListener(meter);
+  const parts = { listener, tracing: spanTracing(api, tracer) };
   return Object.defineProperty({ kind: "opentelemetry" as const }, telemetryKey, { value: parts });
 }
 
 const name = "cross-border-payments";
+
+function isNoop({ createNoopMeter }: Partial<Api>, meter: object): boolean {
+  return createNoopMeter !== undefined && meter === createNoopMeter();
+}
 
 /** That of `events/telemetry.ts`. Importing it would make a file of its own that every import of the client has to load. */
 const telemetryKey = Symbol.for("cross-border-payments.telemetry");

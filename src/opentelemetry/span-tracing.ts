@@ -16,7 +16,7 @@ export function spanTracing(api: Api, tracer: Tracer): Tracing {
           attributes: { ...attributes },
         }),
       );
-      if (span === undefined) return work({ headers: {}, note: () => {} });
+      if (span === undefined || leadsNowhere(api, span)) return work(unfollowed);
       const within = trace.setSpan(context.active(), span);
       return context.with(within, async () => {
         try {
@@ -32,8 +32,16 @@ export function spanTracing(api: Api, tracer: Tracer): Tracing {
   };
 }
 
+const unfollowed: Followed = { isSeen: false, headers: {}, note: () => {} };
+
+/** Whether nobody records it and no request can name it, as where there is no SDK. */
+function leadsNowhere(api: Api, span: Span): boolean {
+  return attempt(() => !span.isRecording() && !api.isSpanContextValid(span.spanContext())) === true;
+}
+
 function followedBy(api: Api, span: Span): Followed {
   return {
+    isSeen: true,
     get headers() {
       const headers: Record<string, string> = {};
       attempt(() => api.propagation.inject(api.context.active(), headers));

@@ -11,6 +11,8 @@ export interface Part {
 
 /** A part that is under way. */
 export interface Followed {
+  /** Where it is false, nobody will ever know of this part, and those within it need not be followed. */
+  readonly isSeen: boolean;
   /** Headers that tell the receiver of a request what it is a part of. */
   readonly headers: Readonly<Record<string, string>>;
   /** What became known of it. An `error.type` says that it failed. */
@@ -35,4 +37,4 @@ export function follow<T>(
   return tracing === undefined ? work(unfollowed) : tracing.follow(part(), work);
 }
 
-const unfollowed: Followed = { headers: {}, note: () => {} };
+const unfollowed: Followed = { isSeen: false, headers: {}, note: () => {} };

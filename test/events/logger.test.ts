@@ -218,6 +218,15 @@ describe("loggers", () => {
     expect(written.map(({ level }) => level)).toEqual(["warn"]);
   });
 
+  it("have no line made for a level that is off", () => {
+    const { logger } = fakeLogger();
+    const reporter = createReporter([logListener({ ...logger, isLevelEnabled: () => false } as Logger)]);
+    const readPath = vi.fn(() => "/payments");
+    const event = { operation: "payments.list", method: "GET", status: 200, attempts: 1, durationMs: 1 } as const;
+    reporter.emit("success", Object.defineProperty({ ...event, path: "" }, "path", { get: readPath }));
+    expect(readPath).not.toHaveBeenCalled();
+  });
+
   it.each([
     [
       "throws",

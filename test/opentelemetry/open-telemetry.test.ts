@@ -8,6 +8,7 @@ import {
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
 import {
+  AlwaysOffSampler,
   BasicTracerProvider,
   InMemorySpanExporter,
   type ReadableSpan,
@@ -17,7 +18,7 @@ import { type ClientOptions, ConfigError, CrossBorderClient, generateSigningKeyP
 import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { openTelemetry } from "cross-border-payments/opentelemetry";
 import { type SandboxOptions, type SandboxRequest, startSandbox } from "cross-border-payments/sandbox";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { Bank, request } from "../flows/flow-fixture.js";
 
 beforeAll(() => {
@@ -256,7 +257,16 @@ it("does no call harm when a tracer throws", async () => {
     {
       startActiveSpan: fail,
       startSpan: (...given) =>
-        Object.assign(real.startSpan(...given), { setAttributes: fail, setStatus: fail, end: fail }),
+        Object.assign(real.startSpan(...given), {
+          isRecording: () => true,
+          setAttributes: fail,
+          setStatus: fail,
+          end: fail,
+        }),
+    },
+    {
+      startActiveSpan: fail,
+      startSpan: (...given) => Object.assign(real.startSpan(...given), { isRecording: fail, spanContext: fail }),
     },
   ];
   for (const tracer of tracers) {
@@ -264,6 +274,58 @@ it("does no call harm when a tracer throws", async () => {
     expect(await client.payments.list().toArray({ max: 1 })).toEqual([]);
     await expect(client.liquidityProviders.get("nobody")).rejects.toMatchObject({ effect: "none" });
   }
+});
+
+it("asks for one span of a call where there is no SDK, and for none of its parts", async () => {
+  await using server = await startSandbox();
+  const real = api.trace.getTracer("none");
+  const names: string[] = [];
+  const tracer = {
+    startSpan(...given: Parameters<api.Tracer["startSpan"]>) {
+      names.push(given[0]);
+      return real.startSpan(...given);
+    },
+  };
+  const { privateKey, publicKeyBase64 } = await generateSigningKeyPair();
+  await using client = new CrossBorderClient({
+    ...server.clientOptions,
+    signingKey: privateKey,
+    signedOperations: ["paymentGateways.create"],
+    telemetry: openTelemetry(api, { tracer }),
+  });
+  await client.payments.list();
+  names.length = 0;
+  await client.payments.list();
+  await client.paymentGateways.create({
+    institutionId: "alpha-bank",
+    currency: "EUR",
+    rsaPublicKeyBase64: publicKeyBase64,
+  });
+  expect(names).toEqual(["payments.list", "paymentGateways.create"]);
+});
+
+it("tells the instruments of no SDK nothing", async () => {
+  await using server = await startSandbox();
+  const meter = api.createNoopMeter();
+  const record = vi.spyOn(meter.createHistogram("any"), "record");
+  await using client = new CrossBorderClient({ ...server.clientOptions, telemetry: openTelemetry(api, { meter }) });
+  await client.payments.list();
+  expect(record).not.toHaveBeenCalled();
+  record.mockRestore();
+});
+
+it("passes on a trace that its sampler left out", async () => {
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({
+    sampler: new AlwaysOffSampler(),
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  });
+  const telemetry = openTelemetry(api, { tracer: provider.getTracer("test") });
+  await using fixed = await fixture();
+  await using client = new CrossBorderClient({ ...fixed.server.clientOptions, telemetry });
+  await client.payments.list();
+  expect(fixed.seen.at(-1)?.headers.get("traceparent")).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+  expect(exporter.getFinishedSpans()).toEqual([]);
 });
 
 it("sends nothing more where there is no telemetry", async () => {
