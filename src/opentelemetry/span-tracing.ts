@@ -20,7 +20,7 @@ export function spanTracing(api: Api, tracer: Tracer): Tracing {
       const within = trace.setSpan(context.active(), span);
       return context.with(within, async () => {
         try {
-          return await work(followedBy(api, span));
+          return await work(new FollowedBySpan(api, span));
         } catch (error) {
           noteError(api, span, error);
           throw error;
@@ -39,16 +39,23 @@ function leadsNowhere(api: Api, span: Span): boolean {
   return attempt(() => !span.isRecording() && !api.isSpanContextValid(span.spanContext())) === true;
 }
 
-function followedBy(api: Api, span: Span): Followed {
-  return {
-    isSeen: true,
-    get headers() {
-      const headers: Record<string, string> = {};
-      attempt(() => api.propagation.inject(api.context.active(), headers));
-      return headers;
-    },
-    note: (attributes) => note(api, span, attributes),
-  };
+class FollowedBySpan implements Followed {
+  readonly isSeen = true;
+  readonly #api: Api;
+  readonly #span: Span;
+
+  constructor(api: Api, span: Span) {
+    this.#api = api;
+    this.#span = span;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    const headers: Record<string, string> = {};
+    attempt(() => this.#api.propagation.inject(this.#api.context.active(), headers));
+    return headers;
+  }
+
+  readonly note = (attributes: Attributes): void => note(this.#api, this.#span, attributes);
 }
 
 function note({ SpanStatusCode }: Api, span: Span, attributes: Attributes): void {
