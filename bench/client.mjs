@@ -13,14 +13,15 @@ export async function openClient(origin, options = {}) {
   });
 }
 
-export async function clientContender(origin) {
-  const client = await openClient(origin);
+/** @param options of its clients, in place of those that `openClient` chooses. */
+export async function clientContender(origin, options = {}) {
+  const client = await openClient(origin, options);
   let signing;
   return {
     get: () => client.paymentIntents.get(token(1)),
     create: () => client.paymentIntents.create(intentRequest),
     async sign() {
-      signing ??= await openClient(origin, { signingKey: makeSigningKey() });
+      signing ??= await openClient(origin, { ...options, signingKey: makeSigningKey() });
       return signing.payments.create(paymentRequest);
     },
     async records(size, take) {

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 
 export const usage = `npm run bench -- [options]
   --quick        about a minute: few and short rounds, smaller work
-  --only ROW     only rows whose id begins so (get, create-64, page, signatures, memory, flows, ...); may be given again.
+  --only ROW     only rows whose id begins so (get, create-64, page, signatures, memory, observers, flows, ...); may be given again.
                  Nothing is written then.
   --node NODE    a path, or a major version that is fetched from npm; default 24
   --rounds N     interleaved rounds in each of two processes, in one when quick; default 4
@@ -22,6 +22,7 @@ const full = {
   signSeconds: 3,
   prefetchPages: 40,
   linkRuns: 5,
+  observerTurns: 12,
   flowBudgetMs: 4000,
   settledFlows: 100_000,
   quotedFlows: 1000,
@@ -42,6 +43,7 @@ const quick = {
   signSeconds: 1,
   prefetchPages: 10,
   linkRuns: 2,
+  observerTurns: 5,
   flowBudgetMs: 1000,
   settledFlows: 10_000,
   quotedFlows: 1000,

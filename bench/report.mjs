@@ -62,7 +62,7 @@ function goalTable(goals) {
   const words = { true: "met", false: "**not met**" };
   return table(
     ["work", "goal", "found", ""],
-    goals.map(({ work, goal, found, met }) => [work, goal, found, words[met] ?? "not measured"]),
+    goals.map(({ work, goal, found, met }) => [work, goal, found, words[met] ?? "no goal"]),
   );
 }
 
@@ -76,9 +76,18 @@ function versions() {
     "modern-treasury",
     "increase",
     "openai",
+    "pino",
   ];
   return list(
-    [...names, "@interledger/open-payments", "axios", "got", "ky"].map((name) => `${name} ${versionOf(name)}`),
+    [
+      ...names,
+      "@opentelemetry/api",
+      "@opentelemetry/sdk-trace-base",
+      "@interledger/open-payments",
+      "axios",
+      "got",
+      "ky",
+    ].map((name) => `${name} ${versionOf(name)}`),
   );
 }
 

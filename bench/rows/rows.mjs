@@ -2,6 +2,7 @@ import { coldStart } from "./cold-start.mjs";
 import { flows } from "./flows.mjs";
 import { overLink } from "./link.mjs";
 import { callsAtOnce, manyRecords, sequentialCalls } from "./memory.mjs";
+import { observing } from "./observers.mjs";
 import { prefetching } from "./prefetch.mjs";
 import { signatures } from "./signatures.mjs";
 import { sizes } from "./size.mjs";
@@ -17,6 +18,7 @@ export const otherRows = [
   { id: "waiting", title: "many calls waiting on one token", measure: waitingForOneToken },
   { id: "memory-at-once", title: "heap of 1,000 calls at once", measure: callsAtOnce },
   { id: "memory-calls", title: "heap over many sequential calls", measure: sequentialCalls },
+  { id: "observers", title: "logger, hooks and OpenTelemetry, on and off", measure: observing },
   { id: "flows", title: "flows over SQLite and PostgreSQL", measure: flows },
   { id: "size", title: "sizes", measure: sizes },
 ];
