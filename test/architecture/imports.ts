@@ -57,7 +57,15 @@ export const importTable: ImportTable = {
       "journals/postgres-names.ts",
     ],
     reconcile: ["errors", "timing", "api", "paging", "resources", "money.ts", "flows/equal-amounts.ts"],
-    sandbox: ["errors", "money.ts", "api", "resources", "signing", "verification/explain-signature.ts"],
+    sandbox: [
+      "errors",
+      "money.ts",
+      "api",
+      "resources",
+      "signing",
+      "verification/explain-signature.ts",
+      "verification/fingerprint.ts",
+    ],
     opentelemetry: ["errors", "tracing", "events"],
     simulation: [
       "errors",

@@ -11,6 +11,7 @@ import { Faults, withFault } from "./faults.js";
 import { type ConsoleRequest, consolePath, whyRefused } from "./own-page-only.js";
 import { PaymentDesk } from "./payment-desk.js";
 import { readRecords, tokenLines } from "./read-state.js";
+import { RegisteredKeys } from "./registered-keys.js";
 import { RequestLog } from "./request-log.js";
 import { noteSignature, unasked } from "./signature-note.js";
 
@@ -21,6 +22,7 @@ export class SandboxConsole {
   readonly path = consolePath;
   readonly #sandbox: Sandbox;
   readonly #interior: SandboxInterior;
+  readonly #registered = new RegisteredKeys();
   readonly #desk: PaymentDesk;
   readonly #faults = new Faults();
   readonly #log = new RequestLog();
@@ -29,7 +31,7 @@ export class SandboxConsole {
   constructor(sandbox: Sandbox, signingKeys: readonly SigningKey[]) {
     this.#sandbox = sandbox;
     this.#interior = sandbox.watch((arrived, respond) => this.#watch(arrived, respond));
-    this.#desk = new PaymentDesk(sandbox, this.#interior.service, signingKeys);
+    this.#desk = new PaymentDesk(sandbox, this.#interior.service, this.#registered, signingKeys);
   }
 
   /** Whether a request of this path is the console's, not the service's. */
@@ -71,7 +73,7 @@ export class SandboxConsole {
       requests: this.#log.lines(),
       faults: this.#faults.armed,
       tokens: tokenLines(service, tokens.issued),
-      ...readRecords(service, this.#desk),
+      ...readRecords(service, this.#desk, this.#registered),
     };
   }
 
@@ -93,7 +95,7 @@ export class SandboxConsole {
     const { service } = this.#interior;
     const { seen, bytes, route } = arrived;
     const isOperation = typeof route === "object" && !(route instanceof Refusal);
-    const note = isOperation ? await noteSignature(service, { seen, bytes, route }) : unasked;
+    const note = isOperation ? await noteSignature(service, this.#registered, { seen, bytes, route }) : unasked;
     const fault = this.#faults.take(seen);
     const entry = this.#log.add(arrived, { atMs: service.settings.now(), note, fault: fault?.kind });
     let response: Response | undefined;

@@ -5,13 +5,14 @@ import { type PaymentIntent, paymentIntents } from "../../resources/payment-inte
 import { payments } from "../../resources/payments.js";
 import { generateSigningKeyPair, parseSigningKey, type SigningKey } from "../../signing/keys.js";
 import { signedText } from "../../signing/signed-text.js";
+import { sha256Hex } from "../../verification/fingerprint.js";
 import type { JsonObject } from "../request-body.js";
 import { Refusal } from "../responses.js";
 import type { Sandbox } from "../sandbox.js";
 import type { Service } from "../service.js";
 import { signatureHeader } from "../signature-check.js";
 import { pageHeader } from "./own-page-only.js";
-import { fingerprintOf, registeredFingerprint } from "./registered-key.js";
+import type { RegisteredKeys } from "./registered-keys.js";
 
 /** The response to a request of the console's own. */
 export interface DeskResponse {
@@ -25,20 +26,22 @@ export interface DeskResponse {
 export class PaymentDesk {
   readonly #sandbox: Sandbox;
   readonly #service: Service;
+  readonly #registered: RegisteredKeys;
   /** By the fingerprints of their public halves. */
   readonly #keys = new Map<string, ReturnType<typeof parseSigningKey>>();
   #token: string | undefined;
 
   /** @throws {ConfigError} when one of the keys is no signing key. */
-  constructor(sandbox: Sandbox, service: Service, signingKeys: readonly SigningKey[]) {
+  constructor(sandbox: Sandbox, service: Service, registered: RegisteredKeys, signingKeys: readonly SigningKey[]) {
     this.#sandbox = sandbox;
     this.#service = service;
+    this.#registered = registered;
     for (const key of signingKeys) this.#addKey(key);
   }
 
   /** Whether one of the keys is the gateway's. */
   canSign(gateway: PaymentGateway): boolean {
-    return this.#keys.has(registeredFingerprint(gateway));
+    return this.#keys.has(this.#registered.fingerprintOf(gateway));
   }
 
   /** @param fields The body of the request, which the service may refuse. */
@@ -72,7 +75,7 @@ export class PaymentDesk {
 
   #addKey(signingKey: SigningKey): void {
     const key = parseSigningKey(signingKey);
-    this.#keys.set(fingerprintOf(key.spki()), key);
+    this.#keys.set(sha256Hex(key.spki()), key);
   }
 
   #gateway(name: string): PaymentGateway {
@@ -107,7 +110,7 @@ export class PaymentDesk {
     gateway: PaymentGateway,
   ): Promise<Record<string, string>> {
     if (!this.#service.settings.signedOperations.has(operation.name)) return {};
-    const key = this.#keys.get(registeredFingerprint(gateway));
+    const key = this.#keys.get(this.#registered.fingerprintOf(gateway));
     if (key === undefined) throw new Refusal("no_signing_key", "the console has no signing key of this gateway", 409);
     return { [signatureHeader]: Buffer.from(await key.sign(signedText(path, body))).toString("base64") };
   }

@@ -8,12 +8,13 @@ import type { Service } from "../service.js";
 import type { IssuedToken } from "../token-endpoint.js";
 import type { ConsoleState, IntentLine, PaymentLine, RateLine, Some, TokenLine } from "./console-state.js";
 import type { PaymentDesk } from "./payment-desk.js";
-import { registeredFingerprint } from "./registered-key.js";
+import type { RegisteredKeys } from "./registered-keys.js";
 
 /** What the sandbox stores, as the page shows it. */
 export function readRecords(
   service: Service,
   desk: PaymentDesk,
+  registered: RegisteredKeys,
 ): Omit<ConsoleState, "service" | "requests" | "faults" | "tokens"> {
   const { ledger, accounts } = service;
   return {
@@ -23,7 +24,7 @@ export function readRecords(
       name: record.name,
       country: record.countryCode,
       currency: record.currency,
-      fingerprint: registeredFingerprint(record),
+      fingerprint: registered.fingerprintOf(record),
       canSign: desk.canSign(record),
     })),
     providers: newest(ledger.liquidityProviders.rows(), ({ record }) => ({

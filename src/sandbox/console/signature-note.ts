@@ -6,7 +6,7 @@ import { Refusal } from "../responses.js";
 import type { Service } from "../service.js";
 import { checkSignature, type SignedRequest, signersOf } from "../signature-check.js";
 import type { SignatureLine } from "./console-state.js";
-import { registeredFingerprint } from "./registered-key.js";
+import type { RegisteredKeys } from "./registered-keys.js";
 
 /** What is said of a request's signature. */
 export interface SignatureNote {
@@ -18,20 +18,31 @@ export interface SignatureNote {
 export const unasked: SignatureNote = { line: { verdict: "unasked" } };
 
 /** Checks a request's signature by the keys that are registered now, whatever else may be wrong with the request. */
-export async function noteSignature(service: Service, request: OperationRequest): Promise<SignatureNote> {
+export async function noteSignature(
+  service: Service,
+  registered: RegisteredKeys,
+  request: OperationRequest,
+): Promise<SignatureNote> {
   const { operation } = request.route;
   if (!service.settings.signedOperations.has(operation.name)) return unasked;
   try {
     const { seen, bytes } = request;
     const body = operation.body === undefined ? {} : parseJsonObject(bytes, seen.headers.get("content-type"));
-    return await note(service, signedRequest(service.settings, request, body), `http://${seen.headers.get("host")}`);
+    const signed = signedRequest(service.settings, request, body);
+    return await note(service, registered, signed, `http://${seen.headers.get("host")}`);
   } catch (error) {
     if (error instanceof Refusal) return unchecked(error.message);
     throw error;
   }
 }
 
-async function note({ ledger, settings }: Service, signed: SignedRequest, origin: string): Promise<SignatureNote> {
+async function note(
+  { ledger, settings }: Service,
+  registered: RegisteredKeys,
+  signed: SignedRequest,
+  origin: string,
+): Promise<SignatureNote> {
+  const isKey = (gateway: PaymentGateway) => registered.fingerprintOf(gateway) !== "";
   const [gateway, ...more] = signersOf(ledger, signed);
   const signer = more.length === 0 ? gateway?.institutionId : undefined;
   if (signed.signature === null) return { line: { verdict: "missing", signer } };
@@ -74,10 +85,6 @@ async function isVerified(check: () => Promise<unknown>): Promise<boolean> {
     if (error instanceof Refusal) return false;
     throw error;
   }
-}
-
-function isKey(gateway: PaymentGateway): boolean {
-  return registeredFingerprint(gateway) !== "";
 }
 
 function nameOf({ institutionId, id }: PaymentGateway): string {

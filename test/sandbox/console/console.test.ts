@@ -1,8 +1,9 @@
-import { createVerify, generateKeyPairSync } from "node:crypto";
+import crypto, { createVerify, generateKeyPairSync } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { consolePageModule, consolePagePath } from "../../../scripts/console-page-text.js";
 import { ConfigError, paymentFromIntent } from "../../../src/index.js";
+import type { ConsoleState } from "../../../src/sandbox/console/console-state.js";
 import { startSandbox } from "../../../src/sandbox/index.js";
 import { generateKeys, signatureOf } from "../sandbox-fixture.js";
 import { bearerSecret, type ConsoleFixture, intentRequest, openConsole } from "./console-fixture.js";
@@ -46,6 +47,28 @@ it("shows what is stored and what was asked for", async () => {
   const requests = server.sandbox.requests.map(({ method, path, status }) => ({ method, path, status }));
   expect(shown.requests.map(({ method, path, status }) => ({ method, path, status })).reverse()).toEqual(requests);
   expect(shown.requests.map(({ signature }) => signature.verdict)).toEqual(["valid", ...Array(6).fill("unasked")]);
+});
+
+it("reads the keys of gateways with the first look, and one that was replaced with the next", async () => {
+  await using fixture = await openConsole();
+  const { client, server, state } = fixture;
+  const keysRead = vi.spyOn(crypto, "createPublicKey");
+  onTestFinished(() => keysRead.mockRestore());
+  const readBy = async (look: () => Promise<ConsoleState>) => {
+    keysRead.mockClear();
+    const { gateways } = await look();
+    return { fingerprints: gateways.lines.map(({ fingerprint }) => fingerprint), read: keysRead.mock.calls.length };
+  };
+  const first = await readBy(state);
+  expect(first).toEqual({ fingerprints: [expect.stringMatching(/^[0-9a-f]{64}$/), expect.any(String)], read: 2 });
+  expect(await readBy(state)).toEqual({ ...first, read: 0 });
+
+  const [alfa] = server.sandbox.ledger.paymentGateways;
+  const { publicKeyBase64: rsaPublicKeyBase64 } = generateKeys();
+  await client.paymentGateways.update(alfa?.id ?? "", { rsaPublicKeyBase64 });
+  const third = await readBy(state);
+  expect(third.read).toBe(1);
+  expect(third.fingerprints).toEqual([first.fingerprints[0], expect.not.stringMatching(`${first.fingerprints[1]}`)]);
 });
 
 it("shows no secret", async () => {
