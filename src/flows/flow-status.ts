@@ -16,6 +16,7 @@ import {
   isStuck,
   type Look,
   type OperatorDecision,
+  type StateOf,
   type UnsettledPhase,
 } from "./flow-state.js";
 import type { JournalEntry } from "./journal.js";
@@ -61,6 +62,12 @@ export interface StuckFlow {
   readonly lookalike?: Payment;
   readonly decisions: readonly OperatorDecision[];
 }
+
+/** What an operator decides about a flow by, besides its phase and what failed. */
+export type FlowGrounds = Pick<
+  StuckFlow,
+  "senderGatewayTransactionId" | "claims" | "looks" | "lookalike" | "decisions"
+>;
 
 /** What reading flows needs of a `PaymentFlow`. */
 export type StoredFlows = Pick<FlowContext, "journal" | "codec"> & KeyHolder;
@@ -159,20 +166,22 @@ async function failuresOf(
 function toStuck(key: string, state: FlowState, failures: FlowFailures | undefined): StuckFlow | undefined {
   const { phase } = state;
   if (failures === undefined || !(isStuck(state) || failures.code === "flow_foreign")) return undefined;
-  const {
-    intent,
-    senderGatewayTransactionId,
-    claims = [],
-    looks = [],
-    decisions = [],
-  } = state as Partial<Extract<FlowState, { phase: "claimed" }>>;
-  const lookalike = looks.findLast((look) => look.lookalike !== undefined)?.lookalike;
+  const { intent } = state as Partial<StateOf<"claimed">>;
   return {
     status: "stuck",
     key,
     phase,
     failures,
     ...(intent === undefined ? undefined : { intent }),
+    ...groundsOf(state),
+  };
+}
+
+/** The grounds of a flow in any phase, as far as it has them. */
+export function groundsOf(state: FlowState): FlowGrounds {
+  const { senderGatewayTransactionId, claims = [], looks = [], decisions = [] } = state as Partial<StateOf<"claimed">>;
+  const lookalike = looks.findLast((look) => look.lookalike !== undefined)?.lookalike;
+  return {
     ...(senderGatewayTransactionId === undefined ? undefined : { senderGatewayTransactionId }),
     claims,
     looks,
