@@ -1,7 +1,14 @@
 import type { TokenEvent } from "../auth/token-event.js";
 import type { Channel } from "../platform/platform.js";
 import { type Followed, follow, type Part, type Tracing } from "../tracing/tracing.js";
-import type { FailureEvent, MismatchEvent, ResponseEvent, RetryEvent, SuccessEvent } from "./client-events.js";
+import type {
+  ClientEvents,
+  FailureEvent,
+  MismatchEvent,
+  ResponseEvent,
+  RetryEvent,
+  SuccessEvent,
+} from "./client-events.js";
 import { callHook } from "./hooks.js";
 
 /** A step of a flow, as far as everybody may know it. */
@@ -30,13 +37,7 @@ export interface Reported {
 export type EventName = keyof Reported;
 
 /** Whoever wants to know: hooks, a logger. */
-export interface Listener {
-  response?(event: ResponseEvent): unknown;
-  success?(event: SuccessEvent): unknown;
-  failure?(event: FailureEvent): unknown;
-  retry?(event: RetryEvent): unknown;
-  mismatch?(event: MismatchEvent): unknown;
-  token?(event: TokenEvent): unknown;
+export interface Listener extends ClientEvents {
   flow?(event: FlowStep): unknown;
   error?(error: unknown): unknown;
 }
