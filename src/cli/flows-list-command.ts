@@ -5,6 +5,7 @@ import { command, type ExitCode, exitCodes, UsageError } from "./command.js";
 import { journalOptions, type OpenFlows, openFlows } from "./flows-journal.js";
 import { failureText, instant, showLines } from "./flows-view.js";
 import { type Format, ndjson, table } from "./lists/formats.js";
+import { parseCount } from "./lists/list-options.js";
 import type { ListedRecord } from "./lists/lists.js";
 import { writeOut } from "./lists/write-out.js";
 import { printableLines } from "./printable.js";
@@ -31,7 +32,7 @@ export const flowsListCommand = command({
   ],
   async run({ values }, terminal) {
     const { held = false, phase, after, counts } = values;
-    const limit = parseLimit(values.limit);
+    const limit = parseCount("limit", values.limit) ?? Number.POSITIVE_INFINITY;
     assertPhase(phase);
     if (held && (phase !== undefined || after !== undefined)) {
       throw new UsageError("--held lists all that waits: leave --phase and --after out");
@@ -130,10 +131,4 @@ function toRecord(flow: Listed): ListedRecord {
 function assertPhase(phase: string | undefined): asserts phase is FlowPhase | undefined {
   if (phase === undefined || allPhases.some((known) => known === phase)) return;
   throw new UsageError(`--phase is one of ${allPhases.join(", ")}`);
-}
-
-function parseLimit(text: string | undefined): number {
-  if (text === undefined) return Number.POSITIVE_INFINITY;
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new UsageError("--limit is a number from 1 on");
 }

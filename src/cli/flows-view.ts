@@ -1,9 +1,9 @@
 import type { Claim, FlowFailures, Look, OperatorDecision } from "../flows/index.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { FlowDetails } from "./flows-details.js";
+import { wrappedData } from "./layout.js";
 import { printable } from "./printable.js";
 import { print, styled, type Terminal } from "./terminal.js";
-import { widthOf } from "./text-width.js";
 
 type Line = readonly [label: string, text: string];
 
@@ -14,40 +14,12 @@ export function showFlow(flow: FlowDetails, terminal: Terminal): void {
 
 export function showLines(lines: readonly Line[], terminal: Terminal): void {
   const indent = Math.max(...lines.map(([label]) => label.length)) + 2;
-  const room = Math.max(20, (terminal.width ?? Number.POSITIVE_INFINITY) - indent);
+  const room = terminal.width === undefined ? undefined : Math.max(20, terminal.width - indent);
   for (const [label, text] of lines) {
-    const [first = "", ...rest] = wrapped(printable(text), room);
+    const [first = "", ...rest] = wrappedData(printable(text), room);
     const shownLabel = styled(terminal, "bold", label) + " ".repeat(indent - label.length);
     print(terminal, shownLabel + first, ...rest.map((line) => " ".repeat(indent) + line));
   }
-}
-
-/** A word that is longer than a line is cut into several. */
-function wrapped(text: string, room: number): readonly string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && widthOf(line) + 1 + widthOf(word) > room) {
-      lines.push(line);
-      line = "";
-    }
-    line += line === "" ? word : ` ${word}`;
-    while (widthOf(line) > room) {
-      const cut = partThatFits(line, room);
-      lines.push(cut);
-      line = line.slice(cut.length);
-    }
-  }
-  return [...lines, line];
-}
-
-function partThatFits(line: string, room: number): string {
-  let part = "";
-  for (const character of line) {
-    if (part !== "" && widthOf(part + character) > room) break;
-    part += character;
-  }
-  return part;
 }
 
 function linesOf(flow: FlowDetails): readonly Line[] {

@@ -9,7 +9,14 @@ import { widthOf } from "./text-width.js";
  */
 export function wrapped(text: string, width: number | undefined, indent = 0): string[] {
   if (width === undefined) return [text];
-  return filled(text.split(/(?<=\S) (?=\S)/), width, indent);
+  return filled(wordsOf(text), width, indent);
+}
+
+/** The lines of data in a window, none of which is wider: a word that is wider than the window is cut. */
+export function wrappedData(text: string, width: number | undefined): string[] {
+  if (width === undefined) return [text];
+  const pieces = wordsOf(text).flatMap((word) => cut(word, width));
+  return filled(pieces, width, 0);
 }
 
 /** A command line, broken in front of options in a way that shells read as one. */
@@ -31,6 +38,23 @@ export function columns(rows: readonly [left: string, right: string][], width: n
 }
 
 const leastRight = 34;
+
+function wordsOf(text: string): string[] {
+  return text.split(/(?<=\S) (?=\S)/);
+}
+
+function cut(word: string, width: number): string[] {
+  const pieces: string[] = [];
+  let piece = "";
+  for (const character of word) {
+    if (piece !== "" && widthOf(piece + character) > width) {
+      pieces.push(piece);
+      piece = "";
+    }
+    piece += character;
+  }
+  return [...pieces, piece];
+}
 
 function filled(words: readonly string[], width: number, indent: number): string[] {
   const [first = "", ...others] = words;

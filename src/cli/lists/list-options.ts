@@ -75,9 +75,9 @@ export function parseListOptions(source: ListSource, values: Values, terminal: T
   const options = {
     filter: parseFilter(source, filter, values.follow === true),
     sort,
-    size: countOf("size", values.size),
+    size: parseCount("size", values.size),
     after,
-    limit: countOf("limit", values.limit),
+    limit: parseCount("limit", values.limit),
     format: parseFormat(values, terminal),
     out,
     resume,
@@ -138,7 +138,8 @@ function parseFilter(
   return Object.fromEntries(pairs);
 }
 
-function countOf(name: string, given: unknown): number | undefined {
+/** @throws {UsageError} */
+export function parseCount(name: string, given: unknown): number | undefined {
   if (given === undefined) return undefined;
   const count = Number(given);
   if (/^\d+$/.test(String(given)) && count >= 1) return count;
