@@ -1,4 +1,4 @@
-import { CrossBorderClient, type PaymentIntentRequest } from "../../../src/index.js";
+import { CrossBorderClient } from "../../../src/index.js";
 import type { ConsoleState } from "../../../src/sandbox/console/console-state.js";
 import { type SandboxServer, type SandboxServerOptions, startSandbox } from "../../../src/sandbox/index.js";
 import { generateKeys, type Keys } from "../sandbox-fixture.js";
@@ -17,17 +17,6 @@ export interface ConsoleFixture extends AsyncDisposable {
 }
 
 export const bearerSecret = "a-bearer-token-for-verification";
-
-export const intentRequest: PaymentIntentRequest = {
-  senderGatewayId: "alfa",
-  senderCurrency: "EUR",
-  senderAccount: "A-1",
-  receiverGatewayId: "bravo",
-  receiverAccount: "B-1",
-  receiverCurrency: "USD",
-  receiverAmount: "100.00",
-  memo: "rent",
-};
 
 const [alfa, bravo] = [generateKeys(), generateKeys()];
 

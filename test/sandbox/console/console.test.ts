@@ -5,8 +5,8 @@ import { consolePageModule, consolePagePath } from "../../../scripts/console-pag
 import { ConfigError, paymentFromIntent } from "../../../src/index.js";
 import type { ConsoleState } from "../../../src/sandbox/console/console-state.js";
 import { startSandbox } from "../../../src/sandbox/index.js";
-import { generateKeys, signatureOf } from "../sandbox-fixture.js";
-import { bearerSecret, type ConsoleFixture, intentRequest, openConsole } from "./console-fixture.js";
+import { generateKeys, intentRequest, signatureOf } from "../sandbox-fixture.js";
+import { bearerSecret, type ConsoleFixture, openConsole } from "./console-fixture.js";
 
 const basePath = "/gateway/v1";
 
