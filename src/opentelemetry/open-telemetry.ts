@@ -20,7 +20,8 @@ export interface OpenTelemetryOptions {
 
 /**
  * The option `telemetry` of a client: spans of calls, attempts, token requests, signatures and flows, `traceparent` on the wire, and
- * metrics. Start the SDK first: instruments that were made before it measure nothing. No span contains a secret, a body or an id.
+ * metrics. Start the SDK first: instruments that were made before it measure nothing. No span contains a secret, a body or
+ * an id of a record; that of a flow has the flow's key, which is your own.
  *
  * @example
  * import * as api from "@opentelemetry/api";
