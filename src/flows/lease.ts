@@ -53,7 +53,7 @@ export class Lease {
 
   /** Renews a lease that ended since it was got, or since this was called last, and tells whether it did. @throws {LeaseLost} */
   async retake(): Promise<boolean> {
-    if (!this.#hasLapsed && this.#leftMs() > 0) return false;
+    if (!this.#mayHaveBeenTaken) return false;
     await this.renew();
     this.#hasLapsed = false;
     return true;
@@ -107,7 +107,7 @@ export class Lease {
   async writeClaim(state: JournalState): Promise<void> {
     const askedAt = now();
     // Whoever gets the flow next takes it over, and looks.
-    if (this.#hasLapsed || this.#leftMs() <= 0) throw new LeaseLost();
+    if (this.#mayHaveBeenTaken) throw new LeaseLost();
     if (!(await this.#journal.write(this.key, this.id, state, this.#leaseMs))) this.#lose();
     this.#until = later(askedAt, this.#leaseMs);
   }
@@ -126,6 +126,11 @@ export class Lease {
   /** A tenth of the lease, a second at most, is kept back for what happens between the last check and the first byte. */
   #sendBy(until: Timestamp): Timestamp {
     return later(until, -Math.min(1000, this.#leaseMs / 10));
+  }
+
+  /** Whether the lease has ended since it was got or retaken: another owner may have had the flow meanwhile. */
+  get #mayHaveBeenTaken(): boolean {
+    return this.#hasLapsed || this.#leftMs() <= 0;
   }
 
   #leftMs(): number {

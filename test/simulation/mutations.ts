@@ -452,7 +452,7 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: flows("lease"),
-        find: "if (this.#hasLapsed || this.#leftMs() <= 0) throw new LeaseLost();",
+        find: "if (this.#mayHaveBeenTaken) throw new LeaseLost();",
         replace: "",
       },
     ],
