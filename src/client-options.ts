@@ -11,6 +11,7 @@ import { maxRetriesOption, timeoutMsOption } from "./api/request-options.js";
 import { type AuthOptions, assertAuthOptions } from "./auth/auth-options.js";
 import { tokenSourceKey } from "./auth/token-source.js";
 import { isTokenStore, type TokenStore } from "./auth/token-store.js";
+import { isTokenLeeway } from "./auth/token-timing.js";
 import { describeValue, looksLikeName } from "./errors/describe-value.js";
 import { ConfigError } from "./errors/errors.js";
 import { type ClientEvents, readClientHooks } from "./events/client-events.js";
@@ -23,7 +24,7 @@ import type { RequestSigner } from "./signing/signer.js";
 import { type BaseUrl, parseBaseUrl } from "./wire/base-url.js";
 import type { FetchLike } from "./wire/fetch-transport.js";
 import { parseTlsOptions, type TlsMaterial, type TlsOptions } from "./wire/tls-options.js";
-import type { DispatcherLike } from "./wire/undici-transport.js";
+import { type DispatcherLike, isDispatcher } from "./wire/undici-transport.js";
 
 /** How to build a `CrossBorderClient`. */
 export interface ClientOptions {
@@ -135,7 +136,7 @@ export const clientOptions = {
     documentation: "a larger response is cut off",
   },
   tokenLeewayMs: {
-    accepts: (value) => typeof value === "number" && value >= 0,
+    accepts: isTokenLeeway,
     wanted: "a number of milliseconds, 0 or more",
     documentedDefault: "5,000, at most a tenth of the lifetime",
     documentation: "how long before its expiry a token is renewed",
@@ -173,7 +174,7 @@ export const clientOptions = {
       "this `fetch` instead, for MSW and tests. It can't tell whether a failed request was sent, so more outcomes are `possible`",
   },
   dispatcher: {
-    accepts: (value) => typeof (value as DispatcherLike | null)?.dispatch === "function",
+    accepts: isDispatcher,
     wanted: "an undici dispatcher: an object with a dispatch method",
     documentedDefault: "an agent of its own",
     documentation: "an undici 7 or 8 dispatcher, for a proxy",

@@ -1,12 +1,15 @@
 import {
+  type Assertion,
   assertClientAuthentication,
   assertOptionalSecret,
   type IdentityProviderAuth,
+  refuse,
   type UserAuth,
 } from "../auth/auth-options.js";
 import type { UserClaims } from "../auth/openid-grant.js";
 import { type OpenTokenSource, tokenSourceKey } from "../auth/token-source.js";
 import { isTokenStore, type TokenStore } from "../auth/token-store.js";
+import { isTokenLeeway } from "../auth/token-timing.js";
 import { describeValue } from "../errors/describe-value.js";
 import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
 import { parseBaseUrl } from "../wire/base-url.js";
@@ -15,7 +18,7 @@ import { openTransport } from "../wire/open-transport.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import { parseTlsOptions, type TlsOptions } from "../wire/tls-options.js";
 import type { Transport } from "../wire/transport.js";
-import type { DispatcherLike } from "../wire/undici-transport.js";
+import { type DispatcherLike, isDispatcher } from "../wire/undici-transport.js";
 import { Authorization } from "./authorization.js";
 import { type LoginOptions, resolveLogin } from "./login-options.js";
 import { readPending, writePending } from "./read-callback.js";
@@ -201,24 +204,18 @@ class Session implements ServerSession {
 const serverFields = {
   clientSecret: assertOptionalSecret,
   clientAuthentication: assertClientAuthentication,
-  tokenStore: (option: string, value: unknown) => {
-    if (value === undefined || isTokenStore(value)) return;
-    throw new ConfigError(`${option} is ${describeValue(value)}; wanted: an object with read, lock, unlock and write`);
-  },
-  tokenLeewayMs: (option: string, value: unknown) => {
-    if (value === undefined || (typeof value === "number" && value >= 0)) return;
-    throw new ConfigError(`${option} is ${describeValue(value)}; wanted: a number of milliseconds, 0 or more`);
-  },
+  tokenStore: optional(isTokenStore, "an object with read, lock, unlock and write"),
+  tokenLeewayMs: optional(isTokenLeeway, "a number of milliseconds, 0 or more"),
   tls: () => {},
-  fetch: (option: string, value: unknown) => {
-    if (value === undefined || typeof value === "function") return;
-    throw new ConfigError(`${option} is ${describeValue(value)}; wanted: a function`);
-  },
-  dispatcher: (option: string, value: unknown) => {
-    if (value === undefined || typeof Object(value).dispatch === "function") return;
-    throw new ConfigError(`${option} is ${describeValue(value)}; wanted: an undici dispatcher`);
-  },
+  fetch: optional((value) => typeof value === "function", "a function"),
+  dispatcher: optional(isDispatcher, "an undici dispatcher"),
 };
+
+function optional(accepts: (value: unknown) => boolean, wanted: string): Assertion {
+  return (option, value) => {
+    if (value !== undefined && !accepts(value)) throw refuse(option, value, wanted);
+  };
+}
 
 function toTransport({ authUrl, tls, fetch, dispatcher }: ServerLoginOptions): Transport {
   const given = Object.entries({ tls, fetch, dispatcher }).filter(([, value]) => value !== undefined);

@@ -16,6 +16,10 @@ export interface DispatcherLike {
   dispatch(options: never, handler: never): boolean;
 }
 
+export function isDispatcher(value: unknown): value is DispatcherLike {
+  return typeof Object(value).dispatch === "function";
+}
+
 export interface UndiciTransportOptions extends AgentOptions {
   /** Used instead of an agent of the client's own; closing it stays with its owner. */
   readonly dispatcher?: DispatcherLike | undefined;
