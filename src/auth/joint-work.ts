@@ -7,8 +7,7 @@ import { later, leftMs, now, type Timestamp } from "../timing/timestamp.js";
  */
 export class JointWork<T> {
   readonly #limitMs: number;
-  #work: Promise<T> | undefined;
-  #limit: Timestamp | undefined;
+  #begun: Begun<T> | undefined;
 
   /** @param limitMs within which the work is done, by timers of its own. */
   constructor(limitMs: number) {
@@ -17,30 +16,38 @@ export class JointWork<T> {
 
   /** The work that has not been ended. */
   get current(): Promise<T> | undefined {
-    if (this.#isLost) this.end();
-    return this.#work;
+    if (this.#begun !== undefined && isLost(this.#begun)) this.#begun = undefined;
+    return this.#begun?.result;
   }
 
-  start(work: () => Promise<T>): Promise<T> {
-    this.#limit = later(now(), this.#limitMs);
-    const started = work();
-    this.#work = started;
-    outliveRequest?.(started);
-    return started;
+  /** @param work calls `end` once it is over: who asks from then on starts it anew. */
+  start(work: (end: () => void) => Promise<T>): Promise<T> {
+    const limit = later(now(), this.#limitMs);
+    // Work that was given up, and ends after all, ends none that was begun since.
+    const end = () => {
+      if (this.#begun === begun) this.#begun = undefined;
+    };
+    const begun: Begun<T> = { limit, result: undefined };
+    this.#begun = begun;
+    const result = work(end);
+    begun.result = result;
+    outliveRequest?.(result);
+    return result;
   }
 
   /** What is under way, or else new work, which ends as it settles. */
   join(work: () => Promise<T>): Promise<T> {
-    return this.current ?? this.start(() => work().finally(() => this.end()));
+    return this.current ?? this.start((end) => work().finally(end));
   }
+}
 
-  /** Who asks from now on starts it anew. */
-  end(): void {
-    this.#work = undefined;
-  }
+interface Begun<T> {
+  readonly limit: Timestamp;
+  /** Absent until the work has been called. */
+  result: Promise<T> | undefined;
+}
 
-  /** A runtime can have ended it with the request that began it, and its timers too. Others don't, however late they are. */
-  get #isLost(): boolean {
-    return outliveRequest !== undefined && this.#limit !== undefined && leftMs(this.#limit, now()) <= 0;
-  }
+/** A runtime can have ended it with the request that began it, and its timers too. Others don't, however late they are. */
+function isLost({ limit }: Begun<unknown>): boolean {
+  return outliveRequest !== undefined && leftMs(limit, now()) <= 0;
 }

@@ -256,7 +256,7 @@ export class TokenManager implements TokenSource {
     if (current !== undefined) return current;
     // Nothing is requested, so nothing is in flight.
     if (!this.#canRenew()) return Promise.resolve(this.#leaveAlone(this.#ended, undefined));
-    return this.#renewal.start(() => this.#startRenewal(validForMs));
+    return this.#renewal.start((end) => this.#startRenewal(validForMs, end));
   }
 
   #canRenew(): boolean {
@@ -265,25 +265,24 @@ export class TokenManager implements TokenSource {
   }
 
   /** Never rejects: it may fail when no call waits for it any more. */
-  async #startRenewal(validForMs: number): Promise<TokenResult> {
+  async #startRenewal(validForMs: number, end: () => void): Promise<TokenResult> {
+    // In the same turn as the decision before it, so that no call joins a renewal that is over.
+    const ended = (result: TokenResult): TokenResult => {
+      end();
+      return result;
+    };
     if (this.#shared !== undefined) {
       const result = this.#afterSharing(await this.#shared.renew(this.#need(validForMs)));
-      if (result !== undefined) return this.#endRenewal(result);
+      if (result !== undefined) return ended(result);
     }
     const session = this.#session;
     if (session !== undefined && canRefresh(session)) {
       const refreshed = await this.#endpoint.refresh(session.refreshToken, this.#knownTokens());
       const result = this.#afterRefresh(refreshed, session);
-      if (result !== undefined) return this.#endRenewal(result);
+      if (result !== undefined) return ended(result);
     }
-    if (!this.#endpoint.canLogIn) return this.#endRenewal(this.#leaveAlone(this.#ended, undefined));
-    return this.#endRenewal(this.#afterLogin(await this.#endpoint.login(this.#knownTokens())));
-  }
-
-  /** In the same turn as the decision before it, so that no call joins a renewal that is over. */
-  #endRenewal(result: TokenResult): TokenResult {
-    this.#renewal.end();
-    return result;
+    if (!this.#endpoint.canLogIn) return ended(this.#leaveAlone(this.#ended, undefined));
+    return ended(this.#afterLogin(await this.#endpoint.login(this.#knownTokens())));
   }
 
   /** The result of a renewal by way of the store; `undefined` where the client has to do without it. */

@@ -56,3 +56,14 @@ it("is never doubled where work goes on: an event loop that stood still has not 
   vi.advanceTimersByTime(100 * limitMs);
   expect(joint.current).toBe(first);
 });
+
+it("is not ended by work that was given up before, and is done after all", async () => {
+  const joint = await newWork<string>([]);
+  let finish = (_result: string) => {};
+  const late = joint.join(() => new Promise((resolve) => (finish = resolve)));
+  vi.advanceTimersByTime(limitMs);
+  const newer = joint.join(dropped);
+  finish("late");
+  expect(await late).toBe("late");
+  expect(joint.current).toBe(newer);
+});
