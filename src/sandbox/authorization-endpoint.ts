@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { dropExpired } from "./drop-expired.js";
 import { loginPage, refusalPage } from "./pages.js";
 import type { SandboxSettings } from "./sandbox-options.js";
 
@@ -34,13 +35,15 @@ export class AuthorizationEndpoint {
     const problem = problemOf(asked);
     if (problem !== undefined) return redirect(lead(problem));
     if (method !== "POST") return loginPage(username, clientId, lead({ error: "access_denied" }));
+    const nowMs = this.#settings.now();
+    dropExpired(this.#logins, nowMs);
     const code = randomBytes(32).toString("base64url");
     this.#logins.set(code, {
       redirectUri,
       challenge: asked.get("code_challenge") ?? "",
       nonce: asked.get("nonce"),
       scope: asked.get("scope") ?? "",
-      untilMs: this.#settings.now() + codeLifetimeMs,
+      untilMs: nowMs + codeLifetimeMs,
     });
     return redirect(lead({ code }));
   }

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { AuthorizationEndpoint, Login } from "./authorization-endpoint.js";
+import { dropExpired } from "./drop-expired.js";
 import type { IdTokens } from "./id-tokens.js";
 import { jsonResponse } from "./responses.js";
 import type { SandboxSettings } from "./sandbox-options.js";
@@ -51,8 +52,8 @@ export class TokenEndpoint {
   readonly #accessTokens: Tokens = new Map();
   readonly #refreshTokens: Tokens = new Map();
   readonly #issued: Issued[] = [];
-  /** The sessions of codes that were redeemed. */
-  readonly #redeemed = new Map<string, string>();
+  /** The sessions of codes that were redeemed, until these would have expired. */
+  readonly #redeemed = new Map<string, { readonly session: string; readonly untilMs: number }>();
   readonly #requestTimes = new Map<string, number[]>();
 
   constructor(settings: SandboxSettings, authorization: AuthorizationEndpoint, idTokens: IdTokens) {
@@ -155,15 +156,16 @@ export class TokenEndpoint {
   }
 
   async #redeem(fields: URLSearchParams, issuer: string): Promise<Response> {
+    dropExpired(this.#redeemed, this.#settings.now());
     const code = fields.get("code") ?? "";
     const login = this.#authorization.redeem(code, fields.get("redirect_uri") ?? "", fields.get("code_verifier") ?? "");
     if (typeof login === "string") {
       // Whoever brings a code a second time may have stolen it.
-      this.endSession(this.#redeemed.get(code));
+      this.endSession(this.#redeemed.get(code)?.session);
       return oauthError("invalid_grant", login, 400);
     }
     const session = randomUUID();
-    this.#redeemed.set(code, session);
+    this.#redeemed.set(code, { session, untilMs: login.untilMs });
     const idToken = login.scope.split(" ").includes("openid") ? await this.#idToken(login, session, issuer) : undefined;
     return tokenResponse({
       access_token: this.#newAccessToken(session),
@@ -215,9 +217,9 @@ export class TokenEndpoint {
   }
 
   #keep(tokens: Tokens, kind: IssuedToken["kind"], lifetimeMs: number, session: string): string {
-    for (const token of tokens.keys()) if (!this.#lives(tokens, token)) tokens.delete(token);
-    const token = randomBytes(32).toString("base64url");
     const issuedAtMs = this.#settings.now();
+    dropExpired(tokens, issuedAtMs);
+    const token = randomBytes(32).toString("base64url");
     const number = (this.#issued.at(-1)?.number ?? 0) + 1;
     const issued = { number, kind, issuedAtMs, untilMs: issuedAtMs + lifetimeMs, session, isEnded: false };
     tokens.set(token, issued);
