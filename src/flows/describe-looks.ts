@@ -1,4 +1,10 @@
-import type { Look } from "./flow-state.js";
+import type { Payment } from "../resources/payments.js";
+import type { Claim, Look } from "./flow-state.js";
+
+/** The lookalike that nobody has decided about: what was seen before the newest request was sent was decided about when it was sent. */
+export function undecidedLookalike(looks: readonly Look[], claims: readonly Claim[]): Payment | undefined {
+  return looks.findLast((look) => look.claims === claims.length && look.lookalike !== undefined)?.lookalike;
+}
 
 /** What the looks for a payment came to that was not found, for the reason of a held flow. */
 export function describeLooks(looks: readonly Look[]): string {

@@ -1,5 +1,6 @@
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
+import { undecidedLookalike } from "./describe-looks.js";
 import type {
   Claim,
   ClaimResponse,
@@ -102,8 +103,7 @@ export function toDeclined(key: string, { intent, reason }: StateOf<"declined">)
 
 export function toHeld(key: string, state: StateOf<"held">): HeldFlow {
   const { intent, senderGatewayTransactionId, reason, response, claim, claims, looks, decisions } = state;
-  // What was seen before the newest request was sent was decided about when it was sent.
-  const lookalike = looks.findLast((look) => look.claims === claims.length && look.lookalike !== undefined)?.lookalike;
+  const lookalike = undecidedLookalike(looks, claims);
   return {
     status: "held",
     key,

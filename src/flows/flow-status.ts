@@ -3,6 +3,7 @@ import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import { compareKeys } from "./compare-keys.js";
+import { undecidedLookalike } from "./describe-looks.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
 import { adviceOnKeys, assertOwnEntry, type KeyHolder, otherKeyId, readState } from "./flow-scope.js";
@@ -180,7 +181,7 @@ function toStuck(key: string, state: FlowState, failures: FlowFailures | undefin
 /** The grounds of a flow in any phase, as far as it has them. */
 export function groundsOf(state: FlowState): FlowGrounds {
   const { senderGatewayTransactionId, claims = [], looks = [], decisions = [] } = state as Partial<StateOf<"claimed">>;
-  const lookalike = looks.findLast((look) => look.lookalike !== undefined)?.lookalike;
+  const lookalike = undecidedLookalike(looks, claims);
   return {
     ...(senderGatewayTransactionId === undefined ? undefined : { senderGatewayTransactionId }),
     claims,

@@ -1,8 +1,15 @@
 import { expect, it } from "vitest";
 import { CrossBorderError } from "../../src/errors/errors.js";
 import { FlowCodec } from "../../src/flows/flow-codec.js";
-import type { FlowFailures, FlowState } from "../../src/flows/flow-state.js";
-import { countFlows, heldFlows, listFlows, type StoredFlows, toStatus } from "../../src/flows/flow-status.js";
+import type { FlowFailures, FlowState, Look } from "../../src/flows/flow-state.js";
+import {
+  countFlows,
+  groundsOf,
+  heldFlows,
+  listFlows,
+  type StoredFlows,
+  toStatus,
+} from "../../src/flows/flow-status.js";
 import { MemoryJournal } from "../../src/flows/memory-journal.js";
 
 const scope = { service: "https://service.example", gateway: "alpha" };
@@ -251,3 +258,11 @@ it("counts flows by phase, those that no flow is in with 0", async () => {
 });
 
 const refusal = { by: "service", status: 400, code: "refused", message: "refused" } as const;
+
+it("shows a lookalike until a request was sent after it", () => {
+  const lookalike = { id: "payment-1" } as NonNullable<Look["lookalike"]>;
+  const looks = [{ atMs: 3, claims: 1, seen: 1, complete: true, lookalike }];
+  const held = { phase: "held", ...funded, claim, claims: [claim], looks, reason: "nobody knows" } as const;
+  expect(groundsOf(held)).toMatchObject({ lookalike });
+  expect(groundsOf({ ...held, claims: [claim, claim] })).not.toHaveProperty("lookalike");
+});
