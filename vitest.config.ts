@@ -18,7 +18,7 @@ const entries = {
   "/opentelemetry": "opentelemetry/index.ts",
 };
 
-const alias = [
+export const alias = [
   { find: /^#login$/, replacement: source("auth/openid-grant.ts") },
   { find: /^#console-page$/, replacement: source("sandbox/console/page-text.ts") },
   { find: /^#platform$/, replacement: source("platform/node.ts") },

@@ -207,6 +207,26 @@ describe("classifyResponse", () => {
   ])("takes %.60s for somebody else's", (text) => {
     expect(classifyResponse({ status: 400, text })).toBe("refused-by-another");
   });
+
+  it("reads an error of the service's own up to 2^20 characters", () => {
+    const error = (length: number) => ownError.padEnd(length);
+    expect(classifyResponse({ status: 400, text: error(2 ** 20) })).toBe("refused");
+    expect(classifyResponse({ status: 400, text: error(2 ** 20 + 1) })).toBe("refused-by-another");
+  });
+});
+
+describe("classifyBroken", () => {
+  it("tells a body that broke off from one that came whole and can't be read", () => {
+    const broken = ["cut-short", "too-large", "not-utf8", "encoded", "timeout", "abort"] as const;
+    expect(Object.fromEntries(broken.map((one) => [one, classifyBroken(one)]))).toEqual({
+      "cut-short": "broken-off",
+      "too-large": "oversized",
+      "not-utf8": "unreadable",
+      encoded: "unreadable",
+      timeout: "ended-reading",
+      abort: "ended-reading",
+    });
+  });
 });
 
 describe("operationKind", () => {

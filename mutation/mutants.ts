@@ -1,0 +1,118 @@
+import { readFileSync } from "node:fs";
+import { knownSurvivors } from "./known-survivors.js";
+
+/** One change of a source, and whether a test noticed. */
+export interface Mutant {
+  readonly file: string;
+  readonly line: number;
+  /** The line as it is, without what surrounds it. */
+  readonly text: string;
+  readonly kind: string;
+  readonly original: string;
+  readonly replacement: string;
+  readonly status: string;
+}
+
+export interface Survivor extends Mutant {
+  /** Why no test can notice it, or why none should; absent where nobody has said so yet. */
+  readonly why: string | undefined;
+}
+
+interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What StrykerJS writes, as far as it is read here. */
+interface Report {
+  readonly files: Readonly<
+    Record<
+      string,
+      {
+        readonly source: string;
+        readonly mutants: readonly {
+          readonly mutatorName: string;
+          readonly replacement?: string;
+          readonly status: string;
+          readonly location: { readonly start: Position; readonly end: Position };
+        }[];
+      }
+    >
+  >;
+}
+
+const noticed = new Set(["Killed", "Timeout"]);
+const unnoticed = new Set(["Survived", "NoCoverage"]);
+
+export function readMutants(path: string): Mutant[] {
+  const { files } = JSON.parse(readFileSync(path, "utf8")) as Report;
+  return Object.entries(files).flatMap(([file, { source, mutants }]) => {
+    const lines = source.split("\n");
+    return mutants.map(({ mutatorName, replacement = "", status, location: { start, end } }) => ({
+      file,
+      line: start.line,
+      text: lines[start.line - 1]?.trim() ?? "",
+      kind: mutatorName,
+      original: textBetween(lines, start, end),
+      replacement,
+      status,
+    }));
+  });
+}
+
+export function survivorsOf(mutants: readonly Mutant[]): Survivor[] {
+  return mutants
+    .filter(({ status }) => unnoticed.has(status))
+    .map((mutant) => ({ ...mutant, why: explanationOf(mutant) }));
+}
+
+export function describeSurvivor({ file, line, text, kind, original, replacement, status }: Survivor): string {
+  const title = `${file}:${line} ${kind}${status === "NoCoverage" ? ", which no test executes" : ""}`;
+  return [title, `    ${text}`, `  - ${oneLine(original)}`, `  + ${oneLine(replacement)}`].join("\n");
+}
+
+/** The Markdown table of `docs/mutation.md`: a row for each source. */
+export function toTable(mutants: readonly Mutant[]): string {
+  const files = [...new Set(mutants.map(({ file }) => file))].sort();
+  const rows = files.map((name) =>
+    row(
+      `\`${name}\``,
+      mutants.filter(({ file }) => file === name),
+    ),
+  );
+  return [
+    "| source | changes | noticed | explained | neither | not tried | noticed, % |",
+    "|---|---|---|---|---|---|---|",
+    ...rows,
+    row("all", mutants),
+    "",
+  ].join("\n");
+}
+
+function row(title: string, mutants: readonly Mutant[]): string {
+  const killed = mutants.filter(({ status }) => noticed.has(status)).length;
+  const survivors = survivorsOf(mutants);
+  const explained = survivors.filter(({ why }) => why !== undefined).length;
+  const tried = killed + survivors.length;
+  const share = tried === 0 ? "" : ((100 * killed) / tried).toFixed(1);
+  const cells = [tried, killed, explained, survivors.length - explained, mutants.length - tried, share];
+  return `| ${title} | ${cells.join(" | ")} |`;
+}
+
+function explanationOf({ file, text, replacement }: Mutant): string | undefined {
+  return knownSurvivors.find(
+    (known) => known.file === file && known.line === text && known.replacement === oneLine(replacement),
+  )?.why;
+}
+
+function textBetween(lines: readonly string[], start: Position, end: Position): string {
+  const own = lines.slice(start.line - 1, end.line);
+  const last = own.length - 1;
+  return own
+    .map((line, index) => line.slice(index === 0 ? start.column - 1 : 0, index === last ? end.column - 1 : undefined))
+    .join("\n");
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ");
+}

@@ -1,0 +1,29 @@
+/** A part of the sources, and the tests that should notice what is changed in it. Both are globs from the repository's root. */
+export interface Part {
+  readonly name: string;
+  readonly sources: readonly string[];
+  readonly tests: readonly string[];
+}
+
+const sources = (...paths: readonly string[]) => paths.map((path) => `src/${path}.ts`);
+const tests = (...folders: readonly string[]) => folders.map((folder) => `test/${folder}/**/*.test.ts`);
+
+/** In the order of what a mistake in them would cost. */
+export const parts: readonly Part[] = [
+  { name: "decision", sources: sources("http/decision"), tests: tests("http") },
+  { name: "paging", sources: sources("paging/*"), tests: tests("paging") },
+  { name: "steps", sources: sources("flows/flow-steps"), tests: tests("flows") },
+  { name: "signing", sources: sources("signing/*"), tests: tests("signing") },
+  { name: "errors", sources: sources("errors/*"), tests: tests("errors", "events", "http") },
+  { name: "auth", sources: sources("auth/*"), tests: tests("auth", "tokens") },
+  { name: "http", sources: sources("http/!(decision)"), tests: tests("http", "resources") },
+  { name: "flows", sources: sources("flows/!(flow-steps)"), tests: tests("flows") },
+];
+
+/** They measure, start processes, or need a fresh module each: under mutation they would say nothing. */
+export const excludedTests = [
+  "test/http/response-costs.test.ts",
+  "test/http/schema.test.ts",
+  "test/errors/codes.test.ts",
+  "test/flows/phases-picture.test.ts",
+];
