@@ -11,7 +11,7 @@ const tests = (...folders: readonly string[]) => folders.map((folder) => `test/$
 /** In the order of what a mistake in them would cost. */
 export const parts: readonly Part[] = [
   { name: "decision", sources: sources("http/decision"), tests: tests("http") },
-  { name: "paging", sources: sources("paging/*"), tests: tests("paging") },
+  { name: "paging", sources: sources("paging/*"), tests: tests("paging", "reconcile") },
   { name: "steps", sources: sources("flows/flow-steps"), tests: tests("flows") },
   { name: "signing", sources: sources("signing/*"), tests: tests("signing") },
   { name: "errors", sources: sources("errors/*"), tests: tests("errors", "events", "http") },

@@ -1,0 +1,3 @@
+import type { KnownSurvivor } from "../known-survivor.js";
+
+export const errors: readonly KnownSurvivor[] = [];
