@@ -11,8 +11,8 @@ export default defineConfig({
   test: {
     include: part === undefined ? [] : [...part.tests],
     exclude: excludedTests,
-    // A mutant is switched on while the tests run, so that no module has to be loaded again for it.
-    isolate: false,
+    // A mutant is switched on while the tests run: no module has to be loaded again for it.
+    isolate: part?.isolated === true,
     // A mutant that waits for ever is found by its test, which costs less than ending its process.
     testTimeout: 10_000,
   },
