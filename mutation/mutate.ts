@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ import { parts } from "./parts.js";
  * `npm run mutate -- [PART…]`: changes the sources of each part, one place after another, and runs the tests that execute that place.
  *
  * What was found is kept in `mutation/reports`, so that the next run tries only what may have changed since. It prints the survivors that
- * `known-survivors.ts` doesn't explain, and the table of `docs/mutation.md`. Needs Node 22 or newer.
+ * `known-survivors.ts` doesn't explain, and the table, which goes into `docs/mutation.md` once every part was tried. Needs Node 22 or newer.
  */
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "..");
@@ -37,7 +37,10 @@ if (!values.report) {
 
 const survivors = chosen.flatMap(({ name }) => (existsSync(reportOf(name)) ? survivorsOf(read(name)) : []));
 for (const survivor of survivors.filter(({ why }) => why === undefined)) tell(survivor);
-process.stdout.write(toTable(parts.filter(({ name }) => existsSync(reportOf(name))).flatMap(({ name }) => read(name))));
+const tried = parts.filter(({ name }) => existsSync(reportOf(name)));
+const table = toTable(tried.flatMap(({ name }) => read(name)));
+process.stdout.write(table);
+if (tried.length === parts.length) writeTable(table);
 
 function partNamed(name: string) {
   const part = parts.find((candidate) => candidate.name === name);
@@ -55,6 +58,15 @@ function read(name: string) {
 
 function tell(survivor: Survivor): void {
   process.stdout.write(`${describeSurvivor(survivor)}\n\n`);
+}
+
+function writeTable(text: string): void {
+  const page = join(root, "docs/mutation.md");
+  const place = /(<!-- table: .* -->\n)[\s\S]*(<!-- end of the table -->)/;
+  writeFileSync(
+    page,
+    readFileSync(page, "utf8").replace(place, (_, start: string, end: string) => start + text + end),
+  );
 }
 
 /** The mutator runs the tests by the project's own Vitest: there may be only one in a process. */

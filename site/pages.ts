@@ -103,6 +103,7 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       about: "each sentence of the README and of some pages, and the tests that hold it",
     },
     { name: "simulation", title: "The simulator", about: "the flow in a world in which everything fails" },
+    { name: "mutation", title: "Mutation testing", about: "whether a test notices when the code is changed" },
     { name: "migration", title: "From 0.1.0", about: "what breaks, and what has to be done" },
   ],
 };
