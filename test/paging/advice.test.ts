@@ -115,7 +115,7 @@ const cases: readonly Case[] = [
       return { rows, response: unsorted(rows, ({ _sort }) => _sort !== undefined) };
     },
     query: {},
-    message: /do not strictly rise.*sort by pagingToken, or narrow the list with filter/,
+    message: /do not strictly rise[^;]*; sort by pagingToken, or narrow the list with filter/,
     advice: { "pagingToken.desc": { sort: "pagingToken.desc" }, filter: { filter: { name: "n0" } } },
   },
 ];

@@ -4,11 +4,13 @@ import { PagingError } from "../../src/errors/errors.js";
 import {
   assertBehind,
   assertNotRequested,
+  assertOneOrder,
   canBeFollowed,
   compareTokens,
   cursorFieldsOf,
   type Direction,
   directionOf,
+  type ListOrder,
   whyUnsound,
 } from "../../src/paging/cursor-order.js";
 
@@ -52,6 +54,8 @@ describe("canBeFollowed", () => {
     const others = [
       "name.asc",
       "createdAtAll.asc",
+      "sender.createdAt.asc",
+      "sender.pagingToken.asc",
       "name.asc,pagingToken.asc",
       "createdAt.desc,id.asc",
       ["createdAt.desc", "pagingToken.asc"],
@@ -69,9 +73,10 @@ describe("compareTokens", () => {
     );
   });
 
-  it("ignores leading zeros", () => {
+  it("ignores leading zeros, and the sign of zero", () => {
     expect(compareTokens("0012", "12")).toBe(0);
     expect(compareTokens("0009", "10")).toBeLessThan(0);
+    expect([compareTokens("-0", "00"), compareTokens("00", "-0")]).toEqual([0, 0]);
   });
 
   it("compares everything else by code units", () => {
@@ -100,6 +105,53 @@ describe("whyUnsound", () => {
   });
 });
 
+describe("assertOneOrder", () => {
+  /** The place of the first page that is refused. */
+  function refusedAt(pages: readonly (readonly (string | undefined)[])[], direction: Direction): number | undefined {
+    let before: ReturnType<typeof fields> | undefined;
+    let order: ListOrder | undefined;
+    for (const [index, tokens] of pages.entries()) {
+      const page = fields([...tokens], undefined, direction);
+      try {
+        order = assertOneOrder("payments.list", page, before, order, direction);
+      } catch (error) {
+        expect(error).toMatchObject({
+          operation: "payments.list",
+          message: expect.stringMatching(/^payments\.list: the paging tokens of this list are in no one order/),
+        });
+        return index;
+      }
+      before = page;
+    }
+    return undefined;
+  }
+
+  it.each<[Direction, ...(string | undefined)[][]]>([
+    ["up", ["8", "9"], ["10", "20"], ["100"]],
+    ["up", ["19", "1a"], ["20", "2f"], ["9"]],
+    ["down", ["20", "10"], ["9", "8"]],
+    ["down", ["9", "2f"], ["20", "1a"], ["19"]],
+    // Records without a token are an obstacle of their own.
+    ["up", ["9"], ["10", undefined]],
+    ["down", ["1a"], [undefined]],
+  ])("lets a list go %s: %j, %j, %j", (direction, ...pages) => {
+    expect(refusedAt(pages, direction)).toBeUndefined();
+  });
+
+  it.each<[Direction, number, ...string[][]]>([
+    ["up", 2, ["9"], ["10"], ["1a"]],
+    ["up", 2, ["1a"], ["9"], ["10"]],
+    ["up", 2, ["10"], ["1a"], ["9", "10"]],
+    ["down", 2, ["10"], ["9"], ["1a"]],
+    ["down", 2, ["1a"], ["10"], ["9"]],
+    ["up", 1, ["1"], ["2b", "2b"]],
+    ["down", 1, ["3"], ["2b", "2b"]],
+    ["down", 1, ["3b"], ["1b", "2b"]],
+  ])("refuses a list that goes %s, at page %i: %j, %j, %j", (direction, place, ...pages) => {
+    expect(refusedAt(pages, direction)).toBe(place);
+  });
+});
+
 describe("assertBehind", () => {
   it("lets a page pass that begins behind the last one", () => {
     expect(() => behind(fields(["3", "4"], ["c", "d"]), fields(["1", "2"], ["a", "b"]), "up")).not.toThrow();
@@ -124,6 +176,7 @@ describe("assertBehind", () => {
     const check = () => behind(fields(tokens, ids), fields(["1", "2"], ["a", "b"]), "up");
     expect(check).toThrow(PagingError);
     expect(check).toThrow(message);
+    expect(check).toThrow(expect.objectContaining({ operation: "payments.list" }));
   });
 
   it("refuses the same on the way down", () => {

@@ -5,9 +5,16 @@ import type { PagingValues } from "../../src/api/api-client.js";
 import type { ListQuery } from "../../src/api/list-query.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { resource } from "../../src/api/resource.js";
-import { BadRequestError, ConnectionError, InvalidArgumentError, PagingError } from "../../src/errors/errors.js";
+import {
+  BadRequestError,
+  ConnectionError,
+  InvalidArgumentError,
+  PagingError,
+  PermissionDeniedError,
+  UnprocessableEntityError,
+} from "../../src/errors/errors.js";
 import { compareTokens } from "../../src/paging/cursor-order.js";
-import { Listing } from "../../src/paging/listing.js";
+import { type Listing, listRecords } from "../../src/paging/listing.js";
 import type { Page } from "../../src/paging/page.js";
 import { ListService, type ListServiceOptions, type Row, rowsUpTo } from "./list-service.js";
 
@@ -19,7 +26,7 @@ const rows = resource<Row>()("rows", "/rows", {
 type Query = ListQuery<Row, object>;
 
 function list(service: ListService, query?: Query, options?: RequestOptions): Listing<Row> {
-  return new Listing(service.client, rows.list, [], query, options);
+  return listRecords(service.client, rows.list, [], query, options);
 }
 
 async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
@@ -127,6 +134,20 @@ describe("any list with sound cursors", () => {
     await collect(list(service));
     expect(service.requested.map(({ paging }) => paging._after)).toEqual([undefined, "3", "6", "9", "10"]);
   });
+
+  it.each([
+    [undefined, 1, 3, 2],
+    [undefined, 2, 3, 3],
+    ["pagingToken.asc", 2, 3, 3],
+    ["pagingToken.desc", 2, 3, 3],
+    // A single page of a sorted list may be of the wrong end: one request asks what lies before it.
+    ["pagingToken.desc", 1, 3, 3],
+    ["pagingToken.asc", 1, 3, 3],
+  ] as const)("requests, sorted by %s, for %i pages of %i records: %i", async (sort, pages, cap, requests) => {
+    const service = new ListService({ rows: rowsUpTo(pages * cap), cap });
+    expect(await collect(list(service, { sort }))).toHaveLength(pages * cap);
+    expect(service.requested).toHaveLength(requests);
+  });
 });
 
 describe("a listing", () => {
@@ -212,7 +233,9 @@ describe("toArray", () => {
     "refuses %j before anything is requested",
     async (limit) => {
       const service = new ListService({ rows: rowsUpTo(5) });
-      await expect(list(service).toArray(limit as { max: number })).rejects.toThrow(InvalidArgumentError);
+      const refused = list(service).toArray(limit as { max: number });
+      await expect(refused).rejects.toThrow(InvalidArgumentError);
+      await expect(refused).rejects.toThrow("rows.list: toArray needs { max }");
       expect(service.requested).toEqual([]);
     },
   );
@@ -247,6 +270,10 @@ describe("tokens that do not follow the sort order", () => {
     expect(JSON.parse(JSON.stringify(page))).toEqual({ items: page.items });
   });
 
+  it("have no next behind an empty page either", async () => {
+    expect((await list(new ListService({ rows: [] }), { sort: "name.asc" })).next).toBeUndefined();
+  });
+
   it("are gone on with where the caller trusts the cursor", async () => {
     // A service whose cursor is the place in its own order, whatever the tokens look like.
     const response = ({ _after }: { readonly _after?: string | undefined }) => {
@@ -256,6 +283,13 @@ describe("tokens that do not follow the sort order", () => {
     const service = new ListService({ rows, response: (paging) => (paging._after === "3" ? [] : response(paging)) });
     expect(await collect(list(service, { sort: "name.asc", trustCursor: true }))).toEqual(rows);
     expect(service.requested.map(({ paging }) => paging._after)).toEqual([undefined, "1", "3"]);
+  });
+
+  it("may lie before the bound of a caller who trusts the cursor", async () => {
+    const service = () => new ListService({ rows, response: ({ _after }) => (_after === "7" ? rows.slice(0, 2) : []) });
+    const query = { after: "7", sort: "name.asc" } as const;
+    expect(await collect(list(service(), { ...query, trustCursor: true }))).toEqual(rows.slice(0, 2));
+    await expect(collect(list(service(), query))).rejects.toThrow("before the cursor that was given as after");
   });
 
   it("end in an error where a trusted cursor lets a record appear again", async () => {
@@ -301,6 +335,20 @@ describe("a service that ignores the cursor", () => {
   });
 });
 
+describe("a later page without paging tokens", () => {
+  it.each([true, false])("ends the list in an error, not in a proof, where trustCursor is %s", async (trustCursor) => {
+    const later: Row[] = [{ id: "r3", pagingToken: "3" }, { id: "r4" }];
+    for (const page of [later, later.slice(1)]) {
+      const response = ({ _after }: PagingValues) => (_after === undefined ? rowsUpTo(2) : page);
+      const service = new ListService({ rows: [], response });
+      await expect(collect(list(service, { trustCursor }))).rejects.toThrow(
+        "rows.list: its records have no pagingToken, so there is no cursor to continue with",
+      );
+      expect(service.requested).toHaveLength(2);
+    }
+  });
+});
+
 describe("records without a paging token", () => {
   const rows = ["a", "b", "c", "d", "e"].map((name): Row => ({ id: name, name }));
   const byName = { rows, tokenOf: (row: Row) => row.name ?? "" };
@@ -317,6 +365,18 @@ describe("records without a paging token", () => {
     expect(cursorsIn(service)).toEqual([]);
   });
 
+  it.each([7, null, "", {}])("are those whose token is %j too", async (pagingToken) => {
+    const odd = rows.map((row) => ({ ...row, pagingToken }) as Row);
+    const page = await list(new ListService({ rows: odd, response: () => odd }));
+    expect(() => page.next).toThrow("its records have no pagingToken");
+  });
+
+  it("are read behind the bound that the caller gave", async () => {
+    const service = new ListService(byName);
+    expect(await collect(list(service, { after: "b" }))).toEqual(rows.slice(2));
+    expect(service.requested.every(({ paging }) => paging._after === "b")).toBe(true);
+  });
+
   it("end with a page that reads the same from both ends", async () => {
     const service = new ListService(byName);
     expect(await collect(list(service, { size: 6 }))).toEqual(rows);
@@ -327,10 +387,13 @@ describe("records without a paging token", () => {
     ]);
   });
 
-  it("need one request more where the page is in the order of ids already", async () => {
+  it.each([
+    ["id.asc", "id.desc"],
+    ["id.desc", "id.asc"],
+  ] as const)("need one end less where the page is in the order of ids already: %s", async (sort, opposite) => {
     const service = new ListService(byName);
-    expect(await collect(list(service, { sort: "id.asc" }))).toEqual(rows);
-    expect(service.requested.map(({ paging }) => paging._sort)).toEqual(["id.asc", "id.desc", "id.asc"]);
+    expect(await collect(list(service, { sort }))).toEqual(sort === "id.asc" ? rows : rows.toReversed());
+    expect(service.requested.map(({ paging }) => paging._sort)).toEqual([sort, opposite, sort]);
   });
 
   it("throw where the service's maximum is below the size that was asked for", async () => {
@@ -364,8 +427,61 @@ describe("records without a paging token", () => {
     expect(await collect(list(single))).toEqual(many.slice(0, 1));
   });
 
-  it("throw where the service refuses to sort by id", async () => {
-    const refusal = new BadRequestError("no", { code: "http_400", response: { status: 400, headers: {}, text: "" } });
+  /** Sorts what it cut out of the list, which lies in this order. */
+  const cutting = (ids: string, cap: number) => ({
+    rows: [],
+    response: ({ _sort, _size = cap }: PagingValues): readonly Row[] => {
+      const cut = [...ids].slice(0, Math.min(_size, cap));
+      if (_sort !== undefined) cut.sort();
+      return (_sort === "id.desc" ? cut.reverse() : cut).map((id) => ({ id }));
+    },
+  });
+
+  it.each([
+    ["where the lowest id comes last", "bcad", 3, undefined],
+    ["where the lowest id is in the middle", "bacd", 3, undefined],
+    ["where the page is in the order of ids", "abcd", 3, undefined],
+    ["where the page is in the opposite order", "dcba", 3, undefined],
+    ["where one record is asked for", "bac", 3, 1],
+  ])("throw where the service sorts only what it cut out, %s", async (_, ids, cap, size) => {
+    const walk = collect(list(new ListService(cutting(ids, cap)), { size }));
+    await expect(walk).rejects.toThrow("its records have no pagingToken");
+  });
+
+  it("throw where the list is empty from its other end", async () => {
+    const response = ({ _sort }: PagingValues) => (_sort === "id.desc" ? [] : rows);
+    await expect(collect(list(new ListService({ rows: [], response })))).rejects.toThrow(
+      "sorted by id from either end the list shows different records",
+    );
+  });
+
+  const nameless: Row = { name: "x" };
+  it.each<[string, number, readonly Row[]]>([
+    ["the page has one without an id", 1, [...rows.slice(1), nameless]],
+    ["the page has several without an id", 1, [nameless, nameless]],
+    ["the list from one end has one without an id", 2, [...rows.slice(1), nameless]],
+    ["the list from one end has a record twice", 2, [...rows, { id: "a" }]],
+    ["the list from the other end has one without an id", 3, [nameless, ...rows.slice(2).toReversed()]],
+    ["the list from the other end has a record twice", 3, [{ id: "e" }, ...rows.slice(2).toReversed()]],
+  ])("throw where %s", async (_, at, odd) => {
+    const response = ({ _sort, _size = 100 }: PagingValues, number: number) =>
+      number === at ? odd : (_sort === "id.desc" ? rows.toReversed() : rows).slice(0, _size);
+    await expect(collect(list(new ListService({ rows: [], response })))).rejects.toThrow(
+      "not every record has an id of its own, so nothing shows its end: read a record with get",
+    );
+  });
+
+  it("throw where the record that decides has no id", async () => {
+    const response = ({ _sort, _size = 100 }: PagingValues) =>
+      _size === 1 ? [nameless] : (_sort === "id.desc" ? rows.toReversed() : rows).slice(0, _size);
+    const walk = collect(list(new ListService({ rows: [], response }), { sort: "id.asc" }));
+    await expect(walk).rejects.toThrow("its records have no pagingToken");
+  });
+
+  it.each([
+    ["400", new BadRequestError("no", { code: "http_400", response: { status: 400, headers: {}, text: "" } })],
+    ["422", new UnprocessableEntityError("no", { code: "http_422", response: { status: 422, headers: {}, text: "" } })],
+  ])("throw where the service refuses to sort by id, with %s", async (_, refusal) => {
     const response = ({ _sort }: { readonly _sort?: string | undefined }) => {
       if (_sort !== undefined) throw refusal;
       return rows;
@@ -373,8 +489,10 @@ describe("records without a paging token", () => {
     await expect(collect(list(new ListService({ rows, response })))).rejects.toThrow("refuses to sort by id");
   });
 
-  it("hand on a failure that says nothing about the list", async () => {
-    const failure = new ConnectionError("away");
+  it.each([
+    new ConnectionError("away"),
+    new PermissionDeniedError("no", { code: "http_403", response: { status: 403, headers: {}, text: "" } }),
+  ])("hand on a failure that says nothing about the list: $name", async (failure) => {
     const response = (_: object, number: number) => {
       if (number === 3) throw failure;
       return rows;
@@ -394,6 +512,15 @@ describe("records without a paging token", () => {
     );
   });
 
+  it("include those that came to the list's end while it was read from there", async () => {
+    const grown = [...rows, { id: "f", name: "f" }];
+    const response = ({ _sort, _size = 100 }: PagingValues, number: number) => {
+      const seen = number < 3 ? rows : grown;
+      return (_sort === "id.desc" ? seen.toReversed() : seen).slice(0, _size);
+    };
+    expect(await collect(list(new ListService({ rows, response })))).toEqual(grown);
+  });
+
   it("are read again where the list changes between its ends, and given up where it never stops", async () => {
     const at = (changing: (number: number) => boolean) => ({
       rows,
@@ -405,7 +532,8 @@ describe("records without a paging token", () => {
     expect(await collect(list(new ListService(at((number) => number === 2))))).toEqual(rows);
     const restless = new ListService(at((number) => number > 1));
     await expect(collect(list(restless))).rejects.toThrow("the list changed whenever it was read again");
-    expect(restless.requested.length).toBeLessThanOrEqual(10);
+    // The page, and both ends three times.
+    expect(restless.requested).toHaveLength(7);
   });
 
   it("request nothing but the first page where nobody reads on", async () => {
@@ -416,9 +544,11 @@ describe("records without a paging token", () => {
   });
 
   it("are asked for two at a time where a page of one proves nothing", async () => {
-    const one = new ListService({ rows: rows.slice(0, 1) });
-    expect(await collect(list(one, { size: 1 }))).toEqual(rows.slice(0, 1));
-    expect(one.requested.map(({ paging }) => paging._size)).toEqual([1, 2, 2]);
+    for (const sort of [undefined, "id.asc", "id.desc"] as const) {
+      const one = new ListService({ rows: rows.slice(0, 1) });
+      expect(await collect(list(one, { size: 1, sort }))).toEqual(rows.slice(0, 1));
+      expect(one.requested.map(({ paging }) => paging._size)).toEqual([1, 2, 2]);
+    }
     await expect(collect(list(new ListService(byName), { size: 1 }))).rejects.toThrow(PagingError);
     const unsorted = new ListService({ rows, response: ({ _size }) => rows.slice(0, _size) });
     await expect(collect(list(unsorted, { size: 1 }))).rejects.toThrow(PagingError);
@@ -435,23 +565,33 @@ describe("records without a paging token", () => {
     expect(service.requested.map(({ paging }) => paging._after)).toEqual([undefined, "b", "d", "e"]);
   });
 
-  it("give the first page and then an error where the cursor function gives nothing", async () => {
+  it.each([
+    ["an empty string", ""],
+    ["nothing", undefined],
+    ["a number", 7],
+    ["a promise", Promise.resolve("7")],
+  ])("give the first page and then an error where the cursor function gives %s", async (_, given) => {
     const service = new ListService({ ...byName, cap: 2 });
-    const page = await list(service, { cursor: () => "", size: 100 });
-    await expect(collect(list(service, { cursor: () => "" }))).rejects.toThrow("did not return a paging token");
+    const cursor = () => given as string;
+    const page = await list(service, { cursor, size: 100 });
+    await expect(collect(list(service, { cursor }))).rejects.toThrow("did not return a paging token");
     expect(page.items).toHaveLength(2);
     expect(() => page.next).toThrow(
       "rows.list: the query's cursor function did not return a paging token for every record",
     );
   });
 
-  it("name what a cursor function threw, without its words", async () => {
+  it.each([
+    ["a RangeError", new RangeError("account DE-0001")],
+    ["something", "account DE-0001"],
+  ])("name what a cursor function threw, without its words: %s", async (name, thrownByIt) => {
     const cursor = () => {
-      throw new RangeError("account DE-0001");
+      throw thrownByIt;
     };
     const error = await list(new ListService(byName), { cursor }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(PagingError);
-    expect(error).toHaveProperty("message", "rows.list: the query's cursor function threw a RangeError");
+    expect(error).toHaveProperty("message", `rows.list: the query's cursor function threw ${name}`);
+    expect(error).toHaveProperty("operation", "rows.list");
     expect(inspect(error)).not.toContain("DE-0001");
   });
 
@@ -474,7 +614,9 @@ describe("an order that tokens do not follow", () => {
   ] as const)("throws before a second page, even where small pages look ordered: %j", async (sort) => {
     for (const size of [1, 2, 3]) {
       const service = new ListService({ rows, cap: 3 });
-      await expect(collect(list(service, { size, sort }))).rejects.toThrow("would lose or repeat records");
+      await expect(collect(list(service, { size, sort }))).rejects.toThrow(
+        /would lose or repeat records: (?:its )?paging tokens do not/,
+      );
       expect(
         service.requested.every(({ paging }) => paging._sort !== String(sort) || paging._after === undefined),
       ).toBe(true);
@@ -526,6 +668,55 @@ describe("pages of one record, which show no order", () => {
       const service = new ListService({ rows, response: unsorted(order, 1) });
       await expect(collect(list(service, { size: 1 }))).rejects.toThrow("records were skipped");
     }
+  });
+
+  type Bounds = (token: number, after: number, before: number) => boolean;
+  const isWithin: Bounds = (token, after, before) => token > after && token < before;
+
+  /** A list that comes in this order, one record at a time, and several where it is asked what lies before a record. */
+  const inOrder = (order: string, isBefore: Bounds = isWithin, falls = false) => ({
+    rows: [],
+    response: ({ _after, _before }: PagingValues): readonly Row[] => {
+      const looksBack = (falls ? _after : _before) !== undefined;
+      const honours = looksBack ? isBefore : isWithin;
+      return [...order]
+        .filter((token) => honours(Number(token), Number(_after ?? 0), Number(_before ?? 9)))
+        .slice(0, looksBack ? 4 : 1)
+        .map((token) => ({ id: `r${token}`, pagingToken: token }));
+    },
+  });
+  const includesBound: Bounds = (token, after, before) => token > after && token <= before;
+
+  it.each([
+    ["1324", isWithin],
+    ["1243", isWithin],
+    ["1324", includesBound],
+    ["3124", includesBound],
+  ])("throw where a record was skipped, on the first page or later: %s", async (order, isBefore) => {
+    const walk = collect(list(new ListService(inOrder(order, isBefore)), { size: 1 }));
+    await expect(walk).rejects.toThrow("records were skipped that lie before this one");
+  });
+
+  it.each(["4231", "4312", "3421"])("throw where a record was skipped on the way down: %s", async (order) => {
+    const service = new ListService(inOrder(order, isWithin, true));
+    const walk = collect(list(service, { size: 1, sort: "createdAt.desc" }));
+    await expect(walk).rejects.toThrow("records were skipped that lie before this one");
+  });
+
+  it.each<[string, Bounds]>([
+    ["includes the bound", includesBound],
+    ["takes one bound of two", (token, _, before) => token <= before],
+    ["ignores the bound", (token, after) => token > after],
+  ])("are all given where the service %s when it is asked what lies before", async (_, isBefore) => {
+    expect(await collect(list(new ListService(inOrder("1234", isBefore)), { size: 1 }))).toEqual(rows);
+  });
+
+  it("are all given where only others lie before that have no token", async () => {
+    const { response } = inOrder("1234", includesBound);
+    const withOther = (paging: PagingValues) =>
+      paging._before === undefined ? response(paging) : [{ id: "other" }, ...response(paging)];
+    const service = new ListService({ rows: [], response: withOther });
+    expect(await collect(list(service, { size: 1 }))).toEqual(rows);
   });
 
   /** Reads page after page by the cursor that each gives. */
@@ -592,6 +783,15 @@ describe("what a service gets wrong", () => {
     const falling = new ListService({ rows: [], response: () => rowsUpTo(3).reverse() });
     const walk = list(falling, { before: "2", sort: "createdAt.desc" });
     await expect(walk.then(() => {})).rejects.toThrow("before the cursor that was given as before");
+    await expect(walk.then(() => {})).rejects.toHaveProperty("operation", "rows.list");
+  });
+
+  it("shows in a second page that reaches back before the first, and before the caller's cursor too", async () => {
+    const response = (_: PagingValues, number: number) => (number === 1 ? rowsUpTo(6).slice(4) : rowsUpTo(2));
+    const service = new ListService({ rows: [], response });
+    await expect(collect(list(service, { after: "4" }))).rejects.toThrow(
+      "rows.list: the next page reaches back before the end of the last one",
+    );
   });
 
   it("does not turn tokens of mixed forms into a circle", async () => {
@@ -706,6 +906,26 @@ describe("prefetch", () => {
     const pages = list(new ListService({ rows: [], response }), { size: 2, prefetch: true }).pages();
     expect((await pages.next()).value?.items).toHaveLength(2);
     await expect(pages.next()).rejects.toThrow("the service is away");
+  });
+
+  it("leaves no rejection unhandled where a page fails that nobody wants", async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => void unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    try {
+      const response = (_: object, number: number) => {
+        if (number === 2) throw new Error("the service is away");
+        return rowsUpTo(2);
+      };
+      const service = new ListService({ rows: [], response });
+      for await (const _ of list(service, { size: 2, prefetch: true })) break;
+      expect(service.requested).toHaveLength(2);
+      // Node reports them when all that waits for a promise has run.
+      await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      process.off("unhandledRejection", note);
+    }
+    expect(unhandled).toEqual([]);
   });
 
   it("does not request ahead of a page from which there is no sound way on", async () => {
