@@ -28,14 +28,14 @@ function sortTerms(sort: Sort): readonly string[] {
 
 /** Below zero where `one` comes before `other`: whole numbers of any length by value, everything else by code units. */
 export function compareTokens(one: string, other: string): number {
-  if (one === other) return 0;
   // Of the same length and without a sign, whole numbers compare as texts do: the common case, and no number has to be made.
-  if (one.length === other.length && !isSigned(one) && !isSigned(other)) return one < other ? -1 : 1;
-  if (wholeNumber.test(one) && wholeNumber.test(other)) {
-    const difference = BigInt(one) - BigInt(other);
-    return difference < 0n ? -1 : difference > 0n ? 1 : 0;
-  }
-  return one < other ? -1 : 1;
+  const isAsTexts = one.length === other.length && !isSigned(one) && !isSigned(other);
+  if (!isAsTexts && wholeNumber.test(one) && wholeNumber.test(other)) return compare(BigInt(one), BigInt(other));
+  return compare(one, other);
+}
+
+function compare<Value extends string | bigint>(one: Value, other: Value): number {
+  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 /** The fields of one page that are needed to continue after it, and to notice that continuing would not be sound. */
@@ -43,6 +43,8 @@ export interface CursorFields {
   readonly tokens: readonly (string | undefined)[];
   readonly ids: ReadonlySet<string>;
   readonly hasRepeatedId: boolean;
+  /** Every record has a token, and each lies behind the one before it. */
+  readonly isInOrder: boolean;
   /**
    * Set where every record has a token, each lies behind the one before it, and all of them compare alike. That is the rule, and
    * leaves hardly anything to check. Numbers and texts among each other are in no one order: 9 < 10 < 1a < 9.
@@ -66,22 +68,25 @@ export function cursorFieldsOf<Item>(
     const { size } = ids;
     if (ids.add(id).size === size) hasRepeatedId = true;
   }
-  let areInOrder = items.length > 0;
-  let isInOrderAsTexts = areInOrder;
+  let isInOrder = true;
+  let isInOrderAsTexts = true;
   let numbers = 0;
   let before: string | undefined;
   for (const token of tokens) {
-    if (token === undefined) areInOrder = isInOrderAsTexts = false;
-    else if (before !== undefined) {
-      if (!leadsOn(before, token, direction)) areInOrder = false;
+    if (token === undefined) {
+      isInOrder = isInOrderAsTexts = false;
+      break;
+    }
+    if (before !== undefined) {
+      if (!leadsOn(before, token, direction)) isInOrder = false;
       if (!leadsOnAsText(before, token, direction)) isInOrderAsTexts = false;
     }
-    if (token !== undefined && wholeNumber.test(token)) numbers += 1;
+    if (wholeNumber.test(token)) numbers += 1;
     before = token;
   }
   const isOfOneKind = numbers === items.length || numbers === 0;
-  const order = areInOrder && isOfOneKind ? (numbers > 0 ? "numbers" : "texts") : undefined;
-  return { tokens, ids, hasRepeatedId, order, isInOrderAsTexts };
+  const order = isInOrder && isOfOneKind ? (numbers > 0 ? "numbers" : "texts") : undefined;
+  return { tokens, ids, hasRepeatedId, isInOrder, order, isInOrderAsTexts };
 }
 
 /** A mark that can be compared: anything but a text that is not empty is none. */
@@ -98,17 +103,9 @@ function leadsOnAsText(before: string, token: string, direction: Direction): boo
   return direction === "up" ? before < token : before > token;
 }
 
-/** Why the token of this page's last record does not lead to the next page; `undefined` where it does. */
+/** Why the token of this page's last record does not lead to the next page; `undefined` where it does. Every record has a token. */
 export function whyUnsound(page: CursorFields, direction: Direction): string | undefined {
-  if (page.order !== undefined) return undefined;
-  let isWhole = page.tokens.length > 0;
-  let isForward = true;
-  for (const [index, token] of page.tokens.entries()) {
-    const before = page.tokens[index - 1];
-    if (token === undefined) isWhole = false;
-    else if (before !== undefined && !leadsOn(before, token, direction)) isForward = false;
-  }
-  if (isForward && (page.isInOrderAsTexts || !isWhole)) return undefined;
+  if (page.order !== undefined || (page.isInOrder && page.isInOrderAsTexts)) return undefined;
   return `its paging tokens do not strictly ${direction === "up" ? "rise" : "fall"}, so the cursor does not follow this sort order`;
 }
 

@@ -110,32 +110,33 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     const requested = trustCursor ? new Set<string>() : undefined;
     let order: ListOrder | undefined;
     let before: CursorFields | undefined;
+    /** The first page, as long as it is the only one. */
+    let only: CursorFields | undefined;
     /** Whether a page has shown the order of the tokens: one record shows none. */
     let isOrderShown = trustCursor;
-    let pages = 0;
     let next = this.#request(undefined);
     for (;;) {
       const { page, fields } = await next;
       if (page.items.length === 0) {
         // A service that sorts only what it cut out gives one page, of the wrong end.
-        if (pages === 1 && before !== undefined && isOrderShown && !trustCursor && this.#query.sort !== undefined) {
-          await this.#assertNoneSkipped(before, undefined);
+        if (only !== undefined && isOrderShown && !trustCursor && this.#query.sort !== undefined) {
+          await this.#assertNoneSkipped(only, undefined);
         }
         return;
       }
-      pages += 1;
       if (before !== undefined) assertBehind(name, fields, before, this.#direction, trustCursor);
       if (!trustCursor) order = assertOneOrder(name, fields, before, order, this.#direction);
-      const cursor = fields.tokens.at(-1);
       const obstacle = obstacleAfter(fields, this.#query, this.#direction);
-      const ahead = prefetch && cursor !== undefined && obstacle === undefined ? this.#prefetch(cursor) : undefined;
+      const cursor = obstacle === undefined ? fields.tokens.at(-1) : undefined;
+      const ahead = prefetch && cursor !== undefined ? this.#prefetch(cursor) : undefined;
       yield page;
       isOrderShown ||= fields.tokens.length > 1;
       if (obstacle !== undefined && before !== undefined) this.#fail(obstacle.message);
-      if (obstacle !== undefined) return yield* this.#restOf(page.items, obstacle);
+      if (obstacle !== undefined) return yield* this.#restOf(page.items, fields.tokens, obstacle);
       if (cursor === undefined) return;
       if (!isOrderShown) await this.#assertNoneSkipped(fields, before);
       if (requested !== undefined) assertNotRequested(name, cursor, requested);
+      only = before === undefined ? fields : undefined;
       before = fields;
       next = ahead ?? this.#request(cursor);
     }
@@ -178,7 +179,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     if (cursor === undefined && bound !== undefined && trustCursor !== true) {
       assertBehindBound(this.#operation.name, fields, bound, this.#direction);
     }
-    const page = new Page(items, () => this.#next(fields), this.#direction === "up" ? "after" : "before");
+    const page = new Page(items, () => this.#next(fields), this.#direction);
     return { page, fields, response };
   }
 
@@ -226,11 +227,14 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   }
 
   /** Where there is no way to a second page, the first has to be the whole list. Gives what came to the list meanwhile. */
-  async *#restOf(items: readonly Item[], obstacle: Obstacle): AsyncGenerator<Page<Item>, void, undefined> {
+  async *#restOf(
+    items: readonly Item[],
+    tokens: CursorFields["tokens"],
+    obstacle: Obstacle,
+  ): AsyncGenerator<Page<Item>, void, undefined> {
     if (obstacle.kind === "cursor function") this.#fail(obstacle.message);
     const { sort } = this.#query;
-    const [first, second] = items;
-    const token = first === undefined || second !== undefined ? undefined : this.#tokenOf(first);
+    const token = tokens.length === 1 ? tokens[0] : undefined;
     if (token !== undefined) {
       if (await this.#isAlone(token)) return;
       this.#fail(obstacle.message);
@@ -245,7 +249,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     if (rest.length === 0) return;
     // Their places in the order are among the records that were handed out already.
     if (sort !== undefined) this.#fail("records came to this sorted list while it was read: read it again");
-    yield new Page(rest, () => undefined, "after");
+    yield new Page(rest, () => undefined, this.#direction);
   }
 
   /** One record reads the same in any order, but its token shows what lies on either side of it. */

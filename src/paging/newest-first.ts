@@ -58,11 +58,11 @@ export class NewestFirstProof {
   }
 
   /** Of all records on the newer side of this one, as the service sees it, the oldest has to be the one that was read before it. */
-  async #isNext(before: string | undefined, token: string | undefined, direction: Direction): Promise<boolean> {
-    if (before === undefined || token === undefined) return false;
+  async #isNext(before: string | undefined, token: string, direction: Direction): Promise<boolean> {
+    if (before === undefined) return false;
     const sort = `createdAt.asc,pagingToken.${direction === "down" ? "asc" : "desc"}`;
-    const [oldest] = (await this.#ask({ _size: 1, _sort: sort, ...boundAgainst(direction, token) })) ?? [];
-    return oldest === before;
+    const newer = await this.#ask({ _size: 1, _sort: sort, ...boundAgainst(direction, token) });
+    return newer?.[0] === before;
   }
 
   /** `undefined` where the service refuses the question. */

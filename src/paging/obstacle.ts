@@ -16,12 +16,11 @@ export interface FollowedQuery {
 
 export function obstacleAfter(page: CursorFields, query: FollowedQuery, direction: Direction): Obstacle | undefined {
   if (page.tokens.length === 0) return undefined;
-  const isFollowed = query.trustCursor === true || canBeFollowed(query.sort);
-  if (page.order !== undefined && isFollowed) return undefined;
   if (page.tokens.includes(undefined)) return query.cursor === undefined ? noTokens : noCursors;
   if (query.trustCursor === true) return undefined;
   const problem =
-    whyUnsound(page, direction) ?? (isFollowed ? undefined : "paging tokens do not follow this sort order");
+    whyUnsound(page, direction) ??
+    (canBeFollowed(query.sort) ? undefined : "paging tokens do not follow this sort order");
   return problem === undefined ? undefined : { kind: "order", message: describeOrder(problem, query.sort) };
 }
 

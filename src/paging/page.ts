@@ -1,15 +1,17 @@
+import type { Direction } from "./cursor-order.js";
+
 /** One page of a list. */
 export class Page<Item> {
   /** The page's records, as the service sent them. */
   readonly items: readonly Item[];
   readonly #next: () => string | undefined;
-  readonly #bound: "after" | "before";
+  readonly #direction: Direction;
 
   /** @internal */
-  constructor(items: readonly Item[], next: () => string | undefined, bound: "after" | "before") {
+  constructor(items: readonly Item[], next: () => string | undefined, direction: Direction) {
     this.items = items;
     this.#next = next;
-    this.#bound = bound;
+    this.#direction = direction;
   }
 
   /**
@@ -32,6 +34,6 @@ export class Page<Item> {
   get nextQuery(): { readonly after: string } | { readonly before: string } | undefined {
     const next = this.#next();
     if (next === undefined) return undefined;
-    return this.#bound === "after" ? { after: next } : { before: next };
+    return this.#direction === "up" ? { after: next } : { before: next };
   }
 }

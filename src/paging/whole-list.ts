@@ -34,37 +34,36 @@ export async function restOfList<Item>(
 ): Promise<readonly Item[] | Doubt> {
   const had = idsOf(page);
   if (had === undefined) return "ids";
-  const seen = new Set(had);
+  const seen = new Set<string | undefined>(had);
   const size = page.length > 1 ? query.size : Math.max(query.size ?? 2, 2);
   const sort = String(query.sort);
   const [forwards, backwards] =
     sort === "id.desc" ? (["id.desc", "id.asc"] as const) : (["id.asc", "id.desc"] as const);
   let known = sort === forwards && page.length > 1 ? page : undefined;
-  let earlier: readonly string[] | undefined;
-  let doubt: Doubt = "more";
+  let earlier: { readonly ids: readonly string[]; readonly doubt: Doubt } | undefined;
   for (let round = 0; round < maxRounds; round++) {
     const records = known ?? (await reread(forwards, size));
     known = undefined;
     const ids = idsOf(records);
     if (ids === undefined) return "ids";
-    if (earlier !== undefined && ids.length === earlier.length && startsWith(ids, earlier)) return doubt;
+    if (earlier !== undefined && ids.length === earlier.ids.length && startsWith(ids, earlier.ids))
+      return earlier.doubt;
     const backSize = ids.length > 1 ? ids.length - 1 : 2;
     const back = idsOf(await reread(backwards, backSize));
     if (back === undefined) return "ids";
     // Unsorted, the page shows which record comes last. Where the smaller page left out that one, a page of one record decides.
     const isLastLeftOut = query.sort !== undefined || ids.length !== had.length || ids[0] === had.at(-1);
     if (isOpposite(ids, back) && (ids.length === 1 || !isLastLeftOut || (await startsAt(ids, forwards, reread)))) {
-      return records.filter((_, index) => !seen.has(ids[index] ?? ""));
+      return records.filter((_, index) => !seen.has(ids[index]));
     }
-    doubt = back.length > 0 && startsWith(ids, back) ? "ignored" : back.length > backSize ? "size" : "more";
-    earlier = ids;
+    const doubt = back.length > 0 && startsWith(ids, back) ? "ignored" : back.length > backSize ? "size" : "more";
+    earlier = { ids, doubt };
   }
   return "changing";
 }
 
 async function startsAt<Item>(ids: readonly string[], order: IdOrder, reread: Reread<Item>): Promise<boolean> {
-  const [first] = idsOf(await reread(order, 1)) ?? [];
-  return first === ids[0];
+  return idsOf(await reread(order, 1))?.[0] === ids[0];
 }
 
 /** The ids of a page; `undefined` where a record has none, or the id of another. */
