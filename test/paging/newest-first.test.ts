@@ -46,6 +46,7 @@ class TokenList {
       .sort((one, other) => compare(one.pagingToken, other.pagingToken));
     const cut = sortsWhatItCutOut ? within.slice(0, _size) : within;
     for (const term of _sort.split(",").reverse()) {
+      if (!/^(?:createdAt|pagingToken)\.(?:asc|desc)$/.test(term)) throw refusal(400);
       const sign = term.endsWith(".desc") ? -1 : 1;
       cut.sort((one, other) =>
         term.startsWith("createdAt.")
