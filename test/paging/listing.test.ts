@@ -643,6 +643,27 @@ describe("an order that tokens do not follow", () => {
     for (const size of [1, 2, 4]) expect(await collect(list(new ListService({ rows }), { size, sort }))).toEqual(rows);
   });
 
+  it.each([
+    ["behind", rows],
+    ["before", rows.toReversed()],
+  ])("is found out where the service sorts nothing, by a record %s the only one that it gives", async (_, listed) => {
+    const within = ({ _after, _before }: PagingValues) =>
+      listed.filter(
+        ({ pagingToken = "" }) => pagingToken > (_after ?? "") && (_before === undefined || pagingToken < _before),
+      );
+    const service = (only: readonly Row[]) =>
+      new ListService({
+        rows: [],
+        response: (paging) =>
+          within(paging)
+            .filter((row) => only.includes(row))
+            .slice(0, 1),
+      });
+    await expect(collect(list(service(listed), { sort: "name.asc" }))).rejects.toThrow("would lose or repeat records");
+    const alone = listed.slice(0, 1);
+    expect(await collect(list(service(alone), { sort: "name.asc" }))).toEqual(alone);
+  });
+
   it("continues all the same where the caller trusts the cursor", async () => {
     const service = new ListService({ rows });
     expect(await collect(list(service, { size: 2, sort: "name.asc", trustCursor: true }))).toEqual(rows);
