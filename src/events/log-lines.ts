@@ -69,6 +69,9 @@ const lines: { readonly [Name in EventName]: (event: Reported[Name]) => LogLine 
       "cross_border.flow.from": step.from,
       "cross_border.flow.to": step.to,
       "cross_border.flow.attempt": step.attempt,
+      "http.response.status_code": step.status,
+      "cross_border.service_code": step.serviceCode,
+      "error.type": step.code,
       "cross_border.effect": step.effect,
       "cross_border.duration_ms": step.durationMs,
     }),
@@ -88,9 +91,11 @@ const failureTexts = {
   possible: "it may have been done all the same",
 } as const;
 
+/** A refusal ends a payment somebody wanted, and the flow may have no caller any more to whom its outcome says so. */
 function stepLevel({ from, to, effect }: FlowStep): LogLevel {
-  if (to !== from && (to === "held" || to === "unknown")) return "error";
-  return effect === undefined ? "debug" : "warn";
+  const isOpen = effect !== undefined;
+  if (to !== from && (to === "held" || (to === "unknown" && isOpen))) return "error";
+  return isOpen || to === "rejected" ? "warn" : "debug";
 }
 
 type CallEvent = Pick<SuccessEvent, "operation" | "durationMs"> & {

@@ -17,6 +17,9 @@ export interface FlowStep {
   readonly from: string | undefined;
   readonly to: string;
   readonly effect?: string;
+  readonly code?: string;
+  readonly status?: number;
+  readonly serviceCode?: string;
   readonly durationMs: number;
   readonly attempt: number;
 }

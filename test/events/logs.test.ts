@@ -66,6 +66,85 @@ describe.each(harnesses)("a logger with $name", ({ open }) => {
     for (const value of [...tokens, ...values, username, password]) expect(text()).not.toContain(value);
   });
 
+  it("gets a warning with status and code when a payment is refused, and no error", async () => {
+    await using harness = await open({
+      onRequest: ({ operation }) =>
+        operation === "payments.create"
+          ? Response.json({ error: "limit_exceeded", message: "DE89370400440532013000 is over it" }, { status: 400 })
+          : undefined,
+    });
+    const { keys } = await prepareCorridor(harness);
+    const { logger, lines, text } = logOf("debug");
+    const { flow, client } = flowOf(harness, { logger, signingKey: keys.privateKey });
+    expect((await flow.run("order-1", request)).status).toBe("rejected");
+    const steps = lines().filter((line) => "cross_border.flow.key" in line);
+    const refusal = { "http.response.status_code": 400, "cross_border.service_code": "limit_exceeded" };
+    expect(steps).toMatchObject([
+      { level: 20, msg: "a flow is funds-requested" },
+      { level: 20, msg: "a flow is claimed" },
+      { level: 20, msg: "a flow is unknown", ...refusal },
+      { level: 20, msg: "a flow is refused", ...refusal },
+      { level: 40, msg: "a flow is rejected", ...refusal },
+    ]);
+    expect(lines().filter(({ level }) => Number(level) > 20)).toHaveLength(1);
+    expect(lines().some((line) => "cross_border.effect" in line && line["cross_border.effect"] !== "none")).toBe(false);
+    expect(text()).not.toMatch(/DE8937|KE7002|TX-1|is over it/);
+    await flow.close();
+    await client.close();
+  });
+
+  it("gets a warning when an intent is refused, without a code that is a sentence", async () => {
+    await using harness = await open({
+      onRequest: ({ operation }) =>
+        operation === "paymentIntents.create"
+          ? Response.json({ error: "Ada Lovelace is not known here", message: "no" }, { status: 400 })
+          : undefined,
+    });
+    const { keys } = await prepareCorridor(harness);
+    const { logger, lines, text } = logOf("warn");
+    const { flow, client } = flowOf(harness, { logger, signingKey: keys.privateKey });
+    expect((await flow.run("order-1", request)).status).toBe("rejected");
+    expect(lines()).toMatchObject([{ level: 40, msg: "a flow is rejected", "http.response.status_code": 400 }]);
+    expect(text()).not.toMatch(/service_code|Lovelace/);
+    await flow.close();
+    await client.close();
+  });
+
+  it("gets an error when a refused payment can't be looked for, and says what was refused", async () => {
+    await using harness = await open({
+      onRequest({ operation }) {
+        if (operation === "payments.create") return Response.json({ error: "no", message: "no" }, { status: 400 });
+        return undefined;
+      },
+      onResponse: ({ operation }, response) => (operation === "payments.list" ? Response.json([{}]) : response),
+    });
+    const { keys } = await prepareCorridor(harness);
+    const { logger, lines } = logOf("error");
+    const { flow, client } = flowOf(harness, { logger, signingKey: keys.privateKey });
+    expect((await flow.run("order-1", request)).status).toBe("held");
+    expect(lines()).toMatchObject([
+      { msg: "a flow is held", "http.response.status_code": 400, "cross_border.service_code": "no" },
+    ]);
+    await flow.close();
+    await client.close();
+  });
+
+  it("gets a warning with the code of what keeps a flow from going on", async () => {
+    await using harness = await open({
+      onRequest: ({ operation }) =>
+        operation === "payments.create"
+          ? Response.json({ error: "slow_down", message: "no" }, { status: 429 })
+          : undefined,
+    });
+    const { keys } = await prepareCorridor(harness);
+    const { logger, lines } = logOf("warn");
+    const { flow, client } = flowOf(harness, { logger, signingKey: keys.privateKey });
+    await expect(flow.run("order-1", request)).rejects.toMatchObject({ code: "flow_paused" });
+    expect(lines()).toMatchObject([{ level: 40, msg: "a flow is funds-requested", "error.type": "http_429" }]);
+    await flow.close();
+    await client.close();
+  });
+
   it("gets an error when a payment's outcome is unknown, and when a flow is held", async () => {
     await using harness = await open({
       onResponse: ({ operation }, response) => (operation === "payments.create" ? Response.error() : response),

@@ -173,6 +173,26 @@ it("follows a flow: its steps, their signatures and their calls; and counts it",
   ]);
 });
 
+it("counts no refused payment as one whose outcome is unknown", async () => {
+  await using fixed = await fixture({
+    onRequest: ({ operation }) =>
+      operation === "payments.create" ? Response.json({ error: "limit", message: "no" }, { status: 400 }) : undefined,
+  });
+  const { takeFunds, releaseFunds } = new Bank();
+  const journal = new MemoryJournal();
+  const flow = new PaymentFlow({ client: fixed.client, journal, takeFunds, releaseFunds, readBackDelayMs: 1 });
+  expect((await flow.run("order-1", request)).status).toBe("rejected");
+  await flow.close();
+  const metrics = await fixed.metrics();
+  expect(metrics["cross_border.flow.steps"]?.map(({ attributes }) => attributes["cross_border.flow.to"])).toEqual([
+    "funds-requested",
+    "claimed",
+    "refused",
+    "rejected",
+  ]);
+  expect(metrics["cross_border.unknown_outcomes"]).toBeUndefined();
+});
+
 it("follows what recover continues, below the caller's own span", async () => {
   await using fixed = await fixture();
   const { takeFunds, releaseFunds } = new Bank();
