@@ -16,6 +16,19 @@ export function releaseChangelog(text: string, version: string, date: string): s
   return `${text.slice(0, start)}${unreleased}\n\n## ${version} (${date})${rest}`;
 }
 
+/**
+ * A source with the next version in the place of the current one.
+ *
+ * @throws {Error} where it has another one.
+ */
+export function releaseVersion(source: string, current: string, next: string): string {
+  const [before, after, ...others] = source.split(JSON.stringify(current));
+  if (before === undefined || after === undefined || others.length > 0) {
+    throw new Error(`the sources have another version than ${current}, which package.json has`);
+  }
+  return before + JSON.stringify(next) + after;
+}
+
 /** What a version changes, as the changelog has it, without its heading. */
 export function changesOf(text: string, version: string): string {
   const [, section] = text.split(new RegExp(`^## ${version.replaceAll(".", "\\.")} .*$`, "m"));

@@ -1,12 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { nextVersion, releaseChangelog } from "./release-changelog.js";
+import { nextVersion, releaseChangelog, releaseVersion } from "./release-changelog.js";
 
 /**
- * `npm run release -- minor` (or major, patch, 1.2.3): the version in package.json and its lock file, and in the changelog what is
- * unreleased under it. It commits and tags nothing: it says what to do next.
+ * `npm run release -- minor` (or major, patch, 1.2.3): the version in package.json, its lock file and the sources, and in the changelog
+ * what is unreleased under it. It commits and tags nothing: it says what to do next.
  */
 const [wanted = ""] = process.argv.slice(2);
+const versionFile = "src/opentelemetry/version.ts";
 const git = (...command: readonly string[]) => execFileSync("git", command, { encoding: "utf8" }).trim();
 
 try {
@@ -16,7 +17,9 @@ try {
   const version = nextVersion(current, wanted);
   if (git("tag", "--list", `v${version}`) !== "") throw new Error(`there is a tag v${version}`);
   const changelog = releaseChangelog(readFileSync("CHANGELOG.md", "utf8"), version, today());
+  const source = releaseVersion(readFileSync(versionFile, "utf8"), current, version);
   execFileSync("npm", ["version", version, "--no-git-tag-version"], { stdio: "ignore" });
+  writeFileSync(versionFile, source);
   writeFileSync("CHANGELOG.md", changelog);
   console.log(`This is ${version} now. Read the changelog, and then:
 

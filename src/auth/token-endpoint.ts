@@ -1,7 +1,8 @@
 import { encodeBase64 } from "#platform";
 import { Deadline, Ended } from "../timing/deadline.js";
 import { now, type Timestamp } from "../timing/timestamp.js";
-import { follow, type Part, type Tracing } from "../tracing/tracing.js";
+import { serverAttributes } from "../tracing/server-attributes.js";
+import { type Followed, follow, type Part, type Tracing } from "../tracing/tracing.js";
 import type { BaseUrl } from "../wire/base-url.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
 import { type IdentityProviderAuth, logoutAddress, type PasswordAuth, tokenEndpointAddress } from "./auth-options.js";
@@ -57,12 +58,6 @@ interface PreparedGrant {
   readonly fields: Readonly<Record<string, string>>;
   readonly clientSecret: string;
 }
-
-const tokenRequest = (): Part => ({
-  name: "token request",
-  kind: "client",
-  attributes: { "http.request.method": "POST" },
-});
 
 interface ClientAuthentication {
   readonly fields: Readonly<Record<string, string>>;
@@ -171,14 +166,23 @@ export class TokenEndpoint {
   }
 
   #request(knownTokens: readonly string[], prepare: () => Promise<PreparedGrant>): Promise<GrantResult> {
-    return follow(this.#tracing, tokenRequest, async ({ note }) => {
-      const result = await this.#requestGrant(knownTokens, prepare);
-      if ("failure" in result) note({ "error.type": result.failure.class });
+    const part = (): Part => ({
+      name: "token request",
+      kind: "client",
+      attributes: { "http.request.method": "POST", ...serverAttributes(this.origin) },
+    });
+    return follow(this.#tracing, part, async ({ note }) => {
+      const result = await this.#requestGrant(knownTokens, prepare, note);
+      if ("failure" in result) note({ "error.type": errorTypeOf(result.failure) });
       return result;
     });
   }
 
-  async #requestGrant(knownTokens: readonly string[], prepare: () => Promise<PreparedGrant>): Promise<GrantResult> {
+  async #requestGrant(
+    knownTokens: readonly string[],
+    prepare: () => Promise<PreparedGrant>,
+    note: Followed["note"],
+  ): Promise<GrantResult> {
     const deadline = new Deadline({ timeoutMs: this.#timeoutMs, signal: this.#signal });
     let tokens: TokenFields | undefined;
     try {
@@ -196,7 +200,9 @@ export class TokenEndpoint {
         // The description sends client_secret with a login even if it is empty; openid-client would leave it out.
         form: grant === "password" ? { ...fields, ...client.fields } : withoutEmptySecret(client.fields, fields),
         send: async (body) => {
-          tokens = await this.#send(body, client.headers, secrets, deadline);
+          const response = await this.#send(body, client.headers, deadline);
+          note({ "http.response.status_code": response.status });
+          tokens = fieldsOf(response, secrets);
           return tokens;
         },
       });
@@ -210,21 +216,12 @@ export class TokenEndpoint {
   }
 
   /** @throws {GrantError} */
-  async #send(
-    body: string,
-    headers: Readonly<Record<string, string>>,
-    secrets: readonly string[],
-    deadline: Deadline,
-  ): Promise<TokenFields> {
-    let response: WireResponse;
+  async #send(body: string, headers: Readonly<Record<string, string>>, deadline: Deadline): Promise<WireResponse> {
     try {
-      response = await this.#transport.send(toRequest(this.#address, body, headers), deadline);
+      return await this.#transport.send(toRequest(this.#address, body, headers), deadline);
     } catch (error) {
       throw new GrantError(failureOfWire(error));
     }
-    const result = readTokenResponse(response, secrets);
-    if ("failure" in result) throw new GrantError(result.failure);
-    return result.fields;
   }
 
   async #readCredentials({ password }: PasswordAuth): Promise<Credentials> {
@@ -253,6 +250,21 @@ export class TokenEndpoint {
     return { fields: {}, headers: { authorization: `Basic ${encodeBase64(pair)}` } };
   }
 }
+
+/** @throws {GrantError} */
+function fieldsOf(response: WireResponse, secrets: readonly string[]): TokenFields {
+  const result = readTokenResponse(response, secrets);
+  if ("failure" in result) throw new GrantError(result.failure);
+  return result.fields;
+}
+
+/** As OpenTelemetry has it for requests: the status of a refusal, or why no response came. */
+function errorTypeOf({ class: kind, status, reason }: GrantFailure): string {
+  if (status !== undefined && status >= 400) return String(status);
+  return status === undefined && isOfWire.has(kind) ? (reason ?? kind) : kind;
+}
+
+const isOfWire: ReadonlySet<string> = new Set(["unsent", "untrusted", "maybe-sent"] satisfies GrantFailure["class"][]);
 
 const maxResponseBytes = 2 ** 20;
 

@@ -82,23 +82,7 @@ export async function finishFlow(
  * @throws {LeaseLost} when another owner has the flow.
  * @throws {FlowPausedError} for whatever else stops it.
  */
-export function driveFlow(context: FlowContext, owned: OwnedFlow, from: FlowState): Promise<OutcomeState> {
-  return context.reporter.follow(flowPart(owned, from), async ({ note }) => {
-    const state = await driveSteps(context, owned, from);
-    note({ "cross_border.flow.to": state.phase });
-    return state;
-  });
-}
-
-const flowPart =
-  ({ lease }: OwnedFlow, { phase }: FlowState) =>
-  (): Part => ({
-    name: "flow",
-    kind: "internal",
-    attributes: { "cross_border.flow.key": lease.key, "cross_border.flow.from": phase },
-  });
-
-async function driveSteps(context: FlowContext, owned: OwnedFlow, from: FlowState): Promise<OutcomeState> {
+export async function driveFlow(context: FlowContext, owned: OwnedFlow, from: FlowState): Promise<OutcomeState> {
   const { key } = owned.lease;
   let state = from;
   try {

@@ -34,6 +34,7 @@ import {
   toStatus,
 } from "./flow-status.js";
 import { truthOf } from "./flow-truth.js";
+import { type FlowOperation, followFlow } from "./follow-flow.js";
 import type { CloseReport } from "./open-work.js";
 import { type QuotedFlow, quoteFlow } from "./quote-flow.js";
 import { recoverFlows } from "./recover-flows.js";
@@ -65,7 +66,9 @@ export class PaymentFlow {
   async quote(key: string, request: PaymentIntentRequest, options: RunOptions = {}): Promise<QuotedFlow> {
     assertFlowKey(key);
     const own = copyRequest(request);
-    return this.#call(key, readRunOptions("quote", options), (call) => quoteFlow(this.#context, key, own, call));
+    return this.#call("quote", key, readRunOptions("quote", options), (call) =>
+      quoteFlow(this.#context, key, own, call),
+    );
   }
 
   /**
@@ -84,7 +87,7 @@ export class PaymentFlow {
         `confirm needs { intentId }: the id of the intent whose price was shown; found ${describeValue(intentId)}`,
       );
     }
-    return this.#call(key, readRunOptions("confirm", options), (call) =>
+    return this.#call("confirm", key, readRunOptions("confirm", options), (call) =>
       confirmFlow(this.#context, key, intentId, call),
     );
   }
@@ -99,7 +102,7 @@ export class PaymentFlow {
     if (reason !== undefined && typeof reason !== "string") {
       throw new InvalidArgumentError(`cancel: the reason must be a string; found ${describeValue(reason)}`);
     }
-    return this.#call(key, {}, () => cancelFlow(this.#context, key, reason));
+    return this.#call("cancel", key, {}, () => cancelFlow(this.#context, key, reason));
   }
 
   /**
@@ -115,7 +118,7 @@ export class PaymentFlow {
     assertFlowKey(key);
     // The flow belongs to this call, whatever becomes of the objects that it was given.
     const own = copyRequest(request);
-    return this.#call(key, readRunOptions("run", options), (call) => runFlow(this.#context, key, own, call));
+    return this.#call("run", key, readRunOptions("run", options), (call) => runFlow(this.#context, key, own, call));
   }
 
   /**
@@ -135,7 +138,7 @@ export class PaymentFlow {
     const { signal, everyMs, concurrency } = readWorkOptions(options);
     const { openWork, reporter } = this.#context;
     await openWork.run(async (stop) => {
-      const recovery = new Recovery(this.#context, concurrency, stop);
+      const recovery = new Recovery(this.#context, "work", concurrency, stop);
       const takeOver = (report: ReportRecovered) => takeOverAll(recovery, report);
       await workFlows({ takeOver, everyMs, reporter, random: Math.random }, stop);
       recovery.end();
@@ -207,7 +210,7 @@ export class PaymentFlow {
   ): Promise<FlowOutcome> {
     assertFlowKey(key);
     const checked = checkResolution(action, resolution);
-    return this.#call(key, {}, (call) => resolveFlow(this.#context, key, checked, call));
+    return this.#call("resolve", key, {}, (call) => resolveFlow(this.#context, key, checked, call));
   }
 
   /**
@@ -224,8 +227,13 @@ export class PaymentFlow {
   }
 
   /** Opens a call about a key, and ends it. */
-  async #call<T>(key: string, { headers, signal }: RunOptions, work: (call: FlowCall) => Promise<T>): Promise<T> {
-    const { openWork } = this.#context;
+  async #call<Result extends { readonly status: string }>(
+    operation: FlowOperation,
+    key: string,
+    { headers, signal }: RunOptions,
+    work: (call: FlowCall) => Promise<Result>,
+  ): Promise<Result> {
+    const { openWork, reporter } = this.#context;
     try {
       openWork.assertOpen();
     } catch (error) {
@@ -235,7 +243,7 @@ export class PaymentFlow {
     return openWork.run(async (stop) => {
       const call = new FlowCall(stop, openWork.abandon, headers);
       try {
-        return await work(call);
+        return await followFlow(reporter, operation, key, () => work(call));
       } finally {
         call.finish();
       }

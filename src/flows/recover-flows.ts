@@ -8,7 +8,7 @@ export async function* recoverFlows(
   concurrency: number,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<FlowOutcome, void, undefined> {
-  const recovery = new Recovery(context, concurrency, signal);
+  const recovery = new Recovery(context, "recover", concurrency, signal);
   const finished: Recovered[] = [];
   const failures: Error[] = [];
   const round = new RecoveryRound(recovery, (recovered) => finished.push(recovered));

@@ -6,6 +6,7 @@ import { FlowCall } from "./flow-call.js";
 import { type FlowContext, leaseRequest } from "./flow-context.js";
 import type { FlowOutcome } from "./flow-outcome.js";
 import { FlowPausedError } from "./flow-paused-error.js";
+import { type FlowOperation, followFlow } from "./follow-flow.js";
 import type { OwnedEntry } from "./own-flow.js";
 import { RecoverySlots } from "./recovery-slots.js";
 
@@ -25,6 +26,7 @@ const acquiredPerSlot = 16;
 export class Recovery {
   readonly slots: RecoverySlots;
   readonly #context: FlowContext;
+  readonly #operation: FlowOperation;
   readonly #mostRunning: number;
   readonly #calls = new Set<RecoveryCall>();
   #isStopped = false;
@@ -34,9 +36,10 @@ export class Recovery {
    * @param signal ends the waits, and then no more flows are taken over.
    * @throws {CrossBorderError} `flow_closed`
    */
-  constructor(context: FlowContext, concurrency: number, signal: AbortSignal | undefined) {
+  constructor(context: FlowContext, operation: FlowOperation, concurrency: number, signal: AbortSignal | undefined) {
     const { takeFunds, releaseFunds, leaseMs, openWork } = context;
     this.slots = new RecoverySlots(concurrency);
+    this.#operation = operation;
     this.#mostRunning = concurrency * acquiredPerSlot;
     // Nothing ends a bank's function that never returns: it must not keep its slot from all other flows.
     this.#context = {
@@ -109,7 +112,7 @@ export class Recovery {
     const call = new RecoveryCall(new AbortController(), this.#context.openWork.abandon, this.slots);
     this.#calls.add(call);
     if (this.#isStopped) call.stop.abort();
-    const recovered = await recoverFlow(this.#context, owned, call);
+    const recovered = await recoverFlow(this.#context, this.#operation, owned, call);
     call.finish();
     this.#calls.delete(call);
     report(recovered);
@@ -186,10 +189,16 @@ class RecoveryCall extends FlowCall {
 }
 
 /** Never rejects. */
-async function recoverFlow(context: FlowContext, owned: OwnedEntry, call: FlowCall): Promise<Recovered> {
+async function recoverFlow(
+  context: FlowContext,
+  operation: FlowOperation,
+  owned: OwnedEntry,
+  call: FlowCall,
+): Promise<Recovered> {
   const { key } = owned.entry;
   try {
-    return { outcome: await continueFlow(context, owned, call) };
+    const outcome = await followFlow(context.reporter, operation, key, () => continueFlow(context, owned, call));
+    return { outcome };
   } catch (error) {
     if (isForeign(owned, error)) return {};
     return { error: error instanceof FlowPausedError ? error : new FlowPausedError(key, { cause: error }) };

@@ -5,7 +5,7 @@ import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../ap
 import { InvalidArgumentError } from "../errors/errors.js";
 import type { Reporter } from "../events/reporter.js";
 import type { Timestamp } from "../timing/timestamp.js";
-import type { Attributes } from "../tracing/tracing.js";
+import { serverAttributes } from "../tracing/server-attributes.js";
 import { toApiPromise } from "./api-promise.js";
 import { assertSigner, Call, type CallContext, type CallSource } from "./call.js";
 import { checkHealth, checkTimeoutMs, type HealthReport } from "./check-health.js";
@@ -36,7 +36,7 @@ export class HttpClient implements ApiClient {
   #closing: Promise<void> | undefined;
 
   constructor({ signedOperations, schemas = new SchemaLoader(), ...context }: HttpClientOptions) {
-    const server = describeServer(context.origin);
+    const server = serverAttributes(context.origin);
     this.#context = { ...context, server, schemas, reported: new Set(), inFlight: this.#inFlight };
     this.#signedOperations = signedOperations;
   }
@@ -185,9 +185,4 @@ export class HttpClient implements ApiClient {
   #isSigned({ name, signed }: Operation): boolean {
     return signed || this.#signedOperations.has(name);
   }
-}
-
-function describeServer(origin: string): Attributes {
-  const { hostname, port, protocol } = new URL(origin);
-  return { "server.address": hostname, "server.port": Number(port) || (protocol === "https:" ? 443 : 80) };
 }

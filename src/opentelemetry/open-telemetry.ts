@@ -2,13 +2,14 @@ import { ConfigError } from "../errors/errors.js";
 import type { Telemetry } from "../events/telemetry.js";
 import { meteringListener } from "./metering-listener.js";
 import { type Api, spanTracing } from "./span-tracing.js";
+import { version } from "./version.js";
 
 /** The package `@opentelemetry/api`, 1.3 or newer: `import * as api from "@opentelemetry/api"`. */
 export interface OpenTelemetryApi {
   readonly context: { active(): object };
-  readonly metrics: { getMeter(name: string): object };
+  readonly metrics: { getMeter(name: string, version?: string): object };
   readonly propagation: { inject(context: never, carrier: object): void };
-  readonly trace: { getTracer(name: string): object };
+  readonly trace: { getTracer(name: string, version?: string): object };
 }
 
 export interface OpenTelemetryOptions {
@@ -30,8 +31,8 @@ export interface OpenTelemetryOptions {
  */
 export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptions = {}): Telemetry {
   assertApi(api);
-  const tracer = (options.tracer ?? api.trace.getTracer(name)) as ReturnType<Api["trace"]["getTracer"]>;
-  const meter = (options.meter ?? api.metrics.getMeter(name)) as ReturnType<Api["metrics"]["getMeter"]>;
+  const tracer = (options.tracer ?? api.trace.getTracer(name, version)) as ReturnType<Api["trace"]["getTracer"]>;
+  const meter = (options.meter ?? api.metrics.getMeter(name, version)) as ReturnType<Api["metrics"]["getMeter"]>;
   // Instruments that were made without an SDK measure nothing, ever: events need not be made for them.
   const listener = isNoop(api, meter) ? {} : meteringListener(meter);
   const parts = { listener, tracing: spanTracing(api, tracer) };

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import * as api from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
@@ -121,6 +122,55 @@ it("makes spans of a call, its token request and its attempts, below the caller'
   expect(sent?.headers.get("traceparent")).toBe(`00-${traceId}-${spanId}-01`);
 });
 
+it.each([
+  ["succeeded", undefined, { "http.response.status_code": 200 }, api.SpanStatusCode.UNSET],
+  ["was refused", 401, { "http.response.status_code": 401, "error.type": "401" }, api.SpanStatusCode.ERROR],
+  ["led elsewhere", 302, { "http.response.status_code": 302, "error.type": "redirected" }, api.SpanStatusCode.ERROR],
+])("says of a token request that %s what HTTP clients say of theirs", async (_, status, said, code) => {
+  const refusal = { error: "invalid_grant", error_description: "no" };
+  await using fixed = await fixture();
+  await using identity = await startSandbox({
+    onRequest: () => (status === undefined ? undefined : Response.json(refusal, { status })),
+  });
+  const { auth } = identity.clientOptions;
+  const telemetry = openTelemetry(api, { tracer: fixed.tracer });
+  await using client = new CrossBorderClient({ ...fixed.server.clientOptions, auth, telemetry });
+  await client.payments.list().catch(() => {});
+  const span = spanNamed(fixed.spans(), "token request");
+  expect(span.attributes).toEqual({
+    "http.request.method": "POST",
+    "server.address": "127.0.0.1",
+    "server.port": Number(new URL(identity.url).port),
+    ...said,
+  });
+  expect([span.status.code, span.kind]).toEqual([code, api.SpanKind.CLIENT]);
+});
+
+it("says why a token request got no response", async () => {
+  await using fixed = await fixture();
+  const auth = { ...fixed.server.clientOptions.auth, authUrl: "http://127.0.0.1:1" };
+  const telemetry = openTelemetry(api, { tracer: fixed.tracer });
+  await using client = new CrossBorderClient({ ...fixed.server.clientOptions, auth, telemetry });
+  await client.payments.list({}, { timeoutMs: 300 }).catch(() => {});
+  expect(spanNamed(fixed.spans(), "token request").attributes).toEqual({
+    "http.request.method": "POST",
+    "server.address": "127.0.0.1",
+    "server.port": 1,
+    "error.type": "ECONNREFUSED",
+  });
+});
+
+it("names the version of this package as that of its tracer and meter", () => {
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  const tracers = vi.spyOn(api.trace, "getTracer");
+  const meters = vi.spyOn(api.metrics, "getMeter");
+  openTelemetry(api);
+  expect(tracers.mock.calls).toEqual([["cross-border-payments", version]]);
+  expect(meters.mock.calls).toEqual([["cross-border-payments", version]]);
+  tracers.mockRestore();
+  meters.mockRestore();
+});
+
 it("leaves the caller's own traceparent alone", async () => {
   await using fixed = await fixture();
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -155,13 +205,16 @@ it("follows a flow: its steps, their signatures and their calls; and counts it",
   await flow.close();
   expect(paths(fixed.spans())).toEqual(
     expect.arrayContaining([
-      "paymentIntents.create",
+      "flow > paymentIntents.create > POST /payment-intents",
+      "flow > signature",
+      "flow > payments.list > GET /payments",
       "flow",
       "flow > flow step funds-requested > signature",
       "flow > flow step claimed > payments.create > POST /payments",
     ]),
   );
   expect(spanNamed(fixed.spans(), "flow").attributes).toMatchObject({
+    "cross_border.operation": "flow.run",
     "cross_border.flow.key": "order-1",
     "cross_border.flow.to": "paid",
   });

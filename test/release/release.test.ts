@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { changesOf, nextVersion, releaseChangelog } from "../../scripts/release-changelog.js";
+import { changesOf, nextVersion, releaseChangelog, releaseVersion } from "../../scripts/release-changelog.js";
 
 const changelog =
   "# Changelog\n\nIntroduction.\n\n## Unreleased\n\n### Added\n\n- Much.\n\n## 0.1.0 (2026-01-01)\n\n- All.\n";
@@ -21,6 +21,11 @@ it("releases nothing twice, and nothing that has no changes", () => {
   expect(() => releaseChangelog(released, "0.3.0", "2026-02-03")).toThrow("nothing is unreleased");
   expect(() => releaseChangelog("# Changelog\n", "0.2.0", "2026-02-03")).toThrow('no "## Unreleased"');
   expect(() => changesOf(changelog, "0.2.0")).toThrow("says nothing of 0.2.0");
+});
+
+it("releases no source that has another version than the package", () => {
+  expect(releaseVersion('const version = "0.1.0";', "0.1.0", "0.2.0")).toBe('const version = "0.2.0";');
+  expect(() => releaseVersion('const version = "0.1.1";', "0.1.0", "0.2.0")).toThrow("another version than 0.1.0");
 });
 
 it.each([
@@ -56,6 +61,8 @@ function repository() {
   writeFileSync(join(folder, ".gitignore"), "node_modules\n");
   writeFileSync(join(folder, "package.json"), '{ "name": "a", "version": "0.1.0", "type": "module" }\n');
   writeFileSync(join(folder, "CHANGELOG.md"), changelog.replace(/\n## 0\.1\.0[\s\S]*/, "\n"));
+  mkdirSync(join(folder, "src/opentelemetry"), { recursive: true });
+  writeFileSync(join(folder, "src/opentelemetry/version.ts"), 'export const version = "0.1.0";\n');
   mkdirSync(join(folder, "api"));
   writeFileSync(join(folder, "api/index.api.md"), "one\n");
   git("add", "--all");
@@ -76,6 +83,7 @@ it("sets the version and the changelog by one command, in a clean tree only", { 
   git("checkout", "--quiet", ".");
   expect(run("release", "minor")).toMatchObject({ status: 0, stdout: expect.stringContaining("git tag v0.2.0") });
   expect(JSON.parse(read("package.json"))).toMatchObject({ version: "0.2.0" });
+  expect(read("src/opentelemetry/version.ts")).toBe('export const version = "0.2.0";\n');
   expect(read("CHANGELOG.md")).toMatch(/^## Unreleased\n\n## 0\.2\.0 \(\d{4}-\d\d-\d\d\)\n\n### Added$/m);
 });
 
