@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import ts from "typescript";
 import { expect, it } from "vitest";
 import type { Operation } from "../src/api/operation.js";
 import type { Option } from "../src/api/option-table.js";
@@ -34,6 +35,17 @@ function documentedDefault({ default: value, documentedDefault }: Option<unknown
   return value === undefined ? "" : `\`${JSON.stringify(value)}\``;
 }
 
+/** A row for each member of an interface, from its comment, which ends with its default. */
+function membersOf(file: string, name: string): string[] {
+  const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
+  const found = source.statements.filter(ts.isInterfaceDeclaration).find((each) => each.name.text === name);
+  return (found?.members ?? []).map((member) => {
+    const comments = ts.getJSDocCommentsAndTags(member).map(({ comment }) => ts.getTextOfJSDocComment(comment) ?? "");
+    const [, text, byDefault] = /^(.+) Default: (.+)\.$/s.exec(comments.join(" ").replace(/\s+/g, " ")) ?? [];
+    return `| \`${member.name?.getText(source)}\` | ${byDefault} | ${text?.replace(/\.$/, "")} |`;
+  });
+}
+
 it("has a row for every resource, with all of its verbs", () => {
   expect(tableUnder("Resources", "docs/client.md")).toEqual(catalogue.map(resourceRow));
 });
@@ -47,6 +59,12 @@ it("has a row for every option of the client, with its default", () => {
 it("has a row for every option of the durable flow, in its own document", () => {
   const rows = Object.entries<Option<unknown>>(flowOptions).map(optionRow);
   expect(tableUnder("Options", "docs/durable-flow.md")).toEqual(rows);
+});
+
+it("has a row for every option of the sandbox and its server, with its default", () => {
+  const sandbox = membersOf("src/sandbox/sandbox-options.ts", "SandboxOptions");
+  const server = membersOf("src/sandbox/server.ts", "SandboxServerOptions");
+  expect(tableUnder("Options", "docs/sandbox.md")).toEqual([...sandbox, ...server]);
 });
 
 it("describes no option that the client does not use", () => {

@@ -30,19 +30,22 @@ export interface SandboxRequest {
 }
 
 export interface SandboxOptions {
-  /** Default: realm and client named `sandbox`, no client secret, a user named `gateway` with a password made for this sandbox. */
+  /**
+   * Realm, client and user. Default: realm and client `sandbox`, no client secret, the user `gateway` with a password made for this
+   * sandbox.
+   */
   readonly credentials?: Partial<SandboxCredentials>;
   /** Path before every operation, such as `/gateway/v1`. It is part of what is signed. Default: none. */
   readonly basePath?: string;
   /** Path before `/auth/realms/…`. Default: none. */
   readonly authPath?: string;
-  /** `expires_in`. Default: 300. */
+  /** `expires_in` of an access token. Default: 300. */
   readonly tokenLifetimeSeconds?: number;
-  /** Default: 1,800, counted from the login, or from the refresh that brought it. */
+  /** Of a refresh token, counted from the login, or from the refresh that brought it. Default: 1,800. */
   readonly refreshTokenLifetimeSeconds?: number;
-  /** Each refresh brings a new refresh token and ends the old one. Default: `false`, as described. */
+  /** Each refresh brings a new refresh token and ends the old one, which is not described. Default: `false`. */
   readonly rotateRefreshTokens?: boolean;
-  /** More token requests than `max` from one address within the window get 429 with `Retry-After`. Default: none do. */
+  /** More token requests than `max` from one address within the window get 429 with `Retry-After`. Default: none. */
   readonly tokenThrottle?: { readonly max: number; readonly windowSeconds: number };
   /** The most records on a page, whatever `_size` says. Default: 100. */
   readonly maxSize?: number;
@@ -52,22 +55,22 @@ export interface SandboxOptions {
   readonly fee?: string | ((intent: PaymentIntentRequest) => string);
   /** Digits of a sender amount after the point. Default: 2. */
   readonly senderAmountScale?: number;
-  /** Refuses intents with accounts that are not in the directory. Default: `false`; their names are then empty. */
+  /** Refuses intents with accounts that are not in the directory, whose names are empty otherwise. Default: `false`. */
   readonly requireAccounts?: boolean;
-  /** Exactly these operations have to be signed. Default: the rows that the description says are. */
+  /** Exactly these operations have to be signed. Default: those that the description says are. */
   readonly signedOperations?: readonly OperationName[];
   /** The query string belongs to the signed text. Default: `false`. */
   readonly signQuery?: boolean;
   /** Which lists carry `pagingToken`: payments only, which is all that the description shows, or all. Default: `payments`. */
   readonly pagingTokens?: "all" | "payments";
-  /** Milliseconds since 1970. Default: `Date.now`. */
+  /** The clock of everything: milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
   /**
    * Responds instead of the service: what it returns is the response, and nothing was done. `Response.error()` breaks the
-   * connection off; a promise that stays pending leaves the request without a response.
+   * connection off; a promise that stays pending leaves the request without a response. Default: none.
    */
   readonly onRequest?: (request: SandboxRequest) => Response | undefined | Promise<Response | undefined>;
-  /** Replaces the service's response after it did what was asked. `Response.error()` loses it. */
+  /** Replaces the service's response after it did what was asked. `Response.error()` loses it. Default: none. */
   readonly onResponse?: (
     request: SandboxRequest,
     response: Response,

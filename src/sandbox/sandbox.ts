@@ -1,6 +1,7 @@
 import type { OperationName } from "../resources/catalogue.js";
 import type { Payment, PaymentStatus } from "../resources/payments.js";
 import { AccountDirectory } from "./account-directory.js";
+import { withoutPath } from "./address.js";
 import { createHandlers, type Handlers } from "./handlers.js";
 import { type IdentityEndpoint, IdentityProvider } from "./identity-provider.js";
 import { type StoredRecords, storedRecords } from "./ledger.js";
@@ -162,11 +163,19 @@ export class Sandbox {
     return { service: this.#service, tokens: this.#identity.tokens };
   }
 
-  /** Options for a client of this sandbox, where the two addresses lead to it. Neither includes `basePath` or `authPath`. */
-  clientOptions(origins: { readonly baseUrl: string; readonly authUrl: string }): SandboxClientOptions {
+  /**
+   * Options for a client of this sandbox, where the two addresses lead to it. `basePath` and `authPath` may stand at their ends, and are
+   * added where they do not.
+   *
+   * @throws {ConfigError} when an address has another path.
+   */
+  clientOptions(addresses: { readonly baseUrl: string; readonly authUrl: string }): SandboxClientOptions {
     return {
-      baseUrl: origins.baseUrl + this.basePath,
-      auth: { ...this.credentials, authUrl: origins.authUrl + this.authPath },
+      baseUrl: withoutPath("baseUrl", addresses.baseUrl, "basePath", this.basePath) + this.basePath,
+      auth: {
+        ...this.credentials,
+        authUrl: withoutPath("authUrl", addresses.authUrl, "authPath", this.authPath) + this.authPath,
+      },
     };
   }
 

@@ -9,11 +9,11 @@ import { createSandbox, type Sandbox, type SandboxClientOptions } from "./sandbo
 import type { SandboxOptions } from "./sandbox-options.js";
 
 export interface SandboxServerOptions extends SandboxOptions {
-  /** Default: 0, any port that is free. */
+  /** The port to listen on; 0 is any that is free. Default: 0. */
   readonly port?: number;
-  /** Default: `127.0.0.1`. */
+  /** The address to listen on. Default: `127.0.0.1`. */
   readonly host?: string;
-  /** A longer body gets 413. Default: 1 MiB. */
+  /** A longer body gets 413. Default: 1,048,576. */
   readonly maxBodyBytes?: number;
   /**
    * Serves a page at `consoleUrl` that shows what happens in the sandbox, makes payments and causes faults. It asks for no login, so

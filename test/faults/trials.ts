@@ -115,7 +115,8 @@ class Block {
       keyOf: ({ senderGatewayTransactionId, memo, email }) => textOf(senderGatewayTransactionId ?? memo ?? email),
       sandbox: { tokenLifetimeSeconds: 1 },
     });
-    const { authUrl, ...credentials } = proxy.sandbox.clientOptions({ baseUrl: "", authUrl: proxy.directOrigin }).auth;
+    const addresses = { baseUrl: proxy.origin, authUrl: proxy.directOrigin };
+    const { authUrl, ...credentials } = proxy.sandbox.clientOptions(addresses).auth;
     const options = { signingKey: keys.privateKey, timeoutMs, maxRetries: 2 };
     const clients = [
       // Most calls get their token around the proxy: after a failed login none of them would be sent.

@@ -42,7 +42,18 @@ it("breaks a fetch off where a hook says so", async () => {
 });
 
 it("refuses addresses whose path is not the sandbox's", () => {
-  expect(() => mswHandlers(sandbox, { http, baseUrl: "https://service.test", authUrl })).toThrow(ConfigError);
+  expect(() => mswHandlers(sandbox, { http, baseUrl: "https://service.test/gw", authUrl })).toThrow(ConfigError);
   expect(() => mswHandlers(sandbox, { http, baseUrl, authUrl: "https://identity.test/id" })).toThrow("authPath");
   expect(() => mswHandlers(sandbox, { http, baseUrl: "service", authUrl })).toThrow("baseUrl");
+});
+
+it("takes the address with the base path and without it for the same", () => {
+  const paths = (address: string) => {
+    const seen: string[] = [];
+    const note = (path: string) => seen.push(path);
+    mswHandlers(sandbox, { http: { get: note, post: note, put: note }, baseUrl: address, authUrl });
+    return seen;
+  };
+  expect(paths("https://service.test:8443")).toEqual(paths(baseUrl));
+  expect(paths(baseUrl)).toContain(`${baseUrl}/payments`);
 });

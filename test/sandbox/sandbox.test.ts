@@ -1,3 +1,4 @@
+import { CrossBorderClient } from "cross-border-payments";
 import { expect, it, vi } from "vitest";
 import { ConfigError } from "../../src/errors/errors.js";
 import { createSandbox, type SandboxOptions, type SandboxRequest } from "../../src/sandbox/index.js";
@@ -83,6 +84,39 @@ it("gives clients their options, with base path and auth path", () => {
       password: sandbox.credentials.password,
     },
   });
+});
+
+it("takes an address that ends with the base path for the whole one", async () => {
+  const sandbox = createSandbox({ basePath: "/api", authPath: "/id" });
+  const whole = { baseUrl: "https://a.test/api", auth: { authUrl: "https://b.test/id" } };
+  for (const [baseUrl, authUrl] of [
+    ["https://a.test", "https://b.test"],
+    ["https://a.test/", "https://b.test/"],
+    ["https://a.test/api", "https://b.test/id"],
+    ["https://a.test/api/", "https://b.test/id/"],
+  ] as const) {
+    const options = sandbox.clientOptions({ baseUrl, authUrl });
+    expect(options).toMatchObject(whole);
+    await using client = new CrossBorderClient({ ...options, fetch: sandbox.fetch });
+    expect((await client.payments.list()).items).toEqual([]);
+  }
+});
+
+it.each([
+  [
+    { basePath: "/api" },
+    "https://a.test/api/api",
+    'baseUrl must be without a path, or end in the sandbox\'s basePath, "/api"',
+  ],
+  [{ basePath: "/api" }, "https://a.test/v1/api", 'in the sandbox\'s basePath, "/api"'],
+  [{}, "https://a.test/api", "baseUrl must be without a path, since the sandbox was made without a basePath"],
+  [{}, "a.test", "baseUrl must be a full URL"],
+  [{}, undefined as never, "baseUrl must be a full URL"],
+])("refuses an address that leads elsewhere: %j, %s", (options, baseUrl, message) => {
+  const sandbox = createSandbox(options);
+  const ask = () => sandbox.clientOptions({ baseUrl, authUrl: "https://b.test" });
+  expect(ask).toThrow(ConfigError);
+  expect(ask).toThrow(message);
 });
 
 it("makes a password of its own for every sandbox", () => {
