@@ -76,12 +76,12 @@ function isIn(reading: string, needles: readonly Needle[]): boolean {
   });
 }
 
-/** Words of letters and digits, in one case and without accents. */
+/** Words of letters and digits, in one case and without accents. In capitals there is one sigma, and no sharp s but two letters. */
 function fold(text: string): string {
   return text
     .normalize("NFKD")
-    .toUpperCase()
     .toLowerCase()
+    .toUpperCase()
     .replace(/\p{M}|\p{Cf}/gu, "")
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();

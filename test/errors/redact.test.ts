@@ -175,6 +175,16 @@ describe("a value in another spelling", () => {
     expect(redactText("LÜDENSCHEIDT-MÜLLER, ZOE", [name])).toBe("[redacted]");
   });
 
+  it.each([
+    ["a capital sharp s", "Jörg Groß", "JÖRG GROẞ"],
+    ["a sharp s as two letters", "Jörg Groß", "JOERG, JÖRG GROSS"],
+    ["a sigma that ends a word in one of them only", "Νίκος Παπαδόπουλος", "Νίκ ος Παπ αδό που λο ς"],
+    ["a sigma in capitals", "Νίκος Παπαδόπουλος", "ΠΑΠΑΔΟΠΟΥΛΟΣ ΝΙΚΟΣ"],
+    ["a dotless i", "Yıldız Işık", "YILDIZ IŞIK"],
+  ])("is found with %s", (_, value, text) => {
+    expect(redactText(`${text} refused`, [value])).toBe("[redacted]");
+  });
+
   it("is no short name inside of a word", () => {
     expect(redactText("ANNABEL cannot", ["Anna"])).toBe("ANNABEL cannot");
     expect(redactText("no ANNA here", ["Anna"])).toBe("[redacted]");
