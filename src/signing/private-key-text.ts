@@ -17,27 +17,27 @@ const mostLayers = 3;
 /** Longer than an RSA key of 16,384 bits in Base64 of Base64. */
 const longestEncoded = 2 ** 15;
 
+/** Whether the text has the marks of one of the forms. A form with two of them needs both. */
 function isMarked(text: string): boolean {
-  return marks.some((all) => all.every((mark) => mark.test(text)));
+  return (
+    (text.includes("BEGIN") && /PRIVATE.{1,9}KEY/s.test(text)) ||
+    text.includes("openssh-key-v1") ||
+    text.includes("PuTTY-User-Key-File") ||
+    text.includes("Private-Lines:") ||
+    // `d`, with the length of a key behind it.
+    (/\b(?:kty|dp)\b/.test(text) && /\bd\\*["']?\s*:\s*\\*["']?[\w+/-]{40}/.test(text)) ||
+    (text.includes("<RSAKeyValue>") && text.includes("<D>"))
+  );
 }
 
-/** The marks of each form; a form with several marks needs all of them. */
-const marks: readonly (readonly RegExp[])[] = [
-  [/BEGIN/, /PRIVATE.{1,9}KEY/s],
-  [/openssh-key-v1/],
-  [/PuTTY-User-Key-File|Private-Lines:/],
-  // `d`, with the length of a key behind it.
-  [/\b(?:kty|dp)\b/, /\bd\\*["']?\s*:\s*\\*["']?[\w+/-]{40}/],
-  [/<RSAKeyValue>/, /<D>/],
-];
-
 function holdsEncodedKey(text: string, layers: number): boolean {
-  const joined = text.replace(lineBreak, "");
-  const runs = new Set([...(text.match(encodedRun) ?? []), ...(joined.match(encodedRun) ?? [])]);
+  // What stands between the lines of a text, in source code too.
+  const joined = text.replace(/\\[rn]|[\s"'`,:]/g, "");
+  const runs = new Set([...encodedRuns(text), ...encodedRuns(joined)]);
   // The key may stand behind a word of the same alphabet.
   const starts = layers === mostLayers ? [0, 1, 2, 3] : [0];
   for (const run of runs) {
-    if (keyInDer.test(decodeHex(run))) return true;
+    if (/^[\da-f]+$/i.test(run) && keyInDer.test(decodeHex(run))) return true;
     for (const start of starts) {
       const bytes = decodeBase64(run.slice(start));
       if (keyInDer.test(bytes)) return true;
@@ -48,11 +48,10 @@ function holdsEncodedKey(text: string, layers: number): boolean {
   return false;
 }
 
-/** What stands between the lines of a text, in source code too. */
-const lineBreak = /\\[rn]|[\s"'`,:]+/g;
-
 /** Base64 of either alphabet, or hex. */
-const encodedRun = /[\w+/-]{40,}/g;
+function encodedRuns(text: string): readonly string[] {
+  return Array.from(text.matchAll(/[\w+/-]{40,}/g), ([run]) => run);
+}
 
 /** What private keys have in DER and public ones have not, one byte a character. */
 const keyInDer = new RegExp(
@@ -78,8 +77,7 @@ function decodeBase64(text: string): string {
   return atob(standard.length % 4 === 1 ? standard.slice(0, -1) : standard);
 }
 
-/** One byte a character, or nothing where the text is not hex. */
+/** One byte a character. */
 function decodeHex(text: string): string {
-  if (!/^[\da-f]+$/i.test(text)) return "";
   return text.replace(/../g, (byte) => String.fromCharCode(Number.parseInt(byte, 16)));
 }

@@ -23,7 +23,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.for(platforms)("on the platform %s", async (platform) => {
-  const { createSigner, signRequest, verifySignature } = await signingOn(platform);
+  const { createSigner, generateSigningKeyPair, signRequest, verifySignature } = await signingOn(platform);
 
   it.for(requests)("OpenSSL verifies every signature: $path $body", async (request, { skip }) => {
     skip(absent, reason);
@@ -44,7 +44,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
 
   it("OpenSSL reads a generated key pair", async ({ skip }) => {
     skip(absent, reason);
-    const { generateSigningKeyPair } = await signingOn(platform);
     const { privateKey, publicKey } = await generateSigningKeyPair();
     const derived = spawnSync("openssl", ["pkey", "-pubout", "-check"], { input: privateKey }).stdout.toString();
     expect(derived).toBe(`Key is valid\n${publicKey}`);
