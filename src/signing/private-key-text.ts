@@ -37,7 +37,7 @@ function holdsEncodedKey(text: string, layers: number): boolean {
   // The key may stand behind a word of the same alphabet.
   const starts = layers === mostLayers ? [0, 1, 2, 3] : [0];
   for (const run of runs) {
-    if (/^[\da-f]+$/i.test(run) && keyInDer.test(decodeHex(run))) return true;
+    if (hexReadings(run).some((bytes) => keyInDer.test(bytes))) return true;
     for (const start of starts) {
       const bytes = decodeBase64(run.slice(start));
       if (keyInDer.test(bytes)) return true;
@@ -77,7 +77,12 @@ function decodeBase64(text: string): string {
   return atob(standard.length % 4 === 1 ? standard.slice(0, -1) : standard);
 }
 
-/** One byte a character. */
-function decodeHex(text: string): string {
-  return text.replace(/../g, (byte) => String.fromCharCode(Number.parseInt(byte, 16)));
+/** One byte a character. Behind a word whose last letters are hex too, the key may begin at an odd digit. */
+function hexReadings(run: string): readonly string[] {
+  const digits = Array.from(run.matchAll(/[\da-f]{40,}/gi), ([found]) => found);
+  return digits.flatMap((found) => [decodeHex(found), decodeHex(found.slice(1))]);
+}
+
+function decodeHex(digits: string): string {
+  return digits.replace(/../g, (byte) => String.fromCharCode(Number.parseInt(byte, 16)));
 }
