@@ -4,16 +4,6 @@ const mostCharacters = 4096;
 const unshownEnd = 1024;
 const mark = "[redacted]";
 
-const masks: readonly (readonly [pattern: RegExp, replacement: string])[] = [
-  [/-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g, "[key]"],
-  [/\bMI[IG][\w+/=\s]{40,}/g, "[key]"],
-  [/\b(bearer|basic)\s+[\w.~+/=-]+/gi, "$1 [token]"],
-  [
-    /\b(access_token|refresh_token|id_token|client_secret|password|accountVerificationBearerToken|(?:sender|receiver)(?:Account|Name))(\\*["']?\s*[=:]\s*)(?:(\\+(["']))(?:(?!\4)[^\\])+(?:\\+(?:(?!\4)[^\\])+)*|(["'])(?:\\[\s\S]|(?!\5)[^\\])+|[^\s"'&,}\\]+(?:[ -]\w{0,4}\d\w{0,4}(?!\w))*)/gi,
-    `$1$2$3$5${mark}`,
-  ],
-];
-
 /**
  * Takes out of a text what has the form of a key, a token or a named secret, and every one of `values` wherever it stands. Where a
  * value stands in another spelling (in groups, in capitals, escaped, in Base64), nothing of the text is left.
@@ -29,7 +19,7 @@ export function redactText(text: string, values: readonly string[] = []): string
     if (value.length >= 4) safe = safe.replaceAll(value, mark);
   }
   if (repeats(safe, values)) return mark;
-  for (const [pattern, replacement] of masks) safe = safe.replace(pattern, replacement);
+  safe = maskForms(safe);
   return text.length > mostCharacters ? `${safe.slice(0, Math.max(0, safe.length - unshownEnd))}…` : safe;
 }
 
@@ -38,10 +28,22 @@ export function isShowable(text: string, values: readonly string[]): boolean {
   return text.length <= mostCharacters && redactText(text, values) === text;
 }
 
+/** What has the form of a key, of a token or of a named secret. */
+function maskForms(text: string): string {
+  return text
+    .replace(/-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g, "[key]")
+    .replace(/\bMI[IG][\w+/=\s]{40,}/g, "[key]")
+    .replace(/\b(bearer|basic)\s+[\w.~+/=-]+/gi, "$1 [token]")
+    .replace(
+      /\b(access_token|refresh_token|id_token|client_secret|password|accountVerificationBearerToken|(?:sender|receiver)(?:Account|Name))(\\*["']?\s*[=:]\s*)(?:(\\+(["']))(?:(?!\4)[^\\])+(?:\\+(?:(?!\4)[^\\])+)*|(["'])(?:\\[\s\S]|(?!\5)[^\\])+|[^\s"'&,}\\]+(?:[ -]\w{0,4}\d\w{0,4}(?!\w))*)/gi,
+      `$1$2$3$5${mark}`,
+    );
+}
+
 /** A JSON web token: two parts or more, the first one an object in Base64. */
 function maskWebToken(run: string): string {
   const start = run.indexOf("eyJ");
-  return start >= 0 && run.indexOf(".", start) >= 0 ? "[token]" : run;
+  return start >= 0 && run.includes(".", start) ? "[token]" : run;
 }
 
 /** Whether the text holds one of the values in any spelling. */
@@ -100,10 +102,9 @@ function readings(text: string): string[] {
   return all;
 }
 
-const escapes =
-  /\\u\{?([\da-f]{4,6})\}?|\\x([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});|((?:%[\da-f]{2})+)|\\[bfnrt"'/\\]/gi;
-
 function withoutEscapes(text: string): string {
+  const escapes =
+    /\\u\{?([\da-f]{4,6})\}?|\\x([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});|((?:%[\da-f]{2})+)|\\[bfnrt"'/\\]/gi;
   return text.replace(escapes, (_, unicode, byte, hex, decimal, percent) => {
     if (percent !== undefined)
       return utf8(
@@ -113,7 +114,7 @@ function withoutEscapes(text: string): string {
           .map((pair: string) => Number.parseInt(pair, 16)),
       );
     const point = decimal === undefined ? Number.parseInt(unicode ?? byte ?? hex ?? "20", 16) : Number(decimal);
-    return point <= 0x10ffff ? String.fromCodePoint(point) : " ";
+    return point < 0x110000 ? String.fromCodePoint(point) : " ";
   });
 }
 
@@ -123,8 +124,7 @@ function base64Readings(text: string): string[] {
     .replace(/[\r\n]/g, "")
     .replaceAll("-", "+")
     .replaceAll("_", "/");
-  const runs = oneLine.match(/[a-z\d+/]{4,}/gi) ?? [];
-  if (runs.length === 0) return [];
+  const runs = Array.from(oneLine.matchAll(/[a-z\d+/]{4,}/gi), ([run]) => run);
   return [0, 1, 2, 3].map((start) => runs.map((run) => decodeBase64(run.slice(start))).join(" "));
 }
 

@@ -50,13 +50,14 @@ describe("instanceof", () => {
       expect(error instanceof Twin).toBe(true);
       expect(error instanceof copy.CrossBorderError).toBe(true);
     }
-    const theirs = copy.ApiError.of("x", { code: "http_400", response });
-    expect([theirs instanceof BadRequestError, theirs instanceof ApiError, theirs instanceof Error]).toEqual([
-      true,
-      true,
-      true,
-    ]);
-    expect([theirs instanceof ServerError, theirs instanceof TokenError]).toEqual([false, false]);
+    for (const status of [400, 401, 403, 404, 409, 418, 422, 429, 500]) {
+      const details = { code: "http_400", response: { ...response, status } } as const;
+      const theirs = copy.ApiError.of("x", details);
+      const Ours: unknown = Reflect.get(errors, ApiError.of("x", details).name);
+      if (typeof Ours !== "function") throw new Error(`there is no class for ${status}`);
+      expect([theirs instanceof Ours, theirs instanceof ApiError, theirs instanceof Error]).toEqual([true, true, true]);
+      expect([theirs instanceof ServerError, theirs instanceof TokenError]).toEqual([status === 500, false]);
+    }
   });
 
   it.each(Object.entries(errors))("goes by a name that %s holds itself", (name, Class) => {
@@ -91,7 +92,8 @@ describe("instanceof", () => {
     expect(conflict instanceof ConflictError).toBe(false);
   });
 
-  it.each([undefined, null, "CrossBorderError", 5, {}, new Error("x"), Object.create(null)])(
+  const branded = Object.assign(() => {}, { [Symbol.for("cross-border-payments.error")]: ["CrossBorderError"] });
+  it.each([undefined, null, "CrossBorderError", 5, {}, new Error("x"), Object.create(null), branded])(
     "is false for %o",
     (value) => {
       expect(value instanceof CrossBorderError).toBe(false);
@@ -100,6 +102,40 @@ describe("instanceof", () => {
 });
 
 describe("an error", () => {
+  it("has the code of its class unless it is told otherwise", () => {
+    const codes = samples.filter((error) => !(error instanceof ApiError || error instanceof TokenError));
+    expect(codes.map(({ name, code }) => [name, code])).toEqual([
+      ["InvalidArgumentError", "invalid_argument"],
+      ["ConfigError", "invalid_config"],
+      ["SigningError", "signing_failed"],
+      ["ConnectionError", "connection_failed"],
+      ["TimeoutError", "timeout"],
+      ["AbortedError", "aborted"],
+      ["OutcomeUnknownError", "outcome_unknown"],
+      ["UnexpectedResponseError", "unexpected_response"],
+      ["PagingError", "paging"],
+      ["JournalError", "journal_failed"],
+    ]);
+    for (const { code } of codes) {
+      const told = { code: "flow_closed", request, response } as const;
+      const Class = codes.find((error) => error.code === code)?.constructor as typeof CrossBorderError;
+      expect(new Class("x", told).code).toBe("flow_closed");
+    }
+  });
+
+  it("can be given a name of its own by a subclass, in its body or in its constructor", () => {
+    class Declared extends PagingError {
+      override readonly name = "Declared";
+    }
+    class Assigned extends PagingError {
+      constructor() {
+        super("x");
+        this.name = "Assigned";
+      }
+    }
+    expect([String(new Declared("x")), String(new Assigned())]).toEqual(["Declared: x", "Assigned: x"]);
+  });
+
   it.each(samples.map((error) => [error.name, error] as const))(
     "%s has its name in name, stack, text and JSON",
     (name, error) => {
@@ -141,7 +177,19 @@ describe("an error", () => {
 
   it("has no fields for what it does not know", () => {
     expect(Object.keys(new InvalidArgumentError("x"))).toEqual(["code", "effect"]);
-    expect(Object.keys(ApiError.of("x", { code: "http_400", response }))).toEqual(["code", "effect", "status"]);
+    const fields = (error: Error) => Object.getOwnPropertyNames(error).sort();
+    const always = ["code", "effect", "message", "name", "stack"];
+    expect(fields(new InvalidArgumentError("x"))).toEqual(always);
+    expect(fields(new TokenError("x", { code: "login_refused" }))).toEqual(always);
+    expect(fields(ApiError.of("x", { code: "http_400", response }))).toEqual([...always, "response", "status"].sort());
+  });
+
+  it("tells what the token endpoint said, its own words only to who asks for them", () => {
+    const told = { code: "login_refused", status: 400, serviceCode: "invalid_grant", heldUntilMs: 5 } as const;
+    const error = new TokenError("x", { ...told, serviceMessage: "Zoë is locked" });
+    expect(error).toMatchObject({ ...told, serviceMessage: "Zoë is locked" });
+    expect(JSON.parse(JSON.stringify(error))).toEqual({ name: "TokenError", message: "x", effect: "none", ...told });
+    expect(inspect(error, { depth: 10 })).not.toContain("Zoë");
   });
 
   it("tells all its facts in JSON", () => {
@@ -167,10 +215,12 @@ describe("an error", () => {
     });
   });
 
-  it("takes keys and tokens out of its message", () => {
-    const error = new InvalidArgumentError("bad -----BEGIN PRIVATE KEY-----\nAAAA and Bearer abc");
-    expect(error.message).toBe("bad [key]");
-    expect(error.stack).not.toContain("AAAA");
+  it("takes keys, tokens and passwords out of its message, in each copy of the package", async () => {
+    for (const { InvalidArgumentError } of [errors, await secondCopy()]) {
+      const error = new InvalidArgumentError("password=AAAA, -----BEGIN PRIVATE KEY-----\nAAAA and Bearer abc");
+      expect(error.message).toBe("password=[redacted], [key]");
+      expect(error.stack).not.toContain("AAAA");
+    }
   });
 });
 

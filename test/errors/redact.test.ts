@@ -13,6 +13,7 @@ describe("redactText", () => {
     ["two keys", `${pem("A")} and ${pem("B")}`, "[key] and [key]"],
     ["a JSON web token", `token ${jwt} refused`, "token [token] refused"],
     ["a bearer token", "Authorization: Bearer abc.def-123 was sent", "Authorization: Bearer [token] was sent"],
+    ["a bearer token behind several spaces", "bearer  abc.def", "bearer [token]"],
     ["basic credentials", "basic dXNlcjpwYXNz", "basic [token]"],
     [
       "a form",
@@ -75,9 +76,32 @@ describe("redactText", () => {
       "senderAccount: [redacted] is closed",
     ],
     ["a key without its frame", `key MII${"Ab3/".repeat(20)}`, "key [key]"],
+    ["a key without its frame, in lines", `key MIG${"Ab3/".repeat(20)}\n${"+x0=".repeat(4)}!`, "key [key]!"],
     ["tokens in a row", "eyJa.eyJb.c,eyJa.b", "[token],[token]"],
-  ])("takes %s out", (_, text, safe) => {
-    expect(redactText(text)).toBe(safe);
+    ["a value of four characters, and nothing around it,", "code 1234 refused", "code [redacted] refused", ["1234"]],
+  ] as [string, string, string, string[]?][])("takes %s out", (_, text, safe, values) => {
+    expect(redactText(text, values)).toBe(safe);
+  });
+
+  it.each([
+    ["a word that begins like a token", "key eyJhbGciOiJSUzI1NiJ9 unknown"],
+    ["a word behind a dot and before one", "v1.2 eyJhbGci"],
+    ["letters that a key begins with", "MIGRATION and MIIA are words"],
+    ["a text of 4,096 characters", "a ".repeat(2048)],
+    ["one word of a name of two", "Anna cannot", ["Anna Karenina"]],
+  ] as [string, string, string[]?][])("leaves %s alone", (_, text, values = []) => {
+    expect(redactText(text, values)).toBe(text);
+    expect(isShowable(text, values)).toBe(true);
+  });
+
+  it("shows the beginning of a long text, without the last quarter of what it has looked at", () => {
+    expect(redactText("a ".repeat(2049))).toBe(`${"a ".repeat(1536)}…`);
+    expect(isShowable("a ".repeat(2049), [])).toBe(false);
+  });
+
+  it("shows nothing of the end of a long text that became short", () => {
+    const text = `password="${"p".repeat(4000)}" for ${"DE89 ".repeat(100)}`;
+    expect(redactText(text)).toBe("…");
   });
 
   it("does the same to a text that it has been through", () => {
@@ -89,6 +113,8 @@ describe("redactText", () => {
 const iban = "DE89370400440532013000";
 const name = "Zoë Müller-Lüdenscheidt";
 const token = "t0ken-with.dots_and~tilde";
+/** Its Base64 has both a plus and a slash. */
+const signs = "12>>>34???56ûûû78ÿÿÿ>~?";
 
 const percent = (text: string) =>
   [...new TextEncoder().encode(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
@@ -181,8 +207,28 @@ describe("a value in another spelling", () => {
     ["a sigma that ends a word in one of them only", "Νίκος Παπαδόπουλος", "Νίκ ος Παπ αδό που λο ς"],
     ["a sigma in capitals", "Νίκος Παπαδόπουλος", "ΠΑΠΑΔΟΠΟΥΛΟΣ ΝΙΚΟΣ"],
     ["a dotless i", "Yıldız Işık", "YILDIZ IŞIK"],
+    ["two letters as one sign, in a text that is shorter than the value", "Griffin", "Griﬃn"],
+    ["letters that are all one sign, in a text of no other", "صلى الله عليه وسلم", "\ufdfa"],
+    ["a full stop at its end", "Anna M.", "ANNA M"],
+    ["words between two signs", "Müller, Zoë", "ZOE MULLER"],
+    ["eight letters inside of a word", "Lieselot", "xLIESELOTx"],
+    ["an account inside of a word", "KE700", "xke700x"],
+    ["sixty-four of its many characters", "Ab3/x-7".repeat(20), "ab3/x-7".repeat(10)],
+    ["a sign of no alphabet between its words", "Anna Karenina", "Anna&#9999999;Karenina"],
+    ["the first number that is no sign", "Anna Karenina", "Anna&#1114112;Karenina"],
+    ["a line break written as an escape", "Anna Karenina", "Anna\\nKarenina"],
+    ["escapes in braces", iban, [...iban].map((sign) => `\\u{00${sign.charCodeAt(0).toString(16)}}`).join("")],
+    ["escapes of two digits", iban, [...iban].map((sign) => `\\x${sign.charCodeAt(0).toString(16)}`).join("")],
+    ["the signs of Base64 of the URL alphabet", signs, Buffer.from(signs).toString("base64url")],
+    ["other Base64 beside it", "Anna", "QW5uYQ==.TWFyaWE="],
   ])("is found with %s", (_, value, text) => {
+    expect(redactText(text, [value])).toBe("[redacted]");
     expect(redactText(`${text} refused`, [value])).toBe("[redacted]");
+  });
+
+  it.each([1, 2, 3])("is found in Base64 whose first %d characters are cut off", (cut) => {
+    const encoded = Buffer.from(`{"account":"${iban}"}`).toString("base64").slice(cut);
+    expect(redactText(encoded, [iban])).toBe("[redacted]");
   });
 
   it("is no short name inside of a word", () => {
@@ -227,6 +273,11 @@ describe("the cost of redaction", () => {
       expect(redactText(text, values).length).toBeLessThan(16_384);
     },
   );
+
+  it("does not grow with the depth of escapes", () => {
+    const text = `%${"25".repeat(2047)}`;
+    expect(fastest(() => redactText(text, [iban]))).toBeLessThan(50);
+  });
 });
 
 /** In milliseconds; other processes only add to it. */

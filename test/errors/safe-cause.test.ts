@@ -29,9 +29,39 @@ it("keeps the name, the code, the message and the frames", () => {
   expect(cause.stack).toMatch(/^RangeError: out of quota\n {4}at .*safe-cause\.test\.ts/);
 });
 
-it("keeps a code that is a small number, as gRPC has them", () => {
-  expect(safeCause(Object.assign(new Error("x"), { code: 7 }))).toHaveProperty("code", 7);
-  expect(safeCause(Object.assign(new Error("x"), { code: 89370400440532 }))).not.toHaveProperty("code");
+it.each([7, -1, 0, 999, "E_1.x:$-", "c".repeat(64)])("keeps the code %j", (code) => {
+  expect(safeCause(Object.assign(new Error("x"), { code }))).toHaveProperty("code", code);
+});
+
+it.each([1000, -1000, 89370400440532, 1.5, Number.NaN, "two words", "a\nb", "", "(a", "a)", "c".repeat(65), {}])(
+  "leaves out the code %j, and takes the same for no name",
+  (code) => {
+    const cause = safeCause(Object.assign(new Error("x"), { code, name: code }));
+    expect(cause).not.toHaveProperty("code");
+    expect(cause.name).toBe("Error");
+  },
+);
+
+it("says of what can't be read that it can't be read", () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  expect(safeCause(proxy).message).toBe("a value that can't be read was thrown");
+});
+
+it("keeps the name and the code of an error whose message is no text", () => {
+  const thrown = Object.assign(new TypeError("x"), { message: { text: "x" }, code: 7 });
+  expect(safeCause(thrown)).toMatchObject({ name: "TypeError", message: "", code: 7 });
+});
+
+it.each([
+  ["is absent", undefined, ""],
+  ["is no text", 5, ""],
+  ["has no frames", "TypeError: said otherwise", ""],
+  ["has frames only", "\n    at place (file.js:1:2)", "\n    at place (file.js:1:2)"],
+  ["has a secret in its frames", `x\n    at ${secret} (file.js:1:2)`, "\n    at [redacted] (file.js:1:2)"],
+])("makes the stack anew where it %s", (_, stack, frames) => {
+  const thrown = Object.assign(new TypeError("refused"), { stack });
+  expect(safeCause(thrown, [secret]).stack).toBe(`TypeError: refused${frames}`);
 });
 
 it("takes an error of another realm for an error", () => {
