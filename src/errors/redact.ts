@@ -23,19 +23,22 @@ export function redactText(text: string, values: readonly string[] = []): string
   return text.length > mostCharacters ? `${safe.slice(0, Math.max(0, safe.length - unshownEnd))}…` : safe;
 }
 
-/** Whether a text of any length is free of secrets: what is not is left out rather than redacted. */
+/** Whether a text is free of secrets, and not too long to tell: what is not is left out rather than redacted. */
 export function isShowable(text: string, values: readonly string[]): boolean {
-  return text.length <= mostCharacters && redactText(text, values) === text;
+  return redactText(text, values) === text;
 }
 
-/** What has the form of a key, of a token or of a named secret. */
+/**
+ * What has the form of a key, of a token or of a named secret. In JSON within JSON, a value ends with the quote that has as many
+ * backslashes as the one it begins with. An account in groups may have a group of four letters, which is the bank.
+ */
 function maskForms(text: string): string {
   return text
     .replace(/-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g, "[key]")
     .replace(/\bMI[IG][\w+/=\s]{40,}/g, "[key]")
     .replace(/\b(bearer|basic)\s+[\w.~+/=-]+/gi, "$1 [token]")
     .replace(
-      /\b(access_token|refresh_token|id_token|client_secret|password|accountVerificationBearerToken|(?:sender|receiver)(?:Account|Name))(\\*["']?\s*[=:]\s*)(?:(\\+(["']))(?:(?!\4)[^\\])+(?:\\+(?:(?!\4)[^\\])+)*|(["'])(?:\\[\s\S]|(?!\5)[^\\])+|[^\s"'&,}\\]+(?:[ -]\w{0,4}\d\w{0,4}(?!\w))*)/gi,
+      /\b(access_token|refresh_token|id_token|client_secret|password|accountVerificationBearerToken|(?:sender|receiver)(?:Account|Name))(\\*["']?\s*[=:]\s*)(?:(\\+(["']))(?:(?!\4)[^\\]|(?!\3)\\+[\s\S])+|(["'])(?:\\[\s\S]|(?!\5)[^\\])+|[^\s"'&,}\\]+(?:[ -](?:[a-z]{4}[ -])?\w{0,4}\d\w{0,4}(?!\w))*)/gi,
       `$1$2$3$5${mark}`,
     );
 }
