@@ -17,7 +17,8 @@ const {
 const response = { status: 400, headers: { "x-secret": "header-secret" }, text: "body-secret" };
 const request = { path: "/payments", body: '{"senderAccount":"account-secret"}', signature: "signature-secret" };
 
-const samples = [
+/** One of each kind, made anew. */
+const samples = () => [
   new errors.InvalidArgumentError("x"),
   new errors.ConfigError("x"),
   new errors.SigningError("x"),
@@ -44,7 +45,7 @@ describe("instanceof", () => {
   it("holds across two copies of the package, both ways, for every class", async () => {
     const copy = await secondCopy();
     expect(copy.CrossBorderError).not.toBe(CrossBorderError);
-    for (const error of samples) {
+    for (const error of samples()) {
       const Twin: unknown = Reflect.get(copy, error.name);
       if (typeof Twin !== "function") throw new Error(`the copy has no ${error.name}`);
       expect(error instanceof Twin).toBe(true);
@@ -103,7 +104,7 @@ describe("instanceof", () => {
 
 describe("an error", () => {
   it("has the code of its class unless it is told otherwise", () => {
-    const codes = samples.filter((error) => !(error instanceof ApiError || error instanceof TokenError));
+    const codes = samples().filter((error) => !(error instanceof ApiError || error instanceof TokenError));
     expect(codes.map(({ name, code }) => [name, code])).toEqual([
       ["InvalidArgumentError", "invalid_argument"],
       ["ConfigError", "invalid_config"],
@@ -136,7 +137,7 @@ describe("an error", () => {
     expect([String(new Declared("x")), String(new Assigned())]).toEqual(["Declared: x", "Assigned: x"]);
   });
 
-  it.each(samples.map((error) => [error.name, error] as const))(
+  it.each(samples().map((error) => [error.name, error] as const))(
     "%s has its name in name, stack, text and JSON",
     (name, error) => {
       expect(name).toBe(error.constructor.name);
@@ -175,6 +176,11 @@ describe("an error", () => {
     expect(new UnexpectedResponseError("x", { response, effect: "done" }).effect).toBe("done");
   });
 
+  it("of a journal says what was stored: nothing, unless that is unknown", () => {
+    expect(new errors.JournalError("x").stored).toBe("nothing");
+    expect(new errors.JournalError("x", { stored: "unknown" }).stored).toBe("unknown");
+  });
+
   it("has no fields for what it does not know", () => {
     expect(Object.keys(new InvalidArgumentError("x"))).toEqual(["code", "effect"]);
     const fields = (error: Error) => Object.getOwnPropertyNames(error).sort();
@@ -205,6 +211,7 @@ describe("an error", () => {
     } as const;
     const error = ApiError.of("x", { effect: "possible", response, serviceMessage: "no", ...details });
     error.funds = { intentId: "i", senderGatewayTransactionId: "t" };
+    expect(error.serviceMessage).toBe("no");
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       name: "BadRequestError",
       message: "x",
@@ -225,12 +232,14 @@ describe("an error", () => {
 });
 
 describe("the response and the request behind an error", () => {
-  const withResponse = ApiError.of("x", { code: "http_400", response });
-  const withRequest = new OutcomeUnknownError("x", { request, cause: new UnexpectedResponseError("y", { response }) });
+  const withResponse = () => ApiError.of("x", { code: "http_400", response });
+  const unexpected = () => new UnexpectedResponseError("y", { response });
+  const withRequest = () => new OutcomeUnknownError("x", { request, cause: unexpected() });
 
   it("are there for programs", () => {
-    expect(withResponse.response).toEqual(response);
-    expect(withRequest.request).toEqual(request);
+    expect(withResponse().response).toEqual(response);
+    expect(unexpected()).toMatchObject({ response, status: 400 });
+    expect(withRequest().request).toEqual(request);
   });
 
   it.each([
@@ -240,7 +249,7 @@ describe("the response and the request behind an error", () => {
     ["its stack", (error: Error) => error.stack ?? ""],
     ["a spread", (error: Error) => inspect({ ...error }, { depth: 10 })],
   ])("are not shown by %s", (_, show) => {
-    for (const error of [withResponse, withRequest]) {
+    for (const error of [withResponse(), unexpected(), withRequest()]) {
       expect(show(error)).not.toMatch(/secret/);
     }
   });
