@@ -18,18 +18,16 @@ export function isPem(text: string): boolean {
 /** The complete blocks of a PEM text. What stands between them is skipped, as OpenSSL does. */
 export function readPemBlocks(text: string): readonly PemBlock[] {
   const blocks: PemBlock[] = [];
-  let label: string | undefined;
-  let lines: string[] = [];
+  let open: OpenBlock | undefined;
   for (const line of text.split("\n").map((line) => line.trimEnd())) {
-    const begun = /^-----BEGIN ([A-Z\d. ]+)-----$/.exec(line)?.[1];
-    if (begun !== undefined) {
-      label = begun;
-      lines = [];
-    } else if (label !== undefined && line === `-----END ${label}-----`) {
-      blocks.push(toBlock(label, lines));
-      label = undefined;
+    const label = /^-----BEGIN ([A-Z\d. ]+)-----$/.exec(line)?.[1];
+    if (label !== undefined) {
+      open = { label, lines: [] };
+    } else if (open !== undefined && line === `-----END ${open.label}-----`) {
+      blocks.push(toBlock(open));
+      open = undefined;
     } else {
-      lines.push(line);
+      open?.lines.push(line);
     }
   }
   return blocks;
@@ -37,11 +35,17 @@ export function readPemBlocks(text: string): readonly PemBlock[] {
 
 /** PEM text as OpenSSL writes it: lines of 64 characters. */
 export function writePem(label: string, bytes: Uint8Array): string {
-  const lines = encodeBase64(bytes).match(/.{1,64}/g) ?? [];
+  const lines = Array.from(encodeBase64(bytes).matchAll(/.{1,64}/g), ([line]) => line);
   return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n");
 }
 
-function toBlock(label: string, lines: readonly string[]): PemBlock {
+/** A block whose end has not come yet. */
+interface OpenBlock {
+  readonly label: string;
+  readonly lines: string[];
+}
+
+function toBlock({ label, lines }: OpenBlock): PemBlock {
   // An encrypted PKCS#1 key has headers, and an empty line behind them.
   const data = lines.slice(lines.indexOf("") + 1);
   return {

@@ -142,7 +142,7 @@ const escapedBreaksFound = "a PEM text whose line breaks are the two characters 
 /** Why a PEM text could not be read, for the mistakes that people make. */
 function unreadablePem(text: string): string {
   if (hasEscapedBreaks(text)) return escapedBreaksFound;
-  const label = /-----BEGIN ([A-Z\d ]+)-----/.exec(text)?.[1] ?? "";
+  const [, label = ""] = /-----BEGIN ([^-]+)-----/.exec(text) ?? [];
   if (label === "OPENSSH PRIVATE KEY") return "a private key in OpenSSH's own format";
   if (label.endsWith("PRIVATE KEY")) return "a PEM text whose private key cannot be read";
   if (label === "CERTIFICATE") return "a certificate";

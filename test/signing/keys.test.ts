@@ -11,6 +11,7 @@ import { describe, expect, it } from "vitest";
 import { ConfigError, InvalidArgumentError } from "../../src/errors/errors.js";
 import { derTags, writeElement } from "../../src/platform/der.js";
 import type { SigningKey } from "../../src/signing/keys.js";
+import { writePem } from "../../src/signing/pem.js";
 import { platforms, signingOn } from "./signing-on.js";
 import { base64, expectToTellNothingOf, pkcs8, rsaKeyPair, spki, thrownBy } from "./test-keys.js";
 
@@ -89,6 +90,9 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["an EC key", ec.privateKey],
       ["an Ed25519 key", pkcs8(ed25519.privateKey)],
       ["a DSA key", pkcs8(dsa.privateKey)],
+      ["a DSA key", writePem("DSA PRIVATE KEY", writeElement(derTags.sequence, new Uint8Array()))],
+      ["a PEM text whose private key cannot be read", writePem("DSA PRIVATE KEY", Buffer.from("no sequence"))],
+      ["a PEM text whose private key cannot be read", writePem("EC PRIVATE KEY", Buffer.from("no sequence"))],
       ["an RSA-PSS key", pkcs8(pss.privateKey)],
       ["a key of the type x25519", pkcs8(generateKeyPairSync("x25519").privateKey)],
       ["a symmetric key", createSecretKey(Buffer.from("not-a-key-pair-but-a-shared-secret"))],
@@ -99,6 +103,10 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["a PEM text whose line breaks are the two characters \\ and n", pem.replaceAll("\n", "\\n")],
       ["a PEM text whose private key cannot be read", `${pem.slice(0, 400)}\n-----END PRIVATE KEY-----\n`],
       ["a PEM text whose private key cannot be read", pem.replace(/M/g, "N")],
+      ["a PEM text whose private key cannot be read", pem.replace("M", "!")],
+      ["a PEM text whose private key cannot be read", pkcs1.replace(/M/g, "N")],
+      ["a PEM text whose private key cannot be read", pem.replace("BEGIN PRIVATE", "BEGIN my PRIVATE")],
+      ["a PEM text without a key", `-----BEGIN ${base64(pem)}`],
       ["a private key in OpenSSH's own format", pem.replaceAll("PRIVATE KEY", "OPENSSH PRIVATE KEY")],
       ["a certificate", spki(pair.publicKey).replaceAll("PUBLIC KEY", "CERTIFICATE")],
       ["a PEM text without a key", spki(pair.publicKey).replaceAll("PUBLIC KEY", "X509 CRL")],
@@ -113,6 +121,14 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["an object", { pem }, pem],
       ["a function", () => pem, pem],
     ];
+
+    it.runIf(platform === "web").each([
+      ["an RSA key of 0 bits", { asymmetricKeyType: "rsa" }],
+      ["a key of the type unknown", {}],
+    ])("refuses %s, where the runtime tells no more of a KeyObject", (found, told) => {
+      const key: unknown = { type: "private", [Symbol.toStringTag]: "KeyObject", export: () => "", ...told };
+      expect(() => parseSigningKey(key as SigningKey)).toThrow(`signingKey is ${found}${wantedSigningKey}`);
+    });
 
     const encryptedKeys: [found: string, key: unknown, secret?: string][] =
       platform === "web"
@@ -180,6 +196,8 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["a certificate", pem.replaceAll("PUBLIC KEY", "CERTIFICATE")],
       ["a text of several PEM blocks", `${pem}${pem}`],
       ["a PEM text whose public key cannot be read", pem.replace(/M/g, "N")],
+      ["a PEM text whose public key cannot be read", pem.replace("M", "!")],
+      ["a PEM text whose public key cannot be read", pkcs1Pem.replaceAll("RSA", "OTHER")],
       ["a PEM text whose public key cannot be read", pkcs8(pair.privateKey).replaceAll("PRIVATE KEY", "PUBLIC KEY")],
       ["a PEM text whose public key cannot be read", pkcs1.replaceAll("PRIVATE KEY", "PUBLIC KEY")],
       ["a PEM text whose line breaks are the two characters \\ and n", pem.replaceAll("\n", "\\n")],

@@ -30,9 +30,18 @@ describe("readPemBlocks", () => {
     expect(readPemBlocks(text)).toMatchObject([{ isEncrypted: true, bytes: foobar }]);
   });
 
+  it("takes no other header for that of an encrypted key", () => {
+    const text = "-----BEGIN RSA PRIVATE KEY-----\nComment: 4,ENCRYPTED\n\nZm9vYmFy\n-----END RSA PRIVATE KEY-----";
+    expect(readPemBlocks(text)).toEqual([{ label: "RSA PRIVATE KEY", isEncrypted: false, bytes: foobar }]);
+  });
+
   it.each([
     ["on one line", "-----BEGIN A----- Zm9vYmFy -----END A-----"],
     ["indented", "  -----BEGIN A-----\n  Zm9vYmFy\n  -----END A-----"],
+    ["indented where it begins", "  -----BEGIN A-----\nZm9vYmFy\n-----END A-----"],
+    ["on the line where it begins", "-----BEGIN A----- Zm9v\nYmFy\n-----END A-----"],
+    ["whose label is that of no key", "-----BEGIN a_b-----\nZm9vYmFy\n-----END a_b-----"],
+    ["only an end", "Zm9vYmFy\n-----END A-----\n-----END undefined-----"],
     ["whose labels differ", "-----BEGIN A-----\nZm9vYmFy\n-----END B-----"],
   ])("finds no block in text that is %s, as OpenSSL does", (_name, text) => {
     expect(readPemBlocks(text)).toEqual([]);

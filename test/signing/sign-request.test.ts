@@ -1,3 +1,4 @@
+import { sign } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
@@ -58,6 +59,12 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     expect(signatures.size).toBe(1);
   });
 
+  it("signs bytes that are no text, and a path that has an address in it", async () => {
+    const request = { path: "/payments?next=https://service.example/", body: Uint8Array.of(0, 128, 255) };
+    const text = Buffer.concat([Buffer.from(request.path), request.body]);
+    expect(await signRequest({ key, ...request })).toBe(sign("sha256", text, key).toString("base64"));
+  });
+
   it("signs the bytes as they were when it was called", async () => {
     const changing = Buffer.from("{}");
     const signature = signRequest({ key, path: "/payments", body: changing });
@@ -69,6 +76,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     ["path is a full URL", "https://service.example/payments"],
     ["path is a full URL", "HTTP://service.example/payments"],
     ['path does not start with "/"', "payments"],
+    ['path does not start with "/"', "payments?next=https://service.example/"],
     ['path does not start with "/"', ""],
     ["path is undefined", undefined],
     ["path is a URL", new URL("https://service.example/payments")],

@@ -60,7 +60,10 @@ describe.for(platforms)("on the platform %s", async (platform) => {
 
     it("refuses a key that is not fit when it is made, not when it signs", () => {
       expect(() => createSigner(spki(pair.publicKey))).toThrow(ConfigError);
-      expect(() => createSigner(undefined as unknown as string)).toThrow(/^signingKey is undefined; wanted: /);
+      for (const absent of [undefined, null]) {
+        expect(() => createSigner(absent as unknown as string)).toThrow(ConfigError);
+        expect(() => createSigner(absent as unknown as string)).toThrow(`signingKey is ${absent}; wanted: `);
+      }
     });
 
     it("refuses a path that the service would not see", async () => {
