@@ -82,7 +82,7 @@ describe("redactText", () => {
     ],
     [
       "an account of groups that letters end or begin",
-      "receiverAccount: MT84-AB12-12CD-ABC1-5-7 is closed",
+      "receiverAccount: MT84 AB12 12CD ABC1 5 7 is closed",
       "receiverAccount: [redacted] is closed",
     ],
     ["an account before words", "senderAccount: DE12 from A to B", "senderAccount: [redacted] from A to B"],
