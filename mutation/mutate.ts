@@ -81,7 +81,7 @@ function installMutator(): string {
 }
 
 function mutate(tools: string, name: string): void {
-  const { sources } = partNamed(name);
+  const { sources, isolated = false } = partNamed(name);
   const temporary = join(here, ".stryker-tmp", name);
   const options = {
     mutate: sources,
@@ -89,8 +89,9 @@ function mutate(tools: string, name: string): void {
     plugins: [join(tools, "@stryker-mutator/vitest-runner/dist/src/index.js")],
     vitest: { configFile: "mutation/vitest.config.ts", related: false },
     coverageAnalysis: "perTest",
-    // What is evaluated while a module is loaded would need every test for each mutant: the table counts it as not tried.
-    ignoreStatic: true,
+    // What is evaluated while a module is loaded needs every test for each mutant, and a module that is loaded anew: elsewhere the
+    // table counts it as not tried.
+    ignoreStatic: !isolated,
     incremental: true,
     incrementalFile: reportOf(name),
     force: values.force,
