@@ -5,10 +5,10 @@ import type { FlowContext } from "../flows/flow-context.js";
 import { toFlowContext } from "../flows/flow-options.js";
 import type { FlowCipher, Journal } from "../flows/index.js";
 import { PostgresJournal } from "../journals/postgres-journal.js";
-import { SqliteJournal } from "../journals/sqlite-journal.js";
 import { type CommandOptions, UsageError } from "./command.js";
 import { loadCipher } from "./load-cipher.js";
 import { readSomeSettings, type Settings, settingOptions } from "./settings.js";
+import { type OpenJournal, openSqliteFile } from "./sqlite-file.js";
 import type { Terminal } from "./terminal.js";
 
 const { config, "base-url": baseUrl, "gateway-id": gatewayId } = settingOptions;
@@ -60,10 +60,10 @@ export async function openFlows(
   const cipher = typeof values.cipher === "string" ? await loadCipher(values.cipher) : undefined;
   // `connect` was told what it needs.
   const client = await connect(settings as Settings);
-  const journal = await openJournal(place, values);
+  const { journal, close: closeJournal } = await openJournal(place, values);
   const close = async (): Promise<void> => {
     await client.close();
-    await journal.close();
+    await closeJournal();
   };
   try {
     const bank = { takeFunds: refuseMoney, releaseFunds: refuseMoney };
@@ -109,7 +109,7 @@ function holdsPassword(url: string): boolean {
   return password !== "" || searchParams.has("password");
 }
 
-async function openJournal(place: string, { schema, table, processes }: Values): Promise<Journal> {
+async function openJournal(place: string, { schema, table, processes }: Values): Promise<OpenJournal> {
   if (processes !== undefined && processes !== "many" && processes !== "one") {
     throw new UsageError("--processes is many or one");
   }
@@ -119,11 +119,12 @@ async function openJournal(place: string, { schema, table, processes }: Values):
       ...(typeof schema === "string" && { schema }),
       ...(typeof table === "string" && { table }),
     };
-    return PostgresJournal.open(place, { ...names, migrate: false });
+    const journal = await PostgresJournal.open(place, { ...names, migrate: false });
+    return { journal, close: () => journal.close() };
   }
   if (schema !== undefined || table !== undefined) throw new UsageError("--schema and --table are for PostgreSQL");
   await assertJournalFile(place);
-  return SqliteJournal.open(place, { migrate: false, ...(processes && { processes }) });
+  return openSqliteFile(place, { migrate: false, ...(processes && { processes }) });
 }
 
 /**
