@@ -55,6 +55,13 @@ async function examined(more: object = {}, env: object = {}) {
   return { isWell, wrong, findings, text: stdout };
 }
 
+/** Of the public half of a private key. */
+function fingerprintByOpenssl(path: string): string {
+  const der = execFileSync("openssl", ["pkey", "-in", path, "-pubout", "-outform", "DER"]);
+  const text = execFileSync("openssl", ["dgst", "-sha256"], { input: der, encoding: "utf8" });
+  return text.trim().split(" ").at(-1) ?? "";
+}
+
 async function listen(made: Server): Promise<number> {
   await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void made.close());
@@ -153,9 +160,15 @@ describe("says what is wrong:", () => {
 
   it("another key than the registered one", async () => {
     writeFileSync(file("other.pem"), (await generateSigningKeyPair()).privateKey);
-    const { wrong, text } = await examined({ signingKey: file("other.pem") });
+    const { wrong, findings } = await examined({ signingKey: file("other.pem") });
     expect(wrong).toEqual(["registered key: failed"]);
-    expect(text).toContain("another key is registered for alpha-bank");
+    const found = (name: string) => findings.find(({ check }) => check === name)?.found;
+    expect(found("signing key")).toBe(
+      `${file("other.pem")} has a private RSA key, fingerprint ${fingerprintByOpenssl(file("other.pem"))}`,
+    );
+    expect(found("registered key")).toBe(
+      `another key is registered for alpha-bank, fingerprint ${fingerprintByOpenssl(file("key.pem"))}`,
+    );
   });
 
   it("a gateway that is not there", async () => {

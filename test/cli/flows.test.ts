@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { CrossBorderClient, generateSigningKeyPair } from "cross-border-payments";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { nodeSqlite, openHandle } from "../journals/sqlite-fixture.js";
@@ -263,6 +264,40 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
       expect({ ...after, epoch: 0, nonce: "", owner: "" }).toEqual({ ...before, epoch: 0, nonce: "", owner: "" });
     },
   );
+
+  it.skipIf(!isHere)("show what was signed where the service refused the signature", async () => {
+    const settings = JSON.parse(readFileSync(fixture.env.CROSS_BORDER_CONFIG ?? "", "utf8"));
+    const { baseUrl, gatewayId, ...auth } = settings;
+    const { privateKey: signingKey, publicKey } = await generateSigningKeyPair();
+    await using client = new CrossBorderClient({ baseUrl, auth, signingKey });
+    const outcome = await fixture.newFlow({ client }).run("refused-1", request);
+    expect(outcome).toMatchObject({ status: "rejected", refusal: { code: "invalid_signature" } });
+
+    const { claims } = JSON.parse((await fixture.run(["flows", "show", "refused-1", "--json"])).stdout);
+    const { path, body, signature, keyId } = claims.at(-1);
+    const [gateway] = records(
+      (
+        await run(["payment-gateways", "list", "--json"], {
+          env: { ...fixture.env, CROSS_BORDER_PASSWORD: auth.password },
+        })
+      ).stdout,
+    ).filter(({ institutionId }) => institutionId === gatewayId);
+    const file = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    const registered = file("registered.pem", Buffer.from(gateway.rsaPublicKeyBase64, "base64").toString());
+    const signer = file("signer.pem", publicKey);
+    const line = ["explain-signature", "--path", path, "--body", file("body.json", body)];
+    const signed = ["--signature-file", file("signature.txt", `${signature}\n`)];
+    const wrong = await run([...line, ...signed, "--public-key", registered]);
+    expect(wrong.stdout).toContain("it was not made with the registered key");
+    expect((await run([...line, ...signed, "--public-key", signer])).code).toBe(0);
+    const fingerprint = async (key: string) =>
+      JSON.parse((await run(["keys", "show", key, "--json"])).stdout).fingerprint;
+    expect(await fingerprint(signer)).toBe(keyId);
+    expect(await fingerprint(registered)).not.toBe(keyId);
+  });
 
   it.skipIf(!isHere)("are pruned after --yes alone, and what was counted before", async () => {
     await fixture.flow.run("paid-1", request);

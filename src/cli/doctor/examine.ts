@@ -8,6 +8,7 @@ import { parsePublicKey, parseSigningKey, type SigningKey } from "../../signing/
 import { signRequest } from "../../signing/sign-request.js";
 import { verifySignature } from "../../signing/verify-signature.js";
 import { Deadline } from "../../timing/deadline.js";
+import { sha256Hex } from "../../verification/fingerprint.js";
 import { parseBaseUrl } from "../../wire/base-url.js";
 import { openTransport } from "../../wire/open-transport.js";
 import { Interrupted } from "../ask-secret.js";
@@ -171,7 +172,7 @@ async function readKey(file: string, terminal: Terminal): Promise<ReadKey> {
   try {
     const privateKey = await withPassphrase(await readFile(file, "utf8"), file, terminal);
     const spki = parseSigningKey(privateKey).spki();
-    return { result: ok(`${file} has a private RSA key`), privateKey, spki };
+    return { result: ok(`${file} has a private RSA key, fingerprint ${sha256Hex(spki)}`), privateKey, spki };
   } catch (error) {
     if (error instanceof Interrupted) throw error;
     const remedy =
@@ -206,10 +207,11 @@ const mostNamed = 5;
 function checkRegistered({ institutionId, rsaPublicKeyBase64 }: PaymentGateway, spki: Uint8Array): Result {
   const remedy = "register the public half: cross-border keys show gives rsaPublicKeyBase64";
   try {
-    const isSame = Buffer.from(parsePublicKey(rsaPublicKeyBase64).spki()).equals(spki);
-    if (isSame) return ok(`the key that is registered for ${institutionId} is the public half of the signing key`);
+    const registered = parsePublicKey(rsaPublicKeyBase64).spki();
+    if (Buffer.from(registered).equals(spki))
+      return ok(`the key that is registered for ${institutionId} is the public half of the signing key`);
     return failed(
-      `another key is registered for ${institutionId}`,
+      `another key is registered for ${institutionId}, fingerprint ${sha256Hex(registered)}`,
       `${remedy}; or use the private key that belongs to it`,
     );
   } catch (error) {
