@@ -2,8 +2,8 @@ import { CrossBorderError, type SentRequest } from "../errors/errors.js";
 import type { FlowPhase } from "./flow-state.js";
 
 /**
- * A flow stopped before it had an outcome. It is stored and still owns the payment: a later `run` or `recover`, here or in another
- * process, continues it. Therefore `effect` is `possible`, whatever failed: neither pay in another way nor give the money back.
+ * A flow stopped before it had an outcome. It is stored and still owns the payment: `work`, `recover` or a later
+ * `run`, here or in another process, continues it. Therefore `effect` is `possible`, whatever failed: neither pay in another way nor give the money back.
  *
  * `cause` is what failed.
  */
@@ -45,5 +45,5 @@ function describe(key: string, phase: FlowPhase | undefined, cause: unknown, adv
 
 function adviceOf(phase: FlowPhase | undefined): string {
   if (phase === "held") return "It is held, and waits for resolve";
-  return "It still owns the payment: respond with 202, poll status, call again with the same key, and keep a process that calls recover running";
+  return "It still owns the payment: respond with 202, poll status, call again with the same key, and keep a process running that calls work, or reads recover to its end now and then";
 }

@@ -111,7 +111,7 @@ export class PaymentFlow {
    * confirmed.
    *
    * @throws {FlowPausedError} when it stops without an outcome: the service can't be reached, `takeFunds` throws, the journal fails,
-   *   `signal` aborts. The flow is stored and still owns the payment, and a later `run` or `recover` continues it.
+   *   `signal` aborts. The flow is stored and still owns the payment, and `work`, `recover` or a later `run` continues it.
    * @throws {InvalidArgumentError} `flow_key_reused` when the key belongs to another request; it names the fields that differ.
    */
   async run(key: string, request: PaymentIntentRequest, options: RunOptions = {}): Promise<FlowOutcome> {
@@ -122,7 +122,8 @@ export class PaymentFlow {
   }
 
   /**
-   * Takes over every flow whose owner is gone, and yields the outcome of each as it settles. Run it at start-up, and now and then.
+   * Takes over every flow whose owner is gone, and yields the outcome of each as it settles. Read it to its end at start-up, and now
+   * and then: nothing happens before `for await`. `work` does that for as long as the process lives.
    *
    * @throws {AggregateError} when flows could not be continued, after all others have settled: a `FlowPausedError` for each.
    */

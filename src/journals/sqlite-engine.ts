@@ -9,9 +9,10 @@ export interface SqliteDatabase {
   prepare(sql: string): SqliteStatement;
 }
 
+/** Its parameters are strings, numbers and null. Their type is wider, since that of better-sqlite3's own statements is no union. */
 export interface SqliteStatement {
-  all(...parameters: (string | number | null)[]): unknown[];
-  run(...parameters: (string | number | null)[]): { readonly changes: number | bigint };
+  all(...parameters: unknown[]): unknown[];
+  run(...parameters: unknown[]): { readonly changes: number | bigint };
 }
 
 export type SqliteParameters = readonly (string | number | null)[];
