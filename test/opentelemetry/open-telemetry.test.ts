@@ -19,6 +19,7 @@ import { type ClientOptions, ConfigError, CrossBorderClient, generateSigningKeyP
 import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { openTelemetry } from "cross-border-payments/opentelemetry";
 import { type SandboxOptions, type SandboxRequest, startSandbox } from "cross-border-payments/sandbox";
+import pino from "pino";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { Bank, request } from "../flows/flow-fixture.js";
 
@@ -95,6 +96,29 @@ function spanNamed(spans: readonly ReadableSpan[], name: string): ReadableSpan {
   if (found === undefined) throw new Error(`there is no span ${name}; there are ${paths(spans).join(", ")}`);
   return found;
 }
+
+it("logs within the span of the call, so that a logger finds its trace", async () => {
+  const lines: Record<string, unknown>[] = [];
+  const mixin = () => ({ ...api.trace.getActiveSpan()?.spanContext() });
+  const logger = pino({ level: "debug", mixin }, { write: (line: string) => lines.push(JSON.parse(line)) });
+  await using fixed = await fixture({}, { logger });
+  const { client, tracer, spans } = fixed;
+  lines.length = 0;
+  await tracer.startActiveSpan("mine", async (span) => {
+    await client.payments.list();
+    await client.paymentGateways.get("nowhere").catch(() => {});
+    span.end();
+  });
+  const spanIdOf = (name: string) => spanNamed(spans(), name).spanContext().spanId;
+  const logged = lines.map((line) => [line["cross_border.operation"] ?? "token", line.spanId]);
+  expect(logged).toEqual([
+    ["token", expect.any(String)],
+    ["payments.list", spanIdOf("payments.list")],
+    ["paymentGateways.get", spanIdOf("paymentGateways.get")],
+  ]);
+  const { traceId } = spanNamed(spans(), "mine").spanContext();
+  expect(lines.map((line) => line.traceId)).toEqual([traceId, traceId, traceId]);
+});
 
 it("makes spans of a call, its token request and its attempts, below the caller's own", async () => {
   await using fixed = await fixture();
