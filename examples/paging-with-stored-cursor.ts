@@ -18,7 +18,8 @@ async function readNewPayments(): Promise<void> {
   for await (const page of client.payments.list({ size: 2, after: storedCursor }).pages()) {
     read += page.items.length;
     // Stored after the page's records were processed: a crash in between repeats a page, and loses none.
-    storedCursor = page.next;
+    // A page without records has no cursor: what was stored holds.
+    storedCursor = page.next ?? storedCursor;
   }
   console.log(`${read} new payments`);
 }
