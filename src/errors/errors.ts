@@ -63,6 +63,7 @@ export type ErrorCode =
   | "flow_payment_not_found"
   | "flow_payment_unseen"
   | "flow_pruned"
+  | "flow_throttled"
   | "flow_unknown"
   | "flow_unreadable"
   /** The service responded with this status, such as `http_400`. */

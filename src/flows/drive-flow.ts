@@ -2,6 +2,7 @@ import { AbortedError, CrossBorderError, type SentRequest } from "../errors/erro
 import { clock } from "../timing/clock.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import type { Part } from "../tracing/tracing.js";
+import { askedWaitOf, isWaiting } from "./asked-wait.js";
 import { describeForeignError } from "./describe-foreign-error.js";
 import { emitStep } from "./emit-step.js";
 import type { FlowCall } from "./flow-call.js";
@@ -17,7 +18,7 @@ import { type OwnedEntry, retryJournal } from "./own-flow.js";
 
 /** A flow as it was when this process got the lease of it. */
 export interface LeasedFlow {
-  readonly entry: Pick<JournalEntry, "key" | "epoch" | "nonce">;
+  readonly entry: Pick<JournalEntry, "key" | "epoch" | "nonce" | "leaseUntilMs">;
   readonly state: FlowState;
   /** When the lease was asked for. */
   readonly askedAt: Timestamp;
@@ -90,7 +91,7 @@ export async function driveFlow(context: FlowContext, owned: OwnedFlow, from: Fl
       if (isSettled(state)) throw new TypeError("a quote is confirmed before it is driven");
       const startMs = clock.monotonicMs();
       const { state: next, error } = await stepOf(context, owned, state);
-      const reached = error === undefined ? afterProgress(next) : withFailure(next, state.failures, error);
+      const reached = error === undefined ? afterProgress(next) : withFailure(owned, next, state.failures, error);
       // What only counts failures is worth one write where the flow is still this owner's, and no waiting.
       if (next !== state) await storeState(context, owned.lease, reached);
       else if (reached !== state) await tryToStore(context, owned.lease, reached);
@@ -138,16 +139,12 @@ async function tryToStore(context: FlowContext, lease: Lease, state: FlowState):
   }
 }
 
-function withFailure(state: FlowState, earlier: FlowFailures | undefined, error: unknown): FlowState {
-  if (hasOutcome(state) || error instanceof AbortedError || isCircuitOpen(error)) return state;
+function withFailure(owned: OwnedFlow, state: FlowState, earlier: FlowFailures | undefined, error: unknown): FlowState {
+  if (hasOutcome(state) || error instanceof AbortedError || isWaiting(error)) return state;
   const atMs = clock.wallMs();
   const { count, sinceMs } = earlier ?? { count: 0, sinceMs: atMs };
-  return { ...state, failures: { count: count + 1, sinceMs, atMs, ...describeFailure(error) } };
-}
-
-/** The flow did not fail: it waits for others. */
-function isCircuitOpen(error: unknown): boolean {
-  return error instanceof CrossBorderError && error.code === "flow_circuit_open";
+  const failures = { count: count + 1, sinceMs, atMs, ...describeFailure(error) };
+  return { ...state, failures, ...askedWaitOf(owned, error) };
 }
 
 function describeFailure(error: unknown): Pick<FlowFailures, "code" | "errorCode" | "message"> {

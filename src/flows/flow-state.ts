@@ -90,6 +90,13 @@ export interface FlowFailures {
   readonly message: string;
 }
 
+/** How long the service wants to be left alone, as a response's `Retry-After` said. */
+export interface AskedWait {
+  /** Milliseconds since 1970, by the journal's clock. */
+  readonly sinceMs: number;
+  readonly forMs: number;
+}
+
 /** A promise of the service's operators that a flow relied on: see the option `service`. */
 export type ServiceFact = "singleUseIntents" | "listedWithinMs";
 
@@ -100,6 +107,8 @@ interface Begun {
   /** Absent while the flow gets further. */
   readonly failures?: FlowFailures;
   readonly reliedOn?: readonly ServiceFact[];
+  /** Absent where the last response asked for no wait, or it is over. */
+  readonly askedWait?: AskedWait;
 }
 
 interface WithIntent extends Begun {

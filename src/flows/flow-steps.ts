@@ -1,3 +1,4 @@
+import { waitAsAsked } from "./asked-wait.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
 import type { FlowState, StateOf, UnsettledPhase } from "./flow-state.js";
 import { frozenCopy } from "./frozen-copy.js";
@@ -28,8 +29,9 @@ export function takeStep(context: FlowContext, owned: OwnedFlow, state: StateOf<
 }
 
 /** Version 1 stored a flow before it had an intent. */
-async function prepare(context: FlowContext, { call }: OwnedFlow, state: StateOf<"created">): Promise<StepResult> {
-  return { state: await prepareFlow(context, state.request, call) };
+async function prepare(context: FlowContext, owned: OwnedFlow, state: StateOf<"created">): Promise<StepResult> {
+  await waitAsAsked(context, owned, state.askedWait);
+  return { state: await prepareFlow(context, state.request, owned.call) };
 }
 
 async function releaseFunds(

@@ -25,6 +25,9 @@ export class Lease {
   /** Goes off when it turns out that another owner has the flow. */
   readonly lost = new Alarm();
   #heartbeat: Timer;
+  /** By the journal's clock, when the lease was granted. */
+  readonly #grantedAtMs: number;
+  readonly #askedAt: Timestamp;
   #isOver = false;
   #hasLapsed = false;
   #ownedSinceMs = clock.monotonicMs();
@@ -34,7 +37,7 @@ export class Lease {
 
   constructor(
     journal: Journal,
-    { key, epoch, nonce }: Pick<JournalEntry, "key" | "epoch" | "nonce">,
+    { key, epoch, nonce, leaseUntilMs }: Pick<JournalEntry, "key" | "epoch" | "nonce" | "leaseUntilMs">,
     leaseMs: number,
     askedAt: Timestamp,
   ) {
@@ -42,6 +45,8 @@ export class Lease {
     this.key = key;
     this.id = { epoch, nonce };
     this.#leaseMs = leaseMs;
+    this.#askedAt = askedAt;
+    this.#grantedAtMs = leaseUntilMs === undefined ? askedAt.wallMs : leaseUntilMs - leaseMs;
     this.#until = later(askedAt, leaseMs);
     this.#startHeartbeat();
   }
@@ -62,6 +67,11 @@ export class Lease {
   /** Since when no other owner has made a claim, and this one no newer one, by the monotonic clock. */
   get ownedSinceMs(): number {
     return this.#ownedSinceMs;
+  }
+
+  /** The time by the journal's clock, in milliseconds since 1970. It is too late by as long as the journal took to grant the lease. */
+  journalNowMs(): number {
+    return this.#grantedAtMs + (clock.monotonicMs() - this.#askedAt.monotonicMs);
   }
 
   /** @throws {LeaseLost} when another owner has the flow. */

@@ -1,6 +1,7 @@
 import { CrossBorderError } from "../errors/errors.js";
 import { payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
+import { waitAsAsked } from "./asked-wait.js";
 import { describeLooks } from "./describe-looks.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
 import { isPassing } from "./flow-refusal.js";
@@ -15,10 +16,11 @@ type Unknown = StateOf<"unknown">;
  * By default absence proves nothing: a payment that is not listed yet may still be on its way, so the flow is held for a person. Only a
  * refusal, a look that is late enough by `service.listedWithinMs`, or `service.singleUseIntents` lets it go on.
  */
-export async function readBack(context: FlowContext, owned: OwnedFlow, state: Unknown): Promise<StepResult> {
+export async function readBack(context: FlowContext, owned: OwnedFlow, begun: Unknown): Promise<StepResult> {
+  const { askedWait, ...state } = begun;
   const isProof = isProofDue(context, state);
   if (isProof) await waitForProof(context, owned, state);
-  else await pause(owned, lookDelayMs(context, state));
+  await waitAsAsked(context, owned, askedWait, isProof ? 0 : lookDelayMs(context, state));
   // What is decided on absence must not depend on a mark where an entry that was lost may be older.
   const since = isProof || state.refusal !== undefined ? sureMark(state) : state.since;
   const { look, found } = await lookForPayment(context.client, state, since, owned.call.requestOptions);
@@ -51,10 +53,6 @@ function lookDelayMs({ readBackDelayMs, service }: FlowContext, state: Unknown):
 function isProofDue({ readBacks, service }: FlowContext, state: Unknown): boolean {
   const isPossible = service.listedWithinMs !== undefined && state.refusal === undefined && mayBeSentAgain(state);
   return isPossible && looksForIt(state).length >= readBacks;
-}
-
-async function pause({ call }: OwnedFlow, delayMs: number): Promise<void> {
-  if (delayMs > 0) await call.pause(delayMs);
 }
 
 /** A timer that goes off early proves nothing. */

@@ -1,5 +1,6 @@
 import { CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
 import { payments } from "../resources/payments.js";
+import { waitAsAsked } from "./asked-wait.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
 import { type Claim, type FlowState, type Look, openClaim, type StateOf } from "./flow-state.js";
 import { frozenCopy } from "./frozen-copy.js";
@@ -12,7 +13,9 @@ type Requested = StateOf<"funds-requested">;
 type Funded = Requested & { readonly senderGatewayTransactionId: string };
 
 /** Asks for the money, and claims the payment for this owner. The money is asked for again before every further claim. */
-export async function requestFunds(context: FlowContext, owned: OwnedFlow, state: Requested): Promise<StepResult> {
+export async function requestFunds(context: FlowContext, owned: OwnedFlow, begun: Requested): Promise<StepResult> {
+  const { askedWait, ...state } = begun;
+  await waitAsAsked(context, owned, askedWait);
   const wasTaken = state.senderGatewayTransactionId !== undefined;
   if (!wasTaken) context.circuitBreaker?.assertClosed();
   const funds = await askForFunds(context, owned.lease.key, state);

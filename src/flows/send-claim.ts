@@ -1,6 +1,7 @@
 import { ApiError, CrossBorderError, type Effect, TimeoutError, UnexpectedResponseError } from "../errors/errors.js";
 import { payments } from "../resources/payments.js";
 import { now, surelyLeftMs } from "../timing/timestamp.js";
+import { askedWaitOf } from "./asked-wait.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
 import { toFlowRefusal } from "./flow-refusal.js";
 import { type ClaimResponse, openClaim, type StateOf } from "./flow-state.js";
@@ -28,7 +29,7 @@ export async function sendClaim(
     context.circuitBreaker?.note(false);
     return { state: { ...state, phase: "paid", payment } };
   } catch (error) {
-    return afterFailure(context, state, error);
+    return afterFailure(context, owned, state, error);
   } finally {
     for (const stopListening of alarms) stopListening();
   }
@@ -39,7 +40,12 @@ function leaseEnded(): TimeoutError {
   return new TimeoutError(`${operation}: the lease of the flow ended before anything was sent`, { operation });
 }
 
-function afterFailure({ circuitBreaker }: FlowContext, state: StateOf<"claimed">, error: unknown): StepResult {
+function afterFailure(
+  { circuitBreaker }: FlowContext,
+  owned: OwnedFlow,
+  state: StateOf<"claimed">,
+  error: unknown,
+): StepResult {
   if (!(error instanceof CrossBorderError)) throw error;
   const refusal = toFlowRefusal(error);
   if (error.effect === "none" && refusal === undefined) return notSent(state, error);
@@ -53,6 +59,7 @@ function afterFailure({ circuitBreaker }: FlowContext, state: StateOf<"claimed">
       reason,
       ...(response === undefined ? undefined : { response }),
       ...(refusal === undefined ? undefined : { refusal }),
+      ...askedWaitOf(owned, error),
     },
   };
 }

@@ -136,7 +136,7 @@ export class SimulatedNetwork {
         responds(refusal(choices.of([400, 403, 422]), "refused"));
         break;
       case "is refused for now":
-        responds(refusal(choices.of([401, 429]), "not_now"));
+        responds(this.#notNow());
         break;
       case "arrives, and something else responds":
         responds(this.#foreign(arrives()));
@@ -203,6 +203,15 @@ export class SimulatedNetwork {
       jsonResponse(500, '{"error":"Internal Server Error","message":"oops"}'),
       { ...own, text: own.text.slice(0, own.text.length / 2), broken: "cut-short" },
     ]);
+  }
+
+  /** A 429 may say when to ask again: sometimes in less than a lease, sometimes in more. */
+  #notNow(): WireResponse {
+    const { choices, profile } = this.#world;
+    const response = refusal(choices.of([401, 429]), "not_now");
+    const waitMs = response.status === 429 ? choices.below(2 * profile.leaseMs) : 0;
+    if (waitMs === 0) return response;
+    return { ...response, headers: { ...response.headers, "retry-after": String(waitMs / 1000) } };
   }
 
   /** Framework's and gateway's own errors that look like the service's. */
