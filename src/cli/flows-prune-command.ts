@@ -1,3 +1,4 @@
+import { counted } from "../errors/counted.js";
 import { finalPhases, type Journal, type JournalEntry, type PruneReport, type ScopeFilter } from "../flows/journal.js";
 import { command, exitCodes, UsageError } from "./command.js";
 import { parseDuration } from "./duration.js";
@@ -52,7 +53,7 @@ export const flowsPruneCommand = command({
       printJson(terminal, { isDone: yes, settled, quoted, ...times, keep });
       return exitCodes.done;
     }
-    const what = `${settled} flows${since(settledBeforeMs)} and ${quoted} quotes${since(quotedBeforeMs)}`;
+    const what = `${counted(settled, "flow")}${since(settledBeforeMs)} and ${counted(quoted, "quote")}${since(quotedBeforeMs)}`;
     if (yes) print(terminal, `Pruned: ${what}.`);
     else print(terminal, `There are ${what} of ${scope.service}.`, "Nothing was changed. With --yes they are pruned.");
     return exitCodes.done;

@@ -1,3 +1,4 @@
+import { counted } from "../errors/counted.js";
 import type { Claim, FlowFailures, Look, OperatorDecision } from "../flows/index.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { FlowDetails } from "./flows-details.js";
@@ -101,8 +102,12 @@ function claimText({ claimedAtMs, sendByMs, signature, isRefused, isAbsent }: Cl
   return `made at ${instant(claimedAtMs)}, not sent after ${instant(sendByMs)}, signature ${signature.slice(0, 16)}…${since}`;
 }
 
-function lookText({ atMs, seen, complete, problem }: Look): string {
-  return `at ${instant(atMs)}: ${seen} payments seen, ${complete ? "which were all" : `not all: ${problem ?? "unknown"}`}`;
+/** A look goes back no further than it has to, and ends where it finds the payment. */
+function lookText({ atMs, seen, complete, problem, found }: Look): string {
+  const all = complete
+    ? "all that were listed since before the money was asked for"
+    : `not all: ${problem ?? "unknown"}`;
+  return `at ${instant(atMs)}: ${counted(seen, "payment")} seen, ${found ? "and this flow's is one of them" : all}`;
 }
 
 function decisionText({ action, by, why, atMs, evenUnseen }: OperatorDecision): string {

@@ -1,3 +1,4 @@
+import { counted } from "../errors/counted.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { parsePublicKey } from "../signing/keys.js";
 import {
@@ -80,9 +81,9 @@ interface Checked {
 }
 
 function showReport({ payments, deposits, failed }: Report, terminal: Terminal): void {
-  const checked = `${payments} payments and ${deposits} deposits checked`;
+  const checked = `${counted(payments, "payment")} and ${counted(deposits, "deposit")} checked`;
   if (failed === 0) print(terminal, styled(terminal, "green", `${checked}: all are genuine`));
-  else print(terminal, styled(terminal, "red", `${checked}: ${failed} lines failed`));
+  else print(terminal, styled(terminal, "red", `${checked}: ${counted(failed, "line")} failed`));
 }
 
 async function check(text: string, keys: ReadonlyMap<string, string>): Promise<Checked> {

@@ -1,3 +1,5 @@
+import { counted } from "./counted.js";
+
 /** What a value is, told without telling the value: it may be a secret. */
 export function describeValue(value: unknown): string {
   if (value === undefined || value === null || Number.isNaN(value)) return String(value);
@@ -21,5 +23,7 @@ export function looksLikeName(text: string): boolean {
 
 /** A name that nobody knows, after "no field" or "no option". */
 export function describeName(name: string): string {
-  return name === "" || looksLikeName(name) ? JSON.stringify(name) : `of a name of ${name.length} characters`;
+  return name === "" || looksLikeName(name)
+    ? JSON.stringify(name)
+    : `of a name of ${counted(name.length, "character")}`;
 }

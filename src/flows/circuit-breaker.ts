@@ -1,3 +1,4 @@
+import { counted } from "../errors/counted.js";
 import { CrossBorderError } from "../errors/errors.js";
 import { clock } from "../timing/clock.js";
 
@@ -84,7 +85,7 @@ interface OpenCircuit {
 function toOpenError(unknown: number, leftMs: number): CrossBorderError {
   const seconds = Math.ceil(leftMs / 1000);
   return new CrossBorderError(
-    `the last ${unknown} payments got no definite response: no money is taken for another one before the next is tried in ${seconds} s. Check the route to the service, and held()`,
+    `the last ${counted(unknown, "payment")} got no definite response: no money is taken for another one before the next is tried in ${seconds} s. Check the route to the service, and held()`,
     { code: "flow_circuit_open" },
   );
 }

@@ -1,3 +1,4 @@
+import { counted } from "../errors/counted.js";
 import type { Payment } from "../resources/payments.js";
 import type { Claim, Look } from "./flow-state.js";
 
@@ -11,9 +12,10 @@ export function describeLooks(looks: readonly Look[]): string {
   const incomplete = looks.filter(({ complete }) => !complete);
   const problem = incomplete.at(-1)?.problem;
   const why = problem === undefined ? "" : `: ${problem}`;
-  const unseen = incomplete.length === 0 ? "" : ` (${incomplete.length} of them could not see all payments${why})`;
+  const which = looks.length === 1 ? "it" : `${incomplete.length} of them`;
+  const unseen = incomplete.length === 0 ? "" : ` (${which} could not see all payments${why})`;
   const alike = looks.some(({ lookalike }) => lookalike !== undefined)
     ? "; a payment with the same transaction id is listed, and its signature or its content is another"
     : "";
-  return `${looks.length} looks at the list of payments did not find it${unseen}${alike}`;
+  return `${counted(looks.length, "look")} at the list of payments did not find it${unseen}${alike}`;
 }

@@ -34,10 +34,12 @@ export interface Look {
   readonly claims: number;
   /** How many payments were read. */
   readonly seen: number;
-  /** Whether every payment that was listed since before the claim was certainly read. */
+  /** Whether every payment that was listed since before the money was asked for was certainly read, or the flow's own was found. */
   readonly complete: boolean;
   /** Why that is not certain, if so. */
   readonly problem?: string;
+  /** Set where the flow's payment was found. Then no further payments were read. */
+  readonly found?: true;
   /** A payment with this flow's transaction id or body, but with another signature or other content. Somebody has to look at it. */
   readonly lookalike?: Payment;
 }

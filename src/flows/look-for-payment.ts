@@ -44,6 +44,7 @@ export async function lookForPayment(
     seen,
     complete: problem === undefined,
     ...(problem === undefined ? undefined : { problem }),
+    ...(found === undefined ? undefined : { found: true as const }),
     ...(lookalike === undefined ? undefined : { lookalike }),
   };
   return { look, found };

@@ -1,3 +1,4 @@
+import { counted } from "../errors/counted.js";
 import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 
@@ -18,13 +19,17 @@ export function checkHeaders(headers: Readonly<Record<string, string>> | undefin
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
-      throw new InvalidArgumentError(`headers: a name of ${name.length} characters is not a valid header name`);
+      throw new InvalidArgumentError(
+        `headers: a name of ${counted(name.length, "character")} is not a valid header name`,
+      );
     }
     if (ownHeaders.has(lower)) {
       throw new InvalidArgumentError(`headers: ${lower} is set by the client itself and can't be replaced`);
     }
     if (typeof value !== "string" || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      const shown = looksLikeName(lower.replaceAll("-", "_")) ? lower : `a name of ${name.length} characters`;
+      const shown = looksLikeName(lower.replaceAll("-", "_"))
+        ? lower
+        : `a name of ${counted(name.length, "character")}`;
       throw new InvalidArgumentError(`headers: the value of ${shown} is not a text of Latin-1 characters on one line`);
     }
     checked[lower] = value;

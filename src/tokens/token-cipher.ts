@@ -1,4 +1,5 @@
 import { encodeBase64 } from "#platform";
+import { counted } from "../errors/counted.js";
 import { ConfigError } from "../errors/errors.js";
 
 /** 32 random bytes, as they are or in Base64: `openssl rand -base64 32` prints some. The same for all processes of a fleet. */
@@ -68,7 +69,7 @@ function readKey(given: unknown, store: string): Uint8Array {
   if (bytes instanceof Uint8Array && bytes.length === keyBytes) return bytes;
   const found =
     bytes instanceof Uint8Array
-      ? `${bytes.length} bytes`
+      ? counted(bytes.length, "byte")
       : typeof given === "string"
         ? "a string that is not Base64"
         : typeof given;

@@ -1,3 +1,4 @@
+import { counted } from "../errors/counted.js";
 import { parsePublicKey } from "../signing/keys.js";
 import { signedText } from "../signing/signed-text.js";
 import { sha256Hex } from "./fingerprint.js";
@@ -77,12 +78,15 @@ function openWithAnyKey(spki: Uint8Array, signature: Uint8Array, others: Readonl
     const problem = `it was made with another key: ${name} (SHA-256 ${sha256Hex(otherSpki)})`;
     return { opened: byOther, problem: finding("key", problem, ", or register that one") };
   }
-  const and = others.size === 0 ? "" : ` nor with another one of the ${others.size} that were given`;
+  const and =
+    others.size === 0
+      ? ""
+      : ` nor with ${others.size === 1 ? "the other one that was" : `any of the ${others.size} others that were`} given`;
   return {
     opened,
     problem: finding(
       "key",
-      `it was not made with the registered key${and}, or it was damaged: ${signature.length} bytes`,
+      `it was not made with the registered key${and}, or it was damaged: ${counted(signature.length, "byte")}`,
       ": compare the fingerprints of both",
     ),
   };

@@ -1,3 +1,4 @@
+import { counted } from "../errors/counted.js";
 import { decodeSignature } from "../signing/verify-signature.js";
 import { finding, type SignatureFinding } from "./signature-finding.js";
 
@@ -15,7 +16,10 @@ export function readSignatureText(text: string): SignatureBytes | { readonly pro
     return mistake === undefined ? { bytes } : { bytes, mistake: finding("base64", mistake) };
   }
   const short = decodeSignature(text.trim())?.length ?? 0;
-  const found = short > 0 ? `Base64 of only ${short} bytes` : `${text.length} characters that are not Base64`;
+  const found =
+    short > 0
+      ? `Base64 of only ${counted(short, "byte")}`
+      : `${counted(text.length, "character")} that ${text.length === 1 ? "is" : "are"} not Base64`;
   return { problem: finding("base64", `the signature is ${text.trim() === "" ? "nothing" : found}`) };
 }
 

@@ -123,11 +123,25 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect(shown).toMatch(/^phase +held since 20/m);
     expect(shown).toMatch(/^money +taken, transaction TX-1$/m);
     expect(shown).toMatch(/^request +made at 20\S+Z, not sent after 20\S+Z, signature \S{16}…$/m);
-    expect(shown.match(/^look +at \S+Z: 0 payments seen, which were all$/gm)).toHaveLength(2);
+    const look = /^look +at \S+Z: 0 payments seen, all that were listed since before the money was asked for$/gm;
+    expect(shown.match(look)).toHaveLength(2);
     expect((await fixture.run(["flows", "show", "stuck-1"])).stdout).toMatch(/^money +not known to have been taken$/m);
     const { stderr, code: refused } = await fixture.run(["flows", "resolve", "stuck-1", "release", ...grounds]);
     expect(refused).toBe(3);
     expect(stderr).toContain("no money is known to have been taken, and its program tries again by itself");
+  });
+
+  it.skipIf(!isHere)("say of a look how far back it saw, and whether it found the payment", async () => {
+    await fixture.flow.run("paid-1", request);
+    await hold("held-1");
+    const lookOf = async (key: string) =>
+      (await fixture.run(["flows", "show", key])).stdout.match(/^look .*$/gm)?.at(-1);
+    expect(await lookOf("held-1")).toMatch(
+      /: 1 payment seen, all that were listed since before the money was asked for$/,
+    );
+    fixture.fate = "made, response lost";
+    expect(await fixture.flow.run("found-1", request)).toMatchObject({ status: "paid" });
+    expect(await lookOf("found-1")).toMatch(/: 2 payments seen, and this flow's is one of them$/);
   });
 
   it.skipIf(!isHere)("are not changed before --yes, which says what has to be known", async () => {
@@ -310,7 +324,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     const ages = ["--settled-before", "1ms", "--quoted-before", "1ms", "--keep", "evidence"];
     const dry = await fixture.run(["flows", "prune", ...ages]);
     expect(dry.code).toBe(0);
-    expect(dry.stdout).toMatch(/^There are 2 flows from before \S+Z and 1 quotes from before \S+Z of http:/);
+    expect(dry.stdout).toMatch(/^There are 2 flows from before \S+Z and 1 quote from before \S+Z of http:/);
     expect(dry.stdout).toMatch(/\nNothing was changed\. With --yes they are pruned\.\n$/);
     expect(await fixture.rows()).toEqual(before);
     const old = await fixture.run(["flows", "prune", "--settled-before", "1d", "--keep", "nothing", "--yes", "--json"]);

@@ -51,7 +51,7 @@ const verify = (stdin: string, ...more: readonly string[]) =>
 it("finds what the service stored genuine", async () => {
   writeFileSync(file("records.ndjson"), lines(payment, deposit));
   const { code, stdout } = await run(["verify", file("records.ndjson"), "--trusted-keys", file("keys.json")]);
-  expect({ code, stdout }).toEqual({ code: 0, stdout: "1 payments and 1 deposits checked: all are genuine\n" });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "1 payment and 1 deposit checked: all are genuine\n" });
 });
 
 it("says of each line what is wrong with it", async () => {

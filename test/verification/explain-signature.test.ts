@@ -245,6 +245,8 @@ describe("the Base64", () => {
     ["nothing", ""],
     ["nothing", " \n"],
     ["9 characters that are not Base64", "hm, well!"],
+    ["1 character that is not Base64", "!"],
+    ["Base64 of only 1 byte", "AQ=="],
   ])("says that the signature is %s", (wrong, text) => {
     expect(explained(text)).toEqual([`base64: the signature is ${wrong}`]);
   });

@@ -3,6 +3,7 @@ import { request as requestPlain } from "node:http";
 import { request as requestByTls } from "node:https";
 import { connect, isIP } from "node:net";
 import { connect as connectByTls, type TLSSocket } from "node:tls";
+import { counted } from "../../errors/counted.js";
 import { codeOf, failed, ok, type Result, warning } from "./finding.js";
 
 const timeoutMs = 5000;
@@ -55,7 +56,7 @@ function judge(socket: TLSSocket): Result {
     return failed(`the certificate is not trusted (${why}), ${by}`, remedy);
   }
   const days = Math.floor((Date.parse(end) - Date.now()) / 86_400_000);
-  const found = `${socket.getProtocol()}, certificate ${by}, for another ${days} days`;
+  const found = `${socket.getProtocol()}, certificate ${by}, for another ${counted(days, "day")}`;
   return days < 14 ? warning(found, "tell the other side that it ends soon") : ok(found);
 }
 

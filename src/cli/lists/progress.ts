@@ -1,3 +1,4 @@
+import { counted } from "../../errors/counted.js";
 import type { Terminal } from "../terminal.js";
 
 export interface ProgressLine {
@@ -13,7 +14,7 @@ export function showProgress({ stderr, showsProgress }: Terminal): ProgressLine 
   let last = 0;
   const write = () => {
     const rate = Math.round((last * 1000) / Math.max(1, performance.now() - startMs));
-    stderr.write(`\r${last} records, ${rate} a second\x1b[K`);
+    stderr.write(`\r${counted(last, "record")}, ${rate} a second\x1b[K`);
   };
   return {
     show(count) {

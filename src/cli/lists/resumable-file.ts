@@ -1,5 +1,6 @@
 import { type FileHandle, open, readFile, rename } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { counted } from "../../errors/counted.js";
 import { InvalidArgumentError } from "../../errors/errors.js";
 
 /** How far a list has been written. */
@@ -51,7 +52,7 @@ export class ResumableFile implements AsyncDisposable {
     if (size < progress.bytes) {
       await handle.close();
       throw new InvalidArgumentError(
-        `${path} has ${size} bytes, and ${progressPath} says ${progress.bytes}: it was changed since`,
+        `${path} has ${counted(size, "byte")}, and ${progressPath} says ${progress.bytes}: it was changed since`,
       );
     }
     await handle.truncate(progress.bytes);

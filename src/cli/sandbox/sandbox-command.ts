@@ -1,3 +1,4 @@
+import { counted } from "../../errors/counted.js";
 import { type SandboxServer, startSandbox } from "../../sandbox/server.js";
 import { command, exitCodes, UsageError } from "../command.js";
 import { wrapped, wrappedCommand } from "../layout.js";
@@ -114,7 +115,7 @@ function show(facts: Facts, terminal: Terminal): void {
     `settings and keys  ${facts.folder} (removed in the end)`,
     `process            ${facts.pid}`,
   ];
-  const content = `It has the gateways ${gatewayIds.join(" and ")}, ${facts.liquidityProviderIds.length} liquidity providers with rates, and ${facts.payments} payments.`;
+  const content = `It has the gateways ${gatewayIds.join(" and ")}, ${counted(facts.liquidityProviderIds.length, "liquidity provider")} with rates, and ${counted(facts.payments, "payment")}.`;
   const commands = [
     `doctor --config ${settings}`,
     `payments list --config ${settings}`,
