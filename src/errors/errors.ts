@@ -180,7 +180,10 @@ export class CrossBorderError extends Error {
   }
 }
 
-/** An argument of a call is wrong. Thrown before any I/O. */
+/**
+ * An argument of a call is wrong: thrown before any I/O, with `effect` `none`. Or a durable flow refuses the call because of how far it
+ * has got: then `code` begins with `flow_` or `quote_`, and `effect` is `possible` where that flow may have paid.
+ */
 export class InvalidArgumentError extends CrossBorderError {
   /** @internal */
   static override readonly className: string = "InvalidArgumentError";
