@@ -24,6 +24,11 @@ const dsa = generateKeyPairSync("dsa", { modulusLength: 1024, divisorLength: 160
 const pss = generateKeyPairSync("rsa-pss", { modulusLength: 2048 });
 
 const pkcs1 = String(pair.privateKey.export({ type: "pkcs1", format: "pem" }));
+/** Version 1, and nine numbers behind it: the last one is of the third prime. */
+const multiPrime = writeElement(
+  derTags.sequence,
+  ...Array.from({ length: 10 }, () => writeElement(derTags.integer, Uint8Array.of(1))),
+);
 const encrypted = {
   pkcs8: String(pair.privateKey.export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase })),
   pkcs1: String(pair.privateKey.export({ type: "pkcs1", format: "pem", cipher: "aes-256-cbc", passphrase })),
@@ -89,6 +94,8 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["an EC key", String(ec.privateKey.export({ type: "sec1", format: "pem" }))],
       ["an EC key", ec.privateKey],
       ["an Ed25519 key", pkcs8(ed25519.privateKey)],
+      ["an Ed448 key", pkcs8(generateKeyPairSync("ed448").privateKey)],
+      ["an RSA key of more than two primes", writePem("RSA PRIVATE KEY", multiPrime)],
       ["a DSA key", pkcs8(dsa.privateKey)],
       ["a DSA key", writePem("DSA PRIVATE KEY", writeElement(derTags.sequence, new Uint8Array()))],
       ["a PEM text whose private key cannot be read", writePem("DSA PRIVATE KEY", Buffer.from("no sequence"))],
