@@ -88,7 +88,7 @@ describe("redactText", () => {
     ["an account before words", "senderAccount: DE12 from A to B", "senderAccount: [redacted] from A to B"],
     [
       "a name with quotes and letters that are escaped, in JSON in JSON",
-      String.raw`{"m":"{\"senderName\":\"Zo\\u00eb \\\"Z\\\" M\\\\ M\",\"a\":\"b\"}"}`,
+      String.raw`{"m":"{\"senderName\":\"Zo\\u00eb \\\"Z\\\" M\\\\ M\ M\",\"a\":\"b\"}"}`,
       String.raw`{"m":"{\"senderName\":\"[redacted]\",\"a\":\"b\"}"}`,
     ],
     [
