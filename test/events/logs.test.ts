@@ -62,7 +62,7 @@ describe.each(harnesses)("a logger with $name", ({ open }) => {
     const tokens = sent.filter((value) => value !== "").map((value) => value.replace("Bearer ", ""));
     expect(tokens.length).toBeGreaterThan(4);
     const { username, password } = harness.sandbox.credentials;
-    const values = ["DE89370400440532013000", "KE7002", "school", "15000", "TX-77", "no-such-intent", "alpha-bank"];
+    const values = ["DE89370400440532013000", "KE7002", "school", "15000.00", "TX-77", "no-such-intent", "alpha-bank"];
     for (const value of [...tokens, ...values, username, password]) expect(text()).not.toContain(value);
   });
 
