@@ -8,6 +8,8 @@ import { all, errorOf } from "./results.js";
 type Operation = string | undefined;
 
 const hourMs = 3_600_000;
+/** Long enough for a busy machine: what a lease that has lapsed had to store is lost. */
+const leaseMs = 5000;
 
 /** A refusal that asks for a wait, in the service's own words. */
 const busy = (status: number, retryAfter: string) =>
@@ -80,14 +82,15 @@ async function recovered(flow: { recover(): AsyncIterable<unknown> }): Promise<u
 it("counts the wait by the journal's clock, across owners, and never for more than an hour", async () => {
   const { clock, journal } = clockedJournal();
   const { flow, namesSeen } = await throttledFixture(firstCreateIs(() => busy(429, "99999999999")));
-  await errorOf(flow({ journal }).run("k", request));
+  await errorOf(flow({ journal, leaseMs }).run("k", request));
   const before = namesSeen();
   clock.nowMs += hourMs - 5000;
-  for (let round = 0; round < 4; round++) expect(await recovered(flow({ journal }))).toEqual(["flow_throttled"]);
+  for (let round = 0; round < 4; round++)
+    expect(await recovered(flow({ journal, leaseMs }))).toEqual(["flow_throttled"]);
   expect(namesSeen()).toEqual(before);
   clock.nowMs += 5000;
-  expect(await recovered(flow({ journal }))).toEqual(["http_429"]);
-  expect(await recovered(flow({ journal }))).toMatchObject([{ status: "paid" }]);
+  expect(await recovered(flow({ journal, leaseMs }))).toEqual(["http_429"]);
+  expect(await recovered(flow({ journal, leaseMs }))).toMatchObject([{ status: "paid" }]);
 });
 
 it("is no failure of the flow, and leaves what failed to be seen", async () => {
@@ -95,21 +98,22 @@ it("is no failure of the flow, and leaves what failed to be seen", async () => {
   const { flow } = await throttledFixture((operation) =>
     operation === "payments.create" ? busy(429, "60") : undefined,
   );
-  await errorOf(flow({ journal }).run("k", request));
-  for (let round = 0; round < 4; round++) expect(await recovered(flow({ journal }))).toEqual(["flow_throttled"]);
-  expect((await flow({ journal }).status("k"))?.failures).toBeUndefined();
+  await errorOf(flow({ journal, leaseMs }).run("k", request));
+  for (let round = 0; round < 4; round++)
+    expect(await recovered(flow({ journal, leaseMs }))).toEqual(["flow_throttled"]);
+  expect((await flow({ journal, leaseMs }).status("k"))?.failures).toBeUndefined();
   clock.nowMs += 60_000;
-  expect(await recovered(flow({ journal }))).toEqual(["http_429"]);
-  expect((await flow({ journal }).status("k"))?.failures).toMatchObject({ count: 1, code: "http_429" });
-  expect(await all(flow({ journal }).held())).toEqual([]);
+  expect(await recovered(flow({ journal, leaseMs }))).toEqual(["http_429"]);
+  expect((await flow({ journal, leaseMs }).status("k"))?.failures).toMatchObject({ count: 1, code: "http_429" });
+  expect(await all(flow({ journal, leaseMs }).held())).toEqual([]);
 });
 
 it("does not wait for a clock that was set back", async () => {
   const { clock, journal } = clockedJournal();
   const { flow } = await throttledFixture(firstCreateIs(() => busy(429, "60")));
-  await errorOf(flow({ journal }).run("k", request));
+  await errorOf(flow({ journal, leaseMs }).run("k", request));
   clock.nowMs -= 24 * hourMs;
-  expect(await recovered(flow({ journal }))).toEqual(["http_429"]);
+  expect(await recovered(flow({ journal, leaseMs }))).toEqual(["http_429"]);
 });
 
 it("neither looks nor sends again before a 503 allows it", async () => {
@@ -133,12 +137,15 @@ it.each([429, 503])("looks again only once the list's own %i allows it", async (
     // The first list is the one that notes the newest payment.
     return count === 2 ? busy(status, "60") : undefined;
   });
-  expect(await errorOf(flow({ journal }).run("k", request))).toMatchObject({ cause: { code: `http_${status}` } });
+  expect(await errorOf(flow({ journal, leaseMs }).run("k", request))).toMatchObject({
+    cause: { code: `http_${status}` },
+  });
   const before = namesSeen();
-  for (let round = 0; round < 3; round++) expect(await recovered(flow({ journal }))).toEqual(["flow_throttled"]);
+  for (let round = 0; round < 3; round++)
+    expect(await recovered(flow({ journal, leaseMs }))).toEqual(["flow_throttled"]);
   expect(namesSeen()).toEqual(before);
   clock.nowMs += 60_000;
-  expect(await recovered(flow({ journal }))).toMatchObject([{ status: "held" }]);
+  expect(await recovered(flow({ journal, leaseMs }))).toMatchObject([{ status: "held" }]);
 });
 
 it("sends what an operator decided to send again no earlier either", async () => {
@@ -148,18 +155,18 @@ it("sends what an operator decided to send again no earlier either", async () =>
     if (operation === "payments.create") return count === 1 ? Response.error() : undefined;
     return isAway && count > 1 ? busy(503, "60") : undefined;
   });
-  await errorOf(flow({ journal }).run("k", request));
+  await errorOf(flow({ journal, leaseMs }).run("k", request));
   for (let round = 0; round < 2; round++) {
     clock.nowMs += 60_000;
-    expect(await recovered(flow({ journal }))).toEqual(["http_503"]);
+    expect(await recovered(flow({ journal, leaseMs }))).toEqual(["http_503"]);
   }
   const decision = { by: "Olga Operator", why: "the service has no such payment", evenUnseen: true };
-  const resent = errorOf(flow({ journal }).resolve("k", "resend", decision));
+  const resent = errorOf(flow({ journal, leaseMs }).resolve("k", "resend", decision));
   expect(await resent).toMatchObject({ code: "flow_paused", cause: { code: "flow_throttled" } });
   expect(namesSeen().filter((operation) => operation === "payments.create")).toHaveLength(1);
   isAway = false;
   clock.nowMs += 60_000;
-  expect(await recovered(flow({ journal }))).toMatchObject([{ status: "paid" }]);
+  expect(await recovered(flow({ journal, leaseMs }))).toMatchObject([{ status: "paid" }]);
   expect(sandbox.payments).toHaveLength(1);
 });
 
