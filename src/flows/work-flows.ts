@@ -1,6 +1,7 @@
 import type { Reporter } from "../events/reporter.js";
 import { nextDelayMs } from "../timing/backoff.js";
 import { Deadline, Ended } from "../timing/deadline.js";
+import { isWaiting } from "./asked-wait.js";
 import { type Recovery, RecoveryRound, type ReportRecovered } from "./recovery.js";
 
 /** What `work` needs of its flow. */
@@ -37,7 +38,8 @@ export async function workFlows({ takeOver, everyMs, reporter, random }: FlowWor
   const running = new Set<Promise<void>>();
   let [failures, outcomes, fruitless] = [0, 0, 0];
   const fail = (error: unknown): void => {
-    failures += 1;
+    // A flow that waits for the service says nothing of the others: whoever has crashed meanwhile is taken over as soon as ever.
+    if (!(error instanceof Error && isWaiting(error.cause))) failures += 1;
     reporter.emit("error", error);
   };
   const report: ReportRecovered = ({ outcome, error }) => {

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { CrossBorderError } from "../../src/errors/errors.js";
 import { createReporter } from "../../src/events/reporter.js";
 import type { FlowOutcome } from "../../src/flows/flow-outcome.js";
+import { FlowPausedError } from "../../src/flows/flow-paused-error.js";
 import type { Recovered } from "../../src/flows/recovery.js";
 import { type FlowWork, workFlows } from "../../src/flows/work-flows.js";
 
@@ -81,6 +83,19 @@ it("does not slow down for a failure beside an outcome", async () => {
   stop.abort();
   await done;
 });
+
+it.each(["flow_throttled", "flow_circuit_open"] as const)(
+  "reports flows that wait (%s), and does not slow down for them",
+  async (code) => {
+    const waiting = new FlowPausedError("flow-1", { cause: new CrossBorderError("wait", { code }) });
+    const { errors, waitsMs, stop, done } = workFixture([failing(waiting)]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(waitsMs()).toEqual([5000, 5000, 5000, 5000]);
+    expect(errors).toEqual([waiting, waiting, waiting, waiting, waiting]);
+    stop.abort();
+    await done;
+  },
+);
 
 it("survives a hook that throws", async () => {
   const error = () => {
