@@ -15,7 +15,7 @@ const refund = {
   method: "POST",
   path: "/refunds/{refundId}/approve",
   ids: ["42/1"],
-  body: { account: "DE11222233334444", lines: [{ amount: "1.50", holder: "Erika Sender" }] },
+  body: { account: "DE11222233334444", lines: [{ amount: "948271.50", holder: "Erika Sender" }] },
 } as const;
 
 describe("what is sent", () => {
@@ -169,7 +169,7 @@ describe("what a failure says", () => {
     expect(error).toMatchObject({ operation: "POST /refunds/{refundId}/approve" });
     expect((error as OutcomeUnknownError).request.body).toBe(JSON.stringify(refund.body));
     const shown = inspect([error, JSON.stringify(error), events.failure.mock.calls], { depth: 9 });
-    for (const value of ["DE11222233334444", "Erika", "42/1", "42%2F1", "Rob", "1.50"])
+    for (const value of ["DE11222233334444", "Erika", "42/1", "42%2F1", "Rob", "948271.50"])
       expect(shown).not.toContain(value);
   });
 

@@ -19,17 +19,21 @@ export async function startPrism(
   command: "mock" | "proxy",
   ...options: readonly string[]
 ): Promise<{ readonly url: string; log(): string }> {
-  const port = String(await freePort());
-  const process = start("prism", [command, "--host", "127.0.0.1", "--port", port, ...options]);
-  const log = textOf(process);
-  onTestFinished(() => void process.kill());
-  await new Promise<void>((resolve, reject) => {
-    process.stdout.on("data", () => {
-      if (log().includes("Prism is listening")) resolve();
+  for (let attempt = 1; ; attempt++) {
+    const port = String(await freePort());
+    const process = start("prism", [command, "--host", "127.0.0.1", "--port", port, ...options]);
+    const log = textOf(process);
+    onTestFinished(() => void process.kill());
+    const isListening = await new Promise<boolean>((resolve) => {
+      process.stdout.on("data", () => {
+        if (log().includes("Prism is listening")) resolve(true);
+      });
+      process.on("close", () => resolve(false));
     });
-    process.on("close", () => reject(new Error(`Prism has ended:\n${log()}`)));
-  });
-  return { url: `http://127.0.0.1:${port}`, log };
+    if (isListening) return { url: `http://127.0.0.1:${port}`, log };
+    // Somebody else may have taken the port meanwhile.
+    if (attempt === 3 || !log().includes("EADDRINUSE")) throw new Error(`Prism has ended:\n${log()}`);
+  }
 }
 
 function start(tool: string, options: readonly string[]) {

@@ -1,41 +1,19 @@
-import * as api from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
-import { CrossBorderClient, generateSigningKeyPair } from "cross-border-payments";
+import type { ReadableSpan } from "@opentelemetry/sdk-trace-base";
 import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
-import { openTelemetry } from "cross-border-payments/opentelemetry";
-import { startSandbox } from "cross-border-payments/sandbox";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Bank, request } from "../flows/flow-fixture.js";
+import { setUpOpenTelemetry, startFollowed } from "./followed-client.js";
 
-beforeAll(() => {
-  api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-});
-afterAll(() => {
-  api.context.disable();
-});
+setUpOpenTelemetry();
 
 /** A flow that is followed, between a bank that can be away and a service whose response to a payment can be lost. */
 async function fixture() {
-  const exporter = new InMemorySpanExporter();
-  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer("test");
   let isServiceLost = false;
-  const server = await startSandbox({
-    onRequest: ({ operation }) => (operation === "payments.create" && isServiceLost ? Response.error() : undefined),
+  const { client, tracer, exporter, ...followed } = await startFollowed({
+    sandbox: {
+      onRequest: ({ operation }) => (operation === "payments.create" && isServiceLost ? Response.error() : undefined),
+    },
   });
-  const { privateKey, publicKeyBase64 } = await generateSigningKeyPair();
-  const options = { ...server.clientOptions, signingKey: privateKey };
-  const bare = new CrossBorderClient(options);
-  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
-    await bare.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64: publicKeyBase64 });
-  }
-  await bare.close();
-  const client = new CrossBorderClient({ ...options, telemetry: openTelemetry(api, { tracer }) });
   const bank = new Bank();
   const journal = new MemoryJournal();
   let isBankAway = false;
@@ -76,8 +54,7 @@ async function fixture() {
     breakService,
     async [Symbol.asyncDispose]() {
       await flow.close();
-      await client.close();
-      await server.close();
+      await followed[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,7 +1,5 @@
 import { readFileSync } from "node:fs";
 import * as api from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -20,44 +18,29 @@ import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { openTelemetry } from "cross-border-payments/opentelemetry";
 import { type SandboxOptions, type SandboxRequest, startSandbox } from "cross-border-payments/sandbox";
 import pino from "pino";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { Bank, request } from "../flows/flow-fixture.js";
+import { setUpOpenTelemetry, startFollowed } from "./followed-client.js";
 
-beforeAll(() => {
-  api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  api.propagation.setGlobalPropagator(new W3CTraceContextPropagator());
-});
-afterAll(() => {
-  api.context.disable();
-  api.propagation.disable();
-});
+setUpOpenTelemetry();
 
 async function fixture(sandboxOptions: SandboxOptions = {}, more: Partial<ClientOptions> = {}) {
-  const exporter = new InMemorySpanExporter();
-  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer("test");
   const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter: metricExporter, exportIntervalMillis: 3_600_000 });
   const meterProvider = new MeterProvider({ readers: [reader] });
   const seen: SandboxRequest[] = [];
-  const server = await startSandbox({
-    ...sandboxOptions,
-    onRequest(sent) {
-      seen.push(sent);
-      return sandboxOptions.onRequest?.(sent);
+  const { server, client, tracer, exporter, ...followed } = await startFollowed({
+    sandbox: {
+      ...sandboxOptions,
+      onRequest(sent) {
+        seen.push(sent);
+        return sandboxOptions.onRequest?.(sent);
+      },
     },
+    client: more,
+    meter: meterProvider.getMeter("test"),
   });
-  const { privateKey, publicKeyBase64 } = await generateSigningKeyPair();
-  const options = { ...server.clientOptions, signingKey: privateKey, ...more };
-  const bare = new CrossBorderClient(options);
-  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
-    await bare.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64: publicKeyBase64 });
-  }
-  await bare.close();
   seen.length = 0;
-  const client = new CrossBorderClient({
-    ...options,
-    telemetry: openTelemetry(api, { tracer, meter: meterProvider.getMeter("test") }),
-  });
   return {
     client,
     tracer,
@@ -74,9 +57,8 @@ async function fixture(sandboxOptions: SandboxOptions = {}, more: Partial<Client
       return Object.fromEntries(all.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]));
     },
     async [Symbol.asyncDispose]() {
-      await client.close();
+      await followed[Symbol.asyncDispose]();
       await meterProvider.shutdown();
-      await server.close();
     },
   };
 }
