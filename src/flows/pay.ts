@@ -3,6 +3,7 @@ import type { RequestOptions } from "../api/request-options.js";
 import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError } from "../errors/errors.js";
 import { type PaymentIntent, type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { type Payment, Payments, payments } from "../resources/payments.js";
+import type { Part } from "../tracing/tracing.js";
 import { assertPayable } from "./assert-payable.js";
 import { copyRequest } from "./copy-request.js";
 import { frozenCopy } from "./frozen-copy.js";
@@ -24,8 +25,23 @@ export type PayOutcome =
   | { readonly status: "paid"; readonly intent: PaymentIntent; readonly payment: Payment }
   | { readonly status: "declined"; readonly intent: PaymentIntent };
 
-/** The two steps of a payment in order. See `CrossBorderClient.pay`. */
-export async function pay(
+/** The two steps of a payment in order, as one part of the work. See `CrossBorderClient.pay`. */
+export function pay(
+  client: ApiClient,
+  request: PaymentIntentRequest,
+  takeFunds: TakeFunds,
+  options: RequestOptions | undefined,
+): Promise<PayOutcome> {
+  return client.reporter.follow(payPart, async ({ note }) => {
+    const outcome = await payInSteps(client, request, takeFunds, options);
+    note({ "cross_border.outcome": outcome.status });
+    return outcome;
+  });
+}
+
+const payPart = (): Part => ({ name: "pay", kind: "internal", attributes: { "cross_border.operation": "pay" } });
+
+async function payInSteps(
   client: ApiClient,
   request: PaymentIntentRequest,
   takeFunds: TakeFunds,

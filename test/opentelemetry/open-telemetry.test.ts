@@ -166,6 +166,38 @@ it("says why a token request got no response", async () => {
   });
 });
 
+it.each([
+  ["paid", { senderGatewayTransactionId: "TX-77" }],
+  ["declined", null],
+])("makes one trace of a payment that is %s, with what the bank does in it", async (outcome, funds) => {
+  await using fixed = await fixture();
+  const { client, tracer, spans } = fixed;
+  await client.pay(request, () =>
+    tracer.startActiveSpan("bank takes", (span) => {
+      span.end();
+      return funds;
+    }),
+  );
+  const pay = spanNamed(spans(), "pay");
+  expect(pay.parentSpanContext).toBeUndefined();
+  expect(pay.attributes).toEqual({ "cross_border.operation": "pay", "cross_border.outcome": outcome });
+  expect(new Set(spans().map((span) => span.spanContext().traceId)).size).toBe(1);
+  const below = [
+    "pay > paymentIntents.create",
+    "pay > bank takes",
+    ...(funds === null ? [] : ["pay > payments.create"]),
+  ];
+  expect(paths(spans())).toEqual(expect.arrayContaining(below));
+});
+
+it("says of a payment in two steps why it was not made", async () => {
+  await using fixed = await fixture();
+  const away = () => Promise.reject(new Error("the bank is away"));
+  await expect(fixed.client.pay(request, away)).rejects.toThrow("the bank is away");
+  const pay = spanNamed(fixed.spans(), "pay");
+  expect(pay.attributes).toEqual({ "cross_border.operation": "pay", "error.type": "_OTHER" });
+});
+
 it("names the version of this package as that of its tracer and meter", () => {
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   const tracers = vi.spyOn(api.trace, "getTracer");
