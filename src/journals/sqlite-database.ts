@@ -129,8 +129,8 @@ function assertBuild(version: string, processes: "many" | "one"): void {
   if (processes === "one" || isAtLeast(version, [3, 51, 3])) return;
   throw new ConfigError(
     `SqliteJournal: SQLite ${version} can damage a write-ahead log that several processes share (fixed in 3.51.3). ` +
-      "Use a Node or a better-sqlite3 with SQLite 3.51.3 or newer, " +
-      'or, if only one process ever opens the file, the option processes: "one".',
+      "Use Node 22.22.3, 24.15 or newer, or a better-sqlite3 with SQLite 3.51.3 or newer; " +
+      'if only one process ever opens the file, the option processes: "one" will do.',
   );
 }
 

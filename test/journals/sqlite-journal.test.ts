@@ -54,10 +54,20 @@ it.each(["3.51.2", "3.50.99", "3.9.0"])(
     const error = await failure(SqliteJournal.open(database));
     expect(error).toMatchObject({ name: "ConfigError", message: expect.stringContaining(`SQLite ${version}`) });
     if (version !== "3.9.0")
-      expect(error).toMatchObject({ message: expect.stringMatching(/3\.51\.3.*processes: "one"/s) });
+      expect(error).toMatchObject({
+        message: expect.stringMatching(/22\.22\.3, 24\.15 or newer.*3\.51\.3.*processes: "one"/s),
+      });
     expect(asked).toEqual(["SELECT sqlite_version()"]);
   },
 );
+
+it("finds the SQLite that many processes need in Node 22.22.3, 24.15 and newer", () => {
+  const { node, sqlite = "0" } = process.versions;
+  const needed: Readonly<Record<string, string>> = { 20: "20.99.0", 22: "22.22.3", 24: "24.15.0" };
+  const since = needed[node.split(".")[0] ?? ""] ?? "26.0.0";
+  const inOrder = new Intl.Collator("en", { numeric: true });
+  expect(inOrder.compare(sqlite, "3.51.3") >= 0).toBe(inOrder.compare(node, since) >= 0);
+});
 
 it.each(["3.51.3", "3.52.0", "4.0.0"])("takes SQLite %s for many processes", async (version) => {
   const error = await failure(SqliteJournal.open(ofVersion(version).database));
