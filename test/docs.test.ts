@@ -8,12 +8,12 @@ const documents = ["README.md", ...readdirSync("docs").map((file) => `docs/${fil
   file.endsWith(".md"),
 );
 
-/** The TypeScript blocks of a document, each as a module of its own at the root of the project. */
+/** The TypeScript blocks of a document, each as a module of its own at the root of the project. A block's first line may name its file. */
 function codeBlocks(document: string): Map<string, string> {
   const blocks = readFileSync(document, "utf8").matchAll(/^```ts(?: run)?\n([\s\S]*?)^```/gm);
   return new Map(
     [...blocks].map(([, code], index) => {
-      const name = `${document.replaceAll("/", "-")}-${index + 1}.ts`;
+      const name = /^\/\/ (\w+\.ts)\n/.exec(code ?? "")?.[1] ?? `${document.replaceAll("/", "-")}-${index + 1}.ts`;
       return [join(process.cwd(), name), `${code}\nexport {};`];
     }),
   );
@@ -41,9 +41,16 @@ function compile(modules: ReadonlyMap<string, string>): string[] {
   });
 }
 
+it("has no code that is not compiled", () => {
+  for (const document of documents)
+    expect(readFileSync(document, "utf8"), document).not.toMatch(/^```(?:[cm]?jsx?|javascript|tsx|typescript)\b/m);
+});
+
 it("compiles every code block of the documents", { timeout: 60_000 }, () => {
-  const modules = new Map(documents.flatMap((document) => [...codeBlocks(document)]));
+  const blocks = documents.flatMap((document) => [...codeBlocks(document)]);
+  const modules = new Map(blocks);
   expect(modules.size).toBeGreaterThan(5);
+  expect(modules.size, "two blocks have the same name").toBe(blocks.length);
   expect(compile(modules)).toEqual([]);
 });
 

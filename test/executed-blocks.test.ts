@@ -1,7 +1,7 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
+import { runBlock } from "./support/run-block.js";
 
 /** A block of a document that says that it is run, and what the document says it prints. */
 interface ExecutedBlock {
@@ -24,16 +24,8 @@ it("finds blocks that are run", () => {
   expect(blocks.length).toBeGreaterThan(0);
 });
 
-it.each(blocks)("runs and prints what it says: $name", { timeout: 60_000 }, ({ code, printed }) => {
-  // Below the project, so that the package's own name leads to its sources.
-  const folder = mkdtempSync(join("test", "executed-block-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, "block.ts");
-  writeFileSync(file, code);
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", file], {
-    encoding: "utf8",
-    env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "", NO_COLOR: "1" },
-  });
+it.each(blocks)("runs and prints what it says: $name", { timeout: 60_000 }, async ({ code, printed }) => {
+  const { status, stdout, stderr } = await runBlock(code);
   expect(status, stdout + stderr).toBe(0);
   if (printed !== undefined) expect(stdout).toBe(printed);
 });

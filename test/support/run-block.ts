@@ -1,0 +1,33 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+export interface RunBlock {
+  /** 0 where it ended well. */
+  readonly status: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a block of a document, with the files that it imports beside it, in a process of its own. */
+export function runBlock(
+  code: string,
+  {
+    files = {},
+    env = {},
+  }: { readonly files?: Readonly<Record<string, string>>; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<RunBlock> {
+  // Below the project, so that the package's own name leads to its sources.
+  const folder = mkdtempSync(join("test", "executed-block-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const main = join(folder, "block.ts");
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  writeFileSync(main, code);
+  const clean = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "", NO_COLOR: "1", ...env };
+  return new Promise((resolve) => {
+    execFile(process.execPath, ["--import", "tsx", main], { env: clean }, (error, stdout, stderr) =>
+      resolve({ status: error === null ? 0 : error.code, stdout, stderr }),
+    );
+  });
+}
