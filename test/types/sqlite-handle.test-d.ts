@@ -1,21 +1,6 @@
+import type BetterSqlite3 from "better-sqlite3";
 import type { SqliteDatabase } from "cross-border-payments/journal/sqlite";
 import { describe, expectTypeOf, it } from "vitest";
-
-/** As `@types/better-sqlite3` declares it. */
-interface BetterSqlite3Statement<Parameters extends unknown[], Result> {
-  all(...params: Parameters): Result[];
-  run(...params: Parameters): { changes: number; lastInsertRowid: number | bigint };
-}
-
-interface BetterSqlite3Database {
-  exec(source: string): this;
-  // biome-ignore lint/complexity/noBannedTypes: as it is declared there.
-  prepare<BindParameters extends unknown[] | {} = unknown[], Result = unknown>(
-    source: string,
-  ): BindParameters extends unknown[]
-    ? BetterSqlite3Statement<BindParameters, Result>
-    : BetterSqlite3Statement<[BindParameters], Result>;
-}
 
 /** As `@types/node` declares `DatabaseSync`. */
 interface NodeSqliteDatabase {
@@ -31,7 +16,7 @@ interface NodeSqliteDatabase {
 
 describe("a handle that SqliteJournal.open takes", () => {
   it("can be better-sqlite3's, or node:sqlite's, as they are typed", () => {
-    expectTypeOf<BetterSqlite3Database>().toExtend<SqliteDatabase>();
+    expectTypeOf<BetterSqlite3.Database>().toExtend<SqliteDatabase>();
     expectTypeOf<NodeSqliteDatabase>().toExtend<SqliteDatabase>();
   });
 
