@@ -96,6 +96,8 @@ function mutate(tools: string, name: string): void {
     incrementalFile: reportOf(name),
     force: values.force,
     concurrency: Number(values.cores),
+    // Beside half as much again as the tests took: on a busy machine a change must not pass for one with which they don't end.
+    timeoutMS: 20_000,
     reporters: ["progress"],
     ignorePatterns: ["/bench", "/site", "/examples", "/mutation/reports"],
     tempDirName: temporary,
