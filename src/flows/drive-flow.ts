@@ -162,7 +162,7 @@ const consequence = /(?:; nothing was done| \((?:nothing was done|it was done|it
 /** A claim that is refused again and again gets no further, although it is made and sent each time. */
 function afterProgress(state: FlowState): FlowState {
   const isNew = state.phase === "unknown" ? state.refusal === undefined : state.phase !== "claimed";
-  if (state.failures === undefined || !isNew) return state;
+  if (!isNew) return state;
   const { failures: _, ...rest } = state;
   return rest as FlowState;
 }
