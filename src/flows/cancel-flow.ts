@@ -17,10 +17,9 @@ export async function cancelFlow(context: FlowContext, key: string, reason: stri
       if (state.phase === "declined") return toDeclined(key, state);
       assertQuoted(key, "cancel", state);
       const declined = { ...state, phase: "declined" as const, ...(reason === undefined ? undefined : { reason }) };
-      const scope = entry.scope ?? scopeOf(context, state.request);
       // An expired quote can be cancelled too. Where it was renewed meanwhile, the new one is what the caller no longer wants.
       const startMs = clock.monotonicMs();
-      const replaced = await replaceQuote(context, entry, scope, declined, undefined);
+      const replaced = await replaceQuote(context, entry, scopeOf(context, state.request), declined, undefined);
       if (replaced === undefined) continue;
       emitStep(context, key, state, declined, startMs);
       return toDeclined(key, declined);

@@ -12,7 +12,7 @@ import type { StateOf } from "./flow-state.js";
 import type { JournalEntry } from "./journal.js";
 import { assertSameIntent, unknownFlow } from "./known-flow.js";
 import { replaceQuote } from "./own-flow.js";
-import { payable } from "./prepare-flow.js";
+import { payable, withOwnKey } from "./prepare-flow.js";
 import { settleFlow } from "./settle-flow.js";
 
 /** See `PaymentFlow.confirm`. */
@@ -44,11 +44,10 @@ export async function confirmQuote(
   context.circuitBreaker?.assertMayBegin();
   await assertOwnKey(context, seen.key, quote);
   await assertPayable(context.client, quote.request, quote.intent, call.requestOptions);
-  const keyId = await context.client.signingKeyId();
-  const own = keyId === undefined ? quote : { ...quote, keyId };
+  const own = await withOwnKey(context.client, quote);
   const state = payable(own, await context.newestPayment.token(call));
   // The journal's clock decides, in the same write.
-  const owned = await replaceQuote(context, seen, seen.scope ?? scopeOf(context, quote.request), state, false);
+  const owned = await replaceQuote(context, seen, scopeOf(context, quote.request), state, false);
   if (owned === undefined) return undefined;
   emitStep(context, seen.key, quote, state, startMs);
   return finishFlow(context, { ...owned, state, mustLook: false }, call);

@@ -31,8 +31,13 @@ export async function prepareQuote(
   const { client } = context;
   const intent: PaymentIntent = await new PaymentIntents(client).create(request, call.requestOptions);
   await assertPayable(client, request, intent, call.requestOptions);
+  return withOwnKey(client, { phase: "quoted", request, intent });
+}
+
+/** The same quote, as one of the key that this client signs with. */
+export async function withOwnKey(client: FlowContext["client"], quote: StateOf<"quoted">): Promise<StateOf<"quoted">> {
   const keyId = await client.signingKeyId();
-  return { phase: "quoted", request, intent, ...(keyId === undefined ? undefined : { keyId }) };
+  return keyId === undefined ? quote : { ...quote, keyId };
 }
 
 /** A flow whose money may be asked for. */

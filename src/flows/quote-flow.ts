@@ -65,8 +65,7 @@ export async function renewQuote(
   call: FlowCall,
 ): Promise<JournalEntry> {
   const quote = await prepareQuote(context, request, call);
-  const scope = seen.scope ?? scopeOf(context, request);
-  const renewed = await replaceQuote(context, seen, scope, quote, true);
+  const renewed = await replaceQuote(context, seen, scopeOf(context, request), quote, true);
   if (renewed !== undefined) return renewed.entry;
   return (await context.journal.read(seen.key)) ?? beginQuote(context, seen.key, request, call);
 }
