@@ -1,8 +1,10 @@
 import type { ApiClient } from "../../src/api/api-client.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { ConfigError } from "../../src/errors/errors.js";
+import { createReporter } from "../../src/events/reporter.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
 import type { PaymentIntent, PaymentIntentRequest } from "../../src/resources/payment-intents.js";
+import type { Tracing } from "../../src/tracing/tracing.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
 
 export const intentRequest: PaymentIntentRequest = {
@@ -33,6 +35,7 @@ export function gatewayClient(
     readonly payment?: () => unknown;
     readonly signer?: () => void;
     readonly unsigned?: true;
+    readonly tracing?: Tracing;
   } = {},
 ) {
   const steps: string[] = [];
@@ -43,6 +46,7 @@ export function gatewayClient(
     return (responses.payment ?? (() => ({ id: "p-1", senderGatewayStatus: "processed" })))();
   };
   const client: ApiClient = fakeApiClient({
+    reporter: createReporter([], {}, responses.tracing),
     call: ({ name: operation }, _, input, options) => {
       steps.push(operation);
       asked.push({ operation, body: input?.body, options });

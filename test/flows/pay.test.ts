@@ -10,7 +10,9 @@ import {
   SigningError,
 } from "../../src/errors/errors.js";
 import { pay, type TakeFunds } from "../../src/flows/pay.js";
+import { flowFixture, request } from "./flow-fixture.js";
 import { gatewayClient, intent, intentRequest } from "./gateway-client.js";
+import { RecordedTracing } from "./recorded-tracing.js";
 
 const taking = (steps: string[] = []) =>
   vi.fn<TakeFunds>(() => {
@@ -95,7 +97,25 @@ describe("the sender's money is not touched", () => {
     const { client, steps } = gatewayClient();
     const error = await errorOf(pay(client, intentRequest, takeFunds as TakeFunds, undefined));
     expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error).toMatchObject({ message: expect.stringMatching(/^pay: takeFunds must be a function/) });
     expect(steps).toEqual([]);
+  });
+
+  it.each([
+    ["null instead of options", null],
+    ["a text instead of options", "x-a: 1"],
+    ["headers that are null", { headers: null }],
+    ["headers in pairs", { headers: [["x-a", "1"]] }],
+    ["headers that are a text", { headers: "x-a: 1" }],
+  ])("where a request would refuse its options, and none is made: %s", async (_, options) => {
+    const { client, sandbox } = await flowFixture();
+    const before = sandbox.requests.length;
+    const takeFunds = taking();
+    expect(await errorOf(client.pay(request, takeFunds, options as never))).toMatchObject({
+      code: "invalid_argument",
+      effect: "none",
+    });
+    expect([takeFunds.mock.calls, sandbox.requests.length]).toEqual([[], before]);
   });
 
   it("where the intent is refused", async () => {
@@ -149,7 +169,11 @@ describe("the sender's money is not touched", () => {
     const takeFunds = taking();
     const error = await errorOf(pay(client, intentRequest, takeFunds, { signal: abort.signal }));
     expect(error).toBeInstanceOf(AbortedError);
-    expect(error).toMatchObject({ effect: "none" });
+    expect(error).toMatchObject({
+      effect: "none",
+      operation: "pay",
+      message: expect.stringMatching(/signal ended the call before the money was taken/),
+    });
     expect([takeFunds.mock.calls, steps]).toEqual([[], ["paymentIntents.create"]]);
   });
 });
@@ -173,6 +197,14 @@ describe("an intent that answers another request", () => {
     expect(message).toContain(`differs in ${field};`);
     expect(message).not.toContain(value);
     expect([takeFunds.mock.calls, steps]).toEqual([[], ["paymentIntents.create"]]);
+  });
+
+  it("is not paid, and the error names all that differs", async () => {
+    const other = { ...intent, senderCurrency: "GBP", receiverAccount: "US0", receiverAmount: "1.00" };
+    const { client } = gatewayClient({ intent: () => other });
+    expect(await errorOf(pay(client, intentRequest, taking(), undefined))).toMatchObject({
+      message: expect.stringContaining("differs in senderCurrency, receiverAccount, receiverAmount;"),
+    });
   });
 
   it.each(["10", "10.0", "010.0000"])("is not one that writes the same amount as %s", async (receiverAmount) => {
@@ -259,6 +291,16 @@ describe("once the money is taken", () => {
     expect(steps).toEqual(["paymentIntents.create", "payments.create"]);
   });
 
+  it("what is no error of the library's own is thrown as it is", async () => {
+    const failure = Object.freeze(new Error("the socket is gone"));
+    const { client } = gatewayClient({
+      payment: () => {
+        throw failure;
+      },
+    });
+    expect(await errorOf(pay(client, intentRequest, taking(), undefined))).toBe(failure);
+  });
+
   it.each([
     [undefined, "undefined"],
     ["tx-1", "a string"],
@@ -283,4 +325,26 @@ it("throws what takeFunds throws, and makes no payment", async () => {
   expect(await errorOf(pay(client, intentRequest, () => Promise.reject(failure), undefined))).toBe(failure);
   expect(failure).not.toBeInstanceOf(CrossBorderError);
   expect(steps).toEqual(["paymentIntents.create"]);
+});
+
+describe("where the client's work is followed", () => {
+  const part = { name: "pay", kind: "internal" };
+
+  it.each([
+    ["paid", { senderGatewayTransactionId: "tx-1" }],
+    ["declined", null],
+  ])("a payment is one part of it, which tells that it is %s", async (outcome, funds) => {
+    const tracing = new RecordedTracing();
+    const { client } = gatewayClient({ tracing });
+    await pay(client, intentRequest, () => funds, undefined);
+    const attributes = { "cross_border.operation": "pay", "cross_border.outcome": outcome };
+    expect(tracing.parts).toEqual([{ ...part, attributes }]);
+  });
+
+  it("a payment that is not made has no outcome", async () => {
+    const tracing = new RecordedTracing();
+    const { client } = gatewayClient({ tracing });
+    await errorOf(pay(client, intentRequest, () => Promise.reject(new Error("the ledger is down")), undefined));
+    expect(tracing.parts).toEqual([{ ...part, attributes: { "cross_border.operation": "pay" } }]);
+  });
 });

@@ -20,7 +20,7 @@ describe("paymentFromIntent", () => {
   it("leaves out fields that are not in the description, and extras that are absent", () => {
     const { extras: _, ...bare } = intent;
     const payment = paymentFromIntent({ ...bare, unknownField: 1 } as unknown as PaymentIntent, "tx-1");
-    expect(payment).toEqual({ ...bare, senderGatewayTransactionId: "tx-1" });
+    expect(payment).toStrictEqual({ ...bare, senderGatewayTransactionId: "tx-1" });
   });
 
   it("keeps extras and amounts as they are, and the intent untouched", () => {
@@ -44,10 +44,14 @@ describe("paymentFromIntent", () => {
   );
 
   it.each([undefined, null, "", 5])("refuses %o as the transaction id", (id) => {
-    expect(() => paymentFromIntent(intent, id as string)).toThrow(InvalidArgumentError);
+    const refused = () => paymentFromIntent(intent, id as string);
+    expect(refused).toThrow(InvalidArgumentError);
+    expect(refused).toThrow(/senderGatewayTransactionId must be .* a string that is not empty/);
   });
 
   it.each([undefined, null, "pi-1"])("refuses %o as the intent", (given) => {
-    expect(() => paymentFromIntent(given as unknown as PaymentIntent, "tx-1")).toThrow(InvalidArgumentError);
+    const refused = () => paymentFromIntent(given as unknown as PaymentIntent, "tx-1");
+    expect(refused).toThrow(InvalidArgumentError);
+    expect(refused).toThrow(/the intent must be the record that paymentIntents\.create returned/);
   });
 });
