@@ -1,5 +1,5 @@
 import { AbortedError } from "cross-border-payments";
-import { type FlowEvent, FlowPausedError, type Journal, JournalError } from "cross-border-payments/flow";
+import { type FlowEvent, FlowPausedError, type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, request } from "./flow-fixture.js";
@@ -47,6 +47,33 @@ describe("durable writes", () => {
     const { intent } = await flow({ journal: counting }).quote("k", request);
     await flow({ journal: counting }).confirm("k", { intentId: intent.id });
     expect(calls).toEqual(["read", "begin", "read", "replaceQuote", "write", "write"]);
+  });
+
+  it("are one where the intent is refused, and where it has an outcome there is but a read", async () => {
+    const { flow, journal } = await flowFixture();
+    const { calls, journal: counting } = counted(journal);
+    const one = flow({ journal: counting });
+    const refused = { ...request, receiverGatewayId: "nobody" };
+    for (let round = 0; round < 2; round += 1) {
+      expect(await one.run("refused", refused)).toMatchObject({ status: "rejected" });
+    }
+    expect(calls).toEqual(["read", "begin", "read"]);
+    await one.run("k", request);
+    calls.length = 0;
+    expect(await one.run("k", request)).toMatchObject({ status: "paid" });
+    expect(calls).toEqual(["read"]);
+  });
+
+  it("are two to renew a quote, the reading included", async () => {
+    const { flow } = await flowFixture();
+    let aheadMs = 0;
+    const journal = new MemoryJournal({ nowMs: () => Date.now() + aheadMs });
+    const { calls, journal: counting } = counted(journal);
+    await flow({ journal: counting }).quote("k", request);
+    aheadMs = 900_000;
+    calls.length = 0;
+    await flow({ journal: counting }).quote("k", request);
+    expect(calls).toEqual(["read", "replaceQuote"]);
   });
 
   it("renew the lease with the claim, and end it with the outcome", async () => {
@@ -343,6 +370,44 @@ it("asks for no money while one payment after the other ends unknown", async () 
   for (const key of ["a", "b", "c"]) expect(await one.run(key, request)).toMatchObject({ status: "held" });
   expect(await errorOf(one.run("d", request))).toMatchObject({ code: "flow_circuit_open", effect: "none" });
   expect([bank.calls, await journal.read("d")]).toEqual([3, undefined]);
+});
+
+it("takes the money for every payment where that was turned off", async () => {
+  const { flow, bank } = await flowFixture({
+    onRequest: (seen) => (isPayment(seen) ? new Response("<html>", { status: 403 }) : undefined),
+  });
+  const one = flow({ circuitBreaker: false });
+  for (let count = 1; count <= 6; count += 1) {
+    const { intent } = await one.quote(`quoted ${count}`, request);
+    expect(await one.confirm(`quoted ${count}`, { intentId: intent.id })).toMatchObject({ status: "held" });
+    expect(await one.run(`run ${count}`, request)).toMatchObject({ status: "held" });
+  }
+  expect(bank.calls).toBe(12);
+});
+
+it("looks for the outcome soon after another process has settled the flow, however long its lease is", async () => {
+  const { flow, bank, journal } = await flowFixture();
+  let isWaiting = (): void => {};
+  const waiting = new Promise<void>((resolve) => {
+    isWaiting = resolve;
+  });
+  const takeFunds = async (context: { readonly key: string }) => {
+    await waiting;
+    return bank.takeFunds(context);
+  };
+  const leaseMs = 3_600_000;
+  const running = flow({ takeFunds, leaseMs }).run("k", request);
+  await vi.waitFor(async () => expect(await journal.read("k")).toBeDefined());
+  const watching = boundJournal(journal, {
+    acquire: async (...args) => {
+      const entry = await journal.acquire(...args);
+      isWaiting();
+      return entry;
+    },
+  });
+  const other = await flow({ journal: watching, leaseMs }).run("k", request);
+  expect(other).toMatchObject({ status: "paid" });
+  expect(await running).toEqual(other);
 });
 
 it("closes: what waits stops where another process can go on, and nothing new is accepted", async () => {

@@ -1,5 +1,5 @@
 import { BadRequestError, InvalidArgumentError } from "cross-border-payments";
-import { FlowPausedError, type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
+import { type FlowEvent, FlowPausedError, type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, request } from "./flow-fixture.js";
@@ -76,16 +76,44 @@ describe("quote", () => {
     const { flow } = await quoteFixture();
     const { intent } = await flow().quote("k", request);
     await flow().confirm("k", { intentId: intent.id });
-    expect(await errorOf(flow().quote("k", request))).toMatchObject({ code: "flow_confirmed", effect: "possible" });
+    expect(await errorOf(flow().quote("k", request))).toMatchObject({
+      code: "flow_confirmed",
+      effect: "possible",
+      message: expect.stringMatching(/^quote: the flow of key "k" is paid/),
+    });
     await flow().quote("c", request);
     await flow().cancel("c");
     expect(await errorOf(flow().quote("c", request))).toMatchObject({ code: "flow_confirmed", effect: "none" });
   });
 
-  it("by two processes at once is one quote", async () => {
-    const { flow } = await quoteFixture();
-    const quotes = await Promise.all(Array.from({ length: 5 }, () => flow().quote("k", request)));
+  it("by many processes at once is one quote, also when it is renewed, and is reported by one of them", async () => {
+    const { flow, expire } = await quoteFixture();
+    const steps: unknown[] = [];
+    const on = { flow: ({ from, to }: FlowEvent) => void steps.push([from, to]) };
+    const quoteAtOnce = () => Promise.all(Array.from({ length: 5 }, () => flow({ on }).quote("k", request)));
+    const quotes = await quoteAtOnce();
     expect(new Set(quotes.map(({ intent }) => intent.id)).size).toBe(1);
+    expect(steps).toEqual([[undefined, "quoted"]]);
+    expire();
+    const renewed = await quoteAtOnce();
+    expect(new Set([...quotes, ...renewed].map(({ intent }) => intent.id)).size).toBe(2);
+  });
+
+  it("is a new one when it was pruned while it was renewed", async () => {
+    const { flow, expire, journal, sandbox } = await quoteFixture({
+      onRequest: async (seen) => {
+        if (isIntent(seen) && hasExpired) await journal.prune({ quotedBeforeMs: Date.now() + 2_000_000 });
+        return undefined;
+      },
+    });
+    let hasExpired = false;
+    const first = await flow().quote("k", request);
+    expire();
+    hasExpired = true;
+    const second = await flow().quote("k", request);
+    expect(second.intent.id).not.toBe(first.intent.id);
+    expect(await flow().confirm("k", { intentId: second.intent.id })).toMatchObject({ status: "paid" });
+    expect(sandbox.payments).toHaveLength(1);
   });
 });
 
@@ -113,6 +141,7 @@ describe("confirm", () => {
     expect(await errorOf(flow().confirm("k", { intentId: intent.id }))).toMatchObject({
       code: "quote_expired",
       effect: "none",
+      message: expect.stringMatching(/the quote of key "k" has expired, and no money was taken: call quote/),
     });
     expect([bank.calls, (await journal.read("k"))?.phase]).toEqual([0, "quoted"]);
   });

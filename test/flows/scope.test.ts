@@ -1,6 +1,6 @@
 import { CrossBorderClient, generateSigningKeyPair, InvalidArgumentError } from "cross-border-payments";
 import { FlowPausedError, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Bank, flowFixture, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
@@ -34,7 +34,7 @@ async function gatewaysFixture(sandboxOptions: Parameters<typeof flowFixture>[0]
     bank,
     otherBank,
     ofGamma,
-    alpha: (gatewayId?: string) => flow({ gatewayId }),
+    alpha: (gatewayId?: string, takeFunds = bank.takeFunds) => flow({ gatewayId, takeFunds }),
     gamma: (gatewayId?: string, takeFunds = otherBank.takeFunds) =>
       new PaymentFlow({ ...common, client: other, takeFunds, releaseFunds: otherBank.releaseFunds, gatewayId }),
   };
@@ -118,8 +118,10 @@ describe("two gateways over one journal", () => {
   it("refuse a request of the other before any request is made", async () => {
     const { alpha, ofGamma, sandbox, journal } = await gatewaysFixture();
     const before = sandbox.requests.length;
-    const error = await errorOf(alpha("alpha-bank").run("k", ofGamma));
-    expect(error).toMatchObject({ code: "invalid_argument", message: expect.stringContaining("gatewayId") });
+    for (const work of [alpha("alpha-bank").run("k", ofGamma), alpha("alpha-bank").quote("k", ofGamma)]) {
+      const error = await errorOf(work);
+      expect(error).toMatchObject({ code: "invalid_argument", message: expect.stringContaining("gatewayId") });
+    }
     expect([sandbox.requests.length, await journal.read("k")]).toEqual([before, undefined]);
   });
 
@@ -129,6 +131,27 @@ describe("two gateways over one journal", () => {
     // The sandbox knows gamma by the old key, and refuses the new one: what counts here is that the flow goes on.
     expect(await alpha("gamma-bank").run("k", ofGamma)).toMatchObject({ status: "rejected" });
     expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
+  });
+
+  it("go by the key that confirmed, where it was changed since the quote", async () => {
+    const { gamma, ofGamma, alpha } = await gatewaysFixture();
+    const { intent } = await gamma("gamma-bank").quote("k", ofGamma);
+    await errorOf(alpha("gamma-bank", closed).confirm("k", { intentId: intent.id }));
+    expect(await gamma().status("k")).toMatchObject({ failures: { code: "flow_foreign" } });
+    expect(await alpha().status("k")).toMatchObject({ failures: { code: "Error" } });
+  });
+
+  it("give the outcome to whoever finds that its own process has just settled it", async () => {
+    const { gamma, ofGamma, alpha, journal, sandbox } = await gatewaysFixture();
+    await errorOf(gamma(undefined, closed).run("k", ofGamma));
+    const acquire = journal.acquire.bind(journal);
+    // The other key's process asks for the flow after its own has taken it.
+    vi.spyOn(journal, "acquire").mockImplementationOnce(async (...args) => {
+      expect(await gamma().run("k", ofGamma)).toMatchObject({ status: "paid" });
+      return acquire(...args);
+    });
+    expect(await alpha().run("k", ofGamma)).toMatchObject({ status: "paid" });
+    expect(sandbox.payments).toHaveLength(1);
   });
 });
 
