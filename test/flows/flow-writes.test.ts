@@ -1,8 +1,9 @@
-import { AbortedError } from "cross-border-payments";
+import { AbortedError, ConfigError } from "cross-border-payments";
 import { type FlowEvent, FlowPausedError, type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, request } from "./flow-fixture.js";
+import { RecordedTracing } from "./recorded-tracing.js";
 import { errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
@@ -210,6 +211,86 @@ describe("failures", () => {
     }
   });
 
+  it.each([
+    ["nothing", undefined, "something threw nothing", "TypeError"],
+    ["a text", "the bank is closed", "a value that is not an Error was thrown (string)", "string"],
+  ])("are counted also where a function throws %s", async (_, thrown, message, failure) => {
+    const { flow } = await flowFixture();
+    const takeFunds = () => {
+      throw thrown;
+    };
+    const error = await errorOf(flow({ takeFunds }).run("k", request));
+    expect(error).toMatchObject({ code: "flow_paused", effect: "possible", phase: "funds-requested" });
+    expect(error.cause).toMatchObject({ message });
+    expect(await flow().status("k")).toMatchObject({ failures: { count: 1, code: failure } });
+  });
+
+  it("are stored with a thousand characters of their text", async () => {
+    const { flow } = await flowFixture();
+    const takeFunds = () => {
+      throw new ConfigError("x".repeat(5000));
+    };
+    await errorOf(flow({ takeFunds }).run("k", request));
+    expect((await flow().status("k"))?.failures?.message).toBe("x".repeat(1000));
+  });
+
+  it("are the cause of the error, although the journal could not store them", async () => {
+    const { flow, journal } = await flowFixture();
+    const takeFunds = () => {
+      throw new Error("the bank is closed");
+    };
+    const write = vi.fn(() => Promise.reject(new JournalError("the disk failed", { stored: "nothing" })));
+    const error = await errorOf(flow({ takeFunds, journal: boundJournal(journal, { write }) }).run("k", request));
+    expect(error).toMatchObject({ code: "flow_paused", phase: "funds-requested" });
+    expect(error.cause).toMatchObject({ message: "the bank is closed" });
+    expect(write).toHaveBeenCalledTimes(1);
+  });
+
+  it("are not stored once the lease has ended: another owner may have the flow", async () => {
+    const { flow, journal } = await flowFixture();
+    const leaseMs = 100;
+    const takeFunds = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 2 * leaseMs));
+      throw new Error("the bank is closed");
+    };
+    const still = boundJournal(journal, { renew: () => Promise.reject(new Error("it stands still")) });
+    expect(await errorOf(flow({ takeFunds, leaseMs, journal: still }).run("k", request))).toMatchObject({
+      code: "flow_paused",
+    });
+    expect(await flow().status("k")).not.toHaveProperty("failures");
+  });
+
+  it("are counted from one again once a claim was sent whose response was lost", async () => {
+    const { flow, bank, sandbox } = await flowFixture({
+      ...lost,
+      onRequest: (seen) =>
+        isList(seen) && sandbox.payments.length > 0 ? new Response("", { status: 503 }) : undefined,
+    });
+    const takeFunds = () => {
+      throw new Error("the bank is closed");
+    };
+    for (const count of [1, 2]) {
+      await errorOf(flow({ takeFunds }).run("k", request));
+      expect(await flow().status("k")).toMatchObject({ failures: { count } });
+    }
+    await errorOf(flow().run("k", request));
+    expect(await flow().status("k")).toMatchObject({ phase: "unknown", failures: { count: 1, code: "http_503" } });
+    expect(bank.taken.size).toBe(1);
+  });
+
+  it("are counted from one again once the payment was refused for good", async () => {
+    const { flow } = await flowFixture({
+      onRequest: (seen) =>
+        isPayment(seen) ? Response.json({ error: "limit", message: "no" }, { status: 400 }) : undefined,
+    });
+    const closed = () => {
+      throw new Error("the bank is closed");
+    };
+    for (const _ of [1, 2]) await errorOf(flow({ takeFunds: closed }).run("k", request));
+    await errorOf(flow({ releaseFunds: closed }).run("k", request));
+    expect(await flow().status("k")).toMatchObject({ phase: "refused", failures: { count: 1 } });
+  });
+
   it("are counted until the flow gets further, and make it stuck after three", async () => {
     const { flow, bank } = await flowFixture();
     let isClosed = true;
@@ -360,6 +441,18 @@ it("reports each step to on.flow", async () => {
   expect(steps("q")).toEqual([[undefined, "quoted"], ["quoted", "funds-requested"], ...paying]);
   expect(events.find(({ to }) => to === "unknown")).toMatchObject({ effect: "possible", attempt: 1 });
   expect(events.every(({ durationMs }) => durationMs >= 0)).toBe(true);
+});
+
+it("makes a part of the work of each step, where the client's work is followed", async () => {
+  const { flow } = await flowFixture(lost);
+  const tracing = new RecordedTracing();
+  await flow({}, { telemetry: tracing.telemetry }).run("k", request);
+  const step = (phase: string) => ({ name: `flow step ${phase}`, kind: "internal", attributes: {} });
+  expect(tracing.parts.filter(({ name }) => name.startsWith("flow step"))).toEqual([
+    step("funds-requested"),
+    step("claimed"),
+    step("unknown"),
+  ]);
 });
 
 it("asks for no money while one payment after the other ends unknown", async () => {

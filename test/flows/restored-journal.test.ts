@@ -1,7 +1,9 @@
 import { type FlowFunds, FlowPausedError, type TakeFundsByKey } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
+import { boundJournal } from "./bound-journal.js";
 import { flowFixture, request } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
+import { errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
 const isList = ({ operation }: Seen) => operation === "payments.list";
@@ -66,6 +68,32 @@ it("finds the payment of a quote whose confirmation was lost, since takeFunds sa
     payment: { id: sandbox.payments[0]?.id },
   });
   expect([sandbox.payments.length, bank.calls]).toEqual([2, 3]);
+});
+
+it("takes no money for a quote that nobody confirmed, where the journal was restored while the flow was asked for", async () => {
+  const { bank, flow } = await flowFixture();
+  const restorable = new RestorableJournal();
+  const { journal } = restorable;
+  const { intent } = await flow({ journal }).quote("k", request);
+  const closed = () => {
+    throw new Error("the bank is closed");
+  };
+  await flow({ journal, takeFunds: closed })
+    .confirm("k", { intentId: intent.id })
+    .catch(() => {});
+  const restoring = boundJournal(journal, {
+    acquire: async (...args) => {
+      await restorable.restore(1);
+      return journal.acquire(...args);
+    },
+  });
+  const quoted = async () => (await journal.read("k"))?.data;
+  const error = await errorOf(flow({ journal: restoring }).run("k", request));
+  expect(error).toMatchObject({ code: "flow_paused", phase: "quoted", effect: "possible" });
+  expect(String(error.cause)).toContain("a quote is confirmed before it is driven");
+  expect(await quoted()).not.toContain("failures");
+  expect(bank.calls).toBe(0);
+  expect(await flow({ journal }).confirm("k", { intentId: intent.id })).toMatchObject({ status: "paid" });
 });
 
 it("holds the flow of an entry that was lost, if its payment is not listed", async () => {

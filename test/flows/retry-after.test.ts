@@ -93,15 +93,17 @@ it("counts the wait by the journal's clock, across owners, and never for more th
   expect(await recovered(flow({ journal, leaseMs }))).toMatchObject([{ status: "paid" }]);
 });
 
-it("is no failure of the flow, and leaves what failed to be seen", async () => {
+it("is no failure of the flow, stores nothing, and leaves what failed to be seen", async () => {
   const { clock, journal } = clockedJournal();
   const { flow } = await throttledFixture((operation) =>
     operation === "payments.create" ? busy(429, "60") : undefined,
   );
   await errorOf(flow({ journal, leaseMs }).run("k", request));
+  const write = vi.spyOn(journal, "write");
   for (let round = 0; round < 4; round++)
     expect(await recovered(flow({ journal, leaseMs }))).toEqual(["flow_throttled"]);
   expect((await flow({ journal, leaseMs }).status("k"))?.failures).toBeUndefined();
+  expect(write).not.toHaveBeenCalled();
   clock.nowMs += 60_000;
   expect(await recovered(flow({ journal, leaseMs }))).toEqual(["http_429"]);
   expect((await flow({ journal, leaseMs }).status("k"))?.failures).toMatchObject({ count: 1, code: "http_429" });
