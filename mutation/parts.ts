@@ -41,6 +41,7 @@ export const parts: readonly Part[] = [
 
 /** They measure, start processes, or need a fresh module each: under mutation they would say nothing. */
 export const excludedTests = [
+  "test/http/read-response.test.ts",
   "test/http/response-costs.test.ts",
   "test/http/schema.test.ts",
   "test/errors/codes.test.ts",
