@@ -28,7 +28,7 @@ export async function readBack(context: FlowContext, owned: OwnedFlow, begun: Un
   if (found !== undefined) return { state: { ...decided(looked), phase: "paid", payment: found } };
   const isAlone = looksForIt(looked).every(({ lookalike }) => lookalike === undefined);
   const isAbsent = look.complete && isAlone;
-  if (state.refusal !== undefined) return afterRefusal(context, owned, looked, state.refusal, { isAlone, isAbsent });
+  if (state.refusal !== undefined) return afterRefusal(context, looked, state.refusal, { isAlone, isAbsent });
   if (looksForIt(looked).length < context.readBacks) return { state: looked };
   if (isProof && isAbsent) return sendAgain(owned, absent(looked), "listedWithinMs");
   if (!isProof && isProofDue(context, looked)) return { state: looked };
@@ -51,7 +51,7 @@ function lookDelayMs({ readBackDelayMs, service }: FlowContext, state: Unknown):
 
 /** Whether the next look comes so late that absence is certain, which `service.listedWithinMs` alone makes possible. */
 function isProofDue({ readBacks, service }: FlowContext, state: Unknown): boolean {
-  const isPossible = service.listedWithinMs !== undefined && state.refusal === undefined && mayBeSentAgain(state);
+  const isPossible = service.listedWithinMs !== undefined && mayBeSentAgain(state);
   return isPossible && looksForIt(state).length >= readBacks;
 }
 
@@ -86,7 +86,6 @@ function mayBeSentAgain({ claims, response }: Unknown): boolean {
 /** The service said that it did nothing: true unless the payment is there all the same. */
 function afterRefusal(
   { readBacks }: FlowContext,
-  owned: OwnedFlow,
   state: Unknown,
   refusal: FlowRefusal,
   { isAlone, isAbsent }: { readonly isAlone: boolean; readonly isAbsent: boolean },
@@ -96,7 +95,6 @@ function afterRefusal(
   if (!isAlone || (isAbsent && !isFirst)) return held(state);
   if (!isAbsent) return looksForIt(state).length < readBacks ? { state } : held(state);
   if (!isPassing(refusal)) return { state: { ...decided(state), phase: "refused", refusal } };
-  owned.mustLook = false;
   return { state: { ...decided(state), ...withRefused(state), phase: "funds-requested" }, error: refused(refusal) };
 }
 
@@ -105,7 +103,7 @@ function withRefused({ claims, claim, looks }: Unknown): Pick<Unknown, "claims" 
   const refused = { ...claim, isRefused: true as const };
   const earlier = claims.slice(0, -1);
   const last = earlier.at(-1);
-  if (last?.isRefused !== true || last.signature !== claim.signature || last.body !== claim.body) {
+  if (last?.isRefused !== true || last.signature !== claim.signature) {
     return { claims: [...earlier, refused], looks };
   }
   const kept = looks.filter((look) => look.claims !== earlier.length);

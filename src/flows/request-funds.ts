@@ -34,7 +34,6 @@ export async function requestFunds(context: FlowContext, owned: OwnedFlow, begun
       if (found !== undefined) return { state: { ...funded, looks, phase: "paid", payment: found } };
       const obstacle = obstacleTo({ ...funded, looks }, look, isLost);
       if (obstacle !== undefined) return obstacle;
-      owned.mustLook = false;
     }
     // Where the money is taken already, only a new claim has to wait: the look may end the flow.
     if (wasTaken) context.circuitBreaker?.assertClosed();
@@ -56,8 +55,8 @@ async function askForFunds({ takeFunds }: FlowContext, key: string, state: Reque
 }
 
 /** What may have been paid can't be declined. */
-function assertMayDecline({ claims, senderGatewayTransactionId }: Requested): void {
-  if (claims.length === 0 && senderGatewayTransactionId === undefined) return;
+function assertMayDecline({ senderGatewayTransactionId }: Requested): void {
+  if (senderGatewayTransactionId === undefined) return;
   throw new InvalidArgumentError(
     'takeFunds returned null for money that it had taken before. Either the money was given back since, and the journal was restored to a time before that: if your books say so, resolve(key, "release", …) ends the flow. Or takeFunds does not stand by its first response, which is final: nothing is sent until it returns the id that it returned then',
   );
@@ -84,13 +83,12 @@ function isFirstTaking({ mustLook }: OwnedFlow, state: Requested, { replayed }: 
   return !replayed && !mustLook && state.senderGatewayTransactionId === undefined;
 }
 
-type SignedClaim = Pick<Claim, "path" | "body" | "signature" | "keyId">;
+type SignedClaim = Pick<Claim, "path" | "body" | "signature"> & { readonly keyId?: string | undefined };
 
 async function sign({ client }: FlowContext, { call }: OwnedFlow, state: Funded): Promise<SignedClaim> {
   const body = paymentFromIntent(state.intent, state.senderGatewayTransactionId);
   const signed = await client.sign(payments.create, [], { body }, call.requestOptions);
-  const keyId = await client.signingKeyId();
-  return { ...signed, ...(keyId === undefined ? undefined : { keyId }) };
+  return { ...signed, keyId: await client.signingKeyId() };
 }
 
 /** Compares the listed payments with the bytes that would be sent as well: the claim of an earlier process may have been lost. */
