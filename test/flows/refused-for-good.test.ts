@@ -1,3 +1,4 @@
+import { generateSigningKeyPair } from "cross-border-payments";
 import type { PaymentFlow } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
 import { flowFixture, request } from "./flow-fixture.js";
@@ -36,6 +37,30 @@ describe.each([401, 429])("a payment that is refused with %i again and again", (
     expect([bank.released, sandbox.payments]).toEqual([["k"], []]);
   });
 
+  it("shows its request once, with how often it was refused, and what was seen after the last time", async () => {
+    const { flow } = await stuckFlow(3);
+    expect(await all(flow().held())).toMatchObject([
+      { claims: [{ isRefused: true, refusals: 3 }], looks: [{ claims: 1, seen: 0, complete: true }] },
+    ]);
+  });
+
+  it("keeps the looks for an earlier request beside it", async () => {
+    let sent = 0;
+    const { flow } = await flowFixture({
+      onRequest: (seen) => {
+        if (!isPayment(seen)) return undefined;
+        return ++sent === 1 ? Response.error() : refusal(status);
+      },
+    });
+    const service = { listedWithinMs: 20 };
+    for (let round = 0; round < 3; round++) {
+      await expect(flow({ service }).run("k", request)).rejects.toMatchObject({ effect: "possible" });
+    }
+    const [stuck] = await all(flow().held());
+    expect(stuck?.claims).toMatchObject([{ isAbsent: true }, { isRefused: true, refusals: 3 }]);
+    expect(stuck?.looks.map(({ claims }) => claims)).toEqual([1, 1, 1, 2]);
+  });
+
   it("stores no more for each time", async () => {
     const { flow, sizes, sandbox } = await stuckFlow(13);
     expect(sandbox.requests.filter(isPayment)).toHaveLength(13);
@@ -59,6 +84,30 @@ it("is sent again as often as any other, after such refusals, where its response
     await expect(flow({ service }).run("k", request)).rejects.toMatchObject({ effect: "possible" });
   }
   expect(await flow({ service }).run("k", request)).toMatchObject({ status: "paid", reliedOn: ["singleUseIntents"] });
+  expect([sent, sandbox.payments.length]).toEqual([6, 1]);
+});
+
+it("is sent again as often, and forgets no request, where two keys signed in turn what was refused", async () => {
+  let sent = 0;
+  const { flow, sandbox } = await flowFixture({
+    onRequest: (seen) => {
+      if (!isPayment(seen)) return undefined;
+      sent += 1;
+      if (sent <= 4) return refusal(401);
+      return sent === 5 ? Response.error() : undefined;
+    },
+  });
+  const { privateKey: signingKey } = await generateSigningKeyPair();
+  const options = { gatewayId: request.senderGatewayId, service: { singleUseIntents: true } };
+  for (let round = 0; round < 4; round++) {
+    const running = flow(options, round % 2 === 0 ? {} : { signingKey }).run("k", request);
+    await expect(running).rejects.toMatchObject({ effect: "possible" });
+  }
+  const [stuck] = await all(flow(options).held());
+  const signatures = stuck?.claims.map(({ signature }) => signature) ?? [];
+  const [one, other] = signatures;
+  expect(signatures).toEqual([one, other, one, other]);
+  expect(await flow(options).run("k", request)).toMatchObject({ status: "paid", reliedOn: ["singleUseIntents"] });
   expect([sent, sandbox.payments.length]).toEqual([6, 1]);
 });
 
