@@ -350,6 +350,7 @@ describe("a claim is not sent after its time", () => {
     const stopping = afterClaim(journal, () => block(400));
     expect(await causeOf(flow({ journal: stopping }).run("k", request))).toMatchObject({
       code: "timeout",
+      operation: "payments.create",
       message: expect.stringContaining("the lease of the flow ended"),
     });
     expect(sandbox.requests.filter(isPayment)).toEqual([]);

@@ -46,7 +46,11 @@ it("holds the flow of an entry that was lost, and shows its payment, which has a
   const { flow, sandbox, paidFor, bank } = await restoredFixture(0);
   const [payment] = sandbox.payments;
   if (payment === undefined) throw new Error("there is no payment");
-  expect(await flow().run("k", request)).toMatchObject({ status: "held", lookalike: { id: payment.id } });
+  expect(await flow().run("k", request)).toMatchObject({
+    status: "held",
+    lookalike: { id: payment.id },
+    reason: expect.stringMatching(/^before the payment was sent, one with the same transaction id was found/),
+  });
   expect([paidFor("TX-1"), bank.released]).toEqual([1, []]);
   const decision = { by: "Olga Operator", why: "it is the payment of the entry that was lost" };
   expect(await flow().resolve("k", "found", { ...decision, payment })).toMatchObject({
@@ -163,7 +167,15 @@ it("waits where an entry was lost and not every payment can be read", async () =
     .run("k", request)
     .catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(FlowPausedError);
-  expect(error).toMatchObject({ effect: "possible", cause: { code: "flow_payment_unseen" } });
+  expect(error).toMatchObject({
+    effect: "possible",
+    cause: {
+      code: "flow_payment_unseen",
+      effect: "possible",
+      operation: "payments.list",
+      message: expect.stringMatching(/not all payments could be read: payments without a paging token are listed/),
+    },
+  });
   mend();
   expect(await flow().run("k", request)).toMatchObject({ status: "held", lookalike: expect.anything() });
   expect(paidFor("TX-1")).toBe(1);
