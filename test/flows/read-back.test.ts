@@ -1,6 +1,6 @@
 import type { PaymentFlowOptions, TakeFundsByKey } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
-import { flowFixture, request } from "./flow-fixture.js";
+import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
 import { longList } from "./long-list.js";
 import { errorOf } from "./results.js";
 
@@ -10,6 +10,10 @@ const isList = ({ operation }: Seen) => operation === "payments.list";
 const refusal = (status: number) => Response.json({ error: "limit", message: "no" }, { status });
 const lost = () => Response.error();
 const listed = 60;
+/** Long enough for a busy machine: a lease that has lapsed leads elsewhere. */
+const leaseMs = 10_000;
+/** Where absence is proved a lease later. */
+const shortLeaseMs = 600;
 
 /**
  * A flow that was taken over before it was known that the money was taken, and the payment of an entry of the same key that was lost
@@ -32,7 +36,7 @@ async function olderPaymentFixture({
     throw new Error("the bank is away");
   };
   await errorOf(flow({ takeFunds }).run("k", request));
-  const outcome = await flow({ takeFunds: bank.takeFunds, ...options }).run("k", request);
+  const outcome = await flow({ takeFunds: bank.takeFunds, leaseMs, ...options }).run("k", request);
   return { outcome, bank, sent: () => sent };
 }
 
@@ -50,7 +54,11 @@ describe("a look at the list of payments", () => {
   });
 
   it("goes beyond the mark before a payment that is certainly absent is sent again", async () => {
-    const { outcome, sent } = await olderPaymentFixture({ responses: [lost], service: { listedWithinMs: 20 } });
+    const { outcome, sent } = await olderPaymentFixture({
+      responses: [lost],
+      service: { listedWithinMs: 20 },
+      leaseMs: shortLeaseMs,
+    });
     expect(outcome).toMatchObject({ status: "held", lookalike: { id: "p-1" } });
     expect(sent()).toBe(1);
   });
@@ -58,8 +66,13 @@ describe("a look at the list of payments", () => {
   it("does so although the bank says, of money that it took before, that it took it just now", async () => {
     const takeFunds: TakeFundsByKey = () => ({ senderGatewayTransactionId: "TX-1", replayed: false });
     const responses = [lost, () => refusal(400)];
-    const service = { listedWithinMs: 20 };
-    const { outcome, bank, sent } = await olderPaymentFixture({ responses, service, takeFunds, hiddenFor: 2 });
+    const { outcome, bank, sent } = await olderPaymentFixture({
+      responses,
+      service: { listedWithinMs: 20 },
+      takeFunds,
+      hiddenFor: 2,
+      leaseMs: shortLeaseMs,
+    });
     expect(outcome).toMatchObject({ status: "held", lookalike: { id: "p-1" } });
     expect([sent(), bank.released]).toEqual([2, []]);
   });
@@ -75,7 +88,8 @@ async function lookedFixture(response: () => Response, looks: readonly object[][
       return isList(seen) && sent > 0 ? Response.json(looks[seenSince++] ?? []) : undefined;
     },
   });
-  return { ...fixture, sent: () => sent };
+  const flow: FlowFixture["flow"] = (options) => fixture.flow({ leaseMs, ...options });
+  return { ...fixture, flow, sent: () => sent };
 }
 
 const lookalike = { id: "p-9", pagingToken: "9", senderGatewayTransactionId: "TX-1" };

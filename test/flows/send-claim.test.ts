@@ -11,7 +11,15 @@ const isPayment = ({ operation }: Seen) => operation === "payments.create";
 const decision = { by: "Olga Operator", why: "the service has no such payment" };
 
 /** A flow whose first `lost` payments get no response, and that gets no access token once `unsent` of its claims are stored. */
-async function tokenlessFixture({ lost, unsent }: { readonly lost: number; readonly unsent: number }) {
+async function tokenlessFixture({
+  lost,
+  unsent,
+  leaseMs = 10_000,
+}: {
+  readonly lost: number;
+  readonly unsent: number;
+  readonly leaseMs?: number;
+}) {
   let sent = 0;
   const fixture = await flowFixture({
     onRequest: (seen) => (isPayment(seen) && ++sent <= lost ? Response.error() : undefined),
@@ -30,7 +38,8 @@ async function tokenlessFixture({ lost, unsent }: { readonly lost: number; reado
     stored += 1;
     throw new Error("the login is away");
   };
-  const flow: FlowFixture["flow"] = (options) => fixture.flow({ journal, ...options }, { auth: { accessToken } });
+  const flow: FlowFixture["flow"] = (options) =>
+    fixture.flow({ journal, leaseMs, ...options }, { auth: { accessToken } });
   return { ...fixture, flow, sent: () => sent };
 }
 
@@ -60,7 +69,8 @@ describe("a payment that certainly was not sent", () => {
   });
 
   it("is held, when an operator had it sent again, since nobody knows what became of the first request", async () => {
-    const { flow, bank, sent } = await tokenlessFixture({ lost: 1, unsent: 2 });
+    // An operator waits until the first request can no longer be sent.
+    const { flow, bank, sent } = await tokenlessFixture({ lost: 1, unsent: 2, leaseMs: 600 });
     const held = await flow().run("k", request);
     expect(await errorOf(flow().resolve("k", "resend", decision))).toMatchObject({ ...notSent, phase: "held" });
     const outcome = await flow().run("k", request);

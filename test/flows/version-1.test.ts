@@ -1,11 +1,12 @@
 import { type Journal, type JournalEntry, MemoryJournal } from "cross-border-payments/flow";
+import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { expect, it } from "vitest";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, request } from "./flow-fixture.js";
 
 /** A flow as version 1 stored it: without a scope, a nonce or a key in what is stored. */
-async function version1Fixture(phase: string, stored: (intent: object) => object) {
-  const fixture = await flowFixture();
+async function version1Fixture(phase: string, stored: (intent: object) => object, sandboxOptions?: SandboxOptions) {
+  const fixture = await flowFixture(sandboxOptions);
   const intent = await fixture.client.paymentIntents.create(request);
   const journal = new MemoryJournal();
   const data = JSON.stringify({ version: 1, state: { phase, request, ...stored(intent) } });
@@ -50,6 +51,27 @@ it.each([
   expect([sandbox.payments.length, bank.taken.size]).toEqual([1, 1]);
   expect(JSON.parse((await journal.read("k"))?.data ?? "")).toMatchObject({ version: 2, key: "k" });
   expect(await flow({ journal: old }).run("k", request)).toMatchObject({ status: "paid" });
+});
+
+it("a claim of version 1 named no key, and names none when it is sent again", async () => {
+  const claim = { path: "/payments", body: "{}", signature: "AAAA", epoch: 1, claimedAtMs: 0, sendByMs: 100 };
+  const unknown = (intent: object) => ({
+    intent,
+    since: null,
+    senderGatewayTransactionId: "TX-1",
+    claims: [claim],
+    looks: [],
+    decisions: [],
+    reason: "no response came",
+  });
+  const { flow, old } = await version1Fixture("unknown", unknown, {
+    onRequest: ({ operation }) => (operation === "payments.create" ? Response.error() : undefined),
+  });
+  const outcome = await flow({ journal: old, service: { singleUseIntents: true } }).run("k", request);
+  if (outcome.status !== "held") throw new Error(`is ${outcome.status}`);
+  const { epoch, claimedAtMs, sendByMs, ...bytes } = claim;
+  expect(outcome.claims).toMatchObject([claim, bytes, bytes, bytes]);
+  for (const one of outcome.claims) expect(one).not.toHaveProperty("keyId");
 });
 
 it("a flow that version 1 left behind is another gateway's where its request says so", async () => {
