@@ -29,7 +29,31 @@ export const flows: readonly KnownSurvivor[] = [
     why: "For the compiler: a client without a key is refused before, since it can't sign the payment.",
   },
   { file: "src/flows/quote-flow.ts", line: checksIntent, replacement: '["Stryker was here"]', why: noIds },
+  {
+    file: "src/flows/read-back.ts",
+    line: "if (leftMs <= 0) return;",
+    replacement: "leftMs < 0",
+    why: "Where nothing is left, it waits for nothing once more.",
+  },
+  {
+    file: "src/flows/request-funds.ts",
+    line: "const signed = await client.sign(payments.create, [], { body }, call.requestOptions);",
+    replacement: '["Stryker was here"]',
+    why: noIds,
+  },
   { file: "src/flows/run-flow.ts", line: checksIntent, replacement: '["Stryker was here"]', why: noIds },
+  {
+    file: "src/flows/send-claim.ts",
+    line: "...(response === undefined ? undefined : { response }),",
+    replacement: "false",
+    why: "A field that is undefined is neither stored nor part of an outcome.",
+  },
+  {
+    file: "src/flows/send-claim.ts",
+    line: "...(refusal === undefined ? undefined : { refusal }),",
+    replacement: "false",
+    why: "A field that is undefined is neither stored nor told from one that is not there.",
+  },
   {
     file: "src/flows/settle-flow.ts",
     line: "await call.pause(Math.min(250, context.leaseMs / 4));",
