@@ -22,7 +22,7 @@ export interface SharedSessionOptions {
 
 /** What a process needs a token for. */
 export interface TokenNeed {
-  /** The one that it has. */
+  /** The one that it has, which may have expired: by the wall clock alone, what is stored of it may seem to last. */
   readonly current: Token | undefined;
   /** One that the service refused. */
   readonly rejected: string | undefined;

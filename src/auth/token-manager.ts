@@ -315,8 +315,7 @@ export class TokenManager implements TokenSource {
   }
 
   #need(validForMs: number): TokenNeed {
-    const current = this.#unexpiredToken();
-    return { current, rejected: this.#rejected, validForMs, knownTokens: this.#knownTokens() };
+    return { current: this.#token, rejected: this.#rejected, validForMs, knownTokens: this.#knownTokens() };
   }
 
   #adopt(token: Token): TokenResult {

@@ -153,6 +153,15 @@ describe("a fleet", () => {
     expect(new Set(await callAll(fleet.members)).size).toBe(1);
   });
 
+  it("does not take its expired token from the store once more because the wall clock was set back", async () => {
+    const fleet = fleetOf(1);
+    const [old] = await callAll(fleet.members);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    await expire(fleet);
+    expect(await callAll(fleet.members)).not.toEqual([old]);
+    expect(fleet.identity.refreshes).toBe(1);
+  });
+
   it("logs in where the refresh token has expired, without sending it", async () => {
     const fleet = fleetOf(2);
     fleet.identity.refreshLifetime = 400;
