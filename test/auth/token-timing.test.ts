@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { backOffMs, leftOfToken, refusedHoldMs, rejectedHoldMs, toToken } from "../../src/auth/token-timing.js";
+import {
+  backOffMs,
+  isTokenLeeway,
+  leftOfToken,
+  refusedHoldMs,
+  rejectedHoldMs,
+  toToken,
+  wantedOfToken,
+} from "../../src/auth/token-timing.js";
 
 const sentAt = { wallMs: 1_000_000, monotonicMs: 500 };
 
@@ -18,6 +26,17 @@ it("takes a given leeway, 0 included", () => {
   expect(toToken("t", sentAt, 300_000, 60_000).leewayMs).toBe(60_000);
 });
 
+it.each([0, 1, 0.5, 3_600_000, Number.POSITIVE_INFINITY])("can use a leeway of %d", (leewayMs) => {
+  expect(isTokenLeeway(leewayMs)).toBe(true);
+});
+
+it.each([-1, Number.NaN, Number.NEGATIVE_INFINITY, "5000", "", null, undefined, true, [], {}])(
+  "can't use a leeway of %j",
+  (leewayMs) => {
+    expect(isTokenLeeway(leewayMs)).toBe(false);
+  },
+);
+
 it.each([600_000, Number.POSITIVE_INFINITY])("cuts a leeway of %d ms to half of the lifetime", (leewayMs) => {
   expect(toToken("t", sentAt, 300_000, leewayMs).leewayMs).toBe(150_000);
 });
@@ -26,6 +45,16 @@ it("never renews a token without a lifetime", () => {
   const token = toToken("t", sentAt, undefined, 60_000);
   const end = { wallMs: Number.MAX_SAFE_INTEGER, monotonicMs: Number.MAX_SAFE_INTEGER };
   expect(leftOfToken(token, end)).toBe(Number.POSITIVE_INFINITY);
+});
+
+it.each([
+  ["as long as it is wanted, where a new one would last longer", 100_000, 90_000, 90_000],
+  ["half of its lifetime, where a new one would hardly last longer", 100_000, 90_001, 50_000],
+  ["half of its lifetime, where a new one would last no longer", 100_000, 1e9, 50_000],
+  ["nothing, where nothing is wanted", 100_000, 0, 0],
+  ["nothing, where it is used until it is refused", undefined, 1e9, 0],
+])("of a token there has to be left %s", (_, lifetimeMs, validForMs, wantedMs) => {
+  expect(wantedOfToken(toToken("t", sentAt, lifetimeMs), validForMs)).toBe(wantedMs);
 });
 
 it("goes by whichever clock has less time left", () => {
