@@ -54,6 +54,11 @@ export class RotatingIdentity implements Transport {
     return this.#begin().refreshToken;
   }
 
+  /** Of the session that was begun last. */
+  get newestRefreshToken(): string | undefined {
+    return this.#sessions.at(-1)?.refreshToken;
+  }
+
   get logins(): number {
     return this.requests.filter(({ grant }) => grant === "password").length;
   }

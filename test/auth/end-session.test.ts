@@ -1,0 +1,271 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Granted } from "../../src/auth/token-endpoint.js";
+import { now } from "../../src/timing/timestamp.js";
+import { granted, maybeSent, notSent, type Reply, refusal, responded } from "./fake-token-endpoint.js";
+import { type Fleet, fleetOf, type Member } from "./fleet-fixture.js";
+import { auth, fakeTime, handled, type ManagerFixture, managerFixture, pass, settle } from "./manager-fixture.js";
+
+beforeEach(fakeTime);
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const { username: _username, password: _password, ...client } = auth;
+const session = { ...client, refreshToken: "given" };
+
+/** The tokens of a login that a user has just made. */
+const login = (more: Partial<Granted> = {}): Granted => ({
+  accessToken: "a",
+  refreshToken: "refresh-of-a",
+  lifetimeMs: 300_000,
+  refreshLifetimeMs: undefined,
+  sentAt: now(),
+  ...more,
+});
+
+/** What each request was, and the refresh token that it carried. */
+function sent({ fake }: Pick<ManagerFixture, "fake">): string[] {
+  return fake.requests.map(({ path }, index) => {
+    const { grant_type = "", refresh_token = "" } = fake.forms[index] ?? {};
+    return `${path.endsWith("/logout") ? "logout" : grant_type} ${refresh_token}`.trim();
+  });
+}
+
+async function outcomeOf<T>(work: Promise<T> | undefined, ms: number): Promise<T> {
+  if (work === undefined) throw new Error("nobody is there to do it");
+  handled(work);
+  await pass(ms);
+  return work;
+}
+
+describe("a login that has just been made", () => {
+  it("brings the first token, and the refresh token for the next one", async () => {
+    const fixture = managerFixture([granted("b")], { auth: session });
+    await fixture.manager.begin(login());
+    expect(await fixture.call()).toBe("a");
+    await pass(300_000);
+    expect(await fixture.call()).toBe("b");
+    expect(sent(fixture)).toEqual(["refresh_token refresh-of-a"]);
+  });
+
+  it("lasts as long as its token where it brought no refresh token", async () => {
+    const fixture = managerFixture([], { auth: session });
+    await fixture.manager.begin(login({ refreshToken: undefined }));
+    expect(await fixture.call()).toBe("a");
+    await pass(300_000);
+    await expect(fixture.call()).rejects.toMatchObject({ code: "login_refused" });
+    expect(sent(fixture)).toEqual([]);
+  });
+
+  it("is shared with all processes, and its refresh token is theirs too", async () => {
+    const fleet = fleetOf(3);
+    const [first, ...others] = fleet.members;
+    await first?.manager.begin(login({ refreshToken: fleet.identity.begin() }));
+    expect(await Promise.all(others.map((member) => member.call()))).toEqual(["a", "a"]);
+    expect(fleet.identity.requests).toEqual([]);
+    fleet.store.fault = "refuses";
+    await pass(301_000);
+    await outcomeOf(first?.call(), 100);
+    fleet.store.fault = undefined;
+    await outcomeOf(others[0]?.call(), 100);
+    expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "refresh_token"]);
+    expect(fleet.identity.reused).toEqual([]);
+  });
+});
+
+describe("a session of one process that is ended", () => {
+  it.each<[string, Partial<Granted> | undefined, Reply[], string[]]>([
+    ["before its first request", undefined, [], ["logout given"]],
+    ["after a login", {}, [], ["logout refresh-of-a"]],
+    ["after a renewal", { lifetimeMs: 0 }, [granted("b")], ["refresh_token refresh-of-a", "logout refresh-of-b"]],
+    ["although it has ended", { lifetimeMs: 0 }, [refusal(400)], ["refresh_token refresh-of-a"]],
+    ["although it has no refresh token", { refreshToken: undefined }, [], []],
+  ])("is ended at the identity server by the refresh token that it has: %s", async (_, begun, replies, requests) => {
+    const fixture = managerFixture([...replies, responded(204, "")], { auth: session });
+    if (begun !== undefined) {
+      await fixture.manager.begin(login(begun));
+      await fixture.call().catch(() => {});
+    }
+    expect(await fixture.manager.endSession()).toBeUndefined();
+    expect(sent(fixture)).toEqual(requests);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is none where nobody has logged in", async () => {
+    const fixture = managerFixture([]);
+    expect(await fixture.manager.endSession()).toBeUndefined();
+    expect(sent(fixture)).toEqual([]);
+  });
+
+  it("is ended by the refresh token of a renewal that is under way", async () => {
+    const fixture = managerFixture([], { auth: session });
+    const call = handled(fixture.call());
+    await settle();
+    const ended = fixture.manager.endSession();
+    fixture.fake.expect(responded(204, ""));
+    fixture.fake.reply(granted("b"));
+    await Promise.all([call, ended]);
+    expect(sent(fixture)).toEqual(["refresh_token given", "logout refresh-of-b"]);
+  });
+
+  it("brings no token afterwards", async () => {
+    const fixture = managerFixture([responded(204, ""), granted("b")], { auth: session });
+    await fixture.manager.begin(login());
+    await fixture.manager.endSession();
+    await pass(300_000);
+    await expect(fixture.call({ maxRetries: 0 })).rejects.toMatchObject({ effect: "none" });
+    expect(sent(fixture)).toEqual(["logout refresh-of-a"]);
+  });
+
+  it.each<[string, Reply[], object]>([
+    ["was not sent", [notSent()], { class: "unsent", reason: "ECONNREFUSED" }],
+    ["may have arrived", [maybeSent()], { class: "maybe-sent", reason: "ECONNRESET" }],
+    ["is not responded to for 10 s", [], { class: "maybe-sent", reason: "DEADLINE" }],
+  ])("may go on where its logout %s, which is said", async (_, replies, failure) => {
+    const fixture = managerFixture(replies, { auth: session });
+    expect(await outcomeOf(fixture.manager.endSession(), 10_000)).toMatchObject(failure);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("a session of many processes that is ended", () => {
+  /** Each process is given the first refresh token, as by `resume`. */
+  function givenFleet(size: number): Fleet & { readonly given: string } {
+    const fleet = fleetOf(0);
+    const given = fleet.identity.begin();
+    const join = () => fleet.join({ auth: { ...client, refreshToken: given } });
+    return { ...fleet, join, given, members: Array.from({ length: size }, join) };
+  }
+
+  const call = (member: Member | undefined, ms = 100) => outcomeOf(member?.call(), ms);
+  const end = (member: Member | undefined, ms = 0) => outcomeOf(member?.manager.endSession(), ms);
+
+  /** No process gets a token, or sends a refresh token. */
+  async function expectEnded(fleet: Fleet): Promise<void> {
+    const { length } = fleet.identity.requests;
+    await expect(call(fleet.join())).rejects.toMatchObject({ code: "login_refused" });
+    expect(fleet.identity.requests).toHaveLength(length);
+    expect(fleet.identity.reused).toEqual([]);
+  }
+
+  it("is ended at once, by the refresh token that another process has brought", async () => {
+    const fleet = givenFleet(2);
+    const [first, second] = fleet.members;
+    await call(first);
+    await end(second);
+    expect(fleet.identity.loggedOut).toEqual([fleet.identity.newestRefreshToken]);
+    expect(fleet.identity.loggedOut).not.toEqual([fleet.given]);
+    await expectEnded(fleet);
+  });
+
+  it("is ended by the refresh token that it was given, where none of the processes has used it", async () => {
+    const fleet = givenFleet(1);
+    await end(fleet.members[0]);
+    expect(fleet.identity.loggedOut).toEqual([fleet.given]);
+    await expectEnded(fleet);
+  });
+
+  it("is none where nobody has logged in, and nothing is stored of it", async () => {
+    const fleet = fleetOf(1);
+    expect(await end(fleet.members[0])).toBeUndefined();
+    expect([fleet.identity.loggedOut, fleet.store.written]).toEqual([[], []]);
+  });
+
+  it("is ended a second time at once", async () => {
+    const fleet = givenFleet(2);
+    for (const member of fleet.members) await end(member);
+    expect(fleet.identity.loggedOut).toEqual([fleet.given, fleet.given]);
+  });
+
+  it("costs the token of no process that still has one", async () => {
+    const fleet = givenFleet(2);
+    const [first, second] = fleet.members;
+    const token = await call(first);
+    await call(second);
+    await end(first);
+    expect(await call(second)).toBe(token);
+    await pass(300_000);
+    await expect(call(second)).rejects.toMatchObject({ code: "login_refused" });
+    expect(fleet.identity.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ["its refresh token would have lived", 1800, 1_800_000],
+    ["30 days, where the refresh token has no known end", undefined, 30 * 86_400_000],
+  ])("stays ended for as long as %s", async (_, refreshLifetime, keptMs) => {
+    const fleet = givenFleet(1);
+    fleet.identity.refreshLifetime = refreshLifetime;
+    await call(fleet.members[0], 0);
+    const write = vi.spyOn(fleet.store, "write");
+    await end(fleet.members[0]);
+    expect(write.mock.calls.map(([, , ttlMs]) => ttlMs)).toEqual([keptMs]);
+  });
+
+  it("waits for the refresh token that another process is requesting", async () => {
+    const fleet = givenFleet(2);
+    const [first, second] = fleet.members;
+    await call(first);
+    await pass(301_000);
+    fleet.identity.latencyMs = () => 1000;
+    const renewed = handled(first?.call() ?? Promise.reject());
+    await pass(500);
+    await end(second, 600);
+    await renewed;
+    expect(fleet.identity.loggedOut).toEqual([fleet.identity.newestRefreshToken]);
+    await expectEnded(fleet);
+  });
+
+  it("waits 3 s for a process that was killed while it requested one", async () => {
+    const fleet = givenFleet(2);
+    const [first, second] = fleet.members;
+    fleet.identity.latencyMs = () => 1000;
+    handled(first?.call() ?? Promise.reject());
+    await pass(500);
+    first?.stop();
+    const ended = handled(second?.manager.endSession() ?? Promise.reject());
+    await pass(2999);
+    expect(fleet.identity.loggedOut).toEqual([]);
+    await pass(1);
+    await ended;
+    expect(fleet.identity.loggedOut).toEqual([fleet.given]);
+    await expect(call(fleet.join(), 20_000)).rejects.toMatchObject({ code: "login_refused" });
+  });
+
+  it("is ended by the newest refresh token, where another process stores one at the same time", async () => {
+    const fleet = givenFleet(2);
+    const [first, second] = fleet.members;
+    await call(first);
+    await pass(301_000);
+    const { write } = fleet.store;
+    fleet.store.write = async (...request) => {
+      fleet.store.write = write;
+      await first?.call();
+      return fleet.store.write(...request);
+    };
+    await end(second, 100);
+    expect(fleet.identity.refreshes).toBe(2);
+    expect(fleet.identity.loggedOut).toEqual([fleet.identity.newestRefreshToken]);
+    await expectEnded(fleet);
+  });
+
+  it("is ended all the same where a store takes nothing", async () => {
+    const fleet = givenFleet(1);
+    fleet.store.write = async () => false;
+    await end(fleet.members[0], 3000);
+    expect(fleet.identity.loggedOut).toEqual([fleet.given]);
+  });
+
+  it.each([
+    ["refuses", 0],
+    ["hangs", 2000],
+  ] as const)(
+    "is ended by the refresh token that the process knows, where the store is away: %s",
+    async (fault, ms) => {
+      const fleet = givenFleet(1);
+      await call(fleet.members[0]);
+      fleet.store.fault = fault;
+      await end(fleet.members[0], ms);
+      expect(fleet.identity.loggedOut).toEqual([fleet.identity.newestRefreshToken]);
+    },
+  );
+});
