@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { TokenError } from "../../src/errors/errors.js";
-import { type Fleet, fleetOf, type Member } from "./fleet-fixture.js";
+import { FakeTokenEndpoint, granted } from "./fake-token-endpoint.js";
+import { type FaultyStore, type Fleet, fleetOf, type Member } from "./fleet-fixture.js";
 import { auth, fakeTime, handled, pass, secrets } from "./manager-fixture.js";
 
 beforeEach(fakeTime);
@@ -75,6 +76,38 @@ describe("a fleet", () => {
     expect(fleet.identity.requests).toHaveLength(2);
   });
 
+  it.each([
+    ["goes on with a token that lives for more than a second", 298_999, "access-1-2"],
+    ["waits for the next token in the last second of this one", 299_000, "access-1-4"],
+  ])("lets a process that starts during a renewal wait only where it has to: it %s", async (_, atMs, token) => {
+    const fleet = fleetOf(1);
+    await callAll(fleet.members, 0);
+    await pass(296_000);
+    fleet.identity.latencyMs = () => 5000;
+    await callAll(fleet.members, 0);
+    await pass(atMs - 296_000);
+    const call = handled(fleet.join().call());
+    await pass(token === "access-1-2" ? 0 : 3000);
+    expect(await call).toBe(token);
+  });
+
+  it.each([
+    ["begins with a token that need not be renewed yet", 294_999, "access-1-2", ["read"]],
+    [
+      "renews a token that is due, rather than begin with it",
+      295_000,
+      "access-1-4",
+      ["read", "lock", "read", "mark", "read", "write", "unlock"],
+    ],
+  ])("lets a process that starts ask for no more than it needs: it %s", async (_, atMs, token, asked) => {
+    const fleet = fleetOf(1);
+    await callAll(fleet.members, 0);
+    await pass(atMs);
+    fleet.store.log.length = 0;
+    expect(await callAll([fleet.join()], 0)).toEqual([token]);
+    expect(fleet.store.log).toEqual(asked);
+  });
+
   it("marks the refresh token in the store before it is sent", async () => {
     const fleet = fleetOf(1);
     await callAll(fleet.members);
@@ -105,8 +138,11 @@ describe("a fleet", () => {
   it("keeps no token in its events, and says which tokens are shared", async () => {
     const fleet = fleetOf(2);
     await callAll(fleet.members);
+    await expire(fleet);
+    await callAll(fleet.members);
     expect(fleet.members.flatMap(({ events }) => events)).toEqual([
       { grant: "password", expiresInMs: 300_000, shared: true },
+      { grant: "refresh_token", expiresInMs: 300_000, shared: true },
     ]);
   });
 
@@ -119,8 +155,48 @@ describe("a fleet", () => {
     handled(first?.call() ?? Promise.reject());
     await pass(100);
     await outcomeOf(first?.manager.close() ?? Promise.reject(), 1000);
+    expect(vi.getTimerCount()).toBe(0);
     await outcomeOf(second?.call() ?? Promise.reject(), 100);
     expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "refresh_token"]);
+  });
+
+  it("waits in close for 2 s at most", async () => {
+    const fleet = fleetOf(1);
+    fleet.identity.latencyMs = () => 9000;
+    const [member] = fleet.members;
+    handled(member?.call() ?? Promise.reject());
+    await pass(100);
+    let isClosed = false;
+    void member?.manager.close().then(() => {
+      isClosed = true;
+    });
+    await pass(1999);
+    expect(isClosed).toBe(false);
+    await pass(1);
+    expect(isClosed).toBe(true);
+  });
+
+  it("waits in close for no token that another process requests, and asks the store no more", async () => {
+    const fleet = fleetOf(2);
+    fleet.identity.latencyMs = () => 9000;
+    const [first, second] = fleet.members;
+    const abort = new AbortController();
+    handled(first?.call() ?? Promise.reject());
+    await pass(100);
+    const aborted = handled(second?.call({ signal: abort.signal }) ?? Promise.reject());
+    await pass(100);
+    abort.abort();
+    let isClosed = false;
+    void second?.manager.close().then(() => {
+      isClosed = true;
+    });
+    await pass(0);
+    expect(isClosed).toBe(true);
+    await expect(aborted).rejects.toMatchObject({ kind: "abort" });
+    await pass(600);
+    fleet.store.log.length = 0;
+    await pass(5000);
+    expect(fleet.store.log).toEqual([]);
   });
 
   it("never ends the session that it shares", async () => {
@@ -140,6 +216,21 @@ describe("a fleet", () => {
     expect(renewed.size).toBe(1);
     expect(renewed).not.toContain(old);
     expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "refresh_token", "password"]);
+  });
+
+  it("logs in where the identity server repeats the token that the service refused", async () => {
+    const identity = new FakeTokenEndpoint(granted("a"), granted("a"), granted("b"));
+    const member = fleetOf(0).join({ transport: identity });
+    const used = await outcomeOf(member.call(), 0);
+    expect(await outcomeOf(member.renew(used), 0)).toBe("b");
+    expect(identity.grants).toEqual(["password", "refresh_token", "password"]);
+  });
+
+  it("says that the identity server repeats a token that was refused, where there is nothing to log in with", async () => {
+    const identity = new FakeTokenEndpoint(granted("a"), granted("a"));
+    const member = fleetOf(0).join({ transport: identity, auth: { ...client, refreshToken: "given" } });
+    const used = await outcomeOf(member.call(), 0);
+    await expect(outcomeOf(member.renew(used), 0)).rejects.toMatchObject({ code: "token_rejected" });
   });
 
   it("takes a token that lasts long enough, and renews one that does not", async () => {
@@ -211,6 +302,41 @@ describe("the lock", () => {
     expect(new Set(await Promise.all(calls)).size).toBe(1);
     expect(fleet.identity.logins).toBe(2);
   });
+
+  it("is asked for again after 50 to 500 ms, which each process draws", async () => {
+    for (const [drawn, gapMs] of [
+      [0, 50],
+      [0.5, 275],
+      [1, 500],
+    ] as const) {
+      const fleet = fleetOf(2, { random: () => drawn });
+      fleet.identity.latencyMs = () => 9000;
+      const [first, second] = fleet.members;
+      handled(first?.call() ?? Promise.reject());
+      await pass(10);
+      const { lock } = fleet.store;
+      const asked: number[] = [];
+      fleet.store.lock = (...request) => {
+        asked.push(performance.now());
+        return lock.apply(fleet.store, request);
+      };
+      handled(second?.call() ?? Promise.reject());
+      await pass(3000);
+      const gaps = asked.slice(1).map((at, index) => at - (asked[index] ?? 0));
+      expect(gaps.length).toBeGreaterThan(4);
+      expect(new Set(gaps)).toEqual(new Set([gapMs]));
+    }
+  });
+
+  it("is kept for the login after a refresh that was refused, and then given back", async () => {
+    const fleet = fleetOf(1);
+    await callAll(fleet.members);
+    await expire(fleet);
+    fleet.identity.endSessions();
+    fleet.store.log.length = 0;
+    await callAll(fleet.members);
+    expect(fleet.store.log).toEqual(["read", "lock", "read", "mark", "lock", "read", "write", "unlock"]);
+  });
 });
 
 describe("a process that stops at the wrong moment", () => {
@@ -262,6 +388,7 @@ describe("a process that stops at the wrong moment", () => {
     holder?.resume();
     await pass(1000);
     await late.catch(() => {});
+    expect(holder?.events.at(-1)).toMatchObject({ grant: "refresh_token", shared: false });
     expect(await outcomeOf(fleet.join().call(), 100)).toBe(newer);
     expect(fleet.identity.reused).toEqual([]);
   });
@@ -376,6 +503,37 @@ describe("a store", () => {
     expect(fleet.identity.loggedOut).toHaveLength(2);
   });
 
+  it("that is back soon is used by processes that wait for their turn to log in without it", async () => {
+    const fleet = fleetOf(2, { random: () => 0.9 });
+    fleet.store.fault = "refuses";
+    const calls = fleet.members.map((member) => handled(member.call()));
+    await pass(5000);
+    fleet.store.fault = undefined;
+    await pass(3500);
+    expect(fleet.identity.logins).toBe(1);
+    expect(new Set(await Promise.all(calls)).size).toBe(1);
+  });
+
+  it("that may have stored a login has its refresh token to itself", async () => {
+    const fleet = fleetOf(2);
+    const [first, second] = fleet.members;
+    const { write } = fleet.store;
+    fleet.store.write = async (...request) => {
+      await write.apply(fleet.store, request);
+      throw new Error("the response was lost");
+    };
+    await callAll(fleet.members.slice(0, 1));
+    expect(first?.events).toEqual([{ grant: "password", expiresInMs: 300_000, shared: false }]);
+    fleet.store.write = write;
+    fleet.store.fault = "refuses";
+    await expire(fleet);
+    await outcomeOf(first?.call() ?? Promise.reject(), 100);
+    fleet.store.fault = undefined;
+    await outcomeOf(second?.call() ?? Promise.reject(), 100);
+    expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "password", "refresh_token"]);
+    expect(fleet.identity.reused).toEqual([]);
+  });
+
   it("that is wiped costs one login", async () => {
     const fleet = fleetOf(5);
     await callAll(fleet.members);
@@ -423,7 +581,7 @@ describe("a store", () => {
     expect(new Set(await Promise.all(calls)).size).toBe(2);
     await expire(fleet);
     // It is not waited for again.
-    expect(new Set(await callAll(fleet.members, 500)).size).toBe(2);
+    expect(new Set(await callAll(fleet.members, 0)).size).toBe(2);
   });
 
   it.each([
@@ -482,12 +640,19 @@ describe("a session that was given by its refresh token", () => {
     expect(fleet.identity.requests).toHaveLength(1);
   });
 
-  it("outlives a store that is wiped, where a process knows its last refresh token", async () => {
-    const fleet = givenFleet(3);
-    await callAll(fleet.members);
-    fleet.store.wipe();
+  it.each([
+    ["that has brought it, where it is wiped", (store: FaultyStore) => store.wipe(), 0],
+    ["that has read it, where it is wiped", (store: FaultyStore) => store.wipe(), 1],
+    ["that has brought it, where it is filled with rubbish", (store: FaultyStore) => store.fill("rubbish"), 0],
+    ["that has read it, where it is filled with rubbish", (store: FaultyStore) => store.fill("rubbish"), 1],
+  ])("outlives its store by the last refresh token of a process %s", async (_, spoil, index) => {
+    const fleet = givenFleet(2);
+    for (const member of fleet.members) await callAll([member]);
+    await spoil(fleet.store);
     await expire(fleet);
+    await callAll(fleet.members.slice(index, index + 1));
     expect(new Set(await callAll(fleet.members)).size).toBe(1);
+    expect(fleet.identity.refreshes).toBe(2);
     expect(fleet.identity.reused).toEqual([]);
   });
 
@@ -510,12 +675,29 @@ describe("a session that was given by its refresh token", () => {
     expect(fleet.identity.refreshes).toBe(1);
   });
 
-  it("says why it ended", async () => {
+  it("says why it ended, and that nothing is to be waited for", async () => {
     const fleet = givenFleet(1);
     fleet.identity.endSessions();
     await expect(outcomeOf(fleet.members[0]?.call() ?? Promise.reject(), 100)).rejects.toMatchObject({
       code: "login_refused",
       serviceCode: "invalid_grant",
+      message: expect.not.stringContaining("before"),
+    });
+  });
+
+  it.each<[string, string, (fleet: Fleet) => unknown]>([
+    ["is locked by somebody who never unlocks it", "LOCKED", ({ store }) => store.block(1e9)],
+    ["can't be waited for, since the client was closed", "CLOSED", ({ members }) => members[0]?.manager.close()],
+  ])("says that the store %s", async (_, reason, spoil) => {
+    const fleet = givenFleet(1);
+    await callAll(fleet.members);
+    await fleet.store.block(1e9);
+    await expire(fleet);
+    await spoil(fleet);
+    const call = outcomeOf(fleet.members[0]?.call({ timeoutMs: 60_000 }) ?? Promise.reject(), 60_000);
+    await expect(call).rejects.toMatchObject({
+      code: "token_store_failed",
+      message: expect.stringContaining(`the token store can't be used (${reason})`),
     });
   });
 });

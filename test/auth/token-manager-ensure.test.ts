@@ -108,6 +108,7 @@ it("asks for nothing when its time is over already, and ends with it otherwise",
   await call();
   await pass(280_000);
   await expect(ensure(30_000, { signal: AbortSignal.abort() })).rejects.toMatchObject({ kind: "abort" });
+  await settle();
   expect(fake.requests).toHaveLength(1);
   const late = handled(ensure(30_000, { timeoutMs: 500 }));
   await pass(500);

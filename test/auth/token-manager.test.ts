@@ -207,6 +207,7 @@ it("uses a token for half of its lifetime when the leeway is longer than that", 
 it.each([-1, Number.NaN])("refuses a leeway of %d", (leewayMs) => {
   const build = () => new TokenManager({ auth, transport: new FakeTokenEndpoint(), timeoutMs: 1, leewayMs });
   expect(build).toThrow(ConfigError);
+  expect(build).toThrow("the leeway of tokens must be a number of milliseconds, 0 or more");
 });
 
 it("counts a token's lifetime from before the request, however long the response takes", async () => {
@@ -398,10 +399,25 @@ it.each([
   expect(await call({ maxRetries: 0 })).toBe("a");
   await pass(99);
   expect(await call({ maxRetries: 0 })).toBe("a");
+  await settle();
   expect(fake.requests).toHaveLength(2);
   await pass(1);
   expect(await callAfterRenewal(call)).toBe("b");
   expect(fake.grants).toEqual(["password", "refresh_token", "refresh_token"]);
+});
+
+it("backs off before the next login where one fails for good while the old token lives", async () => {
+  const bare = { refresh_token: undefined };
+  const { call, fake } = managerFixture([granted("a", bare), untrusted(), granted("b")]);
+  await call();
+  await pass(295_000);
+  for (let calls = 0; calls < 3; calls++) {
+    expect(await call()).toBe("a");
+    await settle();
+  }
+  expect(fake.grants).toEqual(["password", "password"]);
+  await pass(100);
+  expect(await callAfterRenewal(call)).toBe("b");
 });
 
 it("does not use an expired token while the endpoint is throttled", async () => {
@@ -733,6 +749,20 @@ it.each(failingStatuses)("backs off longer after each %i in a row, and starts ov
   expect(gaps).toEqual([200, 300, 500, 0, 200]);
 });
 
+it("waits until a call's deadline where the endpoint is away, although its next try comes later", async () => {
+  const { call } = managerFixture([responded(503), responded(503)], { random: () => 1 });
+  let hasFailed = false;
+  const waiting = call({ timeoutMs: 250 }).catch((error: unknown) => {
+    hasFailed = true;
+    throw error;
+  });
+  handled(waiting);
+  await pass(249);
+  expect(hasFailed).toBe(false);
+  await pass(1);
+  expect(await failure(waiting)).toMatchObject({ code: "token_endpoint_failing", status: 503 });
+});
+
 it("gives the status when the endpoint fails for longer than the call waits", async () => {
   const { call } = managerFixture([responded(503), responded(503), responded(503)]);
   const first = handled(call({ timeoutMs: 250 }));
@@ -817,6 +847,19 @@ it("joins a renewal that is under way when the old token is refused meanwhile", 
   expect(fake.requests).toHaveLength(2);
 });
 
+it("does not count a token that is refused while it is renewed as one more that was refused", async () => {
+  const { call, renew, fake } = managerFixture([granted("a"), granted("b", { expires_in: 8 })]);
+  await call();
+  await renew("a");
+  await pass(7300);
+  const expiring = call();
+  await settle();
+  const refused = renew("b");
+  fake.reply(granted("c"));
+  expect(await Promise.all([expiring, refused])).toEqual(["c", "c"]);
+  expect(fake.requests).toHaveLength(3);
+});
+
 it.each([
   ["throttled", responded(429, {}, { "retry-after": "60" }), "token_throttled"],
   ["redirected", responded(302), "token_endpoint_redirected"],
@@ -879,7 +922,10 @@ it("has no refresh token after a login that returned none", async () => {
 it("rejects when even a login returns the refused token again", async () => {
   const { call, renew } = managerFixture([granted("a"), granted("a"), granted("a")]);
   await call();
-  expect(await failure(renew("a"))).toMatchObject({ code: "token_rejected" });
+  expect(await failure(renew("a"))).toMatchObject({
+    code: "token_rejected",
+    message: "the service refused the access token, and the token endpoint issued the same one again",
+  });
 });
 
 it("stops after a 401 whose login is refused", async () => {
@@ -926,6 +972,37 @@ it("renews at once after each 401 while new tokens are accepted between them, bu
   expect(fake.requests).toHaveLength(7);
   await pass(10_001);
   expect(await renew(token)).toBe("token-7");
+});
+
+it.each([
+  ["as long as the last hold and 10 s more", 20_000, 1],
+  ["longer than that", 20_001, 6],
+])(
+  "begins a new count of refused tokens where one was good for more than that: it was good for %s",
+  async (_, ms, renewed) => {
+    const { call, renew, manager, fake } = managerFixture(manyTokens());
+    let token = await call();
+    const renewAll = async (times: number) => {
+      for (let time = 0; time < times; time++) {
+        manager.accepted(token);
+        token = await renew(token);
+      }
+    };
+    await renewAll(6);
+    await pass(ms);
+    const { length } = fake.requests;
+    await failure(renewAll(20));
+    expect(fake.requests).toHaveLength(length + renewed);
+  },
+);
+
+it("takes no notice of a late response to a token that was dropped meanwhile", async () => {
+  const { call, manager, fake } = managerFixture([granted("a"), granted("b")]);
+  const used = await call();
+  manager.refused(used);
+  manager.accepted(used);
+  expect(await call()).toBe("b");
+  expect(fake.requests).toHaveLength(2);
 });
 
 it("does not count a late response to an earlier token for the current one", async () => {
@@ -1105,6 +1182,7 @@ it("ends its session on close where that was asked for, with the newest refresh 
     refresh_token: "refresh-of-b",
     client_secret: auth.clientSecret,
   });
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 it("ends the session of a login that is in flight when it is closed", async () => {
