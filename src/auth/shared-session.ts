@@ -4,7 +4,7 @@ import type { PasswordAuth, SessionAuth } from "./auth-options.js";
 import { type Grant, type GrantFailure, type GrantFailureClass, grantReactions } from "./grant-failure.js";
 import { type SharedValue, sharedToken, toSharedValue, unspentRefreshToken } from "./shared-value.js";
 import { type Found, StoreAway, StoreEntry } from "./store-entry.js";
-import type { Granted, GrantResult, TokenEndpoint } from "./token-endpoint.js";
+import type { Granted, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenStore } from "./token-store.js";
 import { lastPartMs, leftOfToken, type Token, wantedOfToken } from "./token-timing.js";
 
@@ -34,8 +34,10 @@ export interface TokenNeed {
 export type SharedResult =
   /** Another process obtained it. */
   | { readonly token: Token }
-  /** This process made a token request. */
-  | { readonly requested: GrantResult; readonly grant: Grant; readonly isShared: boolean }
+  /** This process requested it. */
+  | { readonly granted: Granted; readonly grant: Grant; readonly isShared: boolean }
+  /** This process requested one in vain. */
+  | { readonly failure: GrantFailure; readonly grant: Grant }
   /** The store can't be used: why. */
   | { readonly unshared: string };
 
@@ -168,9 +170,10 @@ export class SharedSession {
     if (mark === undefined) return undefined;
     const requested = await this.#endpoint.refresh(refreshToken, need.knownTokens);
     if ("granted" in requested) {
+      const { granted } = requested;
       // A server that repeats a token which the service refused has no other one for this session.
-      const isOther = requested.granted.accessToken !== need.rejected || !this.#endpoint.canLogIn;
-      if (isOther) return this.#store(requested, "refresh_token", mark, refreshToken);
+      const isOther = granted.accessToken !== need.rejected || !this.#endpoint.canLogIn;
+      if (isOther) return this.#store(granted, "refresh_token", mark, refreshToken);
       return this.#logInAgain(owner, mark, need, sessionSpent);
     }
     const { failure } = requested;
@@ -178,7 +181,7 @@ export class SharedSession {
       return this.#logInAgain(owner, mark, need, { ...failure, class: "session-ended" });
     }
     if (!this.#endpoint.canLogIn || !mayBeSpent(failure)) await this.#replace(mark, value);
-    return { requested, grant: "refresh_token", isShared: false };
+    return { failure, grant: "refresh_token" };
   }
 
   /** After a refresh, the lock may not last for one more request. */
@@ -194,24 +197,22 @@ export class SharedSession {
 
   /** @param ended why there has to be a login, where there is no password for one. */
   async #logIn(text: string | undefined, need: TokenNeed, ended: GrantFailure): Promise<SharedResult> {
-    if (!this.#endpoint.canLogIn) {
-      return { requested: { failure: ended }, grant: "refresh_token", isShared: false };
-    }
+    if (!this.#endpoint.canLogIn) return { failure: ended, grant: "refresh_token" };
     const requested = await this.#endpoint.login(need.knownTokens);
-    if ("granted" in requested) return this.#store(requested, "password", text, undefined);
-    return { requested, grant: "password", isShared: false };
+    if ("granted" in requested) return this.#store(requested.granted, "password", text, undefined);
+    return { failure: requested.failure, grant: "password" };
   }
 
   /** @param kept the refresh token that the response need not repeat. */
   async #store(
-    requested: Extract<GrantResult, { readonly granted: unknown }>,
+    granted: Granted,
     grant: Grant,
     text: string | undefined,
     kept: string | undefined,
   ): Promise<SharedResult> {
-    const value = toSharedValue(requested.granted, kept);
+    const value = toSharedValue(granted, kept);
     this.#note(value);
-    return { requested, grant, isShared: await this.#replace(text, value) };
+    return { granted, grant, isShared: await this.#replace(text, value) };
   }
 
   /** Replaces a text by a value, unless somebody else did so. A failure costs nothing but the sharing. */

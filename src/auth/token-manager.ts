@@ -164,8 +164,7 @@ export class TokenManager implements TokenSource {
     const deadline = new Deadline({ timeoutMs: endTimeoutMs });
     try {
       await deadline.race(Promise.resolve(this.#renewal.current)).catch(() => {});
-      const own = this.#session?.isOver === true ? undefined : this.#session?.refreshToken;
-      const refreshToken = this.#shared === undefined ? own : await this.#shared.end();
+      const refreshToken = this.#shared === undefined ? this.#ownRefreshToken() : await this.#shared.end();
       this.#closing.abort();
       return refreshToken === undefined ? undefined : await this.#endpoint.logout(refreshToken, deadline);
     } finally {
@@ -290,10 +289,9 @@ export class TokenManager implements TokenSource {
     if ("unshared" in result) return this.#afterUnshared(result.unshared);
     this.#aloneFrom = undefined;
     if ("token" in result) return this.#adopt(result.token);
-    const { requested, grant, isShared } = result;
-    if ("granted" in requested) return this.#store(requested.granted, grant, isShared);
-    if (grant === "password") return this.#afterLogin(requested);
-    const { failure } = requested;
+    if ("granted" in result) return this.#store(result.granted, result.grant, result.isShared);
+    if (result.grant === "password") return this.#afterLogin(result);
+    const { failure } = result;
     const reaction = grantReactions[failure.class].refresh_token;
     if (reaction === "stop") return this.#leaveAlone(failure, undefined);
     return this.#afterFailedRefresh(failure, reaction);
@@ -425,12 +423,17 @@ export class TokenManager implements TokenSource {
     try {
       // A login in flight is about to start a session.
       await deadline.race(Promise.resolve(this.#renewal.current));
-      const session = this.#session;
-      if (session !== undefined && session.isOver !== true) await this.#endpoint.logout(session.refreshToken, deadline);
+      const refreshToken = this.#ownRefreshToken();
+      if (refreshToken !== undefined) await this.#endpoint.logout(refreshToken, deadline);
     } catch {
     } finally {
       deadline.finish();
     }
+  }
+
+  /** Of the session that is this client's own, while that goes on. */
+  #ownRefreshToken(): string | undefined {
+    return this.#session?.isOver === true ? undefined : this.#session?.refreshToken;
   }
 
   #toError({ failure, hold }: FailedRenewal): TokenError {
