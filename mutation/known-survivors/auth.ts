@@ -1,3 +1,92 @@
 import type { KnownSurvivor } from "../known-survivor.js";
 
-export const auth: readonly KnownSurvivor[] = [];
+const sharedSession = "src/auth/shared-session.ts";
+const sharedValue = "src/auth/shared-value.ts";
+const tokenManager = "src/auth/token-manager.ts";
+
+const forCompiler = {
+  lifetimes: "For the compiler: a value has a lifetime and an end, or neither, and is a token without both then.",
+  number: "For the compiler: Number.isFinite takes numbers alone.",
+  refusal: "For the compiler: where a login was refused, it is known when.",
+};
+const leftOut = "JSON leaves out what is undefined.";
+const onlyPassword = "Of a failure it is only told whether it was that of a login; every other text is a refresh.";
+
+export const auth: readonly KnownSurvivor[] = [
+  {
+    file: sharedSession,
+    line: "const expiry = refreshExpiresAtMs === undefined ? undefined : { refreshExpiresAtMs };",
+    replacement: "false",
+    why: leftOut,
+  },
+  {
+    file: sharedSession,
+    line: "} catch {",
+    replacement: "{}",
+    why: "Of `look`: a function that returns nothing returns undefined. The others are tested.",
+  },
+  {
+    file: sharedSession,
+    line: 'return { unshared: error instanceof StoreAway ? error.reason : "FAILED" };',
+    replacement: '""',
+    why: "Only a message's wording: what asks the store throws nothing else.",
+  },
+  ...[
+    'return { failure, grant: "refresh_token" };',
+    'if (!this.#endpoint.canLogIn) return { failure: ended, grant: "refresh_token" };',
+  ].map((line) => ({ file: sharedSession, line, replacement: '""', why: onlyPassword })),
+  {
+    file: sharedValue,
+    line: "...(refreshToken === undefined ? undefined : { refreshToken }),",
+    replacement: "false",
+    why: leftOut,
+  },
+  ...["false", "lifetimeMs === undefined && expiresAtMs === undefined"].map((replacement) => ({
+    file: sharedValue,
+    line: "if (lifetimeMs === undefined || expiresAtMs === undefined) return toToken(accessToken, at, undefined);",
+    replacement,
+    why: forCompiler.lifetimes,
+  })),
+  {
+    file: sharedValue,
+    line: 'return typeof part === "number" && Number.isFinite(part) && part >= 0;',
+    replacement: "true",
+    why: forCompiler.number,
+  },
+  {
+    file: tokenManager,
+    line: 'const isGiven = "refreshToken" in auth && store === undefined;',
+    replacement: "true",
+    why: "Without a password, whatever the store brings is the outcome: this session would never be used.",
+  },
+  {
+    file: tokenManager,
+    line: "preload(): void {",
+    replacement: "{}",
+    why: "Only time: the first request loads it otherwise.",
+  },
+  {
+    file: tokenManager,
+    line: "this.#endpoint.preload();",
+    replacement: ";",
+    why: "Only time: the first request loads it otherwise.",
+  },
+  {
+    file: tokenManager,
+    line: "if (others && this.#hold === hold) this.#hold = undefined;",
+    replacement: "true",
+    why: "All calls that wait for one answer go on together, before another hold can begin.",
+  },
+  {
+    file: tokenManager,
+    line: "if (this.#refusals <= 3 || this.#lastRefusal === undefined) return true;",
+    replacement: "false",
+    why: forCompiler.refusal,
+  },
+  {
+    file: tokenManager,
+    line: "return waitMs <= 0 ? undefined : this.#leaveAlone(failure, toHold(failure, Math.min(waitMs, longestWaitMs), false));",
+    replacement: "true",
+    why: "A call waits for a store that is away in any case, whether that is said to pass or not.",
+  },
+];
