@@ -5,7 +5,7 @@ const sharedValue = "src/auth/shared-value.ts";
 const tokenManager = "src/auth/token-manager.ts";
 
 const forCompiler = {
-  lifetimes: "For the compiler: a value has a lifetime and an end, or neither, and is a token without both then.",
+  lifetime: "For the compiler: further down it becomes the same token, which has neither a lifetime nor an end.",
   number: "For the compiler: Number.isFinite takes numbers alone.",
   refusal: "For the compiler: where a login was refused, it is known when.",
 };
@@ -41,12 +41,12 @@ export const auth: readonly KnownSurvivor[] = [
     replacement: "false",
     why: leftOut,
   },
-  ...["false", "lifetimeMs === undefined && expiresAtMs === undefined"].map((replacement) => ({
+  {
     file: sharedValue,
-    line: "if (lifetimeMs === undefined || expiresAtMs === undefined) return toToken(accessToken, at, undefined);",
-    replacement,
-    why: forCompiler.lifetimes,
-  })),
+    line: "if (lifetimeMs === undefined) return toToken(accessToken, at, undefined);",
+    replacement: "false",
+    why: forCompiler.lifetime,
+  },
   {
     file: sharedValue,
     line: 'return typeof part === "number" && Number.isFinite(part) && part >= 0;',

@@ -51,10 +51,10 @@ export function readSharedValue(text: string): SharedValue | undefined {
 
 /** The access token of the value. It lasts no longer than its lifetime from now on, whatever the clock of its writer said. */
 export function sharedToken(value: SharedValue, leewayMs: number | undefined): Token | undefined {
-  const { accessToken, lifetimeMs, expiresAtMs } = value;
+  const { accessToken, lifetimeMs, expiresAtMs = 0 } = value;
   if (accessToken === undefined) return undefined;
   const at = now();
-  if (lifetimeMs === undefined || expiresAtMs === undefined) return toToken(accessToken, at, undefined);
+  if (lifetimeMs === undefined) return toToken(accessToken, at, undefined);
   const leftMs = Math.min(expiresAtMs - at.wallMs, lifetimeMs);
   return toToken(accessToken, later(at, leftMs - lifetimeMs), lifetimeMs, leewayMs);
 }

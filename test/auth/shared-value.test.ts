@@ -98,6 +98,11 @@ describe("the access token of a value", () => {
     expect(sharedToken(value, undefined)).toBeUndefined();
   });
 
+  it("is over where it has a lifetime whose end is missing", () => {
+    const token = sharedToken({ accessToken: "a", lifetimeMs: 300_000 }, undefined);
+    expect(token?.expiresAt?.monotonicMs).toBeLessThanOrEqual(performance.now());
+  });
+
   it("needs no lifetime, and no leeway then", () => {
     expect(sharedToken({ accessToken: "a" }, 7000)).toEqual({ value: "a", leewayMs: 0 });
   });
