@@ -197,7 +197,9 @@ const texts: Readonly<
   },
   unreadable: {
     code: "token_response_unreadable",
-    says: (origin, { status }) => `the response of ${origin} (${status}) has no bearer token in the described form`,
+    // "bearer" before another word would be taken for the beginning of a token, and the message for one that shows it.
+    says: (origin, { status }) =>
+      `the response of ${origin} (${status}) has no access_token in the described form, with the token_type "Bearer"`,
   },
   unverified: {
     code: "login_unverified",

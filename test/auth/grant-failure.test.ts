@@ -1,11 +1,14 @@
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
 import {
+  classifyResponse,
   failureOfGrant,
   failureOfWire,
   GrantError,
   type GrantFailure,
+  type GrantFailureClass,
   grantReactions,
+  toRejectedError,
   toTokenError,
 } from "../../src/auth/grant-failure.js";
 import { ConfigError } from "../../src/errors/errors.js";
@@ -36,4 +39,97 @@ it("fails at once, with what to do, where the transport can't be opened", () => 
     effect: "none",
     message: expect.stringMatching(/UNDICI_NOT_LOADED.*docs\/bundling\.md/),
   });
+});
+
+const origin = "https://login.test";
+
+it.each<[GrantFailure, string, ...RegExp[]]>([
+  [{ class: "unsent", reason: "ECONNREFUSED" }, "token_endpoint_unreachable", /no response/, /ECONNREFUSED/],
+  [{ class: "maybe-sent", reason: "ECONNRESET" }, "token_endpoint_unreachable", /no response/, /ECONNRESET/],
+  [
+    { class: "untrusted", reason: "CERT_HAS_EXPIRED" },
+    "token_endpoint_untrusted",
+    /CERT_HAS_EXPIRED/,
+    /check its cert/,
+  ],
+  [{ class: "refused", status: 401 }, "login_refused", /401/, /check authUrl.*password/, /account is not locked/],
+  [{ class: "failing", status: 503 }, "token_endpoint_failing", /failed with 503/],
+  [{ class: "throttled", status: 429 }, "token_throttled", /no more token requests/, /429/],
+  [{ class: "redirected", status: 302 }, "token_endpoint_redirected", /redirect/, /302/, /check authUrl/],
+  [{ class: "unreadable", status: 200 }, "token_response_unreadable", /no access_token/, /token_type "Bearer"/, /200/],
+  [{ class: "unverified", reason: "exp" }, "login_unverified", /ID token/, /\(exp\)/, /check clientId.*clocks/],
+  [{ class: "session-ended" }, "login_refused", /auth\.refreshToken/, /another one/],
+])("names the token endpoint, what it did, and what to do: %j", (failed, code, ...says) => {
+  const error = toTokenError(failed, origin);
+  expect(error).toMatchObject({ code, effect: "none" });
+  expect(error.status).toBe(failed.status);
+  for (const words of [/^no access token: /, /https:\/\/login\.test/, ...says]) expect(error.message).toMatch(words);
+});
+
+it.each<[GrantFailure, string, ...RegExp[]]>([
+  [{ class: "no-secret", secretName: "password", reason: "THREW" }, "token_source_failed", /auth\.password/, /THREW/],
+  [{ class: "no-secret", reason: "DEADLINE" }, "token_source_failed", /auth\.password or clientSecret/, /DEADLINE/],
+  [{ class: "session-spent" }, "login_refused", /used already/, /another refreshToken/],
+  [{ class: "unshared", reason: "TIMEOUT" }, "token_store_failed", /token store/, /TIMEOUT/],
+  [{ class: "unprepared" }, "token_request_failed", /openid-client/],
+  [{ class: "unprepared", reason: "UNDICI_NOT_LOADED" }, "token_request_failed", /undici/],
+])("names what failed on this side, and what to do: %j", (failed, code, ...says) => {
+  const error = toTokenError(failed, origin);
+  expect(error).toMatchObject({ code, effect: "none" });
+  for (const words of says) expect(error.message).toMatch(words);
+});
+
+it("gives the reason as the cause, and no cause without one", () => {
+  expect(toTokenError({ class: "unsent", reason: "ECONNREFUSED" }, origin).cause).toMatchObject({
+    code: "ECONNREFUSED",
+  });
+  expect(toTokenError(failure, origin).cause).toBeUndefined();
+});
+
+it("adds until when no token is requested, where that is so", () => {
+  const { message } = toTokenError(failure, origin);
+  expect(toTokenError(failure, origin, Date.UTC(2030, 0, 1))).toMatchObject({
+    message: `${message}; no token is requested before 2030-01-01T00:00:00.000Z`,
+    heldUntilMs: Date.UTC(2030, 0, 1),
+  });
+});
+
+it("adds the endpoint's error where it is a standard one, and no other text of the response", () => {
+  const { message } = toTokenError(failure, origin);
+  const saying = (serviceCode: string) => toTokenError({ ...failure, serviceCode, serviceMessage: "canary" }, origin);
+  expect(saying("invalid_grant")).toMatchObject({
+    message: `${message} (invalid_grant)`,
+    serviceCode: "invalid_grant",
+  });
+  expect(saying("canary")).toMatchObject({ message, serviceCode: "canary", serviceMessage: "canary" });
+});
+
+it("says of a new token that is refused what to check, and until when no other one is requested", () => {
+  const error = toRejectedError(origin, Date.UTC(2030, 0, 1));
+  expect(error).toMatchObject({ code: "token_rejected", status: 401, heldUntilMs: Date.UTC(2030, 0, 1) });
+  for (const words of [
+    /just been issued/,
+    /check that https:\/\/login\.test/,
+    /realm, audience/,
+    /clocks/,
+    /2030-01-01/,
+  ]) {
+    expect(error.message).toMatch(words);
+  }
+});
+
+it.each<[number, GrantFailureClass]>([
+  [-1, "failing"],
+  [0, "failing"],
+  [100, "failing"],
+  [199, "failing"],
+  [200, "unreadable"],
+  [299, "unreadable"],
+  [300, "redirected"],
+  [399, "redirected"],
+  [400, "refused"],
+  [498, "refused"],
+  [500, "failing"],
+])("calls a %i with an error of the endpoint's own %s", (status, kind) => {
+  expect(classifyResponse(status, true)).toBe(kind);
 });
