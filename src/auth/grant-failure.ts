@@ -71,9 +71,10 @@ export const grantReactions: Readonly<Record<GrantFailureClass, Readonly<Record<
 export function classifyResponse(status: number, isOwn: boolean): GrantFailureClass {
   if (status === 401) return "refused";
   if (status === 429) return "throttled";
-  if (status >= 400 && status < 500) return isOwn && !passingStatuses.has(status) ? "refused" : "failing";
-  if (status >= 300 && status < 400) return "redirected";
-  return status >= 200 && status < 300 ? "unreadable" : "failing";
+  if (status < 200 || status >= 500) return "failing";
+  if (status < 300) return "unreadable";
+  if (status < 400) return "redirected";
+  return isOwn && !passingStatuses.has(status) ? "refused" : "failing";
 }
 
 const passingStatuses: ReadonlySet<number> = new Set([408, 409, 421, 425, 499]);
@@ -131,7 +132,7 @@ export function toTokenError(
 ): TokenError {
   const { code, says } = texts[failure.class];
   const { status, reason, serviceCode, serviceMessage } = failure;
-  const standard = serviceCode !== undefined && standardCodes.has(serviceCode) ? ` (${serviceCode})` : "";
+  const standard = standardCodes.has(serviceCode) ? ` (${serviceCode})` : "";
   const held = heldUntilMs === undefined ? "" : `; no token is requested before ${toIsoTime(heldUntilMs)}`;
   return new TokenError(`${effect}: ${says(origin, failure)}${standard}${held}`, {
     code,
@@ -153,7 +154,7 @@ export function toRejectedError(origin: string, heldUntilMs: number): TokenError
 }
 
 /** RFC 6749, 5.2. No message holds any other text of a response. */
-const standardCodes: ReadonlySet<string> = new Set([
+const standardCodes: ReadonlySet<unknown> = new Set([
   "invalid_request",
   "invalid_client",
   "invalid_grant",

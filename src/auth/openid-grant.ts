@@ -135,7 +135,8 @@ function configure(server: ServerMetadata, { origin }: BaseUrl, clientId: string
  * A response whose body has been parsed already. It has only the fields that are used: openid-client would check the
  * `id_token` of a password grant against an issuer that the client does not know.
  */
-function toResponse({ id_token, ...fields }: TokenFields, hasIdToken: boolean): Response {
-  const body = hasIdToken && id_token !== undefined ? { ...fields, id_token } : fields;
+function toResponse(tokens: TokenFields, hasIdToken: boolean): Response {
+  const { id_token: _, ...others } = tokens;
+  const body = hasIdToken ? tokens : others;
   return Object.assign(new Response(), { json: () => Promise.resolve(body) });
 }

@@ -105,5 +105,5 @@ export function toSafeLine(text: string, secrets: readonly string[]): string {
 function writtenForms(secret: string): string[] {
   const inForm = new URLSearchParams({ "": secret }).toString().slice(1);
   const inBase64 = encodeBase64(new TextEncoder().encode(secret));
-  return [secret, inForm, encodeURIComponent(secret), inBase64, inBase64.replace(/=+$/, "")];
+  return [secret, inForm, encodeURIComponent(secret), inBase64, inBase64.replaceAll("=", "")];
 }
