@@ -1,6 +1,13 @@
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
-import { assertAuthOptions, type PasswordAuth, tokenEndpointAddress } from "../../src/auth/auth-options.js";
+import {
+  assertAuthOptions,
+  authorizationAddress,
+  logoutAddress,
+  type PasswordAuth,
+  tokenEndpointAddress,
+} from "../../src/auth/auth-options.js";
+import { tokenSourceKey } from "../../src/auth/token-source.js";
 import { ConfigError } from "../../src/errors/errors.js";
 
 const complete: PasswordAuth = {
@@ -44,6 +51,11 @@ it("takes the caller's own token source", () => {
   expect(() => assertAuthOptions({ accessToken: () => "token" })).not.toThrow();
 });
 
+it("takes a user who has logged in, of any copy of the package", () => {
+  const user = { [tokenSourceKey]: () => undefined, logout: async () => {} };
+  expect(() => assertAuthOptions(user)).not.toThrow();
+});
+
 it.each([
   [undefined, "auth is undefined"],
   [null, "auth is null"],
@@ -53,7 +65,7 @@ it.each([
   [{ ...complete, authUrl: "http://id.example" }, "auth.authUrl is an http address of a host other than this machine"],
   [{ ...complete, authUrl: "https://canary:canary@id.example" }, "auth.authUrl is an address with a user name"],
   [{ ...complete, authUrl: "https://id.example/?canary" }, "auth.authUrl is an address with a query"],
-  [{ ...complete, realm: "" }, "auth.realm is an empty string"],
+  [{ ...complete, realm: "" }, "auth.realm is an empty string; wanted: a string that is not empty"],
   [{ ...complete, realm: "." }, 'auth.realm is "."'],
   [{ ...complete, realm: ".." }, 'auth.realm is ".."'],
   [{ ...complete, realm: "\ud800" }, "auth.realm holds half of a surrogate pair"],
@@ -62,7 +74,10 @@ it.each([
   [{ ...complete, clientSecret: null }, "auth.clientSecret is null"],
   [{ ...complete, clientSecret: ["canary"] }, "auth.clientSecret is an array"],
   [{ ...complete, username: undefined }, "auth.username is undefined"],
-  [{ ...complete, password: "" }, "auth.password is an empty string"],
+  [
+    { ...complete, password: "" },
+    "auth.password is an empty string; wanted: a string that is not empty, or a function that returns one",
+  ],
   [{ ...complete, password: 123456 }, "auth.password is a number"],
   [{ ...complete, password: "canary\udc00" }, "auth.password holds half of a surrogate pair"],
   [{ ...complete, clientAuthentication: "jwt" }, 'auth.clientAuthentication is a string; wanted: "post" or "basic"'],
@@ -82,7 +97,7 @@ it.each([
   ],
   [{ ...complete, passwort: "canary" }, "there is no option auth.passwort; the options are authUrl, realm"],
   [{ ...complete, "canary canary": 1 }, "there is no option auth.(unprintable); the options are"],
-  [{ accessToken: "canary" }, "auth.accessToken is a string"],
+  [{ accessToken: "canary" }, "auth.accessToken is a string; wanted: a function that returns a token"],
   [{ accessToken: undefined, ...complete }, "auth.accessToken is undefined"],
   [{ accessToken: () => "token", ...complete }, "there is no option auth.authUrl next to accessToken"],
 ])("refuses the options of case %#, naming what is wrong and no secret", (auth, why) => {
@@ -96,6 +111,13 @@ it("joins the address of the token endpoint by hand, so that a base path stays",
     origin: "https://id.example:8443",
     path: "/sso/v2/auth/realms/payments/protocol/openid-connect/token",
   });
+});
+
+it("has the login page and the end of a session beside the token endpoint", () => {
+  const provider = { ...complete, authUrl: "https://id.example/sso" };
+  const beside = "/sso/auth/realms/payments/protocol/openid-connect";
+  expect(authorizationAddress(provider)).toEqual({ origin: "https://id.example", path: `${beside}/auth` });
+  expect(logoutAddress(provider)).toEqual({ origin: "https://id.example", path: `${beside}/logout` });
 });
 
 it("writes the realm as one segment of the path", () => {

@@ -68,7 +68,10 @@ it("tells the function of a token that a call was refused with, once", async () 
 it("rejects when the refused token comes back", async () => {
   const source = callerTokenSource({ accessToken: () => "canary" });
   const error = await failure(source.renew("canary", new Deadline({}), 2));
-  expect(error).toMatchObject({ code: "token_rejected" });
+  expect(error).toMatchObject({
+    code: "token_rejected",
+    message: expect.stringMatching(/refused the access token.*auth\.accessToken returned the same/),
+  });
   expect(inspect(error)).not.toContain("canary");
 });
 
@@ -102,6 +105,7 @@ it("turns what the function throws into an error with a safe cause, at once or p
   for (const accessToken of [throwing, () => Promise.reject(thrown)]) {
     const error = await failure(callerTokenSource({ accessToken }).current(new Deadline({}), 2));
     expect(error).toMatchObject({ code: "token_source_failed", cause: { code: "SEALED" } });
+    expect(error.message).toContain("auth.accessToken failed");
     expect(String(error.cause)).toBe("Error: vault: access_token=[redacted] is sealed");
     expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain("canary");
   }

@@ -1,7 +1,9 @@
+import { inspect } from "node:util";
 import { expect, it, vi } from "vitest";
 import type { PasswordAuth } from "../../src/auth/auth-options.js";
 import { type GrantResult, TokenEndpoint } from "../../src/auth/token-endpoint.js";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
+import type { Attributes, Part, Tracing } from "../../src/tracing/tracing.js";
 import type { Transport } from "../../src/wire/transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import {
@@ -140,6 +142,11 @@ it.each([
   [-1, undefined],
   ["soon", undefined],
   [{}, undefined],
+  ["", undefined],
+  ["300s", undefined],
+  ["0x10", undefined],
+  ["1e3", undefined],
+  [" 300", undefined],
 ])("reads expires_in %j as %j ms", async (expires_in, lifetimeMs) => {
   expect(await login(granted("t", { expires_in }))).toMatchObject({ granted: { lifetimeMs } });
 });
@@ -265,7 +272,7 @@ it("assumes after an unknown error that the request may have been sent, and show
 });
 
 it("keeps the response's error, description and Retry-After", async () => {
-  const body = { error: "invalid_grant", error_description: "Account is\r\n not fully set up" };
+  const body = { error: "invalid_grant", error_description: "\tAccount is\r\n not fully set up\n" };
   expect(await failureOf(responded(400, body, { "retry-after": "7" }))).toEqual({
     class: "refused",
     status: 400,
@@ -278,6 +285,11 @@ it("keeps the response's error, description and Retry-After", async () => {
 it("reads the error of a response of any content type", async () => {
   const reply = responded(400, { error: "invalid_client" }, { "content-type": "text/plain" });
   expect(await failureOf(reply)).toMatchObject({ serviceCode: "invalid_client" });
+});
+
+it("keeps a description of 300 characters whole", async () => {
+  const error_description = "long ".repeat(60).replace(/ $/, "!");
+  expect(await failureOf(responded(400, { error_description }))).toMatchObject({ serviceMessage: error_description });
 });
 
 it("cuts a long description short", async () => {
@@ -311,6 +323,18 @@ it("redacts a secret in a description in every encoding", async () => {
   );
 });
 
+it("redacts a secret in Base64 without its padding", async () => {
+  const unpadded = Buffer.from(auth.password).toString("base64").replace(/=+$/, "");
+  expect(Buffer.from(auth.password).toString("base64")).not.toBe(unpadded);
+  const { serviceMessage } = await failureOf(responded(401, { error_description: `Wrong: ${unpadded}` }));
+  expect(serviceMessage).toBe("Wrong: [redacted]");
+});
+
+it("keeps a description where the client has no secret", async () => {
+  const reply = responded(401, { error_description: "Account is locked" });
+  expect(await failureOf(reply, { clientSecret: "" })).toMatchObject({ serviceMessage: "Account is locked" });
+});
+
 it("drops a description that repeats a secret too short to be redacted", async () => {
   const reply = responded(401, { error: "invalid_grant", error_description: "xy is wrong" });
   expect(await failureOf(reply, { password: "xy" })).toEqual({
@@ -339,4 +363,177 @@ it("is not affected when the options are changed afterwards", async () => {
   options.password = "changed";
   await endpoint.login([]);
   expect(fake.forms[0]?.password).toBe(auth.password);
+});
+
+it("never logs in where there is only a session that was given", async () => {
+  const { username: _, password: __, ...client } = auth;
+  const fake = new FakeTokenEndpoint(granted("t"));
+  const endpoint = new TokenEndpoint({ auth: client, transport: fake, timeoutMs: 1000 });
+  expect(endpoint.canLogIn).toBe(false);
+  expect(await endpoint.login([])).toEqual({ failure: { class: "session-ended" } });
+  expect(await endpoint.hasOtherCredentials()).toBe(false);
+  expect(fake.requests).toEqual([]);
+});
+
+const vaultIsAway = () => {
+  throw Object.assign(new Error("canary"), { code: "ECONNREFUSED" });
+};
+
+it.each(["password", "clientSecret"])("tells why the function for %s gave no secret", async (secretName) => {
+  const fake = new FakeTokenEndpoint(granted("t"));
+  expect(await endpointOf(fake, { [secretName]: vaultIsAway }).login([])).toEqual({
+    failure: { class: "no-secret", secretName, reason: "ECONNREFUSED" },
+  });
+  expect(fake.requests).toEqual([]);
+});
+
+it("waits for a secret no longer than for a response", async () => {
+  const fake = new FakeTokenEndpoint(granted("t"));
+  const endpoint = endpointOf(fake, { password: () => new Promise(() => {}) }, 5);
+  expect(await endpoint.login([])).toEqual({ failure: { class: "no-secret", reason: "DEADLINE" } });
+  expect(fake.requests).toEqual([]);
+});
+
+/** An endpoint that has logged in with `first`, and whose function returns `next` from then on. */
+async function loggedIn(
+  first: string,
+  next: () => Promise<string> | string,
+  options: Partial<PasswordAuth> = {},
+  timeoutMs = 10_000,
+) {
+  let password: () => Promise<string> | string = () => first;
+  const fake = new FakeTokenEndpoint(granted("t"));
+  const endpoint = endpointOf(fake, { password: () => password(), ...options }, timeoutMs);
+  await endpoint.login([]);
+  password = next;
+  return endpoint;
+}
+
+it("knows credentials other than those of the last login", async () => {
+  expect(await (await loggedIn("old", () => "old")).hasOtherCredentials()).toBe(false);
+  expect(await (await loggedIn("old", () => "new")).hasOtherCredentials()).toBe(true);
+  const secrets = ["old", "new"];
+  const clientSecret = () => secrets.shift() ?? "newest";
+  const endpoint = await loggedIn("p", () => "p", { password: "p", clientSecret });
+  expect(await endpoint.hasOtherCredentials()).toBe(true);
+});
+
+it("has no other credentials where a function fails or takes too long", async () => {
+  expect(await (await loggedIn("old", vaultIsAway)).hasOtherCredentials()).toBe(false);
+  const endless = () => new Promise<string>(() => {});
+  expect(await (await loggedIn("old", endless, {}, 20)).hasOtherCredentials()).toBe(false);
+});
+
+it("asks for no other credentials before there was a login", async () => {
+  const password = vi.fn(() => "p");
+  expect(await endpointOf(new FakeTokenEndpoint(), { password }).hasOtherCredentials()).toBe(false);
+  expect(password).not.toHaveBeenCalled();
+});
+
+it("leaves no timer after it has asked for other credentials", async () => {
+  const endpoint = await loggedIn("old", () => "new");
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  try {
+    await endpoint.hasOtherCredentials();
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it("posts the form of a logout to the address beside the token endpoint", async () => {
+  const fake = new FakeTokenEndpoint(responded(204, ""));
+  expect(await endpointOf(fake).logout("r/1+2", new Deadline({}))).toBeUndefined();
+  expect(fake.requests.map((request) => ({ path: request.path, body: bodyText(request) }))).toEqual([
+    {
+      path: "/base/auth/realms/cross%20border/protocol/openid-connect/logout",
+      body: "client_id=gate%26way&refresh_token=r%2F1%2B2&client_secret=s%3Dcret",
+    },
+  ]);
+});
+
+const endOf = (reply: Reply, options: Partial<PasswordAuth> = {}) =>
+  endpointOf(new FakeTokenEndpoint(reply), options).logout("refresh-canary", new Deadline({}));
+
+it.each([
+  ["a 200", responded(200, "")],
+  ["a 204", responded(204, "")],
+  ["a 299", responded(299, "")],
+  ["the word that the session is over already", responded(400, { error: "invalid_grant" })],
+])("takes a session for ended after %s", async (_, reply) => {
+  expect(await endOf(reply)).toBeUndefined();
+});
+
+it.each<[Reply, object]>([
+  [responded(199, ""), { class: "failing", status: 199 }],
+  [responded(300, ""), { class: "redirected", status: 300 }],
+  [responded(400, { error: "invalid_client" }), { class: "refused", status: 400, serviceCode: "invalid_client" }],
+  [responded(400, ""), { class: "failing", status: 400 }],
+  [responded(401, ""), { class: "refused", status: 401 }],
+  [responded(429, { error: "invalid_grant" }), { class: "throttled", status: 429, serviceCode: "invalid_grant" }],
+  [responded(503, { error: "invalid_grant" }), { class: "failing", status: 503, serviceCode: "invalid_grant" }],
+  [notSent(), { class: "unsent", reason: "ECONNREFUSED" }],
+  [maybeSent(), { class: "maybe-sent", reason: "ECONNRESET" }],
+])("tells that a session may go on (case %#)", async (reply, failure) => {
+  expect(await endOf(reply)).toEqual(failure);
+});
+
+it("tells that a session may go on where there is no secret to end it with", async () => {
+  expect(await endOf(responded(204, ""), { clientSecret: vaultIsAway })).toEqual({
+    class: "no-secret",
+    secretName: "clientSecret",
+    reason: "ECONNREFUSED",
+  });
+});
+
+it("redacts what a refused logout held", async () => {
+  const reply = responded(400, { error: "no", error_description: `refresh-canary of ${auth.clientSecret} is unknown` });
+  expect(await endOf(reply)).toMatchObject({ serviceMessage: "[redacted] of [redacted] is unknown" });
+});
+
+/** What an observer sees of one login. */
+async function follow(reply: Reply, options: Partial<PasswordAuth> = {}) {
+  const parts: Part[] = [];
+  const notes: Attributes[] = [];
+  const tracing: Tracing = {
+    follow: (part, work) => {
+      parts.push(part);
+      return work({ isSeen: true, headers: {}, note: (attributes) => notes.push(attributes) });
+    },
+  };
+  const transport = new FakeTokenEndpoint(reply);
+  await new TokenEndpoint({ auth: { ...auth, ...options }, transport, timeoutMs: 1000, tracing }).login([]);
+  return { parts, notes: Object.assign({}, ...notes) };
+}
+
+it("is followed as one request to the identity provider", async () => {
+  expect(await follow(granted("t"))).toEqual({
+    parts: [
+      {
+        name: "token request",
+        kind: "client",
+        attributes: { "http.request.method": "POST", "server.address": "id.example", "server.port": 443 },
+      },
+    ],
+    notes: { "http.response.status_code": 200 },
+  });
+});
+
+it.each<[Reply, object]>([
+  [responded(401, ""), { "http.response.status_code": 401, "error.type": "401" }],
+  [responded(400, { error: "canary" }), { "http.response.status_code": 400, "error.type": "400" }],
+  [responded(503, ""), { "http.response.status_code": 503, "error.type": "503" }],
+  [responded(302, ""), { "http.response.status_code": 302, "error.type": "redirected" }],
+  [responded(200, ""), { "http.response.status_code": 200, "error.type": "unreadable" }],
+  [notSent(), { "error.type": "ECONNREFUSED" }],
+  [untrusted(), { "error.type": "CERT_HAS_EXPIRED" }],
+  [maybeSent(), { "error.type": "ECONNRESET" }],
+])("says to who follows it how it failed (case %#)", async (reply, notes) => {
+  expect((await follow(reply)).notes).toEqual(notes);
+});
+
+it("says to who follows it that a function failed, and nothing of the function", async () => {
+  const { parts, notes } = await follow(granted("t"), { password: vaultIsAway });
+  expect(notes).toEqual({ "error.type": "no-secret" });
+  expect(inspect(parts, { depth: 9 })).not.toMatch(/s=cret|bänk|canary/);
 });
