@@ -11,8 +11,36 @@ const forCompiler = {
 };
 const leftOut = "JSON leaves out what is undefined.";
 const onlyPassword = "Of a failure it is only told whether it was that of a login; every other text is a refresh.";
+const tokenEndpoint = "src/auth/token-endpoint.ts";
+const openidGrant = "src/auth/openid-grant.ts";
+
+const isInner = "It never gets out: callers see the error that is made of it.";
+const noSuchValue = "The value that would be hidden is in the text of no caller.";
+const onlyTime = "Only time: the first request loads it otherwise.";
+const noIdToken =
+  "A response without an ID token is refused in two ways, by openid-client and here, and each of them is enough.";
+const fixedTexts = "Only time: texts are the same as at the last login.";
 
 export const auth: readonly KnownSurvivor[] = [
+  {
+    file: "src/auth/caller-token-source.ts",
+    line: "const cause = safeCause(error, rejectedToken === undefined ? [] : [rejectedToken]);",
+    replacement: '["Stryker was here"]',
+    why: noSuchValue,
+  },
+  { file: "src/auth/grant-failure.ts", line: 'this.name = "GrantError";', replacement: '""', why: isInner },
+  {
+    file: openidGrant,
+    line: "const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };",
+    replacement: "false",
+    why: noIdToken,
+  },
+  ...["false", '""'].map((replacement) => ({
+    file: openidGrant,
+    line: 'if (claims === undefined) throw new Error("no ID token");',
+    replacement,
+    why: noIdToken,
+  })),
   {
     file: sharedSession,
     line: "const expiry = refreshExpiresAtMs === undefined ? undefined : { refreshExpiresAtMs };",
@@ -53,6 +81,27 @@ export const auth: readonly KnownSurvivor[] = [
     replacement: "true",
     why: forCompiler.number,
   },
+  { file: "src/auth/store-entry.ts", line: 'this.name = "StoreAway";', replacement: '""', why: isInner },
+  { file: tokenEndpoint, line: "preload(): void {", replacement: "{}", why: onlyTime },
+  { file: tokenEndpoint, line: "loadGrant().catch(() => {});", replacement: ";", why: onlyTime },
+  {
+    file: tokenEndpoint,
+    line: 'const secrets = [state, nonce, verifier, url.searchParams.get("code") ?? ""];',
+    replacement: '"Stryker was here!"',
+    why: noSuchValue,
+  },
+  {
+    file: tokenEndpoint,
+    line: 'grant: "authorization_code",',
+    replacement: '""',
+    why: "It only has to be no other grant: openid-client names that of a callback itself.",
+  },
+  ...["false", '""'].map((replacement) => ({
+    file: tokenEndpoint,
+    line: 'if (typeof auth.password === "string" && typeof auth.clientSecret !== "function") return false;',
+    replacement,
+    why: fixedTexts,
+  })),
   {
     file: tokenManager,
     line: 'const isGiven = "refreshToken" in auth && store === undefined;',
@@ -63,13 +112,13 @@ export const auth: readonly KnownSurvivor[] = [
     file: tokenManager,
     line: "preload(): void {",
     replacement: "{}",
-    why: "Only time: the first request loads it otherwise.",
+    why: onlyTime,
   },
   {
     file: tokenManager,
     line: "this.#endpoint.preload();",
     replacement: ";",
-    why: "Only time: the first request loads it otherwise.",
+    why: onlyTime,
   },
   {
     file: tokenManager,

@@ -106,6 +106,12 @@ it.each([
   expect(`${inspect(error, { showHidden: true })}${JSON.stringify(error)}`).not.toMatch(/canary|123456/);
 });
 
+it("names every form of the options where there is none", () => {
+  for (const name of ["authUrl", "realm", "clientId", "password", "refreshToken", "accessToken", "BrowserLogin"]) {
+    expect(refusal(undefined).message).toContain(name);
+  }
+});
+
 it("joins the address of the token endpoint by hand, so that a base path stays", () => {
   expect(tokenEndpointAddress({ ...complete, authUrl: "https://id.example:8443/sso/v2/" })).toEqual({
     origin: "https://id.example:8443",

@@ -7,6 +7,7 @@ import {
   GrantError,
   type GrantFailure,
   type GrantFailureClass,
+  type GrantReaction,
   grantReactions,
   toRejectedError,
   toTokenError,
@@ -132,4 +133,32 @@ it.each<[number, GrantFailureClass]>([
   [500, "failing"],
 ])("calls a %i with an error of the endpoint's own %s", (status, kind) => {
   expect(classifyResponse(status, true)).toBe(kind);
+});
+
+/** The failures that are followed by this, of a refresh and of a login. */
+function failuresFollowedBy(reaction: GrantReaction) {
+  const of = (grant: "refresh_token" | "password") =>
+    Object.entries(grantReactions).flatMap(([kind, reactions]) => (reactions[grant] === reaction ? [kind] : []));
+  return { refreshes: of("refresh_token"), logins: of("password") };
+}
+
+const away = ["unsent", "failing", "throttled", "unshared"];
+const sameAgain = ["untrusted", "redirected", "unreadable", "unverified", "no-secret", "unprepared"];
+
+it.each<[GrantReaction, string, { refreshes: string[]; logins: string[] }]>([
+  [
+    "stop",
+    "another login would lock the account, or there is nothing to log in with",
+    { refreshes: ["session-ended", "session-spent"], logins: ["refused", "session-ended", "session-spent"] },
+  ],
+  ["login", "the refresh token is of no more use", { refreshes: ["refused"], logins: [] }],
+  ["old-or-login", "the refresh token may be used up", { refreshes: ["maybe-sent"], logins: [] }],
+  ["back-off", "the endpoint or the store is away", { refreshes: away, logins: [...away, "maybe-sent"] }],
+  ["fail", "waiting does not help", { refreshes: sameAgain, logins: sameAgain }],
+])("follows a failure with %s where %s", (reaction, _, { refreshes, logins }) => {
+  const found = failuresFollowedBy(reaction);
+  expect({ refreshes: found.refreshes.sort(), logins: found.logins.sort() }).toEqual({
+    refreshes: [...refreshes].sort(),
+    logins: [...logins].sort(),
+  });
 });

@@ -23,6 +23,8 @@ it.each([
   ["a system's code", Object.assign(new Error("canary"), { code: "ECONNREFUSED" }), "ECONNREFUSED"],
   ["a code of Node's", Object.assign(new Error("canary"), { code: "ERR_INVALID_URL" }), "ERR_INVALID_URL"],
   ["a code that may be a secret", Object.assign(new Error("canary"), { code: "CANARY_canary" }), "THREW"],
+  ["a known code behind other text", Object.assign(new Error(), { code: "canary_ECONNREFUSED" }), "THREW"],
+  ["a known code before other text", Object.assign(new Error(), { code: "ECONNREFUSED_canary" }), "THREW"],
   ["a name that may be a secret", Object.assign(new Error(), { name: "canary" }), "THREW"],
   ["a text", "canary", "THREW"],
   ["nothing", undefined, "THREW"],
