@@ -95,13 +95,22 @@ it("adds until when no token is requested, where that is so", () => {
   });
 });
 
+/** RFC 6749, 5.2. */
+const standardCodes = [
+  "invalid_request",
+  "invalid_client",
+  "invalid_grant",
+  "unauthorized_client",
+  "unsupported_grant_type",
+  "invalid_scope",
+];
+
 it("adds the endpoint's error where it is a standard one, and no other text of the response", () => {
   const { message } = toTokenError(failure, origin);
   const saying = (serviceCode: string) => toTokenError({ ...failure, serviceCode, serviceMessage: "canary" }, origin);
-  expect(saying("invalid_grant")).toMatchObject({
-    message: `${message} (invalid_grant)`,
-    serviceCode: "invalid_grant",
-  });
+  for (const standard of standardCodes) {
+    expect(saying(standard)).toMatchObject({ message: `${message} (${standard})`, serviceCode: standard });
+  }
   expect(saying("canary")).toMatchObject({ message, serviceCode: "canary", serviceMessage: "canary" });
 });
 
