@@ -1,7 +1,9 @@
 import type { KnownSurvivor } from "../known-survivor.js";
 
+const openidGrant = "src/auth/openid-grant.ts";
 const sharedSession = "src/auth/shared-session.ts";
 const sharedValue = "src/auth/shared-value.ts";
+const tokenEndpoint = "src/auth/token-endpoint.ts";
 const tokenManager = "src/auth/token-manager.ts";
 
 const forCompiler = {
@@ -11,9 +13,6 @@ const forCompiler = {
 };
 const leftOut = "JSON leaves out what is undefined.";
 const onlyPassword = "Of a failure it is only told whether it was that of a login; every other text is a refresh.";
-const tokenEndpoint = "src/auth/token-endpoint.ts";
-const openidGrant = "src/auth/openid-grant.ts";
-
 const isInner = "It never gets out: callers see the error that is made of it.";
 const noSuchValue = "The value that would be hidden is in the text of no caller.";
 const onlyTime = "Only time: the first request loads it otherwise.";
