@@ -68,6 +68,7 @@ export class HttpClient implements ApiClient {
   ): Promise<void> {
     checkHeaders(parseRequestOptions(operation, options).headers);
     checkRequest(this.#context, operation, ids, input);
+    this.#assertOpen(operation.name);
     this.assertCallable(operation);
     if (!this.#isSigned(operation) || this.#hasSigned) return;
     await this.#open(operation, { ids, input, signed: true }, options).trySigner();

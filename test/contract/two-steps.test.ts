@@ -67,6 +67,26 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(taken).toBe(0);
   });
 
+  it("takes no money when the client is closed while the intent is on its way", async () => {
+    await using harness = await open();
+    const { keys } = await prepareCorridor(harness);
+    let taken = 0;
+    let isClosing = false;
+    const client = harness.client({
+      signingKey: keys.privateKey,
+      on: { response: () => void (isClosing && client.close()) },
+    });
+    // From here on the key needs no trial signature, which a closed client refuses too.
+    await client.pay(intentRequest, () => null);
+    isClosing = true;
+    const paying = client.pay(intentRequest, () => {
+      taken += 1;
+      return take();
+    });
+    await expect(paying).rejects.toMatchObject({ code: "client_closed", effect: "none" });
+    expect(taken).toBe(0);
+  });
+
   it("says that nothing was paid when the signature is of another key", async () => {
     await using harness = await open();
     await prepareCorridor(harness);
