@@ -52,6 +52,7 @@ export function checkUndescribedBody({ name, method }: UndescribedOperation, giv
 export function textsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value === "number") return [String(value)];
+  if (Array.isArray(value)) return value.flatMap(textsIn);
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, item]) =>
     looksLikeName(name) ? textsIn(item) : [name, ...textsIn(item)],

@@ -180,6 +180,12 @@ describe("what a failure says", () => {
     const { client: other } = scriptedClient([json({ error: "account_locked", message: "m" }, 400)]);
     expect(await errorOf(request(other, refund))).toMatchObject({ serviceCode: "account_locked" });
   });
+
+  it("shows a code with a number in it, however long the lists of the request are", async () => {
+    const { client } = scriptedClient([json({ error: "limit_1003", message: "m" }, 400)]);
+    const body = { lines: Array.from({ length: 2000 }, () => true) };
+    expect(await errorOf(request(client, { ...refund, body }))).toMatchObject({ serviceCode: "limit_1003" });
+  });
 });
 
 describe("what is refused before anything is sent", () => {
