@@ -71,32 +71,17 @@ export function describeSurvivor({ file, line, text, kind, original, replacement
   return [title, `    ${text}`, `  - ${oneLine(original)}`, `  + ${oneLine(replacement)}`].join("\n");
 }
 
-/** The Markdown table of `docs/mutation.md`: a row for each source. */
-export function toTable(mutants: readonly Mutant[]): string {
-  const files = [...new Set(mutants.map(({ file }) => file))].sort();
-  const rows = files.map((name) =>
-    row(
-      `\`${name}\``,
-      mutants.filter(({ file }) => file === name),
-    ),
-  );
-  return [
-    "| source | changes | noticed | explained | neither | not tried | noticed, % |",
-    "|---|---|---|---|---|---|---|",
-    ...rows,
-    row("all", mutants),
-    "",
-  ].join("\n");
-}
-
-function row(title: string, mutants: readonly Mutant[]): string {
-  const killed = mutants.filter(({ status }) => noticed.has(status)).length;
+/** How many of the changes were noticed, and what is said of the others. */
+export function countMutants(mutants: readonly Mutant[]) {
   const survivors = survivorsOf(mutants);
+  const noticedOnes = mutants.filter(({ status }) => noticed.has(status)).length;
   const explained = survivors.filter(({ why }) => why !== undefined).length;
-  const tried = killed + survivors.length;
-  const share = tried === 0 ? "" : ((100 * killed) / tried).toFixed(1);
-  const cells = [tried, killed, explained, survivors.length - explained, mutants.length - tried, share];
-  return `| ${title} | ${cells.join(" | ")} |`;
+  return {
+    noticed: noticedOnes,
+    explained,
+    neither: survivors.length - explained,
+    notTried: mutants.length - noticedOnes - survivors.length,
+  };
 }
 
 function explanationOf({ file, text, replacement }: Mutant): string | undefined {

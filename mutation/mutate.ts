@@ -5,14 +5,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { installTools } from "../test/support/install-tools.js";
-import { describeSurvivor, readMutants, type Survivor, survivorsOf, toTable } from "./mutants.js";
+import { describeSurvivor, readMutants, type Survivor, survivorsOf } from "./mutants.js";
 import { parts } from "./parts.js";
+import { type Row, readTable, rowsOf, toTable } from "./table.js";
 
 /**
  * `npm run mutate -- [PART…]`: changes the sources of each part, one place after another, and runs the tests that execute that place.
  *
  * What was found is kept in `mutation/reports`, so that the next run tries only what may have changed since. It prints the survivors that
- * `known-survivors.ts` doesn't explain, and the table, which goes into `docs/mutation.md` once every part was tried. Needs Node 22 or newer.
+ * `known-survivors.ts` doesn't explain, and a table, whose rows take the place of those in `docs/mutation.md`. Needs Node 22 or newer.
  */
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "..");
@@ -35,12 +36,12 @@ if (!values.report) {
   for (const { name } of chosen) mutate(tools, name);
 }
 
-const survivors = chosen.flatMap(({ name }) => (existsSync(reportOf(name)) ? survivorsOf(read(name)) : []));
-for (const survivor of survivors.filter(({ why }) => why === undefined)) tell(survivor);
-const tried = parts.filter(({ name }) => existsSync(reportOf(name)));
-const table = toTable(tried.flatMap(({ name }) => read(name)));
-process.stdout.write(table);
-if (tried.length === parts.length) writeTable(table);
+const found = chosen.filter(({ name }) => existsSync(reportOf(name))).flatMap(({ name }) => read(name));
+for (const survivor of survivorsOf(found).filter(({ why }) => why === undefined)) tell(survivor);
+const rows = rowsOf(found);
+process.stdout.write(toTable(rows));
+// The report of a run that was interrupted holds only some of the changes.
+if (!values.report) writeRows(rows);
 
 function partNamed(name: string) {
   const part = parts.find((candidate) => candidate.name === name);
@@ -60,12 +61,18 @@ function tell(survivor: Survivor): void {
   process.stdout.write(`${describeSurvivor(survivor)}\n\n`);
 }
 
-function writeTable(text: string): void {
+/** Writes the rows of these sources, and keeps those of others that are still there. */
+function writeRows(own: readonly Row[]): void {
   const page = join(root, "docs/mutation.md");
   const place = /(<!-- table: .* -->\n)[\s\S]*(<!-- end of the table -->)/;
+  const text = readFileSync(page, "utf8");
+  const kept = readTable(text).filter(
+    ({ source }) => existsSync(join(root, source)) && !own.some((row) => row.source === source),
+  );
+  const table = toTable([...kept, ...own]);
   writeFileSync(
     page,
-    readFileSync(page, "utf8").replace(place, (_, start: string, end: string) => start + text + end),
+    text.replace(place, (_, start: string, end: string) => start + table + end),
   );
 }
 
