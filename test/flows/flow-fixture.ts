@@ -19,6 +19,13 @@ export const request: PaymentIntentRequest = {
   memo: "school fees",
 };
 
+interface Seen {
+  readonly operation: string | undefined;
+}
+
+export const isPayment = ({ operation }: Seen) => operation === "payments.create";
+export const isList = ({ operation }: Seen) => operation === "payments.list";
+
 /** A bank that is idempotent by key, and counts its calls. */
 export class Bank {
   readonly taken = new Map<string, string>();

@@ -10,13 +10,9 @@ import {
 import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { boundJournal } from "./bound-journal.js";
-import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
+import { type FlowFixture, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
-type Seen = { readonly operation: string | undefined };
-
-const isPayment = ({ operation }: Seen) => operation === "payments.create";
-const isList = ({ operation }: Seen) => operation === "payments.list";
 const resolution = { by: "Olga Operator", why: "the service's back office confirmed it" };
 
 function expectPaused(error: unknown, phase: string): void {

@@ -2,13 +2,11 @@ import { AbortedError, ConfigError } from "cross-border-payments";
 import { type FlowEvent, FlowPausedError, type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, request } from "./flow-fixture.js";
+import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { RecordedTracing } from "./recorded-tracing.js";
 import { errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
-const isPayment = ({ operation }: Seen) => operation === "payments.create";
-const isList = ({ operation }: Seen) => operation === "payments.list";
 const lost = { onResponse: (seen: Seen) => (isPayment(seen) ? Response.error() : undefined) };
 
 /** Notes the calls of a journal by their names. */

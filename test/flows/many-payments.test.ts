@@ -3,7 +3,7 @@ import type { PagingValues } from "../../src/api/api-client.js";
 import { type Inspect, readPayments } from "../../src/flows/read-payments.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
-import { flowFixture, request } from "./flow-fixture.js";
+import { flowFixture, isPayment, request } from "./flow-fixture.js";
 
 type MadeAt = (token: number) => number;
 
@@ -89,7 +89,6 @@ describe("a look at a list of more than 100,000 payments", { timeout: 60_000 }, 
 });
 
 type Seen = { readonly operation: string | undefined; readonly query: string };
-const isPayment = ({ operation }: Seen) => operation === "payments.create";
 const refusal = () => Response.json({ error: "limit", message: "no" }, { status: 400 });
 
 /**

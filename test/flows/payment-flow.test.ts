@@ -10,11 +10,9 @@ import {
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { apiClientOf } from "../../src/api/api-client.js";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, request } from "./flow-fixture.js";
+import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { all } from "./results.js";
 
-const isPayment = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.create";
-const isList = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.list";
 const lost = {
   onResponse: (seen: { readonly operation: string | undefined }) => (isPayment(seen) ? Response.error() : undefined),
 };

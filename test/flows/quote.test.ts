@@ -2,11 +2,10 @@ import { BadRequestError, InvalidArgumentError } from "cross-border-payments";
 import { type FlowEvent, FlowPausedError, type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, request } from "./flow-fixture.js";
+import { flowFixture, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
-const isPayment = ({ operation }: Seen) => operation === "payments.create";
 const isIntent = ({ operation }: Seen) => operation === "paymentIntents.create";
 const other = { ...request, receiverAmount: "151.00" };
 

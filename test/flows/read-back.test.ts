@@ -1,12 +1,9 @@
 import type { PaymentFlowOptions, TakeFundsByKey } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
-import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
+import { type FlowFixture, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { longList } from "./long-list.js";
 import { errorOf } from "./results.js";
 
-type Seen = { readonly operation: string | undefined };
-const isPayment = ({ operation }: Seen) => operation === "payments.create";
-const isList = ({ operation }: Seen) => operation === "payments.list";
 const refusal = (status: number) => Response.json({ error: "limit", message: "no" }, { status });
 const lost = () => Response.error();
 const listed = 60;

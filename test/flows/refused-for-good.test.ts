@@ -1,10 +1,9 @@
 import { generateSigningKeyPair } from "cross-border-payments";
 import type { PaymentFlow } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
-import { flowFixture, request } from "./flow-fixture.js";
+import { flowFixture, isPayment, request } from "./flow-fixture.js";
 import { all } from "./results.js";
 
-const isPayment = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.create";
 const refusal = (status: number) => Response.json({ error: "key_unknown", message: "no" }, { status });
 const resolution = { by: "Olga Operator", why: "the key will not be registered" };
 

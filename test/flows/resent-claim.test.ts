@@ -1,8 +1,6 @@
 import { generateSigningKeyPair } from "cross-border-payments";
 import { expect, it } from "vitest";
-import { flowFixture, request } from "./flow-fixture.js";
-
-const isPayment = ({ operation }: { readonly operation: string | undefined }) => operation === "payments.create";
+import { flowFixture, isPayment, request } from "./flow-fixture.js";
 
 it("names the key that signed it, after the key was changed", async () => {
   const { flow } = await flowFixture({ onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined) });

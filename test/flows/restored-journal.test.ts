@@ -1,12 +1,11 @@
 import { type FlowFunds, FlowPausedError, type TakeFundsByKey } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, request } from "./flow-fixture.js";
+import { flowFixture, isList, request } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
 import { errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
-const isList = ({ operation }: Seen) => operation === "payments.list";
 const isIntent = ({ operation }: Seen) => operation === "paymentIntents.create";
 const leaseMs = 300;
 

@@ -1,11 +1,10 @@
 import { CrossBorderClient, generateSigningKeyPair, InvalidArgumentError } from "cross-border-payments";
 import { FlowPausedError, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
-import { Bank, flowFixture, request } from "./flow-fixture.js";
+import { Bank, flowFixture, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
-const isPayment = ({ operation }: Seen) => operation === "payments.create";
 const lease = { owner: "a program", leaseMs: 300, nonce: "n" };
 const refuse = (seen: Seen) =>
   isPayment(seen) ? Response.json({ error: "limit", message: "no" }, { status: 400 }) : undefined;

@@ -3,11 +3,9 @@ import { describe, expect, it } from "vitest";
 import { type ApiClient, apiClientOf } from "../../src/api/api-client.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { boundJournal } from "./bound-journal.js";
-import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
+import { type FlowFixture, flowFixture, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
-type Seen = { readonly operation: string | undefined };
-const isPayment = ({ operation }: Seen) => operation === "payments.create";
 const decision = { by: "Olga Operator", why: "the service has no such payment" };
 
 /** A flow whose first `lost` payments get no response, and that gets no access token once `unsent` of its claims are stored. */

@@ -1,9 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { flowFixture, request } from "./flow-fixture.js";
+import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 
-type Seen = { readonly operation: string | undefined };
-const isPayment = ({ operation }: Seen) => operation === "payments.create";
-const isList = ({ operation }: Seen) => operation === "payments.list";
 const refusal = () => Response.json({ error: "intent_used", message: "no" }, { status: 400 });
 
 describe("singleUseIntents", () => {
