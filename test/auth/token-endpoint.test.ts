@@ -3,9 +3,9 @@ import { expect, it, vi } from "vitest";
 import type { PasswordAuth } from "../../src/auth/auth-options.js";
 import { type GrantResult, TokenEndpoint } from "../../src/auth/token-endpoint.js";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
-import type { Attributes, Part, Tracing } from "../../src/tracing/tracing.js";
 import type { Transport } from "../../src/wire/transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
+import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import {
   bodyText,
   FakeTokenEndpoint,
@@ -491,32 +491,21 @@ it("redacts what a refused logout held", async () => {
   expect(await endOf(reply)).toMatchObject({ serviceMessage: "[redacted] of [redacted] is unknown" });
 });
 
-/** What an observer sees of one login. */
+/** What who follows the work sees of one login. */
 async function follow(reply: Reply, options: Partial<PasswordAuth> = {}) {
-  const parts: Part[] = [];
-  const notes: Attributes[] = [];
-  const tracing: Tracing = {
-    follow: (part, work) => {
-      parts.push(part);
-      return work({ isSeen: true, headers: {}, note: (attributes) => notes.push(attributes) });
-    },
-  };
+  const tracing = new RecordedTracing();
   const transport = new FakeTokenEndpoint(reply);
   await new TokenEndpoint({ auth: { ...auth, ...options }, transport, timeoutMs: 1000, tracing }).login([]);
-  return { parts, notes: Object.assign({}, ...notes) };
+  return tracing.parts;
+}
+
+function tokenRequest(notes: object) {
+  const asked = { "http.request.method": "POST", "server.address": "id.example", "server.port": 443 };
+  return { name: "token request", kind: "client", attributes: { ...asked, ...notes } };
 }
 
 it("is followed as one request to the identity provider", async () => {
-  expect(await follow(granted("t"))).toEqual({
-    parts: [
-      {
-        name: "token request",
-        kind: "client",
-        attributes: { "http.request.method": "POST", "server.address": "id.example", "server.port": 443 },
-      },
-    ],
-    notes: { "http.response.status_code": 200 },
-  });
+  expect(await follow(granted("t"))).toEqual([tokenRequest({ "http.response.status_code": 200 })]);
 });
 
 it.each<[Reply, object]>([
@@ -529,11 +518,11 @@ it.each<[Reply, object]>([
   [untrusted(), { "error.type": "CERT_HAS_EXPIRED" }],
   [maybeSent(), { "error.type": "ECONNRESET" }],
 ])("says to who follows it how it failed (case %#)", async (reply, notes) => {
-  expect((await follow(reply)).notes).toEqual(notes);
+  expect(await follow(reply)).toEqual([tokenRequest(notes)]);
 });
 
 it("says to who follows it that a function failed, and nothing of the function", async () => {
-  const { parts, notes } = await follow(granted("t"), { password: vaultIsAway });
-  expect(notes).toEqual({ "error.type": "no-secret" });
+  const parts = await follow(granted("t"), { password: vaultIsAway });
+  expect(parts).toEqual([tokenRequest({ "error.type": "no-secret" })]);
   expect(inspect(parts, { depth: 9 })).not.toMatch(/s=cret|bänk|canary/);
 });

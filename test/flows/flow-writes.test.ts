@@ -1,9 +1,9 @@
 import { AbortedError, ConfigError } from "cross-border-payments";
 import { type FlowEvent, FlowPausedError, type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
+import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
-import { RecordedTracing } from "./recorded-tracing.js";
 import { errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };

@@ -10,9 +10,9 @@ import {
   SigningError,
 } from "../../src/errors/errors.js";
 import { pay, type TakeFunds } from "../../src/flows/pay.js";
+import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { flowFixture, request } from "./flow-fixture.js";
 import { gatewayClient, intent, intentRequest } from "./gateway-client.js";
-import { RecordedTracing } from "./recorded-tracing.js";
 
 const taking = (steps: string[] = []) =>
   vi.fn<TakeFunds>(() => {
