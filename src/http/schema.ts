@@ -171,7 +171,7 @@ function wantedOf(fields: FieldTable, field: string): string {
 }
 
 function describeFound(value: unknown): string {
-  return typeof value === "string" ? (value === "" ? "an empty string" : "another string") : describeValue(value);
+  return typeof value === "string" && value !== "" ? "another string" : describeValue(value);
 }
 
 function remember<K, V>(map: Map<K, V>, key: K, make: () => V): V {

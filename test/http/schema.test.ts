@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as compiled from "../../src/http/compiled-schemas.js";
 import * as plain from "../../src/http/plain-schemas.js";
 import { SchemaLoader, Schemas } from "../../src/http/schema.js";
@@ -8,31 +8,33 @@ import { transfers } from "../../src/resources/transfers.js";
 import { withdrawals } from "../../src/resources/withdrawals.js";
 import { recordOf } from "./scripted-transport.js";
 
-const made = vi.hoisted(() => ({ schemas: 0 }));
-
-vi.mock("zod/v4/core", async (importOriginal) => {
-  const zod = await importOriginal<typeof import("zod/v4/core")>();
-  const compile: typeof zod.compile = (...args) => {
-    made.schemas += 1;
-    return zod.compile(...args);
+it("makes schemas on first use and once, however many calls there are", () => {
+  let made = 0;
+  const compile: typeof compiled.compile = (...given) => {
+    made += 1;
+    return compiled.compile(...given);
   };
-  return { ...zod, compile };
-});
-
-it("makes schemas on first use and once, however many calls there are", async () => {
-  const schemas = await new SchemaLoader().load();
-  const before = made.schemas;
+  const schemas = new Schemas({ ...compiled, compile });
   const use = () => {
     for (const row of operations.values()) {
-      schemas.mismatches(row, row.verb === "list" ? [] : recordOf(row.record), 100);
+      schemas.mismatches(row, row.verb === "list" ? [{}] : recordOf(row.record), 100);
     }
   };
-  expect(before).toBe(0);
+  expect(made).toBe(0);
   use();
-  const once = made.schemas;
+  const once = made;
   for (let index = 0; index < 50; index++) use();
   expect(once).toBeGreaterThan(0);
-  expect(made.schemas).toBe(once);
+  expect(made).toBe(once);
+});
+
+it("has zod compile every schema on Node: it would interpret one that it can't compile, which takes longer", () => {
+  const compile: typeof compiled.compile = (schema) => compiled.compile(schema, { strict: true });
+  const schemas = new Schemas({ ...compiled, compile });
+  for (const row of operations.values()) {
+    expect(() => schemas.mismatches(row, {}, 100)).not.toThrow();
+    expect(() => schemas.mismatches(row, recordOf(row.record), 100)).not.toThrow();
+  }
 });
 
 it("takes the same of zod for Node and for the web", () => {
@@ -85,6 +87,7 @@ describe.each([
     ],
     ["a timestamp of another zone", { updatedAt: "2026-01-01T00:00:00.000001+02:00" }, { field: "updatedAt" }],
     ["a day that there is not", { createdAt: "2026-13-41T00:00:00Z" }, { field: "createdAt" }],
+    ["a timestamp that is empty", { updatedAt: "" }, { field: "updatedAt", found: "an empty string" }],
     ["a timestamp that is a number", { createdAt: 1767225600 }, { field: "createdAt", found: "a number" }],
     ["null", { memo: null }, { field: "memo", expected: "a string", found: "null" }],
     ["an amount with a comma", { senderAmount: "1,5" }, { field: "senderAmount", found: "another string" }],
@@ -100,6 +103,14 @@ describe.each([
       expect(found).toEqual([expect.objectContaining(mismatch)]);
       expect(JSON.stringify(found)).not.toMatch(/DE89|yesterday|settled|no such/);
     }
+  });
+
+  it("tell the first of the fields whose names may be anything", () => {
+    const schemas = new Schemas(zod);
+    const record = { ...recordOf(payments.list.record), "no such account": 1, "nor this one": null };
+    expect(schemas.mismatches(payments.create, record, 1000)).toMatchObject([
+      { field: "(unprintable)", found: "a number" },
+    ]);
   });
 
   it.each(["2026-01-01T00:00:00.000001Z", "2026-12-31T23:59:60Z", "2026-01-01T00:00:00.123456789Z"])(
@@ -144,11 +155,59 @@ describe.each([
     expect(schemas.mismatches(payments.list, list, 500_000).map(({ field }) => field)).toEqual(["memo", "senderName"]);
   });
 
+  it("look at 1,000 records that differ and no more, and at any number of others", () => {
+    const schemas = new Schemas(zod);
+    const record = recordOf(payments.list.record);
+    const [one, other] = [
+      { ...record, memo: 1 },
+      { ...record, senderName: 2 },
+    ];
+    const differing = (before: number) =>
+      schemas.mismatches(payments.list, [...Array(before).fill(one), other], 500_000).map(({ field }) => field);
+    expect(differing(999)).toEqual(["memo", "senderName"]);
+    expect(differing(1000)).toEqual(["memo"]);
+    expect(schemas.mismatches(payments.list, [...Array(1500).fill(record), one], 500_000)).toHaveLength(1);
+  });
+
+  it("read no more of a list once there are 20 differences", () => {
+    const schemas = new Schemas(zod);
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    expect(schemas.mismatches(payments.list, [{}, proxy], 100)).toHaveLength(20);
+  });
+
   it("find an unknown field in a large list when its records have it", async () => {
     const schemas = new Schemas(zod);
     const record = { ...recordOf(payments.list.record), colour: "x" };
     const list = Array(3000).fill(record);
     expect(schemas.mismatches(payments.list, list, JSON.stringify(list).length)).toMatchObject([{ field: "colour" }]);
+  });
+
+  /** What is found in a list of which one record differs. */
+  const foundAt = (at: number, records: number, length: number, different: object) => {
+    const record = recordOf(payments.list.record);
+    const list = Array.from({ length: records }, (_, index) => (index === at ? { ...record, ...different } : record));
+    return new Schemas(zod).mismatches(payments.list, list, length).map(({ field }) => field);
+  };
+  const mebibyte = 2 ** 20;
+
+  it("look for unknown fields in every record of a list of up to 1 MiB, and in four of a larger one", () => {
+    const unknown = (at: number, length: number) => foundAt(at, 40, length, { colour: "x" }).length > 0;
+    const places = [...Array(40).keys()];
+    expect(places.filter((at) => unknown(at, mebibyte))).toEqual(places);
+    expect(places.filter((at) => unknown(at, mebibyte + 1))).toEqual([0, 10, 20, 30]);
+  });
+
+  it("look for missing fields, and for values of another kind, in every record of a large list", () => {
+    for (const at of [0, 1, 39]) expect(foundAt(at, 40, 2 * mebibyte, { memo: 1 })).toEqual(["memo"]);
+    expect(foundAt(0, 40, 2 * mebibyte, { memo: 1, colour: "x" })).toEqual(["memo", "colour"]);
+    expect(foundAt(1, 40, 2 * mebibyte, { memo: 1, colour: "x" })).toEqual(["memo"]);
+  });
+
+  it("look for no unknown fields in a large list whose records have more than 64 KiB each", () => {
+    expect(foundAt(0, 40, 40 * 2 ** 16, { colour: "x" })).toEqual(["colour"]);
+    expect(foundAt(0, 40, 40 * 2 ** 16 + 1, { colour: "x" })).toEqual([]);
+    expect(foundAt(0, 1, mebibyte, { colour: "x" })).toEqual(["colour"]);
   });
 });
 
