@@ -59,8 +59,7 @@ function checkFields(
   try {
     if (!canBeRead(given, names)) throw new InputFault(`must be an object with fields; found ${describeValue(given)}`);
     const plain = isPlain(given);
-    for (const field of names) {
-      const kind = fields[field] ?? "text";
+    for (const [field, kind] of Object.entries(fields)) {
       read(field, body === undefined ? kindInQuery(kind) : kind, propertyOf(given, field, plain));
     }
     for (const field of Object.keys(given)) {

@@ -34,7 +34,7 @@ function copyValue(path: string, value: unknown, level: number): unknown {
     return Array.from(value, (item: unknown, index) => {
       const place = below(path, `[${index}]`);
       const copied = copyJson(place, item, String(index), level + 1);
-      return copied === undefined ? copyValue(place, copied, level + 1) : copied;
+      return copied === undefined ? copyValue(place, copied, level) : copied;
     });
   }
   if (typeof value !== "object" || Object.prototype.toString.call(value) !== "[object Object]") {

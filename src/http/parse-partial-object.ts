@@ -25,7 +25,7 @@ export function parsePartialObject(whole: string): Record<string, unknown> | und
     } else if (depth === 1 && character === ",") {
       complete = at;
       isValue = false;
-    } else if (depth === 1 && character === ":") isValue = true;
+    } else if (character === ":") isValue = true;
   }
   try {
     return JSON.parse(text.slice(start, complete) + (depth === 0 ? "" : "}")) as Record<string, unknown>;

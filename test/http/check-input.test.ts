@@ -1,9 +1,15 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type { Operation } from "../../src/api/operation.js";
+import { InvalidArgumentError } from "../../src/errors/errors.js";
 import { checkBody, checkQuery } from "../../src/http/check-input.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { deposits } from "../../src/resources/deposits.js";
+import { exchangeRates } from "../../src/resources/exchange-rates.js";
+import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
+import { paymentGateways } from "../../src/resources/payment-gateways.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
+import { shortestPrivateKey } from "../../src/signing/private-key-text.js";
 import { expectToTellNothingOf, thrownBy } from "../signing/test-keys.js";
 import { payment } from "./scripted-transport.js";
 
@@ -78,4 +84,139 @@ it.each(updates)("refuses an update with nothing in it: $name", (row) => {
       `${row.name}: the body has nothing to update: give it at least one of ${field}`,
     );
   }
+});
+
+/** Checks the body of a row that has one, and the query of another. */
+function check(row: Operation, given: unknown): unknown {
+  return row.body === undefined ? checkQuery(row, given) : checkBody(row, row.body, given);
+}
+
+/** What is said of an input that is refused, without the name of the operation. */
+function refusalOf(row: Operation, given: unknown): string {
+  const error = thrownBy(() => check(row, given));
+  expect(error).toBeInstanceOf(InvalidArgumentError);
+  const { message } = error as InvalidArgumentError;
+  const start = `${row.name}: the ${row.body === undefined ? "query" : "body"} `;
+  expect(message.slice(0, start.length)).toBe(start);
+  return message.slice(start.length);
+}
+
+const names = "(it has firstName, lastName, email)";
+
+describe("a body", () => {
+  const { create, update } = liquidityProviders;
+
+  it("may be empty where no field is required, and nothing is updated", () => {
+    expect(check(create, {})).toEqual({});
+    expect(() => check(payments.create, {})).toThrow("needs senderGatewayId to be a string; found undefined");
+  });
+
+  it("is told ten of its faults, and how many more there are", () => {
+    const faults = (count: number) =>
+      refusalOf(create, Object.fromEntries(Array.from("abcdefghijkl".slice(0, count), (name) => [name, 1])));
+    const ten = Array.from("abcdefghij", (name) => `has no field "${name}" ${names}`).join("; ");
+    expect(faults(10)).toBe(ten);
+    expect(faults(11)).toBe(`${ten}; and 1 more`);
+    expect(faults(12)).toBe(`${ten}; and 2 more`);
+  });
+
+  it("is told which fields an update may have, where it has none of them", () => {
+    expect(refusalOf(update, {})).toBe("has nothing to update: give it at least one of firstName, lastName, email");
+    expect(refusalOf(update, { id: "1" })).toBe(`has only fields that can't be updated, such as id ${names}`);
+  });
+
+  it("is told of an unknown field of an update, and not that there is nothing to update", () => {
+    expect(refusalOf(update, { colour: 1 })).toBe(`has no field "colour" ${names}`);
+  });
+
+  it("is told that it can't be read", () => {
+    const given = {
+      get email() {
+        throw new Error("no handler");
+      },
+    };
+    expect(refusalOf(create, given)).toBe("can't be read: one of its getters or toJSON methods threw");
+  });
+
+  it("is told of an empty text in the place of a numeral", () => {
+    expect(refusalOf(deposits.create, { amount: "" })).toMatch(
+      /^needs amount to be a decimal numeral.*; found an empty string$/,
+    );
+  });
+
+  it("needs a required field that may be anything, null included", () => {
+    const body = { fields: { extras: "any" }, required: ["extras"] } as const;
+    expect(checkBody(payments.create, body, { extras: null })).toEqual({ extras: null });
+    expect(() => checkBody(payments.create, body, {})).toThrow(
+      "payments.create: the body needs extras to be any value, null included; found undefined",
+    );
+  });
+
+  it("has no text that has no encoding", () => {
+    expect(refusalOf(create, { firstName: "a\ud800b" })).toBe(
+      "needs firstName to be a string; found a string that contains a lone surrogate, which has no encoding",
+    );
+    expect(check(create, { firstName: "a\ud83d\ude00b" })).toEqual({ firstName: "a😀b" });
+  });
+
+  const mark = "-----BEGIN PRIVATE KEY-----";
+
+  it("has no private key in any text that is long enough for one", () => {
+    for (const text of [mark.padEnd(shortestPrivateKey, "x"), mark.padEnd(5000, "x")]) {
+      expect(refusalOf(create, { firstName: text })).toBe(
+        "needs firstName to be a string; found a private key, which must never be sent",
+      );
+    }
+    expect(check(create, { firstName: "x".repeat(5000) })).toEqual({ firstName: "x".repeat(5000) });
+  });
+
+  it("may speak of a private key in a short text", () => {
+    const given = { firstName: `${mark} was seen in the mail` };
+    expect(check(create, given)).toEqual(given);
+  });
+
+  it("has no private key in the place of a public one, however short, and no public one that is still PEM", () => {
+    const wanted = "needs rsaPublicKeyBase64 to be Base64 of the PEM public key, as publicKeyToBase64 makes it; found";
+    expect(refusalOf(paymentGateways.create, { rsaPublicKeyBase64: mark })).toBe(
+      `${wanted} a private key, which must never be sent`,
+    );
+    expect(refusalOf(paymentGateways.create, { rsaPublicKeyBase64: "-----BEGIN PUBLIC KEY-----" })).toBe(
+      `${wanted} PEM text: give it to publicKeyToBase64 first`,
+    );
+    expect(check(paymentGateways.create, { rsaPublicKeyBase64: "cHVibGlj" })).toEqual({
+      rsaPublicKeyBase64: "cHVibGlj",
+    });
+  });
+});
+
+describe("a query", () => {
+  it("may be empty", () => {
+    expect(check(liquidityProviders.list, {})).toEqual({});
+  });
+
+  it("may be an instance of a class that has getters for the fields of a record, where any filter goes", () => {
+    class OfMemo {
+      get memo() {
+        return "rent";
+      }
+    }
+    expect(check(payments.list, new OfMemo())).toEqual({ memo: "rent" });
+  });
+
+  it("may have a part of a numeral, or a pattern of the service's own", () => {
+    expect(check(deposits.list, { amount: "12.%" })).toEqual({ amount: "12.%" });
+    expect(check(payments.list, { senderAmount: ">12" })).toEqual({ senderAmount: ">12" });
+  });
+
+  it("has only texts and whole numbers", () => {
+    expect(refusalOf(deposits.list, { amount: 5 })).toBe("needs amount to be a string; found a number");
+    expect(refusalOf(payments.list, { extras: { a: 1 } })).toBe("needs extras to be a string; found an object");
+    expect(refusalOf(payments.list, { anything: 5 })).toBe("needs anything to be a string; found a number");
+    expect(check(exchangeRates.list, { buyPriceN: 5 })).toEqual({ buyPriceN: 5 });
+    expect(refusalOf(exchangeRates.list, { buyPriceN: "5" })).toContain("needs buyPriceN to be a whole number");
+  });
+
+  it("has no field called __proto__, where any other goes", () => {
+    expect(refusalOf(payments.list, JSON.parse('{"__proto__":"x"}'))).toMatch(/^has no field "__proto__"/);
+  });
 });
