@@ -34,7 +34,8 @@ function copyValue(path: string, value: unknown, level: number): unknown {
     return Array.from(value, (item: unknown, index) => {
       const place = below(path, `[${index}]`);
       const copied = copyJson(place, item, String(index), level + 1);
-      return copied === undefined ? copyValue(place, copied, level) : copied;
+      if (copied === undefined) throw new InputFault(`needs ${place} to be a JSON value; found undefined`);
+      return copied;
     });
   }
   if (typeof value !== "object" || Object.prototype.toString.call(value) !== "[object Object]") {
