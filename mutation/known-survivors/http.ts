@@ -2,13 +2,149 @@ import type { KnownSurvivor } from "../known-survivor.js";
 
 const partialObject = "src/http/parse-partial-object.ts";
 const schema = "src/http/schema.ts";
+const anotherSecret = "It would be one secret more, and stands in nobody's text.";
+const alwaysResponse = "Data comes out of a response, so that there is one.";
+const nothingSent = "Only what was sent is shown with its request, and here nothing is.";
+const unwanted = "It only spares the making of an event: what nobody wants is told to nobody.";
 
 export const http: readonly KnownSurvivor[] = [
+  {
+    file: "src/http/api-promise.ts",
+    line: "withResponse: () => data.then((value) => ({ data: value, response: call.response ?? { status: 0, headers: {} } })),",
+    replacement: "{}",
+    why: alwaysResponse,
+  },
+  {
+    file: "src/http/call.ts",
+    line: '#token = "";',
+    replacement: '"Stryker was here!"',
+    why: anotherSecret,
+  },
+  {
+    file: "src/http/call.ts",
+    line: '#refusedToken = "";',
+    replacement: '"Stryker was here!"',
+    why: anotherSecret,
+  },
+  {
+    file: "src/http/call.ts",
+    line: 'this.#kind = operationKind(operation, "presigned" in source || source.signed);',
+    replacement: '""',
+    why: "A signed create and another differ after a 429 that is not the service's own, and no status lets a request that was signed earlier be sent again.",
+  },
+  {
+    file: "src/http/call.ts",
+    line: 'const nothing = { path: "/", signedPath: "/", text: "", body: undefined, values: {} };',
+    replacement: '""',
+    why: `Of the path. ${nothingSent}`,
+  },
+  {
+    file: "src/http/call.ts",
+    line: 'const nothing = { path: "/", signedPath: "/", text: "", body: undefined, values: {} };',
+    replacement: '"Stryker was here!"',
+    why: nothingSent,
+  },
+  {
+    file: "src/http/call.ts",
+    line: 'if ("presigned" in this.#source || !this.#source.signed || signer === undefined) return;',
+    replacement: '""',
+    why: "For the compiler: what was signed earlier does not say `signed`, which ends it as well.",
+  },
+  {
+    file: "src/http/call.ts",
+    line: 'if ("presigned" in this.#source || !this.#source.signed || signer === undefined) return;',
+    replacement: "false",
+    why: "For the compiler: a call that is to be signed without a signer is refused before.",
+  },
+  {
+    file: "src/http/call.ts",
+    line: 'return isLenient && validation === "strict" ? "report" : validation;',
+    replacement: '""',
+    why: "Of `report`: whatever is neither `off` nor `strict` reports.",
+  },
+  {
+    file: "src/http/call.ts",
+    line: 'const retryAfterMs = failure.kind === "status" ? (failure.retryAfterMs ?? 0) : 0;',
+    replacement: "true",
+    why: "For the compiler: no other failure has a `retryAfterMs`.",
+  },
+  {
+    file: "src/http/call.ts",
+    line: 'if (!reporter.wants("response")) return;',
+    replacement: "false",
+    why: unwanted,
+  },
+  {
+    file: "src/http/call.ts",
+    line: 'if (!reporter.wants("success")) return;',
+    replacement: "false",
+    why: unwanted,
+  },
+  {
+    file: "src/http/call.ts",
+    line: "status: this.#response?.status ?? 0,",
+    replacement: "this.#response.status",
+    why: alwaysResponse,
+  },
+  {
+    file: "src/http/call.ts",
+    line: "...optional({ requestId: this.response?.requestId }),",
+    replacement: "this.response.requestId",
+    why: alwaysResponse,
+  },
+  {
+    file: "src/http/call.ts",
+    line: "credentialHeader.test(name) ? value : [],",
+    replacement: '["Stryker was here"]',
+    why: anotherSecret,
+  },
   {
     file: "src/http/decision.ts",
     line: "return severity[one] >= severity[other] ? one : other;",
     replacement: "severity[one] > severity[other]",
     why: "Both are the same effect where they are as severe.",
+  },
+  {
+    file: "src/http/ensure-token.ts",
+    line: 'kind: "read",',
+    replacement: '""',
+    why: "The kind of a call says what an attempt may have done, and here there is none.",
+  },
+  {
+    file: "src/http/ensure-token.ts",
+    line: 'request: { path: "", body: "" },',
+    replacement: "{}",
+    why: nothingSent,
+  },
+  {
+    file: "src/http/ensure-token.ts",
+    line: 'request: { path: "", body: "" },',
+    replacement: '"Stryker was here!"',
+    why: nothingSent,
+  },
+  {
+    file: "src/http/ensure-token.ts",
+    line: "secrets: [],",
+    replacement: '["Stryker was here"]',
+    why: anotherSecret,
+  },
+  {
+    file: "src/http/http-client.ts",
+    line: "const source = { ids: [], input, signed: this.#isSigned(list) };",
+    replacement: '["Stryker was here"]',
+    why: "The path has no parameter that an id could stand in.",
+  },
+  {
+    file: "src/http/http-client.ts",
+    line: 'encodeId(name, path.parameters[index] ?? "id", id);',
+    replacement: '""',
+    why: "For the compiler: an id is bound to a path that has a parameter for it.",
+  },
+  {
+    file: "src/http/http-client.ts",
+    line: 'return (await this.#context.signer?.describe("/", new Uint8Array()))?.publicKeySha256;',
+    replacement: '""',
+    why: "The hash of the public key is the same whatever is signed.",
   },
   {
     file: partialObject,

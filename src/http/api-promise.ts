@@ -6,7 +6,7 @@ import type { ApiPromise, ResponseInfo } from "../api/request-options.js";
  */
 export function toApiPromise<T>(
   data: Promise<T>,
-  call: { readonly response: ResponseInfo | undefined },
+  call: { readonly response?: ResponseInfo | undefined } = {},
 ): ApiPromise<T> {
   return Object.assign(data, {
     withResponse: () => data.then((value) => ({ data: value, response: call.response ?? { status: 0, headers: {} } })),

@@ -250,7 +250,7 @@ export class Call {
         this.#reportMismatches(echoMismatches(outcome.data, request.text, this.#signature));
       }
     }
-    if (mismatches.length > 0) this.#reportMismatches(mismatches);
+    this.#reportMismatches(mismatches);
     return outcome;
   }
 

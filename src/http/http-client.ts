@@ -102,7 +102,7 @@ export class HttpClient implements ApiClient {
       const { operation, ...source } = parseUndescribedRequest(given, described);
       return this.#run<unknown>(operation, source, options);
     } catch (error) {
-      return toApiPromise(Promise.reject(error), { response: undefined });
+      return toApiPromise(Promise.reject(error));
     }
   }
 
@@ -161,7 +161,7 @@ export class HttpClient implements ApiClient {
       // The compiler holds the types of a row to its table of fields where the row is written.
       return toApiPromise(call.run() as Promise<Output>, call);
     } catch (error) {
-      return toApiPromise(Promise.reject(error), { response: undefined });
+      return toApiPromise(Promise.reject(error));
     }
   }
 

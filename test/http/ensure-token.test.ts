@@ -1,4 +1,4 @@
-import { expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { callerTokenSource } from "../../src/auth/caller-token-source.js";
 import { TokenError } from "../../src/errors/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
@@ -55,23 +55,43 @@ it("refuses options that a call would refuse, and a closed client", async () => 
   expect(await errorOf(client.ensureToken(1000))).toMatchObject({ code: "client_closed" });
 });
 
-it("keeps close waiting for the token", async () => {
-  let give = () => {};
-  const ensure = () =>
-    new Promise<void>((resolve) => {
-      give = resolve;
-    });
-  const { client, transport } = clientWith({ ensure });
-  const sure = client.ensureToken(1000);
-  const closing = client.close();
-  expect(transport.closed).toBe(0);
-  give();
-  await sure;
-  await closing;
-  expect(transport.closed).toBe(1);
-});
-
 it("tells its base URL without a slash at its end", () => {
   const { client } = scriptedClient([], { origin: "https://service.example", basePath: "/base" });
   expect(client.baseUrl).toBe("https://service.example/base");
+});
+
+describe("by the clock, a token that is ensured", () => {
+  const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+  beforeEach(async () => {
+    vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
+    await vi.advanceTimersByTimeAsync(60_000);
+  });
+
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it.each([
+    ["is had", () => wait(70)],
+    ["is not had", () => wait(70).then(() => Promise.reject(new RangeError("no token")))],
+  ])("leaves no timer behind when it %s", async (_, ensure) => {
+    const running = Promise.allSettled([clientWith({ ensure }).client.ensureToken(1000)]);
+    await vi.advanceTimersByTimeAsync(70);
+    await running;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it.each([
+    ["with the status of the identity server", { status: 401 }],
+    ["without a status where there was none", {}],
+  ])("is reported where it fails, %s", async (_, told) => {
+    const refused = new TokenError("the login was refused", { code: "login_refused", ...told });
+    const { client, events } = clientWith({ ensure: () => wait(70).then(() => Promise.reject(refused)) });
+    const failing = errorOf(client.ensureToken(1000));
+    await vi.advanceTimersByTimeAsync(70);
+    await failing;
+    const failed = { code: "login_refused", effect: "none", attempts: 0, durationMs: 70 };
+    expect(events.failure.mock.calls).toStrictEqual([[{ operation: "accessToken", ...failed, ...told }]]);
+  });
 });

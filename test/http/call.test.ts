@@ -1,0 +1,262 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { BadRequestError, ConfigError, OutcomeUnknownError, SigningError } from "../../src/errors/errors.js";
+import { createReporter } from "../../src/events/reporter.js";
+import type { HttpClient, HttpClientOptions } from "../../src/http/http-client.js";
+import { SchemaLoader } from "../../src/http/schema.js";
+import { exchangeRates } from "../../src/resources/exchange-rates.js";
+import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
+import { paymentIntents } from "../../src/resources/payment-intents.js";
+import { payments } from "../../src/resources/payments.js";
+import { later, now } from "../../src/timing/timestamp.js";
+import {
+  broken,
+  calls,
+  errorOf,
+  intent,
+  json,
+  ownError,
+  payment,
+  paymentRecord,
+  recordOf,
+  scriptedClient,
+  unsent,
+} from "./scripted-transport.js";
+
+const withId = { "x-request-id": "r-7" };
+const intentRecord = recordOf(paymentIntents.get.record);
+const noSignature = () => Promise.reject(new SigningError("the signer failed"));
+const failingSigner: Partial<HttpClientOptions> = {
+  signer: { sign: noSignature, describe: async (path) => ({ path, bodySha256: "", publicKeySha256: "" }) },
+};
+
+function sendEarlier(client: HttpClient) {
+  const earlier = { path: "/gw/payments", body: JSON.stringify(payment), signature: "made-earlier" };
+  return client.send(payments.create, earlier, later(now(), 60_000));
+}
+
+describe("the response of a call", () => {
+  it("has no request id where the last attempt brought none, whatever an earlier one had", async () => {
+    const { client } = scriptedClient([{ status: 503, headers: withId }, json(intentRecord)]);
+    const { response } = await calls.read(client).withResponse();
+    expect(response).toStrictEqual({ status: 200, headers: {} });
+  });
+});
+
+describe("the headers of a request", () => {
+  it("are no more than it needs", async () => {
+    const { client, transport } = scriptedClient([json([])]);
+    await client.call(exchangeRates.list, ["lp"]);
+    expect(transport.sent[0]?.headers).toStrictEqual({ accept: "application/json", authorization: "Bearer token-1" });
+  });
+});
+
+describe("the times in the events of a call", () => {
+  beforeEach(async () => {
+    await new SchemaLoader().load();
+    vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
+    await vi.advanceTimersByTimeAsync(60_000);
+  });
+
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it.each([
+    ["succeeds", json(intentRecord), "success"],
+    ["fails", ownError(400), "failure"],
+  ] as const)("tell how long the attempt took, and how long the whole call, where it %s", async (_, step, end) => {
+    const events = { response: vi.fn(), success: vi.fn(), failure: vi.fn() };
+    const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    const { transport } = scriptedClient([step]);
+    const { client } = scriptedClient([], {
+      tokens: { current: () => wait(300).then(() => "token-1"), renew: async () => "token-2" },
+      transport: { send: (...given) => wait(40).then(() => transport.send(...given)), close: async () => {} },
+      reporter: createReporter([events]),
+    });
+    const running = Promise.allSettled([calls.read(client)]);
+    await vi.advanceTimersByTimeAsync(340);
+    await running;
+    expect(events.response.mock.calls).toMatchObject([[{ durationMs: 40 }]]);
+    expect(events[end].mock.calls).toMatchObject([[{ durationMs: 340 }]]);
+  });
+});
+
+describe("the events of a call", () => {
+  const named = { operation: "paymentIntents.get", method: "GET", path: "/payment-intents/{paymentIntentId}" };
+
+  it.each([
+    ["with the request id of the response", withId, { requestId: "r-7" }],
+    ["without a request id where there was none", {}, {}],
+  ] as const)("are told %s", async (_, headers, told) => {
+    const { client, events } = scriptedClient([json(intentRecord, 200, headers)]);
+    await calls.read(client);
+    const durationMs = expect.any(Number);
+    expect(events.response.mock.calls).toStrictEqual([[{ ...named, status: 200, attempt: 1, durationMs, ...told }]]);
+    expect(events.success.mock.calls).toStrictEqual([[{ ...named, status: 200, attempts: 1, durationMs, ...told }]]);
+  });
+
+  it("have no status where the call failed without one", async () => {
+    const { client, events } = scriptedClient([unsent]);
+    await errorOf(calls.read(client));
+    const failed = { code: "connection_failed", effect: "none", attempts: 3, durationMs: expect.any(Number) };
+    expect(events.failure.mock.calls).toStrictEqual([[{ ...named, ...failed }]]);
+  });
+});
+
+describe("a request that is signed for later", () => {
+  it("has the signature of its path and body", async () => {
+    const { client } = scriptedClient([]);
+    const signed = await client.sign(payments.create, [], { body: payment });
+    expect(signed.signature).toBe(`signature of /gw/payments ${signed.body}`);
+  });
+
+  it("has an empty signature where the operation is not signed", async () => {
+    const { client, signer } = scriptedClient([]);
+    const body = { firstName: "Ada" };
+    expect(await client.sign(liquidityProviders.create, [], { body })).toEqual({
+      path: "/gw/liquidity-providers",
+      body: JSON.stringify(body),
+      signature: "",
+    });
+    expect(signer.sign).not.toHaveBeenCalled();
+  });
+
+  it("is none where no signature was made", async () => {
+    const { client, events } = scriptedClient([], failingSigner);
+    const error = await errorOf(client.sign(payments.create, [], { body: payment }));
+    expect(error).toMatchObject({ code: "signing_failed", effect: "none", operation: "payments.create", attempts: 0 });
+    expect(events.failure).toHaveBeenCalledOnce();
+  });
+
+  it.each<[string, Partial<HttpClientOptions>]>([
+    ["was made", {}],
+    ["was not made", failingSigner],
+  ])("leaves no timer behind when its signature %s", async (_, overrides) => {
+    vi.useFakeTimers();
+    try {
+      const { client } = scriptedClient([], overrides);
+      await Promise.allSettled([client.sign(payments.create, [], { body: payment })]);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe("a request that was signed earlier", () => {
+  it("is sent again where it certainly did not leave", async () => {
+    const { client, transport } = scriptedClient([unsent, json(paymentRecord())]);
+    expect(await sendEarlier(client)).toMatchObject({ id: "payment-1" });
+    expect(transport.sent).toHaveLength(2);
+    expect(transport.sent[1]).toEqual(transport.sent[0]);
+  });
+
+  it("says what was signed when it is refused", async () => {
+    const { client } = scriptedClient([ownError(400)]);
+    const signed = { path: "/gw/payments", bodySha256: "body", publicKeySha256: "key" };
+    expect(await errorOf(sendEarlier(client))).toHaveProperty("signed", signed);
+  });
+
+  it("is refused as any other by a client that has no key itself", async () => {
+    const { client, transport } = scriptedClient([ownError(400)], { signer: undefined });
+    const error = await errorOf(sendEarlier(client));
+    expect(error).toBeInstanceOf(BadRequestError);
+    expect(error).not.toHaveProperty("signed");
+    expect(transport.sent[0]?.headers["x-service-signature-base64"]).toBe("made-earlier");
+  });
+});
+
+describe("the error of a call", () => {
+  it("describes the bytes that were signed", async () => {
+    const { client, transport, signer } = scriptedClient([ownError(400)]);
+    await errorOf(calls.signed(client));
+    const [path, body] = (signer.describe.mock.calls[0] ?? []) as unknown[];
+    expect(path).toBe("/gw/payments");
+    expect(Buffer.from(body as Uint8Array).toString()).toBe(transport.sent[0]?.body);
+  });
+
+  it("has a request without a signature where none was sent", async () => {
+    const { client, transport } = scriptedClient([broken]);
+    const error = await errorOf(calls.create(client));
+    if (!(error instanceof OutcomeUnknownError)) throw error;
+    expect(error.request).toStrictEqual({ path: "/gw/liquidity-providers", body: transport.sent[0]?.body });
+  });
+
+  it("names the operation that no key can sign", async () => {
+    const { client } = scriptedClient([], { signer: undefined });
+    const error = await errorOf(calls.signed(client));
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(error.operation).toBe("payments.create");
+  });
+
+  it("has what a transport of the caller's own threw as its cause", async () => {
+    const transport = { send: () => Promise.reject(new RangeError("a bug")), close: async () => {} };
+    const { client } = scriptedClient([], { transport });
+    const error = await errorOf(calls.read(client));
+    expect(error).toMatchObject({ code: "unexpected_failure", effect: "none", attempts: 1 });
+    expect(error.cause).toMatchObject({ name: "RangeError", message: "a bug" });
+  });
+
+  it.each([
+    ["shows a request id with a word that is no secret of the request", "alpha:beta:rent", {}, "alpha:beta:rent"],
+    [
+      "shows no request id that repeats a credential of the caller's",
+      "id-k-12345",
+      { "x-api-key": "k-12345" },
+      undefined,
+    ],
+    ["shows a request id that repeats another header", "id-k-12345", { "x-trace": "k-12345" }, "id-k-12345"],
+  ])("%s", async (_, sent, headers, shown) => {
+    const { client } = scriptedClient([ownError(400, { "x-request-id": sent })]);
+    expect((await errorOf(calls.signed(client, { headers }))).requestId).toBe(shown);
+  });
+});
+
+describe("the source of tokens", () => {
+  it("is told of a refusal by a 401 only", async () => {
+    const { client, tokens } = scriptedClient([{ status: 503 }]);
+    await errorOf(calls.read(client, { maxRetries: 0 }));
+    expect(tokens.refused).not.toHaveBeenCalled();
+  });
+
+  it("need not want to be told", async () => {
+    const tokens = { current: () => "token-1", renew: async () => "token-2" };
+    const { client } = scriptedClient([ownError(401)], { tokens });
+    expect(await errorOf(calls.read(client, { maxRetries: 0 }))).toMatchObject({ code: "http_401", attempts: 1 });
+  });
+});
+
+describe("a call that takes records as they come", () => {
+  const different = { ...intentRecord, memo: 5 };
+  const read = (client: HttpClient) => client.call(paymentIntents.get, ["1"], { lenient: true });
+
+  it("returns and reports what differs, although the validation is strict", async () => {
+    const { client, events } = scriptedClient([json(different)], { validation: "strict" });
+    expect(await read(client)).toEqual(different);
+    expect(events.mismatch.mock.calls).toMatchObject([[{ field: "memo", found: "a number" }]]);
+  });
+
+  it("reports nothing where the validation is off", async () => {
+    const { client, events } = scriptedClient([json(different)], { validation: "off" });
+    expect(await read(client)).toEqual(different);
+    expect(events.mismatch).not.toHaveBeenCalled();
+  });
+});
+
+describe("a field of a response that is named like a secret of the request", () => {
+  const create = (client: HttpClient, senderAccount: string) =>
+    client.call(paymentIntents.create, [], { body: { ...intent, senderAccount } });
+  const unknown = { operation: "paymentIntents.create", expected: "a field of the description", found: "a number" };
+
+  it("is reported once, without its name", async () => {
+    const { client, events } = scriptedClient([json({ ...intentRecord, holder_ada: 1, x_holder_ada: 2 })]);
+    await create(client, "Holder Ada");
+    expect(events.mismatch.mock.calls).toEqual([[{ ...unknown, field: "(unprintable)" }]]);
+  });
+
+  it("is reported although the secret looks like what stands for its name", async () => {
+    const { client, events } = scriptedClient([json({ ...intentRecord, "a b": 1 })]);
+    await create(client, "unprintable");
+    expect(events.mismatch.mock.calls).toEqual([[{ ...unknown, field: "(unprintable)" }]]);
+  });
+});

@@ -1,0 +1,219 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { RequestOptions } from "../../src/api/request-options.js";
+import { createReporter } from "../../src/events/reporter.js";
+import type { HttpClient } from "../../src/http/http-client.js";
+import { SchemaLoader } from "../../src/http/schema.js";
+import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
+import { paymentGateways } from "../../src/resources/payment-gateways.js";
+import { paymentIntents } from "../../src/resources/payment-intents.js";
+import { payments } from "../../src/resources/payments.js";
+import {
+  calls,
+  errorOf,
+  json,
+  payment,
+  paymentRecord,
+  recordOf,
+  scriptedClient,
+  unsent,
+} from "./scripted-transport.js";
+
+const intentRecord = recordOf(paymentIntents.get.record);
+const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+describe("a check of a call that is not made", () => {
+  const checkPayment = (client: HttpClient, options?: RequestOptions) =>
+    client.check(payments.create, [], { body: payment }, options);
+
+  it("makes one trial signature in the life of the client, and sends nothing", async () => {
+    const { client, transport, tokens, signer } = scriptedClient([]);
+    await checkPayment(client);
+    await checkPayment(client);
+    expect(signer.sign.mock.calls.map(([path, body]) => [path, body.length])).toEqual([["/", 0]]);
+    expect([transport.sent, tokens.current.mock.calls]).toEqual([[], []]);
+  });
+
+  it("needs no signature where the operation is not signed", async () => {
+    const { client, signer } = scriptedClient([]);
+    await client.check(liquidityProviders.create, [], { body: { firstName: "Ada" } });
+    expect(signer.sign).not.toHaveBeenCalled();
+    await checkPayment(client);
+    expect(signer.sign).toHaveBeenCalledOnce();
+  });
+
+  it("says that no signature can be made, each time", async () => {
+    const { client, signer, events } = scriptedClient([]);
+    signer.sign.mockRejectedValue(new RangeError("no signature today"));
+    for (const times of [1, 2]) {
+      expect(await errorOf(checkPayment(client))).toMatchObject({ operation: "payments.create", effect: "none" });
+      expect(events.failure).toHaveBeenCalledTimes(times);
+    }
+    signer.sign.mockResolvedValue("signature");
+    await checkPayment(client);
+    expect(signer.sign).toHaveBeenCalledTimes(3);
+  });
+
+  const checkProvider = (client: HttpClient, body: object, options?: RequestOptions) =>
+    client.check(liquidityProviders.create, [], { body }, options);
+
+  it.each<[string, (client: HttpClient) => Promise<void>, string]>([
+    ["an input", (client) => checkProvider(client, { nick: "x" }), 'has no field "nick"'],
+    ["an option", (client) => checkProvider(client, {}, { timeoutMs: 0 }), "timeoutMs must be"],
+    ["a header", (client) => checkProvider(client, {}, { headers: { host: "x" } }), "host is set by the client itself"],
+    ["a payment without a key", checkPayment, "built without a signingKey"],
+  ])("refuses what a call would refuse: %s", async (_, check, message) => {
+    const { client } = scriptedClient([], { signer: undefined });
+    expect((await errorOf(check(client))).message).toContain(message);
+  });
+
+  it.each(["is made", "is not made"])("leaves no timer behind when its trial signature %s", async (made) => {
+    vi.useFakeTimers();
+    try {
+      const { client, signer } = scriptedClient([]);
+      if (made === "is not made") signer.sign.mockRejectedValue(new RangeError("no signature today"));
+      await Promise.allSettled([checkPayment(client)]);
+      expect(signer.sign).toHaveBeenCalledOnce();
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe("a check of the service's health", () => {
+  const list = paymentGateways.list;
+  const record = recordOf(list.record);
+
+  it("reads one record, and takes it as it comes", async () => {
+    const { client, transport, signer } = scriptedClient([json([{ id: 5 }])], { validation: "strict" });
+    expect(await client.checkHealth(list)).toMatchObject({ ok: true, service: "responding", token: "accepted" });
+    expect(transport.sent.map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /gw/payment-gateways?_size=1"]);
+    expect(signer.sign).not.toHaveBeenCalled();
+  });
+
+  it("is signed where the client signs the list", async () => {
+    const { client, transport } = scriptedClient([json([record])], { signedOperations: new Set([list.name]) });
+    expect(await client.checkHealth(list)).toMatchObject({ ok: true });
+    expect(transport.sent[0]?.headers["x-service-signature-base64"]).toContain("signature of /gw/payment-gateways");
+  });
+
+  it.each([
+    ["once", undefined, 1],
+    ["as often as it is told", { maxRetries: 1 }, 2],
+  ])("asks a service that fails %s", async (_, options, times) => {
+    const { client, transport } = scriptedClient([{ status: 503 }]);
+    expect(await client.checkHealth(list, options)).toMatchObject({ ok: false, service: "failing" });
+    expect(transport.sent).toHaveLength(times);
+  });
+
+  it("says that there was no response where none came", async () => {
+    const { client } = scriptedClient([unsent]);
+    const report = await client.checkHealth(list);
+    expect(report).toMatchObject({ ok: false, service: "unreachable", token: "unknown" });
+    expect(report).not.toHaveProperty("latencyMs");
+  });
+
+  it("refuses options that a call would refuse, and those of a single read", async () => {
+    const { client, transport } = scriptedClient([json([])]);
+    expect(await errorOf(client.checkHealth(list, { timeoutMs: 0 }))).toMatchObject({ code: "invalid_argument" });
+    const query = { query: {} } as RequestOptions;
+    expect(await errorOf(client.checkHealth(list, query))).toMatchObject({ code: "invalid_argument" });
+    expect(transport.sent).toEqual([]);
+  });
+
+  describe("by the clock", () => {
+    beforeEach(async () => {
+      await new SchemaLoader().load();
+      vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
+      await vi.advanceTimersByTimeAsync(60_000);
+    });
+
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+
+    it.each<[string, number, RequestOptions | undefined, number]>([
+      ["5 seconds at most", 30_000, undefined, 5000],
+      ["no longer than the client's calls", 3000, undefined, 3000],
+      ["as long as it is told", 30_000, { timeoutMs: 9000 }, 9000],
+    ])("takes %s", async (_, timeoutMs, options, endMs) => {
+      const { client } = scriptedClient(["hang"], { timeoutMs });
+      const settled = vi.fn();
+      const checking = client.checkHealth(list, options);
+      checking.then(settled, settled);
+      await vi.advanceTimersByTimeAsync(endMs - 1);
+      expect(settled).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(1);
+      expect(await checking).toMatchObject({ service: "unreachable", durationMs: endMs, error: { code: "timeout" } });
+    });
+
+    it("tells how long the service took, without what came before", async () => {
+      const { transport } = scriptedClient([json([record])]);
+      const { client } = scriptedClient([], {
+        tokens: { current: () => wait(300).then(() => "token-1"), renew: async () => "token-2" },
+        transport: { send: (...given) => wait(40).then(() => transport.send(...given)), close: async () => {} },
+      });
+      const checking = client.checkHealth(list);
+      await vi.advanceTimersByTimeAsync(340);
+      expect(await checking).toMatchObject({ ok: true, latencyMs: 40, durationMs: 340 });
+    });
+  });
+});
+
+describe("a client that is used for the first time", () => {
+  function preloading() {
+    const preload = { transport: vi.fn(), tokens: vi.fn() };
+    const tokens = { current: () => "token-1", renew: async () => "token-2", preload: preload.tokens };
+    const made = scriptedClient([json(intentRecord)], { tokens });
+    Object.assign(made.transport, { preload: preload.transport });
+    return { ...made, preload };
+  }
+
+  it.each<[string, (client: HttpClient) => PromiseLike<unknown>]>([
+    ["a call", (client) => calls.read(client)],
+    ["a check of the service's health", (client) => client.checkHealth(paymentGateways.list)],
+  ])("loads what it needs with %s, once and before anything else", async (_, use) => {
+    const { client, transport, preload } = preloading();
+    expect([preload.transport.mock.calls.length, preload.tokens.mock.calls.length]).toEqual([0, 0]);
+    const first = use(client);
+    expect(transport.sent).toEqual([]);
+    expect([preload.transport.mock.calls.length, preload.tokens.mock.calls.length]).toEqual([1, 1]);
+    await first;
+    await calls.read(client);
+    await client.checkHealth(paymentGateways.list);
+    expect([preload.transport.mock.calls.length, preload.tokens.mock.calls.length]).toEqual([1, 1]);
+  });
+});
+
+describe("the id of the signing key", () => {
+  it("is the hash of its public key, which is looked at once", async () => {
+    const { client, signer } = scriptedClient([]);
+    expect(await client.signingKeyId()).toBe("key");
+    expect(await client.signingKeyId()).toBe("key");
+    expect(signer.describe).toHaveBeenCalledOnce();
+    expect(signer.sign).not.toHaveBeenCalled();
+  });
+
+  it("is none where there is no signing key", async () => {
+    expect(await scriptedClient([], { signer: undefined }).client.signingKeyId()).toBeUndefined();
+  });
+});
+
+describe("the query of a single read", () => {
+  it("is sent where the options have one", async () => {
+    const { client, transport } = scriptedClient([json(intentRecord)]);
+    await client.call(paymentIntents.get, ["pi-1"], {}, { query: { memo: "rent" } } as RequestOptions);
+    expect(transport.sent[0]?.path).toBe("/gw/payment-intents/pi-1?memo=rent");
+  });
+});
+
+it("reports to whom it was told to", () => {
+  const reporter = createReporter([]);
+  expect(scriptedClient([], { reporter }).client.reporter).toBe(reporter);
+});
+
+it("names the call that a closed client refuses", async () => {
+  const { client } = scriptedClient([json(paymentRecord())]);
+  await client.close();
+  expect((await errorOf(calls.signed(client))).message).toBe("payments.create: the client is closed");
+});
