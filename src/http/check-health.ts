@@ -42,7 +42,7 @@ export async function checkHealth(call: Call): Promise<HealthReport> {
   const found = error === undefined ? healthy : findingOf(error, call.response !== undefined);
   const { latencyMs } = call;
   const durationMs = clock.monotonicMs() - startMs;
-  const isHealthy = found.service === "responding" && found.token === "accepted";
+  const isHealthy = found.token === "accepted";
   return {
     ok: isHealthy,
     ...found,
@@ -71,7 +71,7 @@ function findingOf(error: CrossBorderError, hasResponse: boolean): Finding {
   // Only a 401 makes a call ask for another token.
   if (error instanceof TokenError) return { service: "responding", token: "refused" };
   const failureClass = error instanceof ApiError ? classifyResponse(error.response) : undefined;
-  const service = failureClass !== undefined && ownWords.has(failureClass) ? "responding" : "failing";
+  const service = ownWords.has(failureClass) ? "responding" : "failing";
   if (failureClass === "unauthorized") return { service, token: "refused" };
   // Whoever is told that he may not read this list has been recognised.
   const isKnown = failureClass === "refused" && error instanceof ApiError && error.status === 403;
@@ -79,4 +79,4 @@ function findingOf(error: CrossBorderError, hasResponse: boolean): Finding {
 }
 
 /** What the service itself responds with. */
-const ownWords: ReadonlySet<FailureClass> = new Set(["unauthorized", "refused", "throttled"]);
+const ownWords: ReadonlySet<FailureClass | undefined> = new Set(["unauthorized", "refused", "throttled"]);

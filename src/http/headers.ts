@@ -1,5 +1,5 @@
 import { counted } from "../errors/counted.js";
-import { describeValue, looksLikeName } from "../errors/describe-value.js";
+import { looksLikeName } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 
 /**
@@ -9,10 +9,10 @@ import { InvalidArgumentError } from "../errors/errors.js";
  */
 export function checkHeaders(headers: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
   if (headers === undefined) return noHeaders;
-  // The entries of a `Headers` or a `Map` are not properties: they would be left out silently.
-  if (typeof headers !== "object" || headers === null || Symbol.iterator in headers) {
+  // What is iterated has its entries elsewhere than in its properties: they would be left out silently.
+  if (Symbol.iterator in headers) {
     throw new InvalidArgumentError(
-      `headers must be an object such as { "x-name": "value" }; found ${describeValue(headers)}`,
+      'headers must be an object such as { "x-name": "value" }; found one to iterate over',
     );
   }
   const checked: Record<string, string> = {};

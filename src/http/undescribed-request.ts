@@ -33,7 +33,7 @@ export type UndescribedRequest<Path extends string = string> = {
 export interface ParsedRequest {
   readonly operation: UndescribedOperation;
   readonly ids: readonly string[];
-  readonly input: { readonly query: object | undefined; readonly body: unknown };
+  readonly input: { readonly query: object; readonly body: unknown };
   readonly signed: boolean;
 }
 
@@ -60,7 +60,7 @@ export function parseUndescribedRequest(given: UndescribedRequest, described: It
     throw refuse(`ids must be as many as the path has parameters (${template.parameters.length}); found ${ids.length}`);
   }
   assertUndescribed(method, fillPath(template, operation.name, ids), described);
-  return { operation, ids, input: { query: query === undefined ? undefined : { ...query }, body }, signed };
+  return { operation, ids, input: { query: { ...query }, body }, signed };
 }
 
 const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies CallMethod[];

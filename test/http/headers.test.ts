@@ -5,6 +5,17 @@ it.each([
   ["a name with its value", { "x-api-key: sk_live_51H": "" }, "a name of 22 characters is not a valid header name"],
   ["a value in place of a name", { sk_live_5123456: 1 }, "the value of a name of 15 characters is not a text"],
   ["a name", { "x-trace": 1 }, "the value of x-trace is not a text"],
+  ["a name that could be part of a number", { "x-trace-1": 1 }, "the value of x-trace-1 is not a text"],
 ])("shows of a wrong header its name and nothing else: %s", (_, headers, message) => {
   expect(() => checkHeaders(headers as unknown as Record<string, string>)).toThrow(`headers: ${message}`);
+});
+
+it("refuses an object whose headers are not its properties", () => {
+  const headers = { *[Symbol.iterator]() {} };
+  expect(() => checkHeaders(headers as Record<string, string>)).toThrow('headers must be an object such as { "x-name"');
+});
+
+it("takes any text of Latin-1 characters on one line, and gives the names in lower case", () => {
+  const headers = { "X-Trace": "00-abc\t~", "X-Name": "Zoë", "X-Empty": "" };
+  expect(checkHeaders(headers)).toEqual({ "x-trace": "00-abc\t~", "x-name": "Zoë", "x-empty": "" });
 });

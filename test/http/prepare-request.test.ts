@@ -1,0 +1,88 @@
+import { describe, expect, it, vi } from "vitest";
+import { InvalidArgumentError, OutcomeUnknownError } from "../../src/errors/errors.js";
+import type { UndescribedRequest } from "../../src/http/undescribed-request.js";
+import { paymentIntents } from "../../src/resources/payment-intents.js";
+import { payments } from "../../src/resources/payments.js";
+import { later, now } from "../../src/timing/timestamp.js";
+import { base64, pkcs8, rsaKeyPair } from "../signing/test-keys.js";
+import { broken, calls, errorOf, json, payment, scriptedClient } from "./scripted-transport.js";
+
+const pem = pkcs8(rsaKeyPair().privateKey);
+
+describe("an id", () => {
+  it.each([
+    ["as PEM", pem],
+    ["in Base64", base64(pem)],
+  ])("that is a private key is refused by its name, and nothing is sent: %s", async (_, key) => {
+    const { client, transport } = scriptedClient([json({ id: "1" })]);
+    const error = await errorOf(client.call(paymentIntents.get, [key]));
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error.message).toBe("paymentIntents.get: paymentIntentId is a private key, which must never be sent");
+    expect(transport.sent).toEqual([]);
+  });
+
+  it("is looked at from the length on that the shortest private key has", async () => {
+    const idOf = (length: number) => "openssh-key-v1".padEnd(length, "x");
+    const { client, transport } = scriptedClient([json({ id: "1" })]);
+    await client.call(paymentIntents.get, [idOf(255)]);
+    expect(await errorOf(client.call(paymentIntents.get, [idOf(256)]))).toBeInstanceOf(InvalidArgumentError);
+    expect(transport.sent).toHaveLength(1);
+  });
+
+  it("may be as long as one that is none", async () => {
+    const { client, transport } = scriptedClient([json({ id: "1" })]);
+    await client.call(paymentIntents.get, ["x".repeat(1000)]);
+    expect(transport.sent[0]?.path).toBe(`/gw/payment-intents/${"x".repeat(1000)}`);
+  });
+});
+
+describe("a request without a description", () => {
+  const approval = {
+    method: "POST",
+    path: "/refunds/{refundId}/approve",
+    ids: ["refund-of-erika"],
+  } as const satisfies UndescribedRequest;
+
+  it.each([
+    ["an id", "no refund-of-erika"],
+    ["its query", "no Rob Receiver"],
+    ["its body", "no Ada Lovelace"],
+  ])("has its values kept out of the service's code: one of %s", async (_, error) => {
+    const { client } = scriptedClient([json({ error, message: "m" }, 400)]);
+    const given = { ...approval, query: { to: "Rob Receiver" }, body: { from: "Ada Lovelace" } };
+    expect(await errorOf(client.request(given, []))).not.toHaveProperty("serviceCode");
+  });
+
+  it("holds an empty text for reconciliation where it had no body", async () => {
+    const { client, transport } = scriptedClient([broken]);
+    const error = await errorOf(client.request(approval, []));
+    if (!(error instanceof OutcomeUnknownError)) throw error;
+    expect(error.request).toEqual({ path: "/gw/refunds/refund-of-erika/approve", body: "" });
+    expect(transport.sent[0]?.body).toBeUndefined();
+  });
+});
+
+describe("what was signed of a request that was signed earlier", () => {
+  const path = "/gw/payments?dry=1&of=a?b";
+  it.each([
+    [false, "/gw/payments"],
+    [true, path],
+  ])("is its path, with the query only if that is signed too (%s)", async (signQuery, signed) => {
+    const { client, transport } = scriptedClient([{ status: 400 }], { signQuery });
+    const request = { path, body: JSON.stringify(payment), signature: "s" };
+    const error = await errorOf(client.send(payments.create, request, later(now(), 60_000)));
+    expect(error).toHaveProperty("signed.path", signed);
+    expect(transport.sent[0]?.path).toBe(path);
+  });
+});
+
+it("refuses a body that is too long for a string of JavaScript", async () => {
+  const { client, transport } = scriptedClient([json({ id: "1" })]);
+  const stringify = vi.spyOn(JSON, "stringify").mockImplementation(() => {
+    throw new RangeError("Invalid string length");
+  });
+  const error = await errorOf(calls.create(client)).finally(() => stringify.mockRestore());
+  expect(error).toBeInstanceOf(InvalidArgumentError);
+  expect(error.message).toBe("liquidityProviders.create: the body is too long for a string of JavaScript");
+  expect(transport.sent).toEqual([]);
+});

@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import type { HttpClient } from "../../src/http/http-client.js";
+import { exchangeRates } from "../../src/resources/exchange-rates.js";
+import { paymentIntents } from "../../src/resources/payment-intents.js";
+import { payments } from "../../src/resources/payments.js";
+import type { WireResponse } from "../../src/wire/transport.js";
+import {
+  calls,
+  errorOf,
+  json,
+  payment,
+  paymentRecord,
+  recordOf,
+  type Step,
+  scriptedClient,
+} from "./scripted-transport.js";
+
+const kinds = {
+  ...calls,
+  list: (client: HttpClient) => client.call(exchangeRates.list, ["lp"]),
+  request: (client: HttpClient) => client.request({ method: "POST", path: "/refunds" }, []),
+};
+
+describe("the error of a 2xx that can't be used", () => {
+  it.each<[string, keyof typeof kinds, Step, string]>([
+    ["a page in place of an update's response", "update", { text: "<html>" }, "it is a page of HTML"],
+    ["a page in place of a record", "read", { text: "<html>" }, "it is not JSON"],
+    ["a page in place of a response that nobody has described", "request", { text: "<html>" }, "it is not JSON"],
+    ["a list in place of a record", "read", json([]), "it is not a record"],
+    ["a record without an id", "read", json({ memo: "rent" }), "it is not a record: it has no id"],
+    ["an empty id", "read", json({ id: "" }), "it is not a record: it has no id"],
+    [
+      "another's payment",
+      "signed",
+      json({ ...paymentRecord(), senderGatewayTransactionId: "tx-2" }),
+      "its senderGatewayTransactionId is not the one that was sent",
+    ],
+    ["a response that broke off", "read", { text: '{"id":', broken: "cut-short" }, "the response broke off"],
+  ])("says what is wrong with it: %s", async (_, kind, step, problem) => {
+    const error = await errorOf(kinds[kind](scriptedClient([step]).client));
+    expect(error).toMatchObject({ name: "UnexpectedResponseError", code: "unexpected_response" });
+    expect(error.message).toContain(`the service responded with 200, but ${problem} (`);
+  });
+
+  it("is the reason of the retry that comes before it", async () => {
+    const { client, events } = scriptedClient([{ text: "<html>" }, json({ id: "1" })]);
+    await calls.read(client);
+    expect(events.retry.mock.calls).toEqual([[expect.objectContaining({ attempt: 1, reason: "unreadable" })]]);
+  });
+});
+
+describe("a response that broke off although it looks whole", () => {
+  const endings = ["cut-short", "too-large", "not-utf8", "timeout", "abort"] as const;
+
+  it.each(endings)("is none where nobody knows how long it is: %s", async (broken) => {
+    const { client, transport } = scriptedClient([{ text: '{"id":"1"}', broken }]);
+    const error = await errorOf(kinds.request(client));
+    expect(error).toMatchObject({ name: "UnexpectedResponseError", effect: "possible", attempts: 1 });
+    expect(transport.sent).toHaveLength(1);
+  });
+
+  it("is not asked for again where it reads what is too large", async () => {
+    const { client, transport } = scriptedClient([{ text: '{"id":"1",', broken: "too-large" }]);
+    const error = await errorOf(calls.read(client));
+    expect(error.message).toContain("the response is larger than maxResponseBytes allows (nothing was done)");
+    expect(transport.sent).toHaveLength(1);
+  });
+});
+
+describe("a record", () => {
+  it("is as described under strict validation where nothing differs", async () => {
+    const record = recordOf(paymentIntents.get.record);
+    const { client, transport } = scriptedClient([json(record)], { validation: "strict" });
+    expect(await calls.read(client)).toEqual(record);
+    expect(transport.sent).toHaveLength(1);
+  });
+
+  it("is known by its id alone where the description says of no field that it comes back", async () => {
+    // What JavaScript makes of a key that is undefined.
+    const record = { id: "1", undefined: 1 };
+    expect(await calls.create(scriptedClient([json(record)]).client)).toEqual(record);
+  });
+
+  it("is this payment's where its transaction comes back as a number", async () => {
+    const sent = { ...payment, senderGatewayTransactionId: "17" };
+    const pay = (transaction: unknown) => {
+      const record = { ...paymentRecord(), senderGatewayTransactionId: transaction };
+      return scriptedClient([json(record)]).client.call(payments.create, [], { body: sent });
+    };
+    expect(await pay(17)).toMatchObject({ id: "payment-1" });
+    for (const other of [18, ["17"], "017"]) expect(await errorOf(pay(other))).toMatchObject({ effect: "possible" });
+  });
+});
+
+describe("a list of many items", () => {
+  const listOf = (count: number, item: object): Partial<WireResponse> =>
+    json(Array.from({ length: count }, () => item));
+
+  it.each([
+    ["1,000 of any size", 1000, {}],
+    ["more, where they are large enough for records", 1500, { id: 1 }],
+    ["more whole records", 1500, recordOf(exchangeRates.list.record)],
+  ])("is a list of records: %s", async (_, count, item) => {
+    const { client } = scriptedClient([listOf(count, item)]);
+    expect(await kinds.list(client)).toHaveLength(count);
+  });
+
+  it("is none where they are too many and too small for records", async () => {
+    const { client } = scriptedClient([listOf(1001, {})]);
+    expect((await errorOf(kinds.list(client))).message).toContain("it is not an array of records");
+  });
+});
