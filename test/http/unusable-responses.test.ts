@@ -49,17 +49,17 @@ describe("the error of a 2xx that can't be used", () => {
   });
 });
 
-describe("a response that broke off although it looks whole", () => {
+describe("a response that broke off", () => {
   const endings = ["cut-short", "too-large", "not-utf8", "timeout", "abort"] as const;
 
-  it.each(endings)("is none where nobody knows how long it is: %s", async (broken) => {
+  it.each(endings)("can't be used where nobody has described it, however whole it looks: %s", async (broken) => {
     const { client, transport } = scriptedClient([{ text: '{"id":"1"}', broken }]);
     const error = await errorOf(kinds.request(client));
     expect(error).toMatchObject({ name: "UnexpectedResponseError", effect: "possible", attempts: 1 });
     expect(transport.sent).toHaveLength(1);
   });
 
-  it("is not asked for again where it reads what is too large", async () => {
+  it("is not asked for again where it is too large", async () => {
     const { client, transport } = scriptedClient([{ text: '{"id":"1",', broken: "too-large" }]);
     const error = await errorOf(calls.read(client));
     expect(error.message).toContain("the response is larger than maxResponseBytes allows (nothing was done)");
