@@ -67,12 +67,12 @@ describe("the error of a connection", () => {
 });
 
 it.each([
-  ["timeout", "TimeoutError", "timeout", "the deadline passed"],
-  ["abort", "AbortedError", "aborted", "the caller's signal ended the call"],
-] as const)("tells who ended a read whose response was still coming: %s", async (broken, name, code, what) => {
+  ["timeout", "TimeoutError", "timeout", "the deadline passed", "DEADLINE"],
+  ["abort", "AbortedError", "aborted", "the caller's signal ended the call", "ABORTED"],
+] as const)("tells who ended a read whose response was still coming: %s", async (broken, name, code, what, reason) => {
   const { client, transport } = scriptedClient([{ text: '{"id":"1",', broken }]);
   const error = await errorOf(calls.read(client));
-  expect(error).toMatchObject({ name, code, effect: "none" });
+  expect(error).toMatchObject({ name, code, effect: "none", cause: { code: reason } });
   expect(error.message).toContain(`${what} after the request may have been sent; nothing was done`);
   expect(transport.sent).toHaveLength(1);
 });
