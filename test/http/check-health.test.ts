@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { RequestOptions } from "../../src/api/request-options.js";
 import { InvalidArgumentError, SigningError, TokenError } from "../../src/errors/errors.js";
 import type { HealthReport } from "../../src/http/check-health.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
@@ -44,11 +45,43 @@ describe("a check finds all well", () => {
     const { client } = scriptedClient([ownError(403)]);
     expect(await client.checkHealth(list)).toStrictEqual({ ...well, latencyMs: 0, durationMs: 0 });
   });
+});
 
-  it("by one read of one record", async () => {
-    const { client, transport } = scriptedClient([json([])]);
-    await client.checkHealth(list);
-    expect(transport.sent.map(({ path }) => path)).toEqual(["/gw/payment-gateways?_size=1"]);
+describe("a check asks", () => {
+  it("for one record, and takes it as it comes", async () => {
+    const { client, transport, signer } = scriptedClient([json([{ id: 5 }])], { validation: "strict" });
+    expect(await client.checkHealth(list)).toMatchObject({ ok: true, service: "responding", token: "accepted" });
+    expect(transport.sent.map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /gw/payment-gateways?_size=1"]);
+    expect(signer.sign).not.toHaveBeenCalled();
+  });
+
+  it("with a signature where the client signs the list", async () => {
+    const { client, transport } = scriptedClient([json([])], { signedOperations: signedList });
+    expect(await client.checkHealth(list)).toMatchObject({ ok: true });
+    expect(transport.sent[0]?.headers["x-service-signature-base64"]).toContain("signature of /gw/payment-gateways");
+  });
+
+  it("once more where the service fails and it is told to", async () => {
+    const { client, transport } = scriptedClient([{ status: 503 }]);
+    const checking = client.checkHealth(list, { maxRetries: 1 });
+    await vi.runAllTimersAsync();
+    expect(await checking).toMatchObject({ ok: false, service: "failing" });
+    expect(transport.sent).toHaveLength(2);
+  });
+
+  it.each<[string, number, RequestOptions | undefined, number]>([
+    ["5 seconds at most", 30_000, undefined, 5000],
+    ["no longer than the client's calls", 3000, undefined, 3000],
+    ["as long as it is told", 30_000, { timeoutMs: 9000 }, 9000],
+  ])("for %s", async (_, timeoutMs, options, endMs) => {
+    const { client } = scriptedClient(["hang"], { timeoutMs });
+    const settled = vi.fn();
+    const checking = client.checkHealth(list, options);
+    checking.then(settled, settled);
+    await vi.advanceTimersByTimeAsync(endMs - 1);
+    expect(settled).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await checking).toMatchObject({ service: "unreachable", durationMs: endMs, error: { code: "timeout" } });
   });
 });
 
@@ -128,9 +161,13 @@ describe("a check throws what says nothing of service or token", () => {
     expect(await checking).toMatchObject({ name: "AbortedError", code: "aborted" });
   });
 
-  it("a wrong option", async () => {
-    const { client } = scriptedClient([json([])]);
-    expect(await errorOf(client.checkHealth(list, { timeoutMs: -1 }))).toBeInstanceOf(InvalidArgumentError);
+  it.each([
+    ["a wrong option", { timeoutMs: -1 }],
+    ["an option of a single read", { query: {} }],
+  ])("%s", async (_, options) => {
+    const { client, transport } = scriptedClient([json([])]);
+    expect(await errorOf(client.checkHealth(list, options as RequestOptions))).toBeInstanceOf(InvalidArgumentError);
+    expect(transport.sent).toEqual([]);
   });
 
   it("a package that can't be loaded", async () => {

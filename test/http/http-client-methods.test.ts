@@ -1,25 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { createReporter } from "../../src/events/reporter.js";
 import type { HttpClient } from "../../src/http/http-client.js";
-import { SchemaLoader } from "../../src/http/schema.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentGateways } from "../../src/resources/payment-gateways.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
-import {
-  calls,
-  errorOf,
-  json,
-  payment,
-  paymentRecord,
-  recordOf,
-  scriptedClient,
-  unsent,
-} from "./scripted-transport.js";
+import { calls, errorOf, json, payment, paymentRecord, recordOf, scriptedClient } from "./scripted-transport.js";
 
 const intentRecord = recordOf(paymentIntents.get.record);
-const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 describe("a check of a call that is not made", () => {
   const checkPayment = (client: HttpClient, options?: RequestOptions) =>
@@ -77,86 +66,6 @@ describe("a check of a call that is not made", () => {
     } finally {
       vi.useRealTimers();
     }
-  });
-});
-
-describe("a check of the service's health", () => {
-  const list = paymentGateways.list;
-  const record = recordOf(list.record);
-
-  it("reads one record, and takes it as it comes", async () => {
-    const { client, transport, signer } = scriptedClient([json([{ id: 5 }])], { validation: "strict" });
-    expect(await client.checkHealth(list)).toMatchObject({ ok: true, service: "responding", token: "accepted" });
-    expect(transport.sent.map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /gw/payment-gateways?_size=1"]);
-    expect(signer.sign).not.toHaveBeenCalled();
-  });
-
-  it("is signed where the client signs the list", async () => {
-    const { client, transport } = scriptedClient([json([record])], { signedOperations: new Set([list.name]) });
-    expect(await client.checkHealth(list)).toMatchObject({ ok: true });
-    expect(transport.sent[0]?.headers["x-service-signature-base64"]).toContain("signature of /gw/payment-gateways");
-  });
-
-  it.each([
-    ["once", undefined, 1],
-    ["as often as it is told", { maxRetries: 1 }, 2],
-  ])("asks a service that fails %s", async (_, options, times) => {
-    const { client, transport } = scriptedClient([{ status: 503 }]);
-    expect(await client.checkHealth(list, options)).toMatchObject({ ok: false, service: "failing" });
-    expect(transport.sent).toHaveLength(times);
-  });
-
-  it("says that there was no response where none came", async () => {
-    const { client } = scriptedClient([unsent]);
-    const report = await client.checkHealth(list);
-    expect(report).toMatchObject({ ok: false, service: "unreachable", token: "unknown" });
-    expect(report).not.toHaveProperty("latencyMs");
-  });
-
-  it("refuses options that a call would refuse, and those of a single read", async () => {
-    const { client, transport } = scriptedClient([json([])]);
-    expect(await errorOf(client.checkHealth(list, { timeoutMs: 0 }))).toMatchObject({ code: "invalid_argument" });
-    const query = { query: {} } as RequestOptions;
-    expect(await errorOf(client.checkHealth(list, query))).toMatchObject({ code: "invalid_argument" });
-    expect(transport.sent).toEqual([]);
-  });
-
-  describe("by the clock", () => {
-    beforeEach(async () => {
-      await new SchemaLoader().load();
-      vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
-      await vi.advanceTimersByTimeAsync(60_000);
-    });
-
-    afterEach(() => {
-      vi.useRealTimers();
-    });
-
-    it.each<[string, number, RequestOptions | undefined, number]>([
-      ["5 seconds at most", 30_000, undefined, 5000],
-      ["no longer than the client's calls", 3000, undefined, 3000],
-      ["as long as it is told", 30_000, { timeoutMs: 9000 }, 9000],
-    ])("takes %s", async (_, timeoutMs, options, endMs) => {
-      const { client } = scriptedClient(["hang"], { timeoutMs });
-      const settled = vi.fn();
-      const checking = client.checkHealth(list, options);
-      checking.then(settled, settled);
-      await vi.advanceTimersByTimeAsync(endMs - 1);
-      expect(settled).not.toHaveBeenCalled();
-      await vi.advanceTimersByTimeAsync(1);
-      expect(await checking).toMatchObject({ service: "unreachable", durationMs: endMs, error: { code: "timeout" } });
-    });
-
-    it("tells how long the service took, without what came before", async () => {
-      const { transport } = scriptedClient([json([record])]);
-      const { client } = scriptedClient([], {
-        tokens: { current: () => wait(300).then(() => "token-1"), renew: async () => "token-2" },
-        transport: { send: (...given) => wait(40).then(() => transport.send(...given)), close: async () => {} },
-      });
-      const checking = client.checkHealth(list);
-      await vi.advanceTimersByTimeAsync(340);
-      expect(await checking).toMatchObject({ ok: true, latencyMs: 40, durationMs: 340 });
-    });
   });
 });
 
