@@ -55,6 +55,16 @@ describe("a check of a call that is not made", () => {
     expect((await errorOf(check(client))).message).toContain(message);
   });
 
+  it.each([
+    ["signed", checkPayment],
+    ["unsigned", (client: HttpClient) => checkProvider(client, {})],
+  ])("refuses what a closed client would refuse, also after its trial signature: %s", async (_, check) => {
+    const { client } = scriptedClient([]);
+    await checkPayment(client);
+    await client.close();
+    expect(await errorOf(check(client))).toMatchObject({ code: "client_closed", effect: "none" });
+  });
+
   it.each(["is made", "is not made"])("leaves no timer behind when its trial signature %s", async (made) => {
     vi.useFakeTimers();
     try {
