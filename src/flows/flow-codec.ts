@@ -1,5 +1,5 @@
 import { CrossBorderError } from "../errors/errors.js";
-import { type FlowPhase, type FlowState, isSettled } from "./flow-state.js";
+import { type FlowPhase, type FlowState, hasOutcome, isSettled } from "./flow-state.js";
 import type { FlowScope, JournalEntry, JournalState } from "./journal.js";
 import { fromStored, type StoredState, toStored } from "./stored-state.js";
 import { writeJson } from "./write-json.js";
@@ -24,9 +24,8 @@ export class FlowCodec {
   async encode(key: string, scope: FlowScope, state: FlowState): Promise<JournalState> {
     const { service, gateway } = scope;
     const data = await this.#encrypt(writeJson({ version, key, scope: { service, gateway }, state: toStored(state) }));
-    const settled = isSettled(state);
-    const evidence = settled && state.phase !== "quoted" ? await this.#encrypt(evidenceOf(key, state)) : "";
-    const stored = { phase: state.phase, settled, data, evidence };
+    const evidence = hasOutcome(state) ? await this.#encrypt(evidenceOf(key, state)) : "";
+    const stored = { phase: state.phase, settled: isSettled(state), data, evidence };
     return state.phase === "quoted" ? { ...stored, quoteTtlMs: this.#quoteTtlMs } : stored;
   }
 

@@ -81,12 +81,12 @@ export function assertPrune({ settledBeforeMs, quotedBeforeMs, keep }: PruneOpti
 
 const utf8 = new TextEncoder();
 
-function assertText(name: string, value: string, minBytes: number, maxBytes: number): void {
+function assertText(name: string, value: string, minLength: 0 | 1, maxBytes: number): void {
   assertStorable(name, value);
+  if (value.length < minLength) throw new InvalidArgumentError(`journal: ${name} must not be empty`);
   // No UTF-16 code unit takes more than three bytes.
-  if (value.length >= minBytes && value.length * 3 <= maxBytes) return;
+  if (value.length * 3 <= maxBytes) return;
   const bytes = utf8.encode(value).length;
-  if (bytes < minBytes) throw new InvalidArgumentError(`journal: ${name} must not be empty`);
   if (bytes > maxBytes) {
     throw new InvalidArgumentError(`journal: ${name} has ${bytes} bytes, and at most ${maxBytes} can be stored`);
   }

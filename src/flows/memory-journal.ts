@@ -30,7 +30,7 @@ export interface MemoryJournalOptions {
   readonly nowMs?: () => number;
 }
 
-type Stored = Omit<JournalEntry, "isExpired">;
+type Stored = Omit<JournalEntry, "isExpired" | "scope"> & { readonly scope: FlowScope };
 
 /**
  * A journal for tests, in the memory of one process. It forgets everything when the process ends: a crash after the request was
@@ -228,8 +228,6 @@ function isFinal({ phase }: Stored): boolean {
   return (finalPhases as readonly string[]).includes(phase);
 }
 
-/** A flow without a scope belongs to every scope. */
 function isIn({ service, gateway }: ScopeFilter, { scope }: Stored): boolean {
-  if (scope === undefined) return true;
   return scope.service === service && (gateway ?? scope.gateway) === scope.gateway;
 }

@@ -38,10 +38,12 @@ it("writes what JSON.stringify writes, at the bottom of a deep value too", { tim
 });
 
 it.each([
-  ["a BigInt", 1n],
-  ["an object that contains itself", loop()],
-])("refuses %s at the bottom of a deep value", (_, bottom) => {
-  expect(() => writeJson(nested(bottom))).toThrow(TypeError);
+  ["a BigInt", 1n, "BigInt"],
+  ["an object that contains itself", loop(), "an object contains itself"],
+])("refuses %s at the bottom of a deep value, and says so", (_, bottom, reason) => {
+  const write = () => writeJson(nested(bottom));
+  expect(write).toThrow(TypeError);
+  expect(write).toThrow(reason);
 });
 
 function loop(): object {

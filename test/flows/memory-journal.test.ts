@@ -1,7 +1,7 @@
 import { MemoryJournal } from "cross-border-payments/flow";
 import { verifyJournal } from "cross-border-payments/testing";
 import { expect, it } from "vitest";
-import { begin } from "./journal-fixture.js";
+import { begin, newLease, scope, state } from "../journals/journal-fixture.js";
 
 it("keeps the laws of a journal, by a clock of the test's", async () => {
   let nowMs = 1_700_000_000_000;
@@ -26,4 +26,14 @@ it("gives entries that change nothing when they are changed", async () => {
   const entry = await begin(journal, "k");
   Object.assign(entry, { data: "changed" });
   expect((await journal.read("k"))?.data).toBe("{}");
+});
+
+it("deletes only quotes whose time was over before the given one", async () => {
+  const journal = new MemoryJournal({ nowMs: () => 1000 });
+  for (const quoteTtlMs of [499, 500]) {
+    const quote = { ...state, phase: "quoted", settled: true, quoteTtlMs };
+    await journal.begin(`for ${quoteTtlMs} ms`, scope, quote, newLease());
+  }
+  expect(await journal.prune({ quotedBeforeMs: 1500 })).toEqual({ settled: 0, quoted: 1 });
+  expect((await journal.list({ scope, limit: 9 })).map(({ key }) => key)).toEqual(["for 500 ms"]);
 });

@@ -1,6 +1,6 @@
 import { type Journal, MemoryJournal } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
-import { newLease, scope, state } from "./journal-fixture.js";
+import { newLease, scope, state } from "../journals/journal-fixture.js";
 
 const lease = newLease();
 const id = { epoch: 1, nonce: "a nonce" };
@@ -29,6 +29,7 @@ it("keeps a key of 1,024 bytes", async () => {
 
 it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])("refuses a lease of %s ms", async (leaseMs) => {
   await refused((journal) => journal.begin("k", scope, state, { ...lease, leaseMs }));
+  await refused((journal) => journal.acquire("k", { ...lease, leaseMs }));
   await refused((journal) => journal.acquireAbandoned(scope, { ...lease, leaseMs }, undefined));
   await refused((journal) => journal.renew("k", id, leaseMs));
   await refused((journal) => journal.write("k", id, state, leaseMs));
@@ -48,7 +49,13 @@ it("refuses scopes, phases, texts, ids and limits that no journal can keep", asy
   await refused((journal) => journal.write("k", { ...id, nonce: "\0" }, state));
   await refused((journal) => journal.list({ scope, phase: "held", limit: 0 }));
   await refused((journal) => journal.list({ scope, phase: "held", limit: 1, after: "\0" }));
+  await refused((journal) => journal.list({ scope: { service: "" }, limit: 1 }));
+  await refused((journal) => journal.list({ scope, phase: "", limit: 1 }));
   await refused((journal) => journal.counts({ service: "" }));
+  await refused((journal) => journal.counts({ ...scope, gateway: "" }));
+  await refused((journal) => journal.acquireAbandoned({ service: "" }, lease, undefined));
+  await refused((journal) => journal.acquireAbandoned(scope, lease, "\0"));
+  await refused((journal) => journal.replaceQuote("k", id, { ...state, phase: "" }, lease, undefined));
 });
 
 it("refuses to prune where it is not certain what", async () => {
@@ -56,6 +63,50 @@ it("refuses to prune where it is not certain what", async () => {
   await refused((journal) => journal.prune({ settledBeforeMs: Number.NaN }));
   await refused((journal) => journal.prune({ quotedBeforeMs: -1 }));
   await refused((journal) => journal.prune({ settledBeforeMs: 1, keep: "all" as "evidence" }));
+});
+
+it.each([
+  { settledBeforeMs: 1 },
+  { settledBeforeMs: 1, keep: undefined },
+  { settledBeforeMs: 1, keep: "evidence" as const },
+  { quotedBeforeMs: 1, keep: "nothing" as const },
+])("prunes with %o", async (options) => {
+  expect(await new MemoryJournal().prune(options)).toEqual({ settled: 0, quoted: 0 });
+});
+
+it.each<[string, (journal: Journal) => Promise<unknown>, RegExp]>([
+  ["a text that is none", (journal) => journal.read(5 as never), /key must be a string/],
+  ["an empty phase", (journal) => journal.list({ scope, phase: "", limit: 1 }), /phase must not be empty/],
+  ["an empty gateway", (journal) => journal.counts({ ...scope, gateway: "" }), /gateway must not be empty/],
+  ["an empty nonce", (journal) => journal.acquire("k", { ...lease, nonce: "" }), /nonce must not be empty/],
+  [
+    "a text that is too long",
+    (journal) => journal.acquire("k", { ...lease, owner: "é".repeat(513) }),
+    /owner has 1026 bytes, and at most 1024/,
+  ],
+  [
+    "a nonce that is too long",
+    (journal) => journal.release("k", { ...id, nonce: "n".repeat(65) }),
+    /nonce has 65 bytes/,
+  ],
+  ["U+0000", (journal) => journal.acquireAbandoned(scope, lease, "a\0"), /after contains U\+0000/],
+  ["a lone surrogate", (journal) => journal.write("k", id, { ...state, data: "\uD800" }), /data .*lone surrogate/],
+  ["a number out of range", (journal) => journal.list({ scope, limit: 0 }), /limit .*from 1 to 2147483647/],
+  ["a wrong time for outcomes", (journal) => journal.prune({ settledBeforeMs: 0 }), /settledBeforeMs .*from 1/],
+  ["a wrong time for quotes", (journal) => journal.prune({ quotedBeforeMs: 0 }), /quotedBeforeMs .*from 1/],
+  ["no time to prune by", (journal) => journal.prune({}), /settledBeforeMs.*quotedBeforeMs/],
+  ["what to keep", (journal) => journal.prune({ quotedBeforeMs: 1, keep: "all" as never }), /keep .*evidence.*nothing/],
+  ["a truth that is none", (journal) => journal.write("k", id, { ...state, settled: 1 as never }), /settled .*boolean/],
+  [
+    "a quote without its time",
+    (journal) => journal.write("k", id, { ...state, phase: "quoted", settled: true }),
+    /quote .*quoteTtlMs/,
+  ],
+])("names the argument where it refuses %s", async (_, work, message) => {
+  await expect(work(new MemoryJournal())).rejects.toMatchObject({
+    name: "InvalidArgumentError",
+    message: expect.stringMatching(message),
+  });
 });
 
 it("does not show a key in its refusal: keys can be account numbers", async () => {
