@@ -1,5 +1,5 @@
 import { MemoryJournal } from "cross-border-payments/flow";
-import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Lease, LeaseLost } from "../../src/flows/lease.js";
 import { now } from "../../src/timing/timestamp.js";
 
@@ -14,12 +14,27 @@ beforeEach(() => {
 });
 
 async function leaseFixture() {
-  const journal = new MemoryJournal();
+  let aheadMs = 0;
+  const journal = new MemoryJournal({ nowMs: () => Date.now() + aheadMs });
   const askedAt = now();
   const { entry } = await journal.begin("k", scope, state, { owner: "a process", leaseMs, nonce: "n" });
   const lease = new Lease(journal, entry, leaseMs, askedAt);
   onTestFinished(() => lease.end());
-  return { journal, entry, lease };
+  return {
+    journal,
+    entry,
+    lease,
+    /** Another process gets the flow, for which the lease has ended before it does here. */
+    takeOver: async () => {
+      aheadMs = leaseMs;
+      expect(await journal.acquire("k", { owner: "another process", leaseMs, nonce: "m" })).toBeDefined();
+    },
+  };
+}
+
+/** Lets time pass while a process stands still: no timer goes off. */
+function standStill(ms: number): void {
+  vi.setSystemTime(Date.now() + ms);
 }
 
 it("gives a claim a whole lease, less a margin, however long the flow has been owned", async () => {
@@ -72,4 +87,91 @@ it.each([
   const { journal, entry } = await leaseFixture();
   const broken = Object.assign(Object.create(journal) as MemoryJournal, { release });
   await expect(new Lease(broken, entry, leaseMs, now()).end()).resolves.toBeUndefined();
+});
+
+describe("a flow that another owner has by now", () => {
+  it.each<[string, (lease: Lease) => Promise<unknown>]>([
+    ["is renewed", (lease) => lease.renew()],
+    ["is written", (lease) => lease.write(state)],
+    ["is claimed", (lease) => lease.writeClaim(state)],
+  ])("is lost when it %s, whatever its owner's clock says, and nobody renews it any more", async (_, work) => {
+    const { journal, lease, takeOver } = await leaseFixture();
+    await takeOver();
+    const lost = vi.fn();
+    lease.lost.listen(lost);
+    expect(lease.isAlive).toBe(true);
+    await expect(work(lease)).rejects.toBeInstanceOf(LeaseLost);
+    expect([lost.mock.calls.length, lease.isAlive]).toEqual([1, false]);
+    const renew = vi.spyOn(journal, "renew");
+    await vi.advanceTimersByTimeAsync(3 * leaseMs);
+    expect(renew).not.toHaveBeenCalled();
+  });
+
+  it("is not renewed any more once its heartbeat found it lost, nor once it ended while one was under way", async () => {
+    for (const isLost of [true, false]) {
+      const { journal, lease, takeOver } = await leaseFixture();
+      if (isLost) await takeOver();
+      const renew = vi.spyOn(journal, "renew");
+      vi.advanceTimersByTime(leaseMs / 3);
+      if (!isLost) await lease.end();
+      await vi.advanceTimersByTimeAsync(3 * leaseMs);
+      expect(renew).toHaveBeenCalledTimes(1);
+    }
+  });
+});
+
+describe("a lease whose time is over to the millisecond", () => {
+  it("is not alive, and makes no claim", async () => {
+    const { lease } = await leaseFixture();
+    standStill(leaseMs - 1);
+    expect(lease.isAlive).toBe(true);
+    standStill(1);
+    expect(lease.isAlive).toBe(false);
+    await expect(lease.writeClaim(state)).rejects.toBeInstanceOf(LeaseLost);
+  });
+
+  it("is retaken once, and is whole again", async () => {
+    const { lease } = await leaseFixture();
+    standStill(leaseMs - 1);
+    expect(await lease.retake()).toBe(false);
+    standStill(1);
+    expect([await lease.retake(), await lease.retake(), lease.isAlive]).toEqual([true, false, true]);
+    const claim = { ...request, ...lease.beginClaim() };
+    await lease.writeClaim(state);
+    expect(lease.sendBy(claim)).toMatchObject({ wallMs: claim.sendByMs });
+  });
+
+  it("has lapsed, although it was renewed since: what may have happened meanwhile is looked for", async () => {
+    const { lease } = await leaseFixture();
+    const claim = { ...request, ...lease.beginClaim() };
+    await lease.writeClaim(state);
+    standStill(leaseMs);
+    await lease.renew();
+    await lease.renew();
+    expect(lease.isAlive).toBe(true);
+    expect(lease.sendBy(claim)?.wallMs).toBeLessThan(Date.now());
+    await expect(lease.writeClaim(state)).rejects.toBeInstanceOf(LeaseLost);
+    expect(await lease.retake()).toBe(true);
+  });
+
+  it("is this owner's anew from its renewal on, and no later one", async () => {
+    const { lease } = await leaseFixture();
+    vi.advanceTimersByTime(1000);
+    standStill(leaseMs);
+    await lease.renew();
+    const { monotonicMs } = now();
+    expect(lease.ownedSinceMs).toBe(monotonicMs);
+    vi.advanceTimersByTime(1000);
+    await lease.renew();
+    expect(lease.ownedSinceMs).toBe(monotonicMs);
+  });
+});
+
+it("keeps no process from ending", async () => {
+  const setTimer = vi.spyOn(globalThis, "setTimeout");
+  const { lease } = await leaseFixture();
+  await vi.advanceTimersByTimeAsync(leaseMs / 3);
+  const timers = setTimer.mock.results.map(({ value }) => value as NodeJS.Timeout);
+  expect(timers.map((timer) => timer.hasRef())).toEqual([false, false]);
+  await lease.end();
 });
