@@ -4,11 +4,17 @@ import type { Look } from "../../src/flows/flow-state.js";
 
 const whole: Look = { atMs: 0, claims: 1, seen: 3, complete: true };
 const broken: Look = { ...whole, complete: false, problem: "the list does not go on" };
+const lookalike = { id: "payment-1" } as NonNullable<Look["lookalike"]>;
 
 it.each([
   ["1 look at the list of payments did not find it", [whole]],
   ["2 looks at the list of payments did not find it", [whole, whole]],
   ["1 look at the list of payments did not find it (it could not see all payments: the list does not go on)", [broken]],
+  ["1 look at the list of payments did not find it (it could not see all payments)", [{ ...whole, complete: false }]],
+  [
+    "2 looks at the list of payments did not find it; a payment with the same transaction id is listed, and its signature or its content is another",
+    [{ ...whole, lookalike }, whole],
+  ],
   [
     "2 looks at the list of payments did not find it (1 of them could not see all payments: the list does not go on)",
     [broken, whole],

@@ -40,3 +40,13 @@ it("copies an object that contains itself", () => {
   expect(copy.self).toBe(copy);
   expect(copy).not.toBe(loop);
 });
+
+it("copies an object that is there twice once, also where it contains itself", () => {
+  const shared: { self?: unknown } = {};
+  const { one, other } = frozenCopy({ one: shared, other: shared });
+  expect(one).toBe(other);
+  shared.self = shared;
+  const loop = frozenCopy({ shared });
+  expect(loop.shared.self).toBe(loop.shared);
+  expect(loop.shared).not.toBe(shared);
+});
