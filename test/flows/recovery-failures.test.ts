@@ -1,0 +1,110 @@
+import { type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
+import { describe, expect, it } from "vitest";
+import { boundJournal } from "./bound-journal.js";
+import { flowFixture, request } from "./flow-fixture.js";
+import { errorOf } from "./results.js";
+
+/** Long enough for a busy machine. */
+const leaseMs = 60_000;
+
+/** What `recover` yields, and what it rejects with in the end. */
+async function recovered<T>(flows: AsyncIterable<T>): Promise<{ readonly outcomes: T[]; readonly errors: unknown[] }> {
+  const outcomes: T[] = [];
+  try {
+    for await (const outcome of flows) outcomes.push(outcome);
+    return { outcomes, errors: [] };
+  } catch (error) {
+    return { outcomes, errors: (error as AggregateError).errors };
+  }
+}
+
+describe("a journal that fails while flows are taken over", () => {
+  it.each([
+    ["at the first flow", 0, "recover: the journal failed"],
+    ["behind another", 1, 'recover: the journal failed behind key "a"'],
+  ])("is reported %s with what it threw, after what was taken over", async (_, after, message) => {
+    const { flow, journal } = await flowFixture();
+    const takeFunds = () => {
+      throw new Error("the bank is closed");
+    };
+    await errorOf(flow({ takeFunds }).run("a", request));
+    const cause = new Error("the disk is full");
+    let asked = 0;
+    const failing = boundJournal(journal, {
+      acquireAbandoned: (...args) => {
+        asked += 1;
+        return asked > after ? Promise.reject(cause) : journal.acquireAbandoned(...args);
+      },
+    });
+    const { outcomes, errors } = await recovered(flow({ journal: failing, leaseMs }).recover());
+    expect(outcomes.map(({ key }) => key)).toEqual(after === 0 ? [] : ["a"]);
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toBeInstanceOf(JournalError);
+    expect(errors[0]).toMatchObject({ code: "journal_failed", message: expect.stringContaining(message), cause });
+  });
+
+  it("is reported as it says itself", async () => {
+    const { flow, journal } = await flowFixture();
+    const error = new JournalError("the connection broke", { stored: "unknown" });
+    const failing = boundJournal(journal, { acquireAbandoned: () => Promise.reject(error) });
+    expect(await recovered(flow({ journal: failing }).recover())).toEqual({ outcomes: [], errors: [error] });
+  });
+});
+
+it("makes no payment of a flow that it got when it had been told to stop, and frees it for others", async () => {
+  const { flow, journal, sandbox } = await flowFixture();
+  const takeFunds = () => {
+    throw new Error("the bank is closed");
+  };
+  await errorOf(flow({ takeFunds }).run("k", request));
+  const stop = new AbortController();
+  const stopping = boundJournal(journal, {
+    acquireAbandoned: async (...args) => {
+      const entry = await journal.acquireAbandoned(...args);
+      stop.abort();
+      return entry;
+    },
+  });
+  const { outcomes, errors } = await recovered(flow({ journal: stopping, leaseMs }).recover({ signal: stop.signal }));
+  expect(outcomes).toEqual([]);
+  expect(errors).toMatchObject([{ code: "flow_paused", key: "k", cause: { code: "aborted" } }]);
+  expect(sandbox.payments).toEqual([]);
+  expect((await recovered(flow({ leaseMs }).recover())).outcomes).toMatchObject([{ key: "k", status: "paid" }]);
+});
+
+describe("a flow that version 1 left behind", () => {
+  /** A journal with one flow without a scope. */
+  async function unscopedFixture(data: (intent: object) => string) {
+    const fixture = await flowFixture();
+    const intent = await fixture.client.paymentIntents.create(request);
+    const journal = new MemoryJournal();
+    const scope = { service: "https://service.test", gateway: "alpha-bank" };
+    const state = { phase: "intent", settled: false, data: data(intent), evidence: "" };
+    await journal.begin("k", scope, state, { owner: "version 1", leaseMs: 100, nonce: "n" });
+    await journal.release("k", { epoch: 1, nonce: "n" });
+    const old: Journal = boundJournal(journal, {
+      acquireAbandoned: async (_scope, lease, after) => {
+        const entry = await journal.acquireAbandoned(scope, lease, after);
+        return entry && { ...entry, scope: undefined };
+      },
+    });
+    return { ...fixture, journal, old };
+  }
+
+  it("is left to its own gateway, and not reported", async () => {
+    const { flow, old, journal } = await unscopedFixture((intent) =>
+      JSON.stringify({ version: 1, state: { phase: "intent", request, intent } }),
+    );
+    const foreign = flow({ journal: old, gatewayId: "beta-mobile" });
+    expect(await recovered(foreign.recover())).toEqual({ outcomes: [], errors: [] });
+    expect(await journal.read("k")).toMatchObject({ phase: "intent", leaseUntilMs: undefined });
+  });
+
+  it("is reported where it can't be read, and freed", async () => {
+    const { flow, old, journal } = await unscopedFixture(() => "?");
+    const { outcomes, errors } = await recovered(flow({ journal: old }).recover());
+    expect(outcomes).toEqual([]);
+    expect(errors).toMatchObject([{ code: "flow_paused", key: "k", cause: { code: "flow_unreadable" } }]);
+    expect((await journal.read("k"))?.leaseUntilMs).toBeUndefined();
+  });
+});

@@ -1,0 +1,222 @@
+import type { Payment } from "cross-border-payments";
+import { type FlowEvent, FlowPausedError, MemoryJournal, type ResolveAction } from "cross-border-payments/flow";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { FlowCall } from "../../src/flows/flow-call.js";
+import { toFlowContext } from "../../src/flows/flow-options.js";
+import { checkResolution, decideFlow } from "../../src/flows/resolve-flow.js";
+import { Alarm } from "../../src/timing/alarm.js";
+import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import { errorOf } from "./results.js";
+
+const decision = { by: "Olga Operator", why: "the service's back office looked" };
+
+/** Long enough for a busy machine. */
+const leaseMs = 60_000;
+
+/** A held flow, whose payment nobody knows anything about, and whose later looks are answered as the test says. */
+async function heldFixture() {
+  let looked: (() => Response | undefined) | undefined;
+  let aheadMs = 0;
+  const fixture = await flowFixture({
+    onRequest: (seen) => {
+      if (isPayment(seen)) return Response.json({ message: "upstream timed out" }, { status: 504 });
+      return isList(seen) ? looked?.() : undefined;
+    },
+  });
+  const journal = new MemoryJournal({ nowMs: () => Date.now() + aheadMs });
+  expect(await fixture.flow({ journal, leaseMs }).run("k", request)).toMatchObject({ status: "held" });
+  // Its request can no longer be sent.
+  const realNow = Date.now;
+  const clock = vi.spyOn(Date, "now").mockImplementation(() => realNow() + leaseMs);
+  onTestFinished(() => clock.mockRestore());
+  const { client, bank } = fixture;
+  const { takeFunds, releaseFunds } = bank;
+  const context = toFlowContext({ client, journal, takeFunds, releaseFunds, leaseMs });
+  return {
+    ...fixture,
+    journal,
+    flow: (options: Parameters<typeof fixture.flow>[0] = {}) => fixture.flow({ journal, leaseMs, ...options }),
+    onLook: (respond: () => Response | undefined) => {
+      looked = respond;
+    },
+    /** Another process gets the flow, for which the lease has ended before it does for its owner. */
+    takeOver: async () => {
+      aheadMs = leaseMs;
+      const entry = await journal.acquire("k", { owner: "another process", leaseMs, nonce: "m" });
+      expect(entry).toBeDefined();
+      return entry;
+    },
+    decide: (action: ResolveAction) => {
+      const call = new FlowCall(undefined, new Alarm(), undefined);
+      return decideFlow(context, "k", checkResolution(action, decision), call);
+    },
+  };
+}
+
+const bare = (payment: Partial<Payment>) => () => Response.json([payment]);
+
+describe("what resolve is given", () => {
+  it.each([
+    ["pay", decision, 'the action must be "found", "release" or "resend"'],
+    ["release", undefined, "needs { by, why }"],
+    ["release", { by: "Olga Operator" }, "needs { by, why }"],
+    ["release", { ...decision, by: 5 }, "needs { by, why }"],
+    ["release", { ...decision, why: "" }, "needs { by, why }"],
+    ["resend", { ...decision, payment: {} }, 'for "found" only, not for "resend"'],
+    ["found", { ...decision, evenUnseen: true }, "evenUnseen must be true or false"],
+    ["found", { ...decision, evenUnseen: "no" }, "evenUnseen must be true or false"],
+    ["release", { ...decision, evenUnseen: null }, "evenUnseen must be true or false"],
+    ["resend", { ...decision, evenUnseen: "yes" }, "evenUnseen must be true or false"],
+  ])("is refused before anything is done: %s, %j", async (action, resolution, message) => {
+    const { flow } = await flowFixture();
+    const error = await errorOf(flow().resolve("k", action as "release", resolution as never));
+    expect(error).toMatchObject({ code: "invalid_argument", message: expect.stringContaining(message) });
+  });
+
+  it("is stored with when it was decided, and whether it was although not every payment could be seen", () => {
+    const fromMs = Date.now();
+    const { decision: plain } = checkResolution("found", { ...decision, evenUnseen: false } as never);
+    const { decision: unseen } = checkResolution("release", { ...decision, evenUnseen: true });
+    expect(plain).toEqual({ action: "found", ...decision, atMs: plain.atMs });
+    expect(unseen).toEqual({ action: "release", ...decision, atMs: unseen.atMs, evenUnseen: true });
+    expect(plain.atMs).toBeGreaterThanOrEqual(fromMs);
+    expect(unseen.atMs).toBeLessThanOrEqual(Date.now());
+  });
+});
+
+describe("a flow that can't be resolved", () => {
+  const notHeld = (why: string) => ({
+    code: "flow_not_held",
+    effect: "possible",
+    message: `the flow of key "k" can't be resolved: ${why}`,
+  });
+
+  it("is one that is not there, or that another process runs", async () => {
+    const { flow, journal } = await flowFixture();
+    const why = "there is no such flow, or another process is running it";
+    expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject(notHeld(why));
+    await flow({ leaseMs }).run("k", request);
+    await journal.acquire("k", { owner: "another process", leaseMs, nonce: "n" });
+    expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject(notHeld(why));
+  });
+
+  it("is one that gets further by itself: it has not failed", async () => {
+    const { flow, bank, journal } = await flowFixture();
+    const stop = new AbortController();
+    const takeFunds: typeof bank.takeFunds = (call) => {
+      stop.abort();
+      return bank.takeFunds(call);
+    };
+    await errorOf(flow({ takeFunds, leaseMs }).run("k", request, { signal: stop.signal }));
+    expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject(notHeld("it is funds-requested"));
+    expect((await journal.read("k"))?.leaseUntilMs).toBeUndefined();
+  });
+
+  it("is one that another process took over before it was decided", async () => {
+    const { flow, journal, onLook, takeOver, bank } = await heldFixture();
+    let taken: ReturnType<typeof takeOver> | undefined;
+    onLook(() => {
+      taken ??= takeOver();
+      return undefined;
+    });
+    const error = await errorOf(flow().resolve("k", "release", decision));
+    expect(error).toMatchObject(notHeld("another process took it over"));
+    expect(await journal.read("k")).toEqual(await taken);
+    expect(bank.released).toEqual([]);
+  });
+});
+
+it("goes on elsewhere where another process took the flow over once it was decided", async () => {
+  const { flow, journal, takeOver, bank } = await heldFixture();
+  const releaseFunds = async (call: { readonly key: string }) => {
+    await takeOver();
+    bank.releaseFunds(call);
+  };
+  const error = await errorOf(flow({ releaseFunds }).resolve("k", "release", decision));
+  expect(error).toBeInstanceOf(FlowPausedError);
+  expect(error).toMatchObject({ code: "flow_paused", effect: "possible", key: "k", phase: "refused" });
+  expect(error.cause).toBeUndefined();
+  expect(await journal.read("k")).toMatchObject({ phase: "refused", owner: "another process", nonce: "m" });
+});
+
+describe("a decision that another program carries out", () => {
+  it("to release is stored, and gives nothing back by itself", async () => {
+    const { flow, decide, bank } = await heldFixture();
+    const decided = await decide("release");
+    expect(decided).toMatchObject({
+      phase: "refused",
+      refusal: { by: "operator", code: "released", message: decision.why },
+      decisions: [{ action: "release", ...decision }],
+    });
+    expect([bank.released, (await flow().status("k"))?.phase]).toEqual([[], "refused"]);
+    expect(await flow().run("k", request)).toMatchObject({ status: "rejected", decisions: [{ action: "release" }] });
+    expect(bank.released).toEqual(["k"]);
+  });
+
+  it("to send again is stored without what came in response to the request before, and sends nothing by itself", async () => {
+    const { flow, decide, sandbox } = await heldFixture();
+    const decided = await decide("resend");
+    expect(decided).toMatchObject({ phase: "funds-requested", decisions: [{ action: "resend" }], claims: [{}] });
+    for (const field of ["response", "refusal", "reason", "claim"]) expect(decided).not.toHaveProperty(field);
+    expect([sandbox.requests.filter(isPayment).length, (await flow().status("k"))?.phase]).toEqual([
+      1,
+      "funds-requested",
+    ]);
+  });
+
+  it("is free for that program at once", async () => {
+    const { decide, journal } = await heldFixture();
+    await decide("release");
+    expect((await journal.read("k"))?.leaseUntilMs).toBeUndefined();
+  });
+});
+
+describe("found without a record", () => {
+  const alike = { senderGatewayTransactionId: "TX-1" };
+  const twin = "a payment with the same transaction id is listed, and its signature or its content is another";
+
+  it.each([
+    ["is not listed", () => Response.json([]), "flow_payment_not_found", "it is not among the listed ones"],
+    ["has a lookalike, although not all payments can be seen", bare(alike), "flow_payment_not_found", twin],
+    [
+      "may be one that can't be seen",
+      bare({ senderGatewayTransactionId: "another" }),
+      "flow_payment_unseen",
+      "not all payments could be seen (payments without a paging token are listed)",
+    ],
+  ])("is refused where the payment %s", async (_, respond, code, why) => {
+    const { flow, onLook } = await heldFixture();
+    onLook(respond);
+    expect(await errorOf(flow().resolve("k", "found", decision))).toMatchObject({
+      code,
+      effect: "possible",
+      message: `resolve: the payment was not found: ${why}. If you have its record, pass it as \`payment\``,
+    });
+    expect(await flow().outcome("k")).toMatchObject({ status: "held", decisions: [] });
+  });
+});
+
+describe("release and resend", () => {
+  it.each([
+    ["release", bare({ senderGatewayTransactionId: "TX-1" }), "a payment with the same transaction id is listed"],
+    ["resend", bare({ senderGatewayTransactionId: "another" }), "not all payments could be seen (payments without"],
+  ] as const)("say what the look came to, and how to decide all the same: %s", async (action, respond, why) => {
+    const { flow, onLook } = await heldFixture();
+    onLook(respond);
+    const { code, message } = await errorOf(flow().resolve("k", action, decision));
+    expect([code, message.startsWith(`resolve: ${why}`)]).toEqual(["flow_payment_unseen", true]);
+    expect(message).toContain("pass `evenUnseen: true`");
+  });
+});
+
+it("reports a decision as a step of the flow, and each step that follows", async () => {
+  const { flow } = await heldFixture();
+  const events: FlowEvent[] = [];
+  const on = { flow: (event: FlowEvent) => void events.push(event) };
+  expect(await flow({ on }).resolve("k", "release", decision)).toMatchObject({ status: "rejected" });
+  expect(events.map(({ from, to }) => [from, to])).toEqual([
+    ["held", "refused"],
+    ["refused", "rejected"],
+  ]);
+  expect(events.every(({ durationMs }) => durationMs >= 0)).toBe(true);
+});
