@@ -15,16 +15,17 @@ const leaseMs = 60_000;
 
 /** A held flow, whose payment nobody knows anything about, and whose later looks are answered as the test says. */
 async function heldFixture() {
-  let looked: (() => Response | undefined) | undefined;
+  let looked: ((query: string) => Response | undefined) | undefined;
   let aheadMs = 0;
   const fixture = await flowFixture({
     onRequest: (seen) => {
       if (isPayment(seen)) return Response.json({ message: "upstream timed out" }, { status: 504 });
-      return isList(seen) ? looked?.() : undefined;
+      return isList(seen) ? looked?.(seen.query) : undefined;
     },
   });
   const journal = new MemoryJournal({ nowMs: () => Date.now() + aheadMs });
-  expect(await fixture.flow({ journal, leaseMs }).run("k", request)).toMatchObject({ status: "held" });
+  const held = await fixture.flow({ journal, leaseMs }).run("k", request);
+  if (held.status !== "held") throw new Error(`is ${held.status}`);
   // Its request can no longer be sent.
   const realNow = Date.now;
   const clock = vi.spyOn(Date, "now").mockImplementation(() => realNow() + leaseMs);
@@ -34,9 +35,10 @@ async function heldFixture() {
   const context = toFlowContext({ client, journal, takeFunds, releaseFunds, leaseMs });
   return {
     ...fixture,
+    held,
     journal,
     flow: (options: Parameters<typeof fixture.flow>[0] = {}) => fixture.flow({ journal, leaseMs, ...options }),
-    onLook: (respond: () => Response | undefined) => {
+    onLook: (respond: (query: string) => Response | undefined) => {
       looked = respond;
     },
     /** Another process gets the flow, for which the lease has ended before it does for its owner. */
@@ -219,4 +221,112 @@ it("reports a decision as a step of the flow, and each step that follows", async
     ["refused", "rejected"],
   ]);
   expect(events.every(({ durationMs }) => durationMs >= 0)).toBe(true);
+});
+
+const closed = () => {
+  throw new Error("the bank is closed");
+};
+
+describe("a stuck flow for which no money is known to have been taken", () => {
+  async function stuckFixture() {
+    const fixture = await flowFixture();
+    for (const _ of [1, 2, 3]) await errorOf(fixture.flow({ takeFunds: closed, leaseMs }).run("k", request));
+    return fixture;
+  }
+
+  it.each(["release", "found"] as const)("can only be let go on: not %s", async (action) => {
+    const { flow } = await stuckFixture();
+    expect(await errorOf(flow().resolve("k", action, decision))).toMatchObject({
+      code: "flow_not_held",
+      message: expect.stringContaining(
+        'it is funds-requested, and no money is known to have been taken: "resend" lets it go on',
+      ),
+    });
+  });
+
+  it("goes on as it was, and looks for a payment before it makes one", async () => {
+    const { flow, journal, sandbox } = await stuckFixture();
+    const events: FlowEvent[] = [];
+    const on = { flow: (event: FlowEvent) => void events.push(event) };
+    const write = vi.spyOn(journal, "write");
+    const before = sandbox.requests.length;
+    expect(await flow({ on, leaseMs }).resolve("k", "resend", decision)).toMatchObject({
+      status: "paid",
+      decisions: [],
+    });
+    expect(events.map(({ from, to }) => [from, to])).toEqual([
+      ["funds-requested", "claimed"],
+      ["claimed", "paid"],
+    ]);
+    expect(write.mock.calls.map(([, , { phase }]) => phase)).toEqual(["claimed", "paid"]);
+    const asked = sandbox.requests.slice(before).filter((seen) => isList(seen) || isPayment(seen));
+    expect(asked.findIndex(isList)).toBe(0);
+    expect(asked.filter(isPayment)).toHaveLength(1);
+  });
+});
+
+it("says what is left to do where the money is being given back", async () => {
+  const { flow } = await heldFixture();
+  const one = flow({ releaseFunds: closed });
+  await errorOf(one.resolve("k", "release", decision));
+  for (const _ of [1, 2]) await errorOf(one.run("k", request));
+  for (const action of ["resend", "found"] as const) {
+    expect(await errorOf(flow().resolve("k", action, decision))).toMatchObject({
+      code: "flow_not_held",
+      message: expect.stringContaining(
+        'its money is being given back, and may have been already: "release" tries that again; "found" with',
+      ),
+    });
+  }
+  expect(await flow().resolve("k", "release", decision)).toMatchObject({ status: "rejected" });
+});
+
+describe("a look before an operator's decision", () => {
+  it("refuses it where the payment is there by then", async () => {
+    const { flow, held, onLook } = await heldFixture();
+    onLook(bare({ creationRequestSignatureBase64: held.claim?.signature ?? "" }));
+    expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject({
+      code: "flow_payment_found",
+      message: 'resolve: the payment is there, so the flow can only be resolved as "found"',
+    });
+  });
+
+  it("refuses it where a payment only looks like this flow's, although all can be seen", async () => {
+    const { flow, onLook } = await heldFixture();
+    const alike = { senderGatewayTransactionId: "TX-1", pagingToken: "1" };
+    onLook((query) => Response.json(query.includes("_after") ? [] : [alike]));
+    expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject({ code: "flow_payment_unseen" });
+    onLook((query) =>
+      Response.json(query.includes("_after") ? [] : [{ ...alike, senderGatewayTransactionId: "TX-9" }]),
+    );
+    expect(await flow().resolve("k", "release", decision)).toMatchObject({ status: "rejected" });
+  });
+
+  it("leaves the flow as it was where it fails, and says so", async () => {
+    const { flow, journal, onLook } = await heldFixture();
+    onLook(() => new Response("", { status: 503 }));
+    const error = await errorOf(flow().resolve("k", "release", decision));
+    expect(error).toMatchObject({ code: "flow_paused", key: "k", phase: "held", cause: { code: "http_503" } });
+    expect(await journal.read("k")).toMatchObject({ phase: "held", leaseUntilMs: undefined });
+  });
+});
+
+describe("the record of a payment that was found", () => {
+  it("is refused where it is another flow's", async () => {
+    const { flow } = await heldFixture();
+    const payment = { id: "p-1", senderGatewayTransactionId: "TX-9" } as Payment;
+    expect(await errorOf(flow().resolve("k", "found", { ...decision, payment }))).toMatchObject({
+      code: "flow_payment_not_found",
+      message:
+        "resolve: the given payment has neither this flow's signature nor its body nor its senderGatewayTransactionId",
+    });
+  });
+
+  it("is the flow's as it was given, whatever becomes of it later", async () => {
+    const { flow } = await heldFixture();
+    const payment = { id: "p-1", senderGatewayTransactionId: "TX-1" } as Payment;
+    const resolving = flow().resolve("k", "found", { ...decision, payment });
+    payment.id = "p-2";
+    expect(await resolving).toMatchObject({ status: "paid", payment: { id: "p-1" } });
+  });
 });
