@@ -59,7 +59,8 @@ function checkFields(
   try {
     if (!canBeRead(given, names)) throw new InputFault(`must be an object with fields; found ${describeValue(given)}`);
     const plain = isPlain(given);
-    for (const [field, kind] of Object.entries(fields)) {
+    for (const field of names) {
+      const kind = fields[field] as FieldKind;
       read(field, body === undefined ? kindInQuery(kind) : kind, propertyOf(given, field, plain));
     }
     for (const field of Object.keys(given)) {
