@@ -1,6 +1,7 @@
 import { MemoryJournal } from "cross-border-payments/flow";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Lease, LeaseLost } from "../../src/flows/lease.js";
+import { clock } from "../../src/timing/clock.js";
 import { now } from "../../src/timing/timestamp.js";
 
 const leaseMs = 30_000;
@@ -168,7 +169,8 @@ describe("a lease whose time is over to the millisecond", () => {
 });
 
 it("keeps no process from ending", async () => {
-  const setTimer = vi.spyOn(globalThis, "setTimeout");
+  const setTimer = vi.spyOn(clock, "setTimer");
+  onTestFinished(() => setTimer.mockRestore());
   const { lease } = await leaseFixture();
   await vi.advanceTimersByTimeAsync(leaseMs / 3);
   const timers = setTimer.mock.results.map(({ value }) => value as NodeJS.Timeout);
