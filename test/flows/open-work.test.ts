@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { OpenWork } from "../../src/flows/open-work.js";
+import { sleep } from "../../src/timing/clock.js";
 
 function deferred<T = void>() {
   let resolve: (value: T) => void = () => {};
@@ -8,6 +9,11 @@ function deferred<T = void>() {
     resolve = settle;
   });
   return { promise, resolve };
+}
+
+function useFakeTime(): void {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
 }
 
 it("gives what the work gives, and throws what it throws", async () => {
@@ -25,17 +31,17 @@ it("starts nothing once it is closed", async () => {
   const late = work.run(async () => {
     ran = true;
   });
-  await expect(late).rejects.toMatchObject({ code: "flow_closed", effect: "none" });
+  await expect(late).rejects.toMatchObject({ code: "flow_closed", effect: "none", message: "the flow is closed" });
   expect([ran, work.isClosed]).toEqual([false, true]);
 });
 
 it("tells each work to stop, and waits for all of them", async () => {
   const work = new OpenWork();
   const ends = [deferred(), deferred()];
-  const stopped: number[] = [];
-  const running = ends.map((end, index) =>
+  const stopped: unknown[] = [];
+  const running = ends.map((end) =>
     work.run(async (stop) => {
-      stop.addEventListener("abort", () => stopped.push(index));
+      stop.addEventListener("abort", () => stopped.push(stop.reason));
       await end.promise;
     }),
   );
@@ -44,7 +50,7 @@ it("tells each work to stop, and waits for all of them", async () => {
     isClosed = true;
     return report;
   });
-  expect(stopped).toEqual([0, 1]);
+  expect(stopped).toMatchObject(Array(2).fill({ code: "flow_closed", message: "the flow was closed" }));
   ends[0]?.resolve();
   await running[0];
   await new Promise((resolve) => setImmediate(resolve));
@@ -54,28 +60,59 @@ it("tells each work to stop, and waits for all of them", async () => {
   await Promise.all(running);
 });
 
-it("tells work to give up shortly before its time is over, and lets it store that", async () => {
+it("tells no work to stop that has ended", async () => {
   const work = new OpenWork();
-  let stored = false;
+  const ended = await work.run(async (stop) => stop);
+  await work.close(1000);
+  expect(ended.aborted).toBe(false);
+});
+
+it.each([
+  [10_000, 9000],
+  [1000, 800],
+])("within %i ms, tells work after %i ms to give up, and lets it store that", async (timeoutMs, giveUpMs) => {
+  useFakeTime();
+  const work = new OpenWork();
+  const startedAt = Date.now();
+  let gaveUpAfterMs: number | undefined;
   const running = work.run(async () => {
     await new Promise<void>((resolve) => {
       work.abandon.listen(resolve);
     });
-    await new Promise((resolve) => setImmediate(resolve));
-    stored = true;
+    gaveUpAfterMs = Date.now() - startedAt;
+    await sleep(100);
   });
-  expect(await work.close(250)).toEqual({ pending: 0 });
-  expect(stored).toBe(true);
+  const closing = work.close(timeoutMs);
+  await vi.advanceTimersByTimeAsync(timeoutMs - 1);
+  expect(await closing).toEqual({ pending: 0 });
+  expect(gaveUpAfterMs).toBe(giveUpMs);
   await running;
 });
 
 it("resolves when its time is over, and says how much is still pending", async () => {
+  useFakeTime();
   const work = new OpenWork();
   const end = deferred();
   const running = work.run(() => end.promise);
-  expect(await work.close(50)).toEqual({ pending: 1 });
+  const onClosed = vi.fn();
+  const closing = work.close(50).then(onClosed);
+  await vi.advanceTimersByTimeAsync(49);
+  expect(onClosed).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(onClosed).toHaveBeenCalledWith({ pending: 1 });
   end.resolve();
-  await running;
+  await Promise.all([closing, running]);
+});
+
+it("leaves no timer behind, which would keep the process from ending", async () => {
+  useFakeTime();
+  const work = new OpenWork();
+  const end = deferred();
+  const running = work.run(() => end.promise);
+  const closing = work.close(60_000);
+  end.resolve();
+  await Promise.all([closing, running]);
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 it("closes once: whoever calls it again waits for the same end", async () => {
