@@ -55,10 +55,7 @@ export class RecoverySlots {
   /** Lets all in: whoever is to stop does little more than that. */
   open(): void {
     this.#limit = Number.POSITIVE_INFINITY;
-    for (const next of this.#queue.splice(0)) {
-      this.#busy += 1;
-      next();
-    }
+    for (const next of this.#queue.splice(0)) next();
     this.#onChange();
   }
 

@@ -113,7 +113,6 @@ export class Recovery {
     this.#calls.add(call);
     if (this.#isStopped) call.stop.abort();
     const recovered = await recoverFlow(this.#context, this.#operation, owned, call);
-    call.finish();
     this.#calls.delete(call);
     report(recovered);
   }

@@ -1,6 +1,6 @@
 import type { Reporter } from "../events/reporter.js";
 import { nextDelayMs } from "../timing/backoff.js";
-import { Deadline, Ended } from "../timing/deadline.js";
+import { Deadline } from "../timing/deadline.js";
 import { isWaiting } from "./asked-wait.js";
 import { type Recovery, RecoveryRound, type ReportRecovered } from "./recovery.js";
 
@@ -46,38 +46,28 @@ export async function workFlows({ takeOver, everyMs, reporter, random }: FlowWor
     if (outcome !== undefined) outcomes += 1;
     if (error !== undefined) fail(error);
   };
-  try {
-    while (deadline.ended === undefined) {
-      [failures, outcomes] = [0, 0];
-      try {
-        const { ended } = await takeOver(report);
-        running.add(ended);
-        void ended.then(() => running.delete(ended));
-        await atMost(everyMs, ended, stop);
-      } catch (error) {
-        fail(error);
-      }
-      fruitless = failures > 0 && outcomes === 0 ? fruitless + 1 : 0;
-      await deadline.sleep(roundDelayMs(everyMs, fruitless, random));
+  while (deadline.ended === undefined) {
+    [failures, outcomes] = [0, 0];
+    try {
+      const { ended } = await takeOver(report);
+      running.add(ended);
+      void ended.then(() => running.delete(ended));
+      await atMost(everyMs, ended, stop);
+    } catch (error) {
+      fail(error);
     }
-  } catch (error) {
-    if (!(error instanceof Ended)) throw error;
-  } finally {
-    deadline.finish();
-    await Promise.all(running);
+    fruitless = failures > 0 && outcomes === 0 ? fruitless + 1 : 0;
+    // It throws nothing but the end of the deadline, at which the loop looks.
+    await deadline.sleep(roundDelayMs(everyMs, fruitless, random)).catch(() => {});
   }
+  await Promise.all(running);
 }
 
-/** Waits for work that may take long, and no longer than this. */
+/** Waits for work that may take long and never rejects, and no longer than this. */
 async function atMost(timeoutMs: number, work: Promise<void>, signal: AbortSignal): Promise<void> {
   const deadline = new Deadline({ timeoutMs, signal });
-  try {
-    await deadline.race(work);
-  } catch (error) {
-    if (!(error instanceof Ended)) throw error;
-  } finally {
-    deadline.finish();
-  }
+  await deadline.race(work).catch(() => {});
+  deadline.finish();
 }
 
 /** Between half of the time and all of it, so that the processes of a fleet don't ask the journal at the same moment. */

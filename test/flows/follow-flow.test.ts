@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { flowFixture, request } from "./flow-fixture.js";
+import { all, errorOf } from "./results.js";
 
 it("makes each call for a key a part of the work, with its outcome", async () => {
   const { flow } = await flowFixture();
@@ -16,5 +17,18 @@ it("makes each call for a key a part of the work, with its outcome", async () =>
   expect(tracing.parts.filter(({ name }) => name === "flow")).toEqual([
     part("flow.quote", "quoted"),
     part("flow.confirm", "paid"),
+  ]);
+});
+
+it("says of a flow that was taken over that recover did it", async () => {
+  const { flow } = await flowFixture();
+  const takeFunds = () => {
+    throw new Error("the bank is closed");
+  };
+  await errorOf(flow({ takeFunds }).run("k", request));
+  const tracing = new RecordedTracing();
+  await all(flow({}, { telemetry: tracing.telemetry }).recover());
+  expect(tracing.parts.filter(({ name }) => name === "flow")).toMatchObject([
+    { attributes: { "cross_border.operation": "flow.recover", "cross_border.flow.to": "paid" } },
   ]);
 });

@@ -1,13 +1,23 @@
 import type { FlowOutcome, Journal, TakeFundsByKey } from "cross-border-payments/flow";
-import { expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { RecoverySlots } from "../../src/flows/recovery-slots.js";
-import { flowFixture, request } from "./flow-fixture.js";
+import { clock } from "../../src/timing/clock.js";
+import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import { all, errorOf } from "./results.js";
 
-/** Flows whose payments were lost on the way, and that wait for their next look for as long as a test may take. */
-async function waitingFixture(count: number) {
+/**
+ * Flows whose payments were lost on the way, and that wait for their next look for as long as a test may take.
+ *
+ * @param onLook is waited for at every look once the service is back.
+ */
+async function waitingFixture(count: number, onLook: () => Promise<void> | void = () => {}) {
   let isAway = true;
   const fixture = await flowFixture({
-    onRequest: ({ operation }) => (isAway && operation === "payments.create" ? Response.error() : undefined),
+    onRequest: async (seen) => {
+      if (isAway) return isPayment(seen) ? Response.error() : undefined;
+      if (isList(seen)) await onLook();
+      return undefined;
+    },
   });
   const options = { circuitBreaker: false as const, readBackDelayMs: 600_000, leaseMs: 60_000 };
   const stopped = fixture.flow(options);
@@ -50,6 +60,122 @@ it("takes over no more than 16 flows for each that is busy, and frees all of the
   expect(await leased(journal)).toBe(0);
 });
 
+it("works on no more flows at a time than it may after their waits, too", async () => {
+  let looking = 0;
+  const seen: number[] = [];
+  const { flow } = await waitingFixture(4, async () => {
+    looking += 1;
+    seen.push(looking);
+    // Long enough for the waits of all the others to end.
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    looking -= 1;
+  });
+  const outcomes = await all(flow({ leaseMs: 60_000, readBackDelayMs: 10 }).recover({ concurrency: 1 }));
+  expect(outcomes.map(({ status }) => status)).toEqual(["held", "held", "held", "held"]);
+  expect(new Set(seen)).toEqual(new Set([1]));
+});
+
+it("frees the flows that wait as soon as it is told to stop, although another one's takeFunds hangs", async () => {
+  const { flow, journal, bank } = await waitingFixture(1);
+  const closed = () => {
+    throw new Error("the bank is closed");
+  };
+  await errorOf(flow({ takeFunds: closed }).run("z", request));
+  let answer: (() => void) | undefined;
+  const hanging = flow({
+    leaseMs: 60_000,
+    readBackDelayMs: 600_000,
+    takeFunds: async (call) => {
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return bank.takeFunds(call);
+    },
+  });
+  const recovering = errorOf<AggregateError>(all(hanging.recover({ concurrency: 1 })));
+  await vi.waitFor(() => expect(answer).toBeDefined(), 20_000);
+  expect(await leased(journal)).toBe(2);
+  const closing = hanging.close({ timeoutMs: 60_000 });
+  await vi.waitFor(async () => expect(await leased(journal)).toBe(1), 10_000);
+  answer?.();
+  expect(await closing).toEqual({ pending: 0 });
+  expect((await recovering).errors).toMatchObject([{ key: "a0" }, { key: "z" }]);
+});
+
+it("is closed only once the flows have ended that were left running by whoever stopped reading", async () => {
+  const { recovering, hanging, answer, journal } = await hangingFixture(["a", "hang-1"], 60_000);
+  const outcomes = recovering.recover({ concurrency: 2 });
+  expect((await outcomes.next()).value).toMatchObject({ key: "a", status: "paid" });
+  await vi.waitFor(() => expect(hanging).toEqual(["hang-1"]), 20_000);
+  await outcomes.return();
+  expect(await leased(journal)).toBe(1);
+  const closing = recovering.close({ timeoutMs: 60_000 });
+  answer();
+  expect(await closing).toEqual({ pending: 0 });
+  expect(await leased(journal)).toBe(0);
+});
+
+describe("a slot that is lent while work takes long", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  function lentSlot() {
+    const slots = new RecoverySlots(1);
+    slots.tryEnter();
+    let end: () => void = () => {};
+    const work = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    let isBack = false;
+    const lent = slots
+      .lend(() => work, 1000)
+      .then(() => {
+        isBack = true;
+      });
+    return { slots, end, lent, isBack: () => isBack };
+  }
+
+  it("is another's until that one gives it back", async () => {
+    const { slots, end, lent, isBack } = lentSlot();
+    await vi.advanceTimersByTimeAsync(999);
+    expect(slots.tryEnter()).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([slots.tryEnter(), slots.tryEnter()]).toEqual([true, false]);
+    end();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(isBack()).toBe(false);
+    slots.leave();
+    await lent;
+    expect(slots.tryEnter()).toBe(false);
+  });
+
+  it("stays the caller's when the work has ended in time", async () => {
+    const { slots, end, lent } = lentSlot();
+    end();
+    await lent;
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(slots.tryEnter()).toBe(false);
+  });
+
+  it("keeps no process from ending", async () => {
+    const setTimer = vi.spyOn(clock, "setTimer");
+    onTestFinished(() => setTimer.mockRestore());
+    const { end, lent } = lentSlot();
+    const timers = setTimer.mock.results.map(({ value }) => value as NodeJS.Timeout);
+    expect(timers.map((timer) => timer.hasRef())).toEqual([false]);
+    end();
+    await lent;
+  });
+});
+
+it("tells whoever waits for a slot when all are let in", async () => {
+  const slots = new RecoverySlots(1);
+  slots.tryEnter();
+  const left = slots.left().then(() => "let in");
+  slots.open();
+  expect(await Promise.race([left, new Promise((resolve) => setImmediate(resolve))])).toBe("let in");
+});
+
 it("gives a slot to whoever waited longest for one", async () => {
   const slots = new RecoverySlots(1);
   expect([slots.tryEnter(), slots.tryEnter()]).toEqual([true, false]);
@@ -63,8 +189,12 @@ it("gives a slot to whoever waited longest for one", async () => {
   expect([entered, slots.tryEnter()]).toEqual([["first", "second"], true]);
 });
 
-/** A bank that never answers for the keys that begin with "hang", and flows of all keys whose owner is gone. */
-async function hangingFixture(keys: readonly string[]) {
+/**
+ * A bank that does not answer for the keys that begin with "hang", and flows of all keys whose owner is gone.
+ *
+ * @param leaseMs by default long enough to be renewed in time on a busy machine, and short enough to be waited for.
+ */
+async function hangingFixture(keys: readonly string[], leaseMs = 1000) {
   const fixture = await flowFixture();
   const begin = async (key: string) => {
     const takeFunds = () => {
@@ -76,8 +206,7 @@ async function hangingFixture(keys: readonly string[]) {
   const hanging: string[] = [];
   const answers: (() => void)[] = [];
   const recovering = fixture.flow({
-    // Long enough to be renewed in time on a busy machine, and short enough to be waited for.
-    leaseMs: 1000,
+    leaseMs,
     takeFunds: async (call) => {
       if (call.key.startsWith("hang")) {
         hanging.push(call.key);

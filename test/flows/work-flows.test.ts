@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { CrossBorderError } from "../../src/errors/errors.js";
 import { createReporter } from "../../src/events/reporter.js";
@@ -104,6 +105,15 @@ it("survives a hook that throws", async () => {
   const { startsMs, stop, done } = workFixture([failing(new Error("away"))], { reporter: createReporter([{ error }]) });
   await vi.advanceTimersByTimeAsync(10_000);
   expect(startsMs).toHaveLength(2);
+  stop.abort();
+  await done;
+});
+
+it("waits for the next round with one timer, and no listener but its own", async () => {
+  const { stop, done } = workFixture([nothing]);
+  const listeners = () => getEventListeners(stop.signal, "abort").length;
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect([vi.getTimerCount(), listeners()]).toEqual([1, 1]);
   stop.abort();
   await done;
 });
