@@ -5,7 +5,7 @@ import { clock } from "../timing/clock.js";
 import { compareKeys } from "./compare-keys.js";
 import { undecidedLookalike } from "./describe-looks.js";
 import type { FlowContext } from "./flow-context.js";
-import { type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
+import { type FlowOutcome, type HeldFlow, toHeld, toOutcome } from "./flow-outcome.js";
 import { adviceOnKeys, assertOwnEntry, type KeyHolder, otherKeyId, readState } from "./flow-scope.js";
 import {
   type Claim,
@@ -91,11 +91,16 @@ export async function toStatus(context: StoredFlows, entry: JournalEntry): Promi
     phase: state.phase,
     ...times,
     ...ownerOf(entry),
-    ...("intent" in state && state.intent !== undefined ? { intent: state.intent } : undefined),
+    ...intentOf(state),
     ...(entry.expiresAtMs === undefined ? undefined : { expiresAtMs: entry.expiresAtMs, isExpired: entry.isExpired }),
     ...(failures === undefined ? undefined : { failures }),
     ...(hasOutcome(state) ? { outcome: toOutcome(key, state) } : undefined),
   };
+}
+
+function intentOf(state: FlowState): Pick<FlowStatus, "intent"> {
+  const { intent } = state as Partial<StateOf<"claimed">>;
+  return intent === undefined ? {} : { intent };
 }
 
 function ownerOf({ owner, leaseUntilMs }: JournalEntry): Pick<FlowStatus, "owner" | "leaseUntilMs"> {
@@ -125,8 +130,7 @@ export function heldFlows(context: StoredFlows): AsyncGenerator<HeldFlow | Stuck
   return readAll(context, groups, undefined, async (entry) => {
     const state = await readState(context, entry);
     if (!isSettled(state)) return toStuck(entry.key, state, await failuresOf(context, entry, state));
-    const outcome = state.phase === "held" ? toOutcome(entry.key, state) : undefined;
-    return outcome?.status === "held" ? outcome : undefined;
+    return state.phase === "held" ? toHeld(entry.key, state) : undefined;
   });
 }
 
@@ -167,15 +171,7 @@ async function failuresOf(
 function toStuck(key: string, state: FlowState, failures: FlowFailures | undefined): StuckFlow | undefined {
   const { phase } = state;
   if (failures === undefined || !(isStuck(state) || failures.code === "flow_foreign")) return undefined;
-  const { intent } = state as Partial<StateOf<"claimed">>;
-  return {
-    status: "stuck",
-    key,
-    phase,
-    failures,
-    ...(intent === undefined ? undefined : { intent }),
-    ...groundsOf(state),
-  };
+  return { status: "stuck", key, phase, failures, ...intentOf(state), ...groundsOf(state) };
 }
 
 /** The grounds of a flow in any phase, as far as it has them. */
@@ -236,17 +232,16 @@ async function* byKey(
   lists: readonly AsyncGenerator<JournalEntry, void, undefined>[],
 ): AsyncGenerator<JournalEntry, void, undefined> {
   const heads = await Promise.all(lists.map((list) => list.next()));
-  for (;;) {
-    let first: number | undefined;
-    let entry: JournalEntry | undefined;
-    for (const [index, { value }] of heads.entries()) {
-      if (!value || (entry !== undefined && compareKeys(entry.key, value.key) <= 0)) continue;
-      [first, entry] = [index, value];
-    }
-    const list = first === undefined ? undefined : lists[first];
-    if (first === undefined || list === undefined || entry === undefined) return;
-    yield entry;
-    heads[first] = await list.next();
+  const rests = lists.flatMap((list, index) => {
+    const entry = heads[index]?.value;
+    return entry ? [{ list, entry }] : [];
+  });
+  while (rests.length > 0) {
+    const first = rests.reduce((one, other) => (compareKeys(one.entry.key, other.entry.key) <= 0 ? one : other));
+    yield first.entry;
+    const { value } = await first.list.next();
+    if (value) first.entry = value;
+    else rests.splice(rests.indexOf(first), 1);
   }
 }
 

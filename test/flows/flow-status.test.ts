@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { CrossBorderError } from "../../src/errors/errors.js";
 import { FlowCodec } from "../../src/flows/flow-codec.js";
 import type { FlowFailures, FlowState, Look } from "../../src/flows/flow-state.js";
@@ -27,6 +27,7 @@ const failures = (count: number): FlowFailures => ({
 });
 const payable = { request, intent, since: null, claims: [], looks: [], decisions: [] };
 const funded = { ...payable, senderGatewayTransactionId: "TX-1" };
+const payment = { id: "payment-1" } as Extract<FlowState, { phase: "paid" }>["payment"];
 const claim = { path: "/payments", body: "{}", signature: "s", epoch: 1, claimedAtMs: 1, sendByMs: 2 };
 
 /** A journal with flows in it, and what reads them. */
@@ -60,7 +61,7 @@ async function all<T>(flows: AsyncIterable<T>): Promise<{ readonly items: T[]; r
 it("tells the phase of a flow, since when, and who has it", async () => {
   const { add, statusOf } = statusFixture();
   const entry = await add("order-1", { phase: "claimed", ...funded, claims: [claim], claim });
-  expect(await statusOf("order-1")).toEqual({
+  expect(await statusOf("order-1")).toStrictEqual({
     key: "order-1",
     phase: "claimed",
     createdAtMs: entry.createdAtMs,
@@ -78,6 +79,12 @@ it("names no owner once the lease has ended, and tells the last failure", async 
   const status = await statusOf("order-1");
   expect(status).toMatchObject({ phase: "funds-requested", failures: { count: 1, code: "connection_failed" } });
   expect(status).not.toHaveProperty("owner");
+});
+
+it("has no intent before there is one", async () => {
+  const { add, statusOf } = statusFixture();
+  await add("order-1", { phase: "created", request });
+  expect(await statusOf("order-1")).not.toHaveProperty("intent");
 });
 
 it("tells until when a quote holds", async () => {
@@ -107,6 +114,46 @@ it("still tells the phase of a flow that was pruned", async () => {
   const status = await statusOf("order-1");
   expect(status).toMatchObject({ phase: "declined", prunedAtMs: expect.any(Number) });
   expect(status).not.toHaveProperty("intent");
+});
+
+it("tells nothing of another gateway's flow that was pruned", async () => {
+  const { add, journal, context } = statusFixture();
+  const { updatedAtMs } = await add("order-1", { phase: "declined", request, intent });
+  await journal.prune({ settledBeforeMs: updatedAtMs + 60_000 });
+  const { items } = await all(listFlows({ ...context, scope: { ...scope, gateway: "beta" } }, {}));
+  expect(items).toEqual([]);
+  const entry = await journal.read("order-1");
+  if (entry === undefined) throw new Error("the flow is not there");
+  const beta = { ...context, scope: { ...scope, gateway: "beta" } };
+  await expect(toStatus(beta, entry)).rejects.toMatchObject({ code: "flow_foreign" });
+});
+
+it("tells of a flow that was begun with another key, while nobody has it, that it can't go on here", async () => {
+  const { add, statusOf, context } = statusFixture();
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  context.client.signingKeyId = async () => "own";
+  const { updatedAtMs, leaseUntilMs = 0 } = await add("new", {
+    phase: "claimed",
+    ...funded,
+    claim,
+    claims: [claim],
+    keyId: "other",
+  });
+  await add("failing", { phase: "claimed", ...funded, claim, claims: [claim], keyId: "other", failures: failures(2) });
+  await add("paid", { phase: "paid", ...funded, payment, keyId: "other" });
+  vi.setSystemTime(leaseUntilMs - 1);
+  expect([await statusOf("new"), (await statusOf("failing"))?.failures?.code]).toEqual([
+    expect.not.objectContaining({ failures: expect.anything() }),
+    "connection_failed",
+  ]);
+  vi.setSystemTime(leaseUntilMs);
+  const foreign = { code: "flow_foreign", message: expect.stringContaining("another signing key") };
+  expect(await statusOf("new")).toMatchObject({
+    failures: { ...foreign, count: 0, sinceMs: updatedAtMs, atMs: updatedAtMs },
+  });
+  expect(await statusOf("failing")).toMatchObject({ failures: { ...foreign, count: 2, sinceMs: 1, atMs: 2 } });
+  expect(await statusOf("paid")).not.toHaveProperty("failures");
 });
 
 it("shows nothing of another gateway's flow, also where version 1 stored no scope", async () => {
@@ -171,7 +218,16 @@ it("lists what is held, then what is stuck, and nothing that may still get furth
     ["b-stuck", "stuck"],
     ["a-stuck", "stuck"],
   ]);
-  expect(items[2]).toEqual({
+  expect(items[1]).toStrictEqual({
+    status: "stuck",
+    key: "b-stuck",
+    phase: "created",
+    failures: failures(7),
+    claims: [],
+    looks: [],
+    decisions: [],
+  });
+  expect(items[2]).toStrictEqual({
     status: "stuck",
     key: "a-stuck",
     phase: "unknown",
@@ -228,6 +284,7 @@ it("names the flows that can't be read after all others", async () => {
     ["flow_unreadable", "a"],
     ["flow_unreadable", "c"],
   ]);
+  expect((error as AggregateError).message.split("\n")).toEqual(unreadable.map(({ message }) => message));
 });
 
 it("throws what the journal throws as it is", async () => {
@@ -236,6 +293,16 @@ it("throws what the journal throws as it is", async () => {
   const journal = new MemoryJournal();
   journal.list = () => Promise.reject(away);
   expect((await all(heldFlows({ ...context, journal }))).error).toBe(away);
+});
+
+it("throws what is no error of a flow as it is", async () => {
+  const { add, context } = statusFixture();
+  await add("order-1", { phase: "claimed", ...funded, claim, claims: [claim], keyId: "other" });
+  const bug = new TypeError("a bug");
+  context.client.signingKeyId = () => Promise.reject(bug);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 60_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  expect(await all(listFlows(context, {}))).toEqual({ items: [], error: bug });
 });
 
 it("counts flows by phase, those that no flow is in with 0", async () => {

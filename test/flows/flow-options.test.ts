@@ -1,0 +1,71 @@
+import { ConfigError, InvalidArgumentError } from "cross-border-payments";
+import { describe, expect, it } from "vitest";
+import { readCloseOptions, readQuery, readRunOptions, readWorkOptions } from "../../src/flows/flow-options.js";
+import { flowFixture } from "./flow-fixture.js";
+
+const longestMs = 2 ** 31 - 1;
+const weekMs = 7 * 86_400_000;
+
+describe("a flow", () => {
+  it.each([
+    ["gatewayId", 5, "a string that is not empty; found 5"],
+    ["gatewayId", "", "a string that is not empty"],
+    ["on", "log", "an object of functions"],
+    ["on", null, "an object of functions; found null"],
+    ["on", () => {}, "an object of functions; found a function"],
+    ["readBackDelayMs", "5", "a number of milliseconds, 0 or more"],
+    ["readBackDelayMs", longestMs + 1, "a number of milliseconds, 0 or more"],
+    ["service", 5, "an object such as"],
+    ["service", { singleUseIntents: "yes" }, "an object such as"],
+    ["service", { singleUse: true }, "an object such as"],
+    ["service", { listedWithinMs: 0 }, "an object such as"],
+    ["circuitBreaker", true, "false, or an object such as"],
+    ["circuitBreaker", 5, "false, or an object such as"],
+    ["circuitBreaker", { opensAfter: 0 }, "false, or an object such as"],
+    ["circuitBreaker", { pauseMs: 0 }, "false, or an object such as"],
+    ["circuitBreaker", { opens: 5 }, "false, or an object such as"],
+  ])("refuses as its option %s %o", async (option, value, wanted) => {
+    const { flow } = await flowFixture();
+    const wrong = () => flow({ [option]: value });
+    expect(wrong).toThrow(ConfigError);
+    expect(wrong).toThrow(`${option} must be ${wanted}`);
+  });
+
+  it.each([
+    [{ gatewayId: "alpha-bank" }],
+    [{ on: {} }],
+    [{ readBackDelayMs: 0 }],
+    [{ readBackDelayMs: longestMs }],
+    [{ service: {} }],
+    [{ service: { singleUseIntents: false, listedWithinMs: weekMs } }],
+    [{ circuitBreaker: {} }],
+    [{ circuitBreaker: false }],
+    [{ circuitBreaker: { opensAfter: 1, pauseMs: 1 } }],
+  ] as const)("accepts %o", async (options) => {
+    const { flow } = await flowFixture();
+    expect(() => flow(options)).not.toThrow();
+  });
+});
+
+describe("a call of a flow", () => {
+  it.each([
+    ["list: after must be a string; found 5", () => readQuery({ after: 5 as never })],
+    ["list: the options must be an object; found a number", () => readQuery(5 as never)],
+    ["work: everyMs must be a whole number of milliseconds, 1 or more; found 0", () => readWorkOptions({ everyMs: 0 })],
+    ["close: timeoutMs must be a whole number", () => readCloseOptions({ timeoutMs: -1 })],
+  ])("is refused with its name: %s", (message, wrong) => {
+    expect(wrong).toThrow(InvalidArgumentError);
+    expect(wrong).toThrow(message);
+  });
+
+  it("keeps the headers that it was given, whatever becomes of the object", () => {
+    const headers = { "x-request-id": "1" };
+    const options = readRunOptions("run", { headers });
+    headers["x-request-id"] = "2";
+    expect(options.headers).toEqual({ "x-request-id": "1" });
+  });
+
+  it("has no headers where it was given none", () => {
+    expect(readRunOptions("run", {})).toStrictEqual({});
+  });
+});
