@@ -2,6 +2,7 @@ import type { KnownSurvivor } from "../known-survivor.js";
 
 const noIds = "An operation whose path has no ids looks at none.";
 const countsBytes = "Only speed: the bytes of a text that is certainly short enough are counted as well.";
+const waitsForNothing = "Where nothing is left, it waits for nothing once more.";
 const checksIntent = "await context.client.check(paymentIntents.create, [], { body: request }, call.paymentOptions);";
 const endsAnyway = "A function that ends without a return gives undefined too.";
 
@@ -113,13 +114,19 @@ export const flows: readonly KnownSurvivor[] = [
     file: "src/flows/read-back.ts",
     line: "if (leftMs <= 0) return;",
     replacement: "leftMs < 0",
-    why: "Where nothing is left, it waits for nothing once more.",
+    why: waitsForNothing,
   },
   {
     file: "src/flows/read-payments.ts",
-    line: 'const createdMs = Date.parse(createdAt ?? "");',
+    line: 'let createdAt = "";',
     replacement: '"Stryker was here!"',
     why: "Neither text is a timestamp.",
+  },
+  {
+    file: "src/flows/read-payments.ts",
+    line: "const page = await this.#client.call(payments.list, [], query, this.#options);",
+    replacement: '["Stryker was here"]',
+    why: noIds,
   },
   {
     file: "src/flows/recover-flows.ts",
@@ -132,6 +139,36 @@ export const flows: readonly KnownSurvivor[] = [
     line: "const signed = await client.sign(payments.create, [], { body }, call.requestOptions);",
     replacement: '["Stryker was here"]',
     why: noIds,
+  },
+  {
+    file: "src/flows/resolve-flow.ts",
+    line: 'const unsigned = [{ body: JSON.stringify(body), signature: "" }];',
+    replacement: '"Stryker was here!"',
+    why: "No payment has either as its signature.",
+  },
+  {
+    file: "src/flows/resolve-flow.ts",
+    line: "return [await context.client.sign(payments.create, [], { body }, call.requestOptions)];",
+    replacement: '["Stryker was here"]',
+    why: noIds,
+  },
+  {
+    file: "src/flows/resolve-flow.ts",
+    line: "if (untilSentMs > 0) await call.pause(untilSentMs);",
+    replacement: "true",
+    why: waitsForNothing,
+  },
+  {
+    file: "src/flows/resolve-flow.ts",
+    line: "if (untilSentMs > 0) await call.pause(untilSentMs);",
+    replacement: "untilSentMs >= 0",
+    why: waitsForNothing,
+  },
+  {
+    file: "src/flows/resolve-flow.ts",
+    line: "if (evenUnseen || (look?.complete && look.lookalike === undefined)) return;",
+    replacement: "look.complete",
+    why: "For the compiler: only what is decided even unseen goes on without a look.",
   },
   { file: "src/flows/run-flow.ts", line: checksIntent, replacement: '["Stryker was here"]', why: noIds },
   {

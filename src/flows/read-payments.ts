@@ -58,7 +58,7 @@ async function readNewestFirst(
   const proof = new NewestFirstProof(async (paging) => (await pages.request(paging)).map(tokenOf), sort, fullSize);
   let seen = 0;
   let sinceMs: number | undefined;
-  let createdAt: string | undefined;
+  let createdAt = "";
   for (let bound: PagingValues = {}; ; ) {
     const page = await pages.request({ _sort: sort, ...bound });
     seen += page.length;
@@ -89,16 +89,16 @@ async function readNewestFirst(
 const clockSlackMs = 2000;
 
 /** Whether a payment is so much older than the mark, which was created at `sinceMs`, that none behind it is younger than the mark. */
-function isBefore(createdAt: string | undefined, sinceMs: number | undefined): boolean {
+function isBefore(createdAt: string, sinceMs: number | undefined): boolean {
   if (sinceMs === undefined) return false;
-  const createdMs = Date.parse(createdAt ?? "");
+  const createdMs = Date.parse(createdAt);
   // What is no timestamp shows nothing: the tokens have proved the order.
   return Number.isNaN(createdMs) || Number.isNaN(sinceMs) || createdMs < sinceMs - clockSlackMs;
 }
 
 /** What is no timestamp shows nothing. */
-function isNewer(createdAt: string, before: string | undefined): boolean {
-  return before !== undefined && Date.parse(createdAt) > Date.parse(before);
+function isNewer(createdAt: string, before: string): boolean {
+  return Date.parse(createdAt) > Date.parse(before);
 }
 
 async function readInTokenOrder(pages: PaymentPages, inspect: Inspect): Promise<PaymentsRead> {

@@ -190,13 +190,13 @@ async function decide(
 
 /** Where the money is being given back, a release that failed may still come true: nothing may be paid beside it. */
 function assertMayEndRelease(key: string, action: ResolveAction, payment: Payment | undefined): void {
-  if (action === "release" || (action === "found" && payment !== undefined)) return;
+  if (action === "release" || payment !== undefined) return;
   const allowed = '"release" tries that again; "found" with the service\'s record as `payment` ends it';
   throw notHeld(key, `its money is being given back, and may have been already: ${allowed}`);
 }
 
 function isFunded(state: Resolvable): state is Funded {
-  return "senderGatewayTransactionId" in state && state.senderGatewayTransactionId !== undefined;
+  return "senderGatewayTransactionId" in state;
 }
 
 /** Of a flow whose claim was lost, or never made: what would be sent. Without a signature its payment is known by what is in it. */
