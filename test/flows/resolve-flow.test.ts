@@ -1,4 +1,4 @@
-import type { Payment } from "cross-border-payments";
+import { generateSigningKeyPair, type Payment } from "cross-border-payments";
 import { type FlowEvent, FlowPausedError, MemoryJournal, type ResolveAction } from "cross-border-payments/flow";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { FlowCall } from "../../src/flows/flow-call.js";
@@ -6,6 +6,7 @@ import { toFlowContext } from "../../src/flows/flow-options.js";
 import { checkResolution, decideFlow } from "../../src/flows/resolve-flow.js";
 import { Alarm } from "../../src/timing/alarm.js";
 import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import { RestorableJournal } from "./restorable-journal.js";
 import { errorOf } from "./results.js";
 
 const decision = { by: "Olga Operator", why: "the service's back office looked" };
@@ -37,7 +38,8 @@ async function heldFixture() {
     ...fixture,
     held,
     journal,
-    flow: (options: Parameters<typeof fixture.flow>[0] = {}) => fixture.flow({ journal, leaseMs, ...options }),
+    flow: (...[options, client]: Parameters<typeof fixture.flow>) =>
+      fixture.flow({ journal, leaseMs, ...options }, client),
     onLook: (respond: (query: string) => Response | undefined) => {
       looked = respond;
     },
@@ -112,6 +114,21 @@ describe("a flow that can't be resolved", () => {
     await errorOf(flow({ takeFunds, leaseMs }).run("k", request, { signal: stop.signal }));
     expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject(notHeld("it is funds-requested"));
     expect((await journal.read("k"))?.leaseUntilMs).toBeUndefined();
+  });
+
+  it("is one that is settled, also for a client with another key", async () => {
+    const { flow } = await flowFixture();
+    await flow({ leaseMs }).run("paid", request);
+    await flow({ leaseMs }).quote("quoted", request);
+    const { privateKey } = await generateSigningKeyPair();
+    for (const phase of ["paid", "quoted"]) {
+      expect(
+        await errorOf(flow({ leaseMs }, { signingKey: privateKey }).resolve(phase, "found", decision)),
+      ).toMatchObject({
+        ...notHeld(`it is ${phase}`),
+        message: `the flow of key "${phase}" can't be resolved: it is ${phase}`,
+      });
+    }
   });
 
   it("is one that another process took over before it was decided", async () => {
@@ -329,4 +346,100 @@ describe("the record of a payment that was found", () => {
     payment.id = "p-2";
     expect(await resolving).toMatchObject({ status: "paid", payment: { id: "p-1" } });
   });
+});
+
+/** A stuck flow whose payment was made, and whose claim was lost: its journal was restored to before it. */
+async function lostClaimFixture() {
+  let change: (record: object) => object = () => ({ senderGatewayTransactionId: "without a token" });
+  const fixture = await flowFixture({
+    onResponse: async (seen, response) => {
+      if (!isList(seen)) return undefined;
+      const records = JSON.parse(await response.clone().text()) as object[];
+      return Response.json(records.map((record) => change(record)));
+    },
+  });
+  await fixture.flow({ leaseMs }).run("other", request);
+  const restorable = new RestorableJournal();
+  const { journal } = restorable;
+  const flow: typeof fixture.flow = (options, client) => fixture.flow({ journal, leaseMs, ...options }, client);
+  await errorOf(flow({ takeFunds: closed }).run("k", request));
+  for (const _ of [1, 2]) await errorOf(flow().run("k", request));
+  expect(await flow().status("k")).toMatchObject({ failures: { count: 3, code: "flow_payment_unseen" } });
+  const writes = restorable.count;
+  change = (record) => record;
+  expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+  await restorable.restore(writes);
+  const payment = fixture.sandbox.payments.at(-1);
+  if (payment === undefined) throw new Error("there is no payment");
+  return {
+    ...fixture,
+    flow,
+    payment,
+    /** Payments are listed without all of this. */
+    hide: (...fields: readonly (keyof Payment)[]) => {
+      change = (record) => ({ ...record, ...Object.fromEntries(fields.map((field) => [field, ""])) });
+    },
+  };
+}
+
+describe("a payment whose claim was lost", () => {
+  const { senderGatewayId: gatewayId } = request;
+
+  it("is found by the signature that its request has whenever it is signed", async () => {
+    const { flow, payment, hide } = await lostClaimFixture();
+    hide("creationRequestBody", "senderGatewayTransactionId");
+    expect(await flow().resolve("k", "found", decision)).toMatchObject({ status: "paid", payment: { id: payment.id } });
+  });
+
+  it("is found by its body where the client has another key", async () => {
+    const { flow, payment } = await lostClaimFixture();
+    const { privateKey } = await generateSigningKeyPair();
+    const rotated = flow({}, { signingKey: privateKey });
+    expect(await rotated.resolve("k", "found", decision)).toMatchObject({
+      status: "paid",
+      payment: { id: payment.id },
+    });
+  });
+
+  it.each(["release", "resend"] as const)(
+    "stands against %s even unseen, after the key was changed too",
+    async (action) => {
+      const { flow, bank } = await lostClaimFixture();
+      const { privateKey } = await generateSigningKeyPair();
+      for (const client of [{}, { signingKey: privateKey }]) {
+        const resolved = flow({ gatewayId }, client).resolve("k", action, { ...decision, evenUnseen: true });
+        expect(await errorOf(resolved)).toMatchObject({ code: "flow_payment_found" });
+      }
+      expect(bank.released).toEqual([]);
+    },
+  );
+
+  it("needs no signer where its record is given", async () => {
+    const { flow, payment } = await lostClaimFixture();
+    const { publicKey } = await generateSigningKeyPair();
+    const sign = vi.fn(() => Promise.reject(new Error("the key service is away")));
+    const remote = flow({ gatewayId }, { signingKey: { publicKey, sign } });
+    expect(await remote.resolve("k", "found", { ...decision, payment })).toMatchObject({ status: "paid" });
+    expect(sign).not.toHaveBeenCalled();
+  });
+
+  it("is not looked for while the signer does not respond", async () => {
+    const { flow, bank } = await lostClaimFixture();
+    const { publicKey } = await generateSigningKeyPair();
+    const signingKey = { publicKey, sign: () => new Promise<never>(() => {}) };
+    const remote = flow({ gatewayId }, { signingKey, timeoutMs: 20 });
+    expect(await errorOf(remote.resolve("k", "release", decision))).toMatchObject({
+      code: "flow_paused",
+      cause: { code: "timeout" },
+    });
+    expect(bank.released).toEqual([]);
+  });
+});
+
+it("finds a payment by the signature that was sent, after the key was changed", async () => {
+  const { flow, held, onLook } = await heldFixture();
+  const { privateKey } = await generateSigningKeyPair();
+  const rotated = flow({ gatewayId: request.senderGatewayId }, { signingKey: privateKey });
+  onLook(bare({ id: "p-1", creationRequestSignatureBase64: held.claim?.signature ?? "" }));
+  expect(await rotated.resolve("k", "found", decision)).toMatchObject({ status: "paid", payment: { id: "p-1" } });
 });
