@@ -2,7 +2,7 @@ import { CrossBorderError } from "../errors/errors.js";
 import { clock } from "../timing/clock.js";
 import type { FlowContext } from "./flow-context.js";
 import type { FlowEvent } from "./flow-events.js";
-import type { ClaimResponse, FlowRefusal, FlowState } from "./flow-state.js";
+import type { ClaimResponse, FlowRefusal, FlowState, StateOf } from "./flow-state.js";
 
 /** Reports a step of a flow. `error` is what it failed with, if it did. */
 export function emitStep(
@@ -33,11 +33,13 @@ function isOpen(state: FlowState): boolean {
 }
 
 /** What the service said to the flow's newest request, where that did not settle the flow. */
-function responseTo(state: FlowState): Pick<FlowEvent, "status" | "serviceCode"> {
-  if ("refusal" in state && state.refusal !== undefined) return refusalBy(state.refusal);
-  if (!("response" in state) || state.response === undefined) return {};
-  return shown(state.response);
+function responseTo({ refusal, response }: Answered): Pick<FlowEvent, "status" | "serviceCode"> {
+  if (refusal !== undefined) return refusalBy(refusal);
+  return response === undefined ? {} : shown(response);
 }
+
+/** Any state: those that know of no response have neither field. */
+interface Answered extends Pick<FlowState, "phase">, Pick<StateOf<"unknown">, "refusal" | "response"> {}
 
 function refusalBy({ by, status, code }: FlowRefusal): Pick<FlowEvent, "status" | "serviceCode"> {
   if (by === "operator" || status === undefined) return {};
