@@ -9,14 +9,14 @@ export class FlowCall {
   readonly abandon: Alarm;
   readonly #stop: AbortSignal | undefined;
   readonly #deadline: Deadline;
-  readonly #headers: { readonly headers?: Readonly<Record<string, string>> };
+  readonly #headers: Pick<RequestOptions, "headers">;
 
   /** @param stop ends the waits, and the requests that move no money. */
   constructor(stop: AbortSignal | undefined, abandon: Alarm, headers: Readonly<Record<string, string>> | undefined) {
     this.abandon = abandon;
     this.#stop = stop;
     this.#deadline = new Deadline({ signal: stop });
-    this.#headers = headers === undefined ? {} : { headers };
+    this.#headers = { headers };
   }
 
   /** Of requests that can be given up and repeated: all but the payment. */
@@ -27,10 +27,6 @@ export class FlowCall {
   /** Of the payment: what was sent is not given up because its caller stopped waiting. */
   get paymentOptions(): RequestOptions {
     return this.#headers;
-  }
-
-  get isEnded(): boolean {
-    return this.#deadline.ended !== undefined;
   }
 
   /** Waits. @throws {AbortedError} as soon as the call is to stop. */
