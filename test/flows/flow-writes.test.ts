@@ -294,6 +294,7 @@ describe("failures", () => {
 
   it("are counted until the flow gets further, and make it stuck after three", async () => {
     const { flow, bank } = await flowFixture();
+    const leaseMs = 30_000;
     let isClosed = true;
     const takeFunds: typeof bank.takeFunds = (context) => {
       if (isClosed) throw new Error("the bank is closed");
@@ -306,14 +307,14 @@ describe("failures", () => {
     };
     for (const count of [1, 2, 3]) {
       expect(await held()).toEqual([]);
-      await errorOf(flow({ takeFunds }).run("k", request));
+      await errorOf(flow({ takeFunds, leaseMs }).run("k", request));
       expect(await flow().status("k")).toMatchObject({ failures: { count, code: "Error" } });
     }
     expect(await held()).toMatchObject([{ status: "stuck", key: "k", phase: "funds-requested" }]);
     const decision = { by: "Olga Operator", why: "the bank is open" };
-    expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject({ code: "flow_not_held" });
+    expect(await errorOf(flow({ leaseMs }).resolve("k", "release", decision))).toMatchObject({ code: "flow_not_held" });
     isClosed = false;
-    expect(await flow({ takeFunds }).resolve("k", "resend", decision)).toMatchObject({ status: "paid" });
+    expect(await flow({ takeFunds, leaseMs }).resolve("k", "resend", decision)).toMatchObject({ status: "paid" });
     expect(await held()).toEqual([]);
     expect(await flow().status("k")).not.toHaveProperty("failures");
   });
