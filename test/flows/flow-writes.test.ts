@@ -1,9 +1,10 @@
 import { AbortedError, ConfigError } from "cross-border-payments";
 import { type FlowEvent, FlowPausedError, type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
+import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { describe, expect, it, vi } from "vitest";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import { type FlowFixture, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
@@ -184,6 +185,12 @@ describe("the caller's signal", () => {
   });
 });
 
+/** Flows whose leases don't end while a busy machine runs the test. */
+async function lastingFixture(options?: SandboxOptions): Promise<FlowFixture> {
+  const fixture = await flowFixture(options);
+  return { ...fixture, flow: (more, client) => fixture.flow({ leaseMs: 30_000, ...more }, client) };
+}
+
 describe("failures", () => {
   it("say nothing that is not true of the flow, nor what the bank's own functions threw", async () => {
     for (const [thrown, message] of [
@@ -194,7 +201,7 @@ describe("failures", () => {
       [Response.error(), expect.not.stringContaining("nothing was done")],
     ] as const) {
       let isAway = false;
-      const { flow, bank } = await flowFixture({
+      const { flow, bank } = await lastingFixture({
         onRequest: ({ operation }) => (isAway && operation === "payments.list" ? thrown.clone() : undefined),
       });
       const takeFunds = () => {
@@ -216,7 +223,7 @@ describe("failures", () => {
     ["nothing", undefined, "something threw nothing", "TypeError"],
     ["a text", "the bank is closed", "a value that is not an Error was thrown (string)", "string"],
   ])("are counted also where a function throws %s", async (_, thrown, message, failure) => {
-    const { flow } = await flowFixture();
+    const { flow } = await lastingFixture();
     const takeFunds = () => {
       throw thrown;
     };
@@ -227,7 +234,7 @@ describe("failures", () => {
   });
 
   it("are stored with a thousand characters of their text", async () => {
-    const { flow } = await flowFixture();
+    const { flow } = await lastingFixture();
     const takeFunds = () => {
       throw new ConfigError("x".repeat(5000));
     };
@@ -236,7 +243,7 @@ describe("failures", () => {
   });
 
   it("are the cause of the error, although the journal could not store them", async () => {
-    const { flow, journal } = await flowFixture();
+    const { flow, journal } = await lastingFixture();
     const takeFunds = () => {
       throw new Error("the bank is closed");
     };
@@ -248,7 +255,7 @@ describe("failures", () => {
   });
 
   it("are not stored once the lease has ended: another owner may have the flow", async () => {
-    const { flow, journal } = await flowFixture();
+    const { flow, journal } = await lastingFixture();
     const leaseMs = 100;
     const takeFunds = async () => {
       await new Promise((resolve) => setTimeout(resolve, 2 * leaseMs));
@@ -262,7 +269,7 @@ describe("failures", () => {
   });
 
   it("are counted from one again once a claim was sent whose response was lost", async () => {
-    const { flow, bank, sandbox } = await flowFixture({
+    const { flow, bank, sandbox } = await lastingFixture({
       ...lost,
       onRequest: (seen) =>
         isList(seen) && sandbox.payments.length > 0 ? new Response("", { status: 503 }) : undefined,
@@ -280,7 +287,7 @@ describe("failures", () => {
   });
 
   it("are counted from one again once the payment was refused for good", async () => {
-    const { flow } = await flowFixture({
+    const { flow } = await lastingFixture({
       onRequest: (seen) =>
         isPayment(seen) ? Response.json({ error: "limit", message: "no" }, { status: 400 }) : undefined,
     });
@@ -293,8 +300,7 @@ describe("failures", () => {
   });
 
   it("are counted until the flow gets further, and make it stuck after three", async () => {
-    const { flow, bank } = await flowFixture();
-    const leaseMs = 30_000;
+    const { flow, bank } = await lastingFixture();
     let isClosed = true;
     const takeFunds: typeof bank.takeFunds = (context) => {
       if (isClosed) throw new Error("the bank is closed");
@@ -307,14 +313,14 @@ describe("failures", () => {
     };
     for (const count of [1, 2, 3]) {
       expect(await held()).toEqual([]);
-      await errorOf(flow({ takeFunds, leaseMs }).run("k", request));
+      await errorOf(flow({ takeFunds }).run("k", request));
       expect(await flow().status("k")).toMatchObject({ failures: { count, code: "Error" } });
     }
     expect(await held()).toMatchObject([{ status: "stuck", key: "k", phase: "funds-requested" }]);
     const decision = { by: "Olga Operator", why: "the bank is open" };
-    expect(await errorOf(flow({ leaseMs }).resolve("k", "release", decision))).toMatchObject({ code: "flow_not_held" });
+    expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject({ code: "flow_not_held" });
     isClosed = false;
-    expect(await flow({ takeFunds, leaseMs }).resolve("k", "resend", decision)).toMatchObject({ status: "paid" });
+    expect(await flow({ takeFunds }).resolve("k", "resend", decision)).toMatchObject({ status: "paid" });
     expect(await held()).toEqual([]);
     expect(await flow().status("k")).not.toHaveProperty("failures");
   });
