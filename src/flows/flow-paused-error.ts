@@ -1,4 +1,5 @@
 import { CrossBorderError, type SentRequest } from "../errors/errors.js";
+import { hide } from "../errors/hide.js";
 import type { FlowPhase } from "./flow-state.js";
 
 /**
@@ -31,8 +32,8 @@ export class FlowPausedError extends CrossBorderError {
     super(describe(key, phase, cause, advice), { code: "flow_paused", effect: "possible", cause });
     this.key = key;
     if (phase !== undefined) this.phase = phase;
-    // It holds account numbers, and takes no part in printing.
-    if (request !== undefined) Object.defineProperty(this, "request", { value: request, configurable: true });
+    // It holds account numbers.
+    if (request !== undefined) hide(this, "request", request);
   }
 }
 

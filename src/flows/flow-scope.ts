@@ -43,8 +43,8 @@ export async function readState(context: OwnFlows, entry: JournalEntry): Promise
   assertOwnEntry(context, entry);
   if (entry.prunedAtMs !== undefined) throw pruned(entry);
   const state = await context.codec.decode(entry);
-  // Version 1 of the journal stored no scope.
-  if (entry.scope === undefined) assertOwnScope(context, entry.key, scopeOf(context, state.request));
+  // Version 1 of the journal stored no scope: only the request tells whose it is.
+  assertOwnScope(context, entry.key, scopeOf(context, state.request));
   return state;
 }
 

@@ -452,7 +452,7 @@ describe("an intent of which nobody knows whether it was made", () => {
       const error = await errorOf(failed);
       expect(error).toMatchObject({ code, effect: "none", operation: "paymentIntents.create", cause: { code } });
       expect((error as CrossBorderError).cause).not.toHaveProperty("effect", "none");
-      expect((error as Error).message).toContain("the same key can be used again");
+      expect((error as Error).message).toContain(`the same key can be used again (paymentIntents.create: ${code})`);
     }
     expect([await journal.read("k"), bank.calls]).toEqual([undefined, 0]);
   });
@@ -471,6 +471,16 @@ describe("an intent of which nobody knows whether it was made", () => {
       expect(await errorOf(failed)).toMatchObject({ code: "http_503", effect: "none", cause: { effect: "possible" } });
     }
   });
+});
+
+it("says `none` of a quote that could not be cancelled, and what failed", async () => {
+  const { flow, journal } = await flowFixture();
+  await flow().quote("k", request);
+  const replaceQuote = () =>
+    Promise.reject(new JournalError("the disk failed", { stored: "unknown", effect: "possible" }));
+  const error = await errorOf(flow({ journal: boundJournal(journal, { replaceQuote }) }).cancel("k"));
+  expect(error).toMatchObject({ code: "journal_failed", effect: "none", cause: { effect: "possible" } });
+  expect(error.message).toContain("the same key can be used again (journal_failed)");
 });
 
 describe("one unreadable row", () => {

@@ -1,3 +1,4 @@
+import type { FlowEvent, PaymentFlow } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { flowFixture, request } from "./flow-fixture.js";
@@ -9,26 +10,50 @@ it("makes each call for a key a part of the work, with its outcome", async () =>
   const one = flow({}, { telemetry: tracing.telemetry });
   const { intent } = await one.quote("k", request);
   await one.confirm("k", { intentId: intent.id });
-  const part = (operation: string, to: string) => ({
+  await one.run("k", request);
+  await one.quote("c", request);
+  await one.cancel("c");
+  const part = (operation: string, to: string, key = "k") => ({
     name: "flow",
     kind: "internal",
-    attributes: { "cross_border.operation": operation, "cross_border.flow.key": "k", "cross_border.flow.to": to },
+    attributes: { "cross_border.operation": operation, "cross_border.flow.key": key, "cross_border.flow.to": to },
   });
   expect(tracing.parts.filter(({ name }) => name === "flow")).toEqual([
     part("flow.quote", "quoted"),
     part("flow.confirm", "paid"),
+    part("flow.run", "paid"),
+    part("flow.quote", "quoted", "c"),
+    part("flow.cancel", "declined", "c"),
   ]);
 });
 
-it("says of a flow that was taken over that recover did it", async () => {
+it("makes what an operator decides a part of the work", async () => {
+  const { flow } = await flowFixture({
+    onRequest: ({ operation }) => (operation === "payments.create" ? Response.error() : undefined),
+  });
+  expect(await flow().run("k", request)).toMatchObject({ status: "held" });
+  const tracing = new RecordedTracing();
+  const decision = { by: "Olga Operator", why: "the back office looked", evenUnseen: true };
+  await flow({}, { telemetry: tracing.telemetry }).resolve("k", "release", decision);
+  expect(tracing.parts.filter(({ name }) => name === "flow")).toMatchObject([
+    { attributes: { "cross_border.operation": "flow.resolve", "cross_border.flow.to": "rejected" } },
+  ]);
+});
+
+it.each([
+  ["recover", (flow: PaymentFlow) => all(flow.recover())],
+  ["work", (flow: PaymentFlow, signal: AbortSignal) => flow.work({ signal })],
+])("says of a flow that was taken over that %s did it", async (operation, takeOver) => {
   const { flow } = await flowFixture();
   const takeFunds = () => {
     throw new Error("the bank is closed");
   };
   await errorOf(flow({ takeFunds }).run("k", request));
   const tracing = new RecordedTracing();
-  await all(flow({}, { telemetry: tracing.telemetry }).recover());
+  const stop = new AbortController();
+  const on = { flow: ({ to }: FlowEvent) => void (to === "paid" && stop.abort()) };
+  await takeOver(flow({ on }, { telemetry: tracing.telemetry }), stop.signal);
   expect(tracing.parts.filter(({ name }) => name === "flow")).toMatchObject([
-    { attributes: { "cross_border.operation": "flow.recover", "cross_border.flow.to": "paid" } },
+    { attributes: { "cross_border.operation": `flow.${operation}`, "cross_border.flow.to": "paid" } },
   ]);
 });

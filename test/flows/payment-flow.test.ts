@@ -301,7 +301,7 @@ describe("run", () => {
       const { message } = cause as Error;
       expect(message).toContain("takeFunds must return { senderGatewayTransactionId }");
       expect(message).toContain(found);
-      expect(message).toContain("No payment was made");
+      expect(message).toMatch(/No payment was made; .*takeFunds is called again with the same key/);
       expect((await journal.read("k"))?.phase).toBe("funds-requested");
       expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
       expect(sandbox.payments).toHaveLength(1);
@@ -712,12 +712,29 @@ it("works with a client from another copy of the package", async () => {
 
 it.each([
   ["run", (flow: PaymentFlow, options: object) => flow.run("k", request, options)],
+  ["quote", (flow: PaymentFlow, options: object) => flow.quote("k", request, options)],
+  ["confirm", (flow: PaymentFlow, options: object) => flow.confirm("k", { intentId: "i" }, options)],
   ["recover", (flow: PaymentFlow, options: object) => all(flow.recover(options))],
 ])("refuses options that %s does not have", async (method, call) => {
   const { flow } = await flowFixture();
   const error = await failureOf(call(flow(), { timeoutMs: 5 }));
   expect(error).toBeInstanceOf(InvalidArgumentError);
   expect(error.message).toContain(`${method}: there is no option "timeoutMs"`);
+});
+
+it.each([null, 8, "8"])("refuses %j in the place of recover's options", async (options) => {
+  const { flow } = await flowFixture();
+  const error = await failureOf(all(flow().recover(options as never)));
+  expect(error).toBeInstanceOf(InvalidArgumentError);
+  expect(error.message).toContain("recover: the options must be an object");
+});
+
+it("recovers with the options that recover was given, whatever becomes of them before it begins", async () => {
+  const { flow } = await flowFixture();
+  const options = { concurrency: 1 };
+  const recovering = flow().recover(options);
+  options.concurrency = 0;
+  expect(await all(recovering)).toEqual([]);
 });
 
 it.each([0, 1.5, "2"])("refuses a concurrency of %o", async (concurrency) => {

@@ -120,7 +120,11 @@ describe("confirm", () => {
   it("wants the intent, and refuses another one, also of a settled flow", async () => {
     const { flow, bank } = await quoteFixture();
     const { intent } = await flow().quote("k", request);
-    expect(await errorOf(flow().confirm("k", {} as never))).toMatchObject({ code: "invalid_argument" });
+    for (const given of [{}, { intentId: "" }, { intentId: 42 }, undefined]) {
+      const error = await errorOf(flow().confirm("k", given as never));
+      expect(error).toMatchObject({ code: "invalid_argument", effect: "none" });
+      expect(error.message).toContain("confirm needs { intentId }");
+    }
     expect(await errorOf(flow().confirm("k", { intentId: "another" }))).toMatchObject({
       code: "quote_changed",
       effect: "none",
@@ -237,6 +241,18 @@ describe("cancel", () => {
     expect(await flow().confirm("k", { intentId: intent.id })).toEqual(declined);
     expect(await flow().run("k", request)).toEqual(declined);
     expect(bank.calls).toBe(0);
+  });
+
+  it("wants a reason that is a string, if there is one", async () => {
+    const { flow } = await quoteFixture();
+    await flow().quote("k", request);
+    for (const reason of [42, null, { text: "too expensive" }]) {
+      const error = await errorOf(flow().cancel("k", reason as never));
+      expect(error).toMatchObject({ code: "invalid_argument", effect: "none" });
+      expect(error.message).toContain("cancel: the reason must be a string; found");
+    }
+    expect(await flow().status("k")).toMatchObject({ phase: "quoted" });
+    expect(await flow().cancel("k")).toMatchObject({ status: "declined" });
   });
 
   it("is too late after confirm", async () => {

@@ -41,6 +41,16 @@ it("lists and counts the flows of its own gateway", async () => {
   await expect(beta.status("order-1")).rejects.toMatchObject({ code: "flow_foreign" });
 });
 
+it("gives the outcome of a flow only once it has one", async () => {
+  const { flow } = await flowFixture();
+  const reader = flow();
+  expect(await reader.outcome("order-1")).toBeUndefined();
+  await flow().quote("order-1", request);
+  expect(await reader.outcome("order-1")).toBeUndefined();
+  const outcome = await flow().run("order-1", request);
+  expect(await reader.outcome("order-1")).toEqual(outcome);
+});
+
 it("refuses to list a phase that there is not", async () => {
   const { flow } = await flowFixture();
   await expect(async () => all(flow().list({ phase: "done" as never }))).rejects.toMatchObject({

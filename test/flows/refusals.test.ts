@@ -125,6 +125,14 @@ describe("what refuses a call because of its key's flow", () => {
     expect(fixture.sandbox.payments).toHaveLength(effect === "possible" ? 1 : 0);
   });
 
+  it("says how a flow ended that was pruned", async () => {
+    const { flow, journal } = await flowFixture();
+    await flow().run("k", request);
+    await journal.prune({ settledBeforeMs: Date.now() + 60_000 });
+    const { message } = await errorOf(flow().run("k", request));
+    expect(message).toMatch(/^the flow of key "k" was settled as paid and pruned since: .*not made a second time/);
+  });
+
   it("is possible where resolve finds otherwise than its operator", async () => {
     let isHidden = true;
     const fixture = await flowFixture({

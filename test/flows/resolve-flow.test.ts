@@ -1,10 +1,17 @@
 import { generateSigningKeyPair, type Payment } from "cross-border-payments";
-import { type FlowEvent, FlowPausedError, MemoryJournal, type ResolveAction } from "cross-border-payments/flow";
+import {
+  type FlowEvent,
+  FlowPausedError,
+  JournalError,
+  MemoryJournal,
+  type ResolveAction,
+} from "cross-border-payments/flow";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { FlowCall } from "../../src/flows/flow-call.js";
 import { toFlowContext } from "../../src/flows/flow-options.js";
 import { checkResolution, decideFlow } from "../../src/flows/resolve-flow.js";
 import { Alarm } from "../../src/timing/alarm.js";
+import { boundJournal } from "./bound-journal.js";
 import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
 import { errorOf } from "./results.js";
@@ -143,6 +150,16 @@ describe("a flow that can't be resolved", () => {
     expect(await journal.read("k")).toEqual(await taken);
     expect(bank.released).toEqual([]);
   });
+});
+
+it("may have got a lease where the journal fails, and says that the flow still owns its payment", async () => {
+  const { flow, journal, bank } = await heldFixture();
+  const failure = new JournalError("the connection broke", { stored: "unknown" });
+  const failing = boundJournal(journal, { acquire: () => Promise.reject(failure) });
+  const error = await errorOf(flow({ journal: failing }).resolve("k", "release", decision));
+  expect(error).toBeInstanceOf(FlowPausedError);
+  expect(error).toMatchObject({ effect: "possible", key: "k", cause: failure });
+  expect(bank.released).toEqual([]);
 });
 
 it("goes on elsewhere where another process took the flow over once it was decided", async () => {

@@ -63,6 +63,7 @@ describe("two gateways over one journal", () => {
       const error = await errorOf(work);
       expect(error).toBeInstanceOf(InvalidArgumentError);
       expect(error).toMatchObject({ code: "flow_foreign", effect: "possible" });
+      expect(error.message).toMatch(/^the flow of key "k" belongs to another gateway, .* of that gateway can/);
     }
     expect((await journal.read("k"))?.data).toBe(before?.data);
     expect([bank.calls, bank.released, sandbox.requests.filter(isPayment)]).toEqual([0, [], []]);
@@ -81,7 +82,11 @@ describe("two gateways over one journal", () => {
           key: "k",
           effect: "possible",
           message: expect.stringContaining("pass its gatewayId"),
-          cause: { code: "flow_foreign" },
+          cause: {
+            code: "flow_foreign",
+            effect: "possible",
+            message: 'the flow of key "k" was begun with another signing key',
+          },
         },
       ],
     });
@@ -124,6 +129,18 @@ describe("two gateways over one journal", () => {
     expect([sandbox.requests.length, await journal.read("k")]).toEqual([before, undefined]);
   });
 
+  it("make no request for a gateway whose id no journal could store", async () => {
+    const { alpha, sandbox, journal } = await gatewaysFixture();
+    const before = sandbox.requests.length;
+    const endless = { ...request, senderGatewayId: "a".repeat(513) };
+    for (const work of [alpha().run("k", endless), alpha().quote("k", endless)]) {
+      const error = await errorOf(work);
+      expect(error).toMatchObject({ code: "invalid_argument", effect: "none" });
+      expect(error.message).toContain("gateway has 513 bytes");
+    }
+    expect([sandbox.requests.length, await journal.read("k")]).toEqual([before, undefined]);
+  });
+
   it("go on after the key was changed where gatewayId is given", async () => {
     const { gamma, ofGamma, alpha, sandbox } = await gatewaysFixture();
     await errorOf(gamma("gamma-bank", closed).run("k", ofGamma));
@@ -151,6 +168,25 @@ describe("two gateways over one journal", () => {
     });
     expect(await alpha().run("k", ofGamma)).toMatchObject({ status: "paid" });
     expect(sandbox.payments).toHaveLength(1);
+  });
+});
+
+describe("two services over one journal", () => {
+  it("leave each other's flows alone, also where they have the same gateway", async () => {
+    const { flow, journal, bank, sandbox } = await flowFixture();
+    await errorOf(flow({ takeFunds: closed }).run("k", request));
+    const before = [await journal.read("k"), sandbox.requests.length];
+    for (const gatewayId of [undefined, request.senderGatewayId]) {
+      const other = flow({ gatewayId }, { baseUrl: "https://other.test" });
+      expect(await all(other.recover())).toEqual([]);
+      for (const work of [other.run("k", request), other.status("k"), other.outcome("k")]) {
+        const error = await errorOf(work);
+        expect(error).toMatchObject({ code: "flow_foreign", effect: "possible" });
+        expect(error.message).toMatch(/^the flow of key "k" belongs to another service, .* of that service can/);
+      }
+    }
+    expect([await journal.read("k"), sandbox.requests.length]).toEqual(before);
+    expect(bank.calls).toBe(0);
   });
 });
 
