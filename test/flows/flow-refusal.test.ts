@@ -3,7 +3,7 @@ import { ApiError, type Effect } from "../../src/errors/errors.js";
 import { toFlowRefusal } from "../../src/flows/flow-refusal.js";
 
 function responseOf(status: number, effect: Effect): ApiError {
-  const response = { status, headers: {}, body: "" };
+  const response = { status, headers: {}, text: "" };
   return ApiError.of("the service's response", { code: `http_${status}`, effect, serviceCode: "limit", response });
 }
 
