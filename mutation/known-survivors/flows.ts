@@ -4,7 +4,6 @@ const noIds = "An operation whose path has no ids looks at none.";
 const countsBytes = "Only speed: the bytes of a text that is certainly short enough are counted as well.";
 const waitsForNothing = "Where nothing is left, it waits for nothing once more.";
 const checksIntent = "await context.client.check(paymentIntents.create, [], { body: request }, call.paymentOptions);";
-const ownSignal = "Only memory, and not for long: the listener is on a signal of this call's own, which goes with it.";
 const endsAnyway = "A function that ends without a return gives undefined too.";
 
 export const flows: readonly KnownSurvivor[] = [
@@ -110,8 +109,6 @@ export const flows: readonly KnownSurvivor[] = [
     replacement: "callersSignal.reason",
     why: "For the compiler: it is called only where there is such a signal.",
   },
-  { file: "src/flows/payment-flow.ts", line: "} finally {", replacement: "{}", why: ownSignal },
-  { file: "src/flows/payment-flow.ts", line: "call.finish();", replacement: ";", why: ownSignal },
   {
     file: "src/flows/prepare-flow.ts",
     line: "return keyId === undefined ? quote : { ...quote, keyId };",

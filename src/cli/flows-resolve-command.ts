@@ -117,13 +117,9 @@ async function decide(
   }
   using stop = interruption();
   try {
-    return await context.openWork.run(async (signal) => {
+    return await context.openWork.run((signal) => {
       const call = new FlowCall(signal, context.openWork.abandon, undefined);
-      try {
-        return await decideFlow({ ...context, leaseMs }, key, resolution, call);
-      } finally {
-        call.finish();
-      }
+      return decideFlow({ ...context, leaseMs }, key, resolution, call);
     }, stop.signal);
   } catch (error) {
     if (!stop.signal.aborted || !(error instanceof FlowPausedError)) throw error;

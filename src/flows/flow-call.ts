@@ -11,7 +11,7 @@ export class FlowCall {
   readonly #deadline: Deadline;
   readonly #headers: Pick<RequestOptions, "headers">;
 
-  /** @param stop ends the waits, and the requests that move no money. */
+  /** @param stop ends the waits, and the requests that move no money. It is the call's own: what listens to it goes with it. */
   constructor(stop: AbortSignal | undefined, abandon: Alarm, headers: Readonly<Record<string, string>> | undefined) {
     this.abandon = abandon;
     this.#stop = stop;
@@ -37,11 +37,6 @@ export class FlowCall {
   /** Waits for what others wait for too. @throws {AbortedError} as soon as the call is to stop; the work itself continues. */
   race<T>(work: Promise<T>): Promise<T> {
     return this.#untilStopped(this.#deadline.race(work));
-  }
-
-  /** Removes its listeners. */
-  finish(): void {
-    this.#deadline.finish();
   }
 
   async #untilStopped<T>(work: Promise<T>): Promise<T> {

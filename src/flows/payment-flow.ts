@@ -227,7 +227,7 @@ export class PaymentFlow {
     yield* recoverFlows(this.#context, concurrency, signal);
   }
 
-  /** Opens a call about a key, and ends it. */
+  /** Opens a call about a key. */
   async #call<Result extends { readonly status: string }>(
     operation: FlowOperation,
     key: string,
@@ -241,13 +241,9 @@ export class PaymentFlow {
       // This process does nothing more for the key, and others may have paid.
       throw await truthOf(this.#context, key, error);
     }
-    return openWork.run(async (stop) => {
+    return openWork.run((stop) => {
       const call = new FlowCall(stop, openWork.abandon, headers);
-      try {
-        return await followFlow(reporter, operation, key, () => work(call));
-      } finally {
-        call.finish();
-      }
+      return followFlow(reporter, operation, key, () => work(call));
     }, signal);
   }
 }
