@@ -211,8 +211,9 @@ describe("never says `none` of a payment that was made", () => {
     );
     expect(error).toBeInstanceOf(FlowPausedError);
     expect(error).toMatchObject({ effect: "possible", key: "k", cause: { code: "journal_failed" } });
-    await new Promise((resolve) => setTimeout(resolve, 310));
-    expect(await all(flow().recover())).toMatchObject([{ key: "k", status: "paid" }]);
+    // Once the lease has ended.
+    const recovered = () => all(flow().recover());
+    await expect.poll(recovered, { timeout: 10_000 }).toMatchObject([{ key: "k", status: "paid" }]);
     expect(sandbox.payments).toHaveLength(1);
   });
 
