@@ -1,12 +1,11 @@
-import { allPhases, type FlowState, openClaim } from "./flow-state.js";
+import { allPhases, type FlowState, openClaim, type StateOf } from "./flow-state.js";
 
 /** A state as it is stored. Version 1 had more phases. */
 export type StoredState = Omit<FlowState, "phase"> & { readonly phase: string };
 
 /** Without what follows from the rest: a claim is long, and each flow stores three states. */
 export function toStored(state: FlowState): object {
-  if (!("claim" in state)) return state;
-  const { claim: _, ...stored } = state;
+  const { claim: _, ...stored } = state as Partial<StateOf<"claimed">>;
   return stored;
 }
 

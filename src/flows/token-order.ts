@@ -3,7 +3,7 @@ import { compareTokens } from "../paging/cursor-order.js";
 /** Which way the paging tokens of one record after the other go: each further up, each further down, or neither. */
 export class TokenOrder {
   #count = 0;
-  #last = "";
+  #last: string | undefined;
   #ways: readonly Way[] = allWays;
 
   /** How many tokens there were. */
@@ -23,7 +23,7 @@ export class TokenOrder {
 
   add(token: string): void {
     const last = this.#last;
-    if (this.#count > 0 && this.#ways.length > 0) {
+    if (last !== undefined) {
       this.#ways = this.#ways.filter(({ direction, compare }) => {
         const step = compare(last, token);
         return direction === "up" ? step < 0 : step > 0;

@@ -78,6 +78,30 @@ it.each<[string, (journal: Journal) => Promise<unknown>, RegExp]>([
   ["a text that is none", (journal) => journal.read(5 as never), /key must be a string/],
   ["an empty phase", (journal) => journal.list({ scope, phase: "", limit: 1 }), /phase must not be empty/],
   ["an empty gateway", (journal) => journal.counts({ ...scope, gateway: "" }), /gateway must not be empty/],
+  ["an empty service", (journal) => journal.counts({ ...scope, service: "" }), /service must not be empty/],
+  [
+    "an empty service of a flow",
+    (journal) => journal.begin("k", { ...scope, service: "" }, state, lease),
+    /service must not be empty/,
+  ],
+  [
+    "an empty gateway of a flow",
+    (journal) => journal.begin("k", { ...scope, gateway: "" }, state, lease),
+    /gateway must not be empty/,
+  ],
+  [
+    "evidence that is no text",
+    (journal) => journal.write("k", id, { ...state, evidence: 5 as never }),
+    /evidence must be/,
+  ],
+  ["a lease without an end", (journal) => journal.renew("k", id, Number.POSITIVE_INFINITY), /leaseMs must be/],
+  ["an epoch of 0", (journal) => journal.release("k", { ...id, epoch: 0 }), /epoch must be/],
+  ["a quote's time of 0", (journal) => journal.write("k", id, { ...state, quoteTtlMs: 0 }), /quoteTtlMs must be/],
+  [
+    "a quote's time that no date reaches",
+    (journal) => journal.write("k", id, { ...state, quoteTtlMs: 2 ** 52 }),
+    /quoteTtlMs must be/,
+  ],
   ["an empty nonce", (journal) => journal.acquire("k", { ...lease, nonce: "" }), /nonce must not be empty/],
   [
     "a text that is too long",

@@ -155,6 +155,16 @@ describe("a lease whose time is over to the millisecond", () => {
     expect(await lease.retake()).toBe(true);
   });
 
+  it("has lapsed, although the clock that said so was set back since", async () => {
+    const { lease } = await leaseFixture();
+    const claim = { ...request, ...lease.beginClaim() };
+    await lease.writeClaim(state);
+    standStill(leaseMs);
+    await lease.renew();
+    standStill(-leaseMs);
+    expect(lease.sendBy(claim)?.wallMs).toBeLessThan(Date.now());
+  });
+
   it("is this owner's anew from its renewal on, and no later one", async () => {
     const { lease } = await leaseFixture();
     vi.advanceTimersByTime(1000);
@@ -165,6 +175,25 @@ describe("a lease whose time is over to the millisecond", () => {
     vi.advanceTimersByTime(1000);
     await lease.renew();
     expect(lease.ownedSinceMs).toBe(monotonicMs);
+  });
+});
+
+describe("the journal's time", () => {
+  it("is that of the journal's clock, however far it is from this process's", async () => {
+    const { journal, entry } = await leaseFixture();
+    const lease = new Lease(journal, { ...entry, leaseUntilMs: 1_000_000 + leaseMs }, leaseMs, now());
+    onTestFinished(() => lease.end());
+    expect(lease.journalNowMs()).toBe(1_000_000);
+    vi.advanceTimersByTime(500);
+    expect(lease.journalNowMs()).toBe(1_000_500);
+  });
+
+  it("is this process's where the journal does not tell its own", async () => {
+    const { journal, entry } = await leaseFixture();
+    const { leaseUntilMs: _, ...untold } = entry;
+    const lease = new Lease(journal, untold, leaseMs, now());
+    onTestFinished(() => lease.end());
+    expect(lease.journalNowMs()).toBe(Date.now());
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fromStored, type StoredState } from "../../src/flows/stored-state.js";
+import { fromStored, type StoredState, toStored } from "../../src/flows/stored-state.js";
 import { intent, intentRequest } from "./gateway-client.js";
 
 const claim = { path: "/payments", body: "{}", signature: "s", epoch: 1, claimedAtMs: 1, sendByMs: 2 };
@@ -7,6 +7,13 @@ const claim = { path: "/payments", body: "{}", signature: "s", epoch: 1, claimed
 function stored(phase: string, more: object = {}): StoredState {
   return { phase, request: intentRequest, intent, ...more } as StoredState;
 }
+
+it("stores no claim, which is one of the claims", () => {
+  const state = fromStored(stored("claimed", { claims: [claim] }));
+  if (state === undefined) throw new Error("the state can't be read");
+  expect(state).toHaveProperty("claim");
+  expect(toStored(state)).toStrictEqual(stored("claimed", { claims: [claim] }));
+});
 
 it("takes what version 1 had at its intent for a flow without a mark, whose money is to be asked for", () => {
   expect(fromStored(stored("intent"))).toEqual({
