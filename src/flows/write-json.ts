@@ -7,8 +7,7 @@
 export function writeJson(value: object): string {
   try {
     return JSON.stringify(value);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
+  } catch {
     return writeDeepJson(value);
   }
 }

@@ -37,13 +37,25 @@ it("writes what JSON.stringify writes, at the bottom of a deep value too", { tim
   );
 });
 
+it("writes at the bottom of a deep value an object that is there twice", () => {
+  const shared = { a: 1 };
+  expect(writeJson(nested({ one: shared, other: [shared] }))).toContain('[{"one":{"a":1},"other":[{"a":1}]}]');
+});
+
+it("tells toJSON at the bottom of a deep value under which name or index it is asked", () => {
+  const named = { toJSON: (key: string) => key };
+  expect(writeJson(nested({ field: named, list: [0, named] }))).toContain('[{"field":"field","list":[0,"1"]}]');
+});
+
 it.each([
   ["a BigInt", 1n, "BigInt"],
   ["an object that contains itself", loop(), "an object contains itself"],
-])("refuses %s at the bottom of a deep value, and says so", (_, bottom, reason) => {
-  const write = () => writeJson(nested(bottom));
-  expect(write).toThrow(TypeError);
-  expect(write).toThrow(reason);
+])("refuses %s, also at the bottom of a deep value, and says so", (_, bottom, reason) => {
+  for (const value of [{ bottom }, nested(bottom)]) {
+    const write = () => writeJson(value);
+    expect(write).toThrow(TypeError);
+    expect(write).toThrow(reason);
+  }
 });
 
 function loop(): object {

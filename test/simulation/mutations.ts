@@ -209,8 +209,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("write-json"),
-        find: "if (!(error instanceof RangeError)) throw error;",
-        replace: "if (value !== undefined) throw error;",
+        find: "return writeDeepJson(value);",
+        replace: "return JSON.stringify(value);",
       },
     ],
   },
