@@ -21,9 +21,8 @@ export function frozenCopy<T>(value: T): T {
         }
         item = copy;
       }
-      // As a field of JSON data `__proto__` is a name like any other.
-      if (key === "__proto__") Object.defineProperty(to, key, { value: item, enumerable: true });
-      else Reflect.set(to, key, item);
+      // Not an assignment: as a field of JSON data `__proto__` is a name like any other.
+      Object.defineProperty(to, key, { value: item, enumerable: true });
     }
     Object.freeze(to);
   }
