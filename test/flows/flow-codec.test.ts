@@ -60,6 +60,23 @@ describe("a row that this library did not store", () => {
     await expect(work).rejects.toMatchObject({ code: "flow_unreadable", effect: "possible" });
   });
 
+  it.each([
+    ["of a later version", { version: 3 }],
+    ["for another key", { key: "j" }],
+    ["for another service", { scope: { ...scope, service: "https://other.example" } }],
+    ["for another gateway", { scope: { ...scope, gateway: "beta" } }],
+    ["without a scope", { scope: undefined }],
+    ["in a phase that it does not know", { state: { ...paid, phase: "refunded" } }],
+  ])("is unreadable: one %s", async (_, other) => {
+    const codec = new FlowCodec(undefined, quoteTtlMs);
+    const stored = { version: 2, key: "k", scope, state: paid };
+    const row = (data: { readonly state: { readonly phase: string } }) =>
+      ({ key: "k", scope, phase: data.state.phase, data: JSON.stringify(data) }) as Parameters<FlowCodec["decode"]>[0];
+    expect(await codec.decode(row(stored))).toEqual(paid);
+    const work = codec.decode(row({ ...stored, ...other }));
+    await expect(work).rejects.toMatchObject({ code: "flow_unreadable", effect: "possible" });
+  });
+
   it("tells what the cipher said of it", async () => {
     const work = new FlowCodec(cipher, quoteTtlMs).decode({ key: "k", scope, phase: "paid", data: "{}" });
     await expect(work).rejects.toMatchObject({
