@@ -1,16 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { type PaymentMatch, paymentMatcher } from "../../src/flows/match-payment.js";
+import { type PaymentMatch, paymentMatcher, type Recognisable } from "../../src/flows/match-payment.js";
+import type { Payment } from "../../src/resources/payments.js";
 import { intent } from "./gateway-client.js";
 
 const senderGatewayTransactionId = "TX-1";
 
+const base64 = (bytes: number, byte: number) => Buffer.alloc(bytes, byte).toString("base64");
+
+function matchAny(claims: Recognisable["claims"], listed: Partial<Record<keyof Payment, unknown>>): PaymentMatch {
+  return paymentMatcher({ intent, senderGatewayTransactionId, claims })(listed);
+}
+
 /** What a payment without a signature, of the same transaction, is to a flow that sent a body. */
-function match(sent: string, listed: string): PaymentMatch {
-  const claims = [{ body: sent, signature: Buffer.alloc(256, 7).toString("base64") }];
-  return paymentMatcher({ intent, senderGatewayTransactionId, claims })({
-    senderGatewayTransactionId,
-    creationRequestBody: listed,
-  });
+function match(sent: string, listed: unknown): PaymentMatch {
+  const claims = [{ body: sent, signature: base64(256, 7) }];
+  return matchAny(claims, { senderGatewayTransactionId, creationRequestBody: listed });
 }
 
 const withDetails = (details: string) => `{"id":"pi-1","details":${details}}`;
@@ -49,10 +53,53 @@ describe("the body that a service lists", () => {
     expect(match(withDetails(other), withDetails(one))).toBe("lookalike");
   });
 
+  it.each(["__proto__", "constructor"])("is another where only one of them has a field %s", (name) => {
+    const [one, other] = ['{"id":"pi-1"}', `{"id":"pi-1","${name}":{}}`] as const;
+    expect([match(one, other), match(other, one)]).toEqual(["lookalike", "lookalike"]);
+  });
+
+  it("is none where it is no text", () => {
+    const body = withDetails("{}");
+    expect(match(body, [body])).toBe("lookalike");
+  });
+
+  it("is the flow's own where any of its requests had it", () => {
+    const signature = base64(256, 7);
+    const claims = ["1", "2"].map((details) => ({ body: withDetails(details), signature }));
+    expect(claims.map(({ body }) => matchAny(claims, { creationRequestBody: body }))).toEqual(["own", "own"]);
+  });
+
+  it("does not make a payment of another transaction the flow's own", () => {
+    const body = withDetails("{}");
+    const listed = { senderGatewayTransactionId: "TX-2", creationRequestBody: body };
+    expect(matchAny([{ body, signature: base64(256, 7) }], listed)).toBe("lookalike");
+  });
+
   it.each(["", "{}", "[]", "no JSON"])(
     "proves nothing where neither it nor the flow's own says anything: %j",
     (body) => {
       expect(match(body, body)).toBe("lookalike");
     },
   );
+});
+
+describe("the signature that a service lists", () => {
+  it("is the flow's own in Base64url too", () => {
+    const signature = "+/+/".repeat(64);
+    const listed = { creationRequestSignatureBase64: "-_-_".repeat(64) };
+    expect(matchAny([{ body: "", signature }], listed)).toBe("own");
+  });
+
+  it("is somebody else's where it has the size of any of the flow's, whatever the body", () => {
+    const body = withDetails("{}");
+    const claims = [256, 512].map((bytes) => ({ body, signature: base64(bytes, 7) }));
+    const listed = (bytes: number) => ({ creationRequestSignatureBase64: base64(bytes, 8), creationRequestBody: body });
+    expect([256, 384, 512].map((bytes) => matchAny(claims, listed(bytes)))).toEqual(["lookalike", "own", "lookalike"]);
+  });
+
+  it.each(["", 5])("proves nothing where it is empty or no text, and the flow has none either: %j", (signature) => {
+    const listed = { creationRequestSignatureBase64: signature, creationRequestBody: withDetails("1") };
+    expect(matchAny([{ body: withDetails("2"), signature: "" }], listed)).toBeUndefined();
+    expect(matchAny([{ body: withDetails("1"), signature: "" }], listed)).toBe("own");
+  });
 });
