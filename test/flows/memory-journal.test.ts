@@ -3,6 +3,8 @@ import { verifyJournal } from "cross-border-payments/testing";
 import { expect, it } from "vitest";
 import { begin, newLease, scope, state } from "../journals/journal-fixture.js";
 
+const quote = (quoteTtlMs: number) => ({ ...state, phase: "quoted", settled: true, quoteTtlMs });
+
 it("keeps the laws of a journal, by a clock of the test's", async () => {
   let nowMs = 1_700_000_000_000;
   const journal = new MemoryJournal({ nowMs: () => nowMs });
@@ -28,11 +30,29 @@ it("gives entries that change nothing when they are changed", async () => {
   expect((await journal.read("k"))?.data).toBe("{}");
 });
 
+it("takes a quote's time for over from its last millisecond on", async () => {
+  let nowMs = 1000;
+  const journal = new MemoryJournal({ nowMs: () => nowMs });
+  await journal.begin("k", scope, quote(500), newLease());
+  const isExpired = async () => (await journal.read("k"))?.isExpired;
+  nowMs = 1499;
+  expect(await isExpired()).toBe(false);
+  nowMs = 1500;
+  expect(await isExpired()).toBe(true);
+});
+
+it("refuses to replace a quote under a lease that is none", async () => {
+  const journal = new MemoryJournal();
+  const { entry } = await journal.begin("k", scope, quote(500), newLease());
+  const work = journal.replaceQuote("k", entry, quote(500), { ...newLease(), nonce: "" }, undefined);
+  await expect(work).rejects.toThrow("nonce must not be empty");
+  expect(await journal.read("k")).toEqual(entry);
+});
+
 it("deletes only quotes whose time was over before the given one", async () => {
   const journal = new MemoryJournal({ nowMs: () => 1000 });
   for (const quoteTtlMs of [499, 500]) {
-    const quote = { ...state, phase: "quoted", settled: true, quoteTtlMs };
-    await journal.begin(`for ${quoteTtlMs} ms`, scope, quote, newLease());
+    await journal.begin(`for ${quoteTtlMs} ms`, scope, quote(quoteTtlMs), newLease());
   }
   expect(await journal.prune({ quotedBeforeMs: 1500 })).toEqual({ settled: 0, quoted: 1 });
   expect((await journal.list({ scope, limit: 9 })).map(({ key }) => key)).toEqual(["for 500 ms"]);
