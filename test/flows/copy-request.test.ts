@@ -15,6 +15,14 @@ it.each([undefined, null, "alpha-bank", 5, ["alpha-bank"]])("leaves what is no o
   expect(copyRequest(given as never)).toBe(given);
 });
 
+it.each(["a plain object", "an instance"])("reads each field of %s once", (kind) => {
+  let reads = 0;
+  const given: object = kind === "an instance" ? new (class Order {})() : {};
+  const memo = { enumerable: true, get: () => `read ${++reads} times` };
+  const copy = copyRequest(Object.defineProperty(given, "memo", memo) as PaymentIntentRequest);
+  expect([copy.memo, reads]).toEqual(["read 1 times", 1]);
+});
+
 it("reads the fields of an instance's class, and leaves out those that are not there", () => {
   class Order {
     readonly orderId = "order-42";
