@@ -1,5 +1,7 @@
 import type { FlowEvent, PaymentFlow } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
+import { createReporter } from "../../src/events/reporter.js";
+import { followFlow } from "../../src/flows/follow-flow.js";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { flowFixture, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
@@ -25,6 +27,16 @@ it("makes each call for a key a part of the work, with its outcome", async () =>
     part("flow.quote", "quoted", "c"),
     part("flow.cancel", "declined", "c"),
   ]);
+});
+
+it("says of no outcome where there is none", async () => {
+  const tracing = new RecordedTracing();
+  const work = followFlow(createReporter([], {}, tracing), "recover", "k", async () => undefined);
+  expect(await work).toBeUndefined();
+  expect(tracing.parts).toMatchObject([
+    { attributes: { "cross_border.operation": "flow.recover", "cross_border.flow.key": "k" } },
+  ]);
+  expect(tracing.parts[0]?.attributes).not.toHaveProperty(["cross_border.flow.to"]);
 });
 
 it("makes what an operator decides a part of the work", async () => {
