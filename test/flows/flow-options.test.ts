@@ -1,6 +1,12 @@
 import { ConfigError, InvalidArgumentError } from "cross-border-payments";
 import { describe, expect, it } from "vitest";
-import { readCloseOptions, readQuery, readRunOptions, readWorkOptions } from "../../src/flows/flow-options.js";
+import {
+  readCloseOptions,
+  readQuery,
+  readRunOptions,
+  readWorkOptions,
+  toFlowContext,
+} from "../../src/flows/flow-options.js";
 import { flowFixture } from "./flow-fixture.js";
 
 const longestMs = 2 ** 31 - 1;
@@ -29,6 +35,12 @@ describe("a flow", () => {
     const wrong = () => flow({ [option]: value });
     expect(wrong).toThrow(ConfigError);
     expect(wrong).toThrow(`${option} must be ${wanted}`);
+  });
+
+  it("refuses options that are no object", () => {
+    const wrong = () => toFlowContext(5 as never);
+    expect(wrong).toThrow(ConfigError);
+    expect(wrong).toThrow("the flow's options must be an object");
   });
 
   it.each([
