@@ -221,9 +221,9 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     const tokens = data.map(this.#tokenOf);
     // With this record among them, the service ignores the bound, or includes it.
     if (tokens.length === 0 || (tokens.includes(first) && !tokens.some(isBetween))) return;
-    // In a descending list they may be new. Then they come first when the list is read again.
-    if (last === undefined && (await this.#request(undefined)).fields.tokens[0] !== first) return;
-    this.#fail(describeSkipped(this.#query.sort));
+    // They may have come since, or be listed late. Then they come first when the page is read again.
+    const { fields } = await this.#request(last);
+    if (!isBetween(fields.tokens[0])) this.#fail(describeSkipped(this.#query.sort));
   }
 
   /** Where there is no way to a second page, the first has to be the whole list. Gives what came to the list meanwhile. */

@@ -95,8 +95,10 @@ describe.each(harnesses)("$name", ({ open }) => {
     const onRequest = (request: SandboxRequest) => {
       if (request.operation !== "payments.list") return undefined;
       received.push(request);
-      const at = received.length;
-      return Response.json(at > 3 ? [] : [{ id: `p${at}`, pagingToken: `${at}` }]);
+      const asked = new URLSearchParams(request.query);
+      const at = Number(asked.get("_after")) + 1;
+      const isThere = at <= 3 && !asked.has("_before");
+      return Response.json(isThere ? [{ id: `p${at}`, pagingToken: `${at}` }] : []);
     };
     await using harness = await open({ onRequest });
     const query = { size: 1, sort: ["pagingToken.asc"] as const, filter: { memo: "rent" } };
@@ -106,7 +108,8 @@ describe.each(harnesses)("$name", ({ open }) => {
       query.filter.memo += "!";
       options.headers["x-trace"] = "after";
     }
-    expect(received).toHaveLength(4);
+    // Four pages, and what lies before each of the three that are not empty.
+    expect(received).toHaveLength(7);
     for (const { query, headers } of received) {
       const sent = new URLSearchParams(query);
       expect([sent.get("memo"), sent.get("_size"), sent.get("_sort")]).toEqual(["rent", "1", "pagingToken.asc"]);

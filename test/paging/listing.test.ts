@@ -780,6 +780,13 @@ describe("pages of one record, which show no order", () => {
     expect(tokensOf(read)).toEqual(["1"]);
   });
 
+  it("let a record come late between the first two pages of an ascending list", async () => {
+    const late = rows.filter(({ pagingToken }) => pagingToken !== "2");
+    const response = (paging: PagingValues, number: number) => unsorted(number <= 3 ? late : rows, 1)(paging);
+    const read = await collect(list(new ListService({ rows, response }), { size: 1, sort: "pagingToken.asc" }));
+    expect(tokensOf(read)).toEqual(["1", "3", "4"]);
+  });
+
   it("throw where a service sorts only what it cut out", async () => {
     const response = (paging: PagingValues) => unsorted(rows, 2)(paging).reverse();
     const walk = collect(list(new ListService({ rows, response }), { size: 2, sort: "createdAt.desc" }));

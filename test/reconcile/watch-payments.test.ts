@@ -215,6 +215,21 @@ it("keeps everything where nothing shows yet that tokens follow time", async () 
   expect(count).toBe(30);
 });
 
+it("hands out a payment that is listed late while the first two are read", async () => {
+  const paymentOf = (id: string, token: string, createdMs: number, listedMs = createdMs) => ({
+    id,
+    token,
+    createdMs: startMs + createdMs,
+    listedMs: startMs + listedMs,
+    changes: [],
+  });
+  const payments = [paymentOf("p0", "1", 160), paymentOf("p1", "4", 390, 1201), paymentOf("p2", "7", 601)];
+  const world = new World({ payments, requestMs: 300 });
+  const ids: string[] = [];
+  for await (const { payment } of world.watch({ rereadEveryMs: 5000 }, startMs + 60_000)) ids.push(payment.id);
+  expect(ids).toEqual(["p0", "p2", "p1"]);
+});
+
 it("keeps what a restart found, but has not handed out, behind its cursor", async () => {
   const payments = Array.from({ length: 300 }, (_, index) => {
     const createdMs = startMs + index * 1000;
