@@ -12,10 +12,13 @@ cd "$temporary/cross-border-payments"
 cp -a "$root/node_modules" "$root/dist" .
 git config user.name nobody
 git config user.email nobody@users.noreply.example
-npm run --silent release -- minor
+# In a release's own commit nothing is unreleased: it is tried as it is.
+if sed --quiet '/^## Unreleased$/,/^## [0-9]/p' CHANGELOG.md | grep --quiet '^[-*] '; then
+  npm run --silent release -- minor
+  git commit --quiet --all --message "Release $(node --print 'require("./package.json").version')"
+fi
 version=$(node --print 'require("./package.json").version')
-git commit --quiet --all --message "Release $version"
-git tag "v$version"
+git tag --force "v$version" > /dev/null
 mkdir release
 npm pack --ignore-scripts --pack-destination release --silent
 npm sbom --sbom-format cyclonedx --sbom-type library --omit dev > release/sbom.cdx.json
