@@ -19,8 +19,9 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "durable-flow",
       title: "The durable flow",
-      about: "payments that survive crashes; owners, operators, journals",
+      about: "payments that survive crashes: states, owners, operators, and what is guaranteed",
     },
+    { name: "journals", title: "Journals", about: "SQLite, PostgreSQL or your own; encryption, pruning, migrations" },
     {
       name: "reconcile",
       title: "After a payment",
@@ -73,6 +74,11 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     { name: "lambda", title: "In a lambda", about: "functions that are frozen and thrown away" },
     { name: "worker", title: "In a worker", about: "Cloudflare Workers" },
     { name: "runtimes", title: "Runtimes", about: "what is tested, with versions and sizes" },
+    {
+      name: "workflow-engines",
+      title: "Inside a workflow engine",
+      about: "the durable flow in the jobs of pg-boss, DBOS, BullMQ, Temporal and plain queues",
+    },
     { name: "bundling", title: "Bundling", about: "esbuild, rolldown, vite, webpack and bun" },
   ],
   Tools: [

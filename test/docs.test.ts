@@ -55,11 +55,11 @@ it("compiles every code block of the documents", { timeout: 60_000 }, () => {
 });
 
 it("shows the recipes for workflow engines as they are tested", () => {
-  const guide = readFileSync("docs/durable-flow.md", "utf8");
+  const page = readFileSync("docs/workflow-engines.md", "utf8");
   const recipes = readdirSync("test/engines/recipes");
   expect(recipes).toHaveLength(3);
   for (const recipe of recipes) {
-    expect(guide).toContain(`\`\`\`ts\n${readFileSync(join("test/engines/recipes", recipe), "utf8")}\`\`\``);
+    expect(page).toContain(`\`\`\`ts\n${readFileSync(join("test/engines/recipes", recipe), "utf8")}\`\`\``);
   }
 });
 

@@ -128,7 +128,7 @@ export const flowOptions = {
     accepts: (value) => hasMethods(value, ...journalMethods),
     wanted: "a Journal, such as a SqliteJournal",
     isRequired: true,
-    documentation: "where flows are kept; see [Journals](#journals)",
+    documentation: "where flows are kept; see [Journals](journals.md)",
   },
   takeFunds: {
     accepts: isFunction,
@@ -197,7 +197,7 @@ export const flowOptions = {
     accepts: (value) => hasMethods(value, "encrypt", "decrypt"),
     wanted: "an object with the functions encrypt and decrypt",
     documentedDefault: "none",
-    documentation: "encrypts what the journal stores",
+    documentation: "encrypts [what the journal stores](journals.md#what-it-holds)",
   },
   owner: {
     accepts: (value) => typeof value === "string",
