@@ -84,9 +84,13 @@ export function countMutants(mutants: readonly Mutant[]) {
   };
 }
 
-function explanationOf({ file, text, replacement }: Mutant): string | undefined {
+function explanationOf(mutant: Mutant): string | undefined {
   return knownSurvivors.find(
-    (known) => known.file === file && known.line === text && known.replacement === oneLine(replacement),
+    ({ file, line, original, replacement }) =>
+      file === mutant.file &&
+      line === mutant.text &&
+      (original === undefined || original === oneLine(mutant.original)) &&
+      replacement === oneLine(mutant.replacement),
   )?.why;
 }
 

@@ -5,12 +5,16 @@ const sharedSession = "src/auth/shared-session.ts";
 const sharedValue = "src/auth/shared-value.ts";
 const tokenEndpoint = "src/auth/token-endpoint.ts";
 const tokenManager = "src/auth/token-manager.ts";
+const tokenResponse = "src/auth/token-response.ts";
 
 const forCompiler = {
+  listener: "For the compiler: without a listener it would throw, and that is caught.",
   lifetime: "For the compiler: further down it becomes the same token, which has neither a lifetime nor an end.",
   number: "For the compiler: Number.isFinite takes numbers alone.",
+  positive: "For the compiler: what is undefined is not above any number.",
   refusal: "For the compiler: where a login was refused, it is known when.",
 };
+const absent = "A field that is undefined is taken for one that is absent, by openid-client too.";
 const leftOut = "JSON leaves out what is undefined.";
 const onlyPassword = "Of a failure it is only told whether it was that of a login; every other text is a refresh.";
 const isInner = "It never gets out: callers see the error that is made of it.";
@@ -18,6 +22,9 @@ const noSuchValue = "The value that would be hidden is in the text of no caller.
 const onlyTime = "Only time: the first request loads it otherwise.";
 const noIdToken =
   "A response without an ID token is refused in two ways, by openid-client and here, and each of them is enough.";
+const onLoading = "It takes effect while the module is loaded, which happens once for all tests.";
+const onlyWorkers =
+  "Only where a runtime ends work with its request is there a limit, and what it does is tested of `JointWork`.";
 const fixedTexts = "Only time: texts are the same as at the last login.";
 
 export const auth: readonly KnownSurvivor[] = [
@@ -40,6 +47,12 @@ export const auth: readonly KnownSurvivor[] = [
     replacement,
     why: noIdToken,
   })),
+  {
+    file: openidGrant,
+    line: 'const signingAlgorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");',
+    replacement: '""',
+    why: onLoading,
+  },
   {
     file: sharedSession,
     line: "const expiry = refreshExpiresAtMs === undefined ? undefined : { refreshExpiresAtMs };",
@@ -77,6 +90,7 @@ export const auth: readonly KnownSurvivor[] = [
   {
     file: sharedValue,
     line: 'return typeof part === "number" && Number.isFinite(part) && part >= 0;',
+    original: 'typeof part === "number"',
     replacement: "true",
     why: forCompiler.number,
   },
@@ -95,6 +109,19 @@ export const auth: readonly KnownSurvivor[] = [
     replacement: '""',
     why: "It only has to be no other grant: openid-client names that of a callback itself.",
   },
+  {
+    file: tokenEndpoint,
+    line: "if (status !== undefined && status >= 400) return String(status);",
+    original: "status !== undefined",
+    replacement: "true",
+    why: forCompiler.positive,
+  },
+  {
+    file: tokenEndpoint,
+    line: "...(claims === undefined ? undefined : { claims }),",
+    replacement: "false",
+    why: absent,
+  },
   ...["false", '""'].map((replacement) => ({
     file: tokenEndpoint,
     line: 'if (typeof auth.password === "string" && typeof auth.clientSecret !== "function") return false;',
@@ -107,6 +134,12 @@ export const auth: readonly KnownSurvivor[] = [
     replacement: "true",
     why: "Without a password, whatever the store brings is the outcome: this session would never be used.",
   },
+  ...["false", "(store === undefined ? 2 : 6) / timeoutMs"].map((replacement) => ({
+    file: tokenManager,
+    line: "this.#renewal = new JointWork((store === undefined ? 2 : 6) * timeoutMs);",
+    replacement,
+    why: onlyWorkers,
+  })),
   {
     file: tokenManager,
     line: "preload(): void {",
@@ -128,6 +161,7 @@ export const auth: readonly KnownSurvivor[] = [
   {
     file: tokenManager,
     line: "if (this.#refusals <= 3 || this.#lastRefusal === undefined) return true;",
+    original: "this.#lastRefusal === undefined",
     replacement: "false",
     why: forCompiler.refusal,
   },
@@ -136,5 +170,37 @@ export const auth: readonly KnownSurvivor[] = [
     line: "return waitMs <= 0 ? undefined : this.#leaveAlone(failure, toHold(failure, Math.min(waitMs, longestWaitMs), false));",
     replacement: "true",
     why: "A call waits for a store that is away in any case, whether that is said to pass or not.",
+  },
+  {
+    file: tokenManager,
+    line: "this.#onToken?.({ grant, ...(lifetimeMs === undefined ? undefined : { expiresInMs: lifetimeMs }), ...shared });",
+    replacement:
+      "this.#onToken({ grant, ...(lifetimeMs === undefined ? undefined : { expiresInMs: lifetimeMs }), ...shared })",
+    why: forCompiler.listener,
+  },
+  ...[
+    "...(lifetime === undefined ? undefined : { expires_in: lifetime }),",
+    "...(refreshLifetime === undefined ? undefined : { refresh_expires_in: refreshLifetime }),",
+    "...(retryAfterMs === undefined ? undefined : { retryAfterMs }),",
+  ].map((line) => ({ file: tokenResponse, line, replacement: "false", why: absent })),
+  {
+    file: tokenResponse,
+    line: '...(typeof id_token === "string" ? { id_token } : undefined),',
+    replacement: "true",
+    why: noIdToken,
+  },
+  {
+    file: tokenResponse,
+    line: 'return typeof seconds === "number" && Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;',
+    original: 'typeof seconds === "number"',
+    replacement: "true",
+    why: forCompiler.number,
+  },
+  {
+    file: "src/auth/token-timing.ts",
+    line: "if (retryAfterMs !== undefined && retryAfterMs > 0) return Math.min(longestHoldMs, retryAfterMs);",
+    original: "retryAfterMs !== undefined",
+    replacement: "true",
+    why: forCompiler.positive,
   },
 ];

@@ -94,6 +94,7 @@ export const flows: readonly KnownSurvivor[] = [
   {
     file: "src/flows/match-payment.ts",
     line: 'if (signature !== undefined && signatures.includes(signature)) return "own";',
+    original: "signature !== undefined",
     replacement: "true",
     why: "For the compiler: each of the flow's signatures is a text.",
   },
@@ -106,6 +107,7 @@ export const flows: readonly KnownSurvivor[] = [
   {
     file: "src/flows/match-payment.ts",
     line: 'if (typeof text !== "string" || text === "") return undefined;',
+    original: 'typeof text !== "string"',
     replacement: "false",
     why: "For the compiler: asking for `replaceAll` of what is no text throws, and is caught.",
   },
@@ -118,6 +120,7 @@ export const flows: readonly KnownSurvivor[] = [
   {
     file: "src/flows/memory-journal.ts",
     line: "return expiresAtMs !== undefined && expiresAtMs <= this.#nowMs();",
+    original: "expiresAtMs !== undefined",
     replacement: "true",
     why: "For the compiler: undefined is not less than any time.",
   },

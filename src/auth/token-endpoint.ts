@@ -261,7 +261,7 @@ function fieldsOf(response: WireResponse, secrets: readonly string[]): TokenFiel
 /** As OpenTelemetry has it for requests: the status of a refusal, or why no response came. */
 function errorTypeOf({ class: kind, status, reason }: GrantFailure): string {
   if (status !== undefined && status >= 400) return String(status);
-  return status === undefined && isOfWire.has(kind) ? (reason ?? kind) : kind;
+  return isOfWire.has(kind) ? (reason ?? kind) : kind;
 }
 
 const isOfWire: ReadonlySet<string> = new Set(["unsent", "untrusted", "maybe-sent"] satisfies GrantFailure["class"][]);

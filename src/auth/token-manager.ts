@@ -251,16 +251,7 @@ export class TokenManager implements TokenSource {
 
   /** Never rejects. */
   #joinRenewal(validForMs = 0): Promise<TokenResult> {
-    const { current } = this.#renewal;
-    if (current !== undefined) return current;
-    // Nothing is requested, so nothing is in flight.
-    if (!this.#canRenew()) return Promise.resolve(this.#leaveAlone(this.#ended, undefined));
-    return this.#renewal.start((end) => this.#startRenewal(validForMs, end));
-  }
-
-  #canRenew(): boolean {
-    if (this.#shared !== undefined) return true;
-    return this.#endpoint.canLogIn || (this.#session !== undefined && canRefresh(this.#session));
+    return this.#renewal.current ?? this.#renewal.start((end) => this.#startRenewal(validForMs, end));
   }
 
   /** Never rejects: it may fail when no call waits for it any more. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { TokenError } from "../../src/errors/errors.js";
 import { FakeTokenEndpoint, granted } from "./fake-token-endpoint.js";
 import { type FaultyStore, type Fleet, fleetOf, type Member } from "./fleet-fixture.js";
-import { auth, fakeTime, handled, pass, secrets } from "./manager-fixture.js";
+import { auth, fakeTime, handled, pass, secrets, settle } from "./manager-fixture.js";
 
 beforeEach(fakeTime);
 afterEach(() => {
@@ -89,6 +89,24 @@ describe("a fleet", () => {
     const call = handled(fleet.join().call());
     await pass(token === "access-1-2" ? 0 : 3000);
     expect(await call).toBe(token);
+  });
+
+  it("lets a process close at once while another one requests the token, although it requested the last", async () => {
+    const fleet = fleetOf(1);
+    await callAll(fleet.members);
+    await expire(fleet);
+    fleet.identity.latencyMs = () => 5000;
+    const other = handled(fleet.join().call());
+    await pass(100);
+    const waiting = fleet.members.map((member) => handled(member.call()));
+    await pass(100);
+    const closed = vi.fn();
+    for (const { manager } of fleet.members) void manager.close().then(closed);
+    await settle();
+    expect(closed).toHaveBeenCalledOnce();
+    await pass(6000);
+    expect(await other).toBe("access-1-4");
+    await Promise.allSettled(waiting);
   });
 
   it.each([

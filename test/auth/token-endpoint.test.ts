@@ -147,6 +147,8 @@ it.each([
   ["0x10", undefined],
   ["1e3", undefined],
   [" 300", undefined],
+  [["300"], undefined],
+  ["9".repeat(400), undefined],
 ])("reads expires_in %j as %j ms", async (expires_in, lifetimeMs) => {
   expect(await login(granted("t", { expires_in }))).toMatchObject({ granted: { lifetimeMs } });
 });
@@ -193,6 +195,7 @@ it.each([
   ["a token bound to a key", granted("t", { token_type: "DPoP" })],
   ["a body that is cut short", { ...granted("t"), broken: "cut-short" }],
   ["a body that is too large", { ...granted("t"), broken: "too-large" }],
+  ["an error", responded(200, { error: "busy", error_description: "Not now" }, { "retry-after": "5" })],
 ] satisfies [string, Reply][])("calls a 200 with %s unreadable", async (_, reply) => {
   expect(await failureOf(reply)).toEqual({ class: "unreadable", status: 200 });
 });

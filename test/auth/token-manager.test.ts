@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { TokenManager } from "../../src/auth/token-manager.js";
 import { ConfigError, TokenError } from "../../src/errors/errors.js";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
+import { now } from "../../src/timing/timestamp.js";
 import {
   FakeTokenEndpoint,
   granted,
@@ -420,6 +421,14 @@ it("backs off before the next login where one fails for good while the old token
   expect(await callAfterRenewal(call)).toBe("b");
 });
 
+it("uses a token in its last second where its renewal fails", async () => {
+  const { call, fake } = managerFixture([granted("a"), notSent()]);
+  await call();
+  await pass(299_500);
+  expect(await call({ maxRetries: 0 })).toBe("a");
+  expect(fake.requests).toHaveLength(2);
+});
+
 it("does not use an expired token while the endpoint is throttled", async () => {
   const { call } = managerFixture([granted("a"), responded(429, {}, { "retry-after": "60" })]);
   await call();
@@ -427,6 +436,27 @@ it("does not use an expired token while the endpoint is throttled", async () => 
   expect(await call()).toBe("a");
   await pass(5000);
   expect(await failure(call())).toMatchObject({ code: "token_throttled", status: 429 });
+});
+
+it("goes on with the token of a login that was made while a call waited", async () => {
+  const { call, manager, fake } = managerFixture([responded(503)]);
+  const waiting = handled(call());
+  await settle();
+  const session = { refreshToken: undefined, refreshLifetimeMs: undefined };
+  await manager.begin({ accessToken: "a", lifetimeMs: 300_000, sentAt: now(), ...session });
+  await pass(3000);
+  expect(fake.requests).toHaveLength(1);
+  expect(await waiting).toBe("a");
+});
+
+it("leaves an endpoint alone that throttles, whatever a function returns next", async () => {
+  const password = () => crypto.randomUUID();
+  const throttled = responded(429, {}, { "retry-after": "60" });
+  const { call, fake } = managerFixture([throttled], { auth: { ...auth, password } });
+  for (let calls = 0; calls < 3; calls += 1) {
+    expect(await failure(call({ maxRetries: 0, timeoutMs: 1000 }))).toMatchObject({ code: "token_throttled" });
+  }
+  expect(fake.requests).toHaveLength(1);
 });
 
 // When a login fails
