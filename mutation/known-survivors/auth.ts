@@ -53,6 +53,12 @@ export const auth: readonly KnownSurvivor[] = [
     replacement: '""',
     why: onLoading,
   },
+  ...["true", '""'].map((replacement) => ({
+    file: openidGrant,
+    line: 'if (origin.startsWith("http:")) allowInsecureRequests(config);',
+    replacement,
+    why: "An address with https has nothing to allow: openid-client takes it either way.",
+  })),
   {
     file: sharedSession,
     line: "const expiry = refreshExpiresAtMs === undefined ? undefined : { refreshExpiresAtMs };",
@@ -134,7 +140,7 @@ export const auth: readonly KnownSurvivor[] = [
     replacement: "true",
     why: "Without a password, whatever the store brings is the outcome: this session would never be used.",
   },
-  ...["false", "(store === undefined ? 2 : 6) / timeoutMs"].map((replacement) => ({
+  ...["true", "false", "store !== undefined", "(store === undefined ? 2 : 6) / timeoutMs"].map((replacement) => ({
     file: tokenManager,
     line: "this.#renewal = new JointWork((store === undefined ? 2 : 6) * timeoutMs);",
     replacement,

@@ -113,6 +113,11 @@ it("names every form of the options where there is none", () => {
 });
 
 it("joins the address of the token endpoint by hand, so that a base path stays", () => {
+  // Whether http is allowed has been decided by then.
+  expect(tokenEndpointAddress({ ...complete, authUrl: "http://id.example" }).origin).toBe("http://id.example");
+  expect(() => tokenEndpointAddress({ ...complete, authUrl: "id.example" })).toThrow(
+    "auth.authUrl is text that is not",
+  );
   expect(tokenEndpointAddress({ ...complete, authUrl: "https://id.example:8443/sso/v2/" })).toEqual({
     origin: "https://id.example:8443",
     path: "/sso/v2/auth/realms/payments/protocol/openid-connect/token",

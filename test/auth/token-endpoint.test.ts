@@ -359,6 +359,23 @@ it("redacts the tokens that it was told of in a description", async () => {
   expect(result).toMatchObject({ failure: { serviceMessage: "Token [redacted] of [redacted] is not active" } });
 });
 
+it.each([
+  ["are fixed", {}],
+  ["come from functions", { password: () => auth.password, clientSecret: () => auth.clientSecret }],
+])("redacts the credentials of the last login in the description of a refresh where they %s", async (_, options) => {
+  const error_description = `Not ${auth.username}, ${auth.password}, ${auth.clientSecret}`;
+  const endpoint = endpointOf(new FakeTokenEndpoint(granted("t"), responded(400, { error_description })), options);
+  await endpoint.login([]);
+  expect(await endpoint.refresh("refresh-of-t", [])).toMatchObject({
+    failure: { serviceMessage: "Not [redacted], [redacted], [redacted]" },
+  });
+});
+
+it("redacts a fixed password in the description of a refresh before there was a login", async () => {
+  const endpoint = endpointOf(new FakeTokenEndpoint(responded(400, { error_description: `Not ${auth.password}` })));
+  expect(await endpoint.refresh("given", [])).toMatchObject({ failure: { serviceMessage: "Not [redacted]" } });
+});
+
 it("is not affected when the options are changed afterwards", async () => {
   const options = { ...auth };
   const fake = new FakeTokenEndpoint(granted("t"));

@@ -1275,7 +1275,7 @@ it("reports each token, without the token itself", async () => {
   await call();
   await pass(300_000);
   await call();
-  expect(events).toEqual([{ grant: "password", expiresInMs: 300_000 }, { grant: "refresh_token" }]);
+  expect(events).toStrictEqual([{ grant: "password", expiresInMs: 300_000 }, { grant: "refresh_token" }]);
 });
 
 it("gets a token although a listener throws", async () => {
