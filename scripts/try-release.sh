@@ -13,7 +13,8 @@ cp -a "$root/node_modules" "$root/dist" .
 git config user.name nobody
 git config user.email nobody@users.noreply.example
 # In a release's own commit nothing is unreleased: it is tried as it is.
-if sed --quiet '/^## Unreleased$/,/^## [0-9]/p' CHANGELOG.md | grep --quiet '^[-*] '; then
+unreleased=$(sed --quiet '/^## Unreleased$/,/^## [0-9]/p' CHANGELOG.md)
+if grep --quiet '^[-*] ' <<< "$unreleased"; then
   npm run --silent release -- minor
   git commit --quiet --all --message "Release $(node --print 'require("./package.json").version')"
 fi

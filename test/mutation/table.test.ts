@@ -79,7 +79,7 @@ describe("the table of docs/mutation.md", () => {
   );
 });
 
-/** They export what stands elsewhere, and a constant that no type may lose. */
+/** Nothing in them can be changed: they export what stands elsewhere, and a constant. */
 const constant = ["src/flows/index.ts", "src/flows/journal.ts", "src/http/compiled-schemas.ts"];
 
 function canChange(source: string): boolean {
