@@ -129,7 +129,12 @@ export function assertBehind(
     assertNoneOf(operation, "a paging token", page.tokens, before.tokens);
     if (!trust && last !== undefined) assertEachBehind(operation, page, last, direction);
   }
-  assertNoneOf(operation, "a record", page.ids, before.ids);
+  assertNoneAgain(operation, page.ids, before.ids);
+}
+
+/** @throws {PagingError} when a page has a record of the one before it. */
+export function assertNoneAgain(operation: string, ids: ReadonlySet<string>, earlier: ReadonlySet<string>): void {
+  assertNoneOf(operation, "a record", ids, earlier);
 }
 
 /** The kinds of order in which a list has been so far, which every further page has to keep. */
@@ -147,7 +152,7 @@ export interface ListOrder {
 export function assertOneOrder(
   operation: string,
   page: CursorFields,
-  before: CursorFields | undefined,
+  before: Pick<CursorFields, "tokens"> | undefined,
   earlier: ListOrder | undefined,
   direction: Direction,
 ): ListOrder {
@@ -192,8 +197,12 @@ function assertNoneOf(
   }
 }
 
-/** Every token, not only the first: one that lies before the end may be of a record of any earlier page. */
-function assertEachBehind(operation: string, page: CursorFields, last: string, direction: Direction): void {
+/**
+ * Every token, not only the first: one that lies before the end may be of a record of any earlier page.
+ *
+ * @throws {PagingError} where a page has tokens that do not lie behind the one that it was asked for with.
+ */
+export function assertEachBehind(operation: string, page: CursorFields, last: string, direction: Direction): void {
   for (const token of page.tokens) {
     if (token === undefined || leadsOn(last, token, direction)) continue;
     throw new PagingError(

@@ -1,22 +1,30 @@
 import type { ApiClient, PagingValues } from "../api/api-client.js";
 import { type ListQuery, type ParsedListQuery, parseListQuery } from "../api/list-query.js";
 import type { TypedOperation } from "../api/operation.js";
-import { parseRequestOptions, type RequestOptions, type WithResponse } from "../api/request-options.js";
-import { ApiError, InvalidArgumentError, PagingError } from "../errors/errors.js";
+import {
+  parseRequestOptions,
+  type RequestOptions,
+  type ResponseInfo,
+  type WithResponse,
+} from "../api/request-options.js";
+import { ApiError, type ErrorCode, InvalidArgumentError, PagingError } from "../errors/errors.js";
+import { Deadline } from "../timing/deadline.js";
 import {
   assertBehind,
   assertBehindBound,
+  assertEachBehind,
+  assertNoneAgain,
   assertNotRequested,
   assertOneOrder,
   type CursorFields,
   cursorFieldsOf,
   type Direction,
   directionOf,
-  type ListOrder,
   leadsOn,
   nonEmptyText,
 } from "./cursor-order.js";
-import { describeDoubt, describeSkipped, type Obstacle, obstacleAfter } from "./obstacle.js";
+import { ListPosition, type PageStart, type ReceivedPage } from "./list-position.js";
+import { describeDoubt, describeSkipped, lastNotShown, type Obstacle, obstacleAfter } from "./obstacle.js";
 import { Page } from "./page.js";
 import { type IdOrder, restOfList } from "./whole-list.js";
 
@@ -33,12 +41,22 @@ export function listRecords<Ids extends readonly string[], Item>(
 
 type ListOperation<Item> = TypedOperation<string, readonly string[], never, Item[]>;
 
+/** A page, and which of its records were not handed out before. */
+interface Received<Item> extends ReceivedPage<Item> {
+  readonly news: readonly Item[];
+  readonly response: ResponseInfo;
+}
+
+/** How long after a page that lacks the last record the same one is asked for again. */
+const againAfterMs = 250;
+
 /**
  * A list that has not been requested yet. Awaiting it gives the first `Page`, iterating it gives every record, page after page;
  * `break` stops requesting.
  *
- * A short page does not prove the end, because the service's maximum `_size` is not shown: the list ends with an empty page. Where
- * the records have no paging tokens, or are sorted so that tokens can't follow, there is no second page to ask for. Then the first
+ * A short page does not prove the end, because the service's maximum `_size` is not shown, and an empty page ends the list only while the
+ * service still shows the last record: a machine that lags behind, or a cache, does not. A descending list ends with a look at its
+ * beginning, where a record goes unread whose token grew meanwhile: it comes last then. Where the records have no paging tokens, or are sorted so that tokens can't follow, there is no second page to ask for. Then the first
  * page has to be the whole list, which is proved by reading the list once from either end, sorted by id: two more requests.
  */
 export class Listing<Item> implements PromiseLike<Page<Item>> {
@@ -48,15 +66,20 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   readonly #query: ParsedListQuery<Item>;
   readonly #options: RequestOptions;
   readonly #direction: Direction;
+  readonly #position: ListPosition | undefined;
   #first: Promise<WithResponse<Page<Item>>> | undefined;
 
-  /** @internal */
+  /**
+   * @param position where an earlier reading of the same list broke off: its pages go on there.
+   * @internal
+   */
   constructor(
     client: ApiClient,
     operation: ListOperation<Item>,
     ids: readonly string[],
     query: ListQuery<Item, object> | undefined,
     options: RequestOptions | undefined,
+    position?: ListPosition,
   ) {
     this.#client = client;
     this.#operation = operation;
@@ -64,6 +87,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     this.#query = parseListQuery(operation, query);
     this.#options = parseRequestOptions(operation, options);
     this.#direction = directionOf(this.#query.sort);
+    this.#position = position;
   }
 
   /** The first page. It is requested once, however often it is awaited. */
@@ -87,7 +111,10 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
 
   /** The first page, with status and headers. */
   withResponse(): Promise<WithResponse<Page<Item>>> {
-    this.#first ??= this.#request(undefined).then(({ page, response }) => ({ data: page, response }));
+    this.#first ??= this.#request(new ListPosition(this.#direction, this.#tokenOf), "behind").then((received) => ({
+      data: this.#toPage(received),
+      response: received.response,
+    }));
     return this.#first;
   }
 
@@ -105,40 +132,29 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
    */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
     const { name } = this.#operation;
-    const { prefetch = false, trustCursor = false } = this.#query;
+    const { prefetch = false, trustCursor = false, size } = this.#query;
     // Cursors that always move forward can't repeat; only trusted ones can go round in a circle.
     const requested = trustCursor ? new Set<string>() : undefined;
-    let order: ListOrder | undefined;
-    let before: CursorFields | undefined;
-    /** The first page, as long as it is the only one. */
-    let only: CursorFields | undefined;
-    /** Whether a page has shown the order of the tokens: one record shows none. */
-    let isOrderShown = trustCursor;
-    let next = this.#request(undefined);
+    const position = this.#position ?? new ListPosition(this.#direction, this.#tokenOf);
+    let ahead: Promise<Received<Item>> | undefined;
     for (;;) {
-      const { page, fields } = await next;
-      if (page.items.length === 0) {
-        // A service that sorts only what it cut out gives one page, of the wrong end.
-        if (only !== undefined && isOrderShown && !trustCursor && this.#query.sort !== undefined) {
-          await this.#assertNoneSkipped(only, undefined);
-        }
-        return;
-      }
-      if (before !== undefined) assertBehind(name, fields, before, this.#direction, trustCursor);
-      if (!trustCursor) order = assertOneOrder(name, fields, before, order, this.#direction);
+      if (!trustCursor) await this.#assertOrder(position);
+      const received = await this.#nextPage(position, ahead);
+      if (received === undefined) return yield* this.#atEnd(position);
+      const { fields, news } = received;
+      const isFirst = position.isAtStart;
+      if (!isFirst) this.#assertBehind(position, received);
+      if (!trustCursor)
+        position.order = assertOneOrder(name, fields, position.pageBefore(received), position.order, this.#direction);
       const obstacle = obstacleAfter(fields, this.#query, this.#direction);
+      position.advance(received, news, size);
       const cursor = obstacle === undefined ? fields.tokens.at(-1) : undefined;
-      const ahead = prefetch && cursor !== undefined ? this.#prefetch(cursor) : undefined;
-      yield page;
-      isOrderShown ||= fields.tokens.length > 1;
-      if (obstacle !== undefined && before !== undefined) this.#fail(obstacle.message);
-      if (obstacle !== undefined) return yield* this.#restOf(page.items, fields.tokens, obstacle);
+      ahead = prefetch && cursor !== undefined ? this.#prefetch(position) : undefined;
+      yield this.#toPage(received);
+      if (obstacle !== undefined && !isFirst) this.#fail(obstacle.message);
+      if (obstacle !== undefined) return yield* this.#restOf(received.items, fields.tokens, obstacle);
       if (cursor === undefined) return;
-      if (!isOrderShown) await this.#assertNoneSkipped(fields, before);
       if (requested !== undefined) assertNotRequested(name, cursor, requested);
-      only = before === undefined ? fields : undefined;
-      before = fields;
-      next = ahead ?? this.#request(cursor);
     }
   }
 
@@ -164,23 +180,149 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   }
 
   /** The next page, requested while this one is being processed. Whatever is wrong with it is reported when it is needed. */
-  #prefetch(cursor: string) {
-    const next = this.#request(cursor);
+  #prefetch(position: ListPosition): Promise<Received<Item>> {
+    const next = this.#request(position, this.#startAt(position));
     next.catch(() => {});
     return next;
   }
 
-  async #request(cursor: string | undefined) {
-    const { after, before, trustCursor } = this.#query;
-    const { data: items, response } = await this.#read(toPagingValues(this.#query, this.#direction, cursor));
+  #startAt(position: ListPosition): PageStart {
+    return this.#query.trustCursor === true ? "behind" : position.next;
+  }
+
+  async #request(position: ListPosition, start: PageStart): Promise<Received<Item>> {
+    const { name } = this.#operation;
+    const { after, before, size, trustCursor } = this.#query;
+    const token = position.tokenBefore(start);
+    const paging = toPagingValues(this.#query, this.#direction, token);
+    const { data: items, response } = await this.#read({ ...paging, _size: position.sizeOf(start, size) });
     const fields = cursorFieldsOf(items, this.#tokenOf, this.#direction);
     if (fields.hasRepeatedId) this.#fail("a record appears twice on one page");
     const bound = this.#direction === "up" ? after : before;
-    if (cursor === undefined && bound !== undefined && trustCursor !== true) {
-      assertBehindBound(this.#operation.name, fields, bound, this.#direction);
+    if (token !== undefined && start !== "behind") assertEachBehind(name, fields, token, this.#direction);
+    if (token === undefined && bound !== undefined && trustCursor !== true) {
+      assertBehindBound(name, fields, bound, this.#direction);
     }
-    const page = new Page(items, () => this.#next(fields), this.#direction);
-    return { page, fields, response };
+    const received = { items, fields, start, response };
+    return { ...received, news: position.newsOf(received) };
+  }
+
+  /** The next page with records that were not handed out; `undefined` where it is proved that there is none. */
+  async #nextPage(
+    position: ListPosition,
+    ahead: Promise<Received<Item>> | undefined,
+  ): Promise<Received<Item> | undefined> {
+    const first = await (ahead ?? this.#request(position, this.#startAt(position)));
+    if (position.evidenceOf(first) === "more") return first;
+    if (position.isAtStart) return this.#isBounded ? undefined : orNone(await this.#request(position, "behind"));
+    return this.#query.trustCursor === true ? undefined : this.#proveEnd(position, first);
+  }
+
+  /** An empty page ends the list only where the last record is still shown: by whoever lags behind, or lies once, it is not. */
+  async #proveEnd(position: ListPosition, first: Received<Item>): Promise<Received<Item> | undefined> {
+    const wasEmpty = first.start === "behind";
+    let received = wasEmpty ? await this.#request(position, "overlap") : first;
+    if (position.isOneOfDescending) return this.#behindFirst(position, received);
+    if (position.evidenceOf(received) === "none") {
+      await this.#pause();
+      received = await this.#request(position, position.again);
+    }
+    const evidence = position.evidenceOf(received);
+    if (evidence === "more") return received;
+    if (evidence === "end" && (wasEmpty || position.canShowEnd)) return undefined;
+    // From a list with a filter its last record may rightly have gone.
+    if (evidence === "none" && (received.news.length > 0 || !this.#isFiltered))
+      this.#fail(lastNotShown, "paging_end_unproved");
+    return orNone(await this.#request(position, "behind"));
+  }
+
+  /** Of a descending list of one record. Where newer ones have taken its place on the page, a second empty page is believed. */
+  async #behindFirst(position: ListPosition, again: Received<Item>): Promise<Received<Item> | undefined> {
+    const evidence = position.evidenceOf(again);
+    if (evidence === "more") return again;
+    position.isWhole = evidence === "end";
+    return position.isWhole ? undefined : orNone(await this.#request(position, "behind"));
+  }
+
+  async #pause(): Promise<void> {
+    const deadline = new Deadline({ signal: this.#options.signal });
+    try {
+      // The request after it tells of the signal.
+      await deadline.sleep(againAfterMs).catch(() => {});
+    } finally {
+      deadline.finish();
+    }
+  }
+
+  /** Where a caller continues, that there is nothing new is no surprise. */
+  get #isBounded(): boolean {
+    const { after, before, trustCursor } = this.#query;
+    return after !== undefined || before !== undefined || trustCursor === true;
+  }
+
+  get #isFiltered(): boolean {
+    return Object.values(this.#query.filter ?? {}).some((value) => value !== undefined);
+  }
+
+  #assertBehind(position: ListPosition, { fields, start, news }: Received<Item>): void {
+    const { name } = this.#operation;
+    const { last } = position;
+    if (last === undefined) return;
+    if (start === "behind") assertBehind(name, fields, last, this.#direction, this.#query.trustCursor === true);
+    else assertNoneAgain(name, cursorFieldsOf(news, this.#tokenOf, this.#direction).ids, last.ids);
+  }
+
+  /** Of a page that shows no order, nothing that lies before it may have been passed over. */
+  async #assertOrder(position: ListPosition): Promise<void> {
+    const { unproved } = position;
+    if (unproved === undefined) return;
+    await this.#assertNoneSkipped(unproved.page, unproved.before);
+    position.unproved = undefined;
+  }
+
+  /** What a list shows only when it was read: that it was sorted, and what went to the beginning of a descending one. */
+  async *#atEnd(position: ListPosition): AsyncGenerator<Page<Item>, void, undefined> {
+    const { first, pages, isOrderShown } = position;
+    const { sort, trustCursor = false } = this.#query;
+    if (first === undefined || sort === undefined || trustCursor) return;
+    if (this.#direction === "down" && (await this.#beginsAsBefore(position))) return;
+    // A service that sorts only what it cut out gives one page, of the wrong end.
+    if (pages === 1 && isOrderShown) await this.#assertNoneSkipped(first, undefined);
+    if (this.#direction === "down") yield* this.#unreadAbove(position);
+  }
+
+  /** Whether a descending list still begins with the record that came first, as whoever knows that record shows it. */
+  async #beginsAsBefore(position: ListPosition): Promise<boolean> {
+    const second = position.head[1];
+    if (second === undefined) return position.isWhole;
+    const paging = toPagingValues(this.#query, this.#direction, undefined);
+    const _size = position.sizeOf("overlap", this.#query.size);
+    const { data } = await this.#read({ ...paging, _after: second, _size });
+    return position.beginsWithout(data);
+  }
+
+  /** The records that were in a descending list unread when they went to its beginning: their tokens grew. */
+  async *#unreadAbove(position: ListPosition): AsyncGenerator<Page<Item>, void, undefined> {
+    const after = position.head.at(-1) ?? "";
+    const query = { ...this.#query, after };
+    for (let attempt = 0; attempt < 2; attempt++) {
+      if (attempt > 0) await this.#pause();
+      let isShown = position.head.length < 2;
+      const above = new Listing(this.#client, this.#operation, this.#ids, query, this.#options);
+      for await (const { items } of above.pages()) {
+        assertBehindBound(this.#operation.name, cursorFieldsOf(items, this.#tokenOf, "up"), after, "up");
+        isShown ||= items.some((item) => position.wasRead(item));
+        const unread = items.filter((item) => position.isUnread(item));
+        for (const item of unread) position.noteRead(item);
+        if (unread.length > 0) yield new Page(unread, () => undefined, this.#direction);
+      }
+      if (isShown) return;
+    }
+    if (!this.#isFiltered) this.#fail(lastNotShown, "paging_end_unproved");
+  }
+
+  #toPage({ news, fields }: Received<Item>): Page<Item> {
+    return new Page(news, () => this.#next(fields), this.#direction);
   }
 
   #read(paging: PagingValues): Promise<WithResponse<Item[]>> {
@@ -222,8 +364,8 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     // With this record among them, the service ignores the bound, or includes it.
     if (tokens.length === 0 || (tokens.includes(first) && !tokens.some(isBetween))) return;
     // They may have come since, or be listed late. Then they come first when the page is read again.
-    const { fields } = await this.#request(last);
-    if (!isBetween(fields.tokens[0])) this.#fail(describeSkipped(this.#query.sort));
+    const again = await this.#read(paging);
+    if (!isBetween(again.data.map(this.#tokenOf)[0])) this.#fail(describeSkipped(this.#query.sort));
   }
 
   /** Where there is no way to a second page, the first has to be the whole list. Gives what came to the list meanwhile. */
@@ -266,10 +408,14 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     return (await this.#read({ _size: size, _after: after, _before: before, _sort: sort })).data;
   };
 
-  #fail(message: string): never {
+  #fail(message: string, code: ErrorCode = "paging"): never {
     const { name: operation } = this.#operation;
-    throw new PagingError(`${operation}: ${message}`, { operation });
+    throw new PagingError(`${operation}: ${message}`, { operation, code });
   }
+}
+
+function orNone<Item>(received: Received<Item>): Received<Item> | undefined {
+  return received.news.length > 0 ? received : undefined;
 }
 
 function toPagingValues(query: ParsedListQuery<never>, direction: Direction, cursor: string | undefined): PagingValues {

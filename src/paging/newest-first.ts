@@ -52,9 +52,10 @@ export class NewestFirstProof {
   async #beginsWithNewest(first: string, direction: Direction): Promise<boolean> {
     const newer = await this.#ask({ _size: 1, ...boundAgainst(direction, first) });
     if (newer?.length === 0) return true;
-    // They were created meanwhile. Then the list begins with others now.
-    const [newest] = (await this.#ask({ _size: this.#size, _sort: this.#sort })) ?? [];
-    return newest !== undefined && newest !== first;
+    // They were created meanwhile, or the page lags behind. Then the list begins with others now, and the response, which whoever reads the
+    // list sees too, goes back to where the page began.
+    const newest = await this.#ask({ _size: this.#size, _sort: this.#sort });
+    return newest !== undefined && newest[0] !== first && newest.includes(first);
   }
 
   /** Of all records on the newer side of this one, as the service sees it, the oldest has to be the one that was read before it. */

@@ -53,6 +53,10 @@ const adviceOnOrder = "sort by pagingToken, or narrow the list with filter until
 const adviceOnSort =
   "leave sort out, sort by pagingToken, or narrow the list with filter until it fits one page (trustCursor continues all the same)";
 
+/** Says that what may be the end of the list comes from whoever does not know its last record. */
+export const lastNotShown =
+  "the service does not show the record any more that it listed last, so nothing shows whether the list goes on: a machine of it lags behind, something answers in its place, or the record has gone; read the list again";
+
 /** Says why a list without tokens could not be proved to end, and what helps. */
 export function describeDoubt(doubt: Doubt | "refused", sort: Sort): string {
   const cursor = `${sort === undefined ? "" : "leave sort out and "}give the query a cursor function that returns a record's paging token`;

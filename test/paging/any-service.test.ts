@@ -5,6 +5,9 @@ import { resource } from "../../src/api/resource.js";
 import { PagingError } from "../../src/errors/errors.js";
 import { Listing } from "../../src/paging/listing.js";
 import { Service, type ServiceTraits, type Stored, scattered, storedAt, storedUpTo } from "./service.js";
+import { withoutWaiting } from "./without-waiting.js";
+
+withoutWaiting();
 
 interface Shown extends Omit<Stored, "place"> {
   readonly pagingToken?: string;

@@ -17,6 +17,9 @@ import { compareTokens } from "../../src/paging/cursor-order.js";
 import { type Listing, listRecords } from "../../src/paging/listing.js";
 import type { Page } from "../../src/paging/page.js";
 import { ListService, type ListServiceOptions, type Row, rowsUpTo } from "./list-service.js";
+import { withoutWaiting } from "./without-waiting.js";
+
+withoutWaiting();
 
 const rows = resource<Row>()("rows", "/rows", {
   fields: { id: "text", pagingToken: "text", createdAt: "timestamp", name: "text" },
@@ -120,7 +123,8 @@ describe("any list with sound cursors", () => {
         for (const { paging, query } of service.requested) {
           // A page that shows no order is followed by a look at what may lie before it, within the caller's bounds too.
           if (paging[kept] !== bound) expect(looksBack(made, paging)).toBe(true);
-          expect(paging._size).toBe(made.size);
+          // Where a page of one record has to show what lies behind it, two are asked for.
+          expect([made.size, made.size && Math.max(made.size, 2)]).toContain(paging._size);
           expect(paging._sort).toBe(made.descending ? "pagingToken.desc" : undefined);
           expect(query).toEqual(filter);
         }
@@ -129,20 +133,23 @@ describe("any list with sound cursors", () => {
     );
   });
 
-  it("requests no more than one page beyond the records", async () => {
+  it("requests no more than one page beyond the records where the last one is short", async () => {
     const service = new ListService({ rows: rowsUpTo(10), cap: 3 });
     await collect(list(service));
-    expect(service.requested.map(({ paging }) => paging._after)).toEqual([undefined, "3", "6", "9", "10"]);
+    // The last request begins with the record that came last, so that an empty page shows by itself that it is none of this list.
+    expect(service.requested.map(({ paging }) => paging._after)).toEqual([undefined, "3", "6", "9", "9"]);
   });
 
+  // Behind a full page an empty one comes, and one more request asks for the last record again.
   it.each([
-    [undefined, 1, 3, 2],
-    [undefined, 2, 3, 3],
-    ["pagingToken.asc", 2, 3, 3],
-    ["pagingToken.desc", 2, 3, 3],
+    [undefined, 1, 3, 3],
+    [undefined, 2, 3, 4],
+    ["pagingToken.asc", 2, 3, 4],
+    // Each page begins with the last record of the one before it, and at the end one request asks for the beginning.
+    ["pagingToken.desc", 2, 3, 5],
     // A single page of a sorted list may be of the wrong end: one request asks what lies before it.
     ["pagingToken.desc", 1, 3, 3],
-    ["pagingToken.asc", 1, 3, 3],
+    ["pagingToken.asc", 1, 3, 4],
   ] as const)("requests, sorted by %s, for %i pages of %i records: %i", async (sort, pages, cap, requests) => {
     const service = new ListService({ rows: rowsUpTo(pages * cap), cap });
     expect(await collect(list(service, { sort }))).toHaveLength(pages * cap);
@@ -562,7 +569,8 @@ describe("records without a paging token", () => {
     const service = new ListService({ ...byName, cap: 2 });
     const cursor = (row: Row) => row.name ?? "";
     expect(await collect(list(service, { cursor }))).toEqual(rows);
-    expect(service.requested.map(({ paging }) => paging._after)).toEqual([undefined, "b", "d", "e"]);
+    // The last page is short, so that the request behind it asks for its record again.
+    expect(service.requested.map(({ paging }) => paging._after)).toEqual([undefined, "b", "d", "d"]);
   });
 
   it.each([
@@ -774,7 +782,11 @@ describe("pages of one record, which show no order", () => {
   });
 
   it("let a new record come to a descending list", async () => {
-    const descending = (count: number) => rowsUpTo(count).reverse();
+    const createdAt = (_: Row, index: number) => `2026-01-01T00:00:0${index}.000Z`;
+    const descending = (count: number) =>
+      rowsUpTo(count)
+        .map((row, index): Row => ({ ...row, createdAt: createdAt(row, index) }))
+        .reverse();
     const response = (paging: PagingValues, number: number) => unsorted(descending(number === 1 ? 1 : 2), 1)(paging);
     const read = await collect(list(new ListService({ rows, response }), { size: 1, sort: "createdAt.desc" }));
     expect(tokensOf(read)).toEqual(["1"]);

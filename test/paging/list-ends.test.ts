@@ -1,0 +1,229 @@
+import { describe, expect, it } from "vitest";
+import { type Query, readList } from "./list-worlds.js";
+import { added, adding, type ListEvent, ReplicatedService, type ReplicatedTraits } from "./replicated-service.js";
+import { withoutWaiting } from "./without-waiting.js";
+
+withoutWaiting();
+
+/** One machine that knows all of these events. */
+function service(events: readonly ListEvent[], traits: Partial<ReplicatedTraits> = {}): ReplicatedService {
+  return new ReplicatedService({ events, replicas: [], schedule: [0], cap: 3, ...traits });
+}
+
+const idsUpTo = (count: number) => adding(count).map(({ id }) => id);
+/** From the oldest to the newest. */
+const inOrder = (ids: readonly string[]) =>
+  [...ids].sort((one, other) => Number(one.slice(1)) - Number(other.slice(1)));
+const descending: Query = { sort: "pagingToken.desc" };
+const unproved = expect.objectContaining({ name: "PagingError", code: "paging_end_unproved", effect: "none" });
+
+describe("an empty page", () => {
+  it.each([
+    ["after a full page", 6, [3]],
+    ["after a short page", 5, [3]],
+    ["in place of the first page", 5, [1]],
+    ["twice in a row", 5, [3, 4]],
+  ])("that comes once %s loses no record", async (_, count, empty) => {
+    for (const sort of [undefined, "pagingToken.desc"] as const) {
+      const list = service(adding(count), { emptyAt: new Set(empty.slice(0, 1)) });
+      const { ids } = await readList(list, { sort });
+      expect([...ids].sort()).toEqual(idsUpTo(count));
+    }
+  });
+
+  it("for good behind records is an error, not the end", async () => {
+    const from = (first: number) => new Set(Array.from({ length: 20 }, (_, index) => first + index));
+    for (const query of [{}, { size: 1 }, { prefetch: true }, descending]) {
+      const list = service(adding(9), { emptyAt: from(4) });
+      const { ids, error } = await readList(list, query);
+      expect(ids.length).toBeGreaterThan(0);
+      expect(error).toEqual(unproved);
+    }
+  });
+
+  it("is the end where the last record comes again, and is asked for once more where it does not", async () => {
+    const whole = service(adding(6));
+    expect(await readList(whole)).toEqual({ ids: idsUpTo(6), error: undefined });
+    expect(whole.requested.map(({ _after }) => _after)).toEqual([undefined, "30", "60", "50"]);
+    const lying = service(adding(6), { emptyAt: new Set([3, 4]) });
+    expect(await readList(lying)).toEqual({ ids: idsUpTo(6), error: undefined });
+    expect(lying.requested.map(({ _after }) => _after)).toEqual([undefined, "30", "60", "50", "50"]);
+  });
+
+  it("is believed where the caller trusts the cursor", async () => {
+    const list = service(adding(6), { emptyAt: new Set([2]) });
+    expect(await readList(list, { trustCursor: true })).toEqual({ ids: idsUpTo(3), error: undefined });
+  });
+
+  it("is no surprise behind a cursor of the caller's, and an empty list is asked for twice", async () => {
+    const continued = service(adding(3));
+    await readList(continued, { after: "30" });
+    expect(continued.requested).toHaveLength(1);
+    const none = service([]);
+    expect(await readList(none)).toEqual({ ids: [], error: undefined });
+    expect(none.requested).toHaveLength(2);
+  });
+});
+
+describe("a machine that lags behind", () => {
+  const lagging = {
+    replicas: [
+      { knows: 20, learns: 0 },
+      { knows: 4, learns: 0 },
+    ],
+    cap: 5,
+  };
+
+  it.each([
+    ["ascending", {}],
+    ["ascending, with prefetch", { prefetch: true }],
+    ["descending", descending],
+    ["in pages of one record", { size: 1 }],
+  ] as const)("gives the next page, or an error, and never the end of the list: %s", async (_, query) => {
+    for (const schedule of [
+      [0, 1],
+      [0, 0, 1],
+      [0, 1, 1],
+      [0, 0, 0, 1, 1],
+    ]) {
+      const { ids, error } = await readList(service(adding(20), { ...lagging, schedule }), query);
+      // Whole as one of the two knows it.
+      if (error === undefined) expect([idsUpTo(4), idsUpTo(20)]).toContainEqual(inOrder(ids));
+      else expect(error).toEqual(unproved);
+    }
+  });
+
+  it("leaves no gap in the middle of a descending list", async () => {
+    // The second page would be of the old machine, and go on far behind the first.
+    const list = service(adding(20), { ...lagging, schedule: [0, 1, 0, 0, 0, 0, 0, 0, 0, 0] });
+    expect((await readList(list, descending)).ids).toEqual(idsUpTo(20).reverse());
+  });
+
+  it("does not matter where it catches up", async () => {
+    const replicas = [
+      { knows: 20, learns: 0 },
+      { knows: 4, learns: 4 },
+    ];
+    const list = service(adding(20), { replicas, cap: 5, schedule: [0, 1, 1] });
+    expect(await readList(list)).toEqual({ ids: idsUpTo(20), error: undefined });
+  });
+});
+
+it("is not ended by a cache that heeds no header", async () => {
+  const list = service(adding(20), { replicas: [{ knows: 6, learns: 0 }], cacheFor: 100 });
+  await readList(list);
+  const grown = service(adding(20), { replicas: [{ knows: 6, learns: 1 }], cacheFor: 3 });
+  const { ids, error } = await readList(grown);
+  expect(error).toBeUndefined();
+  expect(ids).toEqual(idsUpTo(ids.length));
+  expect(ids.length).toBeGreaterThan(6);
+});
+
+describe("records that come, move and leave while a list is read", () => {
+  /** All of these are known at once, and one event more with each request. */
+  const during = (first: readonly ListEvent[], then: readonly ListEvent[], cap = 3) =>
+    service([...first, ...then], { replicas: [{ knows: first.length, learns: 1 }], cap });
+
+  it("are handed out where they come behind the end, while it is being proved", async () => {
+    const then = [added(5), added(6), added(7), added(8)];
+    expect(await readList(during(adding(4), then))).toEqual({ ids: idsUpTo(8), error: undefined });
+  });
+
+  it("are handed out where they are listed late beside the last one", async () => {
+    const late: ListEvent = { kind: "add", id: "late", token: 45 };
+    // The late one comes before the fifth record, when that is shown again.
+    const { ids, error } = await readList(during(adding(5), [late, added(6)], 10), { size: 10 });
+    expect([new Set(ids), error]).toEqual([new Set([...idsUpTo(6), "late"]), undefined]);
+    expect(ids).toHaveLength(7);
+  });
+
+  it("end a list in an error where the last one has left, and a filtered list all the same", async () => {
+    const left = await readList(during(adding(5), [{ kind: "remove", id: "r5" }], 10), { size: 10 });
+    expect(left).toEqual({ ids: idsUpTo(5), error: unproved });
+    const renamed = during(adding(5), [{ kind: "rename", id: "r5" }], 10);
+    const filtered = await readList(renamed, { size: 10, filter: { name: "kept" } });
+    expect(filtered).toEqual({ ids: idsUpTo(5), error: undefined });
+  });
+
+  it("do not end a list where the last one has left and others come", async () => {
+    const then: ListEvent[] = [added(6), { kind: "remove", id: "r5" }];
+    const { ids, error } = await readList(during(adding(5), then));
+    expect([ids, error]).toEqual([idsUpTo(6), undefined]);
+  });
+
+  it("are known by their ids where the token of the last one has grown", async () => {
+    const { ids, error } = await readList(during(adding(5), [{ kind: "grow", id: "r5", token: 900 }, added(6)]));
+    expect([new Set(ids), error]).toEqual([new Set(idsUpTo(6)), undefined]);
+  });
+
+  it("come last where they went unread to the beginning of a descending list: 240 records, of which 4 move", async () => {
+    for (const cap of [100, 25, 7]) {
+      const moves = [3, 11, 17, 40].map(
+        (number, at): ListEvent => ({ kind: "grow", id: `r${number}`, token: 9_000 + at }),
+      );
+      const { ids, error } = await readList(during(adding(240), moves, cap), descending);
+      expect(error).toBeUndefined();
+      expect(ids).toHaveLength(240);
+      expect(new Set(ids)).toEqual(new Set(idsUpTo(240)));
+    }
+  });
+
+  it("are not handed out by a descending list where they are new", async () => {
+    const { ids, error } = await readList(during(adding(9), [added(10), added(11)]), descending);
+    expect([ids, error]).toEqual([idsUpTo(9).reverse(), undefined]);
+  });
+});
+
+describe("a page size", () => {
+  it("of one record asks for two where one proves nothing", async () => {
+    const list = service(adding(3));
+    expect(await readList(list, { size: 1 })).toEqual({ ids: idsUpTo(3), error: undefined });
+    expect(list.requested.at(-1)).toMatchObject({ _after: "20", _size: 2 });
+    const lying = service(adding(3), { emptyAt: new Set([3]) });
+    expect(await readList(lying, { size: 1 })).toEqual({ ids: idsUpTo(3), error: undefined });
+  });
+
+  it.each([2, 3, 7, 1_000])("above the service's maximum is no sign of the end: %i", async (size) => {
+    for (const sort of [undefined, "pagingToken.desc"] as const) {
+      const { ids, error } = await readList(service(adding(8), { cap: 2 }), { size, sort });
+      expect([[...ids].sort(), error]).toEqual([idsUpTo(8), undefined]);
+    }
+  });
+});
+
+describe("a service that is not exact", () => {
+  it.each([undefined, "pagingToken.desc"] as const)(
+    "includes bounds: every record, or an error, sorted by %s",
+    async (sort) => {
+      for (const count of [1, 2, 3, 5, 6]) {
+        for (const size of [1, 2, 100]) {
+          const { ids, error } = await readList(service(adding(count), { inclusive: true }), { size, sort });
+          expect(new Set(ids).size).toBe(ids.length);
+          if (error === undefined) expect([...ids].sort()).toEqual(idsUpTo(count));
+        }
+      }
+    },
+  );
+
+  it("gives two records one token: an error where that shows", async () => {
+    const tied = (count: number): ListEvent[] =>
+      Array.from({ length: count }, (_, index) => ({ kind: "add", id: `r${index + 1}`, token: index + 1 }));
+    // The last record of the last page, and one behind it.
+    const { error } = await readList(service(tied(3), { equalTokens: true, cap: 2 }));
+    expect(error).toMatchObject({ code: "paging" });
+  });
+
+  it("ignores the cursor: an error, although the last record comes again", async () => {
+    const ignoring = service(adding(2), { cap: 2 });
+    const { call } = ignoring.client;
+    const client = {
+      ...ignoring.client,
+      call: ((...[row, ids, input, options]: Parameters<typeof call>) => {
+        const { _after, ...paging } = input?.paging ?? {};
+        return call(row, ids, { ...input, paging }, options);
+      }) as typeof call,
+    };
+    const { error } = await readList({ ...ignoring, client } as unknown as ReplicatedService, { size: 5 });
+    expect(error).toMatchObject({ code: "paging" });
+  });
+});

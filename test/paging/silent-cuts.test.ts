@@ -1,0 +1,27 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { listWorld, meet } from "./list-worlds.js";
+import { withoutWaiting } from "./without-waiting.js";
+
+withoutWaiting();
+
+/** `CBP_LISTS=20000 npx vitest run --project unit test/paging/silent-cuts.test.ts` prints how so many lists ended. */
+const lists = Number(process.env.CBP_LISTS ?? 4_000);
+
+it("cuts no list in silence, behind replicas, caches and empty pages, and while records move, leave and come late", async () => {
+  const ends = { whole: 0, error: 0, believed: 0, cut: 0, repeated: 0 };
+  for (const world of fc.sample(listWorld, { numRuns: lists, seed: 27 })) ends[await meet(world)] += 1;
+  if (process.env.CBP_LISTS !== undefined) console.log(`of ${lists} lists: ${JSON.stringify(ends)}`);
+  expect(ends).toMatchObject({ cut: 0, repeated: 0 });
+  // Most of them are read all the same.
+  expect(ends.whole).toBeGreaterThan(lists / 2);
+}, 120_000);
+
+it("shrinks a list that was cut to the smallest such world", async () => {
+  await fc.assert(
+    fc.asyncProperty(listWorld, async (world) => {
+      expect(await meet(world)).not.toMatch(/cut|repeated/);
+    }),
+    { numRuns: 1_000 },
+  );
+}, 120_000);
