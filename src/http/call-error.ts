@@ -15,7 +15,7 @@ import { isShowable } from "../errors/redact.js";
 import { safeCause } from "../errors/safe-cause.js";
 import { Ended } from "../timing/deadline.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
-import type { WireFailure } from "../wire/wire-failure.js";
+import { closingHint, type WireFailure } from "../wire/wire-failure.js";
 import type { OperationKind } from "./decision.js";
 import { endedReasons, type Failure, type RefusedStatus, type UnusableResponse } from "./failure.js";
 
@@ -24,6 +24,8 @@ export interface CallFacts {
   readonly operation: string;
   readonly kind: OperationKind;
   readonly origin: string;
+  /** Whether the service ever responded to this client. */
+  readonly hasResponded?: boolean | undefined;
   readonly attempts: number;
   /** What all attempts together may have done. */
   readonly effect: Effect;
@@ -80,7 +82,7 @@ function classOfNoStatus(cause: WireFailure | Ended, message: string, details: N
 function describeNoStatus(
   cause: WireFailure | Ended,
   reason: string,
-  { operation, origin, attempts, effect }: CallFacts,
+  { operation, origin, attempts, effect, hasResponded }: CallFacts,
 ): string {
   const unsent = attempts > 1 || effect !== "none" ? "before it was sent again" : "before anything was sent";
   const when = cause.sent ? "after the request may have been sent" : unsent;
@@ -89,7 +91,8 @@ function describeNoStatus(
     return `${operation}: ${what} ${when}`;
   }
   const what = cause.sent ? `the connection to ${origin} broke` : `no connection to ${origin}`;
-  return `${operation}: ${what} (${reason}), ${when}`;
+  const hint = hasResponded || !cause.sent ? "" : closingHint(origin, reason);
+  return `${operation}: ${what} (${reason}), ${when}${hint}`;
 }
 
 /** Interface description 0.0.1, "Errors". The message holds nothing that the service wrote: it may write names and account numbers. */

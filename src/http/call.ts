@@ -18,7 +18,7 @@ import { textsIn } from "./check-undescribed-input.js";
 import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
 import { echoMismatches } from "./echo-mismatches.js";
 import { type Failure, failureOfThrown } from "./failure.js";
-import { checkHeaders } from "./headers.js";
+import { checkHeaders, pastCaches } from "./headers.js";
 import type { InFlight } from "./in-flight.js";
 import { type PreparedRequest, prepareRequest, presignedRequest, type RequestSettings } from "./prepare-request.js";
 import { readResponse, type ValidationMode } from "./read-response.js";
@@ -36,6 +36,8 @@ export interface CallContext extends RequestSettings {
   readonly signer: Signer | undefined;
   readonly schemas: SchemaLoader;
   readonly reporter: Reporter;
+  /** Whether the service has responded to anything. */
+  hasResponded?: boolean;
   /** The mismatches that were reported before. */
   readonly reported: Set<string>;
   readonly budget: RetryBudget;
@@ -306,6 +308,7 @@ export class Call {
     const isList = verb === "list" || (verb === "request" && method === "GET");
     const encoding = isList ? transport.acceptEncoding : "identity";
     if (encoding !== undefined) headers["accept-encoding"] = encoding;
+    if (verb === "list") headers["cache-control"] = pastCaches(headers["cache-control"]);
     if (body !== undefined) headers["content-type"] = "application/json";
     if (this.#signature !== undefined) headers["x-service-signature-base64"] = this.#signature;
     return { method, origin, path, headers, body, maxResponseBytes: isList ? maxListBytes : maxRecordBytes };
@@ -332,6 +335,7 @@ export class Call {
   #reportResponse(response: WireResponse, durationMs: number): void {
     const { status, headers } = response;
     this.#response = { status, headers };
+    this.#client.hasResponded = true;
     this.#latencyMs = durationMs;
     this.#sentRequestId = headers[requestIdHeader] ?? this.#sentRequestId;
     const { reporter } = this.#client;
@@ -415,6 +419,7 @@ export class Call {
       operation: this.#operation.name,
       kind: this.#kind,
       origin,
+      hasResponded: this.#client.hasResponded,
       attempts: this.#attempts,
       effect: this.#effect,
       request: { path, body: text, ...(this.#signature === undefined ? undefined : { signature: this.#signature }) },

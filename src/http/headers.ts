@@ -37,6 +37,14 @@ export function checkHeaders(headers: Readonly<Record<string, string>> | undefin
   return checked;
 }
 
+/**
+ * `cache-control` of a list: what a cache holds is a list as it was. The caller's own directives stay beside it, and undo nothing: the more
+ * restrictive one counts (RFC 9111, section 4.2.1).
+ */
+export function pastCaches(own: string | undefined): string {
+  return own === undefined || own.trim() === "" ? "no-cache" : `no-cache, ${own}`;
+}
+
 const noHeaders: Readonly<Record<string, string>> = {};
 
 const ownHeaders: ReadonlySet<string> = new Set([

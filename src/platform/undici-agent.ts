@@ -1,7 +1,9 @@
-import type { Agent, buildConnector } from "undici";
+import type { buildConnector, Pool } from "undici";
+import { FreshAgent, type OpenedAgent, type OpenPool } from "./fresh-agent.js";
 import type { TlsMaterial } from "./tls-material.js";
 
 export type { Dispatcher } from "undici";
+export type { OpenedAgent } from "./fresh-agent.js";
 
 export interface AgentOptions {
   /** Most sockets to one origin. */
@@ -10,63 +12,80 @@ export interface AgentOptions {
   readonly tls?: TlsMaterial | undefined;
 }
 
-/** What the transport needs of an agent. */
-export type OpenedAgent = Pick<Agent, "dispatch" | "close">;
-
-type AgentClass = new (options: Agent.Options) => OpenedAgent;
-
-/** Where undici's `Agent` is loaded from. */
-export interface AgentModules {
-  /** The agent's own file. */
-  agentFile(): Promise<unknown>;
-  /** All of undici; in a bundle the agent's own file again, which has no `Agent` by name. */
-  undici(): Promise<{ readonly Agent?: AgentClass }>;
+/** What is used of undici. */
+interface UndiciParts {
+  readonly Pool: new (origin: string, options: Pool.Options) => OpenedAgent;
+  readonly buildConnector: (options: buildConnector.BuildOptions) => buildConnector.connector;
 }
 
-type ConnectOptions = buildConnector.BuildOptions;
+/** Where it is loaded from. */
+export interface UndiciModules {
+  /** The file of the pool. */
+  poolFile(): Promise<unknown>;
+  /** The file of the connector, which the pool's file loads too. */
+  connectorFile(): Promise<unknown>;
+  /** All of undici; in a bundle the pool's file again, which has neither by name. */
+  undici(): Promise<Partial<UndiciParts>>;
+}
 
-const undiciModules: AgentModules = {
+const undiciModules: UndiciModules = {
   // @ts-expect-error undici describes the types of its main entry only.
-  agentFile: () => import("undici/lib/dispatcher/agent.js"),
+  poolFile: () => import("undici/lib/dispatcher/pool.js"),
+  // @ts-expect-error the same
+  connectorFile: () => import("undici/lib/core/connect.js"),
   undici: () => import("#undici"),
 };
 
 /**
- * Opens an agent of undici's, by its own file: that loads a third of what the main entry loads. undici promises nothing about
- * that file, so whatever is wrong with it, the main entry is used instead, except in a bundle: it would take in all of undici for
- * an error that its maker sees at once.
+ * Opens an agent over undici's pools, by their own files: that loads a third of what the main entry loads. undici promises nothing
+ * about those files, so whatever is wrong with them, the main entry is used instead, except in a bundle: it would take in all of
+ * undici for an error that its maker sees at once.
  */
-export async function openAgent(
-  { connections, connectTimeoutMs, tls }: AgentOptions,
-  modules: AgentModules = undiciModules,
-): Promise<OpenedAgent> {
-  const options: Agent.Options = {
-    // HTTP/2 repeats a refused stream on its own, even if it is a payment.
-    allowH2: false,
-    pipelining: 1,
-    connections,
-    connect: { ...(tls as ConnectOptions | undefined), timeout: connectTimeoutMs },
-    // They measure idleness only; the call's own deadline is the one that counts.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  };
+export async function openAgent(options: AgentOptions, modules: UndiciModules = undiciModules): Promise<OpenedAgent> {
   try {
-    return await openFromFile(modules, options);
+    return openFrom(await partsOfFiles(modules), options);
   } catch (cause) {
-    const { Agent } = await modules.undici();
-    if (Agent === undefined) throw new Error(unknownFile, { cause });
-    return new Agent(options);
+    const { Pool, buildConnector } = await modules.undici();
+    if (Pool === undefined || buildConnector === undefined) throw new Error(unknownFiles, { cause });
+    return openFrom({ Pool, buildConnector }, options);
   }
 }
 
-const unknownFile =
-  "undici's Agent can't be opened from this bundle: bundle the version of undici that cross-border-payments depends on, or leave undici out of the bundle";
+const unknownFiles =
+  "undici's Pool can't be opened from this bundle: bundle the version of undici that cross-border-payments depends on, or leave undici out of the bundle";
 
-async function openFromFile(modules: AgentModules, options: Agent.Options): Promise<OpenedAgent> {
-  const { default: AgentOfFile } = (await modules.agentFile()) as { readonly default: new (options: object) => object };
-  const agent = new AgentOfFile(options);
-  if (!isAgent(agent)) throw new TypeError("what undici/lib/dispatcher/agent.js exports makes no agent");
-  return agent;
+async function partsOfFiles(modules: UndiciModules): Promise<UndiciParts> {
+  const files = await Promise.all([modules.poolFile(), modules.connectorFile()]);
+  const [Pool, buildConnector] = (files as { readonly default: never }[]).map((file) => file.default);
+  return { Pool, buildConnector } as unknown as UndiciParts;
+}
+
+function openFrom(
+  { Pool, buildConnector }: UndiciParts,
+  { connections, connectTimeoutMs, tls }: AgentOptions,
+): OpenedAgent {
+  // HTTP/2 repeats a refused stream on its own, even if it is a payment.
+  const allowH2 = false;
+  const openPool: OpenPool = (origin, connect) =>
+    new Pool(origin, {
+      connect,
+      allowH2,
+      pipelining: 1,
+      connections,
+      // They measure idleness only; the call's own deadline is the one that counts.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  const connect = buildConnector({
+    ...(tls as buildConnector.BuildOptions | undefined),
+    allowH2,
+    timeout: connectTimeoutMs,
+  });
+  // Found out now, and not with the first request. It opens no connection.
+  if (typeof connect !== "function" || !isAgent(openPool("http://undici.invalid", connect))) {
+    throw new TypeError("what undici/lib exports makes no pool of connections");
+  }
+  return new FreshAgent(openPool, connect);
 }
 
 function isAgent(value: object): value is OpenedAgent {

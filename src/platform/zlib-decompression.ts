@@ -2,18 +2,36 @@ import type { Transform } from "node:stream";
 import type { Decoder, DecoderListener, Decompression } from "./decompression.js";
 
 /** Decompression by Node's zlib, which works in the thread pool. */
-export const decompression: Decompression = {
-  get accepted() {
-    return zlib().createZstdDecompress === undefined ? "gzip, br" : "gzip, br, zstd";
-  },
-  open(codings, maxStageBytes, listener) {
-    return codings.every(isKnown) ? new ZlibDecoder(codings, maxStageBytes, listener) : undefined;
-  },
-};
+export const decompression: Decompression = zlibDecompression();
 
-function isKnown(coding: string): boolean {
-  return openers.has(coding) && (coding !== "zstd" || zlib().createZstdDecompress !== undefined);
+function zlibDecompression(): Decompression {
+  let readsZstd: boolean | undefined;
+  const isKnown = (coding: string): boolean => {
+    if (coding === "zstd") readsZstd ??= canReadZstd();
+    return openers.has(coding) && (coding !== "zstd" || readsZstd === true);
+  };
+  return {
+    get accepted() {
+      return isKnown("zstd") ? "gzip, br, zstd" : "gzip, br";
+    },
+    open(codings, maxStageBytes, listener) {
+      return codings.every(isKnown) ? new ZlibDecoder(codings, maxStageBytes, listener) : undefined;
+    },
+  };
 }
+
+/** Node 20 has no zstd; Node 22 and Bun take half of a body for the whole one, so that for them it counts as not known. */
+function canReadZstd(): boolean {
+  try {
+    zlib().zstdDecompressSync?.(zstdWithoutEnd);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** The magic number of a frame, and no frame. */
+const zstdWithoutEnd = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd);
 
 type OpenStream = (firstByte: number | undefined) => Transform | undefined;
 
@@ -97,6 +115,7 @@ function problemOf(error: NodeJS.ErrnoException): "cut-short" | "encoded" {
 /** zlib of Node 22.15 and later has zstd. */
 type Zlib = typeof import("node:zlib") & {
   readonly createZstdDecompress?: (options: object) => Transform;
+  readonly zstdDecompressSync?: (bytes: Uint8Array) => Uint8Array;
   readonly constants: { readonly ZSTD_d_windowLogMax: number };
 };
 

@@ -310,7 +310,7 @@ function markAsUsed(body: Uint8Array): void {
 
 /** Codes that nothing but a connection that was not made has. */
 const failsToConnect =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|(?:CERT_|EPROTO|ERR_SSL_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_|UND_ERR_INVALID_ARG|ERR_INVALID_)\w*)$/;
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|(?:CERT_|EPROTO|ERR_SSL_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_|UND_ERR_INVALID_ARG|ERR_INVALID_)[\w/]*)$/;
 
 /** Failures to connect that will be the same next time: certificates, TLS versions, something that speaks no TLS. */
 function isPermanent(reason: string): boolean {

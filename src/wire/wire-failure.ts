@@ -19,18 +19,30 @@ export class WireFailure extends Error {
   }
 }
 
+/** Newer Nodes have codes such as `ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE`. */
+const isCode = /^(?:\w{1,64}|ERR_SSL_[\w/]{1,56})$/;
+
 /** A code that may be shown: the error's `code`, or else its name. */
 export function reasonOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "UNKNOWN";
   try {
     for (const key of ["code", "name"]) {
       const value: unknown = Reflect.get(error, key);
-      if (typeof value === "string" && /^\w{1,64}$/.test(value)) return value;
+      if (typeof value === "string" && isCode.test(value)) return value;
     }
   } catch {
     // A getter, or a proxy, of whoever threw it.
   }
   return "UNKNOWN";
+}
+
+/**
+ * What a message adds where a server closed the connection before it responded to anything. In TLS 1.3 a client hears in no other way that
+ * the server wants a certificate of it.
+ */
+export function closingHint(origin: string, reason: string): string {
+  const isLikely = origin.startsWith("https:") && /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(reason);
+  return isLikely ? "; if the server wants a client certificate, give one as tls.cert and tls.key" : "";
 }
 
 /** Whether it is a status of HTTP. A `fetch` or a dispatcher of the caller's can give anything for one. */

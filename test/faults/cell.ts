@@ -83,7 +83,8 @@ export const laterId = "intent-later";
 
 /**
  * One fault, one operation, one call: with its own servers and client. If the machine was too slow to reach the fault within the
- * call's deadline, nothing is proved: the cell is played again, with more time where the deadline is the fault.
+ * call's deadline, or to finish what goes before the call while its token lived, nothing is proved: the cell is played again,
+ * with more time.
  */
 export async function playCell(
   fixture: Fixture,
@@ -95,8 +96,13 @@ export async function playCell(
   const meetsDeadline = String(fault.is).startsWith("deadline");
   for (let round = 0; ; round++) {
     const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** round : 1);
-    const { observation, blockedMs } = await playOnce(fixture, { fault, kind, mode, options, timeoutMs });
-    if (blockedMs < timeoutMs / 4 || round === 3) return observation;
+    const firstTokenMs = 50 * 2 ** round;
+    const played = await playOnce(fixture, { fault, kind, mode, options, timeoutMs, firstTokenMs });
+    if ("unprepared" in played) {
+      if (round < 5) continue;
+      throw played.unprepared;
+    }
+    if (played.blockedMs < timeoutMs / 4 || round >= 3) return played.observation;
   }
 }
 
@@ -106,13 +112,17 @@ interface Cell {
   readonly mode: Mode;
   readonly options: CellOptions;
   readonly timeoutMs: number;
+  /** How long the first token lives where the call is to meet an expired one. */
+  readonly firstTokenMs: number;
 }
 
-/** Also returns how long the event loop was blocked during the call: the call had that much less time. */
-async function playOnce(
-  fixture: Fixture,
-  cell: Cell,
-): Promise<{ readonly observation: Observation; readonly blockedMs: number }> {
+/** `blockedMs`: how long the event loop was blocked during the call, which had that much less time. */
+type Played =
+  | { readonly observation: Observation; readonly blockedMs: number }
+  /** The error of what goes before the call. */
+  | { readonly unprepared: unknown };
+
+async function playOnce(fixture: Fixture, cell: Cell): Promise<Played> {
   const { fault, kind, timeoutMs } = cell;
   const { healthy, failing, atToken } = await startServers(cell);
   const network = await networkOf(fixture, fault, failing);
@@ -123,7 +133,10 @@ async function playOnce(
     dispatcher: network.dispatcher,
   });
   try {
-    const before = await goBefore(fault, kind, client, failing, network.dispatcher);
+    const before = await goBefore(cell, client, failing, network.dispatcher).catch((unprepared: unknown) => ({
+      unprepared,
+    }));
+    if ("unprepared" in before) return before;
     const startMs = performance.now();
     const abort = abortIn(fault, fault.phase === "signing" ? signing.called : failing.stalled);
     const outcome = await outcomeOf(cell.options.call(client, { timeoutMs, signal: abort?.signal }));
@@ -159,13 +172,13 @@ async function playOnce(
 }
 
 /** The server with the fault, as the service or as the identity server, and a healthy one as the other. */
-async function startServers({ fault, kind, mode, options }: Cell): Promise<{
+async function startServers({ fault, kind, mode, options, firstTokenMs }: Cell): Promise<{
   readonly healthy: WireFaultServer;
   readonly failing: WireFaultServer;
   /** The fault is at the identity server. */
   readonly atToken: boolean;
 }> {
-  const response = rightResponse(fault, kind, options.tokens);
+  const response = rightResponse(fault, kind, options.tokens, firstTokenMs);
   const healthy = await startWireFaultServer({ response });
   const failing = await startWireFaultServer({
     response,
@@ -232,7 +245,12 @@ function timeoutOf(fault: Fault, kind: Kind, times: number): number {
 }
 
 /** The response of a healthy service: tokens at the token endpoint, and records that repeat what was sent. */
-function rightResponse(fault: Fault, kind: Kind, tokens: CellOptions["tokens"]): (request: SeenRequest) => string {
+function rightResponse(
+  fault: Fault,
+  kind: Kind,
+  tokens: CellOptions["tokens"],
+  firstTokenMs: number,
+): (request: SeenRequest) => string {
   let tokenNumber = 0;
   return ({ target, body }) => {
     if (target.includes("/openid-connect/token")) {
@@ -242,7 +260,7 @@ function rightResponse(fault: Fault, kind: Kind, tokens: CellOptions["tokens"]):
       if (tokenNumber === 1 && (kind === "refresh" || (fault.afterWell !== undefined && kind === "login"))) {
         const { access_token, refresh_token } = given;
         const session = kind === "refresh" ? { refresh_token } : {};
-        return JSON.stringify({ access_token, token_type: "Bearer", expires_in: 0.05, ...session });
+        return JSON.stringify({ access_token, token_type: "Bearer", expires_in: firstTokenMs / 1000, ...session });
       }
       return JSON.stringify({ token_type: "Bearer", expires_in: 300, ...given });
     }
@@ -253,8 +271,7 @@ function rightResponse(fault: Fault, kind: Kind, tokens: CellOptions["tokens"]):
 
 /** Does what has to happen before the call, and returns what the failing server has seen by then. */
 async function goBefore(
-  fault: Fault,
-  kind: Kind,
+  { fault, kind, firstTokenMs }: Cell,
   client: CrossBorderClient,
   failing: WireFaultServer,
   dispatcher: Agent | undefined,
@@ -263,7 +280,7 @@ async function goBefore(
     await client.paymentIntents.get("intent-before");
     if (fault.afterWell === "hurt") await failing.stalled;
     // Long enough for what was sent to the idle connection to be read, and for the token to expire.
-    await sleep(isTokenRequest(kind) ? 120 : 60);
+    await sleep(Math.max(fault.idleMs ?? 0, isTokenRequest(kind) ? firstTokenMs + 70 : 60));
   }
   if (fault.phase === "queue") {
     dispatcher?.request({ origin: failing.origin, path: "/occupant", method: "GET" }).catch(() => {});

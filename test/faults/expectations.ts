@@ -96,6 +96,7 @@ export const expectations = {
     payment: unknown,
     ...tokens({ ...well(2), apartMs: 100 }),
   },
+  "maybe sent where it is a read, then well": { ...all(well()), read: well(2), ...tokens(well()) },
   "deadline sent": { read: deadline, ...writes(unknown), ...tokens(deadline) },
   "abort sent": { read: abort, ...writes(unknown), ...tokens(abort) },
 

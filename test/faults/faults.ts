@@ -26,6 +26,8 @@ export interface Fault {
   readonly timeoutMs?: number;
   /** A successful call uses the same connection first; `hurt`: the connection is damaged while it is idle. */
   readonly afterWell?: "hurt" | "whole";
+  /** How long that connection is then idle. Default: not for long. */
+  readonly idleMs?: number;
   /** The phase in which the call is ended. */
   readonly phase?: "token" | "signing" | "queue";
   /** How long after the stall the caller aborts. */
@@ -269,6 +271,13 @@ const stale: readonly Fault[] = [
     name: "stale keep-alive: RST as the request comes",
     is: "maybe sent, then well",
     afterWell: "whole",
+    play: onSecond(({ socket }) => reset(socket)),
+  },
+  {
+    name: "stale keep-alive: RST as the request comes, after half a second",
+    is: "maybe sent where it is a read, then well",
+    afterWell: "whole",
+    idleMs: 550,
     play: onSecond(({ socket }) => reset(socket)),
   },
   {

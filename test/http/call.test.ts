@@ -46,7 +46,11 @@ describe("the headers of a request", () => {
   it("are no more than it needs", async () => {
     const { client, transport } = scriptedClient([json([])]);
     await client.call(exchangeRates.list, ["lp"]);
-    expect(transport.sent[0]?.headers).toStrictEqual({ accept: "application/json", authorization: "Bearer token-1" });
+    expect(transport.sent[0]?.headers).toStrictEqual({
+      accept: "application/json",
+      authorization: "Bearer token-1",
+      "cache-control": "no-cache",
+    });
   });
 });
 

@@ -551,7 +551,7 @@ describe("an OutcomeUnknownError", () => {
     expect(JSON.parse(error.request.body)).toEqual(payment);
     expect(JSON.stringify(error)).not.toContain(payment.senderAccount);
     expect(error.message).toBe(
-      "payments.create: the connection to https://service.test broke (ECONNRESET), after the request may have been sent; it may have been done all the same: look for it before doing it again",
+      "payments.create: the connection to https://service.test broke (ECONNRESET), after the request may have been sent; if the server wants a client certificate, give one as tls.cert and tls.key; it may have been done all the same: look for it before doing it again",
     );
   });
 });

@@ -72,6 +72,18 @@ describe("what is sent", () => {
     ]);
   });
 
+  it("asks caches for no list, and lets a caller's own cache-control undo nothing", async () => {
+    const { client, transport } = scriptedClient([json([]), json([]), json({ id: "1" })]);
+    await client.call(exchangeRates.list, ["lp"], {});
+    await client.call(exchangeRates.list, ["lp"], {}, { headers: { "Cache-Control": "max-stale=60" } });
+    await callWith(client, paymentIntents.get, { ids: ["1"] });
+    expect(transport.sent.map(({ headers }) => headers["cache-control"])).toEqual([
+      "no-cache",
+      "no-cache, max-stale=60",
+      undefined,
+    ]);
+  });
+
   it("is a body with the described fields in the description's order", async () => {
     const { client, transport } = scriptedClient([json({ id: "1" })]);
     const body = { lastName: "Lovelace", email: undefined, firstName: "Ada" };

@@ -1,42 +1,77 @@
-import { Agent } from "undici";
+import { Pool } from "undici";
 import { expect, it, onTestFinished } from "vitest";
-import { type AgentModules, openAgent } from "../../src/platform/undici-agent.js";
+import { openAgent, type UndiciModules } from "../../src/platform/undici-agent.js";
 
-const options = { connections: 3, connectTimeoutMs: 400 };
+const options = { connections: 3, connectTimeoutMs: 400, tls: { servername: "name" } };
+const request = { origin: "http://127.0.0.1:9", path: "/", method: "GET" } as const;
 
-/** The agent of the main entry, which keeps what it was built with. */
-class MainAgent {
-  constructor(readonly options: Agent.Options) {}
-  dispatch(): boolean {
-    return true;
+/** The pools and connectors of the main entry, which keep what they were built with. */
+function mainEntry() {
+  const pools: { readonly origin: string; readonly options: object }[] = [];
+  const connectors: object[] = [];
+  class MainPool {
+    constructor(origin: string, options: object) {
+      pools.push({ origin, options });
+    }
+    dispatch(): boolean {
+      return true;
+    }
+    close(): Promise<void> {
+      return Promise.resolve();
+    }
   }
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
+  const buildConnector = (options: object) => {
+    connectors.push(options);
+    return () => {};
+  };
+  return { pools, connectors, parts: { Pool: MainPool, buildConnector } };
 }
 
-function modules(agentFile: AgentModules["agentFile"]): AgentModules {
-  return { agentFile, undici: () => Promise.resolve({ Agent: MainAgent }) };
+function modules(
+  poolFile: UndiciModules["poolFile"],
+  main = mainEntry(),
+  connectorFile: UndiciModules["connectorFile"] = () => Promise.resolve({ default: main.parts.buildConnector }),
+): UndiciModules {
+  return { poolFile, connectorFile, undici: () => Promise.resolve(main.parts) };
 }
 
-it("opens the agent of the installed undici by its own file, without the main entry", async () => {
+it("opens the pools of the installed undici by their own files, without the main entry", async () => {
+  let loaded: unknown;
   const agent = await openAgent(options, {
     // @ts-expect-error undici describes the types of its main entry only.
-    agentFile: () => import("undici/lib/dispatcher/agent.js"),
+    poolFile: async () => (loaded = await import("undici/lib/dispatcher/pool.js")),
+    // @ts-expect-error the same
+    connectorFile: () => import("undici/lib/core/connect.js"),
     undici: () => Promise.reject(new Error("the main entry was loaded")),
   });
   onTestFinished(() => agent.close());
-  expect(agent).toBeInstanceOf(Agent);
+  expect(loaded).toMatchObject({ default: Pool });
 });
 
-it("gives the agent its limits, one request at a time and no HTTP/2", async () => {
+it("gives its pools their limits, one request at a time and no HTTP/2", async () => {
+  const main = mainEntry();
   const agent = await openAgent(
     options,
-    modules(() => Promise.resolve({ default: MainAgent })),
+    modules(() => Promise.resolve({ default: main.parts.Pool }), main),
   );
-  expect(agent).toMatchObject({
-    options: { connections: 3, connect: { timeout: 400 }, pipelining: 1, allowH2: false },
+  agent.dispatch(request, {});
+  expect(main.connectors).toEqual([{ servername: "name", timeout: 400, allowH2: false }]);
+  expect(main.pools.at(-1)).toMatchObject({
+    origin: request.origin,
+    options: { connections: 3, connect: expect.any(Function), pipelining: 1, allowH2: false },
   });
+});
+
+it("opens one pool for each origin, all with one connector", async () => {
+  const main = mainEntry();
+  const agent = await openAgent(
+    options,
+    modules(() => Promise.reject(new Error("no such file")), main),
+  );
+  main.pools.length = 0;
+  for (const origin of ["http://a.test", "http://b.test", "http://a.test"]) agent.dispatch({ ...request, origin }, {});
+  expect(main.pools.map(({ origin }) => origin)).toEqual(["http://a.test", "http://b.test"]);
+  expect(main.connectors).toHaveLength(1);
 });
 
 const broken: readonly (readonly [string, () => unknown])[] = [
@@ -52,7 +87,7 @@ const broken: readonly (readonly [string, () => unknown])[] = [
   ],
   ["gives nothing", () => undefined],
   ["exports nothing", () => ({})],
-  ["exports an object", () => ({ default: { Agent: MainAgent } })],
+  ["exports an object", () => ({ default: { Pool: class {} } })],
   ["exports a function that is not a class", () => ({ default: () => ({}) })],
   [
     "has a constructor that throws",
@@ -82,27 +117,47 @@ const broken: readonly (readonly [string, () => unknown])[] = [
   ],
 ];
 
-it.each(broken)("opens the agent of the main entry where the agent's file %s", async (_, agentFile) => {
-  const agent = await openAgent(
+it.each(broken)("opens the pools of the main entry where the pool's file %s", async (_, poolFile) => {
+  const main = mainEntry();
+  await openAgent(
     options,
-    modules(async () => agentFile()),
+    modules(async () => poolFile(), main),
   );
-  expect(agent).toBeInstanceOf(MainAgent);
-  expect(agent).toMatchObject({ options: { connections: 3, connect: { timeout: 400 } } });
+  expect(main.pools).toHaveLength(1);
+});
+
+const brokenConnectors: readonly (readonly [string, () => unknown])[] = [
+  ["is missing", () => Promise.reject(new Error("no such file"))],
+  ["gives nothing", () => undefined],
+  ["exports nothing", () => ({})],
+  ["exports a function that makes no connector", () => ({ default: () => undefined })],
+];
+
+it.each(brokenConnectors)("opens the pools of the main entry where the connector's file %s", async (_, file) => {
+  const main = mainEntry();
+  const poolFile = () => Promise.resolve({ default: main.parts.Pool });
+  await openAgent(
+    options,
+    modules(poolFile, main, async () => file()),
+  );
+  expect(main.connectors).toHaveLength(1);
 });
 
 it("fails where the main entry fails too", async () => {
   const opening = openAgent(options, {
-    agentFile: () => Promise.reject(new Error("no such file")),
+    poolFile: () => Promise.reject(new Error("no such file")),
+    connectorFile: () => Promise.reject(new Error("no such file")),
     undici: () => Promise.reject(new Error("undici is not installed")),
   });
   await expect(opening).rejects.toThrow("undici is not installed");
 });
 
-it("says what to do where a bundle holds an agent's file that it does not know, and why", async () => {
-  const agentFile = () => Promise.resolve({ default: class {} });
-  await expect(openAgent(options, { agentFile, undici: agentFile as AgentModules["undici"] })).rejects.toMatchObject({
+it("says what to do where a bundle holds files that it does not know, and why", async () => {
+  const poolFile = () => Promise.resolve({ default: class {} });
+  const connectorFile = () => Promise.resolve({ default: () => () => {} });
+  const bundled = { poolFile, connectorFile, undici: poolFile as UndiciModules["undici"] };
+  await expect(openAgent(options, bundled)).rejects.toMatchObject({
     message: expect.stringContaining("leave undici out of the bundle"),
-    cause: new TypeError("what undici/lib/dispatcher/agent.js exports makes no agent"),
+    cause: new TypeError("what undici/lib exports makes no pool of connections"),
   });
 });

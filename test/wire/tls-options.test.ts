@@ -30,9 +30,11 @@ interface Seen {
 /** The service and its token endpoint over TLS, which notes how each request came. */
 async function startServer(
   options: ServerOptions,
-): Promise<{ readonly origin: string; readonly seen: readonly Seen[] }> {
+): Promise<{ readonly origin: string; readonly seen: readonly Seen[]; breaksOff: boolean }> {
   const seen: Seen[] = [];
+  const started = { origin: "", seen, breaksOff: false };
   const server = createServer(options, (request, response) => {
+    if (started.breaksOff) return void request.socket.destroy();
     const socket = request.socket as TLSSocket & { readonly servername?: string | false };
     seen.push({
       target: request.url ?? "",
@@ -49,7 +51,8 @@ async function startServer(
     server.closeAllConnections();
     server.close();
   });
-  return { origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+  started.origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return started;
 }
 
 function clientOf(
@@ -145,9 +148,27 @@ describe("mutual TLS", () => {
 
   it("fails without one, and nothing was done", async () => {
     const server = await startServer({ ...mutual, maxVersion: "TLSv1.2" });
-    const call = clientOf(server.origin, { ca: authority }, withToken).paymentIntents.create({} as never);
-    await expect(call).rejects.toMatchObject({ effect: "none" });
+    const call = clientOf(server.origin, { ca: authority }, withToken).paymentGateways.update("1", { name: "n" });
+    await expect(call).rejects.toMatchObject({ code: "connection_untrusted", effect: "none" });
     expect(server.seen).toEqual([]);
+  });
+
+  it("says what may be missing where a server of TLS 1.3 closes the connection without a word", async () => {
+    const server = await startServer(mutual);
+    const hint = "if the server wants a client certificate, give one as tls.cert and tls.key";
+    await expect(clientOf(server.origin, { ca: authority }, withToken).payments.list()).rejects.toThrow(hint);
+    await expect(clientOf(server.origin, { ca: authority }).payments.list()).rejects.toThrow(hint);
+    expect(server.seen).toEqual([]);
+  });
+
+  it("does not say so once the server has responded", async () => {
+    const server = await startServer(good);
+    const client = clientOf(server.origin, { ca: authority }, withToken);
+    await client.paymentIntents.get("1");
+    server.breaksOff = true;
+    const error: unknown = await client.paymentIntents.get("1").catch((thrown: unknown) => thrown);
+    expect(String(error)).toMatch(/broke \((?:UND_ERR_SOCKET|ECONNRESET)\)/);
+    expect(String(error)).not.toContain("certificate");
   });
 
   it("uses what was given when the client was built", async () => {

@@ -1,0 +1,88 @@
+import { createServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ClientOptions, CrossBorderClient, generateSigningKeyPair } from "cross-border-payments";
+import { Agent, ProxyAgent } from "undici";
+import { expect, it, onTestFinished } from "vitest";
+import { payment } from "./calls.js";
+import type { Pause, PayerPlan } from "./idle-payer.js";
+import { startIdleServer } from "./idle-server.js";
+import { runPayer } from "./run-payer.js";
+
+const hows: readonly Pause["how"][] = ["wait", "block", "stop"];
+
+/** Closes each connection that was idle for half a second just as a request comes. */
+async function startServer() {
+  const server = await startIdleServer({ idleMs: 500, closes: "at the next request" });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** Four payments, by a process of their own: what the callers were told, and what the service did. */
+async function payWithPauses(how: Pause["how"], agent: PayerPlan["agent"]) {
+  const server = await startServer();
+  const pauses = [520, 800, 1500].map((ms): Pause => ({ how, ms }));
+  const told = await runPayer({ origin: server.origin, agent, lanes: [pauses] });
+  return { told, done: server.truth.commits.length };
+}
+
+it("makes every payment, whether the process waited, was blocked or was stopped between them", async () => {
+  const seen = await Promise.all(hows.map((how) => payWithPauses(how, "own")));
+  const allMade = { told: { made: 4, none: 0, possible: 0, done: 0 }, done: 4 };
+  expect(seen).toEqual([allMade, allMade, allMade]);
+}, 60_000);
+
+it("leaves a dispatcher of the caller's as it is, which does not know of what was made", async () => {
+  const { told, done } = await payWithPauses("wait", "undici's");
+  expect(told).toEqual({ made: 2, none: 0, possible: 2, done: 0 });
+  expect(done).toBe(2);
+}, 60_000);
+
+/** As docs/production.md has them. */
+const brief = { keepAliveTimeout: 400, keepAliveMaxTimeout: 400 };
+
+it("makes every payment over an agent of the caller's with the documented options", async () => {
+  const server = await startServer();
+  const dispatcher = new Agent(brief);
+  onTestFinished(() => dispatcher.close());
+  await payTwice(server.origin, { dispatcher });
+  expect(server.truth.commits).toHaveLength(2);
+});
+
+it("makes every payment over a ProxyAgent with the documented options", async () => {
+  const [server, proxy] = [await startServer(), await startTunnelProxy()];
+  const dispatcher = new ProxyAgent({ uri: proxy.origin, proxyTunnel: true, ...brief });
+  onTestFinished(() => dispatcher.close());
+  await payTwice(server.origin, { dispatcher });
+  expect(server.truth.commits).toHaveLength(2);
+  expect(proxy.tunnels()).toBe(2);
+});
+
+async function payTwice(baseUrl: string, options: Partial<ClientOptions>): Promise<void> {
+  const { privateKey } = await generateSigningKeyPair();
+  const auth = { accessToken: () => "token" };
+  const client = new CrossBorderClient({ baseUrl, auth, signingKey: privateKey, ...options });
+  onTestFinished(() => client.close());
+  await client.payments.create(payment);
+  await sleep(900);
+  await client.payments.create(payment);
+}
+
+async function startTunnelProxy() {
+  const sockets = new Set<Socket>();
+  let tunnels = 0;
+  const proxy = createServer();
+  proxy.on("connect", ({ url = "" }, client: Socket) => {
+    tunnels += 1;
+    const { hostname, port } = new URL(`http://${url}`);
+    const server = connect(Number(port), hostname, () => client.write("HTTP/1.1 200 OK\r\n\r\n"));
+    for (const socket of [client, server]) sockets.add(socket.on("error", () => {}));
+    client.pipe(server).pipe(client);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  });
+  return { origin: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, tunnels: () => tunnels };
+}
