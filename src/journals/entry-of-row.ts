@@ -1,4 +1,4 @@
-import type { JournalEntry, JournalState } from "../flows/journal.js";
+import type { JournalEntry, JournalState, ScopeCounts } from "../flows/journal.js";
 
 /** A row of a journal's table, as either database returns it: numbers may be strings or BigInts, and booleans 0 and 1. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -10,6 +10,7 @@ export function toEntry(row: Row): JournalEntry {
     scope: service === null ? undefined : { service: String(service), gateway: String(gateway) },
     epoch: Number(row.epoch),
     nonce: String(row.nonce),
+    revision: Number(row.revision),
     phase: String(row.phase),
     settled: Number(row.settled) === 1,
     data: String(row.data),
@@ -20,6 +21,10 @@ export function toEntry(row: Row): JournalEntry {
     isExpired: Number(row.is_expired) === 1,
     owner: String(row.owner),
     leaseUntilMs: optionalNumber(row.lease_until_ms),
+    leaseMs: optionalNumber(row.lease_ms),
+    isOverlong: Number(row.is_overlong) === 1,
+    incarnationMark: optionalText(row.incarnation_mark),
+    incarnation: optionalText(row.incarnation),
     prunedAtMs: optionalNumber(row.pruned_at_ms),
   };
 }
@@ -44,6 +49,22 @@ export function countsOf(rows: readonly Row[]): Record<string, number> {
 export function lastKey(rows: readonly Row[]): string {
   const keys = rows.map(({ key }) => Buffer.from(String(key)));
   return String(keys.sort(Buffer.compare).at(-1) ?? "");
+}
+
+/** Rows of `service`, `gateway` and their counts. */
+export function scopeCountsOf(rows: readonly Row[]): readonly ScopeCounts[] {
+  return rows.map(({ service, gateway, open, held, paid, flows }) => ({
+    service: String(service),
+    gateway: String(gateway),
+    open: Number(open),
+    held: Number(held),
+    paid: Number(paid),
+    flows: Number(flows),
+  }));
+}
+
+function optionalText(value: unknown): string | undefined {
+  return value === null || value === undefined ? undefined : String(value);
 }
 
 function optionalNumber(value: unknown): number | undefined {

@@ -1,5 +1,5 @@
 import type { Row } from "./entry-of-row.js";
-import { isOfOneStatement, isRolledBack, maxAttempts, postgresFailure } from "./postgres-failure.js";
+import { isOfOneStatement, isRolledBack, maxAttempts, postgresFailure, replicaFailure } from "./postgres-failure.js";
 import type { PostgresPool } from "./postgres-pool.js";
 import { type KeyedInput, type KeyedName, type PostgresStatements, postgresWork } from "./postgres-statements.js";
 
@@ -84,8 +84,9 @@ export class PostgresBatches {
     const values = columns.map((column) => input[column] ?? null);
     for (let attempt = 1; ; attempt++) {
       try {
-        const { rows } = await this.#pool.query(alone, values);
-        return resolve(rows[0] as Row | undefined);
+        const [row] = (await this.#pool.query(alone, values)).rows as Row[];
+        if (row?.is_replica === true) throw replicaFailure(postgresWork[name]);
+        return resolve(isFound(row) ? row : undefined);
       } catch (error) {
         if (!isRolledBack(error) || attempt === maxAttempts) return reject(postgresFailure(error, postgresWork[name]));
       }
@@ -96,8 +97,9 @@ export class PostgresBatches {
     const name = batch[0]?.name ?? "read";
     const { together, skipsLocked } = this.#statements[name];
     try {
-      const { rows } = await this.#pool.query(together, [JSON.stringify(batch.map(({ input }) => input))]);
-      const byKey = new Map((rows as Row[]).map((row) => [row.free_key ?? row.key, row]));
+      const rows = (await this.#pool.query(together, [JSON.stringify(batch.map(({ input }) => input))])).rows as Row[];
+      if (rows[0]?.is_replica === true) throw replicaFailure(postgresWork[name]);
+      const byKey = new Map(rows.map((row) => [row.free_key ?? row.key, row]));
       for (const pending of batch) {
         const row = byKey.get(pending.input.key);
         if (row === undefined && skipsLocked) this.#alone.push(pending);
@@ -109,4 +111,9 @@ export class PostgresBatches {
       for (const { reject } of batch) reject(failure);
     }
   }
+}
+
+/** A read has a row for the server too, whose key is null where there is no such flow. */
+function isFound(row: Row | undefined): boolean {
+  return row !== undefined && row.key !== null;
 }

@@ -35,6 +35,14 @@ export function postgresFailure(error: unknown, work: string): CrossBorderError 
   });
 }
 
+/** For what a server in recovery has read: it may lag behind, so nothing follows from it. */
+export function replicaFailure(work: string): JournalError {
+  return new JournalError(
+    `PostgresJournal could not ${work}: a server in recovery responded, such as a replica that lags behind. Send all of the journal's statements to the primary: not through a pool or a proxy that splits reads from writes.`,
+    { code: "journal_replica" },
+  );
+}
+
 /** How often a statement is tried that was rolled back in favour of others. */
 export const maxAttempts = 10;
 

@@ -7,9 +7,12 @@ import {
   type JournalState,
   type LeaseId,
   type LeaseRequest,
+  type ObservedLease,
   type PruneOptions,
   type PruneReport,
+  type ScopeCounts,
   type ScopeFilter,
+  type StateId,
 } from "../flows/journal.js";
 import {
   assertAfter,
@@ -17,18 +20,23 @@ import {
   assertLease,
   assertLeaseId,
   assertLeaseMs,
+  assertNonce,
+  assertObserved,
   assertPrune,
   assertQuery,
   assertScope,
   assertScopeFilter,
   assertState,
+  assertStateId,
+  isRepetition,
 } from "../flows/journal-arguments.js";
-import { countsOf, lastKey, optionalEntry, type Row, storedEntry, toEntry } from "./entry-of-row.js";
+import { countsOf, lastKey, optionalEntry, type Row, scopeCountsOf, storedEntry, toEntry } from "./entry-of-row.js";
 import { KeyTurns } from "./key-turns.js";
 import { PostgresBatches } from "./postgres-batches.js";
-import { isRolledBack, maxAttempts, postgresFailure } from "./postgres-failure.js";
+import { isRolledBack, maxAttempts, postgresFailure, replicaFailure, sqlStateOf } from "./postgres-failure.js";
 import { type OwnPool, openPool, type PostgresPool } from "./postgres-pool.js";
 import {
+  incarnationOfServer,
   type KeyedInput,
   type KeyedName,
   type PostgresStatements,
@@ -39,7 +47,6 @@ import {
   assertMigrated,
   migrate as migrateTables,
   type PostgresSchemaOptions,
-  type PostgresTables,
   schemaText,
   tablesOf,
 } from "./postgres-tables.js";
@@ -80,10 +87,10 @@ export class PostgresJournal implements Journal {
   readonly #turns = new KeyTurns();
   #isClosed = false;
 
-  private constructor({ pool, close }: OwnPool, tables: PostgresTables) {
+  private constructor({ pool, close }: OwnPool, statements: PostgresStatements) {
     this.#pool = pool;
     this.#closePool = close;
-    this.#statements = postgresStatements(tables);
+    this.#statements = statements;
     this.#batches = new PostgresBatches(pool, this.#statements.keyed);
   }
 
@@ -108,7 +115,7 @@ export class PostgresJournal implements Journal {
     try {
       await assertEncoding(own.pool);
       await (migrate ? migrateTables(own.pool, tables) : assertMigrated(own.pool, tables));
-      return new PostgresJournal(own, tables);
+      return new PostgresJournal(own, postgresStatements(tables, await canTellIncarnation(own.pool)));
     } catch (error) {
       await own.close().catch(() => {});
       throw postgresFailure(error, "open the journal");
@@ -139,11 +146,14 @@ export class PostgresJournal implements Journal {
     const input = { key, service, gateway, ...stateInput(state), ...leaseInput(lease) };
     this.#assertOpen();
     return this.#turns.take(key, async () => {
-      for (;;) {
+      for (let tries = 1; ; tries += 1) {
         const created = await this.#batches.run("begin", input);
         if (created !== undefined) return { entry: storedEntry(created, state), created: true };
         const present = await this.#batches.run("read", { key });
         if (present !== undefined) return { entry: toEntry(present), created: false };
+        // A quote was pruned between the two. Nothing does that again and again.
+        if (tries === mostTries) throw neitherThereNorNot();
+        await new Promise((resolve) => setTimeout(resolve, 10 * 2 ** tries));
       }
     });
   }
@@ -153,10 +163,11 @@ export class PostgresJournal implements Journal {
     return optionalEntry(await this.#keyed("read", { key }));
   }
 
-  async acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined> {
+  async acquire(key: string, lease: LeaseRequest, observed?: ObservedLease): Promise<JournalEntry | undefined> {
     assertKey(key);
     assertLease(lease);
-    return optionalEntry(await this.#keyed("acquire", { key, ...leaseInput(lease) }));
+    assertObserved(observed);
+    return optionalEntry(await this.#keyed("acquire", { key, ...leaseInput(lease), ...observedInput(observed) }));
   }
 
   async acquireAbandoned(
@@ -171,21 +182,38 @@ export class PostgresJournal implements Journal {
     return optionalEntry((await this.#query("acquireAbandoned", values))[0]);
   }
 
+  async overlong(query: {
+    readonly scope: ScopeFilter;
+    readonly after?: string | undefined;
+    readonly limit: number;
+  }): Promise<readonly JournalEntry[]> {
+    assertQuery(query);
+    const { scope, after = "", limit } = query;
+    return (await this.#query("overlong", [...scopeValues(scope), after, limit])).map(toEntry);
+  }
+
   async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
     assertLeaseMs(leaseMs);
     return (await this.#keyed("renew", { ...ownedInput(key, id), lease_ms: leaseMs })) !== undefined;
   }
 
-  async write(key: string, id: LeaseId, state: JournalState, leaseMs?: number): Promise<boolean> {
+  async write(key: string, id: StateId, state: JournalState, leaseMs?: number): Promise<boolean> {
     assertState(state);
     if (leaseMs !== undefined) assertLeaseMs(leaseMs);
-    const input = { ...ownedInput(key, id), ...stateInput(state), lease_ms: leaseMs ?? null };
-    return (await this.#keyed("write", input)) !== undefined;
+    const { scope, incarnationMark = null } = state;
+    const moved = {
+      service: scope?.service ?? null,
+      gateway: scope?.gateway ?? null,
+      incarnation_mark: incarnationMark,
+    };
+    const input = { ...replacedInput(key, id), ...stateInput(state), ...moved, lease_ms: leaseMs ?? null };
+    if ((await this.#keyed("write", input)) !== undefined) return true;
+    return isRepetition(await this.read(key), id, state);
   }
 
   async replaceQuote(
     key: string,
-    seen: LeaseId,
+    seen: StateId,
     state: JournalState,
     lease: LeaseRequest,
     expired: boolean | undefined,
@@ -194,8 +222,13 @@ export class PostgresJournal implements Journal {
     assertLease(lease);
     const { nonce: new_nonce, owner, lease_ms } = leaseInput(lease);
     const next = { new_nonce, owner, lease_ms, expired: expired ?? null };
-    const row = await this.#keyed("replaceQuote", { ...ownedInput(key, seen), ...stateInput(state), ...next });
+    const row = await this.#keyed("replaceQuote", { ...replacedInput(key, seen), ...stateInput(state), ...next });
     return row === undefined ? undefined : storedEntry(row, state);
+  }
+
+  async fenceQuote(key: string, seen: StateId, nonce: string): Promise<JournalEntry | undefined> {
+    assertNonce(nonce);
+    return optionalEntry(await this.#keyed("fenceQuote", { ...replacedInput(key, seen), new_nonce: nonce }));
   }
 
   async release(key: string, id: LeaseId): Promise<void> {
@@ -218,6 +251,10 @@ export class PostgresJournal implements Journal {
   async counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>> {
     assertScopeFilter(scope);
     return countsOf(await this.#query("counts", scopeValues(scope)));
+  }
+
+  async scopes(): Promise<readonly ScopeCounts[]> {
+    return scopeCountsOf(await this.#query("scopes", []));
   }
 
   /** Deletes and empties 1,000 flows at a time, so that others are not kept waiting. A flow that is locked at this moment is left out. */
@@ -266,8 +303,9 @@ export class PostgresJournal implements Journal {
     this.#assertOpen();
     for (let attempt = 1; ; attempt++) {
       try {
-        const { rows } = await this.#pool.query(this.#statements[name], values);
-        return rows as Row[];
+        const rows = (await this.#pool.query(this.#statements[name], values)).rows as Row[];
+        if (rows[0]?.is_replica === true) throw replicaFailure(postgresWork[name]);
+        return rows[0]?.is_replica === false ? rows.filter(isOfTable) : rows;
       } catch (error) {
         if (!isRolledBack(error) || attempt === maxAttempts) throw postgresFailure(error, postgresWork[name]);
       }
@@ -281,12 +319,40 @@ export class PostgresJournal implements Journal {
 
 const sliceSize = 1_000;
 
+/** Of `begin`, where the flow is neither there nor not. */
+const mostTries = 8;
+
+function neitherThereNorNot(): JournalError {
+  return new JournalError(
+    "PostgresJournal could not store a new flow: the database says that it is there, and does not show it. Does the pool, or something behind it, send reads to another server?",
+  );
+}
+
+/** A server says that it is no replica even where it has read nothing. */
+function isOfTable({ key, phase, service }: Row): boolean {
+  return (key ?? phase ?? service ?? null) !== null;
+}
+
 function stateInput({ phase, settled, data, evidence, quoteTtlMs }: JournalState) {
   return { phase, settled, data, evidence, ttl_ms: quoteTtlMs ?? null };
 }
 
 function leaseInput({ nonce, owner, leaseMs }: LeaseRequest) {
   return { nonce, owner, lease_ms: leaseMs };
+}
+
+function observedInput(observed: ObservedLease | undefined) {
+  return {
+    seen_epoch: observed?.epoch ?? null,
+    seen_nonce: observed?.nonce ?? null,
+    seen_revision: observed?.revision ?? null,
+    seen_until_ms: observed?.leaseUntilMs ?? null,
+  };
+}
+
+function replacedInput(key: string, id: StateId) {
+  assertStateId(id);
+  return { ...ownedInput(key, id), revision: id.revision };
 }
 
 function ownedInput(key: string, id: LeaseId) {
@@ -297,6 +363,17 @@ function ownedInput(key: string, id: LeaseId) {
 
 function scopeValues({ service, gateway = "" }: ScopeFilter): string[] {
   return [service, gateway];
+}
+
+/** Managed servers keep some of these functions to themselves. */
+async function canTellIncarnation(pool: PostgresPool): Promise<boolean> {
+  try {
+    const { rows } = await pool.query(`SELECT ${incarnationOfServer} AS incarnation`);
+    return typeof Reflect.get(Object(rows[0]), "incarnation") === "string";
+  } catch (error) {
+    if (sqlStateOf(error) === undefined) throw error;
+    return false;
+  }
 }
 
 async function assertEncoding(pool: PostgresPool): Promise<void> {

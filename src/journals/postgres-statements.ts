@@ -8,17 +8,22 @@ const inputs = {
     ...{ nonce: "text", owner: "text", lease_ms: "bigint" },
   },
   read: { key: "text" },
-  acquire: { key: "text", nonce: "text", owner: "text", lease_ms: "bigint" },
+  acquire: {
+    ...{ key: "text", nonce: "text", owner: "text", lease_ms: "bigint" },
+    ...{ seen_epoch: "bigint", seen_nonce: "text", seen_revision: "bigint", seen_until_ms: "bigint" },
+  },
   renew: { key: "text", epoch: "bigint", nonce: "text", lease_ms: "bigint" },
   write: {
-    ...{ key: "text", epoch: "bigint", nonce: "text" },
+    ...{ key: "text", epoch: "bigint", nonce: "text", revision: "bigint" },
     ...{ phase: "text", settled: "boolean", data: "text", evidence: "text", ttl_ms: "bigint", lease_ms: "bigint" },
+    ...{ incarnation_mark: "text", service: "text", gateway: "text" },
   },
   replaceQuote: {
-    ...{ key: "text", epoch: "bigint", nonce: "text" },
+    ...{ key: "text", epoch: "bigint", nonce: "text", revision: "bigint" },
     ...{ phase: "text", settled: "boolean", data: "text", evidence: "text", ttl_ms: "bigint" },
     ...{ new_nonce: "text", owner: "text", lease_ms: "bigint", expired: "boolean" },
   },
+  fenceQuote: { key: "text", epoch: "bigint", nonce: "text", revision: "bigint", new_nonce: "text" },
   release: { key: "text", epoch: "bigint", nonce: "text" },
 } satisfies Record<string, Readonly<Record<string, string>>>;
 
@@ -44,9 +49,11 @@ export interface KeyedStatement {
 export interface PostgresStatements {
   readonly keyed: Readonly<Record<KeyedName, KeyedStatement>>;
   readonly acquireAbandoned: string;
+  readonly overlong: string;
   readonly list: string;
   readonly listPhase: string;
   readonly counts: string;
+  readonly scopes: string;
   readonly pruneQuoted: string;
   readonly pruneSettled: string;
 }
@@ -57,13 +64,16 @@ export const postgresWork: Readonly<Record<KeyedName | Exclude<keyof PostgresSta
   read: "read a flow",
   acquire: "lease a flow",
   acquireAbandoned: "lease an abandoned flow",
+  overlong: "list flows",
   renew: "renew a lease",
   write: "store a state",
   replaceQuote: "store a state in place of a quote",
+  fenceQuote: "fence a quote",
   release: "release a lease",
   list: "list flows",
   listPhase: "list flows",
   counts: "count flows",
+  scopes: "count flows",
   pruneQuoted: "delete old quotes",
   pruneSettled: "prune old flows",
 };
@@ -77,59 +87,103 @@ const milliseconds = (time: string): string => `floor(extract(epoch FROM f.${tim
 const after = (column: string, from = "clock_timestamp()"): string => `${from} + ${column} * interval '1 millisecond'`;
 const isExpired = "(f.expires_at IS NOT NULL AND f.expires_at <= clock_timestamp())";
 const isFree = "(f.lease_until IS NULL OR f.lease_until <= clock_timestamp())";
+/** Release 0.2 stores neither its leases' lengths nor whose they are. */
+const leaseMs = "CASE WHEN f.lease_nonce = f.nonce AND f.lease_until IS NOT NULL THEN f.lease_ms END";
+const isOverlong = `coalesce(f.lease_nonce = f.nonce AND f.lease_until > ${after("f.lease_ms")}, false)`;
+const isObserved = `coalesce(f.epoch = i.seen_epoch AND f.nonce = i.seen_nonce AND f.revision = i.seen_revision
+  AND floor(extract(epoch FROM f.lease_until) * 1000) = i.seen_until_ms, false)`;
 const isOwned = "f.epoch = i.epoch AND f.nonce = i.nonce AND f.pruned_at IS NULL";
 /** Takes the service, and the gateway, which is empty for all of them. */
 const isInScope = "(f.service IS NULL OR (f.service = $1 AND ($2 = '' OR f.gateway = $2)))";
 
-const columnsWithoutState = `f.key, f.service, f.gateway, f.epoch, f.nonce, f.owner, ${milliseconds("lease_until")},
+const columnsWithoutState = `f.key, f.service, f.gateway, f.epoch, f.nonce, f.revision, f.owner, ${milliseconds("lease_until")},
+  ${leaseMs} AS lease_ms, ${isOverlong}::int AS is_overlong, f.incarnation_mark,
   ${milliseconds("created_at")}, ${milliseconds("updated_at")}, ${milliseconds("expires_at")},
   ${isExpired}::int AS is_expired, ${milliseconds("pruned_at")}`;
 const columns = `${columnsWithoutState}, f.phase, f.settled::int AS settled, f.data, f.evidence`;
 
 const state = `phase = i.phase, settled = i.settled, data = i.data, evidence = i.evidence,
-  updated_at = clock_timestamp(), expires_at = ${after("i.ttl_ms")}`;
-const lease = `epoch = f.epoch + 1, owner = i.owner, lease_until = ${after("i.lease_ms")}`;
+  updated_at = clock_timestamp(), expires_at = ${after("i.ttl_ms")}, revision = f.revision + 1`;
+const length = "lease_ms = i.lease_ms, lease_nonce = i.nonce";
+const isReplaced = `${isOwned} AND f.revision = i.revision`;
+
+/** Text that only one history of one cluster has: a server that was promoted has another timeline. */
+export const incarnationOfServer = `(SELECT system_identifier::text FROM pg_control_system()) || '/' ||
+  left(pg_walfile_name(pg_current_wal_lsn()), 8)`;
 
 /** Updates of one row: what is set, where, and what comes back. */
-const updates = {
-  acquire: [`${lease}, nonce = i.nonce`, `f.pruned_at IS NULL AND ${isFree}`, columns],
-  renew: [`lease_until = ${after("i.lease_ms")}`, `${isOwned} AND f.lease_until IS NOT NULL`, "f.key"],
-  write: [
-    `${state}, lease_until = CASE WHEN i.settled THEN NULL ELSE coalesce(${after("i.lease_ms")}, f.lease_until) END`,
-    `${isOwned} AND (i.lease_ms IS NULL OR f.lease_until IS NOT NULL)`,
-    "f.key",
-  ],
-  replaceQuote: [
-    `${state}, epoch = f.epoch + 1, nonce = i.new_nonce, owner = i.owner,
-      lease_until = CASE WHEN i.settled THEN NULL ELSE ${after("i.lease_ms")} END`,
-    `${isOwned} AND f.phase = 'quoted' AND coalesce(i.expired, ${isExpired}) = ${isExpired}`,
-    columnsWithoutState,
-  ],
-  release: ["lease_until = NULL", isOwned, "f.key"],
-} satisfies Partial<Record<KeyedName, readonly [set: string, where: string, returning: string]>>;
+const updatesOf = (incarnation: string) =>
+  ({
+    acquire: [
+      `epoch = f.epoch + 1, nonce = i.nonce, owner = i.owner, lease_until = ${after("i.lease_ms")}, ${length}`,
+      `f.pruned_at IS NULL AND (${isFree} OR ${isObserved})`,
+      `${columns}, ${incarnation}`,
+    ],
+    renew: [`lease_until = ${after("i.lease_ms")}, ${length}`, `${isOwned} AND f.lease_until IS NOT NULL`, "f.key"],
+    write: [
+      `${state}, lease_until = CASE WHEN i.settled THEN NULL ELSE coalesce(${after("i.lease_ms")}, f.lease_until) END,
+        lease_ms = coalesce(i.lease_ms, f.lease_ms),
+        lease_nonce = CASE WHEN i.lease_ms IS NULL THEN f.lease_nonce ELSE i.nonce END,
+        incarnation_mark = coalesce(i.incarnation_mark, f.incarnation_mark),
+        service = coalesce(i.service, f.service), gateway = coalesce(i.gateway, f.gateway)`,
+      `${isReplaced} AND (i.lease_ms IS NULL OR f.lease_until IS NOT NULL)`,
+      "f.key",
+    ],
+    replaceQuote: [
+      `${state}, epoch = f.epoch + 1, nonce = i.new_nonce, owner = i.owner,
+        lease_until = CASE WHEN i.settled THEN NULL ELSE ${after("i.lease_ms")} END,
+        lease_ms = i.lease_ms, lease_nonce = i.new_nonce`,
+      `${isReplaced} AND f.phase = 'quoted' AND coalesce(i.expired, ${isExpired}) = ${isExpired}`,
+      `${columnsWithoutState}, ${incarnation}`,
+    ],
+    fenceQuote: [
+      "epoch = f.epoch + 1, revision = f.revision + 1, nonce = i.new_nonce",
+      `${isReplaced} AND f.phase = 'quoted'`,
+      columns,
+    ],
+    release: ["lease_until = NULL", isOwned, "f.key"],
+  }) satisfies Partial<Record<KeyedName, readonly [set: string, where: string, returning: string]>>;
 
-export function postgresStatements({ flows }: PostgresTables): PostgresStatements {
-  const updated = Object.entries(updates).map(([name, update]) => [name, updateOf(flows, name as KeyedName, update)]);
+type UpdateName = keyof ReturnType<typeof updatesOf>;
+
+/** @param canTellIncarnation whether the server evaluates `incarnationOfServer`. */
+export function postgresStatements({ flows }: PostgresTables, canTellIncarnation: boolean): PostgresStatements {
+  // Of its own in the statement, so that it is evaluated once and not for each row.
+  const incarnation = `(SELECT ${canTellIncarnation ? incarnationOfServer : "NULL::text"}) AS incarnation`;
+  const updates = Object.entries(updatesOf(incarnation));
+  const updated = updates.map(([name, update]) => [name, updateOf(flows, name as KeyedName, update)]);
   return {
-    keyed: { ...(Object.fromEntries(updated) as Record<keyof typeof updates, KeyedStatement>), ...others(flows) },
+    keyed: {
+      ...(Object.fromEntries(updated) as Record<UpdateName, KeyedStatement>),
+      ...others(flows, incarnation),
+    },
     acquireAbandoned: `WITH next AS MATERIALIZED (
         SELECT f.key FROM ${flows} AS f
         WHERE NOT f.settled AND f.pruned_at IS NULL AND f.key > $3 AND ${isFree} AND ${isInScope}
         ORDER BY f.key LIMIT 1 FOR UPDATE SKIP LOCKED)
-      UPDATE ${flows} AS f SET epoch = f.epoch + 1, nonce = $4, owner = $5, lease_until = ${after("$6::bigint")}
-      FROM next WHERE f.key = next.key RETURNING ${columns}, ${durably}`,
-    list: `SELECT ${columns} FROM ${flows} AS f WHERE f.pruned_at IS NULL AND f.key > $3 AND ${isInScope}
-      ORDER BY f.key LIMIT $4`,
-    listPhase: `(SELECT ${columns} FROM ${flows} AS f WHERE f.settled_phase = $5 AND f.key > $3 AND ${isInScope}
+      UPDATE ${flows} AS f SET epoch = f.epoch + 1, nonce = $4, owner = $5, lease_until = ${after("$6::bigint")},
+        lease_ms = $6::bigint, lease_nonce = $4
+      FROM next WHERE f.key = next.key RETURNING ${columns}, ${incarnation}, ${durably}`,
+    overlong: ofServer(`SELECT ${columns} FROM ${flows} AS f
+      WHERE NOT f.settled AND f.pruned_at IS NULL AND f.key > $3 AND ${isOverlong} AND ${isInScope} ORDER BY f.key LIMIT $4`),
+    list: ofServer(`SELECT ${columns} FROM ${flows} AS f WHERE f.pruned_at IS NULL AND f.key > $3 AND ${isInScope}
+      ORDER BY f.key LIMIT $4`),
+    listPhase:
+      ofServer(`(SELECT ${columns} FROM ${flows} AS f WHERE f.settled_phase = $5 AND f.key > $3 AND ${isInScope}
         ORDER BY f.key LIMIT $4)
       UNION ALL (SELECT ${columns} FROM ${flows} AS f
         WHERE NOT f.settled AND f.pruned_at IS NULL AND f.phase = $5 AND f.key > $3 AND ${isInScope}
         ORDER BY f.key LIMIT $4)
-      ORDER BY key LIMIT $4`,
-    counts: `SELECT f.settled_phase AS phase, count(*) AS flows FROM ${flows} AS f
+      ORDER BY key LIMIT $4`),
+    counts: ofServer(`SELECT f.settled_phase AS phase, count(*) AS flows FROM ${flows} AS f
       WHERE f.settled_phase IS NOT NULL AND ${isInScope} GROUP BY f.settled_phase
       UNION ALL SELECT f.phase, count(*) FROM ${flows} AS f
-      WHERE NOT f.settled AND f.pruned_at IS NULL AND ${isInScope} GROUP BY f.phase`,
+      WHERE NOT f.settled AND f.pruned_at IS NULL AND ${isInScope} GROUP BY f.phase`),
+    scopes:
+      ofServer(`SELECT f.service, f.gateway, count(*) FILTER (WHERE NOT f.settled AND f.pruned_at IS NULL) AS open,
+        count(*) FILTER (WHERE f.settled_phase = 'held') AS held, count(*) FILTER (WHERE f.phase = 'paid') AS paid,
+        count(*) FILTER (WHERE f.pruned_at IS NULL) AS flows
+      FROM ${flows} AS f WHERE f.service IS NOT NULL GROUP BY f.service, f.gateway ORDER BY f.service, f.gateway`),
     pruneQuoted: `WITH old AS MATERIALIZED (SELECT f.key FROM ${flows} AS f
         WHERE f.settled_phase = 'quoted' AND f.key > $1 AND f.expires_at < to_timestamp($2::float8 / 1000)
         ORDER BY f.key LIMIT $3 FOR UPDATE SKIP LOCKED)
@@ -141,6 +195,12 @@ export function postgresStatements({ flows }: PostgresTables): PostgresStatement
         pruned_at = clock_timestamp()
       FROM old WHERE f.key = old.key RETURNING f.key, ${durably}`,
   };
+}
+
+/** What a statement reads, and whether a server in recovery read it: then there is a row even where it read none. */
+function ofServer(select: string): string {
+  return `SELECT server.is_replica, selected.* FROM (SELECT pg_is_in_recovery() AS is_replica) AS server
+    LEFT JOIN LATERAL (${select}) AS selected ON true`;
 }
 
 function updateOf(
@@ -163,14 +223,15 @@ function updateOf(
   };
 }
 
-function others(flows: string): Record<"begin" | "read", KeyedStatement> {
+function others(flows: string, incarnation: string): Record<"begin" | "read", KeyedStatement> {
   const insert = `INSERT INTO ${flows} AS f (key, service, gateway, phase, settled, data, evidence, epoch, nonce, owner,
-      lease_until, created_at, updated_at, expires_at)
+      lease_nonce, lease_ms, lease_until, created_at, updated_at, expires_at)
     SELECT i.key, i.service, i.gateway, i.phase, i.settled, i.data, i.evidence, 1, i.nonce, i.owner,
-      CASE WHEN i.settled THEN NULL ELSE ${after("i.lease_ms", "now.at")} END, now.at, now.at, ${after("i.ttl_ms", "now.at")}
+      i.nonce, i.lease_ms, CASE WHEN i.settled THEN NULL ELSE ${after("i.lease_ms", "now.at")} END, now.at, now.at, ${after("i.ttl_ms", "now.at")}
     FROM i CROSS JOIN (SELECT clock_timestamp() AS at) AS now ORDER BY i.key COLLATE "C"
-    ON CONFLICT (key) DO NOTHING RETURNING ${columnsWithoutState}, true AS found, ${durably}`;
-  const select = (where: string): string => `SELECT ${columns}, true AS found FROM ${flows} AS f WHERE ${where}`;
+    ON CONFLICT (key) DO NOTHING RETURNING ${columnsWithoutState}, ${incarnation}, true AS found, ${durably}`;
+  const select = (where: string): string =>
+    ofServer(`SELECT ${columns}, true AS found FROM ${flows} AS f WHERE ${where}`);
   return {
     begin: {
       columns: Object.keys(inputs.begin),

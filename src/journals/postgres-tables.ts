@@ -54,6 +54,13 @@ const migrations: readonly ((tables: PostgresTables) => string)[] = [
       GENERATED ALWAYS AS (CASE WHEN settled AND pruned_at IS NULL THEN phase END) STORED;
     DROP INDEX "${schema}"."${indexPrefix}_by_phase";
     CREATE INDEX "${indexPrefix}_settled" ON ${flows} (settled_phase, key) WHERE settled_phase IS NOT NULL;`,
+  // A process of release 0.2 that has the journal open goes on with it: each new column has a default, or may be null.
+  ({ flows }) => `
+    ALTER TABLE ${flows}
+      ADD COLUMN revision bigint NOT NULL DEFAULT 1,
+      ADD COLUMN lease_ms bigint,
+      ADD COLUMN lease_nonce text COLLATE "C",
+      ADD COLUMN incarnation_mark text COLLATE "C";`,
 ];
 
 export interface PostgresSchemaOptions {

@@ -5,7 +5,8 @@ export interface SqliteConnection {
   /** Statements that return no rows. */
   exec(sql: string): Promise<void>;
   all(sql: string): Promise<readonly unknown[]>;
-  start(statements: Readonly<Record<string, string>>): Promise<void>;
+  /** Gives what tells the file from every other one; `undefined` where nothing does. */
+  start(statements: Readonly<Record<string, string>>): Promise<string | undefined>;
   /** After `start`. First in, first out; resolves after the commit. */
   run(operation: SqliteOperation): Promise<SqliteReply>;
   /** Lets what is pending end. */

@@ -84,6 +84,11 @@ const migrations: readonly string[] = [
   ALTER TABLE flows ADD COLUMN pruned_at_ms INTEGER;
   DROP INDEX flows_by_phase;
   CREATE INDEX flows_settled ON flows (phase, key, service, gateway) WHERE settled = 1 AND pruned_at_ms IS NULL;`,
+  // A process of release 0.2 that has the file open goes on with it: each new column has a default, or may be null.
+  `ALTER TABLE flows ADD COLUMN revision INTEGER NOT NULL DEFAULT 1;
+  ALTER TABLE flows ADD COLUMN lease_ms INTEGER;
+  ALTER TABLE flows ADD COLUMN lease_nonce TEXT;
+  ALTER TABLE flows ADD COLUMN incarnation_mark TEXT;`,
 ];
 
 async function migrateFile(database: SqliteConnection): Promise<void> {

@@ -7,9 +7,12 @@ import {
   type JournalState,
   type LeaseId,
   type LeaseRequest,
+  type ObservedLease,
   type PruneOptions,
   type PruneReport,
+  type ScopeCounts,
   type ScopeFilter,
+  type StateId,
 } from "../flows/journal.js";
 import {
   assertAfter,
@@ -17,13 +20,17 @@ import {
   assertLease,
   assertLeaseId,
   assertLeaseMs,
+  assertNonce,
+  assertObserved,
   assertPrune,
   assertQuery,
   assertScope,
   assertScopeFilter,
   assertState,
+  assertStateId,
+  isRepetition,
 } from "../flows/journal-arguments.js";
-import { countsOf, lastKey, optionalEntry, type Row, toEntry } from "./entry-of-row.js";
+import { countsOf, lastKey, optionalEntry, type Row, scopeCountsOf, toEntry } from "./entry-of-row.js";
 import { connectHandle, type SqliteConnection } from "./sqlite-connection.js";
 import { assertSqliteOptions, prepareDatabase, type SqliteJournalOptions } from "./sqlite-database.js";
 import type { SqliteDatabase, SqliteParameters } from "./sqlite-engine.js";
@@ -48,10 +55,13 @@ type Step = readonly [statement: SqliteStatementName, parameters: SqliteParamete
  */
 export class SqliteJournal implements Journal {
   readonly #connection: SqliteConnection;
+  /** The file that was opened: as soon as it is another one, every operation fails. */
+  readonly #incarnation: string | undefined;
   #isClosed = false;
 
-  private constructor(connection: SqliteConnection) {
+  private constructor(connection: SqliteConnection, incarnation: string | undefined) {
     this.#connection = connection;
+    this.#incarnation = incarnation;
   }
 
   /**
@@ -68,8 +78,7 @@ export class SqliteJournal implements Journal {
     const connection = await connect(place);
     try {
       await prepareDatabase(connection, checked);
-      await connection.start(sqliteStatements);
-      return new SqliteJournal(connection);
+      return new SqliteJournal(connection, await connection.start(sqliteStatements));
     } catch (error) {
       await connection.close().catch(() => {});
       throw sqliteFailure(error, "open the journal");
@@ -87,13 +96,14 @@ export class SqliteJournal implements Journal {
     assertState(state);
     assertLease(lease);
     const [phase, settled, ...texts] = stateParameters(state);
-    const owned = [lease.nonce, lease.owner, settled, lease.leaseMs];
+    const { nonce, owner, leaseMs } = lease;
+    const owned = [nonce, owner, nonce, settled, leaseMs, settled === 1 ? null : leaseMs];
     const parameters = [key, scope.service, scope.gateway, ...owned, phase, settled, ...texts];
     const { rows, changes } = await this.#run([
       ["begin", parameters],
       ["read", [key]],
     ]);
-    return { entry: toEntry(firstOf(rows)), created: changes === 1 };
+    return { entry: this.#lent(firstOf(rows)), created: changes === 1 };
   }
 
   async read(key: string): Promise<JournalEntry | undefined> {
@@ -101,10 +111,14 @@ export class SqliteJournal implements Journal {
     return optionalEntry((await this.#run([["read", [key]]], true)).rows[0]);
   }
 
-  async acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined> {
+  async acquire(key: string, lease: LeaseRequest, observed?: ObservedLease): Promise<JournalEntry | undefined> {
     assertKey(key);
     assertLease(lease);
-    return optionalEntry(await this.#first("acquire", [lease.nonce, lease.owner, lease.leaseMs, key]));
+    assertObserved(observed);
+    const parameters = [...leaseParameters(lease), key];
+    if (observed === undefined) return this.#lease("acquire", parameters);
+    const { epoch, nonce, revision, leaseUntilMs } = observed;
+    return this.#lease("acquireObserved", [...parameters, epoch, nonce, revision, leaseUntilMs]);
   }
 
   async acquireAbandoned(
@@ -115,45 +129,64 @@ export class SqliteJournal implements Journal {
     assertScopeFilter(scope);
     assertLease(lease);
     assertAfter(after);
-    const parameters = [lease.nonce, lease.owner, lease.leaseMs, after ?? "", ...scopeParameters(scope)];
-    return optionalEntry(await this.#first("acquireAbandoned", parameters));
+    const parameters = [...leaseParameters(lease), after ?? "", ...scopeParameters(scope)];
+    return this.#lease("acquireAbandoned", parameters);
+  }
+
+  async overlong(query: {
+    readonly scope: ScopeFilter;
+    readonly after?: string | undefined;
+    readonly limit: number;
+  }): Promise<readonly JournalEntry[]> {
+    assertQuery(query);
+    const { scope, after = "", limit } = query;
+    return (await this.#run([["overlong", [after, ...scopeParameters(scope), limit]]], true)).rows.map(toEntry);
   }
 
   async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
     assertLeaseMs(leaseMs);
-    return this.#change("renew", [leaseMs, ...ownedParameters(key, id)]);
+    return this.#change("renew", [leaseMs, leaseMs, ...ownedParameters(key, id)]);
   }
 
-  async write(key: string, id: LeaseId, state: JournalState, leaseMs?: number): Promise<boolean> {
+  async write(key: string, id: StateId, state: JournalState, leaseMs?: number): Promise<boolean> {
+    assertStateId(id);
     assertState(state);
     if (leaseMs !== undefined) assertLeaseMs(leaseMs);
-    const parameters = [...stateParameters(state), state.settled ? 1 : 0];
-    const owned = ownedParameters(key, id);
-    return leaseMs === undefined
-      ? this.#change("write", [...parameters, ...owned])
-      : this.#change("writeAndRenew", [...parameters, leaseMs, ...owned]);
+    const { scope, incarnationMark = null, settled } = state;
+    const moved = [incarnationMark, scope?.service ?? null, scope?.gateway ?? null];
+    const stored = [...stateParameters(state), ...moved, settled ? 1 : 0];
+    const replaced = [...ownedParameters(key, id), id.revision];
+    const isWritten = await (leaseMs === undefined
+      ? this.#change("write", [...stored, ...replaced])
+      : this.#change("writeAndRenew", [...stored, leaseMs, leaseMs, ...replaced]));
+    return isWritten || isRepetition(await this.read(key), id, state);
   }
 
   async replaceQuote(
     key: string,
-    seen: LeaseId,
+    seen: StateId,
     state: JournalState,
     lease: LeaseRequest,
     expired: boolean | undefined,
   ): Promise<JournalEntry | undefined> {
+    assertStateId(seen);
     assertState(state);
     assertLease(lease);
+    const { nonce, owner, leaseMs } = lease;
     const parameters = [
       ...stateParameters(state),
-      ...[lease.nonce, lease.owner, state.settled ? 1 : 0, lease.leaseMs],
+      ...[nonce, owner, nonce, state.settled ? 1 : 0, leaseMs, leaseMs],
       ...ownedParameters(key, seen),
+      seen.revision,
       expired === undefined ? null : Number(expired),
     ];
-    const { rows, changes } = await this.#run([
-      ["replaceQuote", parameters],
-      ["read", [key]],
-    ]);
-    return changes === 1 ? toEntry(firstOf(rows)) : undefined;
+    return this.#replace("replaceQuote", parameters, key);
+  }
+
+  async fenceQuote(key: string, seen: StateId, nonce: string): Promise<JournalEntry | undefined> {
+    assertStateId(seen);
+    assertNonce(nonce);
+    return this.#replace("fenceQuote", [nonce, ...ownedParameters(key, seen), seen.revision], key);
   }
 
   async release(key: string, id: LeaseId): Promise<void> {
@@ -179,6 +212,10 @@ export class SqliteJournal implements Journal {
     assertScopeFilter(scope);
     const parameters = [...scopeParameters(scope), ...scopeParameters(scope)];
     return countsOf((await this.#run([["counts", parameters]], true)).rows);
+  }
+
+  async scopes(): Promise<readonly ScopeCounts[]> {
+    return scopeCountsOf((await this.#run([["scopes", []]], true)).rows);
   }
 
   /** Deletes and empties 500 flows at a time, so that others are not kept waiting. */
@@ -226,8 +263,27 @@ export class SqliteJournal implements Journal {
     return (await this.#run([[name, parameters]])).changes === 1;
   }
 
-  async #first(name: SqliteStatementName, parameters: SqliteParameters): Promise<Row | undefined> {
-    return (await this.#run([[name, parameters]])).rows[0];
+  /** The row that it changed, if any. */
+  async #lease(name: SqliteStatementName, parameters: SqliteParameters): Promise<JournalEntry | undefined> {
+    const [row] = (await this.#run([[name, parameters]])).rows;
+    return row && this.#lent(row);
+  }
+
+  /** The row of the key, if the statement changed it. */
+  async #replace(
+    name: SqliteStatementName,
+    parameters: SqliteParameters,
+    key: string,
+  ): Promise<JournalEntry | undefined> {
+    const { rows, changes } = await this.#run([
+      [name, parameters],
+      ["read", [key]],
+    ]);
+    return changes === 1 ? this.#lent(firstOf(rows)) : undefined;
+  }
+
+  #lent(row: Row): JournalEntry {
+    return { ...toEntry(row), incarnation: this.#incarnation };
   }
 
   async #run(
@@ -245,6 +301,10 @@ const sliceSize = 500;
 
 function stateParameters({ phase, settled, data, evidence, quoteTtlMs }: JournalState) {
   return [phase, settled ? 1 : 0, data, evidence, quoteTtlMs ?? null] as const;
+}
+
+function leaseParameters({ nonce, owner, leaseMs }: LeaseRequest): SqliteParameters {
+  return [nonce, owner, nonce, leaseMs, leaseMs];
 }
 
 function ownedParameters(key: string, id: LeaseId): SqliteParameters {

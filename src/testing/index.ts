@@ -1,5 +1,10 @@
 export type { Figures } from "../simulation/run-schedule.js";
-export { type SimulateFlowsOptions, type SimulationReport, simulateFlows } from "../simulation/simulate-flows.js";
+export {
+  type SimulatedIntent,
+  type SimulateFlowsOptions,
+  type SimulationReport,
+  simulateFlows,
+} from "../simulation/simulate-flows.js";
 export { type Counterexample, SimulationError } from "../simulation/simulation-error.js";
 export type { Law } from "../simulation/truth.js";
 export { BrokenLawError } from "./broken-law-error.js";

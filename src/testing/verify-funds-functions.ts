@@ -39,10 +39,10 @@ export async function verifyFundsFunctions(functions: FundsFunctions): Promise<F
   const first = `verify-funds-${globalThis.crypto.randomUUID()}`;
   const second = `verify-funds-${globalThis.crypto.randomUUID()}`;
   const third = `verify-funds-${globalThis.crypto.randomUUID()}`;
-  const taken = await check.law("takeFunds returns an id, and replayed: false", async () => {
+  const { id: taken, takenAtMs } = await check.law("takeFunds returns an id, and replayed: false", async () => {
     const funds = await check.take(first);
     assert.equal(funds.replayed, false, "replayed in the first call with a key");
-    return funds.id;
+    return funds;
   });
   const afterOne = await check.balance();
   await check.law("takeFunds returns the same id for the same key, and takes no more", async () => {
@@ -53,6 +53,10 @@ export async function verifyFundsFunctions(functions: FundsFunctions): Promise<F
   await check.law("takeFunds says replayed: true when it is called again", async () => {
     const again = await check.take(first);
     assert.equal(again.replayed, true);
+  });
+  await check.law("takeFunds returns the same takenAtMs each time it is called with a key, or none", async () => {
+    const again = await check.take(first);
+    assert.equal(again.takenAtMs, takenAtMs);
   });
   const atOnce = await check.law("takeFunds returns one id to all who call it with one key at once", () =>
     check.takeAtOnce(second),
@@ -139,7 +143,12 @@ class FundsCheck {
     if (funds === null) return null;
     const replayed: unknown = Reflect.get(funds, "replayed");
     assert.ok(typeof replayed === "boolean", "takeFunds must return replayed, true or false, beside the id");
-    return { id: funds.senderGatewayTransactionId, replayed };
+    const takenAtMs: unknown = Reflect.get(funds, "takenAtMs");
+    assert.ok(
+      takenAtMs === undefined || (Number.isSafeInteger(takenAtMs) && Number(takenAtMs) > 0),
+      "takenAtMs must be a whole number of milliseconds since 1970, or absent",
+    );
+    return { id: funds.senderGatewayTransactionId, replayed, takenAtMs };
   }
 
   async takeAtOnce(key: string): Promise<{ readonly id: string; readonly firsts: number }> {
@@ -178,4 +187,5 @@ class FundsCheck {
 interface Taken {
   readonly id: string;
   readonly replayed: boolean;
+  readonly takenAtMs: unknown;
 }

@@ -13,7 +13,7 @@ export interface VerifyJournalOptions {
   readonly openSecond?: () => Promise<Journal>;
   /** Opens the same store again, after the first handle was closed. Without it, what outlives a handle is not checked. */
   readonly reopen?: () => Promise<Journal>;
-  /** The lease whose end is waited for, about fifteen times, in milliseconds. It must be longer than the slowest call. Default: 250. */
+  /** The lease whose end is waited for, about twenty times, in milliseconds. It must be longer than the slowest call. Default: 250. */
   readonly shortLeaseMs?: number;
   /** Lets time pass, for a journal with a clock of its own. Default: waits. */
   readonly wait?: (ms: number) => Promise<void>;
@@ -83,7 +83,7 @@ function toFixture(journal: Journal, second: Journal, prefix: string, options: V
   const outliveShortLease = async (): Promise<void> => {
     await wait(shortMs + 50);
   };
-  return { journal, second, prefix, shortMs, outliveShortLease, workers, flows };
+  return { journal, second, prefix, shortMs, outliveShortLease, wait, workers, flows };
 }
 
 async function outlive(opened: Journal[], reopen: () => Promise<Journal>, prefix: string): Promise<void> {
@@ -104,7 +104,9 @@ async function outlive(opened: Journal[], reopen: () => Promise<Journal>, prefix
   assert.deepEqual(await again.read(prefix), before);
   assert.equal(await again.acquire(prefix, lease), undefined, "the lease outlives the handle");
   assert.equal(await again.write(prefix, first, state), false, "the epoch outlives the handle");
-  assert.equal(await again.write(prefix, taken, { ...state, settled: true }), true);
+  const settled = { ...state, settled: true };
+  assert.equal(await again.write(prefix, taken, settled), false, "the revision outlives the handle");
+  assert.equal(await again.write(prefix, { ...taken, revision: 2 }, settled), true);
 }
 
 function notChecked({ openSecond, reopen }: VerifyJournalOptions): string[] {

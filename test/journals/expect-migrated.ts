@@ -15,8 +15,10 @@ export async function expectMigrated(journal: Journal): Promise<void> {
   expect(running.leaseUntilMs).toBe(4_000_000_000_000);
   expect(await journal.acquire("running", newLease())).toBeUndefined();
   expect(await journal.renew("running", running, 60_000)).toBe(true);
+  expect(running).toMatchObject({ revision: 1, isOverlong: false });
+  expect(running.leaseMs).toBeUndefined();
   expect(await journal.write("running", running, { ...state, phase: "claimed" }, 60_000)).toBe(true);
-  expect(await journal.write("running", { epoch: 1, nonce: "another" }, state)).toBe(false);
+  expect(await journal.write("running", { epoch: 1, nonce: "another", revision: 1 }, state)).toBe(false);
 
   const keys = ["claimed", "created", "held", "paid", "running"];
   expect((await journal.list({ scope, limit: 10 })).map(({ key }) => key)).toEqual(keys);

@@ -8,10 +8,11 @@ const operation = fc.record({
   key: fc.constantFrom("a", "b", "c", "ü"),
   method: fc.constantFrom(
     ...(["begin", "quote", "read", "acquire", "renew", "write", "writeAndRenew", "settle"] as const),
-    ...(["replaceQuote", "release", "read", "write"] as const),
+    ...(["replaceQuote", "fenceQuote", "release", "read", "write"] as const),
   ),
   nonce: fc.constantFrom("n1", "n2"),
   epoch: fc.integer({ min: 1, max: 3 }),
+  revision: fc.integer({ min: 1, max: 3 }),
   data: fc.string({ maxLength: 3 }).filter((text) => !text.includes("\0")),
   /** Whether what was asked for before is waited for. */
   isAwaited: fc.boolean(),
@@ -21,9 +22,9 @@ type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 /** Long, so that no lease and no quote ends during a test: the journals have clocks of their own. */
 const longMs = 3_600_000;
 
-function perform(journal: Journal, prefix: string, { key: name, method, nonce, epoch, data }: Operation) {
+function perform(journal: Journal, prefix: string, { key: name, method, nonce, epoch, revision, data }: Operation) {
   const key = prefix + name;
-  const id = { epoch, nonce };
+  const id = { epoch, nonce, revision };
   const lease = { owner: "one", leaseMs: longMs, nonce };
   const next = { ...state, data, evidence: `${data}.` };
   switch (method) {
@@ -45,16 +46,19 @@ function perform(journal: Journal, prefix: string, { key: name, method, nonce, e
       return journal.write(key, id, { ...next, settled: true });
     case "replaceQuote":
       return journal.replaceQuote(key, id, next, { ...lease, nonce: `${nonce}'`.slice(0, 2) }, false);
+    case "fenceQuote":
+      return journal.fenceQuote(key, id, nonce);
     case "release":
       return journal.release(key, id);
   }
 }
 
-/** Times are those of the journal's own clock: only whether there is one is compared. */
+/** Times are those of the journal's own clock: only whether there is one is compared. Its history is its own, too. */
 function timeless(reply: unknown): unknown {
-  return JSON.parse(JSON.stringify(reply ?? null), (name, value) =>
-    name.endsWith("Ms") && typeof value === "number" ? "a time" : value,
-  );
+  return JSON.parse(JSON.stringify(reply ?? null), (name, value) => {
+    if (name === "incarnation") return undefined;
+    return name.endsWith("Ms") && typeof value === "number" ? "a time" : value;
+  });
 }
 
 /** Replies to operations that are asked for at once are those to the same operations one after the other. */

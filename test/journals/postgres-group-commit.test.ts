@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { JournalEntry } from "cross-border-payments/flow";
 import { PostgresJournal, type PostgresPool } from "cross-border-payments/journal/postgres";
 import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -180,7 +181,9 @@ describe.skipIf(url === "")("with a server", () => {
     for (let round = 0; round < 20; round++) {
       const written = journals.flatMap((each, index) => {
         const ordered = index % 2 === 0 ? entries : entries.toReversed();
-        return ordered.map((entry) => each.write(entry.key, entry, { ...state, data: String(round) }, 60_000));
+        const write = (entry: JournalEntry) =>
+          each.write(entry.key, { ...entry, revision: round + 1 }, { ...state, data: String(round) }, 60_000);
+        return ordered.map(write);
       });
       expect(new Set(await Promise.all(written))).toEqual(new Set([true]));
     }

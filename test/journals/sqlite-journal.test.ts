@@ -168,7 +168,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     openHandle(old).exec(sqliteVersion1);
     expect(await failure(SqliteJournal.open(old, { migrate: false }))).toMatchObject({
       name: "ConfigError",
-      message: expect.stringMatching(/version 1.*needs version 2.*migrate is false/),
+      message: expect.stringMatching(/version 1.*needs version 3.*migrate is false/),
     });
     expect(openHandle(old).prepare("PRAGMA user_version").all()).toEqual([{ user_version: 1 }]);
     expect(await failure(SqliteJournal.open(newFile(), { migrate: false }))).toMatchObject({

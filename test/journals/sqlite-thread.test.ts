@@ -83,13 +83,16 @@ describe.skipIf(nodeSqlite === undefined).each([
 
   /** Every method, since each could be the first to be called. */
   async function expectRefusals(journal: SqliteJournal): Promise<void> {
-    const id = { epoch: 1, nonce: "n" };
+    const id = { epoch: 1, nonce: "n", revision: 1 };
     for (const work of [
       () => journal.begin("new", scope, state, newLease()),
       () => journal.read("k"),
       () => journal.write("k", id, state),
       () => journal.acquire("k", newLease()),
       () => journal.acquireAbandoned(scope, newLease(), undefined),
+      () => journal.overlong({ scope, limit: 1 }),
+      () => journal.fenceQuote("k", id, "m"),
+      () => journal.scopes(),
       () => journal.list({ scope, limit: 1 }),
       () => journal.counts(scope),
       () => journal.prune({ quotedBeforeMs: 1 }),
@@ -142,7 +145,8 @@ describe.skipIf(nodeSqlite === undefined).each([
       await begin(other, `other ${round}`);
       await other.close();
       openHandle(file).exec("PRAGMA wal_checkpoint(TRUNCATE)");
-      expect(await journal.write("k", entry, { ...state, data: String(round) })).toBe(true);
+      const seen = { ...entry, revision: round + 1 };
+      expect(await journal.write("k", seen, { ...state, data: String(round) })).toBe(true);
     }
   });
 });

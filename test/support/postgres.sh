@@ -5,6 +5,7 @@
 #   bash test/support/postgres.sh signal FOLDER S   sends a signal to it: STOP and CONT to all of its processes, QUIT to shut down at once
 #   bash test/support/postgres.sh restart FOLDER    starts it again after that, on the same port, with what is on its disk
 #   bash test/support/postgres.sh stop FOLDER       stops that server and removes the folder
+# CBP_POSTGRES_ENV="NAME=VALUE ..." is set for the server's own processes.
 # Installs Debian's package where there is no PostgreSQL, if it may.
 set -euo pipefail
 
@@ -59,7 +60,7 @@ END
 
 launch() {
   local folder=$1
-  as_owner "$(find_binaries)/pg_ctl" start --pgdata="$folder/data" --log="$folder/server.log" --timeout=60 -w > /dev/null ||
+  as_owner env ${CBP_POSTGRES_ENV-} "$(find_binaries)/pg_ctl" start --pgdata="$folder/data" --log="$folder/server.log" --timeout=60 -w > /dev/null ||
     { cat "$folder/server.log" >&2; return 1; }
 }
 
@@ -102,7 +103,7 @@ case ${1:-} in
     "$@"
     ;;
   *)
-    sed -n '2,8p' "$0" >&2
+    sed -n '2,9p' "$0" >&2
     exit 2
     ;;
 esac

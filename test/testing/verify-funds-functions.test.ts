@@ -26,6 +26,8 @@ interface Mistakes {
   readonly declines?: boolean;
   readonly returnsText?: boolean;
   readonly saysNothing?: boolean;
+  readonly forgetsWhen?: boolean;
+  readonly tellsText?: boolean;
   readonly alwaysFirst?: boolean;
   readonly neverFirst?: boolean;
   readonly takesAfterRelease?: boolean;
@@ -38,6 +40,7 @@ type FundsContext = Parameters<FundsFunctions["takeFunds"]>[0];
 
 /** A gateway's ledger; each switch is a mistake. */
 function gateway(mistakes: Mistakes = {}) {
+  const takenAt = new Map<string, number>();
   const taken = new Map<string, string>();
   const released = new Set<string>();
   const declinedKeys = new Set<string>();
@@ -67,7 +70,10 @@ function gateway(mistakes: Mistakes = {}) {
       taken.set(key, present);
       if (mistakes.returnsText) return present as never;
       if (mistakes.saysNothing) return { senderGatewayTransactionId: present } as never;
-      return { senderGatewayTransactionId: present, replayed: !isFirst(isNew) };
+      const takenAtMs = takenAt.get(key) ?? Date.now();
+      takenAt.set(key, mistakes.forgetsWhen ? takenAtMs + 1 : takenAtMs);
+      const when = mistakes.tellsText ? new Date(takenAtMs).toISOString() : takenAtMs;
+      return { senderGatewayTransactionId: present, replayed: !isFirst(isNew), takenAtMs: when as number };
     },
     releaseFunds: async ({ key, intent: { senderAmount } }: FundsContext) => {
       if (released.has(key) && !mistakes.releasesAgain) return;
@@ -87,7 +93,7 @@ function gateway(mistakes: Mistakes = {}) {
 
 it("accepts functions that are idempotent by their key", async () => {
   const report = await verifyFundsFunctions(gateway());
-  expect(report.held).toHaveLength(11);
+  expect(report.held).toHaveLength(12);
   expect(report.notChecked).toEqual([]);
 });
 
@@ -107,6 +113,8 @@ it.each([
   ["decline", { declines: true }, /returns an id/],
   ["return the id alone", { returnsText: true }, /returns an id/],
   ["do not say whether the money had been taken before", { saysNothing: true }, /returns an id/],
+  ["say another time of the same taking at each call", { forgetsWhen: true }, /same takenAtMs/],
+  ["say when by a text", { tellsText: true }, /returns an id/],
   ["always say that it had been taken before", { neverFirst: true }, /replayed: false$/],
   ["never say that it had been taken before", { alwaysFirst: true }, /replayed: true/],
   ["take money again after it was given back", { takesAfterRelease: true }, /after releaseFunds/],

@@ -2,7 +2,7 @@ import { type Journal, MemoryJournal } from "cross-border-payments/flow";
 import { BrokenLawError, verifyJournal } from "cross-border-payments/testing";
 import { expect, it } from "vitest";
 
-type LeaseId = Parameters<Journal["release"]>[1];
+type StateId = Parameters<Journal["write"]>[1];
 
 /** A journal over a store that others share, with some of its methods replaced. */
 function broken(change: (store: MemoryJournal, clock: { nowMs: number }) => Partial<Journal>) {
@@ -80,9 +80,9 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     `compares epochs but no nonces on ${method}`,
     /another nonce/,
     (store) => {
-      const present = async (key: string, id: LeaseId): Promise<LeaseId> => {
+      const present = async (key: string, { epoch }: { readonly epoch: number }): Promise<StateId> => {
         const entry = await store.read(key);
-        return entry?.epoch === id.epoch ? entry : id;
+        return entry?.epoch === epoch ? entry : { epoch, nonce: "another", revision: 1 };
       };
       const change: Partial<Journal> = {
         write: async (key, id, ...rest) => store.write(key, await present(key, id), ...rest),
@@ -121,6 +121,117 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
         return written;
       },
     }),
+  ],
+  [
+    "compares no revisions on write",
+    /names the state that it replaces/,
+    (store) => ({
+      write: async (key, id, state, leaseMs) => {
+        const { revision = 1 } = (await store.read(key)) ?? {};
+        return store.write(key, { ...id, revision }, state, leaseMs);
+      },
+    }),
+  ],
+  [
+    "refuses the repetition of a write",
+    /its own repetition/,
+    (store) => ({
+      write: async (key, id, state, leaseMs) => {
+        const present = await store.read(key);
+        return present?.revision === id.revision && store.write(key, id, state, leaseMs);
+      },
+    }),
+  ],
+  [
+    "extends the lease again when a write is repeated",
+    /its own repetition/,
+    (store) => ({
+      write: async (key, id, state, leaseMs) => {
+        const written = await store.write(key, id, state, leaseMs);
+        if (written && leaseMs !== undefined && !state.settled) await store.renew(key, id, leaseMs);
+        return written;
+      },
+    }),
+  ],
+  [
+    "takes every write of an owner for a repetition",
+    /its own repetition/,
+    (store) => ({
+      write: async (key, id, state, leaseMs) => {
+        const present = await store.read(key);
+        const isOwn = present?.nonce === id.nonce && present.epoch === id.epoch;
+        return (await store.write(key, id, state, leaseMs)) || (isOwn && present.leaseUntilMs !== undefined);
+      },
+    }),
+  ],
+  [
+    "forgets the mark",
+    /stores a mark/,
+    (store) => ({
+      write: (key, id, state, leaseMs) => store.write(key, id, { ...state, incarnationMark: undefined }, leaseMs),
+    }),
+  ],
+  [
+    "confirms a quote by a clock that it read before",
+    /very end of its time/,
+    (store, clock) => ({
+      replaceQuote: async (key, seen, state, lease, expired) => {
+        const present = await store.read(key);
+        if (expired === false && present?.isExpired === true) return undefined;
+        clock.nowMs += 20;
+        return store.replaceQuote(key, seen, state, lease, expired === false ? undefined : expired);
+      },
+    }),
+  ],
+  ["fences nothing", /fenceQuote/, (store) => ({ fenceQuote: async (key) => store.read(key) })],
+  [
+    "prolongs a quote that it fences",
+    /fenceQuote/,
+    (store) => ({
+      fenceQuote: async (key, seen, nonce) => {
+        const quote = await store.read(key);
+        const lease = { owner: "a worker", leaseMs: 600_000, nonce };
+        return (
+          quote && store.replaceQuote(key, seen, { ...quote, scope: undefined, quoteTtlMs: 600_000 }, lease, undefined)
+        );
+      },
+    }),
+  ],
+  [
+    "compares no revisions and nonces when it replaces a quote",
+    /another nonce|fenceQuote/,
+    (store) => ({
+      replaceQuote: async (key, seen, ...rest) => store.replaceQuote(key, (await store.read(key)) ?? seen, ...rest),
+    }),
+  ],
+  [
+    "believes whoever says that a lease is over",
+    /as it was observed/,
+    (store) => ({
+      acquire: async (key, lease, observed) => {
+        const entry = await store.read(key);
+        if (entry !== undefined && observed !== undefined) await store.release(key, entry);
+        return store.acquire(key, lease);
+      },
+    }),
+  ],
+  [
+    "does not count what was pruned as paid",
+    /scopes counts/,
+    (store) => ({ scopes: async () => (await store.scopes()).map((scope) => ({ ...scope, paid: 0 })) }),
+  ],
+  [
+    "lets tombstones expire",
+    /a tombstone stays/,
+    (store, clock) => {
+      const isGone = (prunedAtMs: number | undefined) => prunedAtMs !== undefined && prunedAtMs < clock.nowMs - 100;
+      return {
+        read: async (key) => {
+          const entry = await store.read(key);
+          return isGone(entry?.prunedAtMs) ? undefined : entry;
+        },
+      };
+    },
   ],
   [
     "never lets a quote expire",
