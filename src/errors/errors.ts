@@ -55,8 +55,13 @@ export type ErrorCode =
   | "flow_circuit_open"
   | "flow_closed"
   | "flow_confirmed"
+  | "flow_elsewhere"
   | "flow_foreign"
   | "flow_key_reused"
+  /** Of a flow that `held()` lists: its lease ends later than its own length from now. */
+  | "flow_lease_overlong"
+  /** Of a flow that `held()` lists: many owners in a row had it, and none got it further. */
+  | "flow_no_progress"
   | "flow_not_held"
   | "flow_paused"
   | "flow_payment_found"
@@ -72,8 +77,10 @@ export type ErrorCode =
   | "invalid_argument"
   | "invalid_config"
   | "journal_failed"
+  | "journal_replica"
   | "outcome_unknown"
   | "paging"
+  | "paging_end_unproved"
   | "quote_changed"
   | "quote_expired"
   | "signing_failed"
@@ -93,6 +100,7 @@ export type TokenErrorCode =
   | "login_required"
   | "login_state_mismatch"
   | "login_unverified"
+  | "logout_unconfirmed"
   | "session_ended"
   | "token_endpoint_failing"
   | "token_endpoint_redirected"
@@ -323,7 +331,10 @@ export class UnexpectedResponseError extends CrossBorderError {
   }
 }
 
-/** Going on with a list would lose or repeat records. */
+/**
+ * Going on with a list would lose or repeat records (`paging`); or an empty page seems to end it, and the service does not show the last
+ * record any more, so that the page may be of a machine that lags behind (`paging_end_unproved`): read the list again.
+ */
 export class PagingError extends CrossBorderError {
   /** @internal */
   static override readonly className: string = "PagingError";

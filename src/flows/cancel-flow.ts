@@ -1,5 +1,6 @@
 import { clock } from "../timing/clock.js";
 import { emitStep } from "./emit-step.js";
+import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { type DeclinedFlow, toDeclined } from "./flow-outcome.js";
 import { readState, scopeOf } from "./flow-scope.js";
@@ -8,7 +9,12 @@ import { assertQuoted, unknownFlow } from "./known-flow.js";
 import { replaceQuote } from "./own-flow.js";
 
 /** See `PaymentFlow.cancel`. */
-export async function cancelFlow(context: FlowContext, key: string, reason: string | undefined): Promise<DeclinedFlow> {
+export async function cancelFlow(
+  context: FlowContext,
+  key: string,
+  reason: string | undefined,
+  call: FlowCall,
+): Promise<DeclinedFlow> {
   try {
     for (;;) {
       const entry = await context.journal.read(key);
@@ -20,7 +26,10 @@ export async function cancelFlow(context: FlowContext, key: string, reason: stri
       // An expired quote can be cancelled too. Where it was renewed meanwhile, the new one is what the caller no longer wants.
       const startMs = clock.monotonicMs();
       const replaced = await replaceQuote(context, entry, scopeOf(context, state.request), declined, undefined);
-      if (replaced === undefined) continue;
+      if (replaced === undefined) {
+        await call.pause(pauseMs);
+        continue;
+      }
       emitStep(context, key, state, declined, startMs);
       return toDeclined(key, declined);
     }
@@ -28,3 +37,6 @@ export async function cancelFlow(context: FlowContext, key: string, reason: stri
     throw await truthOf(context, key, error);
   }
 }
+
+/** Before the quote is read once more that another process has changed meanwhile. */
+const pauseMs = 50;

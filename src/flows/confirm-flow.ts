@@ -45,7 +45,7 @@ export async function confirmQuote(
   await assertOwnKey(context, seen.key, quote);
   await assertPayable(context.client, quote.request, quote.intent, call.requestOptions);
   const own = await withOwnKey(context.client, quote);
-  const state = payable(own, await context.newestPayment.token(call));
+  const state = payable(own, await context.newestPayment.mark(call));
   // The journal's clock decides, in the same write.
   const owned = await replaceQuote(context, seen, scopeOf(context, quote.request), state, false);
   if (owned === undefined) return undefined;

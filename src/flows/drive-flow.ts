@@ -13,12 +13,12 @@ import { assertOwnKey, readState, scopeOf } from "./flow-scope.js";
 import { type FlowFailures, type FlowState, hasOutcome, isSettled, type OutcomeState } from "./flow-state.js";
 import { takeStep } from "./flow-steps.js";
 import type { JournalEntry } from "./journal.js";
-import { Lease, LeaseLost } from "./lease.js";
+import { Lease, type LeasedEntry, LeaseLost } from "./lease.js";
 import { type OwnedEntry, retryJournal } from "./own-flow.js";
 
 /** A flow as it was when this process got the lease of it. */
 export interface LeasedFlow {
-  readonly entry: Pick<JournalEntry, "key" | "epoch" | "nonce" | "leaseUntilMs">;
+  readonly entry: LeasedEntry;
   readonly state: FlowState;
   /** When the lease was asked for. */
   readonly askedAt: Timestamp;
@@ -48,7 +48,7 @@ export async function continueFlow(
 }
 
 /** Never rejects, whatever a journal of the user's own throws: its lease expires by itself. */
-async function releaseQuietly({ journal }: FlowContext, entry: JournalEntry): Promise<void> {
+export async function releaseQuietly({ journal }: FlowContext, entry: JournalEntry): Promise<void> {
   try {
     await journal.release(entry.key, entry);
   } catch {
@@ -90,12 +90,13 @@ export async function driveFlow(context: FlowContext, owned: OwnedFlow, from: Fl
     while (!hasOutcome(state)) {
       if (isSettled(state)) throw new TypeError("a quote is confirmed before it is driven");
       const startMs = clock.monotonicMs();
-      const { state: next, error } = await stepOf(context, owned, state);
-      const reached = error === undefined ? afterProgress(next) : withFailure(owned, next, state.failures, error);
+      const { state: next, error, isPartial = false } = await stepOf(context, owned, state);
+      const reached =
+        error === undefined ? afterProgress(owned, next, isPartial) : withFailure(owned, next, state.failures, error);
       // What only counts failures is worth one write where the flow is still this owner's, and no waiting.
       if (next !== state) await storeState(context, owned.lease, reached);
       else if (reached !== state) await tryToStore(context, owned.lease, reached);
-      emitStep(context, key, state, reached, startMs, error);
+      if (!isPartial) emitStep(context, key, state, reached, startMs, error);
       state = reached;
       if (error !== undefined) throw error;
     }
@@ -159,12 +160,14 @@ const longestMessage = 1000;
 /** What an error says of its own call is not true of the flow. */
 const consequence = /(?:; nothing was done| \((?:nothing was done|it was done|it may have been done[^)]*)\))$/;
 
-/** A claim that is refused again and again gets no further, although it is made and sent each time. */
-function afterProgress(state: FlowState): FlowState {
+/** A part of a wait is none, and a claim that is refused again and again gets no further, although it is made and sent each time. */
+function afterProgress({ lease }: OwnedFlow, state: FlowState, isPartial: boolean): FlowState {
+  if (isPartial) return state;
   const isNew = state.phase === "unknown" ? state.refusal === undefined : state.phase !== "claimed";
   if (!isNew) return state;
-  const { failures: _, ...rest } = state;
-  return rest as FlowState;
+  const { failures: _, progressEpoch: __, ...rest } = state;
+  const { epoch } = lease.id;
+  return (epoch === 1 ? rest : { ...rest, progressEpoch: epoch }) as FlowState;
 }
 
 /** The newest signed payment of a flow that may have been sent. */

@@ -1,12 +1,16 @@
 import type { ApiClient } from "../api/api-client.js";
 import type { Reporter } from "../events/reporter.js";
+import type { SharedReadings } from "../payments/shared-readings.js";
 import type { CircuitBreaker } from "./circuit-breaker.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowCodec } from "./flow-codec.js";
 import type { FlowState } from "./flow-state.js";
-import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
+import type { ElsewhereFinder } from "./flows-elsewhere.js";
+import type { FlowFunds, ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
 import type { Journal, LeaseRequest, ScopeFilter } from "./journal.js";
+import type { KnownPayments } from "./known-payments.js";
 import type { Lease } from "./lease.js";
+import type { LeaseObserver } from "./lease-observer.js";
 import type { NewestPayment } from "./newest-payment.js";
 import type { OpenWork } from "./open-work.js";
 
@@ -16,6 +20,8 @@ export interface ServiceFacts {
   readonly singleUseIntents?: boolean | undefined;
   /** A payment is listed so many milliseconds after it was sent at the latest, proxies included, or never. */
   readonly listedWithinMs?: number | undefined;
+  /** By so much the clocks of the service's machines differ at most, in milliseconds. Default: 60,000. */
+  readonly clockSkewMs?: number | undefined;
 }
 
 /** What all flows of one `PaymentFlow` have in common. */
@@ -32,12 +38,17 @@ export interface FlowContext {
   readonly readBackDelayMs: number;
   readonly readBacks: number;
   readonly service: ServiceFacts;
+  readonly bankSkewMs: number;
   readonly newestPayment: NewestPayment;
+  readonly knownPayments: KnownPayments;
+  readonly readings: SharedReadings;
   /** `undefined` where it was turned off. */
   readonly circuitBreaker: CircuitBreaker | undefined;
   /** The client's, with the hooks of the flow. */
   readonly reporter: Reporter;
   readonly openWork: OpenWork;
+  readonly leaseObserver: LeaseObserver;
+  readonly elsewhere: ElsewhereFinder;
 }
 
 /** A flow that this process has the lease of. */
@@ -49,12 +60,18 @@ export interface OwnedFlow {
    * that. Only who has just begun the flow, or has just looked, knows that nobody has.
    */
   mustLook: boolean;
+  /** What `takeFunds` said to this owner, until the claim that it was asked for. */
+  funds?: FlowFunds | undefined;
+  /** When the newest claim was refused, by the monotonic clock. A proxy may have sent it once more just before. */
+  refusedAtMs?: number;
 }
 
 /** What a step of a flow led to. */
 export interface StepResult {
   /** Stored before anything else happens. */
   readonly state: FlowState;
+  /** Set where the step is not over: only a part of its wait is. */
+  readonly isPartial?: true;
   /** Thrown to whoever runs the flow, once the state is stored. */
   readonly error?: unknown;
 }

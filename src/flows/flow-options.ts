@@ -16,8 +16,13 @@ import { type FlowCipher, FlowCodec } from "./flow-codec.js";
 import type { FlowContext, ServiceFacts } from "./flow-context.js";
 import { type FlowEvents, readFlowHooks } from "./flow-events.js";
 import { allPhases, type FlowPhase } from "./flow-state.js";
+import { ElsewhereFinder } from "./flows-elsewhere.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
 import type { Journal } from "./journal.js";
+import { KnownPayments } from "./known-payments.js";
+import { LeaseObserver } from "./lease-observer.js";
+import { defaultClockSkewMs, sharedReadings } from "./look-for-payment.js";
+import type { MoveOptions } from "./move-flows.js";
 import { NewestPayment } from "./newest-payment.js";
 import { OpenWork } from "./open-work.js";
 
@@ -47,6 +52,11 @@ export interface PaymentFlowOptions {
    * continued although its signing key has changed. Default: the sender gateway of each request.
    */
   readonly gatewayId?: string | undefined;
+  /**
+   * By so much the bank's clock may differ from the service's, in milliseconds: so far before `takenAtMs` a look for a payment reads.
+   * Default: 3,600,000, an hour.
+   */
+  readonly bankSkewMs?: number | undefined;
   /** What the service's operators promise in writing. Default: nothing. */
   readonly service?: ServiceFacts | undefined;
   /** Stops `takeFunds` while one payment after the other ends unknown. `false` turns it off. */
@@ -108,12 +118,15 @@ const journalMethods = [
   "read",
   "acquire",
   "acquireAbandoned",
+  "overlong",
   "renew",
   "write",
   "replaceQuote",
+  "fenceQuote",
   "release",
   "list",
   "counts",
+  "scopes",
 ] as const satisfies readonly (keyof Journal)[];
 
 /** Every option: its check, its default and its line in docs/durable-flow.md. One that is missing here does not compile. */
@@ -173,6 +186,13 @@ export const flowOptions = {
     documentedDefault: "the request's `senderGatewayId`",
     documentation: "whose flows these are, where several gateways share a journal",
   },
+  bankSkewMs: {
+    accepts: isWholeFrom(0, longestMs),
+    wanted: "a whole number of milliseconds, 0 or more",
+    default: 3_600_000,
+    documentation:
+      "by how much the bank's clock may differ from the service's: so far before `takenAtMs` a look for a payment reads",
+  },
   service: {
     accepts: areServiceFacts,
     wanted: "an object such as { singleUseIntents: true, listedWithinMs: 60_000 }; listedWithinMs is at most 7 days",
@@ -209,9 +229,9 @@ export const flowOptions = {
 
 function areServiceFacts(value: unknown): boolean {
   if (!isPlainObject(value)) return false;
-  const { singleUseIntents = false, listedWithinMs = 1, ...others } = value as ServiceFacts;
-  const isKnown = Object.keys(others).length === 0;
-  return isKnown && typeof singleUseIntents === "boolean" && isWholeFrom(1, longestListedWithinMs)(listedWithinMs);
+  const { singleUseIntents = false, listedWithinMs = 1, clockSkewMs = 0, ...others } = value as ServiceFacts;
+  if (Object.keys(others).length > 0 || typeof singleUseIntents !== "boolean") return false;
+  return isWholeFrom(1, longestListedWithinMs)(listedWithinMs) && isWholeFrom(0, longestMs)(clockSkewMs);
 }
 
 function isCircuitBreaker(value: unknown): boolean {
@@ -228,17 +248,26 @@ export function toFlowContext(given: PaymentFlowOptions): FlowContext {
   const { cipher, quoteTtlMs, gatewayId, circuitBreaker, on = {}, service, ...rest } = options;
   // Its row in the table refuses a client without it.
   const client = apiClientOf(options.client) as ApiClient;
+  const knownPayments = new KnownPayments(
+    service.listedWithinMs ?? options.readBackDelayMs,
+    service.clockSkewMs ?? defaultClockSkewMs,
+  );
+  const scope = { service: client.baseUrl, gateway: gatewayId };
   return {
     ...rest,
     client,
     owner: options.owner ?? globalThis.crypto.randomUUID(),
     codec: new FlowCodec(cipher, quoteTtlMs),
-    scope: { service: client.baseUrl, gateway: gatewayId },
+    scope,
     service: { ...service },
-    newestPayment: new NewestPayment(client),
+    newestPayment: new NewestPayment(client, knownPayments),
+    knownPayments,
+    readings: sharedReadings(client),
     circuitBreaker: circuitBreaker === false ? undefined : new CircuitBreaker(circuitBreaker),
     reporter: client.reporter.with(readFlowHooks(on)),
     openWork: new OpenWork(),
+    leaseObserver: new LeaseObserver(),
+    elsewhere: new ElsewhereFinder(options.journal, scope),
   };
 }
 
@@ -286,6 +315,21 @@ const closeOptions = {
   },
 } satisfies OptionTable<CloseOptions>;
 
+const moveOptions = {
+  signal,
+  from: {
+    accepts: isPlainObject,
+    wanted: 'an object such as { service: "https://old.example" }',
+    isRequired: true,
+    documentation: "the base URL that the flows were begun under",
+  },
+  to: {
+    accepts: isPlainObject,
+    wanted: 'an object such as { service: "https://new.example" }',
+    documentation: "the base URL that they belong to from now on",
+  },
+} satisfies OptionTable<MoveOptions>;
+
 const queryOptions = {
   phase: {
     accepts: (value) => allPhases.includes(value as FlowPhase),
@@ -315,6 +359,10 @@ export function readWorkOptions(given: WorkOptions): WithDefaults<WorkOptions, t
 
 export function readCloseOptions(given: CloseOptions): WithDefaults<CloseOptions, typeof closeOptions> {
   return withDefaults<CloseOptions, typeof closeOptions>(closeOptions, read("close", closeOptions, given));
+}
+
+export function readMoveOptions(given: MoveOptions): MoveOptions {
+  return read("move", moveOptions, given) as MoveOptions;
 }
 
 export function readQuery(given: FlowQuery): FlowQuery {

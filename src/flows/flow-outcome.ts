@@ -5,6 +5,7 @@ import type {
   Claim,
   ClaimResponse,
   FlowRefusal,
+  FlowState,
   Look,
   OperatorDecision,
   OutcomeState,
@@ -24,6 +25,8 @@ export interface PaidFlow {
   readonly key: string;
   readonly intent: PaymentIntent;
   readonly payment: Payment;
+  /** The looks at the list of payments, and what each of them rests on. Absent where there was none. */
+  readonly looks?: readonly Look[];
   /** What operators decided, if anything. */
   readonly decisions: readonly OperatorDecision[];
   /** What the service's operators promise, where the flow went on because of it: see the option `service`. */
@@ -48,6 +51,8 @@ export interface RejectedFlow {
   readonly intent?: PaymentIntent;
   /** Absent when no money had been taken. */
   readonly senderGatewayTransactionId?: string;
+  /** The looks at the list of payments that did not find the payment, and what each of them rests on. Absent where there was none. */
+  readonly looks?: readonly Look[];
   readonly decisions: readonly OperatorDecision[];
   /** What the service's operators promise, where the flow went on because of it: see the option `service`. */
   readonly reliedOn?: readonly ServiceFact[];
@@ -70,7 +75,7 @@ export interface HeldFlow {
   readonly claim?: Claim;
   /** Every request that may have been sent, the newest last. All carry the same bytes. */
   readonly claims: readonly Claim[];
-  /** The looks at the list of payments, and what each of them saw. */
+  /** The looks at the list of payments, what each of them saw, and what it rests on. */
   readonly looks: readonly Look[];
   /** A payment with this flow's transaction id or body, but with another signature or other content: whose is it? */
   readonly lookalike?: Payment;
@@ -94,7 +99,7 @@ export function toOutcome(key: string, state: OutcomeState): FlowOutcome {
 
 function toPaid(key: string, state: StateOf<"paid">): PaidFlow {
   const { intent, payment, decisions } = state;
-  return { status: "paid", key, intent, payment, decisions, ...reliance(state) };
+  return { status: "paid", key, intent, payment, ...looksOf(state), decisions, ...reliance(state) };
 }
 
 export function toDeclined(key: string, { intent, reason }: StateOf<"declined">): DeclinedFlow {
@@ -129,8 +134,15 @@ function toRejected(key: string, state: StateOf<"rejected">): RejectedFlow {
     decisions,
     ...(intent === undefined ? undefined : { intent }),
     ...(senderGatewayTransactionId === undefined ? undefined : { senderGatewayTransactionId }),
+    ...looksOf(state),
     ...reliance(state),
   };
+}
+
+/** The looks of a flow, where there were any. */
+export function looksOf(state: FlowState): { readonly looks?: readonly Look[] } {
+  const { looks = [] } = state as Partial<StateOf<"claimed">>;
+  return looks.length === 0 ? {} : { looks };
 }
 
 function reliance({ reliedOn }: OutcomeState): Pick<PaidFlow, "reliedOn"> {

@@ -26,6 +26,39 @@ export interface Claim {
   readonly isAbsent?: true;
 }
 
+/**
+ * The newest payment before the money was asked for: every complete look has to meet it. `{ none: true }` where no payment was listed;
+ * `null` where nobody looked. Version 0.2.0 stored the token alone, and `null` where there was no payment, too.
+ */
+export type Mark = MarkedPayment | { readonly none: true } | string | null;
+
+/** A payment by id, by token, or by both. */
+export interface MarkedPayment {
+  readonly id?: string;
+  readonly token?: string;
+}
+
+/** What a look rests on: what it saw besides the payment that it looked for. */
+export interface LookGrounds {
+  /**
+   * Whether the newest payment from before the money was asked for was among those that were read: `met` or `missed`. `no payment` where
+   * there was none, `unknown` where nobody had looked.
+   */
+  readonly mark: "met" | "missed" | "no payment" | "unknown";
+  /**
+   * Where it ended: at the payment that was `found`; with `enough`, so far back that the payment can't be older; at the `end` of the list,
+   * which was proved; at a `gap`, where a page did not follow the one before it; or `unproved`, where nothing in the list shows that all
+   * of it was read.
+   */
+  readonly end: "found" | "enough" | "end" | "gap" | "unproved";
+  /** The newest payment (`id`) that this process knew to be listed by then, and that was. Absent where it knew of none. */
+  readonly freshBy?: string;
+  /** How many seconds the oldest response had been in a cache. Absent where none said that it came from one. */
+  readonly ageSeconds?: number;
+  /** How far behind the mark it read, by the service's times, in milliseconds. Absent where there was no mark. */
+  readonly behindMarkMs?: number;
+}
+
 /** One look at the list of payments. */
 export interface Look {
   /** Milliseconds since 1970. */
@@ -38,6 +71,8 @@ export interface Look {
   readonly complete: boolean;
   /** Why that is not certain, if so. */
   readonly problem?: string;
+  /** What it rests on. Absent in looks of version 0.2.0. */
+  readonly grounds?: LookGrounds;
   /** Set where the flow's payment was found. Then no further payments were read. */
   readonly found?: true;
   /** A payment with this flow's transaction id or body, but with another signature or other content. Somebody has to look at it. */
@@ -111,23 +146,37 @@ interface Begun {
   readonly reliedOn?: readonly ServiceFact[];
   /** Absent where the last response asked for no wait, or it is over. */
   readonly askedWait?: AskedWait;
+  /** Epoch of the owner that got the flow further last; absent where that is the first one. */
+  readonly progressEpoch?: number;
 }
 
 interface WithIntent extends Begun {
   readonly intent: PaymentIntent;
 }
 
+/** How long owners have waited, by their monotonic clocks, since the newest claim. */
+export interface Waits {
+  /** Since the last look too. */
+  readonly ms: number;
+  /** How many looks were taken when all owners together had waited for long enough, and none of them alone. */
+  readonly looks: number;
+}
+
 interface Payable extends WithIntent {
-  /** Paging token of the newest payment before the money was asked for; `null` when there was no payment, or nobody looked. */
-  readonly since: string | null;
+  /** The newest payment before the money was asked for. */
+  readonly since: Mark;
   /** Set where the money was taken for the first time by the call that noted `since`: then no payment of the key is older. */
   readonly isTakenSince?: true;
   /** Absent until it is stored that the money was taken. */
   readonly senderGatewayTransactionId?: string;
+  /** When the bank took the money, by its own clock, in milliseconds since 1970. Absent where it does not say. */
+  readonly takenAtMs?: number;
   /** Every claim so far that may have been sent, the newest last. */
   readonly claims: readonly Claim[];
   readonly looks: readonly Look[];
   readonly decisions: readonly OperatorDecision[];
+  /** What its owners have waited for the next look, added up: each may live for less. Absent where nobody has. */
+  readonly waits?: Waits;
 }
 
 interface WithFunds extends Payable {
@@ -215,6 +264,17 @@ export function openClaim(claims: readonly Claim[] | undefined): Claim | undefin
 
 /** After so many failures in a row somebody has to look at a flow. */
 const stuckAfter = 3;
+
+/** After so many owners without any progress somebody has to look at a flow, whatever ended them. */
+const mostFruitlessOwners = 10;
+
+/** How many owners have had a flow since one of them got it further, where they are so many that somebody has to look at it. */
+export function fruitlessOwners(state: FlowState, epoch: number): number | undefined {
+  // One that the service wants to be left alone is taken over again and again, and waits.
+  if (isSettled(state) || state.askedWait !== undefined) return undefined;
+  const owners = epoch - (state.progressEpoch ?? 1);
+  return owners >= mostFruitlessOwners ? owners : undefined;
+}
 
 /** Whether a flow keeps failing at the same step. */
 export function isStuck(state: FlowState): boolean {

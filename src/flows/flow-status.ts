@@ -1,3 +1,4 @@
+import { counted } from "../errors/counted.js";
 import { CrossBorderError } from "../errors/errors.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
@@ -5,13 +6,14 @@ import { clock } from "../timing/clock.js";
 import { compareKeys } from "./compare-keys.js";
 import { undecidedLookalike } from "./describe-looks.js";
 import type { FlowContext } from "./flow-context.js";
-import { type FlowOutcome, type HeldFlow, toHeld, toOutcome } from "./flow-outcome.js";
+import { type FlowOutcome, type HeldFlow, looksOf, toHeld, toOutcome } from "./flow-outcome.js";
 import { adviceOnKeys, assertOwnEntry, type KeyHolder, otherKeyId, readState } from "./flow-scope.js";
 import {
   type Claim,
   type FlowFailures,
   type FlowPhase,
   type FlowState,
+  fruitlessOwners,
   hasOutcome,
   isSettled,
   isStuck,
@@ -20,6 +22,7 @@ import {
   type StateOf,
   type UnsettledPhase,
 } from "./flow-state.js";
+import type { FlowsElsewhere } from "./flows-elsewhere.js";
 import type { JournalEntry } from "./journal.js";
 
 /** How far a flow has got. All times are milliseconds since 1970, by the journal's clock. */
@@ -41,6 +44,8 @@ export interface FlowStatus {
   readonly isExpired?: boolean;
   /** Absent while the flow gets further. */
   readonly failures?: FlowFailures;
+  /** The looks for its payment, and what each of them rests on. Absent where there was none, and after pruning. */
+  readonly looks?: readonly Look[];
   /** Absent while there is none, and after pruning. */
   readonly outcome?: FlowOutcome;
   /** When what was personal about the flow was deleted. */
@@ -71,10 +76,10 @@ export type FlowGrounds = Pick<
 >;
 
 /** What reading flows needs of a `PaymentFlow`. */
-export type StoredFlows = Pick<FlowContext, "journal" | "codec"> & KeyHolder;
+export type StoredFlows = Pick<FlowContext, "journal" | "codec" | "elsewhere"> & KeyHolder;
 
-/** How many flows are in each phase. */
-export type FlowCounts = Readonly<Record<FlowPhase, number>>;
+/** How many flows are in each phase, and how many are open or held under another base URL. */
+export type FlowCounts = Readonly<Record<FlowPhase | "elsewhere", number>>;
 
 /** See `PaymentFlow.status`. @throws {InvalidArgumentError} `flow_foreign` */
 export async function toStatus(context: StoredFlows, entry: JournalEntry): Promise<FlowStatus> {
@@ -94,6 +99,7 @@ export async function toStatus(context: StoredFlows, entry: JournalEntry): Promi
     ...intentOf(state),
     ...(entry.expiresAtMs === undefined ? undefined : { expiresAtMs: entry.expiresAtMs, isExpired: entry.isExpired }),
     ...(failures === undefined ? undefined : { failures }),
+    ...looksOf(state),
     ...(hasOutcome(state) ? { outcome: toOutcome(key, state) } : undefined),
   };
 }
@@ -121,13 +127,16 @@ export function listFlows(
 }
 
 /**
- * What waits for an operator: first what is held, then what is stuck.
+ * What waits for an operator: first what nobody recovers under this base URL, then what is held, then what is stuck.
  *
  * @throws {AggregateError} when flows could not be read, after all others.
  */
-export function heldFlows(context: StoredFlows): AsyncGenerator<HeldFlow | StuckFlow, void, undefined> {
+export async function* heldFlows(
+  context: StoredFlows,
+): AsyncGenerator<HeldFlow | StuckFlow | FlowsElsewhere, void, undefined> {
+  yield* await context.elsewhere.find();
   const groups = ["held", ...unsettledPhases].map((phase) => [phase]);
-  return readAll(context, groups, undefined, async (entry) => {
+  yield* readAll(context, groups, undefined, async (entry) => {
     const state = await readState(context, entry);
     if (!isSettled(state)) return toStuck(entry.key, state, await failuresOf(context, entry, state));
     return state.phase === "held" ? toHeld(entry.key, state) : undefined;
@@ -155,10 +164,13 @@ const unsettledPhases = (
 /** What keeps a flow from going on. One that was begun with another key is continued by nobody here, and so fails before it begins. */
 async function failuresOf(
   context: KeyHolder,
-  { leaseUntilMs = 0, updatedAtMs }: JournalEntry,
+  { epoch, leaseUntilMs = 0, leaseMs = 0, isOverlong, updatedAtMs }: JournalEntry,
   state: FlowState,
 ): Promise<FlowFailures | undefined> {
   if (isSettled(state)) return undefined;
+  if (isOverlong) return overlongLease(leaseMs, updatedAtMs);
+  const owners = fruitlessOwners(state, epoch);
+  if (owners !== undefined && !isStuck(state)) return noProgress(owners, state.failures, updatedAtMs);
   // Whoever has it may be the gateway whose key it is.
   const isRunning = leaseUntilMs > clock.wallMs();
   const ownKeyId = isRunning ? undefined : await otherKeyId(context, state);
@@ -168,11 +180,32 @@ async function failuresOf(
   return { count, sinceMs, atMs, code: "flow_foreign", message };
 }
 
+/** A process that lives for as long as the lease takes such a flow over; others leave it for ever. */
+function overlongLease(leaseMs: number, updatedAtMs: number): FlowFailures {
+  const seconds = Math.ceil(leaseMs / 1000);
+  const message = `its lease ends later than ${counted(seconds, "second")} from now, which is its whole length: the journal's clock was set back. If its owner is gone, a process that lives for longer than that takes it over, or resolve does`;
+  return { count: 0, sinceMs: updatedAtMs, atMs: updatedAtMs, code: overlongCode, message };
+}
+
+/** Such as where each process ends before it has read the list of payments once. */
+function noProgress(owners: number, failures: FlowFailures | undefined, updatedAtMs: number): FlowFailures {
+  const { sinceMs = updatedAtMs, atMs = updatedAtMs } = failures ?? {};
+  const why = failures === undefined ? "" : ` (the last failure was ${failures.code})`;
+  const message = `${counted(owners, "owner")} in a row had it, and none got it further${why}: do they live for long enough to read the list of payments? takenAtMs of takeFunds shortens that`;
+  return { count: owners, sinceMs, atMs, code: noProgressCode, message };
+}
+
+const noProgressCode = "flow_no_progress";
+const overlongCode = "flow_lease_overlong";
+
 function toStuck(key: string, state: FlowState, failures: FlowFailures | undefined): StuckFlow | undefined {
   const { phase } = state;
-  if (failures === undefined || !(isStuck(state) || failures.code === "flow_foreign")) return undefined;
+  if (failures === undefined || !(isStuck(state) || outsideCodes.has(failures.code))) return undefined;
   return { status: "stuck", key, phase, failures, ...intentOf(state), ...groundsOf(state) };
 }
+
+/** Of what keeps a flow from going on before any step of it fails. */
+const outsideCodes: ReadonlySet<string> = new Set(["flow_foreign", overlongCode, noProgressCode]);
 
 /** The grounds of a flow in any phase, as far as it has them. */
 export function groundsOf(state: FlowState): FlowGrounds {
@@ -188,13 +221,13 @@ export function groundsOf(state: FlowState): FlowGrounds {
 }
 
 /** See `PaymentFlow.counts`. */
-export async function countFlows({ journal, scope }: StoredFlows): Promise<FlowCounts> {
-  const stored = await journal.counts(scope);
+export async function countFlows({ journal, scope, elsewhere }: StoredFlows): Promise<FlowCounts> {
+  const [stored, elsewhereCount] = await Promise.all([journal.counts(scope), elsewhere.count()]);
   const counted = Object.entries(storedPhases).map(([phase, names]) => [
     phase,
     names.reduce((count, name) => count + (stored[name] ?? 0), 0),
   ]);
-  return Object.fromEntries(counted) as FlowCounts;
+  return Object.fromEntries([...counted, ["elsewhere", elsewhereCount]]) as FlowCounts;
 }
 
 /** The flows of several groups of phases, by key within each. One unreadable flow hides no other: what was wrong comes at the end. */

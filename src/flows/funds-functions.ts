@@ -10,6 +10,11 @@ export interface FlowFunds extends FundsTaken {
    * that the payment may have been made already.
    */
   readonly replayed: boolean;
+  /**
+   * When the bank's own books took the money of this key, in milliseconds since 1970: the same at each call. A look for a payment that has
+   * nothing else to end at then ends `bankSkewMs` before it, and does not read the service's whole history. Default: not known.
+   */
+  readonly takenAtMs?: number | undefined;
 }
 
 /**
@@ -57,15 +62,29 @@ export function assertFundsTaken(returned: unknown, advice: string): asserts ret
 /**
  * Checks what the `takeFunds` of a flow returned.
  *
+ * @param latestMs the latest time at which the money can have been taken, whatever the clocks.
  * @throws {InvalidArgumentError} that says what was returned, but not its value.
  */
-export function assertFlowFunds(returned: unknown): asserts returned is FlowFunds | null {
+export function assertFlowFunds(returned: unknown, latestMs: number): asserts returned is FlowFunds | null {
   const advice = "the flow stays as it is, and takeFunds is called again with the same key when it is run again";
   assertFundsTaken(returned, advice);
   if (returned === null) return;
   const replayed: unknown = Reflect.get(returned, "replayed");
-  if (typeof replayed === "boolean") return;
+  if (typeof replayed !== "boolean") {
+    throw new InvalidArgumentError(
+      `takeFunds must return { senderGatewayTransactionId, replayed }, where replayed says whether this key's money had been taken before, or null; replayed is ${describeValue(replayed)}. No payment was made; ${advice}`,
+    );
+  }
+  const takenAtMs: unknown = Reflect.get(returned, "takenAtMs");
+  if (takenAtMs === undefined || (isTime(takenAtMs) && takenAtMs <= latestMs)) return;
+  const found = isTime(takenAtMs)
+    ? `${takenAtMs}, which is ahead of this process's clock by more than bankSkewMs`
+    : describeValue(takenAtMs);
   throw new InvalidArgumentError(
-    `takeFunds must return { senderGatewayTransactionId, replayed }, where replayed says whether this key's money had been taken before, or null; replayed is ${describeValue(replayed)}. No payment was made; ${advice}`,
+    `takeFunds must return as takenAtMs when the bank took the money of this key, in milliseconds since 1970, or nothing; takenAtMs is ${found}. No payment was made; ${advice}`,
   );
+}
+
+function isTime(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) > 0;
 }

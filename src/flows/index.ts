@@ -26,11 +26,14 @@ export type {
   FlowPhase,
   FlowRefusal,
   Look,
+  LookGrounds,
   OperatorDecision,
   ResolveAction,
   ServiceFact,
+  Waits,
 } from "./flow-state.js";
 export type { FlowCounts, FlowStatus, StuckFlow } from "./flow-status.js";
+export type { FlowsElsewhere } from "./flows-elsewhere.js";
 export type { FlowFunds, ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
 export type {
   FlowScope,
@@ -39,11 +42,15 @@ export type {
   JournalState,
   LeaseId,
   LeaseRequest,
+  ObservedLease,
   PruneOptions,
   PruneReport,
+  ScopeCounts,
   ScopeFilter,
+  StateId,
 } from "./journal.js";
 export { MemoryJournal, type MemoryJournalOptions } from "./memory-journal.js";
+export type { MoveOptions, MoveReport } from "./move-flows.js";
 export type { CloseReport } from "./open-work.js";
 export { PaymentFlow } from "./payment-flow.js";
 export type { QuotedFlow } from "./quote-flow.js";

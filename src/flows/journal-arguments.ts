@@ -1,5 +1,15 @@
 import { InvalidArgumentError } from "../errors/errors.js";
-import type { FlowScope, JournalState, LeaseId, LeaseRequest, PruneOptions, ScopeFilter } from "./journal.js";
+import type {
+  FlowScope,
+  JournalEntry,
+  JournalState,
+  LeaseId,
+  LeaseRequest,
+  ObservedLease,
+  PruneOptions,
+  ScopeFilter,
+  StateId,
+} from "./journal.js";
 
 const longestLeaseMs = 2 ** 31 - 1;
 const latestMs = 8.64e15;
@@ -30,6 +40,8 @@ export function assertState(state: JournalState): void {
   assertStorable("evidence", state.evidence);
   if (typeof state.settled !== "boolean") throw new InvalidArgumentError("journal: settled must be a boolean");
   if (state.quoteTtlMs !== undefined) assertWhole("quoteTtlMs", state.quoteTtlMs, Number.MAX_SAFE_INTEGER / 4);
+  if (state.incarnationMark !== undefined) assertText("incarnationMark", state.incarnationMark, 1, 128);
+  if (state.scope !== undefined) assertScope(state.scope);
   if (state.phase === "quoted" && (state.quoteTtlMs === undefined || !state.settled)) {
     throw new InvalidArgumentError("journal: a quote is settled, and has a quoteTtlMs");
   }
@@ -37,7 +49,7 @@ export function assertState(state: JournalState): void {
 
 export function assertLease(lease: LeaseRequest): void {
   assertText("owner", lease.owner, 0, 1024);
-  assertText("nonce", lease.nonce, 1, 64);
+  assertNonce(lease.nonce);
   assertLeaseMs(lease.leaseMs);
 }
 
@@ -45,10 +57,43 @@ export function assertLeaseMs(leaseMs: number): void {
   assertWhole("leaseMs", leaseMs, longestLeaseMs);
 }
 
+export function assertNonce(nonce: string): void {
+  assertText("nonce", nonce, 1, 64);
+}
+
+export function assertStateId(id: StateId): void {
+  assertLeaseId(id);
+  assertWhole("revision", id.revision, Number.MAX_SAFE_INTEGER);
+}
+
+export function assertObserved(observed: ObservedLease | undefined): void {
+  if (observed === undefined) return;
+  assertStateId(observed);
+  assertWhole("leaseUntilMs", observed.leaseUntilMs, latestMs);
+}
+
 export function assertLeaseId({ epoch, nonce }: LeaseId): void {
   assertWhole("epoch", epoch, Number.MAX_SAFE_INTEGER);
   // Flows that version 1 of a journal stored have an empty one.
   assertText("nonce", nonce, 0, 64);
+}
+
+/**
+ * Whether a write that did not apply is the repetition of one that did.
+ *
+ * @param present the entry as it was read afterwards.
+ */
+export function isRepetition(present: JournalEntry | undefined, id: StateId, state: JournalState): boolean {
+  return (
+    present?.epoch === id.epoch &&
+    present.nonce === id.nonce &&
+    present.revision === id.revision + 1 &&
+    present.prunedAtMs === undefined &&
+    present.phase === state.phase &&
+    present.settled === state.settled &&
+    present.data === state.data &&
+    present.evidence === state.evidence
+  );
 }
 
 export function assertQuery(query: {

@@ -21,10 +21,14 @@ export function assertSameRequest(key: string, state: FlowState, request: Paymen
 /** @throws {InvalidArgumentError} `quote_changed` when the flow's price is another than the one that was shown. */
 export function assertSameIntent(key: string, state: FlowState, intentId: string): void {
   if ("intent" in state && state.intent?.id === intentId) return;
+  const advice =
+    state.phase === "quoted"
+      ? "show its price, which quote or status gives, before it is paid"
+      : `the flow is ${state.phase}, and status gives what became of it`;
   throw refusal(
     "quote_changed",
     state,
-    `the intent of the flow of key ${JSON.stringify(key)} is another than the one to be confirmed: show its price, which quote or status gives, before it is paid`,
+    `the intent of the flow of key ${JSON.stringify(key)} is another than the one to be confirmed: ${advice}`,
   );
 }
 

@@ -3,12 +3,28 @@ import { clock, type Timer } from "../timing/clock.js";
 import { later, now, surelyLeftMs, type Timestamp } from "../timing/timestamp.js";
 import type { Claim } from "./flow-state.js";
 import type { Journal, JournalEntry, JournalState, LeaseId } from "./journal.js";
+import { isCertainlyRefused, unsettledWrite } from "./journal-failure.js";
 
 /** Thrown where an owner finds that the flow is no longer its own. Internal: whoever runs the flow then waits for the new owner. */
 export class LeaseLost extends Error {}
 
 /** In the past, by either clock. */
 const over: Timestamp = { wallMs: Number.NEGATIVE_INFINITY, monotonicMs: Number.NEGATIVE_INFINITY };
+
+/** The entry that made an owner. */
+export type LeasedEntry = Pick<
+  JournalEntry,
+  "key" | "epoch" | "nonce" | "revision" | "leaseUntilMs" | "incarnation" | "incarnationMark"
+>;
+
+/** A write that was handed to the journal, and of which nobody knows yet whether it was stored. */
+interface UnsettledWrite {
+  readonly state: JournalState;
+  /** As it was handed over: a repetition stores the same. */
+  readonly stored: JournalState;
+  /** When it was handed over first. */
+  readonly askedAt: Timestamp;
+}
 
 /**
  * One process's ownership of a flow. The lease counts from before it was asked for, so that it ends here no later than in the
@@ -34,16 +50,21 @@ export class Lease {
   #until: Timestamp;
   /** Until when the claim that was made under this lease may be sent. */
   #claimSendBy: Timestamp | undefined;
+  /** Of the newest state that is known to be stored. */
+  #revision: number;
+  #unsettled: UnsettledWrite | undefined;
+  /** The journal's history in which this owner got the flow. */
+  readonly #incarnation: string | undefined;
+  #knowsAllClaims: boolean;
 
-  constructor(
-    journal: Journal,
-    { key, epoch, nonce, leaseUntilMs }: Pick<JournalEntry, "key" | "epoch" | "nonce" | "leaseUntilMs">,
-    leaseMs: number,
-    askedAt: Timestamp,
-  ) {
+  constructor(journal: Journal, entry: LeasedEntry, leaseMs: number, askedAt: Timestamp) {
+    const { key, epoch, nonce, revision, leaseUntilMs, incarnation, incarnationMark } = entry;
     this.#journal = journal;
     this.key = key;
     this.id = { epoch, nonce };
+    this.#revision = revision;
+    this.#incarnation = incarnation;
+    this.#knowsAllClaims = incarnation !== undefined && incarnation === incarnationMark;
     this.#leaseMs = leaseMs;
     this.#askedAt = askedAt;
     this.#grantedAtMs = leaseUntilMs === undefined ? askedAt.wallMs : leaseUntilMs - leaseMs;
@@ -56,11 +77,25 @@ export class Lease {
     return !this.#isOver && this.#leftMs() > 0;
   }
 
+  /**
+   * Whether no earlier owner can have made a claim that the journal lost, in a failover to a replica that lagged behind or in a restore. Who
+   * can't tell waits, before it relies on not finding the payment, until such a claim can't be sent any more.
+   */
+  get knowsAllClaims(): boolean {
+    return this.#knowsAllClaims && !this.#mayHaveBeenTaken;
+  }
+
+  /** To be called by an owner that has waited so long, or that took the flow's money for the first time. Its writes say so from now on. */
+  noteKnowsAllClaims(): void {
+    this.#knowsAllClaims = !this.#mayHaveBeenTaken;
+  }
+
   /** Renews a lease that ended since it was got, or since this was called last, and tells whether it did. @throws {LeaseLost} */
   async retake(): Promise<boolean> {
     if (!this.#mayHaveBeenTaken) return false;
     await this.renew();
     this.#hasLapsed = false;
+    this.#knowsAllClaims = false;
     return true;
   }
 
@@ -109,16 +144,15 @@ export class Lease {
 
   /** A settled state ends the lease. @throws {LeaseLost} when another owner has the flow; nothing was written then. */
   async write(state: JournalState): Promise<void> {
-    if (!(await this.#journal.write(this.key, this.id, state))) this.#lose();
+    await this.#write(state, undefined);
     if (state.settled) this.#finish();
   }
 
   /** Stores a claim, and renews the lease in the same write. @throws {LeaseLost} when another owner has the flow, or may have had it. */
   async writeClaim(state: JournalState): Promise<void> {
-    const askedAt = now();
     // Whoever gets the flow next takes it over, and looks.
     if (this.#mayHaveBeenTaken) throw new LeaseLost();
-    if (!(await this.#journal.write(this.key, this.id, state, this.#leaseMs))) this.#lose();
+    const askedAt = await this.#write(state, this.#leaseMs);
     this.#until = later(askedAt, this.#leaseMs);
   }
 
@@ -131,6 +165,38 @@ export class Lease {
     } catch {
       // Then the lease expires by itself.
     }
+  }
+
+  /**
+   * Stores a state in place of the one before it, or repeats that: the same state, until it is known what became of it.
+   *
+   * @returns when it was handed to the journal first.
+   */
+  async #write(state: JournalState, leaseMs: number | undefined): Promise<Timestamp> {
+    const earlier = this.#unsettled;
+    if (earlier !== undefined && earlier.state !== state) throw unsettledWrite(this.key);
+    const writing = earlier ?? { state, stored: this.#marked(state), askedAt: now() };
+    this.#unsettled = writing;
+    try {
+      const isStored = await this.#journal.write(
+        this.key,
+        { ...this.id, revision: this.#revision },
+        writing.stored,
+        leaseMs,
+      );
+      if (!isStored) this.#lose();
+    } catch (error) {
+      if (earlier === undefined && isCertainlyRefused(error)) this.#unsettled = undefined;
+      throw error;
+    }
+    this.#unsettled = undefined;
+    this.#revision += 1;
+    return writing.askedAt;
+  }
+
+  #marked(state: JournalState): JournalState {
+    const isMarked = this.knowsAllClaims && this.#incarnation !== undefined;
+    return isMarked ? { ...state, incarnationMark: this.#incarnation } : state;
   }
 
   /** A tenth of the lease, a second at most, is kept back for what happens between the last check and the first byte. */

@@ -8,9 +8,12 @@ import {
   type JournalState,
   type LeaseId,
   type LeaseRequest,
+  type ObservedLease,
   type PruneOptions,
   type PruneReport,
+  type ScopeCounts,
   type ScopeFilter,
+  type StateId,
 } from "./journal.js";
 import {
   assertAfter,
@@ -18,19 +21,25 @@ import {
   assertLease,
   assertLeaseId,
   assertLeaseMs,
+  assertNonce,
+  assertObserved,
   assertPrune,
   assertQuery,
   assertScope,
   assertScopeFilter,
   assertState,
+  assertStateId,
+  isRepetition,
 } from "./journal-arguments.js";
 
 export interface MemoryJournalOptions {
   /** Milliseconds since 1970; default `Date.now`. */
   readonly nowMs?: () => number;
+  /** The journal's present incarnation; default: a random one for each journal. */
+  readonly incarnation?: string;
 }
 
-type Stored = Omit<JournalEntry, "isExpired" | "scope"> & { readonly scope: FlowScope };
+type Stored = Omit<JournalEntry, "isExpired" | "isOverlong" | "incarnation" | "scope"> & { readonly scope: FlowScope };
 
 /**
  * A journal for tests, in the memory of one process. It forgets everything when the process ends: a crash after the request was
@@ -41,9 +50,11 @@ type Stored = Omit<JournalEntry, "isExpired" | "scope"> & { readonly scope: Flow
 export class MemoryJournal implements Journal {
   readonly #flows = new Map<string, Stored>();
   readonly #nowMs: () => number;
+  readonly #incarnation: string;
 
   constructor(options: MemoryJournalOptions = {}) {
     this.#nowMs = options.nowMs ?? (() => clock.wallMs());
+    this.#incarnation = options.incarnation ?? globalThis.crypto.randomUUID();
   }
 
   async begin(
@@ -59,11 +70,9 @@ export class MemoryJournal implements Journal {
     const present = this.#flows.get(key);
     if (present !== undefined) return { entry: this.#toEntry(present), created: false };
     const { service, gateway } = scope;
-    const first = { key, scope: { service, gateway }, epoch: 0, createdAtMs: this.#nowMs() };
-    return {
-      entry: this.#put(this.#leased({ ...first, ...this.#stored(state) }, state.settled, lease)),
-      created: true,
-    };
+    const first = { key, scope: { service, gateway }, epoch: 0, revision: 0, createdAtMs: this.#nowMs() };
+    const stored = { ...first, ...this.#stored(first, state) };
+    return { entry: this.#lent(this.#leased(stored, state.settled, lease)), created: true };
   }
 
   async read(key: string): Promise<JournalEntry | undefined> {
@@ -72,10 +81,11 @@ export class MemoryJournal implements Journal {
     return flow === undefined ? undefined : this.#toEntry(flow);
   }
 
-  async acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined> {
+  async acquire(key: string, lease: LeaseRequest, observed?: ObservedLease): Promise<JournalEntry | undefined> {
     assertKey(key);
     assertLease(lease);
-    return this.#lease(this.#flows.get(key), lease);
+    assertObserved(observed);
+    return this.#lease(this.#flows.get(key), lease, observed);
   }
 
   async acquireAbandoned(
@@ -93,41 +103,64 @@ export class MemoryJournal implements Journal {
     return this.#lease(first, lease);
   }
 
+  async overlong(query: {
+    readonly scope: ScopeFilter;
+    readonly after?: string | undefined;
+    readonly limit: number;
+  }): Promise<readonly JournalEntry[]> {
+    assertQuery(query);
+    const { scope, after, limit } = query;
+    const isWanted = (flow: Stored) => !flow.settled && isPresent(flow) && this.#isOverlong(flow) && isIn(scope, flow);
+    return this.#after(after, isWanted)
+      .slice(0, limit)
+      .map((flow) => this.#toEntry(flow));
+  }
+
   async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
     assertLeaseMs(leaseMs);
     const flow = this.#owned(key, id);
     if (flow?.leaseUntilMs === undefined) return false;
-    this.#put({ ...flow, leaseUntilMs: this.#nowMs() + leaseMs });
+    this.#put({ ...flow, ...this.#extended(leaseMs) });
     return true;
   }
 
-  async write(key: string, id: LeaseId, state: JournalState, leaseMs?: number): Promise<boolean> {
+  async write(key: string, id: StateId, state: JournalState, leaseMs?: number): Promise<boolean> {
+    assertStateId(id);
     assertState(state);
     if (leaseMs !== undefined) assertLeaseMs(leaseMs);
     const flow = this.#owned(key, id);
-    if (flow === undefined || (leaseMs !== undefined && flow.leaseUntilMs === undefined)) return false;
-    const extended = leaseMs === undefined ? flow.leaseUntilMs : this.#nowMs() + leaseMs;
-    this.#put({ ...flow, ...this.#stored(state), leaseUntilMs: state.settled ? undefined : extended });
+    if (flow?.revision !== id.revision) return isRepetition(flow && this.#toEntry(flow), id, state);
+    if (leaseMs !== undefined && flow.leaseUntilMs === undefined) return false;
+    const { scope = flow.scope, incarnationMark = flow.incarnationMark } = state;
+    const written = { ...flow, ...this.#stored(flow, state), scope, incarnationMark };
+    const extended = leaseMs === undefined ? undefined : this.#extended(leaseMs);
+    this.#put({ ...written, ...(state.settled ? noLease : extended) });
     return true;
   }
 
   async replaceQuote(
     key: string,
-    seen: LeaseId,
+    seen: StateId,
     state: JournalState,
     lease: LeaseRequest,
     expired: boolean | undefined,
   ): Promise<JournalEntry | undefined> {
     assertState(state);
     assertLease(lease);
-    const flow = this.#owned(key, seen);
-    if (flow?.phase !== "quoted" || (expired !== undefined && expired !== this.#isExpired(flow))) return undefined;
-    return this.#put(this.#leased({ ...flow, ...this.#stored(state) }, state.settled, lease));
+    const flow = this.#quote(key, seen);
+    if (flow === undefined || (expired !== undefined && expired !== this.#isExpired(flow))) return undefined;
+    return this.#lent(this.#leased({ ...flow, ...this.#stored(flow, state) }, state.settled, lease));
+  }
+
+  async fenceQuote(key: string, seen: StateId, nonce: string): Promise<JournalEntry | undefined> {
+    assertNonce(nonce);
+    const flow = this.#quote(key, seen);
+    return flow && this.#put({ ...flow, epoch: flow.epoch + 1, revision: flow.revision + 1, nonce });
   }
 
   async release(key: string, id: LeaseId): Promise<void> {
     const flow = this.#owned(key, id);
-    if (flow !== undefined) this.#put({ ...flow, leaseUntilMs: undefined });
+    if (flow !== undefined) this.#put({ ...flow, ...noLease });
   }
 
   async list(query: {
@@ -154,6 +187,25 @@ export class MemoryJournal implements Journal {
     return counts;
   }
 
+  async scopes(): Promise<readonly ScopeCounts[]> {
+    const scopes = new Map<string, ScopeCounts>();
+    for (const flow of this.#flows.values()) {
+      const { service, gateway } = flow.scope;
+      const name = JSON.stringify([service, gateway]);
+      const { open, held, paid, flows } = scopes.get(name) ?? { open: 0, held: 0, paid: 0, flows: 0 };
+      const present = isPresent(flow) ? 1 : 0;
+      scopes.set(name, {
+        service,
+        gateway,
+        open: open + (flow.settled ? 0 : present),
+        held: held + (flow.phase === "held" ? present : 0),
+        paid: paid + (flow.phase === "paid" ? 1 : 0),
+        flows: flows + present,
+      });
+    }
+    return [...scopes.values()];
+  }
+
   async prune(options: PruneOptions): Promise<PruneReport> {
     assertPrune(options);
     const { settledBeforeMs = 0, quotedBeforeMs = 0, keep } = options;
@@ -174,10 +226,21 @@ export class MemoryJournal implements Journal {
 
   async close(): Promise<void> {}
 
-  #stored({ phase, settled, data, evidence, quoteTtlMs }: JournalState) {
+  #stored({ revision }: { readonly revision: number }, state: JournalState) {
+    const { phase, settled, data, evidence, quoteTtlMs } = state;
     const updatedAtMs = this.#nowMs();
     const expiresAtMs = quoteTtlMs === undefined ? undefined : updatedAtMs + quoteTtlMs;
-    return { phase, settled, data, evidence, updatedAtMs, expiresAtMs };
+    return { phase, settled, data, evidence, updatedAtMs, expiresAtMs, revision: revision + 1 };
+  }
+
+  #extended(leaseMs: number) {
+    return { leaseUntilMs: this.#nowMs() + leaseMs, leaseMs };
+  }
+
+  #quote(key: string, seen: StateId): Stored | undefined {
+    assertStateId(seen);
+    const flow = this.#owned(key, seen);
+    return flow?.phase === "quoted" && flow.revision === seen.revision ? flow : undefined;
   }
 
   #owned(key: string, id: LeaseId): Stored | undefined {
@@ -191,18 +254,26 @@ export class MemoryJournal implements Journal {
     return flow.leaseUntilMs === undefined || flow.leaseUntilMs <= this.#nowMs();
   }
 
+  #isOverlong({ leaseUntilMs, leaseMs }: Stored): boolean {
+    return leaseUntilMs !== undefined && leaseMs !== undefined && leaseUntilMs > this.#nowMs() + leaseMs;
+  }
+
   #isExpired({ expiresAtMs }: Stored): boolean {
     return expiresAtMs !== undefined && expiresAtMs <= this.#nowMs();
   }
 
-  #lease(flow: Stored | undefined, lease: LeaseRequest): JournalEntry | undefined {
-    if (flow === undefined || !isPresent(flow) || !this.#isFree(flow)) return undefined;
-    return this.#put(this.#leased(flow, false, lease));
+  #lease(flow: Stored | undefined, lease: LeaseRequest, observed?: ObservedLease): JournalEntry | undefined {
+    if (flow === undefined || !isPresent(flow)) return undefined;
+    if (!this.#isFree(flow) && !isLeasedAs(flow, observed)) return undefined;
+    return this.#lent(this.#leased(flow, false, lease));
   }
 
   #leased(flow: Omit<Stored, "nonce" | "owner">, settled: boolean, { owner, nonce, leaseMs }: LeaseRequest): Stored {
-    const leaseUntilMs = settled ? undefined : this.#nowMs() + leaseMs;
-    return { ...flow, epoch: flow.epoch + 1, nonce, owner, leaseUntilMs };
+    return { ...flow, ...(settled ? noLease : this.#extended(leaseMs)), epoch: flow.epoch + 1, nonce, owner };
+  }
+
+  #lent(flow: Stored): JournalEntry {
+    return { ...this.#put(flow), incarnation: this.#incarnation };
   }
 
   #after(after: string | undefined, isWanted: (flow: Stored) => boolean): Stored[] {
@@ -216,8 +287,19 @@ export class MemoryJournal implements Journal {
   }
 
   #toEntry(flow: Stored): JournalEntry {
-    return { ...flow, isExpired: this.#isExpired(flow) };
+    return { ...flow, isExpired: this.#isExpired(flow), isOverlong: this.#isOverlong(flow) };
   }
+}
+
+const noLease = { leaseUntilMs: undefined, leaseMs: undefined };
+
+function isLeasedAs(flow: Stored, observed: ObservedLease | undefined): boolean {
+  return (
+    flow.epoch === observed?.epoch &&
+    flow.nonce === observed.nonce &&
+    flow.revision === observed.revision &&
+    flow.leaseUntilMs === observed.leaseUntilMs
+  );
 }
 
 function isPresent({ prunedAtMs }: Stored): boolean {

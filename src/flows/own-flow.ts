@@ -1,10 +1,10 @@
-import { InvalidArgumentError, JournalError } from "../errors/errors.js";
 import { sleep } from "../timing/clock.js";
 import { now, type Timestamp } from "../timing/timestamp.js";
 import { type FlowContext, leaseRequest } from "./flow-context.js";
 import { FlowPausedError } from "./flow-paused-error.js";
 import type { FlowState } from "./flow-state.js";
 import type { FlowScope, JournalEntry, LeaseRequest } from "./journal.js";
+import { isCertainlyRefused, isUnstorable, unsettledWrite } from "./journal-failure.js";
 import { LeaseLost } from "./lease.js";
 
 /** A flow that was asked for. */
@@ -31,12 +31,17 @@ export async function beginEntry(
   return { entry, askedAt, isMine: entry.nonce === lease.nonce };
 }
 
-/** Leases a flow; `undefined` when another process has it. */
-export function acquireEntry(context: FlowContext, key: string): Promise<OwnedEntry | undefined> {
-  return lease(context, key, (request) => context.journal.acquire(key, request));
+/**
+ * Leases a flow; `undefined` when another process has it.
+ *
+ * @param seen the flow as it was just read: a lease that has been seen unchanged for its whole length is over.
+ */
+export function acquireEntry(context: FlowContext, key: string, seen?: JournalEntry): Promise<OwnedEntry | undefined> {
+  const observed = seen && context.leaseObserver.observed(seen);
+  return lease(context, key, (request) => context.journal.acquire(key, request, observed));
 }
 
-/** Stores a state in place of a quote; `undefined` when the quote is no longer as it was seen. */
+/** Stores a state in place of a quote; `undefined` when the quote is certainly no longer as it was seen, and never replaced by this. */
 export async function replaceQuote(
   context: FlowContext,
   seen: JournalEntry,
@@ -45,9 +50,37 @@ export async function replaceQuote(
   expired: boolean | undefined,
 ): Promise<OwnedEntry | undefined> {
   const stored = await context.codec.encode(seen.key, scope, state);
-  return owning(seen.key, state, () =>
-    lease(context, seen.key, (request) => context.journal.replaceQuote(seen.key, seen, stored, request, expired)),
-  );
+  return owning(seen.key, state, async () => {
+    const wanted = leaseRequest(context);
+    const askedAt = now();
+    const replace = () => context.journal.replaceQuote(seen.key, seen, stored, wanted, expired);
+    const entry = (await retryJournal(replace)) ?? (await fence(context, seen));
+    return entry?.nonce === wanted.nonce ? { entry, askedAt } : undefined;
+  });
+}
+
+/**
+ * What became of a replacement that did not apply. That the quote has expired, or not, is no certain refusal: a copy that is still on its
+ * way may find the journal's clock set back. So a quote that is as it was seen becomes another one first.
+ */
+async function fence({ journal }: FlowContext, seen: JournalEntry): Promise<JournalEntry | undefined> {
+  try {
+    const present = await retryJournal(() => journal.read(seen.key));
+    if (!isAsSeen(present, seen)) return present;
+    const nonce = globalThis.crypto.randomUUID();
+    const fenced = await retryJournal(() => journal.fenceQuote(seen.key, seen, nonce));
+    if (fenced !== undefined) return fenced;
+    // It was changed meanwhile, by this fence or by somebody else.
+    const changed = await retryJournal(() => journal.read(seen.key));
+    if (!isAsSeen(changed, seen)) return changed;
+  } catch (cause) {
+    throw unsettledWrite(seen.key, cause);
+  }
+  throw unsettledWrite(seen.key);
+}
+
+function isAsSeen(present: JournalEntry | undefined, { nonce, revision }: JournalEntry): boolean {
+  return present?.nonce === nonce && present.revision === revision;
 }
 
 /** From the moment on that this write may have been stored, any process may take the money: the flow owns the payment. */
@@ -55,7 +88,7 @@ async function owning<T>(key: string, { phase }: FlowState, write: () => Promise
   try {
     return await write();
   } catch (error) {
-    if (phase !== "funds-requested" || storedNothing(error)) throw error;
+    if (phase !== "funds-requested" || isCertainlyRefused(error)) throw error;
     throw new FlowPausedError(key, { cause: error });
   }
 }
@@ -80,8 +113,8 @@ async function lease(
 }
 
 /**
- * What failed, stored or not, is tried again: with the same nonce and epoch it stores the same. If nothing helps, an error of a try that
- * may have stored it is thrown rather than one of a try that has not.
+ * What failed, stored or not, is tried again: with the same nonce, epoch and revision it stores the same. If nothing helps, an error of a
+ * try that may have stored it is thrown rather than one of a try that has not.
  */
 export async function retryJournal<T>(work: () => Promise<T>): Promise<T> {
   let uncertain: unknown;
@@ -90,8 +123,8 @@ export async function retryJournal<T>(work: () => Promise<T>): Promise<T> {
       return await work();
     } catch (error) {
       if (error instanceof LeaseLost) throw error;
-      if (!storedNothing(error)) uncertain ??= error;
-      const delayMs = isRefused(error) ? undefined : retryDelaysMs[tries];
+      if (!isCertainlyRefused(error)) uncertain ??= error;
+      const delayMs = isUnstorable(error) ? undefined : retryDelaysMs[tries];
       if (delayMs === undefined) throw uncertain ?? error;
       await sleep(delayMs);
     }
@@ -99,12 +132,3 @@ export async function retryJournal<T>(work: () => Promise<T>): Promise<T> {
 }
 
 const retryDelaysMs = [50, 200];
-
-function storedNothing(error: unknown): boolean {
-  return isRefused(error) || (error instanceof JournalError && error.stored === "nothing");
-}
-
-/** What can't be stored at all. */
-function isRefused(error: unknown): boolean {
-  return error instanceof InvalidArgumentError && error.code === "invalid_argument";
-}

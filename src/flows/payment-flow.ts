@@ -14,6 +14,7 @@ import {
   type RecoverOptions,
   type RunOptions,
   readCloseOptions,
+  readMoveOptions,
   readQuery,
   readRecoverOptions,
   readRunOptions,
@@ -34,7 +35,9 @@ import {
   toStatus,
 } from "./flow-status.js";
 import { truthOf } from "./flow-truth.js";
+import { elsewhereError, type FlowsElsewhere } from "./flows-elsewhere.js";
 import { type FlowOperation, followFlow } from "./follow-flow.js";
+import { checkMove, type MoveOptions, type MoveReport, moveFlows } from "./move-flows.js";
 import type { CloseReport } from "./open-work.js";
 import { type QuotedFlow, quoteFlow } from "./quote-flow.js";
 import { recoverFlows } from "./recover-flows.js";
@@ -102,7 +105,7 @@ export class PaymentFlow {
     if (reason !== undefined && typeof reason !== "string") {
       throw new InvalidArgumentError(`cancel: the reason must be a string; found ${describeValue(reason)}`);
     }
-    return this.#call("cancel", key, {}, () => cancelFlow(this.#context, key, reason));
+    return this.#call("cancel", key, {}, (call) => cancelFlow(this.#context, key, reason, call));
   }
 
   /**
@@ -133,16 +136,18 @@ export class PaymentFlow {
 
   /**
    * Recovers flows for as long as the process lives: until `signal` aborts, or the flow is closed. It never rejects because something
-   * failed: that goes to `on.error`.
+   * failed: that goes to `on.error`. So do, once, open and held flows of its gateway under another base URL (`flow_elsewhere`): see `move`.
    */
   async work(options: WorkOptions = {}): Promise<void> {
     const { signal, everyMs, concurrency } = readWorkOptions(options);
     const { openWork, reporter } = this.#context;
     await openWork.run(async (stop) => {
+      const reported = this.#reportElsewhere();
       const recovery = new Recovery(this.#context, "work", concurrency, stop);
       const takeOver = (report: ReportRecovered) => takeOverAll(recovery, report);
       await workFlows({ takeOver, everyMs, reporter, random: Math.random }, stop);
       recovery.end();
+      await reported;
     }, signal);
   }
 
@@ -167,17 +172,19 @@ export class PaymentFlow {
    *
    * The journal counts, and reads no flow. Those that version 1 stored have no scope in the journal, not even once they go on, and are
    * counted for each gateway and service over it until they are pruned; `list`, which reads each flow, leaves those of others out.
+   * `elsewhere` is how many flows of the gateway are open or held under another base URL, at most a minute ago: see `move`.
    */
   counts(): Promise<FlowCounts> {
     return countFlows(this.#context);
   }
 
   /**
-   * What waits for an operator: every held flow, then every flow that is stuck, which means that it failed at the same step three times.
+   * What waits for an operator: what is open or held under another base URL, one item for each (see `move`), every held flow, then every
+   * flow that is stuck, which means that it failed at the same step three times.
    *
    * @throws {AggregateError} when flows could not be read, after all others: a `flow_unreadable` for each, with its key.
    */
-  held(): AsyncGenerator<HeldFlow | StuckFlow, void, undefined> {
+  held(): AsyncGenerator<HeldFlow | StuckFlow | FlowsElsewhere, void, undefined> {
     return heldFlows(this.#context);
   }
 
@@ -215,6 +222,23 @@ export class PaymentFlow {
   }
 
   /**
+   * Moves the flows of an earlier base URL of the same service, settled and held ones too, so that the same keys keep their outcomes. Each is
+   * leased as an owner leases it: one whose owner lives is left, and named. Calling it again goes on with what was left, also after a crash.
+   * It sends nothing, and moves no money.
+   *
+   * Quotes move once they have expired. What is left of pruned flows stays, and its keys are not paid again. What was signed for the old
+   * address is looked for, and signed anew where it is to be sent again.
+   *
+   * @throws {InvalidArgumentError} when `from` or `to` is not a base URL, or both are the same; nothing is read then.
+   * @throws {JournalError} when the journal fails between two flows; call it again.
+   */
+  async move(options: MoveOptions): Promise<MoveReport> {
+    const { signal, ...given } = readMoveOptions(options);
+    const move = checkMove(this.#context, given);
+    return this.#context.openWork.run((stop) => moveFlows(this.#context, move, stop), signal);
+  }
+
+  /**
    * Accepts nothing new, and lets what is pending reach a state from which another process can go on: it resolves when all of it has,
    * or after `timeoutMs`. Neither the client nor the journal is closed.
    */
@@ -225,6 +249,16 @@ export class PaymentFlow {
   async *#recover(options: RecoverOptions): AsyncGenerator<FlowOutcome, void, undefined> {
     const { concurrency, signal } = readRecoverOptions(options);
     yield* recoverFlows(this.#context, concurrency, signal);
+  }
+
+  /** Never rejects. */
+  async #reportElsewhere(): Promise<void> {
+    const { elsewhere, reporter } = this.#context;
+    try {
+      for (const found of await elsewhere.find()) reporter.emit("error", elsewhereError(found));
+    } catch (error) {
+      reporter.emit("error", error);
+    }
   }
 
   /** Opens a call about a key. */

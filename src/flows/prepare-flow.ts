@@ -3,7 +3,7 @@ import { assertPayable } from "./assert-payable.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { isPassing, toFlowRefusal } from "./flow-refusal.js";
-import type { StateOf } from "./flow-state.js";
+import type { Mark, StateOf } from "./flow-state.js";
 
 /** Does whatever can fail without harm, before a flow is stored that takes money. An intent that is refused for good rejects the flow. */
 export async function prepareFlow(
@@ -19,7 +19,7 @@ export async function prepareFlow(
     if (refusal === undefined || isPassing(refusal)) throw error;
     return { phase: "rejected", request, refusal };
   }
-  return payable(quote, await context.newestPayment.token(call));
+  return payable(quote, await context.newestPayment.mark(call));
 }
 
 /** Asks the service for an intent that can be paid. */
@@ -41,6 +41,6 @@ export async function withOwnKey(client: FlowContext["client"], quote: StateOf<"
 }
 
 /** A flow whose money may be asked for. */
-export function payable(quote: StateOf<"quoted">, since: string | null): StateOf<"funds-requested"> {
+export function payable(quote: StateOf<"quoted">, since: Mark): StateOf<"funds-requested"> {
   return { ...quote, phase: "funds-requested", since, claims: [], looks: [], decisions: [] };
 }

@@ -37,6 +37,8 @@ export async function quoteFlow(
       assertQuoted(key, "quote", state);
       if (!entry.isExpired) return toQuotedFlow(entry, state.intent);
       entry = await renewQuote(context, entry, request, call);
+      // Somebody else was faster, or the journal does not stand by what it showed.
+      if (entry.isExpired) await call.pause(pauseMs);
     }
   } catch (error) {
     throw await truthOf(context, key, error);
@@ -69,6 +71,9 @@ export async function renewQuote(
   if (renewed !== undefined) return renewed.entry;
   return (await context.journal.read(seen.key)) ?? beginQuote(context, seen.key, request, call);
 }
+
+/** Between two tries to store what another process stores as well. */
+const pauseMs = 50;
 
 function toQuotedFlow({ key, expiresAtMs = 0 }: JournalEntry, intent: PaymentIntent): QuotedFlow {
   return { status: "quoted", key, intent, expiresAtMs };

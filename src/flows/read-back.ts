@@ -1,12 +1,9 @@
-import { CrossBorderError } from "../errors/errors.js";
-import { payments } from "../resources/payments.js";
-import { clock } from "../timing/clock.js";
-import { waitAsAsked } from "./asked-wait.js";
-import { describeLooks } from "./describe-looks.js";
+import { describeLooks, describeShortLives } from "./describe-looks.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
 import { isPassing } from "./flow-refusal.js";
 import { type FlowRefusal, type Look, openClaim, type ServiceFact, type StateOf } from "./flow-state.js";
-import { lookForPayment, sureMark } from "./look-for-payment.js";
+import { lookForPayment } from "./look-for-payment.js";
+import { afterLook, hastyLooks, type LookWait, longestLeaseMs, reliedOnLagMs, waitAsOwner } from "./wait-as-owner.js";
 
 type Unknown = StateOf<"unknown">;
 
@@ -17,18 +14,21 @@ type Unknown = StateOf<"unknown">;
  * refusal, a look that is late enough by `service.listedWithinMs`, or `service.singleUseIntents` lets it go on.
  */
 export async function readBack(context: FlowContext, owned: OwnedFlow, begun: Unknown): Promise<StepResult> {
-  const { askedWait, ...state } = begun;
-  const isProof = isProofDue(context, state);
-  if (isProof) await waitForProof(context, owned, state);
-  await waitAsAsked(context, owned, askedWait, isProof ? 0 : lookDelayMs(context, state));
-  // What is decided on absence must not depend on a mark where an entry that was lost may be older.
-  const since = isProof || state.refusal !== undefined ? sureMark(state) : state.since;
-  const { look, found } = await lookForPayment(context.client, state, since, owned.call.requestOptions);
-  const looked = { ...state, looks: [...state.looks, look] };
+  const wait = waitBefore(context, owned, begun);
+  const waited = await waitAsOwner(context, owned, begun, wait, begun.askedWait);
+  if (!waited.isDue) return { ...waited, isPartial: true };
+  const { isProof } = waited;
+  if (isProof) owned.lease.noteKnowsAllClaims();
+  const { askedWait: _, ...state } = begun;
+  const decides = wait.aloneMs === undefined ? "reports" : "decides";
+  const { look, found } = await lookForPayment(context, owned.call, state, decides);
+  const isHasty = wait.aloneMs !== undefined && !isProof;
+  const looked = { ...state, looks: [...state.looks, look], waits: afterLook(state, !isHasty) };
   if (found !== undefined) return { state: { ...decided(looked), phase: "paid", payment: found } };
   const isAlone = looksForIt(looked).every(({ lookalike }) => lookalike === undefined);
   const isAbsent = look.complete && isAlone;
-  if (state.refusal !== undefined) return afterRefusal(context, looked, state.refusal, { isAlone, isAbsent });
+  if (isHasty) return hastyLooks(looked) < context.readBacks ? { state: looked } : held(looked, wait.aloneMs);
+  if (state.refusal !== undefined) return afterRefusal(context, owned, looked, state.refusal, { isAlone, isAbsent });
   if (looksForIt(looked).length < context.readBacks) return { state: looked };
   if (isProof && isAbsent) return sendAgain(owned, absent(looked), "listedWithinMs");
   if (!isProof && isProofDue(context, looked)) return { state: looked };
@@ -43,35 +43,28 @@ function looksForIt({ looks, claims }: Pick<Unknown, "looks" | "claims">): reado
   return looks.filter((look) => look.claims === claims.length);
 }
 
-/** After a refusal even the first look waits: a payment that a proxy sent twice may be committed and not listed yet. */
-function lookDelayMs({ readBackDelayMs, service }: FlowContext, state: Unknown): number {
-  if (state.refusal !== undefined) return Math.max(readBackDelayMs, service.listedWithinMs ?? 0);
-  return looksForIt(state).length === 0 ? 0 : readBackDelayMs;
+/** What the next look waits for. */
+function waitBefore(context: FlowContext, { lease }: OwnedFlow, state: Unknown): LookWait {
+  const leaseMs = longestLeaseMs(context, state.claims);
+  if (state.refusal !== undefined) {
+    // A payment that a proxy sent twice may be committed and not listed yet, and a claim that the journal lost be on its way.
+    const lagMs = reliedOnLagMs(context);
+    const aloneMs = lagMs + (lease.knowsAllClaims ? 0 : leaseMs);
+    return { aloneMs, togetherMs: aloneMs, betweenMs: looksForIt(state).length === 0 ? 0 : lagMs };
+  }
+  if (isProofDue(context, state)) {
+    // Until then an earlier owner's request may be on its way.
+    const aloneMs = leaseMs + (context.service.listedWithinMs ?? 0);
+    return { aloneMs, togetherMs: aloneMs, betweenMs: 0 };
+  }
+  const togetherMs = looksForIt(state).length === 0 ? 0 : context.readBackDelayMs;
+  return { aloneMs: undefined, togetherMs, betweenMs: 0 };
 }
 
 /** Whether the next look comes so late that absence is certain, which `service.listedWithinMs` alone makes possible. */
 function isProofDue({ readBacks, service }: FlowContext, state: Unknown): boolean {
   const isPossible = service.listedWithinMs !== undefined && mayBeSentAgain(state);
   return isPossible && looksForIt(state).length >= readBacks;
-}
-
-/** A timer that goes off early proves nothing. */
-async function waitForProof(context: FlowContext, owned: OwnedFlow, state: Unknown): Promise<void> {
-  for (;;) {
-    const leftMs = untilProofMs(context, owned, state);
-    if (leftMs <= 0) return;
-    await owned.call.pause(leftMs);
-  }
-}
-
-/**
- * A whole lease and the listing's time, after the later of taking the flow over and this owner's claim, by the monotonic clock: until
- * then an earlier owner's request may be on its way. That owner's lease may have been a longer one.
- */
-function untilProofMs(context: FlowContext, { lease }: OwnedFlow, { claims }: Unknown): number {
-  const { listedWithinMs = 0 } = context.service;
-  const leaseMs = Math.max(context.leaseMs, ...claims.map(({ claimedAtMs, sendByMs }) => sendByMs - claimedAtMs));
-  return lease.ownedSinceMs + leaseMs + listedWithinMs - clock.monotonicMs();
 }
 
 /** How often a payment is sent again without a person's decision. */
@@ -86,6 +79,7 @@ function mayBeSentAgain({ claims, response }: Unknown): boolean {
 /** The service said that it did nothing: true unless the payment is there all the same. */
 function afterRefusal(
   { readBacks }: FlowContext,
+  owned: OwnedFlow,
   state: Unknown,
   refusal: FlowRefusal,
   { isAlone, isAbsent }: { readonly isAlone: boolean; readonly isAbsent: boolean },
@@ -95,7 +89,15 @@ function afterRefusal(
   if (!isAlone || (isAbsent && !isFirst)) return held(state);
   if (!isAbsent) return looksForIt(state).length < readBacks ? { state } : held(state);
   if (!isPassing(refusal)) return { state: { ...decided(state), phase: "refused", refusal } };
-  return { state: { ...decided(state), ...withRefused(state), phase: "funds-requested" }, error: refused(refusal) };
+  // A token that was revoked, or too many requests: the same bytes may be sent again, with a new token.
+  if (refusalsOf(state) >= mostRepetitions) return held(state);
+  owned.mustLook = false;
+  return { state: { ...decided(state), ...withRefused(state), phase: "funds-requested" } };
+}
+
+/** How often the service has refused this flow's payment before, for the time being. */
+function refusalsOf({ claims }: Unknown): number {
+  return claims.reduce((sum, { isRefused, refusals = 1 }) => sum + (isRefused === true ? refusals : 0), 0);
 }
 
 /** The same bytes that are refused again and again are kept once, with the looks for the last of them. */
@@ -113,12 +115,6 @@ function withRefused({ claims, claim, looks }: Unknown): Pick<Unknown, "claims" 
   };
 }
 
-function refused({ status }: FlowRefusal): CrossBorderError {
-  const { name: operation } = payments.create;
-  const message = `${operation}: the service responded with ${status}, and the payment was looked for and not found`;
-  return new CrossBorderError(message, { code: `http_${status ?? 0}`, operation });
-}
-
 /** Goes on without a person, and says in the outcome what that relied on. */
 function sendAgain(owned: OwnedFlow, state: Unknown, fact: ServiceFact): StepResult {
   owned.mustLook = false;
@@ -130,11 +126,14 @@ function absent(state: Unknown): Unknown {
   return { ...state, claims: state.claims.map((claim) => ({ ...claim, isAbsent: true as const })) };
 }
 
-function held(state: Unknown): StepResult {
-  const reason = `${state.reason}, and ${describeLooks(looksForIt(state))}`;
+/** @param wholeMs for how long one process alone has to have had the flow before a look, where none had. */
+function held(state: Unknown, wholeMs?: number): StepResult {
+  const why = wholeMs === undefined ? "" : `; ${describeShortLives(wholeMs)}`;
+  const reason = `${state.reason}, and ${describeLooks(looksForIt(state))}${why}`;
   return { state: { ...state, phase: "held", reason } };
 }
 
-function decided({ claim: _, reason: __, response: ___, refusal: ____, ...state }: Unknown) {
+/** What was waited for, and what came, says nothing about the next request. */
+function decided({ claim: _, reason: __, response: ___, refusal: ____, waits: _____, ...state }: Unknown) {
   return state;
 }

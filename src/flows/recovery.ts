@@ -1,13 +1,14 @@
-import { CrossBorderError, JournalError } from "../errors/errors.js";
+import { AbortedError, CrossBorderError, JournalError } from "../errors/errors.js";
 import type { Alarm } from "../timing/alarm.js";
 import { now } from "../timing/timestamp.js";
-import { continueFlow } from "./drive-flow.js";
+import { continueFlow, releaseQuietly } from "./drive-flow.js";
 import { FlowCall } from "./flow-call.js";
 import { type FlowContext, leaseRequest } from "./flow-context.js";
 import type { FlowOutcome } from "./flow-outcome.js";
 import { FlowPausedError } from "./flow-paused-error.js";
 import { type FlowOperation, followFlow } from "./follow-flow.js";
-import type { OwnedEntry } from "./own-flow.js";
+import type { JournalEntry } from "./journal.js";
+import { acquireEntry, type OwnedEntry } from "./own-flow.js";
 import { RecoverySlots } from "./recovery-slots.js";
 
 /** What became of a flow that was taken over. Neither is there when another owner got it meanwhile. */
@@ -21,6 +22,9 @@ export type ReportRecovered = (recovered: Recovered) => void;
 
 /** Flows that wait are busy with nothing, but their leases are renewed. */
 const acquiredPerSlot = 16;
+
+/** Of one round: what is left comes in the next ones. */
+const mostOverlong = 1000;
 
 /** Takes over flows whose owners are gone, in one round or in many. How many may be busy, and what stops them, is one for all. */
 export class Recovery {
@@ -70,8 +74,25 @@ export class Recovery {
     after: string | undefined,
     report: ReportRecovered,
   ): Promise<{ readonly key: string; readonly ended: Promise<void> } | undefined> {
-    const owned = await this.#acquire(after, report);
+    const owned = await this.#ofJournal(report, after, () => this.#acquire(after));
     return owned === undefined ? undefined : { key: owned.entry.key, ended: this.#run(owned, report) };
+  }
+
+  /**
+   * Flows whose lease ends later than its own length from now, up to some. They are watched from now on: whose lease has not changed for its
+   * whole length can be taken over by `takeOver`. Never rejects.
+   */
+  async overlong(report: ReportRecovered): Promise<readonly JournalEntry[]> {
+    const { journal, scope, leaseObserver } = this.#context;
+    const list = () => journal.overlong({ scope, limit: mostOverlong });
+    const entries = (await this.#ofJournal(report, undefined, list)) ?? [];
+    return entries.filter((entry) => leaseObserver.observed(entry) !== undefined);
+  }
+
+  /** As `takeOverNext` does with one flow of `overlong`; `undefined` when it is another's by now. Never rejects. */
+  async takeOver(entry: JournalEntry, report: ReportRecovered): Promise<{ readonly ended: Promise<void> } | undefined> {
+    const owned = await this.#ofJournal(report, entry.key, () => acquireEntry(this.#context, entry.key, entry));
+    return owned === undefined ? undefined : { ended: this.#run(owned, report) };
   }
 
   /** To be called when no more flows are to be taken over, and those that were have ended. */
@@ -93,13 +114,21 @@ export class Recovery {
     });
   }
 
-  /** Where the journal fails, the flows that are running still come to their end. */
-  async #acquire(after: string | undefined, report: ReportRecovered): Promise<OwnedEntry | undefined> {
+  async #acquire(after: string | undefined): Promise<OwnedEntry | undefined> {
     const askedAt = now();
+    const { journal, scope } = this.#context;
+    const entry = await journal.acquireAbandoned(scope, leaseRequest(this.#context), after);
+    return entry === undefined ? undefined : { entry, askedAt };
+  }
+
+  /** Where the journal fails, the flows that are running still come to their end. */
+  async #ofJournal<T>(
+    report: ReportRecovered,
+    after: string | undefined,
+    ask: () => Promise<T>,
+  ): Promise<T | undefined> {
     try {
-      const { journal, scope } = this.#context;
-      const entry = await journal.acquireAbandoned(scope, leaseRequest(this.#context), after);
-      return entry === undefined ? undefined : { entry, askedAt };
+      return await ask();
     } catch (error) {
       const message = `recover: the journal failed${after === undefined ? "" : ` behind key ${JSON.stringify(after)}`}`;
       report({ error: error instanceof JournalError ? error : new JournalError(message, { cause: error }) });
@@ -111,8 +140,11 @@ export class Recovery {
   async #run(owned: OwnedEntry, report: ReportRecovered): Promise<void> {
     const call = new RecoveryCall(new AbortController(), this.#context.openWork.abandon, this.slots);
     this.#calls.add(call);
+    // It was leased while the work was told to stop: nothing is done for it here.
     if (this.#isStopped) call.stop.abort();
-    const recovered = await recoverFlow(this.#context, this.#operation, owned, call);
+    const recovered = this.#isStopped
+      ? await leave(this.#context, owned)
+      : await recoverFlow(this.#context, this.#operation, owned, call);
     this.#calls.delete(call);
     report(recovered);
   }
@@ -125,6 +157,8 @@ export class RecoveryRound {
   readonly #running = new Set<Promise<void>>();
   /** The key of the last flow that was taken over. */
   #after: string | undefined;
+  /** Flows whose lease is over although the journal's clock says otherwise: they come after all others. */
+  #overlong: JournalEntry[] | undefined;
   #isThrough = false;
 
   constructor(recovery: Recovery, report: ReportRecovered) {
@@ -145,19 +179,34 @@ export class RecoveryRound {
   /** Takes over one flow after the other for as long as there are free slots. */
   async takeOver(): Promise<void> {
     while (!this.isOver && this.#recovery.tryEnter()) {
-      const next = await this.#recovery.takeOverNext(this.#after, this.#report);
+      const next = await this.#next();
       if (next === undefined) {
         this.#isThrough = true;
         this.#recovery.slots.leave();
         return;
       }
-      this.#after = next.key;
       const ended = next.ended.then(() => {
         this.#running.delete(ended);
         this.#recovery.slots.leave();
       });
       this.#running.add(ended);
     }
+  }
+
+  async #next(): Promise<{ readonly ended: Promise<void> } | undefined> {
+    if (this.#overlong === undefined) {
+      const next = await this.#recovery.takeOverNext(this.#after, this.#report);
+      if (next !== undefined) {
+        this.#after = next.key;
+        return next;
+      }
+      this.#overlong = [...(await this.#recovery.overlong(this.#report))];
+    }
+    for (let entry = this.#overlong.shift(); entry !== undefined; entry = this.#overlong.shift()) {
+      const next = await this.#recovery.takeOver(entry, this.#report);
+      if (next !== undefined) return next;
+    }
+    return undefined;
   }
 
   /** Resolves when the flows that it took over have ended. */
@@ -202,6 +251,13 @@ async function recoverFlow(
     if (isForeign(owned, error)) return {};
     return { error: error instanceof FlowPausedError ? error : new FlowPausedError(key, { cause: error }) };
   }
+}
+
+async function leave(context: FlowContext, { entry }: OwnedEntry): Promise<Recovered> {
+  await releaseQuietly(context, entry);
+  const { key } = entry;
+  const cause = new AbortedError("the work was told to stop while the journal leased the flow");
+  return { error: new FlowPausedError(key, { cause }) };
 }
 
 /** Version 1 stored no scope: only what is in a flow tells that it is another gateway's, who continues it. */

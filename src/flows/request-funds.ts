@@ -1,13 +1,16 @@
 import { CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
 import { payments } from "../resources/payments.js";
+import { clock } from "../timing/clock.js";
 import { waitAsAsked } from "./asked-wait.js";
+import { describeShortLives } from "./describe-looks.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
 import { type Claim, type FlowState, type Look, openClaim, type StateOf } from "./flow-state.js";
 import { frozenCopy } from "./frozen-copy.js";
 import { assertFlowFunds, type FlowFunds } from "./funds-functions.js";
 import type { Lease } from "./lease.js";
-import { lookForPayment, sureMark } from "./look-for-payment.js";
+import { lookForPayment } from "./look-for-payment.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
+import { afterLook, hastyLooks, longestLeaseMs, reliedOnLagMs, waitAsOwner } from "./wait-as-owner.js";
 
 type Requested = StateOf<"funds-requested">;
 type Funded = Requested & { readonly senderGatewayTransactionId: string };
@@ -18,37 +21,64 @@ export async function requestFunds(context: FlowContext, owned: OwnedFlow, begun
   await waitAsAsked(context, owned, askedWait);
   const wasTaken = state.senderGatewayTransactionId !== undefined;
   if (!wasTaken) context.circuitBreaker?.assertClosed();
-  const funds = await askForFunds(context, owned.lease.key, state);
+  const funds = owned.funds ?? (await askForFunds(context, owned.lease.key, state));
   if (funds === null) return { state: declined(state) };
-  const { senderGatewayTransactionId } = funds;
+  // Whoever takes a key's money first knows that nobody claimed its payment before.
+  if (owned.funds === undefined && !funds.replayed) owned.lease.noteKnowsAllClaims();
+  owned.funds = funds;
+  const { senderGatewayTransactionId, takenAtMs = state.takenAtMs } = funds;
   const isTakenSince = state.isTakenSince ?? (isFirstTaking(owned, state, funds) ? true : undefined);
-  const funded = { ...state, senderGatewayTransactionId, ...(isTakenSince && { isTakenSince }) };
+  const funded = {
+    ...state,
+    senderGatewayTransactionId,
+    ...(takenAtMs === undefined ? undefined : { takenAtMs }),
+    ...(isTakenSince && { isTakenSince }),
+  };
   try {
     if (await owned.lease.retake()) owned.mustLook = true;
-    const request = openClaim(state.claims) ?? (await sign(context, owned, funded));
+    const request = claimToRepeat(context, state) ?? (await sign(context, owned, funded));
     const isLost = isLostEntry(owned, state, funds);
-    let looks = state.looks;
-    if (owned.mustLook || isLost) {
-      const { look, found } = await lookFor(context, owned, funded, request);
-      looks = withLook(looks, look);
-      if (found !== undefined) return { state: { ...funded, looks, phase: "paid", payment: found } };
-      const obstacle = obstacleTo({ ...funded, looks }, look, isLost);
-      if (obstacle !== undefined) return obstacle;
-    }
+    const looked = owned.mustLook || isLost ? await lookFirst(context, owned, funded, request, isLost) : funded;
+    if ("state" in looked) return looked;
     // Where the money is taken already, only a new claim has to wait: the look may end the flow.
     if (wasTaken) context.circuitBreaker?.assertClosed();
     await context.client.ensureToken(context.leaseMs, owned.call.requestOptions);
-    return { state: claim(owned.lease, { ...funded, looks }, request) };
+    owned.funds = undefined;
+    return { state: claim(owned.lease, looked, request) };
   } catch (error) {
     // From now on it is known that the money was taken.
     return { state: funded, error };
   }
 }
 
+/** Looks for a payment that an earlier owner may have claimed. What it looked at is the state to go on with; otherwise the step ends. */
+async function lookFirst(
+  context: FlowContext,
+  owned: OwnedFlow,
+  funded: Funded,
+  request: SignedClaim,
+  isLost: boolean,
+): Promise<Funded | StepResult> {
+  const isSure = !owned.mustLook || owned.lease.knowsAllClaims;
+  const wholeMs = isSure ? 0 : longestLeaseMs(context, funded.claims) + reliedOnLagMs(context);
+  const waited = await waitAsOwner(context, owned, funded, { aloneMs: wholeMs, togetherMs: wholeMs, betweenMs: 0 });
+  if (!waited.isDue) return { ...waited, isPartial: true };
+  const { isProof } = waited;
+  if (isProof) owned.lease.noteKnowsAllClaims();
+  const { look, found } = await lookFor(context, owned, funded, request);
+  const looks = withLook(funded.looks, look);
+  if (found !== undefined) return { state: { ...funded, looks, phase: "paid", payment: found } };
+  const looked = { ...funded, looks, waits: afterLook(funded, isProof) };
+  const obstacle = obstacleTo(looked, look, isLost);
+  if (obstacle !== undefined) return obstacle;
+  if (isProof) return looked;
+  return hastyLooks(looked) < context.readBacks ? { state: looked } : heldFor(looked, describeShortLives(wholeMs));
+}
+
 /** @throws whatever `takeFunds` throws; {InvalidArgumentError} when it does not return what it has to. */
-async function askForFunds({ takeFunds }: FlowContext, key: string, state: Requested): Promise<FlowFunds | null> {
-  const funds: unknown = await takeFunds({ key, intent: frozenCopy(state.intent) });
-  assertFlowFunds(funds);
+async function askForFunds(context: FlowContext, key: string, state: Requested): Promise<FlowFunds | null> {
+  const funds: unknown = await context.takeFunds({ key, intent: frozenCopy(state.intent) });
+  assertFlowFunds(funds, clock.wallMs() + context.bankSkewMs);
   if (funds === null) assertMayDecline(state);
   else assertSameFunds(state, funds);
   return funds;
@@ -62,14 +92,26 @@ function assertMayDecline({ senderGatewayTransactionId }: Requested): void {
   );
 }
 
-function assertSameFunds({ senderGatewayTransactionId: known }: Requested, { senderGatewayTransactionId }: FlowFunds) {
-  if (known === undefined || known === senderGatewayTransactionId) return;
-  throw new InvalidArgumentError(
-    `takeFunds returned the senderGatewayTransactionId ${JSON.stringify(senderGatewayTransactionId)}, and ${JSON.stringify(known)} when it was called with this key before: its first response is final. Nothing is sent until it returns the same one`,
-  );
+function assertSameFunds(known: Requested, returned: FlowFunds): void {
+  for (const name of ["senderGatewayTransactionId", "takenAtMs"] as const) {
+    const [before, now] = [known[name], returned[name]];
+    if (before === undefined || now === undefined || before === now) continue;
+    throw new InvalidArgumentError(
+      `takeFunds returned the ${name} ${JSON.stringify(now)}, and ${JSON.stringify(before)} when it was called with this key before: its first response is final. Nothing is sent until it returns the same one`,
+    );
+  }
 }
 
-function declined({ phase: _, since: __, claims: ___, looks: ____, decisions: _____, ...rest }: Requested): FlowState {
+function declined({
+  phase: _,
+  since: __,
+  claims: ___,
+  looks: ____,
+  decisions: _____,
+  waits: ______,
+  takenAtMs: _______,
+  ...rest
+}: Requested): FlowState {
   return { ...rest, phase: "declined" };
 }
 
@@ -85,6 +127,13 @@ function isFirstTaking({ mustLook }: OwnedFlow, state: Requested, { replayed }: 
 
 type SignedClaim = Pick<Claim, "path" | "body" | "signature"> & { readonly keyId?: string | undefined };
 
+/** The newest claim that may still turn out to be paid. One that was signed for another base path is no request to this address. */
+function claimToRepeat({ scope }: FlowContext, { claims }: Requested): SignedClaim | undefined {
+  const claim = openClaim(claims);
+  const basePath = new URL(scope.service).pathname.replace(/\/$/, "");
+  return claim?.path === basePath + payments.create.path.text ? claim : undefined;
+}
+
 async function sign({ client }: FlowContext, { call }: OwnedFlow, state: Funded): Promise<SignedClaim> {
   const body = paymentFromIntent(state.intent, state.senderGatewayTransactionId);
   const signed = await client.sign(payments.create, [], { body }, call.requestOptions);
@@ -93,13 +142,13 @@ async function sign({ client }: FlowContext, { call }: OwnedFlow, state: Funded)
 
 /** Compares the listed payments with the bytes that would be sent as well: the claim of an earlier process may have been lost. */
 async function lookFor(
-  { client }: FlowContext,
+  context: FlowContext,
   { call }: OwnedFlow,
   state: Funded,
   request: SignedClaim,
 ): ReturnType<typeof lookForPayment> {
   const claims = [...state.claims, request];
-  const { look, found } = await lookForPayment(client, { ...state, claims }, sureMark(state), call.requestOptions);
+  const { look, found } = await lookForPayment(context, call, { ...state, claims }, "decides");
   return { look: { ...look, claims: state.claims.length }, found };
 }
 
@@ -110,30 +159,39 @@ function withLook(looks: readonly Look[], look: Look): readonly Look[] {
   return [...(isAgain ? looks.slice(0, -1) : looks), look];
 }
 
+function heldFor(state: Funded, reason: string): StepResult {
+  return { state: { ...state, phase: "held", reason } };
+}
+
 /** What stands in the way of a claim although the payment was not found. */
 function obstacleTo(state: Funded, { complete, lookalike, problem }: Look, isLost: boolean): StepResult | undefined {
-  const held = (reason: string): StepResult => ({ state: { ...state, phase: "held", reason } });
   if (lookalike !== undefined) {
-    return held(
+    return heldFor(
+      state,
       "before the payment was sent, one with the same transaction id was found, and its signature or its content is another",
     );
   }
   if (!complete) {
     const { name: operation } = payments.list;
-    const message = `${operation}: the payment may have been made by an earlier process, and not all payments could be read: ${problem}`;
+    const message = `${operation}: the payment may have been made by an earlier process, and its list of payments does not rule that out: ${problem}`;
     return {
       state,
       error: new CrossBorderError(message, { code: "flow_payment_unseen", effect: "possible", operation }),
     };
   }
   if (!isLost) return undefined;
-  return held(
+  return heldFor(
+    state,
     "takeFunds said in this flow's first call that the money of this key had been taken before, and no payment of it was found: either an earlier entry of it was lost, or takeFunds repeated a request of its own and returned what came in response to the repetition",
   );
 }
 
 /** A claim begins with a whole lease, so that there is time to send it. */
-function claim(lease: Lease, state: Funded, { path, body, signature, keyId }: SignedClaim): StateOf<"claimed"> {
+function claim(
+  lease: Lease,
+  { waits: _, ...state }: Funded,
+  { path, body, signature, keyId }: SignedClaim,
+): StateOf<"claimed"> {
   const made: Claim = {
     path,
     body,

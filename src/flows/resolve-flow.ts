@@ -11,6 +11,7 @@ import { assertOwnKey, otherKeyId, readState } from "./flow-scope.js";
 import {
   type FlowPhase,
   type FlowState,
+  fruitlessOwners,
   isSettled,
   isStuck,
   type Look,
@@ -21,9 +22,9 @@ import {
 import { isTruth, ownedByFlow } from "./flow-truth.js";
 import { frozenCopy } from "./frozen-copy.js";
 import { Lease, LeaseLost } from "./lease.js";
-import { lookForPayment, sureMark } from "./look-for-payment.js";
+import { lookForPayment, type Sought } from "./look-for-payment.js";
 import { paymentMatcher, type Recognisable } from "./match-payment.js";
-import { acquireEntry } from "./own-flow.js";
+import { acquireEntry, type OwnedEntry } from "./own-flow.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
 
 /** An operator's decision about a flow that is held or stuck, for the record. `payment` is accepted for `found` only. */
@@ -116,7 +117,7 @@ async function decideAnd<Result>(
   call: FlowCall,
   goOn: (owned: OwnedFlow, decided: FlowState) => Promise<Result>,
 ): Promise<Result> {
-  const leased = await ownedByFlow(key, acquireEntry(context, key));
+  const leased = await ownedByFlow(key, acquireToResolve(context, key, call));
   if (leased === undefined) throw notHeld(key, "there is no such flow, or another process is running it");
   const lease = new Lease(context.journal, leased.entry, context.leaseMs, leased.askedAt);
   let phase: FlowPhase | undefined;
@@ -124,7 +125,7 @@ async function decideAnd<Result>(
   try {
     const read = await readState(context, leased.entry);
     phase = read.phase;
-    const state = await toResolvable(context, key, read);
+    const state = await toResolvable(context, key, read, leased);
     // What moves money needs to know whose flow it is.
     if (resolution.decision.action !== "found") await assertOwnKey(context, key, state);
     const startMs = clock.monotonicMs();
@@ -147,10 +148,32 @@ async function decideAnd<Result>(
   }
 }
 
+/** Where the lease ends later than its own length from now, an operator waits for as long as that, and takes the flow over. */
+async function acquireToResolve(
+  context: FlowContext,
+  key: string,
+  call: FlowCall,
+): Promise<(OwnedEntry & { readonly wasOverlong: boolean }) | undefined> {
+  for (let wasOverlong = false; ; wasOverlong = true) {
+    const seen = await context.journal.read(key);
+    const owned = await acquireEntry(context, key, seen);
+    if (owned !== undefined) return { ...owned, wasOverlong };
+    if (seen?.isOverlong !== true) return undefined;
+    await call.pause(Math.min(seen.leaseMs ?? context.leaseMs, context.leaseMs) / 4);
+  }
+}
+
 /** @throws {InvalidArgumentError} `flow_not_held` */
-async function toResolvable(context: FlowContext, key: string, state: FlowState): Promise<Resolvable> {
+async function toResolvable(
+  context: FlowContext,
+  key: string,
+  state: FlowState,
+  { entry: { epoch }, wasOverlong }: OwnedEntry & { readonly wasOverlong: boolean },
+): Promise<Resolvable> {
   if (isResolvable(state)) {
-    if (state.phase === "held" || isStuck(state) || (await otherKeyId(context, state)) !== undefined) return state;
+    const isWaiting = isStuck(state) || fruitlessOwners(state, epoch) !== undefined;
+    const isStopped = state.phase === "held" || isWaiting || wasOverlong;
+    if (isStopped || (await otherKeyId(context, state)) !== undefined) return state;
   }
   throw notHeld(key, `it is ${state.phase}`);
 }
@@ -174,9 +197,14 @@ async function decide(
   const { action, why } = decision;
   if (state.phase === "refused") assertMayEndRelease(lease.key, action, payment);
   const claims = await claimsToLookFor(context, call, state, payment !== undefined || evenUnseen);
-  const sought = { ...state, claims };
-  if (action !== "found") await assertAbsent(context, call, state, sought, evenUnseen);
-  const decided = { ...withoutResponse(state), decisions: [...state.decisions, decision] };
+  const sought: Sought = { ...state, claims };
+  const look = action === "found" ? undefined : await assertAbsent(context, call, state, sought, evenUnseen);
+  // What the money is given back by is part of the record.
+  const looks =
+    look === undefined || action !== "release"
+      ? state.looks
+      : [...state.looks, { ...look, claims: state.claims.length }];
+  const decided = { ...withoutResponse(state), looks, decisions: [...state.decisions, decision] };
   switch (action) {
     case "release":
       return { ...decided, phase: "refused", refusal: { by: "operator", code: "released", message: why } };
@@ -224,18 +252,18 @@ async function claimsToLookFor(
  * @throws {InvalidArgumentError} `flow_payment_found` when it is; `flow_payment_unseen` when nobody can tell.
  */
 async function assertAbsent(
-  { client, leaseMs }: FlowContext,
+  context: FlowContext,
   call: FlowCall,
   state: Funded,
-  sought: Recognisable,
+  sought: Sought,
   evenUnseen: boolean,
-): Promise<void> {
+): Promise<Look | undefined> {
   // Until then its request may still be on its way to the socket of a process that was stopped. A clock that was set back since
   // prolongs it by a lease at most.
   const sendByMs = state.claims.at(-1)?.sendByMs ?? 0;
-  const untilSentMs = Math.min(sendByMs - clock.wallMs(), leaseMs);
+  const untilSentMs = Math.min(sendByMs - clock.wallMs(), context.leaseMs);
   if (untilSentMs > 0) await call.pause(untilSentMs);
-  const looking = lookForPayment(client, sought, sureMark(state), call.requestOptions);
+  const looking = lookForPayment(context, call, sought, "decides");
   const { look, found } = await (evenUnseen ? looking.catch(() => nothingSeen) : looking);
   if (found !== undefined) {
     throw unresolved(
@@ -243,7 +271,7 @@ async function assertAbsent(
       'resolve: the payment is there, so the flow can only be resolved as "found"',
     );
   }
-  if (evenUnseen || (look?.complete && look.lookalike === undefined)) return;
+  if (evenUnseen || (look?.complete && look.lookalike === undefined)) return look;
   throw unresolved(
     "flow_payment_unseen",
     `resolve: ${describeLook(look)}. To decide all the same, pass \`evenUnseen: true\``,
@@ -252,24 +280,21 @@ async function assertAbsent(
 
 const nothingSeen = { look: undefined, found: undefined };
 
-/** What came in response to an earlier request says nothing about the next one. */
+/** What came in response to an earlier request, and what was waited for it, says nothing about the next one. */
 function withoutResponse(state: Funded): Omit<Funded, "phase"> {
   const {
     response: _,
     refusal: __,
     reason: ___,
     claim: ____,
+    waits: _____,
     ...rest
   } = state as Funded & { response?: unknown; refusal?: unknown; reason?: unknown; claim?: unknown };
   return rest;
 }
 
-async function findPayment(
-  { client }: FlowContext,
-  call: FlowCall,
-  sought: Recognisable & Pick<Funded, "isTakenSince" | "since">,
-): Promise<Payment> {
-  const { look, found } = await lookForPayment(client, sought, sureMark(sought), call.requestOptions);
+async function findPayment(context: FlowContext, call: FlowCall, sought: Sought): Promise<Payment> {
+  const { look, found } = await lookForPayment(context, call, sought, "decides");
   if (found !== undefined) return found;
   const couldLook = look.complete || look.lookalike !== undefined;
   throw unresolved(
@@ -282,7 +307,9 @@ function describeLook({ lookalike, problem }: Partial<Look> = {}): string {
   if (lookalike !== undefined) {
     return "a payment with the same transaction id is listed, and its signature or its content is another";
   }
-  return problem === undefined ? "it is not among the listed ones" : `not all payments could be seen (${problem})`;
+  return problem === undefined
+    ? "it is not among the listed ones"
+    : `it may be there although it was not seen: ${problem}`;
 }
 
 /** Whose a lookalike is, is for the operator to say. */

@@ -1,5 +1,6 @@
 import { ApiError, CrossBorderError, type Effect, TimeoutError, UnexpectedResponseError } from "../errors/errors.js";
 import { payments } from "../resources/payments.js";
+import { clock } from "../timing/clock.js";
 import { now, surelyLeftMs } from "../timing/timestamp.js";
 import { askedWaitOf } from "./asked-wait.js";
 import type { FlowContext, OwnedFlow, StepResult } from "./flow-context.js";
@@ -27,6 +28,7 @@ export async function sendClaim(
     const options = { ...call.paymentOptions, timeoutMs, signal: end.signal };
     const payment = await context.client.send(payments.create, state.claim, sendBy, options);
     context.circuitBreaker?.note(false);
+    context.knownPayments.note(payment);
     return { state: { ...state, phase: "paid", payment } };
   } catch (error) {
     return afterFailure(context, owned, state, error);
@@ -50,6 +52,7 @@ function afterFailure(
   const refusal = toFlowRefusal(error);
   if (error.effect === "none" && refusal === undefined) return notSent(state, error);
   circuitBreaker?.note(error.effect === "possible");
+  if (refusal !== undefined) owned.refusedAtMs = clock.monotonicMs();
   const response = responseOf(error);
   const reason = response === undefined ? "no response came" : describeResponse(response, error.effect);
   return {

@@ -46,6 +46,6 @@ async function tryToSettle(
   start.assertFits(state);
   if (hasOutcome(state)) return toOutcome(key, state);
   if (state.phase === "quoted") return start.whenQuoted(entry, state);
-  const leased = await acquireEntry(context, key);
+  const leased = await acquireEntry(context, key, entry);
   return leased === undefined ? undefined : continueFlow(context, leased, call);
 }

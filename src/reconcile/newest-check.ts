@@ -50,9 +50,8 @@ export function notBehind({ token }: WatchedPayment): PagingError {
 
 const asTexts = ", as where numbers are ordered as texts, so that 1000 comes before 999";
 
-/** `reconcilePayments` refuses such a list too. */
 const adviceOnNumbers =
-  ', nor compared by reconcilePayments. client.payments.list({ sort: "pagingToken.asc", trustCursor: true }) reads all of them in the order of the service: compare their ids with yours until it orders its tokens by value, or gives all of them one length';
+  ". reconcilePayments reads all of them, in the order of the service: compare by that until it orders its tokens by value, or gives all of them one length";
 
 const advice =
   ". Take what is missing from reconcilePayments, then watch without a cursor, or with startAfter, once the service orders its tokens as it makes them";

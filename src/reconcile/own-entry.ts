@@ -105,10 +105,16 @@ const zoned = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d
 
 /** Milliseconds since 1970. */
 export function parseTime(name: string, value: unknown, refuse: (problem: string) => Error): number {
-  const isZoned = typeof value === "string" && zoned.test(value);
+  const isZoned = typeof value === "string" && zoned.test(value) && isDay(value.slice(0, 10));
   const ms = value instanceof Date ? value.getTime() : isZoned ? Date.parse(value) : Number.NaN;
   if (!Number.isNaN(ms)) return ms;
   throw refuse(
     `${name} must be a Date, or ISO 8601 with a time zone such as "2026-01-31T00:00:00Z"; found ${describeValue(value)}`,
   );
+}
+
+/** Whether the calendar has the day: `Date.parse` takes 30 February for 2 March. */
+function isDay(day: string): boolean {
+  const ms = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
 }

@@ -2,8 +2,9 @@ import type { ApiClient } from "../api/api-client.js";
 import type { SortTerm } from "../api/list-query.js";
 import type { RequestOptions } from "../api/request-options.js";
 import { UnexpectedResponseError } from "../errors/errors.js";
-import { nonEmptyText } from "../paging/cursor-order.js";
-import { listRecords } from "../paging/listing.js";
+import { directionOf, nonEmptyText } from "../paging/cursor-order.js";
+import { ListPosition } from "../paging/list-position.js";
+import { Listing } from "../paging/listing.js";
 import { type Payment, payments } from "../resources/payments.js";
 
 export interface PaymentPagesQuery {
@@ -22,8 +23,8 @@ export interface PaymentPagesQuery {
 export type OnFailure = (error: unknown, failures: number) => Promise<void>;
 
 /**
- * Reads payments page by page, with the checks of every list. After a failure it continues behind the last page that it gave. Pages get
- * smaller for as long as larger ones can't be read, which may be because they are too large.
+ * Reads payments page by page, with the checks of every list. After a failure it continues where it was, with the last payment shown again
+ * as far as that has to prove the end. Pages get smaller for as long as larger ones can't be read, which may be because they are too large.
  *
  * @throws {PagingError} when going on would lose or repeat payments.
  */
@@ -33,26 +34,28 @@ export async function* readPaymentPages(
   options: RequestOptions,
   onFailure: OnFailure,
 ): AsyncGenerator<readonly Payment[], void, undefined> {
-  const bound = sort[0]?.endsWith(".desc") ? "before" : "after";
-  let position = after;
+  const direction = directionOf(sort);
+  const bound = direction === "down" ? "before" : "after";
+  const position = new ListPosition(direction, ({ pagingToken }: Payment) => nonEmptyText(pagingToken));
   let fitting = size;
   let failures = 0;
   for (;;) {
     let isGrowing = false;
     try {
-      const query = { sort, size: fitting, ...(position !== undefined && { [bound]: position }) };
-      for await (const { items } of listRecords(client, payments.list, [], query, options).pages()) {
+      const query = { sort, size: fitting, ...(after !== undefined && { [bound]: after }) };
+      for await (const { items } of new Listing(client, payments.list, [], query, options, position).pages()) {
         failures = 0;
-        position = nonEmptyText(items.at(-1)?.pagingToken) ?? position;
         yield items;
         isGrowing = fitting < size;
         if (isGrowing) break;
       }
       if (!isGrowing) return;
       fitting = Math.min(size, 2 * fitting);
+      position.narrow(fitting);
     } catch (error) {
       if (error instanceof UnexpectedResponseError && fitting > 1) {
         fitting = Math.ceil(fitting / 10);
+        position.narrow(fitting);
         continue;
       }
       await onFailure(error, failures);

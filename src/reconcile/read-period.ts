@@ -1,95 +1,96 @@
-import type { ApiClient } from "../api/api-client.js";
-import type { RequestOptions } from "../api/request-options.js";
-import { BadRequestError, PagingError } from "../errors/errors.js";
-import { leadsOn, nonEmptyText } from "../paging/cursor-order.js";
-import { NewestFirstProof, type ReadTokens } from "../paging/newest-first.js";
+import { PagingError } from "../errors/errors.js";
+import { PaymentPages, type PaymentSource } from "../payments/payment-pages.js";
+import { type Ending, type PaymentGoal, PaymentReading } from "../payments/read-payments.js";
 import { type Payment, payments } from "../resources/payments.js";
 import type { Period } from "./compare-group.js";
-import { type OnFailure, readPaymentPages } from "./payment-pages.js";
 
-export interface PeriodReader {
-  readonly client: ApiClient;
-  readonly size: number;
-  readonly options: RequestOptions;
-  readonly onFailure: OnFailure;
+export interface PeriodReader extends PaymentSource {
+  /** Waits before the payments are read again. */
+  readonly pause: (failures: number) => Promise<void>;
 }
 
+/** So often the payments are read before a gap in them is taken for a lasting one. */
+const mostReadings = 4;
+
 /**
- * Gives every payment that was created in a period, some of them maybe twice. The newest come first, and where creation and paging tokens
- * prove to go one way, the reading ends before the period. Where they do not, all payments are read.
+ * Gives every payment that was created in a period, some of them maybe several times. The newest come first, and where creation and
+ * paging tokens prove to go one way, the reading ends before the period. Where they do not, all payments are read.
  *
+ * @param isAnyKnown whether payments are known to exist, so that a list without any can't be right.
  * @throws {PagingError} when the list can't be read without losing payments.
  */
 export async function readPeriod(
   reader: PeriodReader,
   period: Period,
+  isAnyKnown: boolean,
   onPayment: (payment: Payment) => Promise<void>,
 ): Promise<void> {
-  if (await readNewestFirst(reader, period, onPayment)) return;
-  const { client, size, options, onFailure } = reader;
-  for await (const page of readPaymentPages(client, { sort: ["pagingToken.asc"], size }, options, onFailure)) {
-    for (const payment of page) if (!isOutside(payment, period)) await onPayment(payment);
+  for (let readings = 1; ; readings += 1) {
+    const goal = new PeriodGoal(period, onPayment);
+    await new PaymentReading(new PaymentPages(reader), limits, [goal]).run();
+    const { problem, mayPass } = goal.doubt(isAnyKnown);
+    if (problem === undefined) return;
+    if (!mayPass) throw unreadable(problem, "paging");
+    if (readings >= mostReadings) throw unreadable(problem, "paging_end_unproved");
+    await reader.pause(readings - 1);
   }
 }
 
-/** So many tokens in one order are no accident. They have to stand on the first page: every other one lies behind a token. */
-const provingTokens = 20;
+const limits = { newestFirst: "createdAt.desc,pagingToken.desc" };
 
-const newestFirst = ["createdAt.desc", "pagingToken.desc"] as const;
+/** The payments of a period. */
+class PeriodGoal implements PaymentGoal {
+  readonly #period: Period;
+  readonly #onPayment: (payment: Payment) => Promise<void>;
+  #isEmpty = true;
+  #isTimeless = false;
+  #oldestMs = Number.POSITIVE_INFINITY;
+  #ending: Ending | undefined;
 
-/** False where nothing proves that every payment of the period was read. */
-async function readNewestFirst(
-  reader: PeriodReader,
-  period: Period,
-  onPayment: (payment: Payment) => Promise<void>,
-): Promise<boolean> {
-  const { client, size, options, onFailure } = reader;
-  const proof = new NewestFirstProof(tokenReader(reader), newestFirst.join(","), size);
-  let before: Payment | undefined;
-  try {
-    for await (const page of readPaymentPages(client, { sort: newestFirst, size }, options, onFailure)) {
-      const isFirst = before === undefined;
-      for (const payment of page) {
-        if (!isBehind(payment, before)) return false;
-        before = payment;
-      }
-      if (isFirst && page.length < provingTokens) return false;
-      const tokens = page.map(({ pagingToken }) => pagingToken);
-      if (!(await proof.holds(tokens, "down"))) return false;
-      for (const payment of page) if (!isOutside(payment, period)) await onPayment(payment);
-      if (before !== undefined && Date.parse(before.createdAt) < period.fromMs) return true;
+  constructor(period: Period, onPayment: (payment: Payment) => Promise<void>) {
+    this.#period = period;
+    this.#onPayment = onPayment;
+  }
+
+  begin(): void {
+    this.#isTimeless = false;
+    this.#oldestMs = Number.POSITIVE_INFINITY;
+  }
+
+  async take(page: readonly Payment[]): Promise<boolean> {
+    for (const payment of page) {
+      this.#isEmpty = false;
+      const createdMs = Date.parse(payment.createdAt);
+      if (Number.isNaN(createdMs)) this.#isTimeless = true;
+      else this.#oldestMs = Math.min(this.#oldestMs, createdMs);
+      // What has no time that can be read is of every period.
+      if (!(createdMs < this.#period.fromMs || createdMs >= this.#period.toMs)) await this.#onPayment(payment);
     }
-    return before !== undefined && (await proof.holds([], "down"));
-  } catch (error) {
-    // In the order of the tokens, the list may be read all the same.
-    if (error instanceof PagingError || error instanceof BadRequestError) return false;
-    throw error;
+    return false;
+  }
+
+  isEnough(): boolean {
+    return !this.#isTimeless && this.#oldestMs < this.#period.fromMs;
+  }
+
+  end(ending: Ending): void {
+    this.#ending = ending;
+  }
+
+  /** Why payments of the period may have been passed over, and whether reading again may help. */
+  doubt(isAnyKnown: boolean): { readonly problem: string | undefined; readonly mayPass: boolean } {
+    const { at, problem, ageSeconds = 0 } = this.#ending ?? {};
+    if (problem !== undefined) return { problem, mayPass: at === "gap" };
+    if (ageSeconds > 0) return { problem: `the list came from a cache, ${ageSeconds} s old`, mayPass: true };
+    const isDoubtful = this.#isEmpty && isAnyKnown;
+    return {
+      problem: isDoubtful ? "no payment at all is listed, and some of yours have one" : undefined,
+      mayPass: true,
+    };
   }
 }
 
-/** Created no later than the one before it, with a lower token. */
-function isBehind(payment: Payment, before: Payment | undefined): boolean {
-  const token = nonEmptyText(payment.pagingToken);
-  const createdMs = Date.parse(payment.createdAt);
-  if (token === undefined || Number.isNaN(createdMs)) return false;
-  if (before === undefined) return true;
-  return createdMs <= Date.parse(before.createdAt) && leadsOn(before.pagingToken, token, "down");
-}
-
-function tokenReader({ client, options, onFailure }: PeriodReader): ReadTokens {
-  return async (paging) => {
-    for (let failures = 0; ; failures += 1) {
-      try {
-        const page = await client.call(payments.list, [], { paging }, options);
-        return page.map(({ pagingToken }) => nonEmptyText(pagingToken));
-      } catch (error) {
-        await onFailure(error, failures);
-      }
-    }
-  };
-}
-
-function isOutside({ createdAt }: Payment, { fromMs, toMs }: Period): boolean {
-  const createdMs = Date.parse(createdAt);
-  return createdMs < fromMs || createdMs >= toMs;
+function unreadable(problem: string, code: "paging" | "paging_end_unproved"): PagingError {
+  const { name: operation } = payments.list;
+  return new PagingError(`${operation}: the payments can't be compared: ${problem}`, { operation, code });
 }

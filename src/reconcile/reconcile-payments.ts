@@ -3,6 +3,7 @@ import { describeValue } from "../errors/describe-value.js";
 import { AbortedError, InvalidArgumentError } from "../errors/errors.js";
 import { nonEmptyText } from "../paging/cursor-order.js";
 import type { Payment } from "../resources/payments.js";
+import { nextDelayMs } from "../timing/backoff.js";
 import { Deadline, Ended } from "../timing/deadline.js";
 import { type Discrepancy, Group } from "./compare-group.js";
 import { type OwnEntry, parseEntry } from "./own-entry.js";
@@ -11,7 +12,7 @@ import { type PaymentsClient, requireApiClient } from "./payments-client.js";
 import { type PeriodReader, readPeriod } from "./read-period.js";
 import { type ReconcileOptions, type ReconcileSettings, toReconcileSettings } from "./reconcile-options.js";
 import { RecordStore } from "./record-store.js";
-import { retryDelayMs } from "./retry-delay.js";
+import { backoff, retryDelayMs } from "./retry-delay.js";
 
 /**
  * Compares your own entries with the payments of a period, and gives whatever is not the same on both sides: see `Discrepancy`.
@@ -49,6 +50,7 @@ export function reconcilePayments(
       size,
       options: requests,
       onFailure: (error, failures) => waitAfter(error, failures, deadline),
+      pause: (failures) => sleep(nextDelayMs(failures, Math.random, backoff), deadline),
     };
   });
 }
@@ -62,9 +64,9 @@ async function* compareAll(
   const deadline = new Deadline({ signal });
   const store = new RecordStore(maxInMemory, temporaryDirectory);
   try {
-    await storeEntries(own, store, deadline);
+    const isAnyPaid = await storeEntries(own, store, deadline);
     const isOwn = ownPayments(settings);
-    await readPeriod(readerOf(deadline), widened, async (payment) => {
+    await readPeriod(readerOf(deadline), widened, isAnyPaid, async (payment) => {
       if (!isOwn(payment)) return;
       await store.add({ key: keyOf(payment), payment: summaryOf(payment) });
     });
@@ -89,18 +91,22 @@ async function* compareAll(
   }
 }
 
+/** @returns whether any of them names its payment. */
 async function storeEntries(
   own: AsyncIterable<OwnEntry> | Iterable<OwnEntry>,
   store: RecordStore,
   deadline: Deadline,
-): Promise<void> {
+): Promise<boolean> {
+  let isAnyPaid = false;
   let count = 0;
   for await (const given of own) {
     assertNotAborted(deadline);
     count += 1;
     const entry = parseEntry(given, count);
+    isAnyPaid ||= entry.paymentId !== undefined;
     await store.add({ key: transactionKey(entry.senderGatewayTransactionId), entry });
   }
+  return isAnyPaid;
 }
 
 /** Which payments are of the gateway that compares. */
@@ -132,6 +138,10 @@ const mostFailures = 10;
 async function waitAfter(error: unknown, failures: number, deadline: Deadline): Promise<void> {
   const delayMs = retryDelayMs(error, failures, Math.random, Date.now());
   if (delayMs === undefined || failures >= mostFailures) throw error;
+  await sleep(delayMs, deadline);
+}
+
+async function sleep(delayMs: number, deadline: Deadline): Promise<void> {
   try {
     await deadline.sleep(delayMs);
   } catch (ended) {

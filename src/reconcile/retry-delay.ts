@@ -2,16 +2,20 @@ import {
   ApiError,
   ConnectionError,
   type ErrorCode,
+  PagingError,
   TimeoutError,
   TokenError,
   UnexpectedResponseError,
 } from "../errors/errors.js";
 import { type Backoff, nextDelayMs } from "../timing/backoff.js";
 
-const backoff: Backoff = { baseMs: 1000, capMs: 60_000 };
+export const backoff: Backoff = { baseMs: 1000, capMs: 60_000 };
 
 /** A record that can't be read stays so: after so many tries it is a definite problem. */
 const mostUnreadable = 10;
+
+/** A machine that lags behind catches up, and a cache runs out. What has gone from the list stays so. */
+const mostUnproved = 10;
 
 /** The identity server is away, or busy. */
 const passingTokenErrors: ReadonlySet<ErrorCode> = new Set([
@@ -42,6 +46,7 @@ function isPassing(error: unknown, failures: number): boolean {
   if (error instanceof TokenError) return passingTokenErrors.has(error.code);
   if (error instanceof ConnectionError) return error.code !== "connection_untrusted";
   if (error instanceof UnexpectedResponseError) return failures < mostUnreadable;
+  if (error instanceof PagingError) return error.code === "paging_end_unproved" && failures < mostUnproved;
   if (error instanceof ApiError) return isPassingStatus(error);
   return error instanceof TimeoutError;
 }

@@ -47,7 +47,7 @@ describe("an outcome has what is known of the flow, and no field for what is not
   const most: readonly (readonly [OutcomeState, object])[] = [
     [
       { ...begun, ...more, phase: "paid", payment },
-      { status: "paid", key: "k", intent, payment, decisions, reliedOn },
+      { status: "paid", key: "k", intent, payment, looks, decisions, reliedOn },
     ],
     [
       { request, intent, phase: "declined", reason },
@@ -55,7 +55,7 @@ describe("an outcome has what is known of the flow, and no field for what is not
     ],
     [
       { ...begun, ...more, phase: "rejected", refusal },
-      { status: "rejected", key: "k", refusal, decisions, intent, senderGatewayTransactionId, reliedOn },
+      { status: "rejected", key: "k", refusal, decisions, intent, senderGatewayTransactionId, looks, reliedOn },
     ],
     [
       { ...begun, ...more, phase: "held", reason, response, claim },

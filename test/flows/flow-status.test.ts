@@ -10,6 +10,7 @@ import {
   type StoredFlows,
   toStatus,
 } from "../../src/flows/flow-status.js";
+import { ElsewhereFinder } from "../../src/flows/flows-elsewhere.js";
 import { MemoryJournal } from "../../src/flows/memory-journal.js";
 
 const scope = { service: "https://service.example", gateway: "alpha" };
@@ -35,7 +36,9 @@ function statusFixture() {
   const journal = new MemoryJournal();
   const codec = new FlowCodec(undefined, 900_000);
   const client = { signingKeyId: async () => undefined };
-  const context: StoredFlows = { journal, codec, scope: { service: scope.service }, client };
+  const own = { service: scope.service };
+  const elsewhere = new ElsewhereFinder(journal, own);
+  const context: StoredFlows = { journal, codec, scope: own, client, elsewhere };
   const lease = () => ({ owner: "process-1", leaseMs: 30_000, nonce: crypto.randomUUID() });
   const add = async (key: string, state: FlowState, in_ = scope) =>
     (await journal.begin(key, in_, await codec.encode(key, in_, state), lease())).entry;
@@ -47,6 +50,8 @@ function statusFixture() {
   };
   return { journal, codec, context, add, addUnreadable, statusOf };
 }
+
+const keyOf = (item: object) => Reflect.get(item, "key");
 
 async function all<T>(flows: AsyncIterable<T>): Promise<{ readonly items: T[]; readonly error: unknown }> {
   const items: T[] = [];
@@ -213,7 +218,7 @@ it("lists what is held, then what is stuck, and nothing that may still get furth
   await add("d-running", { phase: "funds-requested", ...payable });
   const { items, error } = await all(heldFlows(context));
   expect(error).toBeUndefined();
-  expect(items.map(({ key, status }) => [key, status])).toEqual([
+  expect(items.map((item) => [keyOf(item), item.status])).toEqual([
     ["z-held", "held"],
     ["b-stuck", "stuck"],
     ["a-stuck", "stuck"],
@@ -277,7 +282,7 @@ it("names the flows that can't be read after all others", async () => {
   await add("b", { phase: "held", ...funded, reason: "nobody knows", claims: [claim], claim });
   await addUnreadable("c", "claimed");
   const { items, error } = await all(heldFlows(context));
-  expect(items.map(({ key }) => key)).toEqual(["b"]);
+  expect(items.map(keyOf)).toEqual(["b"]);
   expect(error).toBeInstanceOf(AggregateError);
   const unreadable = (error as AggregateError).errors as CrossBorderError[];
   expect(unreadable.map(({ code, message }) => [code, /key "(.)"/.exec(message)?.[1]])).toEqual([
@@ -321,6 +326,7 @@ it("counts flows by phase, those that no flow is in with 0", async () => {
     paid: 0,
     declined: 1,
     rejected: 0,
+    elsewhere: 0,
   });
 });
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { newLease, scope, state } from "../journals/journal-fixture.js";
 
 const lease = newLease();
-const id = { epoch: 1, nonce: "a nonce" };
+const id = { epoch: 1, nonce: "a nonce", revision: 1 };
 const refused = (work: (journal: Journal) => Promise<unknown>) =>
   expect(work(new MemoryJournal())).rejects.toMatchObject({ name: "InvalidArgumentError", effect: "none" });
 

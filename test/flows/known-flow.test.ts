@@ -20,6 +20,15 @@ it("says what to do where the price is another than the one that was shown", asy
   expect(error.message).toMatch(/the flow of key "k" .*: show its price, which quote or status gives/);
 });
 
+it("does not speak of a flow that was paid as of one that is to be paid", async () => {
+  const { flow } = await flowFixture();
+  await flow().run("k", request);
+  const error = await errorOf(flow().confirm("k", { intentId: "another" }));
+  expect(error).toMatchObject({ code: "quote_changed" });
+  expect(error.message).toContain("the flow is paid, and status gives what became of it");
+  expect(error.message).not.toContain("before it is paid");
+});
+
 it.each(["confirm", "cancel"] as const)("says which key is unknown to %s, and what to do", async (method) => {
   const { flow } = await flowFixture();
   const error = await errorOf(method === "confirm" ? flow().confirm("k", { intentId: "1" }) : flow().cancel("k"));

@@ -1,4 +1,4 @@
-import { MemoryJournal } from "cross-border-payments/flow";
+import { JournalError, MemoryJournal } from "cross-border-payments/flow";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Lease, LeaseLost } from "../../src/flows/lease.js";
 import { clock } from "../../src/timing/clock.js";
@@ -175,6 +175,59 @@ describe("a lease whose time is over to the millisecond", () => {
     vi.advanceTimersByTime(1000);
     await lease.renew();
     expect(lease.ownedSinceMs).toBe(monotonicMs);
+  });
+});
+
+describe("a write that was not answered", () => {
+  const [next, another] = ["1", "2"].map((data) => ({ ...state, data })) as [typeof state, typeof state];
+  const failure = (stored: "unknown" | "nothing") => new JournalError("the connection broke", { stored });
+
+  it("is the only one until it is: nothing else is handed to the journal", async () => {
+    const { journal, lease } = await leaseFixture();
+    const write = vi.spyOn(journal, "write").mockRejectedValueOnce(failure("unknown"));
+    await expect(lease.write(next)).rejects.toMatchObject({ stored: "unknown" });
+    await expect(lease.write(another)).rejects.toMatchObject({ code: "journal_failed", stored: "unknown" });
+    expect(write).toHaveBeenCalledTimes(1);
+    await lease.write(next);
+    await lease.write(another);
+    expect(await journal.read("k")).toMatchObject({ data: "2", revision: 3 });
+  });
+
+  it("stays so where its repetition is refused, and is none where it was refused itself", async () => {
+    const { journal, lease } = await leaseFixture();
+    vi.spyOn(journal, "write")
+      .mockRejectedValueOnce(failure("nothing"))
+      .mockRejectedValueOnce(failure("unknown"))
+      .mockRejectedValueOnce(failure("nothing"));
+    await expect(lease.write(next)).rejects.toMatchObject({ stored: "nothing" });
+    await expect(lease.write(another)).rejects.toMatchObject({ stored: "unknown" });
+    await expect(lease.write(another)).rejects.toMatchObject({ stored: "nothing" });
+    await expect(lease.write(next)).rejects.toMatchObject({ stored: "unknown" });
+  });
+
+  it("is repeated as it was handed over, whatever its owner has learned since", async () => {
+    const { journal, lease } = await leaseFixture();
+    const write = vi.spyOn(journal, "write").mockRejectedValueOnce(failure("unknown"));
+    await expect(lease.write(next)).rejects.toBeInstanceOf(JournalError);
+    lease.noteKnowsAllClaims();
+    await lease.write(next);
+    await lease.write(another);
+    const [first, second, third] = write.mock.calls;
+    expect(second).toEqual(first);
+    expect([first, third].map((args) => args?.[2].incarnationMark !== undefined)).toEqual([false, true]);
+  });
+
+  it("renews the lease of a claim from when its first copy was handed over", async () => {
+    const { journal, lease } = await leaseFixture();
+    const startMs = Date.now();
+    vi.spyOn(journal, "write").mockRejectedValueOnce(failure("unknown"));
+    lease.beginClaim();
+    await expect(lease.writeClaim(next)).rejects.toBeInstanceOf(JournalError);
+    standStill(9_000);
+    await lease.writeClaim(next);
+    expect(lease.isAlive).toBe(true);
+    standStill(startMs + leaseMs - Date.now());
+    expect(lease.isAlive).toBe(false);
   });
 });
 

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { PagingValues } from "../../src/api/api-client.js";
+import type { ApiClient, PagingValues } from "../../src/api/api-client.js";
 import { BadRequestError, UnexpectedResponseError } from "../../src/errors/errors.js";
 import { FlowCall } from "../../src/flows/flow-call.js";
+import type { Mark } from "../../src/flows/flow-state.js";
 import { lookForPayment } from "../../src/flows/look-for-payment.js";
 import { NewestPayment } from "../../src/flows/newest-payment.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
@@ -10,6 +11,7 @@ import type { Payment } from "../../src/resources/payments.js";
 import { Alarm } from "../../src/timing/alarm.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
 import { intent } from "./gateway-client.js";
+import { lookContext } from "./look-context.js";
 
 const transactionId = "tx-own";
 const ownBody = JSON.stringify({ ...intent, senderGatewayTransactionId: transactionId });
@@ -141,15 +143,24 @@ const state = {
 
 const call = new FlowCall(undefined, new Alarm(), undefined);
 
-async function look(service: Service, since: string | null = null) {
-  return lookForPayment(clientOf(service), state, since, {});
+/** A look that may end at its mark, and is no more than a report: a decision needs a sure mark for that. */
+async function look(service: Service, since: Mark = null) {
+  return lookAt(clientOf(service), since);
+}
+
+function lookAt(client: ApiClient, since: Mark = null) {
+  return lookForPayment(lookContext(client), call, { ...state, since }, "reports");
+}
+
+function markOf(service: Service): Promise<Mark> {
+  return new NewestPayment(clientOf(service), { note: () => {} }).mark(call);
 }
 
 const services = fc
   .record({
     style: fc.constantFrom(...Object.keys(tokenStyles)),
-    maxSize: fc.constantFrom(1, 2, 7, 50, 100, 1000),
-    fitting: fc.constantFrom(1, 3, 99, Number.POSITIVE_INFINITY),
+    maxSize: fc.constantFrom(2, 3, 7, 50, 100, 1000),
+    fitting: fc.constantFrom(2, 3, 99, Number.POSITIVE_INFINITY),
     sortsWhatItCutOut: fc.boolean(),
     before: fc.integer({ min: 0, max: 350 }),
     ahead: fc.integer({ min: 0, max: 40 }),
@@ -165,7 +176,7 @@ describe("a look", () => {
     await fc.assert(
       fc.asyncProperty(services, fc.boolean(), async ({ style, before, ahead, behind, ...limits }, isThere) => {
         const service = serviceOf(style, before, limits);
-        const since = await new NewestPayment(clientOf(service)).token(call);
+        const since = await markOf(service);
         for (let index = 0; index < ahead; index++) add(service, {});
         const made = isThere ? add(service, own) : undefined;
         for (let index = 0; index < behind; index++) add(service, {});
@@ -181,10 +192,15 @@ describe("a look", () => {
   it("stops at the newest payment of before, where the tokens have proved to go one way", async () => {
     for (const style of ["growing numbers", "falling numbers"]) {
       const service = serviceOf(style, 5000);
-      const since = await new NewestPayment(clientOf(service)).token(call);
+      const since = await markOf(service);
       add(service, {});
       service.requests = 0;
-      expect((await look(service, since)).look).toMatchObject({ seen: 100, complete: true });
+      expect((await look(service, since)).look).toMatchObject({
+        seen: 100,
+        complete: true,
+        // The page ends behind the mark by as much as the service's clocks may differ.
+        grounds: { mark: "met", end: "enough", behindMarkMs: 98_000 },
+      });
       // The page, and whether anything is newer.
       expect(service.requests).toBe(2);
     }
@@ -216,7 +232,7 @@ describe("a look", () => {
   ])("finds a payment in numbers that the service orders as texts, %s", async (_, style, before, behind) => {
     for (const maxSize of [100, 37]) {
       const service = serviceOf(style, before, { maxSize });
-      const since = await new NewestPayment(clientOf(service)).token(call);
+      const since = await markOf(service);
       const made = add(service, own);
       for (let index = 0; index < behind; index++) add(service, {});
       for (const mark of [since, null]) expect((await look(service, mark)).found).toBe(made);
@@ -235,9 +251,20 @@ describe("a look", () => {
     }
   });
 
-  it("is complete where numbers that are ordered as texts come one by one, and begin with a fall", async () => {
-    const service = serviceOf("numbers in the order of texts, from 900 on", 101, { maxSize: 1 });
+  it("is complete where numbers that are ordered as texts come two by two, and begin with a fall", async () => {
+    const service = serviceOf("numbers in the order of texts, from 900 on", 101, { maxSize: 2 });
     expect((await look(service)).look).toMatchObject({ seen: 101, complete: true });
+  });
+
+  it("finds a payment where they come one by one, and is not complete without it", async () => {
+    const service = serviceOf("growing numbers", 30, { maxSize: 1 });
+    expect((await look(service)).look).toMatchObject({
+      seen: 30,
+      complete: false,
+      problem: expect.stringContaining("one by one"),
+    });
+    const made = add(service, own);
+    expect((await look(service)).found).toBe(made);
   });
 
   it("reads on where a service refuses to say what is newer", async () => {
@@ -256,7 +283,7 @@ describe("a look", () => {
         );
       },
     });
-    const { look: seen } = await lookForPayment(strict, state, null, {});
+    const { look: seen } = await lookAt(strict);
     expect(seen).toMatchObject({ seen: 300, complete: true });
   });
 
@@ -266,7 +293,7 @@ describe("a look", () => {
       call: () =>
         toApiPromise(Promise.resolve(service.payments.slice(0, 100)) as Promise<never>, { response: undefined }),
     });
-    const { look: seen, found } = await lookForPayment(stuck, state, null, {});
+    const { look: seen, found } = await lookAt(stuck);
     expect(found).toBeUndefined();
     expect(seen).toMatchObject({ complete: false, problem: expect.any(String) });
   });
@@ -280,7 +307,7 @@ describe("a look", () => {
       call: () =>
         toApiPromise(Promise.resolve(service.payments.map(change)) as Promise<never>, { response: undefined }),
     });
-    const { look: seen } = await lookForPayment(bare, state, null, {});
+    const { look: seen } = await lookAt(bare);
     expect(seen).toMatchObject({ complete: false, problem: expect.stringContaining("without a paging token") });
   });
 
@@ -292,7 +319,7 @@ describe("a look", () => {
           response: undefined,
         }),
     });
-    expect((await lookForPayment(unsorted, state, null, {})).look.complete).toBe(false);
+    expect((await lookAt(unsorted)).look.complete).toBe(false);
   });
 });
 

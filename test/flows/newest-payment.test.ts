@@ -23,8 +23,9 @@ function newestPaymentFixture(respond: (request: number) => unknown = () => unde
       return toApiPromise(page());
     },
   });
-  const newest = new NewestPayment(client);
-  return { requests, token: () => newest.token(call) };
+  const noted: unknown[] = [];
+  const newest = new NewestPayment(client, { note: (payment) => noted.push(payment) });
+  return { requests, noted, mark: () => newest.mark(call) };
 }
 
 describe("the newest payment", () => {
@@ -34,21 +35,21 @@ describe("the newest payment", () => {
   });
 
   it("is asked for once a second, however many flows are begun", async () => {
-    const { requests, token } = newestPaymentFixture();
-    expect(await Promise.all([token(), token()])).toEqual(["1", "1"]);
+    const { requests, mark } = newestPaymentFixture();
+    expect(await Promise.all([mark(), mark()])).toEqual([{ token: "1" }, { token: "1" }]);
     vi.advanceTimersByTime(999);
-    expect(await token()).toBe("1");
+    expect(await mark()).toEqual({ token: "1" });
     vi.advanceTimersByTime(1);
-    expect(await token()).toBe("2");
+    expect(await mark()).toEqual({ token: "2" });
     expect(requests.map(({ paging }) => paging)).toEqual(Array(2).fill({ _sort: "createdAt.desc", _size: 1 }));
   });
 
   it("is asked for again at once where that failed", async () => {
-    const { token } = newestPaymentFixture((nth) => {
+    const { mark } = newestPaymentFixture((nth) => {
       if (nth === 1) throw new Error("no connection");
     });
-    await expect(token()).rejects.toThrow("no connection");
-    expect(await token()).toBe("2");
+    await expect(mark()).rejects.toThrow("no connection");
+    expect(await mark()).toEqual({ token: "2" });
   });
 
   it("is not asked for again because an earlier request fails late", async () => {
@@ -56,13 +57,13 @@ describe("the newest payment", () => {
     const first = new Promise((_, reject) => {
       fail = reject;
     });
-    const { token, requests } = newestPaymentFixture((nth) => (nth === 1 ? first : undefined));
-    const late = token();
+    const { mark, requests } = newestPaymentFixture((nth) => (nth === 1 ? first : undefined));
+    const late = mark();
     vi.advanceTimersByTime(1000);
-    expect(await token()).toBe("2");
+    expect(await mark()).toEqual({ token: "2" });
     fail(new Error("no connection"));
     await expect(late).rejects.toThrow("no connection");
-    expect(await token()).toBe("2");
+    expect(await mark()).toEqual({ token: "2" });
     expect(requests).toHaveLength(2);
   });
 

@@ -155,8 +155,7 @@ describe("run", () => {
     if (status === 503) {
       expect(await work).toMatchObject({ status: "held" });
     } else {
-      expect(await causeOf(work)).toMatchObject({ code: `http_${status}` });
-      expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
+      expect(await work).toMatchObject({ status: "paid" });
       expect(sandbox.payments).toHaveLength(1);
       // It is not sent again before it was looked for.
       const asked = sandbox.requests
@@ -182,8 +181,10 @@ describe("run", () => {
 
   it("finds it behind hundreds of newer payments", async () => {
     const { flow, sandbox } = await flowFixture({ ...lost, maxSize: 7 });
-    const first = flow({ readBackDelayMs: 200 }).run("k0", request);
-    await Promise.all(Array.from({ length: 30 }, (_, index) => flow().run(`k${index + 1}`, request)));
+    // Long enough for a busy machine: a lease that has lapsed leads elsewhere.
+    const leaseMs = 30_000;
+    const first = flow({ leaseMs, readBackDelayMs: 200 }).run("k0", request);
+    await Promise.all(Array.from({ length: 30 }, (_, index) => flow({ leaseMs }).run(`k${index + 1}`, request)));
     expect(await first).toMatchObject({ status: "paid" });
     expect(sandbox.payments).toHaveLength(31);
     expect(new Set(sandbox.payments.map((payment) => payment.senderGatewayTransactionId)).size).toBe(31);

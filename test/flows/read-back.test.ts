@@ -39,7 +39,7 @@ async function olderPaymentFixture({
 
 describe("a look at the list of payments", () => {
   it("ends at the mark where nothing is decided on what it does not find", async () => {
-    const { outcome } = await olderPaymentFixture({ responses: [lost] });
+    const { outcome } = await olderPaymentFixture({ responses: [lost], service: { clockSkewMs: 0 } });
     expect(outcome).toMatchObject({ status: "held", looks: [{ seen: listed }, { seen: 20 }, { seen: 20 }] });
     expect(outcome).not.toHaveProperty("lookalike");
   });
@@ -89,6 +89,25 @@ async function lookedFixture(response: () => Response, looks: readonly object[][
   return { ...fixture, flow, sent: () => sent };
 }
 
+/** A service that refuses every payment for the time being; what it was asked for, and what came with each payment. */
+async function passingFixture(status: number) {
+  const asked: (string | undefined)[] = [];
+  const tokens: (string | null)[] = [];
+  const bodies: unknown[] = [];
+  const fixture = await flowFixture({
+    onRequest: (seen) => {
+      if (!isPayment(seen) && !isList(seen)) return undefined;
+      asked.push(seen.operation);
+      if (!isPayment(seen)) return undefined;
+      tokens.push(seen.headers.get("authorization"));
+      bodies.push(seen.body);
+      return refusal(status);
+    },
+  });
+  const flow = () => fixture.flow({ leaseMs });
+  return { flow, asked, tokens, bodies };
+}
+
 const lookalike = { id: "p-9", pagingToken: "9", senderGatewayTransactionId: "TX-1" };
 const unreadable = { senderGatewayTransactionId: "another's" };
 
@@ -109,14 +128,45 @@ describe("after a refusal", () => {
     expect(bank.released).toEqual([]);
   });
 
-  it.each([401, 429])("that passes (%i), tells what it was, and that the payment was looked for", async (status) => {
-    const { flow } = await lookedFixture(() => refusal(status), []);
-    const { cause } = await errorOf(flow().run("k", request));
-    expect(cause).toMatchObject({
-      code: `http_${status}`,
-      operation: "payments.create",
-      message: expect.stringMatching(new RegExp(`responded with ${status}.*looked for and not found`)),
+  it.each([401, 429])(
+    "that passes (%i), looks and sends it again, three times, and then says what it was",
+    async (status) => {
+      const { flow, asked, bodies } = await passingFixture(status);
+      expect(await flow().run("k", request)).toMatchObject({
+        status: "held",
+        response: { status, serviceCode: "limit", effect: "none" },
+        reason: expect.stringMatching(
+          new RegExp(
+            `^the service responded with ${status}, which says that the payment was not made, and 1 look at the list of payments did not find it; the last complete one `,
+          ),
+        ),
+      });
+      // An empty list is read twice: from its new end, and in the order of tokens.
+      const [list, create] = ["payments.list", "payments.create"];
+      const again = [create, list, list];
+      expect(asked).toEqual([list, ...again, ...again, ...again, ...again]);
+      expect(new Set(bodies).size).toBe(1);
+    },
+  );
+
+  it("that says 401 makes it get a new token each time", async () => {
+    const { flow, tokens } = await passingFixture(401);
+    await flow().run("k", request);
+    expect(new Set(tokens).size).toBe(4);
+  });
+
+  it.each([401, 429])("that passes (%i) sends nothing again where no look can see every payment", async (status) => {
+    const { flow, sent, bank } = await lookedFixture(() => refusal(status), Array(9).fill([unreadable]));
+    expect(await flow().run("k", request)).toMatchObject({ status: "held", response: { status } });
+    expect([sent(), bank.released]).toEqual([1, []]);
+  });
+
+  it.each([401, 429])("that passes (%i) is no refusal where the look finds the payment", async (status) => {
+    const { flow, sandbox } = await flowFixture({
+      onResponse: (seen) => (isPayment(seen) ? refusal(status) : undefined),
     });
+    expect(await flow({ leaseMs }).run("k", request)).toMatchObject({ status: "paid" });
+    expect(sandbox.payments).toHaveLength(1);
   });
 });
 

@@ -45,23 +45,27 @@ describe.each([
   { place: "in memory", openJournal: memoryJournal, isHere: true },
 ])("over a journal $place", ({ openJournal, isHere }) => {
   it.runIf(isHere).each([
-    ["shorter", 5000],
-    ["longer", 300],
-  ])("asks the service for nothing before Retry-After is over, where that is %s than the lease", async (_, leaseMs) => {
-    const { flow, seen, sandbox } = await throttledFixture(firstCreateIs(() => busy(429, "1")));
-    const options = { journal: await openJournal(), leaseMs };
-    expect(await errorOf(flow(options).run("k", request))).toMatchObject({ code: "flow_paused", effect: "possible" });
-    const worker = flow(options);
-    const working = worker.work({ everyMs: 20 });
-    await vi.waitFor(async () => expect((await worker.status("k"))?.phase).toBe("paid"), 10_000);
-    await worker.close();
-    await working;
-    const [sent, next] = seen.slice(seen.findIndex(({ operation }) => operation === "payments.create"));
-    // A timer may go off a millisecond early.
-    expect((next?.atMs ?? 0) - (sent?.atMs ?? 0)).toBeGreaterThan(995);
-    expect(seen.filter(({ operation }) => operation === "payments.create")).toHaveLength(2);
-    expect(sandbox.payments).toHaveLength(1);
-  });
+    ["shorter", 5000, { status: "paid" }],
+    ["longer", 300, { code: "flow_paused", effect: "possible", cause: { code: "flow_throttled" } }],
+  ])(
+    "asks the service for nothing before Retry-After is over, and pauses only where it is longer than the lease: it is %s",
+    async (_, leaseMs, ended) => {
+      const { flow, seen, sandbox } = await throttledFixture(firstCreateIs(() => busy(429, "1")));
+      const options = { journal: await openJournal(), leaseMs };
+      const running: Promise<unknown> = flow(options).run("k", request);
+      expect(await running.catch((error: unknown) => error)).toMatchObject(ended);
+      const worker = flow(options);
+      const working = worker.work({ everyMs: 20 });
+      await vi.waitFor(async () => expect((await worker.status("k"))?.phase).toBe("paid"), 10_000);
+      await worker.close();
+      await working;
+      const [sent, next] = seen.slice(seen.findIndex(({ operation }) => operation === "payments.create"));
+      // A timer may go off a millisecond early.
+      expect((next?.atMs ?? 0) - (sent?.atMs ?? 0)).toBeGreaterThan(995);
+      expect(seen.filter(({ operation }) => operation === "payments.create")).toHaveLength(2);
+      expect(sandbox.payments).toHaveLength(1);
+    },
+  );
 });
 
 /** A journal whose clock says what the test wants: the clocks of the processes say something else. */
@@ -89,13 +93,12 @@ it("counts the wait by the journal's clock, across owners, and never for more th
     expect(await recovered(flow({ journal, leaseMs }))).toEqual(["flow_throttled"]);
   expect(namesSeen()).toEqual(before);
   clock.nowMs += 2 * leaseMs;
-  expect(await recovered(flow({ journal, leaseMs }))).toEqual(["http_429"]);
   expect(await recovered(flow({ journal, leaseMs }))).toMatchObject([{ status: "paid" }]);
 });
 
-it("is no failure of the flow, stores nothing, and leaves what failed to be seen", async () => {
+it("is no failure of the flow, stores nothing, and is asked for by each of the four refusals", async () => {
   const { clock, journal } = clockedJournal();
-  const { flow } = await throttledFixture((operation) =>
+  const { flow, namesSeen } = await throttledFixture((operation) =>
     operation === "payments.create" ? busy(429, "60") : undefined,
   );
   await errorOf(flow({ journal, leaseMs }).run("k", request));
@@ -104,10 +107,15 @@ it("is no failure of the flow, stores nothing, and leaves what failed to be seen
     expect(await recovered(flow({ journal, leaseMs }))).toEqual(["flow_throttled"]);
   expect((await flow({ journal, leaseMs }).status("k"))?.failures).toBeUndefined();
   expect(write).not.toHaveBeenCalled();
+  for (let sent = 2; sent <= 4; sent++) {
+    clock.nowMs += 60_000;
+    expect(await recovered(flow({ journal, leaseMs }))).toEqual(["flow_throttled"]);
+    expect(namesSeen().filter((operation) => operation === "payments.create")).toHaveLength(sent);
+    expect((await flow({ journal, leaseMs }).status("k"))?.failures).toBeUndefined();
+    expect(await all(flow({ journal, leaseMs }).held())).toEqual([]);
+  }
   clock.nowMs += 60_000;
-  expect(await recovered(flow({ journal, leaseMs }))).toEqual(["http_429"]);
-  expect((await flow({ journal, leaseMs }).status("k"))?.failures).toMatchObject({ count: 1, code: "http_429" });
-  expect(await all(flow({ journal, leaseMs }).held())).toEqual([]);
+  expect(await recovered(flow({ journal, leaseMs }))).toMatchObject([{ status: "held", response: { status: 429 } }]);
 });
 
 it("does not wait for a clock that was set back", async () => {
@@ -115,7 +123,7 @@ it("does not wait for a clock that was set back", async () => {
   const { flow } = await throttledFixture(firstCreateIs(() => busy(429, "60")));
   await errorOf(flow({ journal, leaseMs }).run("k", request));
   clock.nowMs -= 24 * hourMs;
-  expect(await recovered(flow({ journal, leaseMs }))).toEqual(["http_429"]);
+  expect(await recovered(flow({ journal, leaseMs }))).toMatchObject([{ status: "paid" }]);
 });
 
 it("neither looks nor sends again before a 503 allows it", async () => {

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { PagingError } from "../../src/errors/errors.js";
 import type { Discrepancy } from "../../src/reconcile/compare-group.js";
 import type { OwnEntry } from "../../src/reconcile/own-entry.js";
 import { reconcilePayments } from "../../src/reconcile/reconcile-payments.js";
@@ -102,9 +101,7 @@ function describe(found: Discrepancy): string {
   }
 }
 
-it("gives all or a PagingError, and never a part, where the service orders numbers as texts", async () => {
-  let compared = 0;
-  let refused = 0;
+it("gives all where the service orders numbers as texts", async () => {
   // Most of them come to have a digit more.
   const numbers = fc.tuple(fc.constantFrom(1, 5, 70, 85, 960, 9_970), fc.constantFrom(1, 3, 16, 160));
   await fc.assert(
@@ -118,21 +115,12 @@ it("gives all or a PagingError, and never a part, where the service orders numbe
         const { client } = paymentsService(listed, undefined, compareTexts);
         const options = { from: new Date(fromMs), to: new Date(toMs), slackMs, size };
         const found: string[] = [];
-        try {
-          for await (const discrepancy of reconcilePayments(client, own, options)) found.push(describe(discrepancy));
-        } catch (error) {
-          expect(error).toBeInstanceOf(PagingError);
-          expect(found).toEqual([]);
-          refused += 1;
-          return;
-        }
-        compared += 1;
+        for await (const discrepancy of reconcilePayments(client, own, options)) found.push(describe(discrepancy));
         expect(found.sort()).toEqual(naive(own, listed).sort());
       },
     ),
     { numRuns: 300 },
   );
-  expect([compared, refused].map((count) => count > 10)).toEqual([true, true]);
 }, 60_000);
 
 it("gives what a comparison of everything with everything gives, in memory and over a file, whatever the tokens are", async () => {

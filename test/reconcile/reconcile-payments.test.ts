@@ -1,8 +1,9 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { AbortedError, InvalidArgumentError, PagingError, PermissionDeniedError } from "../../src/errors/errors.js";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import type { PagingValues } from "../../src/api/api-client.js";
+import { AbortedError, InvalidArgumentError, PermissionDeniedError } from "../../src/errors/errors.js";
 import type { Discrepancy } from "../../src/reconcile/compare-group.js";
 import type { OwnEntry } from "../../src/reconcile/own-entry.js";
 import type { ReconcileOptions } from "../../src/reconcile/reconcile-options.js";
@@ -154,6 +155,43 @@ it("is not misled by a service that sorts only what it cut out", async () => {
   expect(found).toEqual([{ type: "missing-here", payment: expect.objectContaining({ id: "p605" }) }]);
 });
 
+describe("a list that lies", () => {
+  beforeEach(() => {
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    onTestFinished(() => void vi.restoreAllMocks());
+  });
+
+  it.each(Array.from({ length: 12 }, (_, at) => at + 1))(
+    "reports nothing missing where page %i is empty once",
+    async (at) => {
+      const payments = tenADay(900);
+      const service = paymentsService(payments, (_, number) => (number === at ? [] : undefined));
+      const own = entriesOf(payments).map((entry, index) => ({ ...entry, paymentId: `p${index}` }));
+      expect(await all(service, own, { from: "2026-01-01T00:00:00Z", to: "2026-04-01T00:00:00Z", size: 50 })).toEqual(
+        [],
+      );
+    },
+  );
+
+  it.each<[string, (paging: PagingValues) => readonly Partial<Payment>[] | undefined]>([
+    ["empty", () => []],
+    ["empty behind the first page", ({ _after, _before }) => ((_after ?? _before) ? [] : undefined)],
+  ])("ends with an error and no result where it stays %s", async (_, respond) => {
+    const payments = tenADay(900);
+    const own = entriesOf(payments).map((entry, index) => ({ ...entry, paymentId: `p${index}` }));
+    const options = { from: "2026-01-01T00:00:00Z", to: "2026-04-01T00:00:00Z" };
+    await expect(all(paymentsService(payments, respond), own, options)).rejects.toMatchObject({
+      name: "PagingError",
+      code: "paging_end_unproved",
+    });
+  });
+
+  it("is right where it is empty, and no entry names a payment", async () => {
+    const entry = { senderGatewayTransactionId: "T-1", bookedAt: "2026-03-02T12:00:00.000Z" };
+    expect(await all([], [entry])).toEqual([{ type: "missing-there", entry }]);
+  });
+});
+
 it("reads a payment that got a higher token than one made after it, wherever a page ends", async () => {
   for (let count = 680; count < 720; count += 1) {
     const payments = tenADay(count, (index) => `${index === 605 ? 607 : index === 606 ? 606 : index + 1}`);
@@ -167,11 +205,11 @@ it.each([
   [90, 910],
   [900, 1000],
   [1, 999],
-])("never takes a part for all where numbers from %i on, %i of them, are ordered as texts", async (first, count) => {
+])("reads all payments where numbers from %i on, %i of them, are ordered as texts", async (first, count) => {
   const payments = tenADay(count, (index) => `${first + index}`);
   for (const size of [50, 37]) {
     const service = paymentsService(payments, undefined, compareTexts);
-    await expect(all(service, [], { from: "2020-01-01T00:00:00Z", size })).rejects.toThrow(PagingError);
+    expect(await all(service, [], { from: "2020-01-01T00:00:00Z", size })).toHaveLength(Math.min(count, 610));
   }
 });
 
@@ -205,10 +243,22 @@ it.each([
   expect(service.requested).toEqual([]);
 });
 
+it.each(["2026-02-30T00:00:00Z", "2025-02-29T12:00:00+01:00", "2026-04-31T00:00Z", "2026-06-00T00:00:00Z"])(
+  "refuses an entry of a day that no calendar has: %s",
+  async (bookedAt) => {
+    const service = paymentsService([]);
+    const entry = { senderGatewayTransactionId: "T", bookedAt };
+    await expect(all(service, [entry])).rejects.toThrow(/own entry 1: bookedAt must be/);
+    expect(service.requested).toEqual([]);
+  },
+);
+
 it.each([
   ["from behind to", { from: period.to, to: period.from }, /from must lie before to/],
   ["a period that is not over", { to: new Date(Date.now() + 60_000) }, /must not lie in the future/],
   ["a day without a zone", { from: "2026-03-01" }, /from must be a Date, or ISO 8601 with a time zone/],
+  ["a day that no calendar has", { from: "2026-02-30T00:00:00Z" }, /from must be a Date, or ISO 8601/],
+  ["a last day that no calendar has", { to: "2026-02-30T00:00:00Z" }, /to must be a Date, or ISO 8601/],
   ["an unknown option", { slack: 5 }, /there is no option "slack"/],
 ])("refuses %s at once", (_, options, message) => {
   const { client } = paymentsService([]);

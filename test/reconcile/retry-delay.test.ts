@@ -27,6 +27,7 @@ it.each([
   ["a firewall's 403", refused(403)],
   ["an identity server that is away", token("token_endpoint_unreachable")],
   ["a vault that is away", token("token_source_failed")],
+  ["a page that lacks the last payment", new PagingError("unproved", { code: "paging_end_unproved" })],
   ["a maintenance page with 200", new UnexpectedResponseError("HTML", { response: response(200) })],
 ])("tries again after %s", (_, error) => {
   expect(delayMs(error)).toBe(1000);
@@ -56,8 +57,10 @@ it("waits longer after each failure, up to a minute, and no shorter than it is a
   expect(delayMs(token("token_throttled", 12_000))).toBe(7000);
 });
 
-it("gives up on a response that is never readable", () => {
-  const error = new UnexpectedResponseError("HTML", { response: response(200) });
+it.each([
+  ["a response that is never readable", new UnexpectedResponseError("HTML", { response: response(200) })],
+  ["an end that is never proved", new PagingError("unproved", { code: "paging_end_unproved" })],
+])("gives up on %s", (_, error) => {
   expect(delayMs(error, 9)).toBe(60_000);
   expect(delayMs(error, 10)).toBeUndefined();
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { PagingValues } from "../../src/api/api-client.js";
-import { readPayments } from "../../src/flows/read-payments.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
+import { readAlong } from "./read-along.js";
 
 /** A client whose service lists what is given for a request. */
 function listing(page: (paging: PagingValues) => readonly Partial<Payment>[]) {
@@ -26,9 +26,11 @@ it("is not complete, and ends, where the tokens come round in a circle", async (
     const next = _after === undefined ? 0 : (tokens.indexOf(String(_after)) + 1) % tokens.length;
     return [{ pagingToken: tokens[next] ?? "" }];
   });
-  const read = await readPayments(client, null, () => false);
-  expect(read).toEqual({ seen: 4, problem: "the list of payments does not go on behind a paging token" });
+  const read = await readAlong(client, null, () => false);
+  expect(read).toEqual({ seen: 4, problem: expect.stringContaining("listed one by one") });
   expect(requests.filter(({ _sort }) => _sort === "pagingToken.asc").map(({ _after }) => _after)).toEqual([
+    undefined,
+    // The first payment once more: where pages have one each, it leaves no place for the next.
     undefined,
     ...tokens,
   ]);
@@ -62,26 +64,19 @@ describe("the newest payments first", () => {
     const { client, requests } = serviceOf(
       Array.from({ length: 250 }, (_, index) => ({ pagingToken: String(index), createdAt: madeAt(1000 - index) })),
     );
-    expect(await readPayments(client, null, () => false)).toEqual({ seen: 250, problem: undefined });
+    expect(await readAlong(client, null, () => false)).toEqual({ seen: 250, problem: undefined });
     expect(inTokenOrder(requests)).toBe(0);
   });
 
-  it.each([
-    [null, 250],
-    ["850", 200],
-  ])("are read on without timestamps until the mark was read: %s", async (since, seen) => {
-    const { client, requests } = serviceOf(falling(timeless));
-    expect(await readPayments(client, since, () => false)).toEqual({ seen, problem: undefined });
+  it.each<[string, string | null, (index: number) => string]>([
+    ["there is no mark", null, timeless],
+    ["no payment has a timestamp", "990", timeless],
+    ["the mark has no timestamp", "990", (index) => (index === 10 ? timeless() : madeAt(1000 - index))],
+    ["the last of the page has no timestamp", "990", (index) => (index === 99 ? timeless() : madeAt(1000 - index))],
+  ])("are read to the end of the list where %s", async (_, since, createdAt) => {
+    const { client, requests } = serviceOf(falling(createdAt));
+    expect(await readAlong(client, since, () => false)).toEqual({ seen: 250, problem: undefined });
     expect(inTokenOrder(requests)).toBe(0);
-  });
-
-  it.each<[string, (index: number) => string]>([
-    ["no payment has a timestamp", timeless],
-    ["the mark has no timestamp", (index) => (index === 10 ? timeless() : madeAt(1000 - index))],
-    ["the last of the page has no timestamp", (index) => (index === 99 ? timeless() : madeAt(1000 - index))],
-  ])("are enough up to the page with the mark where %s", async (_, createdAt) => {
-    const { client } = serviceOf(falling(createdAt));
-    expect(await readPayments(client, "990", () => false)).toEqual({ seen: 100, problem: undefined });
   });
 
   it("are not enough where they are listed by their tokens, from ranges of several machines", async () => {
@@ -92,7 +87,7 @@ describe("the newest payments first", () => {
     }));
     const { client } = serviceOf(rows);
     let isFound = false;
-    await readPayments(client, "195", ({ pagingToken }) => {
+    await readAlong(client, "195", ({ pagingToken }) => {
       isFound ||= pagingToken === "79";
       return isFound;
     });
@@ -108,7 +103,7 @@ describe("payments that are read in the order of their tokens", () => {
       looks += 1;
       return looks > 3 && pagingToken === "2";
     };
-    expect(await readPayments(client, null, inspect)).toEqual({ seen: 2, problem: undefined });
+    expect(await readAlong(client, null, inspect)).toEqual({ seen: 2, problem: undefined });
   });
 
   it("are read on behind the last token of a page, where payments without one follow it", async () => {
@@ -117,7 +112,7 @@ describe("payments that are read in the order of their tokens", () => {
       if (_after === undefined) return [{ pagingToken: "1" }, { id: "p" }];
       return _after === "1" ? [{ pagingToken: "2" }] : [];
     });
-    expect(await readPayments(client, null, () => false)).toEqual({
+    expect(await readAlong(client, null, () => false)).toEqual({
       seen: 3,
       problem: "payments without a paging token are listed",
     });
@@ -129,7 +124,7 @@ describe("payments that are read in the order of their tokens", () => {
     ["a number", 7],
   ])("are each read once where their token is %s", async (_, pagingToken) => {
     const { client } = listing(() => [{ pagingToken } as Listed, { pagingToken } as Listed]);
-    expect(await readPayments(client, null, () => false)).toEqual({
+    expect(await readAlong(client, null, () => false)).toEqual({
       seen: 2,
       problem: "payments without a paging token are listed",
     });
@@ -139,7 +134,7 @@ describe("payments that are read in the order of their tokens", () => {
     const { client } = listing(({ _after }) =>
       _after === undefined ? [3, 1, 2].map((token) => ({ pagingToken: String(token) })) : [],
     );
-    expect(await readPayments(client, null, () => false)).toEqual({
+    expect(await readAlong(client, null, () => false)).toEqual({
       seen: 3,
       problem: "the payments are not listed in the order of their paging tokens",
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TokenOrder } from "../../src/flows/token-order.js";
+import { TokenOrder } from "../../src/payments/token-order.js";
 
 function orderOf(...tokens: readonly string[]): TokenOrder {
   const order = new TokenOrder();

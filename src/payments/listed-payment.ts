@@ -1,0 +1,22 @@
+import { nonEmptyText } from "../paging/cursor-order.js";
+import type { Payment } from "../resources/payments.js";
+
+/** What a payment is known by in a list. */
+export interface PaymentName {
+  readonly id?: string | undefined;
+  readonly token?: string | undefined;
+}
+
+export function tokenOf(payment: Partial<Payment> | undefined): string | undefined {
+  return nonEmptyText(payment?.pagingToken);
+}
+
+export function nameOf(payment: Partial<Payment>): PaymentName {
+  return { id: nonEmptyText(payment.id), token: tokenOf(payment) };
+}
+
+/** Whether a listed payment is the one of this name. Its token may have grown when it changed; a service may give no ids. */
+export function isNamed(payment: Partial<Payment>, { id, token }: PaymentName): boolean {
+  if (id !== undefined && nonEmptyText(payment.id) === id) return true;
+  return token !== undefined && tokenOf(payment) === token;
+}

@@ -1,0 +1,155 @@
+import type { TakeFundsByKey } from "cross-border-payments/flow";
+import { describe, expect, it } from "vitest";
+import { isList, isPayment } from "./flow-fixture.js";
+import { errorOf } from "./results.js";
+import { leaseMs, request, waitingFixture } from "./waiting-fixture.js";
+
+const refusal = () => Response.json({ error: "limit", message: "no" }, { status: 400 });
+const closed = () => {
+  throw new Error("the bank is closed");
+};
+
+/** What a process that waits for lost claims does not do within a test, whose time passes as it does. */
+const atOnceMs = leaseMs / 2;
+
+async function timed<T>(work: Promise<T>): Promise<readonly [T, boolean]> {
+  const startMs = performance.now();
+  return [await work, performance.now() - startMs < atOnceMs];
+}
+
+type Waiting = Awaited<ReturnType<typeof waitingFixture>>;
+
+/** An owner that took the money, knows that nobody had before, and stops before it claims the payment. */
+async function stopFunded({ process, logIn, bank }: Waiting, incarnation: string | undefined): Promise<void> {
+  const token = await logIn();
+  let isAway = false;
+  const takeFunds: typeof bank.takeFunds = (call) => {
+    isAway = true;
+    return bank.takeFunds(call);
+  };
+  const accessToken = async () => {
+    if (isAway) throw new Error("the login is away");
+    return token;
+  };
+  const error = await errorOf(process(incarnation, { takeFunds }, { auth: { accessToken } }).run("k", request));
+  expect(error).toMatchObject({ code: "flow_paused", phase: "funds-requested" });
+}
+
+describe("in the journal's one incarnation nobody waits for lost claims", () => {
+  it("where the bank failed before it took the money", async () => {
+    const { process, sandbox } = await waitingFixture();
+    await errorOf(process("one", { takeFunds: closed }).run("k", request));
+    expect(await timed(process("one").run("k", request))).toMatchObject([{ status: "paid" }, true]);
+    expect(sandbox.payments).toHaveLength(1);
+  });
+
+  it("where a process that had taken the money was closed, and the next one goes on", async () => {
+    const fixture = await waitingFixture();
+    await stopFunded(fixture, "one");
+    expect(await timed(fixture.process("one").run("k", request))).toMatchObject([{ status: "paid" }, true]);
+  });
+
+  it("where a process was closed while it waited after a refusal, and the next one gives the money back", async () => {
+    const { process, bank, waiting } = await waitingFixture({
+      onRequest: (seen) => (isPayment(seen) ? refusal() : undefined),
+    });
+    const first = process("one", { readBackDelayMs: 600_000 });
+    const running = errorOf(first.run("k", request));
+    await waiting();
+    await first.close();
+    await running;
+    expect(await timed(process("one").run("k", request))).toMatchObject([{ status: "rejected" }, true]);
+    expect(bank.released).toEqual(["k"]);
+  });
+});
+
+describe.each([
+  ["another incarnation", "one", "two"],
+  ["a journal that can't tell any more", "one", undefined],
+  ["a journal that never could tell", undefined, undefined],
+])("in %s whoever takes a flow over waits in full", (_, before, incarnation) => {
+  it("before it sends what may have been sent", async () => {
+    const fixture = await waitingFixture();
+    const { process, waiting, wait, sandbox } = fixture;
+    await stopFunded(fixture, before);
+    const running = process(incarnation).run("k", request);
+    await waiting();
+    await wait(leaseMs / 2);
+    expect(sandbox.requests.filter(isPayment)).toEqual([]);
+    await wait(leaseMs / 2 + 200);
+    expect(await running).toMatchObject({ status: "paid" });
+    expect(sandbox.payments).toHaveLength(1);
+  });
+
+  it("but not where the bank takes the money only now", async () => {
+    const { process } = await waitingFixture();
+    await errorOf(process(before, { takeFunds: closed }).run("k", request));
+    expect(await timed(process(incarnation).run("k", request))).toMatchObject([{ status: "paid" }, true]);
+  });
+});
+
+it("waits in full where the bank failed after it took the money: nobody heard that it was the first time", async () => {
+  const { process, bank, waiting, sandbox } = await waitingFixture();
+  const takeFunds: typeof bank.takeFunds = (call) => {
+    bank.takeFunds(call);
+    throw new Error("the connection to the bank broke");
+  };
+  await errorOf(process("one", { takeFunds }).run("k", request));
+  const next = process("one");
+  const running = errorOf(next.run("k", request));
+  await waiting();
+  await next.close();
+  await running;
+  expect(sandbox.requests.filter(isPayment)).toEqual([]);
+});
+
+describe("the mark of an entry", () => {
+  it("is stored by the writes of an owner that knows, and not by begin, acquire, renew or release", async () => {
+    const { process, journal, stateOf } = await waitingFixture();
+    const seen: unknown[] = [];
+    const takeFunds: TakeFundsByKey = async () => {
+      const { epoch = 0, nonce = "" } = (await journal.read("k")) ?? {};
+      seen.push((await stateOf()).incarnationMark);
+      await journal.renew("k", { epoch, nonce }, leaseMs);
+      seen.push((await stateOf()).incarnationMark);
+      throw new Error("the bank is closed");
+    };
+    for (const _ of ["begin", "acquire"]) await errorOf(process("one", { takeFunds }).run("k", request));
+    // Its failures were written, by owners that did not know.
+    seen.push((await stateOf()).incarnationMark);
+    expect(seen).toEqual([undefined, undefined, undefined, undefined, undefined]);
+    expect(await process("one").run("k", request)).toMatchObject({ status: "paid" });
+    expect((await stateOf()).incarnationMark).toBe("one");
+  });
+
+  it("stays as it is where an owner of another incarnation writes that it waits, and is left by none of them", async () => {
+    const fixture = await waitingFixture();
+    const { process, live, stateOf, waitedMs } = fixture;
+    await stopFunded(fixture, "one");
+    expect((await stateOf()).incarnationMark).toBe("one");
+    for (const _ of ["first", "second"]) {
+      const beforeMs = await waitedMs();
+      await live(process("two"), 20_000);
+      expect(await waitedMs()).toBeGreaterThan(beforeMs);
+      expect((await stateOf()).incarnationMark).toBe("one");
+    }
+  });
+
+  it("is the new one once an owner has waited in full, so that the next one need not", async () => {
+    let isListAway = false;
+    const fixture = await waitingFixture({
+      onRequest: (seen) => (isListAway && isList(seen) ? new Response("", { status: 503 }) : undefined),
+    });
+    const { process, waiting, wait, stateOf } = fixture;
+    await stopFunded(fixture, "one");
+    // It waits, and its look fails.
+    const running = errorOf(process("two").run("k", request));
+    await waiting();
+    isListAway = true;
+    await wait(leaseMs + 200);
+    expect(await running).toMatchObject({ code: "flow_paused", phase: "funds-requested" });
+    expect((await stateOf()).incarnationMark).toBe("two");
+    isListAway = false;
+    expect(await timed(process("two").run("k", request))).toMatchObject([{ status: "paid" }, true]);
+  });
+});
