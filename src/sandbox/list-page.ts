@@ -2,6 +2,7 @@ import { type FieldKind, kindOfField } from "../api/fields.js";
 import type { Operation } from "../api/operation.js";
 import { decimalNumeral, exact } from "../money.js";
 import { Refusal } from "./responses.js";
+import { pagingParameters, shownName } from "./shown-query.js";
 
 /** A record in a list, with its paging token. */
 export interface Listed {
@@ -41,15 +42,14 @@ export function pageOf<T extends Listed>(
 export function assertQuery(query: URLSearchParams, operation: Operation): Record<string, string> {
   const values: Record<string, string> = {};
   for (const [name, value] of query) {
-    const known = (operation.verb === "list" && paging.has(name)) || filterKind(operation, name) !== undefined;
-    if (!known) throw new Refusal("invalid_query", `${name} is not a query parameter of ${operation.name}`);
+    const known =
+      (operation.verb === "list" && pagingParameters.has(name)) || filterKind(operation, name) !== undefined;
+    if (!known) throw new Refusal("invalid_query", `${shownName(name)} is not a query parameter of ${operation.name}`);
     if (Object.hasOwn(values, name)) throw new Refusal("invalid_query", `${name} comes more than once`);
     values[name] = value;
   }
   return values;
 }
-
-const paging: ReadonlySet<string> = new Set(["_size", "_before", "_after", "_sort"]);
 
 type Order = (one: Listed, other: Listed) => number;
 

@@ -2,6 +2,7 @@ import type { FieldKind } from "../api/fields.js";
 import type { Operation } from "../api/operation.js";
 import { decimalNumeral } from "../money.js";
 import { Refusal } from "./responses.js";
+import { shownName } from "./shown-query.js";
 
 /** What a body holds, before it is known to be what the row says. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -27,7 +28,7 @@ export function assertBody(operation: Operation, body: JsonObject): void {
   if (wanted === undefined) return;
   for (const [name, value] of Object.entries(body)) {
     const kind = Object.hasOwn(wanted.fields, name) ? wanted.fields[name] : undefined;
-    if (kind === undefined) throw new Refusal("unknown_field", `${name} is not a field of ${operationName}`);
+    if (kind === undefined) throw new Refusal("unknown_field", `${shownName(name)} is not a field of ${operationName}`);
     assertValue(name, kind, value);
     const allowed = wanted.oneOf?.[name];
     if (allowed !== undefined && !allowed.includes(String(value))) {

@@ -2,6 +2,7 @@ import type { OperationName } from "../resources/catalogue.js";
 import type { Payment, PaymentStatus } from "../resources/payments.js";
 import { AccountDirectory } from "./account-directory.js";
 import { withoutPath } from "./address.js";
+import { remember } from "./drop-expired.js";
 import { createHandlers, type Handlers } from "./handlers.js";
 import { type IdentityEndpoint, IdentityProvider } from "./identity-provider.js";
 import { type StoredRecords, storedRecords } from "./ledger.js";
@@ -116,12 +117,12 @@ export class Sandbox {
     return this.#identity.pathOf("certs");
   }
 
-  /** Every request so far, in the order of arrival. */
+  /** The newest 10,000 requests, in the order of arrival. */
   get requests(): readonly LoggedRequest[] {
     return this.#requests.map((request) => ({ ...request }));
   }
 
-  /** Every request for a token so far, in the order of arrival. */
+  /** The newest 10,000 requests for a token, in the order of arrival. */
   get tokenRequests(): readonly TokenRequest[] {
     return [...this.#tokenRequests];
   }
@@ -233,10 +234,10 @@ export class Sandbox {
     const query = typeof route === "string" ? "" : seen.query;
     const atMs = this.#settings.now();
     const logged = { operation, method, path, query, signed, atMs, status: undefined };
-    this.#requests.push(logged);
+    remember(this.#requests, logged);
     if (operation === "token") {
       const form = new URLSearchParams(body);
-      this.#tokenRequests.push({ grantType: form.get("grant_type") ?? "", atMs, fields: [...form.keys()] });
+      remember(this.#tokenRequests, { grantType: form.get("grant_type") ?? "", atMs, fields: [...form.keys()] });
     }
     return logged;
   }

@@ -242,6 +242,8 @@ export class TokenEndpoint {
     const throttled = recent.length >= max;
     if (!throttled) recent.push(nowMs);
     this.#requestTimes.set(address, recent);
+    for (const [other, times] of this.#requestTimes)
+      if ((times.at(-1) ?? 0) <= nowMs - windowMs) this.#requestTimes.delete(other);
     return throttled ? (recent[0] ?? nowMs) + windowMs - nowMs : 0;
   }
 }

@@ -1,5 +1,5 @@
 import type { ListedRecord } from "./list-page.js";
-import { uuidOf } from "./paging-tokens.js";
+import { timedToken, uuidOf } from "./paging-tokens.js";
 import type { TokenKind } from "./profile.js";
 
 const made = new Map<string, readonly ListedRecord[]>();
@@ -14,8 +14,9 @@ export function background(kind: TokenKind, count: number): readonly ListedRecor
 
 function recordOf(kind: TokenKind, index: number): ListedRecord {
   const id = `other-${index}`;
-  const createdAt = new Date(Date.UTC(2025, 11, 31, 12, 0, index)).toISOString();
-  const token = tokenOf(kind, index);
+  const madeMs = Date.UTC(2025, 11, 31, 12, 0, index);
+  const createdAt = new Date(madeMs).toISOString();
+  const token = kind === "timed" ? timedToken(madeMs, index) : tokenOf(kind, index);
   const text = JSON.stringify({
     id,
     createdAt,

@@ -31,10 +31,18 @@ export class Callers {
   readonly #shown = new Map<string, string>();
   /** Calls that have not come back, and the processes that work on them. */
   readonly #pending = new Map<FlowCall, SimulatedProcess>();
+  readonly #intent: Partial<PaymentIntentRequest>;
   #looks = 0;
   readonly #visits = new Set<Visit>();
 
-  constructor(world: World, cluster: Cluster, journal: SimulatedJournal, truth: Truth) {
+  constructor(
+    world: World,
+    cluster: Cluster,
+    journal: SimulatedJournal,
+    truth: Truth,
+    intent: Partial<PaymentIntentRequest>,
+  ) {
+    this.#intent = intent;
     this.#world = world;
     this.#cluster = cluster;
     this.#journal = journal;
@@ -146,9 +154,15 @@ export class Callers {
     const told = (outcome: FlowOutcome) => this.#truth.told(key, outcome);
     switch (kind) {
       case "run":
-        return told(await this.#givingAway(requestOf(key), (request) => flow.run(key, request, { signal })));
+        return told(
+          await this.#givingAway({ ...requestOf(key), ...this.#intent }, (request) =>
+            flow.run(key, request, { signal }),
+          ),
+        );
       case "quote": {
-        const { intent } = await this.#givingAway(requestOf(key), (request) => flow.quote(key, request, { signal }));
+        const { intent } = await this.#givingAway({ ...requestOf(key), ...this.#intent }, (request) =>
+          flow.quote(key, request, { signal }),
+        );
         this.#shown.set(key, intent.id);
         return;
       }

@@ -83,7 +83,24 @@ export class Cluster {
     const process = new SimulatedProcess(`process ${this.#started}`, isForeign);
     this.#processes[index] = process;
     process.start(this.#flowOf(process));
-    this.#surroundings.world.plan(delayMs, `start of ${process.name}`, process, () => this.onStarted(process));
+    const { world } = this.#surroundings;
+    const { livesMs } = world.profile;
+    world.plan(delayMs, `start of ${process.name}`, process, () => {
+      this.onStarted(process);
+      if (livesMs !== undefined) this.#endAfter(process, livesMs);
+    });
+  }
+
+  /** It is closed, or it is just gone. */
+  #endAfter(process: SimulatedProcess, livesMs: number): void {
+    const { world } = this.#surroundings;
+    const isClosed = this.#started % 2 === 0;
+    world.plan(livesMs, `the end of ${process.name}`, undefined, () => {
+      if (process.isDead) return;
+      world.note(`${process.name} has lived for ${livesMs} ms`);
+      if (isClosed) this.shutDown(process);
+      else this.replace(process);
+    });
   }
 
   #flowOf(process: SimulatedProcess): PaymentFlow {
@@ -105,7 +122,9 @@ export class Cluster {
       readBackDelayMs: profile.readBackDelayMs,
       quoteTtlMs: profile.quoteTtlMs,
       owner: process.name,
+      bankSkewMs: profile.bankSkewMs,
       service: {
+        clockSkewMs: profile.machineSkewMs,
         ...(profile.tellsSingleUse ? { singleUseIntents: true } : undefined),
         ...(profile.tellsListedWithin ? { listedWithinMs: profile.listedWithinMs ?? 2000 } : undefined),
       },

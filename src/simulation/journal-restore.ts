@@ -26,15 +26,27 @@ const mostDelays = 20;
 export class JournalRestore {
   readonly #surroundings: Surroundings;
   #delays = 0;
+  #isSudden = false;
 
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings;
   }
 
+  /**
+   * As `plan`, but nobody is stopped, and nothing is waited for: a server that lacks what was stored last takes the place of another one,
+   * and whoever was about to send a payment sends it.
+   */
+  planSudden(): void {
+    this.#isSudden = true;
+    this.plan();
+  }
+
   plan(): void {
     const { world, journal } = this.#surroundings;
     const { choices, profile } = world;
-    const when = choices.of(["some time", "after a change", "after a takeover"]);
+    const when = this.#isSudden
+      ? choices.of(["after a claim", "after a change", "after a takeover", "some time"])
+      : choices.of(["some time", "after a change", "after a takeover"]);
     if (when === "some time") {
       this.#soon(choices.below(10 * profile.leaseMs));
       return;
@@ -43,6 +55,7 @@ export class JournalRestore {
     const age = choices.below(when === "after a change" ? 34 : 12);
     journal.onChanged = (turn) => {
       if (journal.age < age || (when === "after a takeover" && turn !== "takes over")) return;
+      if (when === "after a claim" && turn !== "claims") return;
       journal.onChanged = () => {};
       this.#soon(choices.below(profile.latencyMs * choices.of([1, 4])));
     };
@@ -54,7 +67,8 @@ export class JournalRestore {
 
   async #restore(): Promise<void> {
     const { world, service, truth, journal, cluster } = this.#surroundings;
-    if (service.hasUnlisted || [...truth.keys.values()].some(({ open }) => open > 0)) {
+    const isOpen = service.hasUnlisted || [...truth.keys.values()].some(({ open }) => open > 0);
+    if (isOpen && !this.#isSudden) {
       this.#delays += 1;
       if (this.#delays <= mostDelays) this.#soon(world.profile.leaseMs / 2);
       return;
@@ -66,7 +80,7 @@ export class JournalRestore {
       before.set(key, `${entry.phase} ${entry.nonce}`);
       const owner = cluster.processes.find(({ name, isDead }) => name === entry.owner && !isDead);
       const isSending = entry.phase === "claimed" || entry.phase === "unknown" || sendings > 0;
-      if (owner !== undefined && isSending) cluster.replace(owner);
+      if (owner !== undefined && isSending && !this.#isSudden) cluster.replace(owner);
     }
     const age = this.#chooseAge();
     const lost = journal.age - age;
@@ -80,7 +94,9 @@ export class JournalRestore {
   #chooseAge(): number {
     const { world, journal } = this.#surroundings;
     const { choices } = world;
-    const turn = choices.of<Turn | undefined>([undefined, "takes over", "begins"]);
+    const turn = choices.of<Turn | undefined>(
+      this.#isSudden ? [undefined, "takes over", "begins", "claims"] : [undefined, "takes over", "begins"],
+    );
     const ages = turn === undefined ? [] : journal.agesBefore(turn);
     const newest = ages[ages.length - 1 - choices.below(Math.min(ages.length, 4))];
     return newest ?? Math.max(0, journal.age - 1 - choices.below(choices.of([4, 12, 60])));

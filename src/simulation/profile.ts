@@ -1,7 +1,7 @@
 import type { Choices } from "./choices.js";
 
 /** What a service's paging tokens look like. */
-export type TokenKind = "growing" | "uuid" | "falling" | "cached" | "none";
+export type TokenKind = "growing" | "uuid" | "falling" | "cached" | "timed" | "none";
 
 /** Everything that is settled before a schedule begins. What can go wrong is given in cases of a thousand. */
 export interface Profile {
@@ -22,11 +22,21 @@ export interface Profile {
   /** Pauses after which the clock is another. */
   readonly clockJumpsOnWaking: number;
   readonly shutdowns: number;
+  /** How long each process lives, in milliseconds, whatever else happens; `undefined` where nothing ends it. */
+  readonly livesMs: number | undefined;
   readonly aborts: number;
 
   readonly journalFailsBefore: number;
   readonly journalFailsAfter: number;
   readonly journalIsSlow: number;
+  /** Changes that the caller gives up, and that arrive some time later all the same. */
+  readonly journalIsLate: number;
+  /** Changes that arrive a second time, some time later. */
+  readonly journalRepeats: number;
+  /** Whether the journal's clock is set back, by hours, once. */
+  readonly setsJournalBack: boolean;
+  /** Whether a server that lacks the journal's newest changes takes its place, once, while everybody goes on. */
+  readonly failsOver: boolean;
   /** Whether it is restored to an earlier snapshot, once. */
   readonly restoresJournal: boolean;
   /** Whether somebody copies what is stored of one flow over another's, once. */
@@ -65,6 +75,23 @@ export interface Profile {
   readonly foreignRefusals: number;
   /** Looks that get no list. */
   readonly listFailures: number;
+  /** Pages that come from a cache, and say so. */
+  readonly cachedLists: number;
+  /** Pages that are empty once. */
+  readonly emptyPages: number;
+  /** Pages that come from a replica which lacks the record that they would begin with. */
+  readonly stalePages: number;
+  /** Looks at a list that is older than its readers rely on, where they could know better. */
+  readonly oldLists: number;
+  readonly oldListsEnd: "before all flows" | "before what was shown";
+  /** Replicas lag by so much at most: each by its own time, reached by one process always or by any, or by another time at each request. */
+  readonly replicaLagMs: number;
+  readonly replicas: "one" | "any" | "change";
+  /** By so much the clocks of the service's machines differ at most. Times and timed tokens are theirs. */
+  readonly machineSkewMs: number;
+  /** Whether the bank says when it took the money, by a clock that differs from all others by so much at most. */
+  readonly tellsTakenAt: boolean;
+  readonly bankSkewMs: number;
   readonly unsent: number;
 
   readonly isSingleUse: boolean;
@@ -78,6 +105,8 @@ export interface Profile {
   readonly mostListed: number;
   /** Payments of others that are there from the start. */
   readonly othersPayments: number;
+  /** Payments that others made in the moments before the schedule begins. */
+  readonly earlierPayments: number;
   /** Payments that others make now and then while the schedule runs. */
   readonly traffic: number;
   /** Whether somebody else's payment carries a transaction id of ours. */
@@ -103,9 +132,22 @@ export type Emphasis = (drawn: Profile, choices: Choices) => Partial<Profile>;
 
 /** Draws what a schedule is made of. Each kind of fault is left out of most schedules, so that those that are left meet one another. */
 export function drawProfile(choices: Choices, options: ProfileOptions): Profile {
-  const drawn = drawBroadly(choices, options);
-  return { ...drawn, ...options.emphasis?.(drawn, choices) };
+  const broad = drawBroadly(choices, options);
+  const drawn = { ...broad, ...options.emphasis?.(broad, choices) };
+  return drawn.failsOver ? { ...drawn, ...whatFailoversNeed } : drawn;
 }
+
+/**
+ * A claim that a failover lost is one that nobody looks for: a payment that is sent for it has to arrive while its owner's lease lasts, as
+ * far as anything can be proved by waiting.
+ */
+const whatFailoversNeed = {
+  restoresJournal: false,
+  misplacesRows: false,
+  lateRequests: 0,
+  duplicates: 0,
+  foreignResponses: 0,
+} satisfies Partial<Profile>;
 
 function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: ProfileOptions): Profile {
   const some = (...rates: [number, ...number[]]) => (choices.chance(300) ? choices.of(rates) : 0);
@@ -127,10 +169,15 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     clockJumps: some(15, 60),
     clockJumpsOnWaking: some(300),
     shutdowns: some(150, 400),
+    livesMs: choices.chance(50) ? choices.of([0.9, 0.5]) * leaseMs : undefined,
     aborts: some(150, 400),
     journalFailsBefore: some(50, 250),
     journalFailsAfter: some(50, 250),
     journalIsSlow: some(50, 250),
+    journalIsLate: some(50, 250),
+    journalRepeats: some(50, 250),
+    setsJournalBack: choices.chance(100),
+    failsOver: false,
     restoresJournal: choices.chance(200),
     misplacesRows: flows > 1 && choices.chance(30),
     bankFailsBefore: some(100, 400),
@@ -155,13 +202,24 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     foreignResponses: some(100, 400),
     foreignRefusals: some(150, 500),
     listFailures: some(100, 400),
+    cachedLists: some(100, 400),
+    emptyPages: some(30, 150),
+    stalePages: some(30, 150),
+    // Only together with what would show it: see the world of old lists.
+    oldLists: 0,
+    oldListsEnd: "before all flows",
+    replicaLagMs: 0,
+    replicas: choices.of(["one", "any", "change"]),
+    machineSkewMs: some(20, 2000),
+    tellsTakenAt: choices.chance(300),
+    bankSkewMs: choices.of([0, 500]),
     unsent: some(100, 400),
     isSingleUse,
     listLagMs: choices.of([0, 1, 5, 8]) * Math.floor(readBackDelayMs / 10),
     listedWithinMs: isListedInTime ? choices.of([2000, 5000]) : undefined,
     tellsSingleUse: (isSingleUse || hasFalseFacts) && choices.chance(700),
     tellsListedWithin: (isListedInTime || hasFalseFacts) && choices.chance(700),
-    tokens: choices.of(["growing", "uuid", "falling", "cached", "none"]),
+    tokens: choices.of(["growing", "uuid", "falling", "cached", "timed", "none"]),
     mostListed: choices.of([100, 8, 22]),
     othersPayments: choices.weighted([
       [0, 40],
@@ -169,6 +227,7 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
       [9, 20],
       [30, 15],
     ]),
+    earlierPayments: 0,
     traffic: choices.chance(300) ? choices.of([1, 5]) : 0,
     hasLookalike: choices.chance(30),
     normalises: choices.chance(200),

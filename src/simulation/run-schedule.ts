@@ -1,3 +1,4 @@
+import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import { Callers } from "./callers.js";
 import type { Choices } from "./choices.js";
 import { Cluster } from "./cluster.js";
@@ -14,6 +15,8 @@ import { World } from "./world.js";
 export interface ScheduleOptions extends ProfileOptions {
   /** A user's own; by default those of a bank as it should be. */
   readonly funds: FundsPair | undefined;
+  /** Fields of every flow's request that are other than by default. */
+  readonly intent: Partial<PaymentIntentRequest>;
   /** The key of a flow, by its number. */
   readonly keyOf: (flow: number) => string;
   readonly isTraced: boolean;
@@ -53,12 +56,16 @@ export async function runSchedule(choices: Choices, options: ScheduleOptions): P
   if (profile.hasLookalike) truth.onTaken = (transactionId) => service.addLookalike(transactionId);
   const journal = new SimulatedJournal(world, truth);
   const network = new SimulatedNetwork(world, service, truth);
-  const funds = options.funds ?? new SimulatedBank(() => choices.chance(profile.declines));
+  const funds = options.funds ?? bankOf(world);
+  for (let left = profile.earlierPayments; left > 0; left--) service.addOther((left - 1) * 40);
   const cluster = new Cluster({ world, truth, journal, network, funds });
-  const callers = new Callers(world, cluster, journal, truth);
+  const callers = new Callers(world, cluster, journal, truth, options.intent);
   const keys = Array.from({ length: profile.flows }, (_, flow) => options.keyOf(flow));
   callers.plan(keys);
-  if (profile.restoresJournal) new JournalRestore({ world, cluster, callers, journal, service, truth }).plan();
+  const restore = new JournalRestore({ world, cluster, callers, journal, service, truth });
+  if (profile.restoresJournal) restore.plan();
+  if (profile.failsOver) restore.planSudden();
+  if (profile.setsJournalBack) planClock(world, journal);
   if (profile.misplacesRows) planMisplacing(world, journal, truth, keys);
   planTraffic(world, service);
   const hasViolation = () => truth.violation !== undefined;
@@ -75,6 +82,14 @@ export async function runSchedule(choices: Choices, options: ScheduleOptions): P
   violation = truth.violation ?? violation;
   const figures = await figuresOf(world, truth, journal);
   return { profile, violation, trace: world.trace ?? [], figures };
+}
+
+function bankOf(world: World): SimulatedBank {
+  const { choices, profile } = world;
+  const declines = () => choices.chance(profile.declines);
+  if (!profile.tellsTakenAt) return new SimulatedBank(declines);
+  const aheadMs = choices.of([0, 1, -1]) * profile.bankSkewMs;
+  return new SimulatedBank(declines, () => world.nowMs + aheadMs);
 }
 
 /** No more faults: everything that was begun comes to its end. */
@@ -109,7 +124,8 @@ async function endQuietly(
   for (const key of keys) {
     if (isBroken()) return;
     const entry = await journal.read(key);
-    const isStuck = stuck.has(key);
+    // It may have gone on since it was shown.
+    const isStuck = stuck.has(key) && entry?.settled !== true;
     truth.assertEnded(truth.of(key), isStuck ? "held" : entry?.phase, isStuck || (entry?.settled ?? true));
   }
 }
@@ -142,6 +158,16 @@ function planMisplacing(world: World, journal: SimulatedJournal, truth: Truth, k
     });
   });
 }
+
+/** Somebody sets the clock of the journal's server back. */
+function planClock(world: World, journal: SimulatedJournal): void {
+  const { leaseMs } = world.profile;
+  world.plan(world.choices.below(10 * leaseMs), "the journal's clock is set back", undefined, () =>
+    journal.setClock(-hoursBack * 3_600_000),
+  );
+}
+
+const hoursBack = 2;
 
 /** Others pay too, in the beginning: later on, when most is waited for, it would only make the lists longer. */
 function planTraffic(world: World, service: SimulatedService): void {

@@ -1,5 +1,7 @@
+import { counted } from "../errors/counted.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "../flows/funds-functions.js";
+import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import { Choices, seedOf } from "./choices.js";
 import { prepareClients } from "./cluster.js";
 import type { Emphasis } from "./profile.js";
@@ -14,6 +16,11 @@ export interface SimulateFlowsOptions {
   readonly takeFunds?: TakeFundsByKey | undefined;
   /** As given to `PaymentFlow`. Default: that of a simulated bank. */
   readonly releaseFunds?: ReleaseFundsByKey | undefined;
+  /**
+   * Fields of the intents that your functions are given. The simulation sets `senderGatewayId` ("our gateway") and `memo` (the key).
+   * Default: EUR from the account `DE02 1203 0000 0000 2020 51` to BRL 600.00 for `0001-9 / 12345-6` of "their gateway".
+   */
+  readonly intent?: SimulatedIntent | undefined;
   /** How many schedules are run. Default: 1,000. */
   readonly schedules?: number | undefined;
   /** The number of the first schedule. Default: 0. */
@@ -31,6 +38,9 @@ export interface SimulateFlowsOptions {
   /** Tells the flow of facts about the service that may not be true, which then shows as violations. Default: false. */
   readonly hasFalseFacts?: boolean | undefined;
 }
+
+/** Fields of an intent that a user chooses. */
+export type SimulatedIntent = Partial<Omit<PaymentIntentRequest, "senderGatewayId" | "memo" | "extras">>;
 
 /** What came of a simulation in which no law was broken. */
 export interface SimulationReport extends Figures {
@@ -52,6 +62,7 @@ export interface SimulationReport extends Figures {
  * package beside it: time is virtual for all of it.
  *
  * @throws {SimulationError} The first law that is broken, with the shortest schedule that was found to break it.
+ * @throws {InvalidArgumentError} Your functions were given, and not one flow was paid, given back or held: nothing was tested.
  */
 export function simulateFlows(options: SimulateFlowsOptions = {}): Promise<SimulationReport> {
   return simulateWith(undefined, options);
@@ -83,6 +94,7 @@ export async function simulateWith(
       }
       for (const name of figureNames) total[name] += figures[name];
     }
+    if (given.funds !== undefined && choices === undefined) assertTested(total);
     return toReport(total, seed, count, performance.now() - startMs);
   } finally {
     Error.stackTraceLimit = traceLimit;
@@ -118,6 +130,14 @@ function toReport(figures: Figures, seed: number, schedules: number, tookMs: num
   };
 }
 
+/** @throws {InvalidArgumentError} where no money ever moved, and no law could be broken. */
+function assertTested({ flows, paid, givenBack, held }: Figures): void {
+  if (paid + givenBack + held > 0) return;
+  throw new InvalidArgumentError(
+    `simulateFlows: nothing was tested, since none of ${counted(flows, "flow")} was paid, given back or held. takeFunds declines them all: give an intent that its ledger takes, such as { senderAccount, senderCurrency }`,
+  );
+}
+
 /** The shortest schedule that breaks the same law, and what happens in it. */
 async function explain(
   found: Violation,
@@ -144,9 +164,14 @@ function nameOf({ law, message }: Violation): string {
 const mostTries = 1500;
 
 function checked(options: SimulateFlowsOptions) {
-  const { takeFunds, releaseFunds, choices, shrinks = true, hasFalseFacts = false } = options;
+  const { takeFunds, releaseFunds, intent = {}, choices, shrinks = true, hasFalseFacts = false } = options;
   if ((takeFunds === undefined) !== (releaseFunds === undefined)) {
     throw new InvalidArgumentError("simulateFlows: give takeFunds and releaseFunds, or none of them");
+  }
+  if ("senderGatewayId" in intent || "memo" in intent) {
+    throw new InvalidArgumentError(
+      "simulateFlows: intent must have no senderGatewayId and no memo, which the simulation sets",
+    );
   }
   const funds = takeFunds === undefined || releaseFunds === undefined ? undefined : { takeFunds, releaseFunds };
   const run = funds === undefined ? "" : `${globalThis.crypto.randomUUID()}-`;
@@ -160,6 +185,7 @@ function checked(options: SimulateFlowsOptions) {
     choices,
     shrinks,
     hasFalseFacts,
+    intent: { ...intent },
     funds,
     // A bank never forgets a key: each schedule has its own.
     keyOf: (flow: number) => (funds === undefined ? `flow ${flow + 1}` : `${run}${++made}`),

@@ -5,10 +5,14 @@ type Funds = "taken" | "declined" | "released";
 /** A bank's two functions as they should be: idempotent by key, the first answer is final, and `replayed` is true. */
 export class SimulatedBank {
   readonly #funds = new Map<string, Funds>();
+  readonly #takenAtMs = new Map<string, number>();
   readonly #declines: () => boolean;
+  readonly #nowMs: (() => number) | undefined;
 
-  constructor(declines: () => boolean) {
+  /** @param nowMs the time by the bank's clock, where it says when it took the money. */
+  constructor(declines: () => boolean, nowMs?: () => number) {
     this.#declines = declines;
+    this.#nowMs = nowMs;
   }
 
   readonly takeFunds: TakeFundsByKey = ({ key }) => {
@@ -16,7 +20,13 @@ export class SimulatedBank {
     const funds = known ?? (this.#declines() ? "declined" : "taken");
     this.#funds.set(key, funds);
     if (funds !== "taken") return null;
-    return { senderGatewayTransactionId: `transaction of ${key}`, replayed: known !== undefined };
+    const takenAtMs = this.#takenAtMs.get(key) ?? this.#nowMs?.();
+    if (takenAtMs !== undefined) this.#takenAtMs.set(key, takenAtMs);
+    return {
+      senderGatewayTransactionId: `transaction of ${key}`,
+      replayed: known !== undefined,
+      ...(takenAtMs === undefined ? undefined : { takenAtMs }),
+    };
   };
 
   readonly releaseFunds: ReleaseFundsByKey = ({ key }) => {

@@ -5,11 +5,12 @@ import type { SimulatedProcess } from "./simulated-process.js";
 import type { Truth } from "./truth.js";
 import type { RemoteFault, World } from "./world.js";
 
-/** What a change does to whose flow it is. */
-export type Turn = "begins" | "takes over";
+/** What a change does to whose flow it is, or may lead to. */
+export type Turn = "begins" | "takes over" | "claims";
 
 /** A call that may change something, and when it was made. */
 interface Change {
+  /** By the journal's own clock. */
   readonly atMs: number;
   readonly apply: (journal: Journal) => Promise<unknown>;
   turn?: Turn;
@@ -25,7 +26,9 @@ export class SimulatedJournal {
   /** Called with each change, once it is stored. */
   onChanged: (turn: Turn | undefined) => void = () => {};
   /** Its own clock is not that of the processes. */
-  readonly #aheadMs = 12_345;
+  #aheadMs = 12_345;
+  /** How often a server without its newest changes took its place. */
+  #incarnation = 1;
 
   constructor(world: World, truth: Truth) {
     this.#world = world;
@@ -38,7 +41,7 @@ export class SimulatedJournal {
     return this.#changes.length;
   }
 
-  /** How old the journal was just before each change that gave a flow to an owner. */
+  /** How old the journal was just before each such change. */
   agesBefore(turn: Turn): readonly number[] {
     return this.#changes.flatMap((change, age) => (change.turn === turn ? [age] : []));
   }
@@ -50,10 +53,10 @@ export class SimulatedJournal {
 
   /** Somebody tidies up. Quotes are left alone until a while after they have expired. */
   async prune(keep: "nothing" | "evidence"): Promise<void> {
-    const nowMs = this.#world.nowMs + this.#aheadMs;
+    const { nowMs } = this;
     const options = { settledBeforeMs: nowMs, quotedBeforeMs: nowMs - this.#world.profile.leaseMs, keep };
     const apply = (journal: Journal) => journal.prune(options);
-    this.#changes.push({ atMs: this.#world.nowMs, apply });
+    this.#changes.push({ atMs: nowMs, apply });
     const { settled, quoted } = await apply(this.#journal);
     this.#world.note(`${settled} settled flows and ${quoted} quotes are pruned`);
   }
@@ -64,14 +67,26 @@ export class SimulatedJournal {
     if (!isWhole(from) || !isWhole(to)) return false;
     const { phase, settled, data, evidence } = from;
     const apply = (journal: Journal) => journal.write(toKey, to, { phase, settled, data, evidence });
-    this.#changes.push({ atMs: this.#world.nowMs, apply });
+    this.#changes.push({ atMs: this.nowMs, apply });
     await apply(this.#journal);
     this.#world.note(`what is stored of ${fromKey} is copied over ${toKey}`);
     return true;
   }
 
+  /** By its own clock, in milliseconds since 1970. */
+  get nowMs(): number {
+    return this.#world.nowMs + this.#aheadMs;
+  }
+
+  /** Somebody sets its clock. */
+  setClock(byMs: number): void {
+    this.#aheadMs += byMs;
+    this.#world.note(`the journal's clock is set by ${byMs} ms`);
+  }
+
   async restore(age: number): Promise<void> {
     this.#changes = this.#changes.slice(0, age);
+    this.#incarnation += 1;
     this.#journal = this.#empty();
     for (const { atMs, apply } of this.#changes) {
       this.#atMs = atMs;
@@ -84,11 +99,11 @@ export class SimulatedJournal {
   of(process: SimulatedProcess): Journal {
     const read = <T>(label: string, apply: (journal: Journal) => Promise<T>) => this.#call(process, label, apply);
     const change = <T>(label: string, apply: (journal: Journal) => Promise<T>, turn?: Turn) =>
-      this.#call(process, label, async (journal) => {
-        const stored: Change = { atMs: this.#world.nowMs, apply };
+      this.#change(process, label, async (journal) => {
+        const stored: Change = { atMs: this.nowMs, apply };
         this.#changes.push(stored);
         const result = await apply(journal);
-        if (turn !== undefined && result !== undefined) stored.turn = turn;
+        if (turn !== undefined && result !== undefined && result !== false) stored.turn = turn;
         this.onChanged(stored.turn);
         return result;
       });
@@ -96,12 +111,18 @@ export class SimulatedJournal {
       begin: (key, scope, state, lease) =>
         change(`begin ${key} as ${state.phase}`, (journal) => journal.begin(key, scope, state, lease), "begins"),
       read: (key) => read(`read ${key}`, (journal) => journal.read(key)),
-      acquire: (key, lease) => change(`acquire ${key}`, (journal) => journal.acquire(key, lease), "takes over"),
+      acquire: (key, lease, observed) =>
+        change(`acquire ${key}`, (journal) => journal.acquire(key, lease, observed), "takes over"),
       acquireAbandoned: (scope, lease, after) =>
         change("acquire an abandoned flow", (journal) => journal.acquireAbandoned(scope, lease, after), "takes over"),
+      overlong: (query) => read("list overlong leases", (journal) => journal.overlong(query)),
       renew: (key, id, leaseMs) => change(`renew ${key}`, (journal) => journal.renew(key, id, leaseMs)),
       write: (key, id, state, leaseMs) =>
-        change(`write ${key} as ${state.phase}`, (journal) => journal.write(key, id, state, leaseMs)),
+        change(
+          `write ${key} as ${state.phase}`,
+          (journal) => journal.write(key, id, state, leaseMs),
+          state.phase === "claimed" ? "claims" : undefined,
+        ),
       replaceQuote: (key, seen, state, lease, expired) =>
         change(`replace the quote of ${key} by ${state.phase}`, async (journal) => {
           const before = journal.read(key);
@@ -111,35 +132,51 @@ export class SimulatedJournal {
             this.#truth.confirmed(quote);
           return replaced;
         }),
+      fenceQuote: (key, seen, nonce) =>
+        change(`fence the quote of ${key}`, (journal) => journal.fenceQuote(key, seen, nonce)),
       release: (key, id) => change(`release ${key}`, (journal) => journal.release(key, id)),
       list: (query) => read("list", (journal) => journal.list(query)),
       counts: (scope) => read("count", (journal) => journal.counts(scope)),
+      scopes: () => read("count scopes", (journal) => journal.scopes()),
       prune: (options) => change("prune", (journal) => journal.prune(options)),
       close: async () => {},
     };
   }
 
-  #call<T>(process: SimulatedProcess, label: string, apply: (journal: Journal) => Promise<T>): Promise<T> {
+  #change<T>(process: SimulatedProcess, label: string, apply: (journal: Journal) => Promise<T>): Promise<T> {
+    return this.#call(process, label, apply, true);
+  }
+
+  #call<T>(
+    process: SimulatedProcess,
+    label: string,
+    apply: (journal: Journal) => Promise<T>,
+    isChange = false,
+  ): Promise<T> {
     const { choices, profile } = this.#world;
-    const fault = this.#fault();
+    const fault = this.#fault(isChange);
     return this.#world.remote(process, {
       label,
       fault,
       isSlow: choices.chance(profile.journalIsSlow),
+      isRepeated: isChange && choices.chance(profile.journalRepeats),
       execute: () => apply(this.#journal),
-      toError: () =>
-        new JournalError("the journal is away", fault === "after" ? { stored: "unknown" } : { stored: "nothing" }),
+      toError: () => new JournalError("the journal is away", { stored: fault === "before" ? "nothing" : "unknown" }),
     });
   }
 
-  #fault(): RemoteFault {
+  #fault(isChange: boolean): RemoteFault {
     const { choices, profile } = this.#world;
+    if (isChange && choices.chance(profile.journalIsLate)) return "late";
     if (choices.chance(profile.journalFailsBefore)) return "before";
     return choices.chance(profile.journalFailsAfter) ? "after" : undefined;
   }
 
   #empty(): MemoryJournal {
-    return new MemoryJournal({ nowMs: () => (this.#atMs ?? this.#world.nowMs) + this.#aheadMs });
+    return new MemoryJournal({
+      nowMs: () => this.#atMs ?? this.nowMs,
+      incarnation: `incarnation ${this.#incarnation}`,
+    });
   }
 }
 

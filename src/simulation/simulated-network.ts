@@ -90,7 +90,7 @@ export class SimulatedNetwork {
       // Either the connection breaks, or nothing comes at all.
       if (choices.chance(500)) this.#world.plan(latencyMs, "a reset", process, reset);
     };
-    const arrives = () => this.#service.respond(request, sending);
+    const arrives = () => this.#service.respond(request, sending, process.name);
     const later = (work: () => void) => {
       this.#world.plan(this.#lateMs(), `a late ${kind}`, undefined, work);
     };

@@ -3,6 +3,7 @@ import type { WireRequest, WireResponse } from "../wire/transport.js";
 import { background } from "./background.js";
 import { PaymentList } from "./list-page.js";
 import { pagingTokens } from "./paging-tokens.js";
+import { SimulatedLists } from "./simulated-lists.js";
 import type { Truth } from "./truth.js";
 import type { World } from "./world.js";
 
@@ -16,7 +17,8 @@ export class SimulatedService {
   /** Ids of the intents that were paid. */
   readonly #paid = new Set<string>();
   readonly #listed: PaymentList;
-  readonly #nextToken: () => string | undefined;
+  readonly #lists: SimulatedLists;
+  readonly #nextToken: (madeMs: number) => string | undefined;
   #ids = 0;
 
   constructor(world: World, truth: Truth) {
@@ -25,6 +27,7 @@ export class SimulatedService {
     const { tokens, othersPayments } = world.profile;
     this.#nextToken = pagingTokens(tokens, (count) => world.choices.below(count));
     this.#listed = new PaymentList(background(tokens, othersPayments));
+    this.#lists = new SimulatedLists(world, this.#listed);
   }
 
   /** Whether a payment was made that is not listed yet. */
@@ -32,11 +35,14 @@ export class SimulatedService {
     return this.#listed.hasUnlisted(this.#world.nowMs);
   }
 
-  /** @param sending which request of a client's it is, for one that makes a payment. */
-  respond(request: WireRequest, sending: number): WireResponse {
+  /**
+   * @param sending which request of a client's it is, for one that makes a payment.
+   * @param from the process that sent it.
+   */
+  respond(request: WireRequest, sending: number, from: string): WireResponse {
     if (request.path.startsWith("/payment-intents")) return this.#createIntent(bodyOf(request));
     if (request.method === "POST") return this.#createPayment(request, bodyOf(request), sending);
-    return jsonResponse(200, `[${this.#page(request.path).join(",")}]`);
+    return this.#lists.respond(request.path, from, this.#truth.isAnyPaid);
   }
 
   /** Somebody else makes a payment, or has made it a little earlier. */
@@ -94,10 +100,12 @@ export class SimulatedService {
   ) {
     this.#ids += 1;
     const id = `payment-${this.#ids}`;
-    const createdAt = new Date(this.#world.nowMs - agoMs).toISOString();
-    const token = this.#nextToken();
+    const { choices, nowMs, profile } = this.#world;
+    const madeMs = nowMs - agoMs + choices.of([0, profile.machineSkewMs]);
+    const createdAt = new Date(madeMs).toISOString();
+    const token = this.#nextToken(madeMs);
     const text = JSON.stringify({
-      ...(this.#world.profile.isStrict ? otherFields : undefined),
+      ...(profile.isStrict ? otherFields : undefined),
       ...body,
       id,
       createdAt,
@@ -109,14 +117,9 @@ export class SimulatedService {
       creationRequestSignatureBase64,
     });
     const whole = isDeep ? `${text.slice(0, -1)},"extras":${deepExtras}}` : text;
-    const record = { id, createdAt, token, text: whole, listedAtMs: this.#world.nowMs + lagMs };
+    const record = { id, createdAt, token, text: whole, listedAtMs: nowMs + lagMs };
     this.#listed.add(record);
     return record;
-  }
-
-  #page(path: string): readonly string[] {
-    const { nowMs, profile } = this.#world;
-    return this.#listed.page(path, nowMs, profile.mostListed).map(({ text }) => text);
   }
 }
 

@@ -4,8 +4,11 @@ import { EventQueue, type WorldEvent } from "./event-queue.js";
 import type { Profile } from "./profile.js";
 import type { SimulatedProcess } from "./simulated-process.js";
 
-/** How a call to something outside of the process goes wrong. `before`: it was not done. `after`: it was done, and no response came. */
-export type RemoteFault = "before" | "after" | undefined;
+/**
+ * How a call to something outside of the process goes wrong. `before`: it was not done. `after`: it was done, and no response came. `late`:
+ * no response came, and it is done some time later.
+ */
+export type RemoteFault = "before" | "after" | "late" | undefined;
 
 /** A call to something outside of the process: the journal, the bank. */
 export interface RemoteCall<T> {
@@ -13,6 +16,8 @@ export interface RemoteCall<T> {
   readonly fault: RemoteFault;
   /** Whether it takes long to get there. */
   readonly isSlow: boolean;
+  /** Whether it arrives a second time, some time later. */
+  readonly isRepeated?: boolean;
   readonly execute: () => T | Promise<T>;
   readonly toError: () => Error;
   /** Whether it is a user's own function, which may do something for real. */
@@ -80,16 +85,22 @@ export class World {
   /** Calls something outside of a process. What it does may come late, and its response may be lost. */
   remote<T>(process: SimulatedProcess, call: RemoteCall<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const { label, fault, isSlow, isReal = false } = call;
+      const { label, fault, isSlow, isRepeated = false, isReal = false } = call;
       const fail = () => {
         this.note(`${label} fails`);
         reject(call.toError());
       };
       const latencyMs = this.choices.below(this.profile.latencyMs);
-      if (fault === "before") {
-        this.plan(latencyMs, label, process, fail);
-        return;
+      if (fault === "before" || fault === "late") this.plan(latencyMs, label, process, fail);
+      // What certainly was not done does not arrive.
+      if (fault === "late" || (isRepeated && fault !== "before")) {
+        this.plan(this.choices.below(this.choices.of([2, 8, 40]) * this.profile.leaseMs), label, undefined, () => {
+          this.note(`${label} arrives late`);
+          const done = call.execute();
+          if (done instanceof Promise) done.catch(() => {});
+        });
       }
+      if (fault === "before" || fault === "late") return;
       const execute = () => {
         this.note(`${label}${fault === "after" ? " is done, and its response is lost" : ""}`);
         const done = isReal ? this.#awaited(call.execute()) : call.execute();

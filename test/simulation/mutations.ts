@@ -1,3 +1,4 @@
+import { journalMutations } from "./journal-mutations.js";
 import type { ProfileName } from "./profiles.js";
 
 /** A change of one source. `find` must occur exactly once. */
@@ -17,6 +18,7 @@ export interface Mutation {
 }
 
 const flows = (name: string) => `src/flows/${name}.ts`;
+const reading = (name: string) => `src/payments/${name}.ts`;
 
 const rawErrorOfStep: Patch = {
   file: flows("drive-flow"),
@@ -35,16 +37,16 @@ const rawErrorOfWrite: Patch = {
 };
 const noLookBeforeClaim: Patch = {
   file: flows("request-funds"),
-  find: "if (owned.mustLook || isLost) {",
-  replace: "if (owned.mustLook && isLost) {",
+  find: "const looked = owned.mustLook || isLost ? await",
+  replace: "const looked = owned.mustLook && isLost ? await",
 };
 const noLookAfterTakeover: Patch = {
   ...noLookBeforeClaim,
-  replace: "if (isLost) {",
+  replace: "const looked = isLost ? await",
 };
 const noLookAfterLoss: Patch = {
   ...noLookBeforeClaim,
-  replace: "if (owned.mustLook) {",
+  replace: "const looked = owned.mustLook ? await",
 };
 const lostEntryGoesOn: Patch = {
   file: flows("request-funds"),
@@ -116,14 +118,80 @@ export const mutations: readonly Mutation[] = [
     profile: "busy lists",
     patches: [
       {
-        file: flows("read-payments"),
-        find: "if (direction === undefined || order.count < provingTokens) return { seen, isEnough: false };",
-        replace: "if (seen < 0) return { seen, isEnough: false };",
+        file: reading("read-payments"),
+        find: "if (direction === undefined || order.count < provingTokens) return false;",
+        replace: "direction ??= order.direction ?? 'down';",
       },
       {
-        file: flows("read-payments"),
-        find: "if (!(await proof.holds(tokens, direction))) return { seen, isEnough: false };",
+        file: reading("read-payments"),
+        find: "if (!isProved) return false;",
         replace: "",
+      },
+    ],
+  },
+  {
+    name: "what came from a cache proves no absence",
+    profile: "cached lists",
+    patches: [
+      {
+        file: flows("look-goal"),
+        find: "if (ageSeconds !== undefined) return",
+        replace: "if (ageSeconds === -1) return",
+      },
+    ],
+  },
+  {
+    name: "each page begins with the last payment of the page before it",
+    profile: "stale pages",
+    patches: [
+      { file: reading("page-sequence"), find: "#isPlain = false;", replace: "#isPlain = true;" },
+      {
+        file: reading("page-sequence"),
+        find: "...(isOnly ? undefined : { doubt: oneByOne })",
+        replace: "...(isOnly ? undefined : {})",
+      },
+    ],
+  },
+  {
+    name: "a look has to meet its mark",
+    profile: "old lists",
+    patches: [{ file: flows("look-goal"), find: 'if (mark === "missed") {', replace: 'if (mark === "found") {' }],
+  },
+  {
+    name: "a list has to have the payments that the process knows of",
+    profile: "old lists",
+    patches: [{ file: flows("look-goal"), find: "if (missing !== undefined) {", replace: "if (missing === null) {" }],
+  },
+  {
+    name: "a list is not empty where a payment of the gateway is known",
+    profile: "first payments",
+    patches: [
+      {
+        file: flows("look-goal"),
+        find: "return this.seen === 0 && isAnyKnown",
+        replace: "return this.seen < 0 && isAnyKnown",
+      },
+    ],
+  },
+  {
+    name: "a look reads on behind its mark for as long as the service's clocks may differ",
+    profile: "machines' clocks",
+    patches: [
+      {
+        file: flows("look-for-payment"),
+        find: "(service.clockSkewMs ?? defaultClockSkewMs)",
+        replace: "0 * (service.clockSkewMs ?? defaultClockSkewMs)",
+      },
+    ],
+  },
+  {
+    name: "a look reads on before the bank's time for as long as the bank's clock may differ",
+    profile: "the bank's clock",
+    patches: [
+      {
+        file: flows("look-for-payment"),
+        find: "takenAtMs - bankSkewMs",
+        replace: "takenAtMs - 0 * bankSkewMs",
       },
     ],
   },
@@ -151,9 +219,9 @@ export const mutations: readonly Mutation[] = [
     profile: "lost entries",
     patches: [
       {
-        file: flows("request-funds"),
-        find: "lookForPayment(client, { ...state, claims }, sureMark(state), call.requestOptions)",
-        replace: "lookForPayment(client, { ...state, claims }, sureMark(state) ?? state.since, call.requestOptions)",
+        file: flows("look-for-payment"),
+        find: 'const range = rangeOf(context, flow, decides === "reports" || markIsSure(flow));',
+        replace: "const range = rangeOf(context, flow, true);",
       },
     ],
   },
@@ -229,9 +297,9 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("read-back"),
-        find: "const isProof = isProofDue(context, state);",
+        find: "const wait = waitBefore(context, owned, begun);",
         replace:
-          'if (state.refusal !== undefined && !isPassing(state.refusal)) return { state: { ...decided(state), phase: "refused", refusal: state.refusal } };\n  const isProof = isProofDue(context, state);',
+          'if (begun.refusal !== undefined && !isPassing(begun.refusal)) return { state: { ...decided(begun), phase: "refused", refusal: begun.refusal } };\n  const wait = waitBefore(context, owned, begun);',
       },
     ],
   },
@@ -240,8 +308,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("read-back"),
-        find: "if (state.refusal !== undefined) return Math.max(readBackDelayMs, service.listedWithinMs ?? 0);",
-        replace: "if (state.refusal !== undefined) return service.listedWithinMs === 0 ? readBackDelayMs : 0;",
+        find: "const aloneMs = lagMs + (lease.knowsAllClaims ? 0 : leaseMs);",
+        replace: "const aloneMs = 0 * lagMs + (lease.knowsAllClaims ? 0 : leaseMs);",
       },
     ],
   },
@@ -283,8 +351,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("read-back"),
-        find: "return lease.ownedSinceMs + leaseMs + listedWithinMs - clock.monotonicMs();",
-        replace: "return lease.ownedSinceMs + 0 * leaseMs + listedWithinMs - clock.monotonicMs();",
+        find: "const aloneMs = leaseMs + (context.service.listedWithinMs ?? 0);",
+        replace: "const aloneMs = 0 * leaseMs + (context.service.listedWithinMs ?? 0);",
       },
     ],
   },
@@ -293,8 +361,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("read-back"),
-        find: "return lease.ownedSinceMs + leaseMs + listedWithinMs - clock.monotonicMs();",
-        replace: "return lease.ownedSinceMs + leaseMs + 0 * listedWithinMs - clock.monotonicMs();",
+        find: "const aloneMs = leaseMs + (context.service.listedWithinMs ?? 0);",
+        replace: "const aloneMs = leaseMs + 0 * (context.service.listedWithinMs ?? 0);",
       },
     ],
   },
@@ -318,9 +386,9 @@ export const mutations: readonly Mutation[] = [
         replace: "this.#ownedSinceMs = at.wallMs;",
       },
       {
-        file: flows("read-back"),
-        find: "return lease.ownedSinceMs + leaseMs + listedWithinMs - clock.monotonicMs();",
-        replace: "return lease.ownedSinceMs + leaseMs + listedWithinMs - clock.wallMs();",
+        file: flows("wait-as-owner"),
+        find: "return clock.monotonicMs() - Math.max(lease.ownedSinceMs, refusedAtMs);",
+        replace: "return clock.wallMs() - Math.max(lease.ownedSinceMs, refusedAtMs);",
       },
     ],
   },
@@ -462,8 +530,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("resolve-flow"),
-        find: 'if (action !== "found") await assertAbsent(context, call, state, sought, evenUnseen);',
-        replace: 'if (action === "found" && evenUnseen) await assertAbsent(context, call, state, sought, evenUnseen);',
+        find: 'const look = action === "found" ? undefined',
+        replace: 'const look = action !== "found" || evenUnseen ? undefined',
       },
     ],
   },
@@ -494,4 +562,5 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  ...journalMutations,
 ];

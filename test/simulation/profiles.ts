@@ -1,4 +1,5 @@
-import type { Emphasis } from "../../src/simulation/profile.js";
+import type { Choices } from "../../src/simulation/choices.js";
+import type { Emphasis, Profile } from "../../src/simulation/profile.js";
 
 /**
  * Worlds in which some things happen more often, for rules that it takes several rare events to miss. `npm run simulate` takes their
@@ -22,6 +23,53 @@ export const profiles = {
     lateRequests: choices.of([300, 700]),
     listLagMs: choices.of([0, 300]),
     readBackDelayMs: 400,
+  }),
+  /** Writes to the journal arrive late, and twice, while operators decide and the money of refused payments is given back. */
+  "late writes": (_, choices) => ({
+    ...choices.of<Partial<Profile>>([
+      { listedWithinMs: undefined, tellsListedWithin: false },
+      { listedWithinMs: 2000, tellsListedWithin: true },
+    ]),
+    journalIsLate: choices.of([60, 250]),
+    journalRepeats: choices.of([60, 250]),
+    journalFailsAfter: choices.of([0, 250]),
+    journalIsSlow: 0,
+    refusals: choices.of([0, 400]),
+    lostResponses: choices.of([100, 400]),
+    operators: choices.of([0, 900]),
+    kills: choices.of([0, 60]),
+    restoresJournal: false,
+    misplacesRows: false,
+  }),
+  /** A server that lacks the journal's newest changes takes the place of another one, while payments are being sent. */
+  failovers: (_, choices) => ({
+    failsOver: true,
+    leaseMs: 400,
+    readBackDelayMs: 1500,
+    listLagMs: choices.of([1200, 0]),
+    kills: choices.of([0, 60, 150]),
+    pauses: choices.of([0, 150]),
+    latencyMs: choices.of([50, 300]),
+    journalFailsBefore: 0,
+    lostRequests: 0,
+    unsent: 0,
+    livesMs: undefined,
+    tokens: choices.of(["growing", "falling"]),
+    bankFailsAfter: choices.of([0, 400]),
+    bankIsSlow: choices.of([0, 400]),
+    refusals: choices.of([0, 400]),
+    repeats: 700,
+    quotes: choices.of([0, 600]),
+  }),
+  /** No process lives for as long as the flow waits before it gives money back, or the journal's clock was set back. */
+  "short lives": (drawn, choices) => ({
+    livesMs: choices.of([0.9, 0.5]) * drawn.leaseMs,
+    setsJournalBack: choices.chance(300),
+    latencyMs: choices.of([5, 50]),
+    refusals: choices.of([0, 400]),
+    lostResponses: choices.of([0, 400]),
+    bankFailsAfter: choices.of([0, 400]),
+    operators: 0,
   }),
   /** Many others pay, and pages are short: the payment is soon no more on the first one. */
   "busy lists": (_, choices) => ({
@@ -132,12 +180,125 @@ export const profiles = {
     misplacesRows: true,
     kills: choices.of([15, 60]),
   }),
+  /** A cache responds to some requests for lists, and says how old its responses are. */
+  "cached lists": (_, choices) => ({
+    ...lists(choices),
+    cachedLists: choices.of([150, 400]),
+  }),
+  /** A page is empty once, as one of a replica that has just started. */
+  "empty pages": (_, choices) => ({
+    ...lists(choices),
+    emptyPages: choices.of([60, 400]),
+    // What a journal has lost, or has pruned, shows no payment of the gateway.
+    restoresJournal: false,
+    prunes: 0,
+  }),
+  /** Nobody else pays, and a list is empty although the journal knows of a payment. */
+  "first payments": (_, choices) => ({
+    ...lists(choices),
+    emptyPages: 600,
+    othersPayments: 0,
+    traffic: 0,
+    latencyMs: 300,
+    readBackDelayMs: 1500,
+    duplicates: 0,
+    foreignRefusals: choices.of([300, 500]),
+    lateRequests: 0,
+    lostRequests: 0,
+    quotes: 0,
+    restoresJournal: false,
+    prunes: 0,
+  }),
+  /** Replicas behind a load balancer: one that lacks the page before may give any page. */
+  "stale pages": (_, choices) => ({
+    ...lists(choices),
+    stalePages: choices.of([60, 300]),
+    replicaLagMs: choices.of([0, 300]),
+    readBackDelayMs: 400,
+    othersPayments: choices.of([9, 30]),
+    traffic: choices.of([1, 5]),
+    mostListed: choices.of([8, 22]),
+  }),
+  /** Replicas that lag within what is relied on, each by its own time or by another one each time. */
+  "lagging replicas": (_, choices) => ({
+    ...lists(choices),
+    replicaLagMs: choices.of([100, 390]),
+    replicas: choices.of(["one", "any", "change"]),
+    readBackDelayMs: 400,
+  }),
+  /** Lists that are older than is relied on, where a flow's mark shows it, or a payment that the process knows. */
+  "old lists": (_, choices) => ({
+    ...lists(choices),
+    oldLists: choices.of([500, 900]),
+    oldListsEnd: choices.of(["before all flows", "before what was shown"]),
+    processes: choices.of([1, 2]),
+    readBackDelayMs: 400,
+    latencyMs: 50,
+    foreignRefusals: 500,
+    tokens: choices.of(["growing", "falling"]),
+    earlierPayments: 1,
+    traffic: 1,
+    othersPayments: choices.of([1, 9, 30]),
+    mostListed: choices.of([8, 22, 100]),
+    // What a process was shown has to have reached it.
+    pauses: 0,
+    suspends: 0,
+    aborts: 0,
+    listFailures: 0,
+    restoresJournal: false,
+  }),
+  /** The service's machines have clocks of their own, and make times and tokens by them. */
+  "machines' clocks": (_, choices) => ({
+    ...lists(choices),
+    machineSkewMs: choices.of([4000, 6000]),
+    tokens: "timed",
+    earlierPayments: 100,
+    othersPayments: 1,
+    mostListed: 22,
+    listFailures: 0,
+  }),
+  /** The bank's clock differs from the service's, and says when it took the money of entries that the journal loses. */
+  "the bank's clock": (_, choices) => ({
+    ...lists(choices),
+    tellsTakenAt: true,
+    bankSkewMs: choices.of([500, 3000]),
+    clockJumps: 0,
+    clockJumpsOnWaking: 0,
+    restoresJournal: true,
+    repeats: 700,
+    kills: choices.of([60, 150]),
+    duplicates: 0,
+    lateRequests: 0,
+    tokens: choices.of(["growing", "falling"]),
+    traffic: choices.of([5, 12]),
+    othersPayments: 30,
+    mostListed: 22,
+    listFailures: 0,
+    quotes: 0,
+  }),
   /** Another gateway's process shares the journal. */
   "two gateways": (_, choices) => ({
     sharesJournal: choices.of(["by id", "by key"]),
     kills: choices.of([15, 60]),
   }),
 } satisfies Readonly<Record<string, Emphasis>>;
+
+/** Much is decided by looks: payments whose first response is a refusal, or none. */
+function lists(choices: Choices): Partial<Profile> {
+  return {
+    cachedLists: 0,
+    emptyPages: 0,
+    stalePages: 0,
+    listLagMs: 0,
+    kills: choices.of([0, 60]),
+    duplicates: choices.of([0, 500]),
+    foreignRefusals: choices.of([300, 500]),
+    operators: choices.of([0, 900]),
+    evenUnseen: 0,
+    machineSkewMs: 0,
+    tokens: choices.of(["growing", "falling", "uuid"]),
+  };
+}
 
 export type ProfileName = keyof typeof profiles;
 

@@ -23,6 +23,18 @@ class Bank {
   };
 }
 
+/** The functions of a bank that knows one account. */
+function ledgerOf(account: string, bank = new Bank()) {
+  const takeFunds = async ({
+    key,
+    intent,
+  }: {
+    readonly key: string;
+    readonly intent: { readonly senderAccount?: string };
+  }) => (intent.senderAccount === account ? bank.takeFunds({ key }) : null);
+  return { takeFunds, releaseFunds: bank.releaseFunds };
+}
+
 /** Thousands of schedules, and the search for a short one, on a machine that has other things to do. */
 const slow = { timeout: 180_000 };
 
@@ -37,6 +49,19 @@ it("breaks no law with the functions of a bank as it should be, and tells what h
   expect(report).toMatchObject({ seed: 20, schedules: 60, flows: 180 });
   expect(report.paid).toBeGreaterThan(0);
   expect(report.events).toBeGreaterThan(60);
+});
+
+it("fails where a ledger declines every flow, since nothing was tested", async () => {
+  const simulating = simulateFlows({ ...ledgerOf("ours"), schedules: 20, seed: 1 });
+  await expect(simulating).rejects.toThrow(/nothing was tested, since none of 60 flows was paid, given back or held/);
+  await expect(simulating).rejects.toThrow(InvalidArgumentError);
+});
+
+it("gives the functions the intent that it is told, or the one that is documented", async () => {
+  const intent = { senderAccount: "ours", senderCurrency: "USD", receiverAmount: "1.00" };
+  expect((await simulateFlows({ ...ledgerOf("ours"), intent, schedules: 20, seed: 1 })).paid).toBeGreaterThan(0);
+  const byDefault = ledgerOf("DE02 1203 0000 0000 2020 51");
+  expect((await simulateFlows({ ...byDefault, schedules: 20, seed: 1 })).paid).toBeGreaterThan(0);
 });
 
 it("does the same again with the same seed", async () => {
@@ -104,12 +129,16 @@ it("shows what happens where the flow is told of facts about the service that ar
   expect(message).toMatch(/seed 6, schedule \d+, choices \[/);
 });
 
-it.each([{ schedules: 0 }, { seed: -1 }, { flows: 1.5 }, { processes: 0 }, { takeFunds: new Bank().takeFunds }])(
-  "refuses %o",
-  async (options) => {
-    await expect(simulateFlows(options)).rejects.toThrow(InvalidArgumentError);
-  },
-);
+it.each([
+  { schedules: 0 },
+  { seed: -1 },
+  { flows: 1.5 },
+  { processes: 0 },
+  { takeFunds: new Bank().takeFunds },
+  { intent: { memo: "m" } as never },
+])("refuses %o", async (options) => {
+  await expect(simulateFlows(options)).rejects.toThrow(InvalidArgumentError);
+});
 
 it("refuses to run twice at once", async () => {
   const first = simulateFlows({ schedules: 20, seed: 1 });

@@ -1,6 +1,6 @@
-import type { FieldTable } from "../../api/fields.js";
 import { Refusal } from "../responses.js";
 import type { Arrived } from "../sandbox.js";
+import { shownQuery } from "../shown-query.js";
 import type { FaultKind, RequestLine } from "./console-state.js";
 import { pageHeader } from "./own-page-only.js";
 import type { SignatureNote } from "./signature-note.js";
@@ -32,7 +32,7 @@ export class RequestLog {
       atMs: facts.atMs,
       method: short(method),
       path: short(path),
-      query: short(shownQuery(arrived)),
+      query: short(queryOf(arrived)),
       operation,
       isOwn: arrived.seen.headers.has(pageHeader),
       status: undefined,
@@ -85,16 +85,9 @@ async function errorOf(response: Response): Promise<string | undefined> {
 }
 
 /** Requests to the identity provider name sessions and codes in their query, and foreign ones may name anything. */
-function shownQuery({ seen, route }: Arrived): string {
-  if (seen.query === "" || typeof route === "string" || route instanceof Refusal) return "";
-  const { record }: { readonly record: FieldTable } = route.operation;
-  return seen.query.replace(/(^|&)([^=&]*)=[^&]*/g, (pair, start: string, name: string) => {
-    return record[decoded(name)] === "secret" ? `${start}${name}=…` : pair;
-  });
-}
-
-function decoded(name: string): string {
-  return [...new URLSearchParams(`${name}=`).keys()][0] ?? "";
+function queryOf({ seen, route }: Arrived): string {
+  if (typeof route === "string" || route instanceof Refusal) return "";
+  return shownQuery(seen.query, route.operation.record, "…");
 }
 
 function short(text: string): string {

@@ -81,6 +81,15 @@ it("shows no secret", async () => {
   });
   await fetch(`${server.url}/elsewhere?access_token=${givenTokens[0]}`);
   expect((await state()).requests[0]).toMatchObject({ path: "/elsewhere", query: "", status: 404 });
+  const form = new URLSearchParams({ grant_type: "password", ...credentials });
+  for (const path of ["/payments", "/payment-intents", "/payment-gateways"]) {
+    for (const query of ["", `?access_token=${givenTokens[0]}&_size=3`, `?password=a-password&p%61ss=a-password`]) {
+      await fetch(server.baseUrl + path + query);
+      await fetch(server.baseUrl + path + query, { method: "POST", body: form });
+      const body = JSON.stringify({ password: "a-password", memo: { token: givenTokens[1] } });
+      await fetch(server.baseUrl + path + query, { method: "POST", body });
+    }
+  }
   await act("key", { gatewayId: "bravo" });
   const text = JSON.stringify(await state());
   expect(givenTokens).toHaveLength(2);
@@ -88,6 +97,7 @@ it("shows no secret", async () => {
     expect(text).not.toContain(secret);
   }
   expect(text).toContain("institutionId=alfa");
+  expect(text).toContain("access_token=…&_size=3");
 });
 
 it("makes a payment that is signed with a key that it was given", async () => {

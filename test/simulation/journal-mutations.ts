@@ -1,0 +1,136 @@
+import type { Mutation } from "./mutations.js";
+
+const memory = "src/flows/memory-journal.ts";
+const lease = "src/flows/lease.ts";
+const own = "src/flows/own-flow.ts";
+const waits = "src/flows/wait-as-owner.ts";
+
+/** What keeps a journal's late and repeated writes, its failovers and its clock from doing harm. */
+export const journalMutations: readonly Mutation[] = [
+  {
+    name: "a write names the revision that it replaces",
+    profile: "late writes",
+    patches: [
+      {
+        file: memory,
+        find: "if (flow?.revision !== id.revision) return isRepetition(flow && this.#toEntry(flow), id, state);",
+        replace: "if (flow === undefined) return false;",
+      },
+    ],
+  },
+  {
+    name: "a quote is replaced at the revision and nonce at which it was seen",
+    profile: "late writes",
+    patches: [
+      {
+        file: memory,
+        find: "const flow = this.#owned(key, seen);\n    return flow?.phase",
+        replace: "const flow = this.#flows.get(key);\n    return flow?.phase",
+      },
+      {
+        file: memory,
+        find: 'flow?.phase === "quoted" && flow.revision === seen.revision ?',
+        replace: 'flow?.phase === "quoted" ?',
+      },
+    ],
+  },
+  {
+    name: "a quote that could not be confirmed is fenced before anybody is told so",
+    profile: "late writes",
+    patches: [
+      {
+        file: own,
+        find: "(await retryJournal(replace)) ?? (await fence(context, seen))",
+        replace: "await retryJournal(replace)",
+      },
+    ],
+  },
+  {
+    name: "a claim whose write was repeated is sent by the time of the first copy",
+    profile: "late writes",
+    patches: [
+      {
+        file: lease,
+        find: "const writing = earlier ?? {",
+        replace: "const writing = {",
+      },
+    ],
+  },
+  {
+    name: "an owner that may lack a claim waits before it looks",
+    profile: "failovers",
+    patches: [
+      {
+        file: "src/flows/request-funds.ts",
+        find: "const isSure = !owned.mustLook || owned.lease.knowsAllClaims;",
+        replace: "const isSure = true;",
+      },
+    ],
+  },
+  {
+    name: "an owner that may lack a claim waits before it gives money back",
+    profile: "failovers",
+    patches: [
+      {
+        file: "src/flows/read-back.ts",
+        find: "const aloneMs = lagMs + (lease.knowsAllClaims ? 0 : leaseMs);",
+        replace: "const aloneMs = lagMs;",
+      },
+    ],
+  },
+  {
+    name: "the mark of the journal's history is stored only by owners that know of no lost claim",
+    profile: "failovers",
+    patches: [
+      {
+        file: lease,
+        find: "const isMarked = this.knowsAllClaims && this.#incarnation !== undefined;",
+        replace: "const isMarked = this.#incarnation !== undefined;",
+      },
+    ],
+  },
+  {
+    name: "the mark of the journal's history is compared with the present one",
+    profile: "failovers",
+    patches: [
+      {
+        file: lease,
+        find: "incarnation !== undefined && incarnation === incarnationMark;",
+        replace: "incarnation !== undefined && incarnationMark !== undefined;",
+      },
+    ],
+  },
+  {
+    name: "one owner has waited the whole time before money is given back",
+    profile: "failovers",
+    patches: [
+      {
+        file: waits,
+        find: "return { isDue: true, isProof: false };",
+        replace: "return { isDue: true, isProof: true };",
+      },
+    ],
+  },
+  {
+    name: "what owners have waited is added up",
+    profile: "short lives",
+    patches: [
+      {
+        file: waits,
+        find: "const togetherLeftMs = togetherMs - waits.ms;",
+        replace: "const togetherLeftMs = Number.POSITIVE_INFINITY;",
+      },
+    ],
+  },
+  {
+    name: "a lease that stays as it is for its whole length is over, whatever the journal's clock says",
+    profile: "short lives",
+    patches: [
+      {
+        file: "src/flows/lease-observer.ts",
+        find: "nowMs - known.sinceMs >= leaseMs ? known : undefined",
+        replace: "undefined",
+      },
+    ],
+  },
+];
