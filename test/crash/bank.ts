@@ -34,6 +34,8 @@ export interface BankReceipt {
 /** The sender's bank: idempotent by key, as `takeFunds` and `releaseFunds` have to be, and its first response is final. */
 export class Bank implements AsyncDisposable {
   readonly entries: BankEntry[] = [];
+  /** Every call, repetitions included. */
+  readonly calls: Pick<BankEntry, "kind" | "key">[] = [];
   /** Calls that no flow may make. */
   readonly violations: string[] = [];
   readonly #options: BankOptions;
@@ -66,6 +68,7 @@ export class Bank implements AsyncDisposable {
   async #exchange(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = JSON.parse(await textOf(request));
     const kind = request.url === "/take" ? "take" : "release";
+    this.calls.push({ kind, key: body.key });
     await this.#options.onCall?.(kind, body.key);
     const attempt = (this.#attempts.get(kind + body.key) ?? 0) + 1;
     this.#attempts.set(kind + body.key, attempt);

@@ -1,20 +1,41 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "tsup";
 
-/** The worker's script as one file, made from the entry points of the built package: it starts in a tenth of a second, on any Node. */
+/** The worker's script as one file, made from the entry points of a package: it starts in a tenth of a second, on any Node. */
 export interface BuiltWorker extends AsyncDisposable {
   readonly path: string;
 }
 
+const repository = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Runs what is published of this working tree: `npm run build` comes first. */
 export async function buildWorker(): Promise<BuiltWorker> {
   const folder = await mkdtemp(join(tmpdir(), "cbp-worker-"));
   const entryPoints = await builtEntryPoints();
   // The repository's tsconfig maps the package to its sources; the worker is to run what is published.
   const tsconfig = join(folder, "tsconfig.json");
   await writeFile(tsconfig, "{}");
+  return bundle(folder, tsconfig, entryPoints);
+}
+
+/** The commit of the newest release, whose processes work beside this one's while it is deployed. */
+export const newestRelease = "a177657";
+
+/** Runs the sources of a commit, with this worker's script. */
+export async function buildWorkerOf(commit: string): Promise<BuiltWorker> {
+  const folder = await mkdtemp(join(tmpdir(), "cbp-worker-"));
+  const extract = `git -C "$0" archive "$1" src package.json tsconfig.json | tar -x -C "$2"`;
+  execFileSync("bash", ["-o", "pipefail", "-c", extract, repository, commit, folder]);
+  await symlink(join(repository, "node_modules"), join(folder, "node_modules"));
+  // Its tsconfig maps the package to the sources beside it.
+  return bundle(folder, join(folder, "tsconfig.json"), {});
+}
+
+async function bundle(folder: string, tsconfig: string, alias: Record<string, string>): Promise<BuiltWorker> {
   await build({
     config: false,
     entry: { worker: fileURLToPath(new URL("worker.ts", import.meta.url)) },
@@ -24,7 +45,7 @@ export async function buildWorker(): Promise<BuiltWorker> {
     platform: "node",
     tsconfig,
     esbuildOptions(options) {
-      options.alias = entryPoints;
+      options.alias = alias;
     },
     noExternal: [/./],
     external: ["pg-native", "cloudflare:sockets"],
@@ -42,7 +63,7 @@ interface Manifest {
 }
 
 async function builtEntryPoints(): Promise<Record<string, string>> {
-  const root = process.env.CBP_CRASH_PACKAGE ?? fileURLToPath(new URL("../..", import.meta.url));
+  const root = process.env.CBP_CRASH_PACKAGE ?? repository;
   const { name, exports }: Manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   const entries = Object.entries(exports).flatMap(([path, target]) =>
     typeof target === "string" ? [] : [[join(name, path), join(root, target.import.default)] as const],

@@ -1,7 +1,14 @@
 import { Bank, type BankOptions } from "./bank.js";
 import { type BuiltWorker, buildWorker } from "./build-worker.js";
-import { type JournalChoice, type OpenedPlace, openPlace } from "./journal-place.js";
+import {
+  type DatabaseChoice,
+  type JournalChoice,
+  type OpenedPlace,
+  type OwnDatabase,
+  openPlace,
+} from "./journal-place.js";
 import { judge, type Verdict } from "./laws.js";
+import type { MachineClock } from "./machine-clock.js";
 import { FaultyService, type ServiceOptions } from "./service.js";
 import type { JournalPlace, Outcome, Report, WorkerSettings } from "./worker-messages.js";
 import { WorkerProcess } from "./worker-process.js";
@@ -12,6 +19,20 @@ export interface CrashFixtureOptions extends JournalChoice, ServiceOptions {
   readonly bank: BankOptions;
   /** Where several fixtures share one. Default: one of its own. */
   readonly script?: BuiltWorker;
+  /** Over PostgreSQL, what is done to the server: it is one of the fixture's own then. */
+  readonly database?: DatabaseChoice;
+  /** The workers' wall clock. Default: the real one. */
+  readonly clock?: MachineClock | undefined;
+}
+
+export interface WorkerOptions
+  extends Pick<WorkerSettings, "troubles" | "diskFaults" | "quoteTtlMs" | "listedWithinMs"> {
+  /** Each lane has a journal of its own. Default: the first. */
+  readonly lane?: number;
+  /** Default: the fixture's. */
+  readonly script?: BuiltWorker;
+  /** What the database's server knows its connections by. */
+  readonly name?: string;
 }
 
 /** What the workers need: a journal, a service and a bank, with the records of the last two. */
@@ -40,7 +61,7 @@ export class CrashFixture implements AsyncDisposable {
 
   static async open(options: CrashFixtureOptions): Promise<CrashFixture> {
     const script = options.script ?? (await buildWorker());
-    const place = await openPlace(options);
+    const place = await openPlace(options, options.database);
     return new CrashFixture(options, place, script, await FaultyService.start(options), await Bank.start(options.bank));
   }
 
@@ -48,23 +69,26 @@ export class CrashFixture implements AsyncDisposable {
     return this.#place.journal(lane);
   }
 
-  /** Starts a process. Each lane has a journal of its own. */
+  /** Where the fixture has one of its own. */
+  get database(): OwnDatabase | undefined {
+    return this.#place.database;
+  }
+
+  /** Starts a process. */
   newWorker(
-    {
-      lane = 0,
-      ...extras
-    }: Pick<WorkerSettings, "troubles" | "diskFaults" | "quoteTtlMs"> & { readonly lane?: number } = {},
+    { lane = 0, script = this.#script, name = "worker", ...extras }: WorkerOptions = {},
     onReport: (report: Report) => void = () => {},
   ): WorkerProcess {
-    const { leaseMs, readBackDelayMs } = this.#options;
+    const { leaseMs, readBackDelayMs, clock } = this.#options;
     const { baseUrl, accessToken, signingKey } = this.service;
     const service = { baseUrl, accessToken, signingKey, bankUrl: this.bank.url };
-    const journal = this.journal(lane);
+    const journal = named(this.journal(lane), name);
     const settings: WorkerSettings = { journal, ...service, leaseMs, readBackDelayMs, ...extras };
     return new WorkerProcess({
       node: this.#place.node,
-      script: this.#script.path,
+      script: script.path,
       settings,
+      environment: clock?.environment,
       onReport: (report) => {
         if (report.type === "settled") this.told.push(report.outcome);
         onReport(report);
@@ -93,4 +117,11 @@ export class CrashFixture implements AsyncDisposable {
     await Promise.all([this.bank, this.service, ...own].map((part) => part[Symbol.asyncDispose]()));
     await this.#place[Symbol.asyncDispose]();
   }
+}
+
+function named(journal: JournalPlace, name: string): JournalPlace {
+  if (journal.kind === "sqlite") return journal;
+  const url = new URL(journal.place);
+  url.searchParams.set("application_name", name);
+  return { ...journal, place: url.href };
 }

@@ -1,15 +1,23 @@
 import type { Trouble } from "./worker-messages.js";
 
-/** The points at which a worker can be killed or stopped, or its disk made to fail. */
+/** What the test is told of. */
+export interface CrashPointListeners {
+  /** Called when the process goes on after a stop. */
+  readonly onContinued: (trouble: Trouble) => void;
+  /** Called when something waits at a point until `goOn`. */
+  readonly onWaiting: (trouble: Trouble) => void;
+}
+
+/** The points at which a worker can be killed, stopped or made to wait, or its disk made to fail. */
 export class CrashPoints {
   readonly #troubles = new Map<string, { readonly trouble: Trouble; hits: number }>();
+  readonly #waiting = new Map<string, () => void>();
   readonly #diskFails: () => boolean;
-  readonly #onContinued: (trouble: Trouble) => void;
+  readonly #listeners: CrashPointListeners;
 
-  /** @param onContinued called when the process goes on after a stop. */
-  constructor(diskFails: () => boolean, onContinued: (trouble: Trouble) => void) {
+  constructor(diskFails: () => boolean, listeners: CrashPointListeners) {
     this.#diskFails = diskFails;
-    this.#onContinued = onContinued;
+    this.#listeners = listeners;
   }
 
   expect(trouble: Trouble): void {
@@ -23,21 +31,42 @@ export class CrashPoints {
 
   /** Returns only if nothing happens here, or the process was stopped and goes on. */
   pass(point: string, key: string): void {
-    const known = this.#troubles.get(`${point} ${key}`);
-    if (known === undefined) return;
-    const { trouble } = known;
-    known.hits += 1;
-    if (known.hits < trouble.nth || known.hits >= trouble.nth + (trouble.times ?? 1)) return;
+    const trouble = this.#hit(point, key, (act) => act !== "wait");
+    if (trouble === undefined) return;
     if (trouble.act === "kill") die();
-    if (trouble.act !== "stop") throw diskError(trouble.act);
+    if (trouble.act === "EIO" || trouble.act === "ENOSPC") throw diskError(trouble.act);
     stop();
-    this.#onContinued(trouble);
+    this.#listeners.onContinued(trouble);
   }
 
   /** As `pass`, at a point where the disk may fail. */
   passDisk(point: string, key: string): void {
     this.pass(point, key);
     if (this.#diskFails()) throw diskError("EIO");
+  }
+
+  /** Resolves at once, unless the test wants to do something first. The process goes on meanwhile. */
+  async wait(point: string, key: string): Promise<void> {
+    const trouble = this.#hit(point, key, (act) => act === "wait");
+    if (trouble === undefined) return;
+    await new Promise<void>((resolve) => {
+      this.#waiting.set(`${point} ${key}`, resolve);
+      this.#listeners.onWaiting(trouble);
+    });
+  }
+
+  /** Ends a wait. */
+  goOn({ point, key }: Pick<Trouble, "point" | "key">): void {
+    this.#waiting.get(`${point} ${key}`)?.();
+    this.#waiting.delete(`${point} ${key}`);
+  }
+
+  #hit(point: string, key: string, isMeant: (act: Trouble["act"]) => boolean): Trouble | undefined {
+    const known = this.#troubles.get(`${point} ${key}`);
+    if (known === undefined || !isMeant(known.trouble.act)) return undefined;
+    const { trouble } = known;
+    known.hits += 1;
+    return known.hits < trouble.nth || known.hits >= trouble.nth + (trouble.times ?? 1) ? undefined : trouble;
   }
 }
 

@@ -1,9 +1,8 @@
-import { randomInt } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { crashCases, stopCases } from "./crash-cases.js";
 import { describeFailingWrites, runFailingWrites } from "./failing-writes.js";
+import { journals, kept, seed } from "./kept.js";
 import { describe as describeKills, runKills } from "./kills.js";
-import { nodeWithSqlite } from "./node-with-sqlite.js";
 import { openAtOnce } from "./opening.js";
 import { describePoints, runPoints } from "./points.js";
 import { describeRestored, runRestored } from "./restored.js";
@@ -11,17 +10,8 @@ import { say } from "./script-options.js";
 import { describeStops, runStops } from "./stops.js";
 import { measureTakeovers } from "./takeover.js";
 
-const kept = { paidTwice: 0, takenTwice: 0, releasedThoughPaid: 0, unsettled: 0, violations: [] };
-const given = process.env.CBP_CRASH_SEED;
-const seed = given === undefined ? randomInt(2 ** 31) : Number(given);
-
 /** On a busy machine: more than a hundred processes start one after the other, and some of them twice. */
 const slow = { timeout: 400_000 };
-
-const journals = [
-  { kind: "sqlite", node: nodeWithSqlite(process.env.CBP_CRASH_NODE) },
-  { kind: "postgres", node: process.execPath },
-] as const;
 
 describe.each(journals)("with $kind", (journal) => {
   it("opens one journal from many processes at once, new or left behind by killed ones", async () => {

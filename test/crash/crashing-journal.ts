@@ -1,100 +1,63 @@
-import type {
-  FlowScope,
-  Journal,
-  JournalEntry,
-  JournalState,
-  LeaseId,
-  LeaseRequest,
-  PruneOptions,
-  ScopeFilter,
-} from "cross-border-payments/flow";
+import type { Journal } from "cross-border-payments/flow";
 import type { CrashPoints } from "./crash-points.js";
+
+export interface CrashingJournal {
+  readonly journal: Journal;
+  readonly claimTimesMs: readonly number[];
+}
+
+/** Methods that write, and what their points are called; those that store a state have its phase in the name. */
+const writes: Readonly<Record<string, (phase: string) => string>> = {
+  begin: (phase) => `begin:${phase}`,
+  acquire: () => "acquire",
+  renew: () => "renew",
+  write: (phase) => `write:${phase}`,
+  replaceQuote: (phase) => `replace-quote:${phase}`,
+  fenceQuote: () => "fence-quote",
+  release: () => "release",
+};
 
 /**
  * A journal with a crash point before, during and after each of its writes: `write:claimed:before` and so on. An error that is
  * thrown before stands for a disk that stored nothing; one that is thrown after, for a disk that stored everything and then failed.
+ *
+ * What is passed on is whatever the journal was given: workers of another release have another interface.
  */
-export class CrashingJournal implements Journal {
-  readonly claimTimesMs: number[] = [];
-  readonly #journal: Journal;
-  readonly #points: CrashPoints;
-
-  constructor(journal: Journal, points: CrashPoints) {
-    this.#journal = journal;
-    this.#points = points;
-  }
-
-  begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
-    return this.#around(`begin:${state.phase}`, key, () => this.#journal.begin(key, scope, state, lease));
-  }
-
-  read(key: string): Promise<JournalEntry | undefined> {
-    return this.#journal.read(key);
-  }
-
-  acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined> {
-    return this.#around("acquire", key, () => this.#journal.acquire(key, lease));
-  }
-
-  async acquireAbandoned(
-    scope: ScopeFilter,
-    lease: LeaseRequest,
-    after: string | undefined,
-  ): Promise<JournalEntry | undefined> {
-    const entry = await this.#journal.acquireAbandoned(scope, lease, after);
-    if (entry !== undefined) this.#points.passDisk("acquireAbandoned:after", entry.key);
-    return entry;
-  }
-
-  renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
-    return this.#around("renew", key, () => this.#journal.renew(key, id, leaseMs));
-  }
-
-  async write(key: string, id: LeaseId, state: JournalState, leaseMs?: number): Promise<boolean> {
+export function crashingJournal(journal: Journal, points: CrashPoints): CrashingJournal {
+  const claimTimesMs: number[] = [];
+  const around = async (name: string, key: string, call: () => Promise<unknown>): Promise<unknown> => {
     const startMs = performance.now();
-    const write = () => this.#journal.write(key, id, state, leaseMs);
-    const stored = await this.#around(`write:${state.phase}`, key, write);
-    if (state.phase === "claimed") this.claimTimesMs.push(performance.now() - startMs);
-    return stored;
-  }
-
-  replaceQuote(
-    key: string,
-    seen: LeaseId,
-    state: JournalState,
-    lease: LeaseRequest,
-    expired: boolean | undefined,
-  ): Promise<JournalEntry | undefined> {
-    const replace = () => this.#journal.replaceQuote(key, seen, state, lease, expired);
-    return this.#around(`replace-quote:${state.phase}`, key, replace);
-  }
-
-  release(key: string, id: LeaseId): Promise<void> {
-    return this.#around("release", key, () => this.#journal.release(key, id));
-  }
-
-  list(query: Parameters<Journal["list"]>[0]) {
-    return this.#journal.list(query);
-  }
-
-  counts(scope: ScopeFilter) {
-    return this.#journal.counts(scope);
-  }
-
-  prune(options: PruneOptions) {
-    return this.#journal.prune(options);
-  }
-
-  close(): Promise<void> {
-    return this.#journal.close();
-  }
-
-  async #around<T>(name: string, key: string, call: () => Promise<T>): Promise<T> {
-    this.#points.passDisk(`${name}:before`, key);
+    await points.wait(`${name}:before`, key);
+    points.passDisk(`${name}:before`, key);
     const pending = call();
-    if (this.#points.isAt(`${name}:during`, key)) setImmediate(() => this.#points.pass(`${name}:during`, key));
+    if (points.isAt(`${name}:during`, key)) setImmediate(() => points.pass(`${name}:during`, key));
     const result = await pending;
-    this.#points.passDisk(`${name}:after`, key);
+    points.passDisk(`${name}:after`, key);
+    if (name === "write:claimed") claimTimesMs.push(performance.now() - startMs);
     return result;
-  }
+  };
+  const crashing = new Proxy(journal, {
+    get(target, method) {
+      const original: unknown = Reflect.get(target, method, target);
+      if (typeof original !== "function") return original;
+      const call = (given: readonly unknown[]) => Reflect.apply(original, target, given);
+      if (method === "acquireAbandoned") {
+        return async (...given: readonly unknown[]) => {
+          const entry = await call(given);
+          if (entry !== undefined) points.passDisk("acquireAbandoned:after", entry.key);
+          return entry;
+        };
+      }
+      const nameOf = writes[String(method)];
+      if (nameOf === undefined) return (...given: readonly unknown[]) => call(given);
+      return (...given: readonly unknown[]) => around(nameOf(phaseIn(given)), String(given[0]), () => call(given));
+    },
+  });
+  return { journal: crashing, claimTimesMs };
+}
+
+/** Of the state that is to be stored, which comes behind the entry that it replaces. */
+function phaseIn(given: readonly unknown[]): string {
+  const phases = given.map((argument) => Reflect.get(Object(argument), "phase"));
+  return String(phases.findLast((phase) => typeof phase === "string") ?? "");
 }

@@ -19,7 +19,7 @@ export interface FailingWritesOptions extends JournalChoice {
 export interface FailingWritesResult extends Verdict {
   /** Flows whose callers saw an error. What fails once is written again. */
   readonly errors: readonly string[];
-  /** Flows whose callers have to see one: those whose write keeps failing, and those that the bank or the service stops. */
+  /** Flows whose callers have to see one: those whose write keeps failing, and those that the bank stops. */
   readonly expectedErrors: readonly string[];
 }
 
@@ -67,9 +67,8 @@ const isWrite = /^(?:begin:[a-z-]+|replace-quote:[a-z-]+|write:[a-z-]+|renew|rel
 const tries = 3;
 
 /** The heartbeat and the end of a lease fail silently. */
-function isLoud({ trouble: { point, times }, case: { firstBankFault, firstPaymentFault } }: Trial): boolean {
-  const isStopped = firstBankFault !== undefined || firstPaymentFault !== undefined;
-  return isStopped || (times === tries && !/^(?:renew|release)/.test(point));
+function isLoud({ trouble: { point, times }, case: { firstBankFault } }: Trial): boolean {
+  return firstBankFault !== undefined || (times === tries && !/^(?:renew|release)/.test(point));
 }
 
 /** A write that failed once is tried again: the flow may go on as if nothing had happened. */

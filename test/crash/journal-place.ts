@@ -1,10 +1,10 @@
-import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { nodeWithSqlite } from "./node-with-sqlite.js";
+import { PostgresProxy } from "./postgres-proxy.js";
+import { PostgresServer } from "./postgres-server.js";
 import type { JournalPlace } from "./worker-messages.js";
 
 export interface JournalChoice {
@@ -13,14 +13,39 @@ export interface JournalChoice {
   readonly node?: string | undefined;
 }
 
+/** What a test does to a database. */
+export interface DatabaseChoice {
+  /** Variables of the server's processes, for a clock that can be set. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** How long a worker waits for a statement. */
+  readonly timeoutMs?: number;
+}
+
+/** A PostgreSQL server that belongs to the test, and the network before it. */
+export interface OwnDatabase {
+  readonly server: PostgresServer;
+  readonly proxy: PostgresProxy;
+}
+
 /** Empty journals, as many as are asked for, and the Node whose processes can open them. */
 export interface OpenedPlace extends AsyncDisposable {
   journal(lane: number): JournalPlace;
   readonly node: string;
+  /** Where the test asked for one of its own, over PostgreSQL. */
+  readonly database?: OwnDatabase;
 }
 
-export async function openPlace({ kind, node }: JournalChoice): Promise<OpenedPlace> {
-  return kind === "sqlite" ? openFolder(nodeWithSqlite(node)) : openDatabase(node ?? process.execPath);
+/** @param own what is done to the database, for which it has to be the test's own. */
+export async function openPlace(
+  { kind, node }: JournalChoice,
+  own: DatabaseChoice | undefined = undefined,
+): Promise<OpenedPlace> {
+  if (kind === "sqlite") return openFolder(nodeWithSqlite(node));
+  const url = process.env.CBP_POSTGRES_URL;
+  if (own === undefined && url !== undefined) {
+    return { journal: journalAt(url), node: node ?? process.execPath, async [Symbol.asyncDispose]() {} };
+  }
+  return openDatabase(node ?? process.execPath, own ?? {});
 }
 
 async function openFolder(node: string): Promise<OpenedPlace> {
@@ -32,26 +57,22 @@ async function openFolder(node: string): Promise<OpenedPlace> {
   };
 }
 
-/** The server of `CBP_POSTGRES_URL`, or one that is started for this run. */
-async function openDatabase(node: string): Promise<OpenedPlace> {
-  const run = `crash_${randomUUID().slice(0, 8)}`;
-  const journalAt = (place: string) => (lane: number) =>
-    ({ kind: "postgres", place, schema: `${run}_${lane}` }) as const;
-  const url = process.env.CBP_POSTGRES_URL;
-  if (url !== undefined) return { journal: journalAt(url), node, async [Symbol.asyncDispose]() {} };
-  // Directly under /tmp: the server's socket needs a short path.
-  const folder = `/tmp/cbp-${run}`;
-  const place = serverScript("start", folder).trim();
+async function openDatabase(node: string, { environment, timeoutMs }: DatabaseChoice): Promise<OpenedPlace> {
+  const server = await PostgresServer.start(environment);
+  const proxy = await PostgresProxy.start(server.url);
   return {
-    journal: journalAt(place),
+    journal: journalAt(proxy.url, timeoutMs),
     node,
+    database: { server, proxy },
     async [Symbol.asyncDispose]() {
-      serverScript("stop", folder);
+      await proxy[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
     },
   };
 }
 
-function serverScript(action: "start" | "stop", folder: string): string {
-  const script = fileURLToPath(new URL("../support/postgres.sh", import.meta.url));
-  return execFileSync("bash", [script, action, folder], { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+function journalAt(place: string, timeoutMs?: number): (lane: number) => JournalPlace {
+  const run = `crash_${randomUUID().slice(0, 8)}`;
+  const patience = timeoutMs === undefined ? undefined : { timeoutMs };
+  return (lane) => ({ kind: "postgres", place, schema: `${run}_${lane}`, ...patience });
 }

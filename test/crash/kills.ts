@@ -3,23 +3,30 @@
  * then. Some payments are quoted by one process and confirmed by another:
  *
  *     npx tsx test/crash/kills.ts --flows 10000 --kills 2000 --stops 500 --journal sqlite --seed 1
- *     bash test/support/postgres.sh with npx tsx test/crash/kills.ts --flows 10000 --kills 2000 --stops 500 --journal postgres --seed 1
+ *     npx tsx test/crash/kills.ts --flows 10000 --kills 2000 --stops 500 --journal postgres --backend-stops 200 --delays 200 --seed 1
+ *
+ * `--backend-stops` stops back ends of the database in the middle of what they do, for longer than the workers wait; `--delays` holds
+ * statements back in the network, loses responses and breaks connections; `--server-kills` kills the server, which recovers; and
+ * `--clock-jumps` sets the wall clocks, of the workers' machine and of the server's, by hours.
  */
 import { derivedSeed, seededRandom, weighted } from "../faults/seeded-random.js";
 import type { BankFault } from "./bank.js";
 import { type BuiltWorker, buildWorker } from "./build-worker.js";
 import { CrashFixture } from "./crash-fixture.js";
+import { type DatabaseInterruption, DatabaseTroubles, databaseInterruptions } from "./database-troubles.js";
 import type { JournalChoice } from "./journal-place.js";
 import { describeLaws, isKept, sumOf, type Verdict } from "./laws.js";
+import { MachineClock } from "./machine-clock.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 import type { ServiceFault } from "./service.js";
 import type { Outcome, Report, Task } from "./worker-messages.js";
 import type { WorkerProcess } from "./worker-process.js";
 
-export interface KillsOptions extends JournalChoice {
+/** What happens at random moments: to processes, to the database and what is between them, and to clocks. */
+type Interruption = "kills" | "stops" | "clockJumps" | DatabaseInterruption;
+
+export interface KillsOptions extends JournalChoice, Readonly<Partial<Record<Interruption, number>>> {
   readonly flows: number;
-  readonly kills: number;
-  readonly stops: number;
   readonly workers: number;
   /** How many flows a worker runs at a time. */
   readonly concurrency: number;
@@ -29,15 +36,19 @@ export interface KillsOptions extends JournalChoice {
   readonly flowsPerRound: number;
   /** How many rounds run at a time. */
   readonly parallel: number;
+  /** How long a worker waits for a statement, where something is done to the database. Default: 400 ms. */
+  readonly timeoutMs?: number;
+  /** An older release, which every second worker runs: it has the journal open when the others open it. */
+  readonly olderRelease?: BuiltWorker;
   /** Called with each round's result. */
   readonly onProgress?: (line: string) => void;
 }
 
-export interface KillsResult extends Verdict {
-  readonly kills: number;
-  readonly stops: number;
+export interface KillsResult extends Verdict, Readonly<Record<Interruption, number>> {
   /** Quotes that another process confirmed than the one that had made them. */
   readonly confirmedElsewhere: number;
+  /** Outcomes that processes of the older release told. */
+  readonly toldByOlder: number;
   readonly stumbles: ReadonlyMap<string, number>;
   readonly takeCalls: number;
   readonly seconds: number;
@@ -56,9 +67,8 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
       const share = (total: number) =>
         Math.floor((total * (round + 1)) / rounds) - Math.floor((total * round) / rounds);
       const seed = rounds === 1 ? options.seed : derivedSeed(options.seed, round);
-      const { flows, kills, stops } = options;
-      const shares = { flows: share(flows), kills: share(kills), stops: share(stops) };
-      const result = await runRound({ ...options, ...shares, seed, script });
+      const counts = Object.fromEntries(interruptions.map((name) => [name, share(options[name] ?? 0)]));
+      const result = await runRound({ ...options, ...counts, flows: share(options.flows), seed, script });
       results.push(result);
       options.onProgress?.(`  round ${round + 1} of ${rounds}, seed ${seed}: ${describe(result)}`);
     }
@@ -66,6 +76,8 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
   await Promise.all(Array.from({ length: options.parallel }, runRounds));
   return { ...total(results), seconds: (performance.now() - startedMs) / 1000 };
 }
+
+const interruptions = ["kills", "stops", "clockJumps", ...databaseInterruptions] as const;
 
 function total(results: readonly KillsResult[]): KillsResult {
   const stumbles = new Map<string, number>();
@@ -80,8 +92,14 @@ async function runRound(options: KillsOptions & { readonly script: BuiltWorker }
   const { seed, leaseMs } = options;
   const random = seededRandom(seed);
   let takeCalls = 0;
+  // Two machines, whose clocks have nothing to do with one another.
+  await using clocks = await openClocks(options);
+  const isTroubled = databaseInterruptions.some((name) => (options[name] ?? 0) > 0) || clocks.server !== undefined;
+  const environment = clocks.server === undefined ? {} : { environment: clocks.server.environment };
   await using fixture = await CrashFixture.open({
     ...options,
+    clock: clocks.workers,
+    ...(isTroubled ? { database: { timeoutMs: options.timeoutMs ?? 400, ...environment } } : undefined),
     readBackDelayMs: 120,
     fault: serviceFaults(seed),
     slowResponseMs: leaseMs / 3,
@@ -96,21 +114,42 @@ async function runRound(options: KillsOptions & { readonly script: BuiltWorker }
     },
   });
   const keys = Array.from({ length: options.flows }, (_, index) => `order-${String(index).padStart(6, "0")}`);
-  await using workers = new Workers(fixture, keys, options);
+  await using workers = new Workers(fixture, keys, options, clocks);
   await workers.untilAllSettled();
   // Late commits may still come.
   await pause(3 * leaseMs + 100);
   const verdict = await fixture.judge(keys);
-  const { kills, stops, confirmedElsewhere, stumbles, accidents } = workers;
+  const { done, confirmedElsewhere, toldByOlder, stumbles, accidents } = workers;
   const violations = [...verdict.violations, ...accidents];
   const seconds = (performance.now() - startedMs) / 1000;
-  return { ...verdict, violations, kills, stops, confirmedElsewhere, stumbles, takeCalls, seconds };
+  return { ...verdict, violations, ...done, confirmedElsewhere, toldByOlder, stumbles, takeCalls, seconds };
+}
+
+interface Clocks extends AsyncDisposable {
+  readonly workers?: MachineClock;
+  /** Over PostgreSQL. */
+  readonly server?: MachineClock;
+}
+
+async function openClocks({ kind, clockJumps = 0 }: KillsOptions): Promise<Clocks> {
+  if (clockJumps === 0) return { async [Symbol.asyncDispose]() {} };
+  const workers = await MachineClock.open();
+  const server = kind === "postgres" ? await MachineClock.open() : undefined;
+  return {
+    workers,
+    ...(server === undefined ? undefined : { server }),
+    async [Symbol.asyncDispose]() {
+      await workers[Symbol.asyncDispose]();
+      await server?.[Symbol.asyncDispose]();
+    },
+  };
 }
 
 interface Slot {
   worker: WorkerProcess;
   isReady: boolean;
   isStopped: boolean;
+  readonly isOlder: boolean;
   /** What it was given and has not reported the end of. */
   readonly inHand: Set<GivenTask>;
 }
@@ -124,38 +163,47 @@ interface GivenTask extends Task {
 class Workers implements AsyncDisposable {
   readonly accidents: string[] = [];
   readonly stumbles = new Map<string, number>();
-  kills = 0;
-  stops = 0;
+  readonly done = Object.fromEntries(interruptions.map((name) => [name, 0])) as Record<Interruption, number>;
   confirmedElsewhere = 0;
+  toldByOlder = 0;
   readonly #fixture: CrashFixture;
   readonly #options: KillsOptions;
   readonly #random: () => number;
-  readonly #slots: Slot[] = [];
+  readonly #slots = new Map<number, Slot>();
   readonly #unsettled: Set<string>;
   readonly #queue: GivenTask[] = [];
-  /** After so many settled flows a worker is killed, or stopped. */
-  readonly #killsAt: number[];
-  readonly #stopsAt: number[];
+  /** After how many settled flows something happens. */
+  readonly #moments: ReadonlyMap<Interruption, number[]>;
+  readonly #clocks: Clocks;
+  readonly #database: DatabaseTroubles | undefined;
   #started = 0;
   #isOver = false;
+  #settledAtMs = performance.now();
   #allSettled: () => void = () => {};
   readonly #settled = new Promise<void>((resolve) => {
     this.#allSettled = resolve;
   });
 
-  constructor(fixture: CrashFixture, keys: readonly string[], options: KillsOptions) {
+  constructor(fixture: CrashFixture, keys: readonly string[], options: KillsOptions, clocks: Clocks) {
     this.#fixture = fixture;
     this.#options = options;
     this.#random = seededRandom(options.seed);
     this.#unsettled = new Set(keys);
-    this.#killsAt = moments(this.#random, options.kills, options.flows);
-    this.#stopsAt = moments(this.#random, options.stops, options.flows);
+    this.#moments = new Map(
+      interruptions.map((name) => [name, moments(this.#random, options[name] ?? 0, options.flows)]),
+    );
+    this.#clocks = clocks;
+    const { database } = fixture;
+    this.#database = database && new DatabaseTroubles(database, this.#random, options.timeoutMs ?? 400);
     for (const key of keys) this.#queue.push(...firstTasks(key, this.#random));
-    for (let index = 0; index < options.workers; index += 1) this.#open(index);
   }
 
   async untilAllSettled(): Promise<void> {
-    const patience = setInterval(() => this.#handOut(), 100);
+    await this.#openAll();
+    const patience = setInterval(() => {
+      this.#handOut();
+      if (performance.now() - this.#settledAtMs > longestSilenceMs) this.#allSettled();
+    }, 100);
     await this.#settled;
     clearInterval(patience);
     await this[Symbol.asyncDispose]();
@@ -163,28 +211,42 @@ class Workers implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
-    await Promise.all(this.#slots.map(({ worker }) => worker[Symbol.asyncDispose]()));
+    await Promise.all([...this.#slots.values()].map(({ worker }) => worker[Symbol.asyncDispose]()));
   }
 
-  #open(index: number): void {
+  /** The older release first, so that it has the journal open when the newer one migrates it. */
+  async #openAll(): Promise<void> {
+    const indices = Array.from({ length: this.#options.workers }, (_, index) => index);
+    const isOlder = (index: number) => this.#options.olderRelease !== undefined && index % 2 === 0;
+    for (const index of indices.filter(isOlder)) await this.#open(index, true).worker.ready();
+    for (const index of indices.filter((each) => !isOlder(each))) this.#open(index, false);
+  }
+
+  #open(index: number, isOlder: boolean): Slot {
     this.#started += 1;
     const diskFaults = { seed: derivedSeed(this.#options.seed, this.#started), rate: 0.002 };
+    const { olderRelease } = this.#options;
+    const release = isOlder && olderRelease !== undefined ? { script: olderRelease } : undefined;
     const slot: Slot = {
-      worker: this.#fixture.newWorker({ diskFaults }, (report) => this.#hear(slot, report)),
+      worker: this.#fixture.newWorker({ diskFaults, ...release }, (report) => this.#hear(slot, report)),
       isReady: false,
       isStopped: false,
+      isOlder,
       inHand: new Set(),
     };
-    this.#slots[index] = slot;
+    this.#slots.set(index, slot);
     void slot.worker.ended.then((error) => {
       if (this.#isOver) return;
-      if (error !== undefined) this.accidents.push(error);
+      // The older release may refuse a journal that the newer one has migrated: then this was its last process.
+      const isRefused = isOlder && error?.includes("Use the newer release") === true;
+      if (error !== undefined && !isRefused) this.accidents.push(error);
       // Half of its tasks are given to others at once; the rest is left to workers that recover.
       for (const task of slot.inHand) {
         if (this.#unsettled.has(task.key) && this.#random() < 0.5) this.#queue.unshift(task);
       }
-      this.#open(index);
+      this.#open(index, isOlder && !isRefused);
     });
+    return slot;
   }
 
   #hear(slot: Slot, report: Report): void {
@@ -225,10 +287,13 @@ class Workers implements AsyncDisposable {
 
   #note(slot: Slot, outcome: Outcome): void {
     this.#endTask(slot, outcome.key);
+    if (slot.isOlder) this.toldByOlder += 1;
     if (this.#unsettled.delete(outcome.key)) {
+      this.#settledAtMs = performance.now();
       const settled = this.#options.flows - this.#unsettled.size;
-      while ((this.#killsAt[0] ?? Infinity) <= settled && this.#killsAt.shift() !== undefined) void this.#kill();
-      while ((this.#stopsAt[0] ?? Infinity) <= settled && this.#stopsAt.shift() !== undefined) void this.#stop();
+      for (const [name, at] of this.#moments) {
+        while ((at[0] ?? Infinity) <= settled && at.shift() !== undefined) void this.#interrupt(name);
+      }
     }
     this.#handOut();
     this.#endIfOver();
@@ -241,18 +306,18 @@ class Workers implements AsyncDisposable {
   }
 
   #endIfOver(): void {
-    const { kills, stops } = this.#options;
-    if (this.#unsettled.size === 0 && this.kills === kills && this.stops === stops) this.#allSettled();
+    const isDone = interruptions.every((name) => this.done[name] === (this.#options[name] ?? 0));
+    if (this.#unsettled.size === 0 && isDone) this.#allSettled();
   }
 
   #handOut(): void {
     // A key that was left to workers that recover may have died before its flow began.
     if (this.#queue.length === 0) {
-      const inHand = new Set(this.#slots.flatMap((slot) => [...slot.inHand].map(({ key }) => key)));
+      const inHand = new Set([...this.#slots.values()].flatMap((slot) => [...slot.inHand].map(({ key }) => key)));
       const left = [...this.#unsettled].filter((key) => !inHand.has(key));
       this.#queue.push(...left.map((key) => ({ key, way: "run" }) as const));
     }
-    for (const slot of this.#slots) {
+    for (const slot of this.#slots.values()) {
       if (slot.isReady && !slot.isStopped && !slot.worker.isOver) this.#fill(slot);
     }
   }
@@ -273,13 +338,27 @@ class Workers implements AsyncDisposable {
     if (tasks.length > 0) slot.worker.send({ type: "do", tasks });
   }
 
+  async #interrupt(name: Interruption): Promise<void> {
+    if (name === "kills") await this.#kill();
+    else if (name === "stops") await this.#stop();
+    else if (name === "clockJumps") await this.#setClock();
+    else await this.#database?.[name]();
+    this.done[name] += 1;
+    this.#endIfOver();
+  }
+
   async #kill(): Promise<void> {
     await this.#choose((slot) => {
       slot.isReady = false;
       slot.worker.signal("SIGKILL");
     });
-    this.kills += 1;
-    this.#endIfOver();
+  }
+
+  /** By up to twelve hours from the real time, back or forward. */
+  async #setClock(): Promise<void> {
+    const { workers, server = workers } = this.#clocks;
+    const clock = this.#random() < 0.5 ? workers : server;
+    await clock?.setBy(Math.round((this.#random() - 0.5) * 24 * 3_600_000));
   }
 
   /** For longer than the lease: others take its flows over, which it does not know when it continues. */
@@ -291,15 +370,15 @@ class Workers implements AsyncDisposable {
     await pause(this.#options.leaseMs * (1.2 + this.#random()));
     slot.isStopped = false;
     slot.worker.signal("SIGCONT");
-    this.stops += 1;
-    this.#endIfOver();
   }
 
   /** A random worker that is running, after a random time. */
   async #choose(act: (slot: Slot) => void): Promise<Slot> {
     await pause(this.#random() * 40);
     for (;;) {
-      const alive = this.#slots.filter(({ isReady, isStopped, worker }) => isReady && !isStopped && !worker.isOver);
+      const alive = [...this.#slots.values()].filter(
+        ({ isReady, isStopped, worker }) => isReady && !isStopped && !worker.isOver,
+      );
       const slot = alive[Math.floor(this.#random() * alive.length)];
       if (slot === undefined) await pause(5);
       else {
@@ -309,6 +388,9 @@ class Workers implements AsyncDisposable {
     }
   }
 }
+
+/** A flow that nobody can settle is unsettled, and not waited for. */
+const longestSilenceMs = 120_000;
 
 /** What is done for a key first: some are run twice at the same time, by one process that runs it and one that waits. */
 function firstTasks(key: string, random: () => number): GivenTask[] {
@@ -377,18 +459,34 @@ function pause(ms: number): Promise<void> {
 }
 
 export function describe(result: KillsResult): string {
-  const { kills, stops, confirmedElsewhere, takeCalls, seconds } = result;
+  const { confirmedElsewhere, toldByOlder, takeCalls, seconds } = result;
+  const what = interruptions.flatMap((name) => (result[name] > 0 ? [`${names[name]} ${result[name]}`] : []));
+  const older = toldByOlder > 0 ? `told by the older release ${toldByOlder}, ` : "";
   return (
-    `kills ${kills}, stops ${stops}, ${describeLaws(result)}, confirmed by another process ${confirmedElsewhere}, ` +
-    `calls of takeFunds ${takeCalls}, ${seconds.toFixed(1)} s`
+    `${what.join(", ")}, ${describeLaws(result)}, confirmed by another process ${confirmedElsewhere}, ` +
+    `${older}calls of takeFunds ${takeCalls}, ${seconds.toFixed(1)} s`
   );
 }
+
+const names: Readonly<Record<Interruption, string>> = {
+  kills: "kills",
+  stops: "stops",
+  clockJumps: "jumps of clocks",
+  backendStops: "stops of back ends",
+  delays: "delays of the network",
+  serverKills: "kills of the server",
+};
 
 async function main(): Promise<number> {
   const options = scriptOptions({
     flows: 1000,
     kills: 200,
     stops: -1,
+    "backend-stops": 0,
+    delays: 0,
+    "server-kills": 0,
+    "clock-jumps": 0,
+    timeout: 400,
     workers: 4,
     concurrency: 32,
     lease: 400,
@@ -396,9 +494,14 @@ async function main(): Promise<number> {
     parallel: 2,
   });
   const stops = options.stops === -1 ? Math.round(options.kills / 4) : options.stops;
-  const { round: flowsPerRound, lease: leaseMs } = options;
+  const { round: flowsPerRound, lease: leaseMs, timeout: timeoutMs } = options;
+  const given = { ...options, stops, leaseMs, flowsPerRound, timeoutMs, clockJumps: options["clock-jumps"] };
+  const database = { backendStops: options["backend-stops"], serverKills: options["server-kills"] };
+  if (options.kind === "sqlite" && database.backendStops + database.serverKills + options.delays > 0) {
+    throw new Error("a SQLite file has no server");
+  }
   say(`seed ${options.seed}, journal ${options.kind}`);
-  const result = await runKills({ ...options, stops, leaseMs, flowsPerRound, onProgress: say });
+  const result = await runKills({ ...given, ...database, onProgress: say });
   for (const [text, times] of result.stumbles) say(`  stumbled ${times} times: ${text}`);
   for (const violation of result.violations) say(`  ${violation}`);
   say(describe(result));

@@ -119,23 +119,24 @@ async function loseLog(file: string): Promise<void> {
 
 async function copyTable({ place, schema = "public" }: JournalPlace): Promise<{ restore(): Promise<void> }> {
   const table = `"${schema}"."cross_border_flows"`;
-  // All but the one that PostgreSQL generates.
-  const columns =
-    "key, epoch, phase, settled, data, owner, lease_until, created_at, updated_at, " +
-    "service, gateway, nonce, evidence, expires_at, pruned_at";
-  const run = async (sql: string): Promise<void> => {
+  const run = async (sql: string): Promise<readonly { readonly name: string }[]> => {
     const client = new pg.Client({ connectionString: place });
     await client.connect();
     try {
-      await client.query(sql);
+      return (await client.query(sql)).rows;
     } finally {
       await client.end();
     }
   };
+  // All but those that PostgreSQL generates.
+  const named = await run(`SELECT quote_ident(column_name) AS name FROM information_schema.columns
+    WHERE table_schema = '${schema}' AND table_name = 'cross_border_flows' AND is_generated = 'NEVER'`);
+  const columns = named.map(({ name }) => name).join(", ");
   await run(`CREATE TABLE "${schema}"."backup" AS SELECT * FROM ${table}`);
   return {
-    restore: () =>
-      run(`TRUNCATE ${table}; INSERT INTO ${table} (${columns}) SELECT ${columns} FROM "${schema}"."backup"`),
+    async restore() {
+      await run(`TRUNCATE ${table}; INSERT INTO ${table} (${columns}) SELECT ${columns} FROM "${schema}"."backup"`);
+    },
   };
 }
 

@@ -1,5 +1,7 @@
 import { CrossBorderClient, generateSigningKeyPair, type Payment } from "cross-border-payments";
-import { type SandboxRequest, type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
+import { type Sandbox, type SandboxRequest, type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
+import { payments as operations } from "../../src/resources/payments.js";
+import { pageOf } from "../../src/sandbox/list-page.js";
 import { sandboxToken } from "../support/sandbox-token.js";
 
 export type ServiceFault =
@@ -19,6 +21,8 @@ export interface ServiceOptions {
   readonly slowResponseMs: number;
   /** Called for each slow commit. */
   readonly slowCommitMs: () => number;
+  /** How long a key's payment is not listed yet after it was made. Default: not at all. */
+  readonly listedAfterMs?: (key: string) => number;
 }
 
 /** The sandbox over HTTP, with two gateways, an exchange rate, and faults. */
@@ -43,7 +47,7 @@ export class FaultyService implements AsyncDisposable {
     const keys = await generateSigningKeyPair();
     await using client = new CrossBorderClient({ ...server.clientOptions, signingKey: keys.privateKey });
     await openCorridor(client, keys.publicKeyBase64);
-    faults.begin();
+    faults.begin(server.sandbox);
     return new FaultyService(server, keys.privateKey, await sandboxToken(server.sandbox));
   }
 
@@ -64,18 +68,18 @@ class Faults {
   readonly #options: ServiceOptions;
   readonly #attempts = new Map<string, number>();
   readonly #pending = new WeakMap<SandboxRequest, ServiceFault>();
-  #begun = false;
+  #sandbox: Sandbox | undefined;
 
   constructor(options: ServiceOptions) {
     this.#options = options;
   }
 
-  begin(): void {
-    this.#begun = true;
+  begin(sandbox: Sandbox): void {
+    this.#sandbox = sandbox;
   }
 
   async before(request: SandboxRequest): Promise<Response | undefined> {
-    if (!this.#begun || request.operation === "token") return undefined;
+    if (this.#sandbox === undefined || request.operation === "token") return undefined;
     const key = keyOf(request);
     const id = `${request.operation} ${key}`;
     const attempt = (this.#attempts.get(id) ?? 0) + 1;
@@ -94,7 +98,9 @@ class Faults {
       case "slow-commit":
         await pause(this.#options.slowCommitMs());
     }
-    return undefined;
+    const { listedAfterMs } = this.#options;
+    if (listedAfterMs === undefined || request.operation !== "payments.list") return undefined;
+    return listedOf(this.#sandbox.payments, this.#isListed(listedAfterMs), request);
   }
 
   async after(request: SandboxRequest): Promise<Response | undefined> {
@@ -108,6 +114,18 @@ class Faults {
     }
     return undefined;
   }
+
+  /** Whether a payment is listed by now. */
+  #isListed(listedAfterMs: (key: string) => number): (payment: Payment) => boolean {
+    return ({ createdAt, memo }) => Date.parse(createdAt) + listedAfterMs(memo) <= Date.now();
+  }
+}
+
+/** What a replica of the service's database responds that does not have the newest payments yet. */
+function listedOf(payments: readonly Payment[], isListed: (payment: Payment) => boolean, { query }: SandboxRequest) {
+  const rows = payments.filter(isListed).map((record) => ({ token: Number(record.pagingToken), record }));
+  const page = pageOf(rows, operations.list, new URLSearchParams(query), { maxSize: 100, defaultSize: 20 });
+  return Response.json(page.map(({ record }) => record));
 }
 
 function keyOf({ body }: SandboxRequest): string {

@@ -8,6 +8,8 @@ export interface JournalPlace {
   readonly place: string;
   /** For PostgreSQL: a schema for this run alone. */
   readonly schema?: string;
+  /** For PostgreSQL: how long a statement may take. Default: the journal's own. */
+  readonly timeoutMs?: number;
 }
 
 /** What happens to a worker at a named point, when it gets there for the `nth` time. */
@@ -18,8 +20,11 @@ export interface Trouble {
   readonly nth: number;
   /** How many times in a row. Default: once. */
   readonly times?: number;
-  /** `kill` ends the process, `stop` halts it until it is continued; the others are errors of the journal's disk. */
-  readonly act: "kill" | "stop" | "EIO" | "ENOSPC";
+  /**
+   * `kill` ends the process, `stop` halts it until it is continued; `wait` holds up a write of the journal, and nothing else, until the test
+   * lets it go on; the others are errors of the journal's disk.
+   */
+  readonly act: "kill" | "stop" | "wait" | "EIO" | "ENOSPC";
 }
 
 export interface WorkerSettings {
@@ -33,6 +38,8 @@ export interface WorkerSettings {
   readonly readBackDelayMs: number;
   /** Default: the flow's own. */
   readonly quoteTtlMs?: number;
+  /** What the service's operators promise. Default: nothing. */
+  readonly listedWithinMs?: number;
   readonly troubles?: readonly Trouble[];
   /** A disk of which any write can fail. */
   readonly diskFaults?: { readonly seed: number; readonly rate: number };
@@ -43,9 +50,9 @@ export interface Task {
   readonly key: string;
   /**
    * `quote-confirm` and `quote-cancel` do both, and go on where an earlier process has stopped; `quote-twice` quotes again when the
-   * first quote has expired, and then runs.
+   * first quote has expired, and then runs. `resend` is an operator's decision.
    */
-  readonly way: "run" | "quote" | "confirm" | "cancel" | "quote-confirm" | "quote-cancel" | "quote-twice";
+  readonly way: "run" | "quote" | "confirm" | "cancel" | "quote-confirm" | "quote-cancel" | "quote-twice" | "resend";
   /** For `confirm`. */
   readonly intentId?: string;
 }
@@ -55,10 +62,18 @@ export type Command =
   | { readonly type: "do"; readonly tasks: readonly Task[]; readonly once?: boolean }
   /** Recovers what is abandoned, again and again, `everyMs` apart. */
   | { readonly type: "keep-recovering"; readonly everyMs: number }
+  /** Recovers what is abandoned, once, and reports `recovered` when that has come to an end. */
+  | { readonly type: "recover" }
+  /** Works on what is abandoned for as long as the process lives, with rounds `everyMs` apart. */
+  | { readonly type: "work"; readonly everyMs: number }
   /** Lets something happen at a named point. */
   | { readonly type: "expect"; readonly trouble: Trouble }
+  /** Ends a wait. */
+  | { readonly type: "go-on"; readonly trouble: Pick<Trouble, "point" | "key"> }
   /** Reads what a journal says of each key. */
   | { readonly type: "audit"; readonly journal: JournalPlace; readonly keys: readonly string[] }
+  /** Reads which flows a journal shows to an operator. */
+  | { readonly type: "list-held"; readonly journal: JournalPlace }
   /** Reports how long the claims' writes took. */
   | { readonly type: "claim-times" }
   /** Closes the flow and the journal, and ends. */
@@ -70,10 +85,14 @@ export type Report =
   | { readonly type: "quoted"; readonly key: string; readonly intentId: string }
   /** The task can't be done: the quote has expired, is confirmed, cancelled or unknown, or its intent is refused. */
   | { readonly type: "refused"; readonly task: Task; readonly code: string }
-  | { readonly type: "stumbled"; readonly key: string; readonly error: string }
+  | { readonly type: "stumbled"; readonly key: string; readonly error: string; readonly effect?: string }
+  /** Waits at a point until the test lets it go on. */
+  | { readonly type: "waiting"; readonly trouble: Trouble }
+  | { readonly type: "recovered" }
   /** Went on after a stop. */
   | { readonly type: "continued"; readonly trouble: Trouble }
   | { readonly type: "audited"; readonly outcomes: readonly (Outcome | undefined)[] }
+  | { readonly type: "held-listed"; readonly keys: readonly string[] }
   | { readonly type: "claim-times"; readonly milliseconds: readonly number[] };
 
 /** What the laws need of an outcome. */

@@ -7,6 +7,8 @@ export interface WorkerStart {
   readonly node: string;
   readonly script: string;
   readonly settings: WorkerSettings;
+  /** Further variables of its environment. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
   readonly onReport?: (report: Report) => void;
 }
 
@@ -19,8 +21,9 @@ export class WorkerProcess implements AsyncDisposable {
   #errors = "";
   #isOver = false;
 
-  constructor({ node, script, settings, onReport }: WorkerStart) {
-    this.#child = fork(script, { execPath: node, execArgv: [], stdio: ["ignore", "ignore", "pipe", "ipc"] });
+  constructor({ node, script, settings, environment, onReport }: WorkerStart) {
+    const env = { ...process.env, ...environment };
+    this.#child = fork(script, { execPath: node, execArgv: [], env, stdio: ["ignore", "ignore", "pipe", "ipc"] });
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.#errors += chunk.toString();
     });
@@ -83,6 +86,12 @@ export class WorkerProcess implements AsyncDisposable {
     this.send({ type: "audit", journal, keys });
     // On its way from another process, `undefined` becomes `null`.
     return (await response).outcomes.map((outcome) => outcome ?? undefined);
+  }
+
+  async listHeld(journal: JournalPlace): Promise<readonly string[]> {
+    const response = this.next("held-listed");
+    this.send({ type: "list-held", journal });
+    return (await response).keys;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,7 +5,7 @@ import { seededRandom } from "../faults/seeded-random.js";
 import type { BankReceipt } from "./bank.js";
 import { CrashPoints } from "./crash-points.js";
 import { crashingDispatcher } from "./crashing-dispatcher.js";
-import { CrashingJournal } from "./crashing-journal.js";
+import { type CrashingJournal, crashingJournal } from "./crashing-journal.js";
 import {
   type Command,
   type JournalPlace,
@@ -18,24 +18,27 @@ import {
 
 /** A process that runs flows until it is killed. */
 async function main(settings: WorkerSettings): Promise<void> {
-  const points = new CrashPoints(failingDisk(settings), (trouble) => report({ type: "continued", trouble }));
+  const points = new CrashPoints(failingDisk(settings), {
+    onContinued: (trouble) => report({ type: "continued", trouble }),
+    onWaiting: (trouble) => report({ type: "waiting", trouble }),
+  });
   for (const trouble of settings.troubles ?? []) points.expect(trouble);
-  const journal = new CrashingJournal(await openJournal(settings.journal), points);
-  const flow = openFlow(settings, journal, points);
-  process.on("message", (command: Command) => void obey({ flow, journal, points, settings }, command));
+  const crashing = crashingJournal(await openPatiently(settings.journal), points);
+  const flow = openFlow(settings, crashing.journal, points);
+  process.on("message", (command: Command) => void obey({ flow, crashing, points, settings }, command));
   process.on("disconnect", () => process.exit());
   report({ type: "ready" });
 }
 
 interface Worker {
   readonly flow: PaymentFlow;
-  readonly journal: CrashingJournal;
+  readonly crashing: CrashingJournal;
   readonly points: CrashPoints;
   readonly settings: WorkerSettings;
 }
 
 async function obey(worker: Worker, command: Command): Promise<void> {
-  const { flow, journal, points } = worker;
+  const { flow, crashing, points } = worker;
   switch (command.type) {
     case "do":
       for (const task of command.tasks) void (command.once === true ? tryTask : doTask)(worker, task);
@@ -43,18 +46,31 @@ async function obey(worker: Worker, command: Command): Promise<void> {
     case "keep-recovering":
       await keepRecovering(flow, command.everyMs);
       return;
+    case "recover":
+      await recoverOnce(flow);
+      report({ type: "recovered" });
+      return;
+    case "work":
+      await flow.work({ everyMs: command.everyMs });
+      return;
     case "expect":
       points.expect(command.trouble);
+      return;
+    case "go-on":
+      points.goOn(command.trouble);
       return;
     case "audit":
       report({ type: "audited", outcomes: await audit(worker, command) });
       return;
+    case "list-held":
+      report({ type: "held-listed", keys: await listHeld(worker, command.journal) });
+      return;
     case "claim-times":
-      report({ type: "claim-times", milliseconds: journal.claimTimesMs });
+      report({ type: "claim-times", milliseconds: crashing.claimTimesMs });
       return;
     case "close":
       await flow.close();
-      await journal.close();
+      await crashing.journal.close();
       process.disconnect();
   }
 }
@@ -94,6 +110,10 @@ const ways: Readonly<Record<Task["way"], (worker: Worker, task: Task) => Promise
     await intentIdOf(flow, key);
     return settled(await flow.cancel(key));
   },
+  async resend({ flow }, { key }) {
+    const grounds = { by: "an operator", why: "the service says that it has no such payment", evenUnseen: true };
+    return settled(await flow.resolve(key, "resend", grounds));
+  },
   async "quote-twice"({ flow, settings }, { key }) {
     await intentIdOf(flow, key);
     await pause((settings.quoteTtlMs ?? 0) + 20);
@@ -123,15 +143,19 @@ function codeOf(error: unknown): string {
 
 async function keepRecovering(flow: PaymentFlow, everyMs: number): Promise<void> {
   for (;;) {
-    try {
-      for await (const outcome of flow.recover({ concurrency: 16 })) {
-        report({ type: "settled", outcome: toReported(outcome), by: "recover" });
-      }
-    } catch (error) {
-      const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-      for (const one of errors) stumble("", one);
-    }
+    await recoverOnce(flow);
     await pause(everyMs);
+  }
+}
+
+async function recoverOnce(flow: PaymentFlow): Promise<void> {
+  try {
+    for await (const outcome of flow.recover({ concurrency: 16 })) {
+      report({ type: "settled", outcome: toReported(outcome), by: "recover" });
+    }
+  } catch (error) {
+    const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+    for (const one of errors) stumble("", one);
   }
 }
 
@@ -144,6 +168,19 @@ async function audit(
     const flow = openFlow(settings, opened, points);
     const outcomes = await Promise.all(keys.map((key) => flow.outcome(key)));
     return outcomes.map((outcome) => outcome && toReported(outcome));
+  } finally {
+    await opened.close();
+  }
+}
+
+async function listHeld({ settings, points }: Worker, journal: JournalPlace): Promise<readonly string[]> {
+  const opened = await openJournal(journal);
+  try {
+    const keys: string[] = [];
+    for await (const found of openFlow(settings, opened, points).held()) {
+      if (found.status !== "elsewhere") keys.push(found.key);
+    }
+    return keys;
   } finally {
     await opened.close();
   }
@@ -171,6 +208,7 @@ function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoint
     leaseMs: settings.leaseMs,
     readBackDelayMs: settings.readBackDelayMs,
     ...(settings.quoteTtlMs === undefined ? undefined : { quoteTtlMs: settings.quoteTtlMs }),
+    ...(settings.listedWithinMs === undefined ? undefined : { service: { listedWithinMs: settings.listedWithinMs } }),
     // Among faults as frequent as these it would be open most of the time.
     circuitBreaker: false,
     async takeFunds({ key, intent }) {
@@ -187,9 +225,23 @@ function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoint
   });
 }
 
-async function openJournal({ kind, place, schema = "public" }: JournalPlace): Promise<Journal> {
+async function openJournal({ kind, place, schema = "public", timeoutMs }: JournalPlace): Promise<Journal> {
   if (kind === "sqlite") return (await import("cross-border-payments/journal/sqlite")).SqliteJournal.open(place);
-  return (await import("cross-border-payments/journal/postgres")).PostgresJournal.open(place, { schema });
+  const { PostgresJournal } = await import("cross-border-payments/journal/postgres");
+  return PostgresJournal.open(place, { schema, ...(timeoutMs === undefined ? undefined : { timeoutMs }) });
+}
+
+/** A server that was killed is back in a moment. */
+async function openPatiently(place: JournalPlace): Promise<Journal> {
+  const giveUpAt = performance.now() + 20_000;
+  for (;;) {
+    try {
+      return await openJournal(place);
+    } catch (error) {
+      if (codeOf(error) !== "journal_failed" || performance.now() > giveUpAt) throw error;
+    }
+    await pause(100);
+  }
 }
 
 function failingDisk({ diskFaults }: WorkerSettings): () => boolean {
@@ -216,7 +268,13 @@ function toReported(outcome: FlowOutcome): Outcome {
 
 function stumble(key: string, error: unknown): void {
   const { message = String(error), cause }: { message?: string; cause?: unknown } = Object(error);
-  report({ type: "stumbled", key, error: cause instanceof Error ? `${message}: ${cause.message}` : message });
+  const effect = error instanceof CrossBorderError ? { effect: error.effect } : undefined;
+  report({
+    type: "stumbled",
+    key,
+    error: cause instanceof Error ? `${message}: ${cause.message}` : message,
+    ...effect,
+  });
 }
 
 function report(message: Report): void {

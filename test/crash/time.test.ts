@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { describeClocks, runClocks } from "./clocks.js";
+import { journals, kept, seed } from "./kept.js";
+import { describe as describeKills, runKills } from "./kills.js";
+import { say } from "./script-options.js";
+import { describeTakers, runTakers } from "./takers.js";
+
+/** On a busy machine. */
+const slow = { timeout: 300_000 };
+const hourMs = 3_600_000;
+
+describe.each(journals)("with $kind", (journal) => {
+  it(
+    "settles every flow, or tells an operator, where no process lives for as long as a flow has to wait",
+    slow,
+    async () => {
+      const times = { lifeMs: 1000, pauseMs: 700, leaseMs: 600, readBackDelayMs: 1500 };
+      const result = await runTakers({ ...journal, ...times, flows: 2, lives: 15, ends: "in order or killed" });
+      say(`${journal.kind}: ${describeTakers(result)}`);
+      expect(result).toMatchObject({ ...kept, forgotten: [] });
+    },
+  );
+
+  it(
+    "takes over the flows of dead processes within a few leases when the clock was set back by two hours",
+    slow,
+    async () => {
+      const bounds = { times: 1, lanes: 5, leaseMs: 1000, patienceMs: 30_000 };
+      const result = await runClocks({ ...journal, ...bounds, clock: "journal", jumpMs: -2 * hourMs });
+      say(`${journal.kind}: ${describeClocks(result)}`);
+      expect(result).toMatchObject(kept);
+    },
+  );
+
+  it("pays nothing twice and settles everything while clocks jump by hours", slow, async () => {
+    say(`${journal.kind}: seed ${seed}`);
+    const counts = { flows: 60, kills: 5, stops: 2, clockJumps: 8 };
+    const bounds = { workers: 4, concurrency: 8, leaseMs: 500, flowsPerRound: 60, parallel: 1 };
+    const result = await runKills({ ...journal, ...counts, ...bounds, seed });
+    say(`${journal.kind}: ${describeKills(result)}`);
+    expect(result).toMatchObject({ ...kept, ...counts });
+  });
+});
