@@ -146,7 +146,7 @@ export function assertIdentityProviderAuth(
 ): void {
   const fields = auth as Record<string, unknown>;
   const assertions: Readonly<Record<string, Assertion>> = {
-    authUrl: (option, value) => parseBaseUrl(value, option, allowInsecureHttp),
+    authUrl: (option, value) => assertAuthUrl(option, value, allowInsecureHttp),
     realm: assertRealm,
     clientId: assertText,
     clientSecret: assertOptionalSecret,
@@ -159,6 +159,15 @@ export function assertIdentityProviderAuth(
   }
   const others = Object.keys(fields).filter((name) => !Object.hasOwn(assertions, name));
   assertNoOthers(prefix, others, `; the options are ${Object.keys(assertions).join(", ")}`);
+}
+
+/** An issuer, or another address of a realm, would be joined with the realm once more, and be found nowhere. */
+function assertAuthUrl(option: string, value: unknown, allowInsecureHttp: boolean): void {
+  const { path } = parseBaseUrl(value, option, allowInsecureHttp);
+  if (!/(?:^|\/)realms(?:\/|$)/.test(path)) return;
+  throw new ConfigError(
+    `${option} is the address of a realm (…/realms/…); wanted: only what stands before /auth/realms, and the realm's name in realm`,
+  );
 }
 
 function isAbsent(secret: unknown): boolean {

@@ -1,6 +1,6 @@
 import { ConfigError, TokenError, type TokenErrorCode } from "../errors/errors.js";
 import { Ended } from "../timing/deadline.js";
-import { WireFailure } from "../wire/wire-failure.js";
+import { closingHint, WireFailure } from "../wire/wire-failure.js";
 import type { TokenEvent } from "./token-event.js";
 
 /** How a token is requested. The names are the values of `grant_type`. */
@@ -21,6 +21,7 @@ export type GrantFailureClass =
   | "session-ended" // there is no refresh token that could be used, and nothing to log in with
   | "session-spent" // the same, after another process may have used the fleet's refresh token and stored no other one
   | "unshared" // the token store is away, and this process waits for its turn to log in alone
+  | "unconfirmed" // a logout that was not sent with what is certainly the session's newest refresh token
   | "unprepared"; // the request could not even be made
 
 /** A token request that failed, described without any secret. */
@@ -29,6 +30,8 @@ export interface GrantFailure {
   readonly status?: number;
   /** Why no response arrived, or a function or the token store failed: a code such as `ECONNRESET`. Of an ID token: the claim. */
   readonly reason?: string;
+  /** The endpoint has never responded to this client. */
+  readonly isFirst?: boolean;
   /** The option whose function failed. */
   readonly secretName?: string;
   /** The `error` of the response, such as `invalid_grant`, unless it repeats a secret. */
@@ -64,6 +67,7 @@ export const grantReactions: Readonly<Record<GrantFailureClass, Readonly<Record<
   "session-ended": { refresh_token: "stop", password: "stop" },
   "session-spent": { refresh_token: "stop", password: "stop" },
   unshared: { refresh_token: "back-off", password: "back-off" },
+  unconfirmed: { refresh_token: "fail", password: "fail" },
   unprepared: { refresh_token: "fail", password: "fail" },
 };
 
@@ -78,6 +82,26 @@ export function classifyResponse(status: number, isOwn: boolean): GrantFailureCl
 }
 
 const passingStatuses: ReadonlySet<number> = new Set([408, 409, 421, 425, 499]);
+
+/** Whether a refresh that failed like this may have used the refresh token up. */
+export function mayBeSpent({ class: kind, status }: GrantFailure): boolean {
+  // A server that is starting, or a proxy without one, says 503.
+  return !unspent.has(kind) && status !== 503;
+}
+
+const unspent: ReadonlySet<GrantFailureClass> = new Set([
+  "unsent",
+  "untrusted",
+  "throttled",
+  "redirected",
+  "no-secret",
+  "unprepared",
+]);
+
+/** Whether the endpoint's own word is that the session of a refresh token has ended: that it was the newest one is for others to know. */
+export function isDeadGrant({ class: kind, serviceCode }: GrantFailure): boolean {
+  return kind === "refused" && serviceCode === "invalid_grant";
+}
 
 /** What a transport's error is as a failure. */
 export function failureOfWire(error: unknown): GrantFailure {
@@ -115,7 +139,7 @@ export function failureOfIdToken(error: unknown): GrantFailure {
   return { class: "unverified", reason: claims.find((claim) => claimNames.has(claim)) ?? "ID_TOKEN" };
 }
 
-const claimNames: ReadonlySet<unknown> = new Set(["iss", "aud", "azp", "exp", "nbf", "nonce"]);
+const claimNames: ReadonlySet<unknown> = new Set(["iss", "sub", "aud", "azp", "exp", "nbf", "nonce"]);
 
 /**
  * The error of a call that got no token. Each call gets its own: the payment flow adds facts to its errors.
@@ -165,7 +189,8 @@ const standardCodes: ReadonlySet<unknown> = new Set([
 
 const unreachable = {
   code: "token_endpoint_unreachable" as const,
-  says: (origin: string, { reason }: GrantFailure) => `no response from ${origin} (${reason})`,
+  says: (origin: string, { reason = "UNKNOWN", isFirst }: GrantFailure) =>
+    `no response from ${origin} (${reason})${isFirst === true ? closingHint(origin, reason) : ""}`,
 };
 
 const texts: Readonly<
@@ -225,6 +250,12 @@ const texts: Readonly<
   unshared: {
     code: "token_store_failed",
     says: (_, { reason }) => `the token store can't be used (${reason})`,
+  },
+  unconfirmed: {
+    code: "logout_unconfirmed",
+    says: (origin) =>
+      "its newest refresh token is not known, since a renewal has not ended or its response was lost; log out again, or send " +
+      `the user to the logout page of ${origin}`,
   },
   unprepared: {
     code: "token_request_failed",

@@ -116,7 +116,17 @@ async function redeem(
   const tokens = await authorizationCodeGrant(config, url, checks, form);
   const claims = tokens.claims();
   if (claims === undefined) throw new Error("no ID token");
+  // openid-client asks for azp only where there are several audiences, and for a sub of any kind.
+  if (claims.azp !== undefined && claims.azp !== config.clientMetadata().client_id) throw new WrongClaim("azp");
+  if (claims.sub === "") throw new WrongClaim("sub");
   return { tokens, claims };
+}
+
+/** As openid-client names it: by a `claim` of the cause. */
+class WrongClaim extends Error {
+  constructor(claim: string) {
+    super(`wrong ${claim}`, { cause: { claim } });
+  }
 }
 
 const signingAlgorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");

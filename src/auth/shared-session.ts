@@ -1,7 +1,7 @@
 import { clock } from "../timing/clock.js";
 import { now } from "../timing/timestamp.js";
 import type { PasswordAuth, SessionAuth } from "./auth-options.js";
-import { type Grant, type GrantFailure, type GrantFailureClass, grantReactions } from "./grant-failure.js";
+import { type Grant, type GrantFailure, grantReactions, isDeadGrant, mayBeSpent } from "./grant-failure.js";
 import { type SharedValue, sharedToken, toSharedValue, unspentRefreshToken } from "./shared-value.js";
 import { type Found, StoreAway, StoreEntry } from "./store-entry.js";
 import type { Granted, TokenEndpoint } from "./token-endpoint.js";
@@ -31,6 +31,13 @@ export interface TokenNeed {
   readonly knownTokens: readonly string[];
 }
 
+/** What a session is to be ended with. */
+export interface LastToken {
+  readonly refreshToken: string;
+  /** Whether it certainly is the newest one of the session: what the identity server says of another one proves nothing. */
+  readonly isNewest: boolean;
+}
+
 export type SharedResult =
   /** Another process obtained it. */
   | { readonly token: Token }
@@ -57,6 +64,10 @@ export class SharedSession {
   readonly #signal: AbortSignal;
   /** Of a session without a password: what is left to try where the store has lost its refresh token. */
   #given: string | undefined;
+  /** Of such a session: the newest refresh token, where the store did not take it. */
+  #unstored: string | undefined;
+  /** The last refresh token of such a session that this process has used up, whatever the store says of it. */
+  #spent: string | undefined;
   #isRequesting = false;
   /** The lock was waited for in vain, which is not done twice. */
   #isLockStuck = false;
@@ -82,28 +93,57 @@ export class SharedSession {
     await this.#replace(undefined, toSharedValue(granted, undefined));
   }
 
-  /** The refresh token of the session, which no process uses from now on. Never rejects. */
-  async end(): Promise<string | undefined> {
-    let refreshToken = this.#given;
-    const untilMs = clock.monotonicMs() + renewedWithinMs;
+  /**
+   * The refresh token to end the session with, which no process uses from now on. It waits for a process that is renewing it.
+   * Undefined where there is no session, or it is known to have ended. Never rejects.
+   */
+  async end(): Promise<LastToken | undefined> {
+    const owner = globalThis.crypto.randomUUID();
+    const untilMs = clock.monotonicMs() + this.#lockMs;
+    let refreshToken = this.#unstored ?? this.#given;
+    let isLocked = false;
     try {
       for (;;) {
         const found = await this.#entry.read();
-        const { refreshExpiresAtMs, spentBy } = found?.value ?? {};
-        refreshToken = found?.value.refreshToken ?? refreshToken;
-        if (refreshToken === undefined) return undefined;
-        const isLate = clock.monotonicMs() >= untilMs;
-        // The session may go on when a token is sent that was spent.
-        const isRenewing = spentBy !== undefined && spentBy !== loggedOut && !isLate;
-        const expiry = refreshExpiresAtMs === undefined ? undefined : { refreshExpiresAtMs };
-        const value = { refreshToken, ...expiry, spentBy: loggedOut };
-        const isMarked = !isRenewing && (await this.#entry.write(value, found?.version)) !== undefined;
-        if (isMarked || isLate) return refreshToken;
-        await pause(shortestPollMs);
+        const isRenewing = this.#isRenewing(found);
+        if (!isRenewing) refreshToken = this.#lastTokenOf(found);
+        if (refreshToken === undefined || found?.value.spentBy === sessionOver) return undefined;
+        if (!isRenewing && (await this.#markLoggedOut(refreshToken, found))) {
+          return { refreshToken, isNewest: this.#isNewest(refreshToken, found) };
+        }
+        // Who has the lock and finds the mark knows that its owner stored nothing, and will not any more.
+        if ((isRenewing && isLocked) || clock.monotonicMs() >= untilMs) return { refreshToken, isNewest: false };
+        if (isRenewing) isLocked = await this.#entry.lock(owner, this.#lockMs);
+        if (!isRenewing || !isLocked) await pause(shortestPollMs);
       }
     } catch {
-      return refreshToken;
+      return refreshToken === undefined ? undefined : { refreshToken, isNewest: false };
+    } finally {
+      if (isLocked) this.#entry.unlock(owner).catch(() => {});
     }
+  }
+
+  /** Whether the refresh token that lies there was sent, and nobody knows yet what came of it. */
+  #isRenewing(found: Found | undefined): boolean {
+    const { spentBy } = found?.value ?? {};
+    return spentBy !== undefined && spentBy !== loggedOut && spentBy !== sessionOver && this.#unstored === undefined;
+  }
+
+  #lastTokenOf(found: Found | undefined): string | undefined {
+    return this.#unstored ?? found?.value.refreshToken ?? this.#given;
+  }
+
+  /** An entry that is lost may have had another one. */
+  #isNewest(refreshToken: string, found: Found | undefined): boolean {
+    const isStored = refreshToken === found?.value.refreshToken && refreshToken !== this.#spent;
+    return isStored || refreshToken === this.#unstored;
+  }
+
+  async #markLoggedOut(refreshToken: string, found: Found | undefined): Promise<boolean> {
+    const { refreshExpiresAtMs } = found?.value ?? {};
+    const expiry = refreshExpiresAtMs === undefined ? undefined : { refreshExpiresAtMs };
+    const value = { refreshToken, ...expiry, spentBy: loggedOut };
+    return (await this.#entry.write(value, found?.version)) !== undefined;
   }
 
   /** A token that another process has obtained. Never rejects. */
@@ -164,13 +204,16 @@ export class SharedSession {
 
   async #request(owner: string, found: Found | undefined, need: TokenNeed): Promise<SharedResult | undefined> {
     const refreshToken = this.#refreshTokenOf(found);
-    if (refreshToken === undefined) return this.#logIn(found?.text, need, sessionSpent);
+    if (refreshToken === undefined) {
+      return this.#logIn(found?.text, need, found?.value.spentBy === sessionOver ? sessionEnded : sessionSpent);
+    }
     const value = { ...found?.value, refreshToken };
     const mark = await this.#entry.write({ ...value, spentBy: owner }, found?.version);
     if (mark === undefined) return undefined;
     const requested = await this.#endpoint.refresh(refreshToken, need.knownTokens);
     if ("granted" in requested) {
       const { granted } = requested;
+      if ((granted.refreshToken ?? refreshToken) !== refreshToken) this.#noteSpent(refreshToken);
       // A server that repeats a token which the service refused has no other one for this session.
       const isOther = granted.accessToken !== need.rejected || !this.#endpoint.canLogIn;
       if (isOther) return this.#store(granted, "refresh_token", mark, refreshToken);
@@ -178,9 +221,13 @@ export class SharedSession {
     }
     const { failure } = requested;
     if (grantReactions[failure.class].refresh_token === "login") {
+      // Whoever ends the session later knows by this that there is nothing left to end.
+      const isOver = isDeadGrant(failure) && !this.#endpoint.canLogIn && this.#isNewest(refreshToken, found);
+      if (isOver) await this.#replace(mark, { ...value, spentBy: sessionOver });
       return this.#logInAgain(owner, mark, need, { ...failure, class: "session-ended" });
     }
-    if (!this.#endpoint.canLogIn || !mayBeSpent(failure)) await this.#replace(mark, value);
+    if (mayBeSpent(failure)) this.#noteSpent(refreshToken);
+    else await this.#replace(mark, value);
     return { failure, grant: "refresh_token" };
   }
 
@@ -212,7 +259,9 @@ export class SharedSession {
   ): Promise<SharedResult> {
     const value = toSharedValue(granted, kept);
     this.#note(value);
-    return { granted, grant, isShared: await this.#replace(text, value) };
+    const isShared = await this.#replace(text, value);
+    this.#unstored = isShared || this.#endpoint.canLogIn ? undefined : value.refreshToken;
+    return { granted, grant, isShared };
   }
 
   /** Replaces a text by a value, unless somebody else did so. A failure costs nothing but the sharing. */
@@ -228,7 +277,13 @@ export class SharedSession {
 
   #refreshTokenOf(found: Found | undefined): string | undefined {
     const isLost = found?.value.refreshToken === undefined;
-    return isLost ? this.#given : unspentRefreshToken(found.value);
+    const token = this.#unstored ?? (isLost ? this.#given : unspentRefreshToken(found.value));
+    return token === this.#spent ? undefined : token;
+  }
+
+  /** With a password, a login brings other ones. */
+  #noteSpent(refreshToken: string): void {
+    if (!this.#endpoint.canLogIn) this.#spent = refreshToken;
   }
 
   /** A token that needs no renewal. */
@@ -260,26 +315,14 @@ export class SharedSession {
 
 const shortestPollMs = 50;
 const longestPollMs = 500;
-/** How long a logout waits for the token that another process is requesting. */
-const renewedWithinMs = 3000;
+
+/** By whom a refresh token is marked as spent that no process is renewing: by a logout, which did not use it up, */
 const loggedOut = "logout";
+/** and by the identity server, which says that its session has ended. */
+const sessionOver = "ended";
 
 const sessionSpent: GrantFailure = { class: "session-spent" };
-
-/** Failures after which the refresh token is certainly as good as before. Any other one may have used it up. */
-const unspent: ReadonlySet<GrantFailureClass> = new Set([
-  "unsent",
-  "untrusted",
-  "throttled",
-  "redirected",
-  "no-secret",
-  "unprepared",
-]);
-
-function mayBeSpent(failure: GrantFailure): boolean {
-  // A server that is starting, or a proxy without one, says 503.
-  return !unspent.has(failure.class) && failure.status !== 503;
-}
+const sessionEnded: GrantFailure = { class: "session-ended" };
 
 /** A call that waits has a timer of its own: this one alone does not keep the process. */
 function pause(ms: number): Promise<void> {

@@ -7,7 +7,7 @@ import type { TokenStore } from "./token-store.js";
 
 /** What lies in the store. */
 export interface Found {
-  /** Empty where the text makes no sense. */
+  /** Empty where the text makes no sense, or is longer than any session. */
   readonly value: SharedValue;
   readonly text: string;
   readonly version: string;
@@ -42,13 +42,14 @@ export class StoreEntry {
       if (stored === undefined || stored === null) return undefined;
       const { value: text, version } = stored;
       if (typeof text !== "string" || typeof version !== "string") throw new StoreAway("NOT_A_STORED_TOKEN");
-      return { value: readSharedValue(text) ?? {}, text, version };
+      return { value: (text.length <= maxLength ? readSharedValue(text) : undefined) ?? {}, text, version };
     });
   }
 
-  /** @returns the text that was stored; undefined where the version is another one by now. */
+  /** @returns the text that was stored; undefined where the version is another one by now, or the text too long to be read again. */
   write(value: SharedValue, version: string | undefined): Promise<string | undefined> {
     const text = writeSharedValue(value);
+    if (text.length > maxLength) return Promise.resolve(undefined);
     return this.#ask(async (key) => {
       const isStored = await this.#store.write(key, text, usefulForMs(value), version);
       return isStored === true ? text : undefined;
@@ -78,6 +79,9 @@ export class StoreEntry {
 }
 
 const timeoutMs = 2000;
+
+/** Of a text. Tokens that fill it fit into no header. */
+const maxLength = 2 ** 18;
 
 /**
  * A hash of whose session it is, so that no process can come across the session of another user, client or realm. A session that

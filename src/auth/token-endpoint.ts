@@ -75,6 +75,7 @@ export class TokenEndpoint {
   readonly #timeoutMs: number;
   readonly #signal: AbortSignal | undefined;
   readonly #tracing: Tracing | undefined;
+  #hasResponded = false;
   /** Those of the last login. */
   #used: Credentials | undefined;
 
@@ -218,9 +219,11 @@ export class TokenEndpoint {
   /** @throws {GrantError} */
   async #send(body: string, headers: Readonly<Record<string, string>>, deadline: Deadline): Promise<WireResponse> {
     try {
-      return await this.#transport.send(toRequest(this.#address, body, headers), deadline);
+      const response = await this.#transport.send(toRequest(this.#address, body, headers), deadline);
+      this.#hasResponded = true;
+      return response;
     } catch (error) {
-      throw new GrantError(failureOfWire(error));
+      throw new GrantError({ ...failureOfWire(error), ...(this.#hasResponded ? undefined : { isFirst: true }) });
     }
   }
 

@@ -9,12 +9,14 @@ import {
   type GrantFailure,
   type GrantReaction,
   grantReactions,
+  isDeadGrant,
+  mayBeSpent,
   toRejectedError,
   toTokenError,
 } from "./grant-failure.js";
 import { type Hold, isOver, mayWait, toHold, waitUntilOver } from "./hold.js";
 import { JointWork } from "./joint-work.js";
-import { type SharedResult, SharedSession, type TokenNeed } from "./shared-session.js";
+import { type LastToken, type SharedResult, SharedSession, type TokenNeed } from "./shared-session.js";
 import { type Granted, type GrantResult, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvent } from "./token-event.js";
 import type { TokenSource } from "./token-source.js";
@@ -156,17 +158,19 @@ export class TokenManager implements TokenSource {
   }
 
   /**
-   * Ends the session at the identity server, that of a store too. No token comes from here afterwards.
+   * Ends the session at the identity server, that of a store too. No token comes from here afterwards. It can be tried again.
    *
    * @returns why that can't be known to have worked, or nothing.
    */
   async endSession(): Promise<GrantFailure | undefined> {
+    await this.#awaitRenewal(endTimeoutMs);
+    const last = this.#shared === undefined ? this.#lastToken() : await this.#shared.end();
+    this.#closing.abort();
+    if (last === undefined) return undefined;
     const deadline = new Deadline({ timeoutMs: endTimeoutMs });
     try {
-      await deadline.race(Promise.resolve(this.#renewal.current)).catch(() => {});
-      const refreshToken = this.#shared === undefined ? this.#ownRefreshToken() : await this.#shared.end();
-      this.#closing.abort();
-      return refreshToken === undefined ? undefined : await this.#endpoint.logout(refreshToken, deadline);
+      const failure = await this.#endpoint.logout(last.refreshToken, deadline);
+      return failure ?? (last.isNewest ? undefined : { class: "unconfirmed" });
     } finally {
       deadline.finish();
     }
@@ -174,7 +178,7 @@ export class TokenManager implements TokenSource {
 
   async close(): Promise<void> {
     // What it has requested for other processes is stored; otherwise each of them would find a session that is of no use.
-    if (this.#shared?.isRequesting) await this.#awaitRenewal();
+    if (this.#shared?.isRequesting) await this.#awaitRenewal(logoutTimeoutMs);
     if (this.#endsSession) await this.#logout();
     this.#closing.abort();
   }
@@ -266,7 +270,7 @@ export class TokenManager implements TokenSource {
       if (result !== undefined) return ended(result);
     }
     const session = this.#session;
-    if (session !== undefined && canRefresh(session)) {
+    if (session !== undefined && this.#canRefresh(session)) {
       const refreshed = await this.#endpoint.refresh(session.refreshToken, this.#knownTokens());
       const result = this.#afterRefresh(refreshed, session);
       if (result !== undefined) return ended(result);
@@ -332,12 +336,11 @@ export class TokenManager implements TokenSource {
     const { failure } = result;
     const reaction = grantReactions[failure.class].refresh_token;
     if (reaction === "login") {
-      this.#session = { ...session, isOver: true };
+      this.#session = { ...session, isOver: true, hasEnded: isDeadGrant(failure) && session.mayBeUsed !== true };
       this.#ended = { ...failure, class: "session-ended" };
       return undefined;
     }
-    // A server that rotates refresh tokens may end the whole session when one comes a second time.
-    if (reaction === "old-or-login" && this.#endpoint.canLogIn) this.#session = { ...session, mayBeUsed: true };
+    if (mayBeSpent(failure)) this.#session = { ...session, mayBeUsed: true, isLost: reaction === "old-or-login" };
     return this.#afterFailedRefresh(failure, reaction);
   }
 
@@ -362,6 +365,7 @@ export class TokenManager implements TokenSource {
     const session = toSession(granted);
     // The response to a refresh need not repeat the refresh token; the one to a login starts a new session.
     if (isShared === undefined && (session !== undefined || grant === "password")) this.#session = session;
+    else if (isShared === undefined && this.#session !== undefined) this.#session.mayBeUsed = false;
     const result = this.#adopt(toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs));
     const shared = this.#shared === undefined ? undefined : { shared: isShared === true };
     try {
@@ -402,8 +406,8 @@ export class TokenManager implements TokenSource {
     this.#lastRejection = now();
   }
 
-  async #awaitRenewal(): Promise<void> {
-    const deadline = new Deadline({ timeoutMs: logoutTimeoutMs });
+  async #awaitRenewal(timeoutMs: number): Promise<void> {
+    const deadline = new Deadline({ timeoutMs });
     await deadline.race(Promise.resolve(this.#renewal.current)).catch(() => {});
     deadline.finish();
   }
@@ -425,6 +429,19 @@ export class TokenManager implements TokenSource {
   /** Of the session that is this client's own, while that goes on. */
   #ownRefreshToken(): string | undefined {
     return this.#session?.isOver === true ? undefined : this.#session?.refreshToken;
+  }
+
+  /** Undefined where there is no session, or the identity server has refused the newest refresh token. */
+  #lastToken(): LastToken | undefined {
+    if (this.#session === undefined || this.#session.hasEnded === true) return undefined;
+    const { refreshToken, mayBeUsed } = this.#session;
+    return { refreshToken, isNewest: mayBeUsed !== true && this.#renewal.current === undefined };
+  }
+
+  /** Where a login can follow, no refresh token is sent again that may have been used: a server that rotates them may end the session. */
+  #canRefresh({ expiresAt, isLost, isOver }: Session): boolean {
+    if (isOver === true || (isLost === true && this.#endpoint.canLogIn)) return false;
+    return expiresAt === undefined || leftMs(expiresAt, now()) > 0;
   }
 
   #toError({ failure, hold }: FailedRenewal): TokenError {
@@ -464,18 +481,17 @@ type TokenResult = { readonly token: string } | FailedRenewal;
 interface Session {
   readonly refreshToken: string;
   readonly expiresAt?: Timestamp | undefined;
-  /** The response to a refresh was lost, so the refresh token may have been replaced. It still names the session. */
-  readonly mayBeUsed?: boolean;
-  /** The identity server refused to continue it. */
+  /** A refresh failed in a way that leaves open whether there is a newer refresh token. This one still names the session. */
+  mayBeUsed?: boolean;
+  /** The response to it was lost altogether. */
+  readonly isLost?: boolean;
+  /** The identity server refused to continue it, */
   readonly isOver?: boolean;
+  /** and that by its newest refresh token. */
+  readonly hasEnded?: boolean;
 }
 
 function toSession({ refreshToken, refreshLifetimeMs, sentAt }: Granted): Session | undefined {
   if (refreshToken === undefined) return undefined;
   return { refreshToken, expiresAt: refreshLifetimeMs === undefined ? undefined : later(sentAt, refreshLifetimeMs) };
-}
-
-function canRefresh({ expiresAt, mayBeUsed, isOver }: Session): boolean {
-  if (mayBeUsed === true || isOver === true) return false;
-  return expiresAt === undefined || leftMs(expiresAt, now()) > 0;
 }

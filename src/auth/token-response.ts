@@ -3,7 +3,7 @@ import { isShowable, redactText } from "../errors/redact.js";
 import { parseRetryAfterMs } from "../timing/retry-after.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import type { WireResponse } from "../wire/transport.js";
-import { classifyResponse, type GrantFailure } from "./grant-failure.js";
+import { classifyResponse, type GrantFailure, isDeadGrant } from "./grant-failure.js";
 import { isBearerToken } from "./token-source.js";
 
 /** The fields of a token response that are used, under their names on the wire. */
@@ -51,11 +51,11 @@ function readFields(text: string): TokenFields | undefined {
   };
 }
 
-/** What a response says of a session that was to be ended: nothing where it has ended, now or before. */
+/** What a response says of a session that was to be ended: nothing where that of the refresh token has ended, now or before. */
 export function readLogoutResponse(response: WireResponse, secrets: readonly string[]): GrantFailure | undefined {
   if (response.status >= 200 && response.status < 300) return undefined;
   const failure = readFailure(response, secrets);
-  return failure.class === "refused" && failure.serviceCode === "invalid_grant" ? undefined : failure;
+  return isDeadGrant(failure) ? undefined : failure;
 }
 
 /** Half of a surrogate pair has no encoding: a form would carry another token. */

@@ -29,6 +29,8 @@ export class BrowserLogin implements UserAuth {
   readonly #tokens = new UserTokens();
   #claims: UserClaims | undefined;
   #resuming: Promise<boolean> | undefined;
+  /** How often it was asked for. */
+  #logouts = 0;
 
   /** @throws {ConfigError} that names the option, what was found and what is wanted. */
   constructor(options: LoginOptions) {
@@ -49,7 +51,7 @@ export class BrowserLogin implements UserAuth {
 
   /**
    * Whether a user is logged in. Where the login page has led back here, it ends that login first, and takes the callback out of the
-   * address.
+   * address. A logout meanwhile ends that login's session too, and nobody is logged in.
    *
    * @throws {TokenError} `login_state_mismatch`, `login_code_refused`, `login_issuer_mismatch`, `login_denied`, `login_failed`,
    *   `login_unverified`, `login_refused`, or what keeps any token request from success. Nothing is stored then.
@@ -68,6 +70,8 @@ export class BrowserLogin implements UserAuth {
    */
   async redirect(): Promise<never> {
     const page = currentPage();
+    // Leaving the page would cut it off, and the session would go on.
+    await this.#tokens.ending?.catch(() => {});
     const { url, checks } = await this.#authorization.begin();
     this.#keep(page, checks);
     reloadWhenShownAgain(page);
@@ -76,17 +80,25 @@ export class BrowserLogin implements UserAuth {
   }
 
   /**
-   * Ends the session at the identity provider, for the user's other tabs as well; the tokens of this one are forgotten in any case.
+   * Ends the session at the identity provider, for the user's other tabs as well; the tokens of this one are forgotten in any case. A
+   * login that `resume` is just ending is waited for, and its session ended.
    *
-   * @throws {TokenError} where the session is not known to have ended.
+   * @throws {TokenError} where the session is not known to have ended; call it again then. What `resume` throws meanwhile is thrown
+   *   here as well: nobody knows then whether there is a session.
    */
   async logout(): Promise<void> {
     this.#claims = undefined;
+    this.#logouts += 1;
+    const resuming = this.#resuming;
+    await this.#authorization.end(this.#tokens);
+    if (resuming === undefined) return;
+    await resuming;
     await this.#authorization.end(this.#tokens);
   }
 
   async #resume(): Promise<boolean> {
     const page = currentPage();
+    const logouts = this.#logouts;
     const checks = this.#takeKept(page);
     const callback = callbackOf(page, this.#settings.redirectUri, checks?.state);
     if (callback === undefined) return this.#tokens.isOpen;
@@ -94,8 +106,13 @@ export class BrowserLogin implements UserAuth {
     const { granted, refreshToken, claims } = await this.#authorization.finish(callback, checks);
     const auth = { ...this.#settings.auth, refreshToken };
     await this.#tokens.open({ auth, transport: this.#transport }).begin(granted);
-    this.#claims = claims;
-    return true;
+    if (this.#logouts === logouts) {
+      this.#claims = claims;
+      return true;
+    }
+    // Whether that works is for the logout to say.
+    await this.#tokens.end();
+    return false;
   }
 
   #keep({ sessionStorage }: Page, checks: LoginChecks): void {

@@ -28,6 +28,8 @@ export function readCallback(
   { issuer, redirectUri }: LoginSettings,
 ): LoginCallback {
   if (checks === undefined || parameters.get("state") !== checks.state) throw stateMismatch(checks !== undefined);
+  const repeated = callbackParameters.find((name) => parameters.getAll(name).length > 1);
+  if (repeated !== undefined) throw loginError(repetitionCodes[repeated], `the callback has more than one ${repeated}`);
   if ((parameters.get("iss") ?? issuer) !== issuer) throw issuerMismatch("callback");
   const error = parameters.get("error");
   if (error !== null) throw refusal(error, parameters.get("error_description") ?? "", Object.values(checks));
@@ -37,6 +39,16 @@ export function readCallback(
   url.search = new URLSearchParams({ code, state: checks.state, iss: issuer }).toString();
   return { ...checks, issuer, url };
 }
+
+/** Of each there may be one (RFC 6749, 3.1). What was added to a callback is somebody else's. */
+const repetitionCodes = {
+  state: "login_state_mismatch",
+  code: "login_failed",
+  iss: "login_issuer_mismatch",
+  error: "login_failed",
+  error_description: "login_failed",
+} as const;
+const callbackParameters = Object.keys(repetitionCodes) as (keyof typeof repetitionCodes)[];
 
 function stateMismatch(isPending: boolean) {
   const found = isPending

@@ -66,9 +66,10 @@ export interface ServerSession extends UserAuth {
   save(): string;
   /**
    * Ends the session at the identity provider; the tokens are forgotten in any case. Access tokens that were issued live on until
-   * they expire, where the service does not ask about them.
+   * they expire, where the service does not ask about them. It waits for a renewal of another request, 15 s at most.
    *
-   * @throws {TokenError} where the session is not known to have ended.
+   * @throws {TokenError} where the session is not known to have ended: `logout_unconfirmed`, or what keeps any token request from
+   *   success. Call it again then.
    */
   logout(): Promise<void>;
 }

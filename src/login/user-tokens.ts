@@ -1,4 +1,5 @@
 import type { GrantFailure } from "../auth/grant-failure.js";
+import { JointWork } from "../auth/joint-work.js";
 import type { TokenEvent } from "../auth/token-event.js";
 import { TokenManager, type TokenManagerOptions } from "../auth/token-manager.js";
 import type { OpenTokenSource } from "../auth/token-source.js";
@@ -10,6 +11,9 @@ export class UserTokens {
   readonly #listeners = new Set<(event: TokenEvent) => void>();
   #manager: TokenManager | undefined;
   #hasEnded = false;
+  /** Of a session that is to end, until it is known to have ended. */
+  #leaving: TokenManager | undefined;
+  readonly #ending = new JointWork<GrantFailure | undefined>(60_000);
 
   /** Whether there is a session that is not known to have ended. */
   get isOpen(): boolean {
@@ -28,11 +32,25 @@ export class UserTokens {
     return this.#manager;
   }
 
-  /** Forgets the tokens, and ends the session. Where there is none, nothing happens. */
-  async end(): Promise<GrantFailure | undefined> {
+  /** The session is being ended. */
+  get ending(): Promise<unknown> | undefined {
+    return this.#ending.current;
+  }
+
+  /** Forgets the tokens, and ends the session; one that may have gone on is ended again. Where there is none, nothing happens. */
+  end(): Promise<GrantFailure | undefined> {
     const manager = this.#manager;
     this.#manager = undefined;
-    return this.#hasEnded ? undefined : manager?.endSession();
+    if (manager === undefined) return this.#ending.join(() => this.#end());
+    this.#leaving = manager;
+    return this.#ending.start((end) => this.#end().finally(end));
+  }
+
+  async #end(): Promise<GrantFailure | undefined> {
+    const leaving = this.#leaving;
+    const failure = await leaving?.endSession();
+    if (failure === undefined && this.#leaving === leaving) this.#leaving = undefined;
+    return failure;
   }
 
   readonly source: OpenTokenSource = (onToken) => {

@@ -1,7 +1,7 @@
 import type { StoredToken } from "../auth/token-store.js";
-import { TokenCipher, type TokenEncryptionKey } from "./token-cipher.js";
+import { maxStoredLength, TokenCipher, type TokenEncryptionKey } from "./token-cipher.js";
 
-/** Texts under keys, in a server. */
+/** Texts under keys, in a server. One that is longer than `maxStoredLength` counts as nothing. */
 export interface ServerTexts {
   get(key: string): Promise<string | undefined>;
   /** Stores the text if what lies there is `expected`; `undefined` stands for nothing. */
@@ -30,6 +30,7 @@ export class EncryptedTexts {
 
   async write(key: string, value: string, ttlMs: number, version: string | undefined): Promise<boolean> {
     const text = await this.#cipher.encrypt(key, value);
+    if (text.length > maxStoredLength) return false;
     if (await this.#texts.put(key, text, ttlMs, version)) return true;
     if (version !== undefined) return false;
     // What can't be read counts as absent, or it would be in the way until its time is over.

@@ -1,4 +1,5 @@
 import { assertPostgresNames } from "../journals/postgres-names.js";
+import { maxStoredLength } from "./token-cipher.js";
 
 /** The table of the store. */
 export interface TokenTable {
@@ -44,11 +45,14 @@ export function tokenStatements(table: TokenTable) {
         END IF;
         ${creation(table)};
       END $$`,
-    get: `SELECT value FROM ${quoted} WHERE key = $1 AND value IS NOT NULL AND expires_at > clock_timestamp()`,
+    get: `
+      SELECT value FROM ${quoted}
+      WHERE key = $1 AND octet_length(value) <= ${maxStoredLength} AND expires_at > clock_timestamp()`,
     insert: `
       INSERT INTO ${quoted} AS stored (key, value, expires_at) VALUES ($1, $2, ${after("$3")})
       ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at
-        WHERE stored.value IS NULL OR stored.expires_at <= clock_timestamp()
+        WHERE stored.value IS NULL OR octet_length(stored.value) > ${maxStoredLength}
+          OR stored.expires_at <= clock_timestamp()
       RETURNING 1`,
     replace: `
       UPDATE ${quoted} SET value = $2, expires_at = ${after("$3")}

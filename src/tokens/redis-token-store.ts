@@ -1,7 +1,7 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
 import { ConfigError } from "../errors/errors.js";
 import { EncryptedTexts } from "./encrypted-texts.js";
-import type { TokenEncryptionKey } from "./token-cipher.js";
+import { maxStoredLength, type TokenEncryptionKey } from "./token-cipher.js";
 
 export type { TokenEncryptionKey } from "./token-cipher.js";
 
@@ -71,9 +71,12 @@ export class RedisTokenStore implements TokenStore {
 
 /** Each touches one key, so that they run on clusters. */
 const scripts = {
-  get: "return redis.call('GET', KEYS[1])",
+  get: `
+    if redis.call('STRLEN', KEYS[1]) > ${maxStoredLength} then return false end
+    return redis.call('GET', KEYS[1])`,
   put: `
-    if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+    local isReadable = redis.call('STRLEN', KEYS[1]) <= ${maxStoredLength}
+    if (isReadable and redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
     redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
     return 1`,
   lock: `

@@ -32,9 +32,10 @@ export class TokenCipher {
     return format + encodeBase64(text);
   }
 
-  /** Undefined where the text was not made with this key, or for another place, or was changed since. */
+  /** Undefined where the text was not made with this key, or for another place, or was changed since, or is too long. */
   async decrypt(key: string, text: string): Promise<string | undefined> {
-    const bytes = text.startsWith(format) ? decodeBase64(text.slice(format.length)) : undefined;
+    const isReadable = text.length <= maxStoredLength && text.startsWith(format);
+    const bytes = isReadable ? decodeBase64(text.slice(format.length)) : undefined;
     if (bytes === undefined || bytes.length < nonceBytes) return undefined;
     const parameters = parametersOf(key, new Uint8Array(bytes.subarray(0, nonceBytes)));
     const imported = await this.#key();
@@ -53,6 +54,9 @@ export class TokenCipher {
 }
 
 type CryptoKeyLike = Awaited<ReturnType<typeof globalThis.crypto.subtle.importKey>>;
+
+/** No session is longer, encrypted: whoever can write into a store must not stop the processes that read it. */
+export const maxStoredLength = 2 ** 20;
 
 /** Another format would begin with another number. */
 const format = "1.";
@@ -81,7 +85,11 @@ function readKey(given: unknown, store: string): Uint8Array {
 /** The module with the other decoder would be one more file that every import of the client loads. */
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
-    return Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0));
+    const decoded = atob(text);
+    const bytes = new Uint8Array(decoded.length);
+    // A tenth of the time that `Uint8Array.from` takes.
+    for (let at = 0; at < bytes.length; at++) bytes[at] = decoded.charCodeAt(at);
+    return bytes;
   } catch {
     return undefined;
   }

@@ -64,6 +64,16 @@ it.each([
   [{}, "auth.authUrl is undefined"],
   [{ ...complete, authUrl: "http://id.example" }, "auth.authUrl is an http address of a host other than this machine"],
   [{ ...complete, authUrl: "https://canary:canary@id.example" }, "auth.authUrl is an address with a user name"],
+  ...[
+    "https://id.example/auth/realms/canary",
+    "https://id.example/auth/realms/canary/",
+    "https://id.example/sso/auth/realms/canary/protocol/openid-connect/token",
+    "https://id.example/realms/canary",
+    "https://id.example/auth/realms",
+  ].map((authUrl): [object, string] => [
+    { ...complete, authUrl },
+    "auth.authUrl is the address of a realm (…/realms/…); wanted: only what stands before /auth/realms",
+  ]),
   [{ ...complete, authUrl: "https://id.example/?canary" }, "auth.authUrl is an address with a query"],
   [{ ...complete, realm: "" }, "auth.realm is an empty string; wanted: a string that is not empty"],
   [{ ...complete, realm: "." }, 'auth.realm is "."'],

@@ -91,6 +91,41 @@ describe("a session of one process that is ended", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it.each<[string, Reply[], object | undefined]>([
+    ["its response was lost", [maybeSent()], { class: "unconfirmed" }],
+    ["it failed with 500", [responded(500)], { class: "unconfirmed" }],
+    ["a proxy answered it", [responded(502, "bad gateway")], { class: "unconfirmed" }],
+    ["it was not sent", [notSent()], undefined],
+    ["the server was starting", [responded(503)], undefined],
+    ["its response was lost, and the next one came", [maybeSent(), granted("b")], undefined],
+    [
+      "its response was lost, and the next one named no other token",
+      [maybeSent(), granted("b", { refresh_token: undefined })],
+      undefined,
+    ],
+    ["its response was lost, and the next one refused", [maybeSent(), refusal(400)], { class: "unconfirmed" }],
+    ["the client was refused, and not the token", [responded(401, { error: "invalid_client" })], undefined],
+  ])(
+    "is known to have ended by the word on its newest refresh token alone: of a renewal where %s",
+    async (_, replies, outcome) => {
+      const fixture = managerFixture(replies, { auth: session });
+      for (let call = 0; call < replies.length; call++) {
+        await fixture.call({ maxRetries: 0 }).catch(() => {});
+        await pass(1000);
+      }
+      fixture.fake.expect(refusal(400));
+      expect(await outcomeOf(fixture.manager.endSession(), 10)).toEqual(outcome);
+      expect(sent(fixture).at(-1)).toMatch(/^logout /);
+    },
+  );
+
+  it("is ended again where that failed", async () => {
+    const fixture = managerFixture([notSent(), responded(204, "")], { auth: session });
+    expect(await fixture.manager.endSession()).toMatchObject({ class: "unsent" });
+    expect(await fixture.manager.endSession()).toBeUndefined();
+    expect(sent(fixture)).toEqual(["logout given", "logout given"]);
+  });
+
   it("is none where nobody has logged in", async () => {
     const fixture = managerFixture([]);
     expect(await fixture.manager.endSession()).toBeUndefined();
@@ -215,20 +250,68 @@ describe("a session of many processes that is ended", () => {
     await expectEnded(fleet);
   });
 
-  it("waits 3 s for a process that was killed while it requested one", async () => {
+  it.each([3500, 9000])(
+    "waits for a renewal of another process that takes %d ms, and ends what it has brought",
+    async (ms) => {
+      const fleet = givenFleet(2);
+      const [first, second] = fleet.members;
+      fleet.identity.latencyMs = () => ms;
+      handled(first?.call() ?? Promise.reject());
+      await pass(100);
+      expect(await end(second, ms)).toBeUndefined();
+      expect(fleet.identity.isEnded).toBe(true);
+      await expectEnded(fleet);
+    },
+  );
+
+  it("waits until the lock of a process ends that was killed while it renewed, and takes no word for its token", async () => {
     const fleet = givenFleet(2);
     const [first, second] = fleet.members;
     fleet.identity.latencyMs = () => 1000;
     handled(first?.call() ?? Promise.reject());
     await pass(500);
     first?.stop();
+    await pass(500);
     const ended = handled(second?.manager.endSession() ?? Promise.reject());
-    await pass(2999);
+    await pass(13_900);
     expect(fleet.identity.loggedOut).toEqual([]);
-    await pass(1);
-    await ended;
-    expect(fleet.identity.loggedOut).toEqual([fleet.given]);
+    await pass(200);
+    expect(await ended).toEqual({ class: "unconfirmed" });
+    expect([fleet.identity.loggedOut, fleet.identity.isEnded]).toEqual([[fleet.given], false]);
+    expect(await end(fleet.join())).toEqual({ class: "unconfirmed" });
     await expect(call(fleet.join(), 20_000)).rejects.toMatchObject({ code: "login_refused" });
+  });
+
+  it("may go on where the response to a renewal was lost, which is said at once", async () => {
+    const fleet = givenFleet(2);
+    const [first, second] = fleet.members;
+    fleet.identity.faults.push("lost");
+    await call(first, 5000).catch(() => {});
+    expect(await end(second)).toEqual({ class: "unconfirmed" });
+    expect(fleet.identity.isEnded).toBe(false);
+  });
+
+  it("may go on where another process has a token that it could not store", async () => {
+    const fleet = givenFleet(2);
+    const [first, second] = fleet.members;
+    const { write } = fleet.store;
+    fleet.store.write = async (key, value, ...more) =>
+      value.includes("spentBy") && write.call(fleet.store, key, value, ...more);
+    await call(first);
+    fleet.store.write = write;
+    expect(await end(second)).toEqual({ class: "unconfirmed" });
+    expect(await end(first)).toBeUndefined();
+    expect(fleet.identity.isEnded).toBe(true);
+  });
+
+  it("has ended where the identity server has refused its newest refresh token, and nothing is sent", async () => {
+    const fleet = givenFleet(2);
+    await call(fleet.members[0]);
+    await pass(301_000);
+    fleet.identity.endSessions();
+    await call(fleet.members[0]).catch(() => {});
+    expect(await end(fleet.members[1])).toBeUndefined();
+    expect(fleet.identity.loggedOut).toEqual([]);
   });
 
   it("is ended by the newest refresh token, where another process stores one at the same time", async () => {
@@ -251,7 +334,7 @@ describe("a session of many processes that is ended", () => {
   it("is ended all the same where a store takes nothing", async () => {
     const fleet = givenFleet(1);
     fleet.store.write = async () => false;
-    await end(fleet.members[0], 3000);
+    expect(await end(fleet.members[0], 15_000)).toEqual({ class: "unconfirmed" });
     expect(fleet.identity.loggedOut).toEqual([fleet.given]);
   });
 
@@ -264,7 +347,7 @@ describe("a session of many processes that is ended", () => {
       const fleet = givenFleet(1);
       await call(fleet.members[0]);
       fleet.store.fault = fault;
-      await end(fleet.members[0], ms);
+      expect(await end(fleet.members[0], ms)).toEqual({ class: "unconfirmed" });
       expect(fleet.identity.loggedOut).toEqual([fleet.identity.newestRefreshToken]);
     },
   );

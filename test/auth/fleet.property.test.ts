@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { SessionAuth } from "../../src/auth/auth-options.js";
 import { TokenError } from "../../src/errors/errors.js";
 import { Ended } from "../../src/timing/deadline.js";
 import { seededRandom } from "../faults/seeded-random.js";
 import { type Fleet, fleetOf, type Member, type StoreFault } from "./fleet-fixture.js";
-import { fakeTime, pass, settle } from "./manager-fixture.js";
+import { auth, fakeTime, handled, pass, settle } from "./manager-fixture.js";
 import type { IdentityFault } from "./rotating-identity.js";
 
 beforeEach(fakeTime);
@@ -71,9 +72,12 @@ class World {
   readonly #lastTokens = new Map<Member, string>();
   #open = 0;
 
-  constructor(size: number, seed: number) {
+  /** @param toAuth what the processes log in with. Default: a password. */
+  constructor(size: number, seed: number, toAuth?: (fleet: Fleet) => SessionAuth) {
     this.#random = seededRandom(seed);
-    this.fleet = fleetOf(0, { random: this.#random });
+    const fleet = fleetOf(0, { random: this.#random });
+    const auth = toAuth === undefined ? {} : { auth: toAuth(fleet) };
+    this.fleet = { ...fleet, join: () => fleet.join(auth) };
     this.members = Array.from({ length: size }, () => this.fleet.join());
   }
 
@@ -150,6 +154,11 @@ class World {
 
 const seed = fc.nat();
 
+function userSession(refreshToken: string): SessionAuth {
+  const { username: _, password: __, ...client } = auth;
+  return { ...client, refreshToken };
+}
+
 it("never sends a refresh token that may have been used, whatever stops, dies, fails and is lost", {
   timeout: 120_000,
 }, async () => {
@@ -166,6 +175,39 @@ it("never sends a refresh token that may have been used, whatever stops, dies, f
     ),
     { numRuns: 150 },
   );
+});
+
+it("sends no refresh token of a user's session twice, and says that it ended only where it has", {
+  timeout: 120_000,
+}, async () => {
+  // A store that is lost, or holds what nobody can read, leaves the processes with what they know.
+  const keepsStore = (step: Step) => step.do !== "wipe" && step.do !== "fill";
+  const outcomes = new Set<boolean>();
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 4 }),
+      seed,
+      fc.array(anything.filter(keepsStore), { minLength: 5, maxLength: 40 }),
+      async (size, seed, script) => {
+        vi.useRealTimers();
+        await fakeTime();
+        const world = new World(size, seed, ({ identity }) => userSession(identity.begin()));
+        const { identity, store } = world.fleet;
+        await world.run(script);
+        for (const member of world.members) member.resume();
+        store.fault = undefined;
+        const [leaver = world.fleet.join()] = world.members;
+        const ended = handled(leaver.manager.endSession());
+        await pass(200_000);
+        const hasEnded = (await ended) === undefined;
+        outcomes.add(hasEnded);
+        expect(identity.reused).toEqual([]);
+        if (hasEnded) expect(identity.isEnded).toBe(true);
+      },
+    ),
+    { numRuns: 150 },
+  );
+  expect(outcomes.size).toBe(2);
 });
 
 it("makes one request a lifetime, and one login, however many processes call and whenever", {

@@ -152,7 +152,7 @@ function failuresFollowedBy(reaction: GrantReaction) {
 }
 
 const away = ["unsent", "failing", "throttled", "unshared"];
-const sameAgain = ["untrusted", "redirected", "unreadable", "unverified", "no-secret", "unprepared"];
+const sameAgain = ["untrusted", "redirected", "unreadable", "unverified", "no-secret", "unconfirmed", "unprepared"];
 
 it.each<[GrantReaction, string, { refreshes: string[]; logins: string[] }]>([
   [

@@ -131,7 +131,7 @@ it("shows no part of a login that a refusal repeats", async () => {
 
 it("tells a login page's token endpoint that is away from tokens that are wrong", async () => {
   const { result } = await redeem(maybeSent());
-  expect(result).toEqual({ failure: { class: "maybe-sent", reason: "ECONNRESET" } });
+  expect(result).toEqual({ failure: { class: "maybe-sent", reason: "ECONNRESET", isFirst: true } });
 });
 
 it("takes nothing over from an ID token that is refused", async () => {

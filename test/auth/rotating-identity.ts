@@ -72,8 +72,7 @@ export class RotatingIdentity implements Transport {
     const form = Object.fromEntries(new URLSearchParams(bodyText(request)));
     const refreshToken = form.refresh_token;
     if (request.path.endsWith("/logout")) {
-      this.loggedOut.push(refreshToken ?? "");
-      return responded(204);
+      return this.#logOut(refreshToken ?? "");
     }
     const fault = this.faults.shift();
     if (fault === "unsent") throw new WireFailure({ sent: false, reason: "ECONNREFUSED" });
@@ -89,7 +88,21 @@ export class RotatingIdentity implements Transport {
     return fault === "bad-gateway" ? responded(502) : response;
   }
 
+  /** Whether no refresh token of the newest session is worth anything, and its user would see the login page. */
+  get isEnded(): boolean {
+    return this.#sessions.at(-1)?.isEnded === true;
+  }
+
   async close(): Promise<void> {}
+
+  /** By its newest refresh token only: of any other one it says what it says of a session that has ended. */
+  #logOut(refreshToken: string): WireResponse {
+    this.loggedOut.push(refreshToken);
+    const session = this.#sessions.find((candidate) => candidate.refreshToken === refreshToken);
+    if (session === undefined || session.isEnded) return refused();
+    session.isEnded = true;
+    return responded(204);
+  }
 
   async #travel(deadline: Deadline): Promise<void> {
     const ms = this.latencyMs() / 2;

@@ -674,10 +674,45 @@ describe("a session that was given by its refresh token", () => {
     expect(fleet.identity.reused).toEqual([]);
   });
 
-  it("is tried again where the response was lost, since there is no password", async () => {
+  it.each(["lost", "lost-before", "bad-gateway", "failing", "throttled", "unsent"] as const)(
+    "never sends a refresh token twice that may have been used: %s",
+    async (fault) => {
+      const fleet = givenFleet(2);
+      fleet.identity.faults.push(fault);
+      await Promise.allSettled(fleet.members.map((member) => outcomeOf(member.call(), 20_000)));
+      const isGood = ["failing", "throttled", "unsent"].includes(fault);
+      expect([fleet.identity.reused, fleet.identity.isEnded]).toEqual([[], false]);
+      if (isGood) expect(new Set(await callAll(fleet.members)).size).toBe(1);
+      else expect(fleet.identity.refreshes).toBe(1);
+    },
+  );
+
+  it("does not send a token again that this process has used up, where the store is as it was before", async () => {
     const fleet = givenFleet(1);
-    fleet.identity.faults.push("lost-before");
-    await callAll(fleet.members, 3000);
+    const { store, identity, members } = fleet;
+    await callAll(members);
+    const [before = ""] = [...store.values.values()];
+    await pass(300_000);
+    await callAll(members);
+    await store.fill(before);
+    await pass(300_000);
+    await expect(outcomeOf(members[0]?.call() ?? Promise.reject(), 1000)).rejects.toMatchObject({
+      code: "login_refused",
+    });
+    expect([identity.refreshes, identity.reused]).toEqual([2, []]);
+  });
+
+  it("goes on by a refresh token that the store did not take", async () => {
+    const fleet = givenFleet(1);
+    const { write } = fleet.store;
+    fleet.store.write = async (key, value, ...more) =>
+      value.includes("spentBy") && write.call(fleet.store, key, value, ...more);
+    await callAll(fleet.members);
+    fleet.store.write = write;
+    await pass(300_000);
+    await callAll(fleet.members);
+    expect([fleet.identity.refreshes, fleet.identity.reused]).toEqual([2, []]);
+    await callAll([fleet.join()]);
     expect(fleet.identity.refreshes).toBe(2);
   });
 

@@ -33,6 +33,22 @@ it("finds a session that a process of another release has stored", async () => {
   expect(await keyOf(session)).toBe("d1ae23ef5ec8b5da1e2a24a064ad1d66d3f65e7940ec432324a8aea05906ef24");
 });
 
+it("takes a value that is longer than any session for nothing, and stores none", async () => {
+  const store = new MemoryTokenStore();
+  const entry = new StoreEntry(store, user);
+  const key = await keyOf(user);
+  const session = { v: 1, refreshToken: "t", accessToken: "a" };
+  const tooLong = JSON.stringify({ ...session, padding: " ".repeat(2 ** 18) });
+  await store.write(key, tooLong, 60_000, undefined);
+  const found = await entry.read();
+  expect(found?.value).toEqual({});
+  const write = vi.spyOn(store, "write");
+  expect(await entry.write({ refreshToken: "t".repeat(2 ** 18) }, found?.version)).toBeUndefined();
+  expect(write).not.toHaveBeenCalled();
+  await entry.write({ refreshToken: "t" }, found?.version);
+  expect((await entry.read())?.value).toEqual({ refreshToken: "t" });
+});
+
 it.each([
   ["user", { ...user, username: "other" }],
   ["client", { ...user, clientId: "other" }],

@@ -265,13 +265,13 @@ it.each([
   [new Ended("timeout", false), "unsent", "DEADLINE"],
   [new WireFailure({ sent: true, reason: "not a code" }), "maybe-sent", "UNKNOWN"],
 ])("tells whether a request without a response was sent (case %#)", async (error, kind, reason) => {
-  expect(await failureOf(error)).toEqual({ class: kind, reason });
+  expect(await failureOf(error)).toEqual({ class: kind, reason, isFirst: true });
 });
 
 it("assumes after an unknown error that the request may have been sent, and shows nothing of the error", async () => {
   const transport: Transport = { send: () => Promise.reject(new Error("canary")), close: async () => {} };
   const endpoint = endpointOf(transport);
-  expect(await endpoint.login([])).toEqual({ failure: { class: "maybe-sent", reason: "UNKNOWN" } });
+  expect(await endpoint.login([])).toEqual({ failure: { class: "maybe-sent", reason: "UNKNOWN", isFirst: true } });
 });
 
 it("keeps the response's error, description and Retry-After", async () => {

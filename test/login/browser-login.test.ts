@@ -4,7 +4,7 @@ import { createSandbox, mswHandlers } from "cross-border-payments/sandbox";
 import { http } from "msw";
 import { setupServer } from "msw/node";
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
-import { failureOf, type LoginFixture, openLogin, payment, pressButton } from "./login-fixture.js";
+import { closedGate, failureOf, type LoginFixture, openLogin, payment, pressButton } from "./login-fixture.js";
 import { Tab } from "./tab.js";
 
 const appUrl = "https://bank.test/app";
@@ -126,6 +126,64 @@ it("logs out, and a new login works with the same client", async () => {
   tab.href = (await pressButton(await leaving)).href;
   expect(await login.resume()).toBe(true);
   expect(await payments(gateway)).toBe(0);
+});
+
+it("ends the session of a login that is just coming back, and nobody is logged in", async () => {
+  const redeeming = closedGate();
+  const arrived = closedGate();
+  const { server, page, client } = await openApp({
+    onResponse: ({ operation }) => {
+      if (operation !== "token") return undefined;
+      arrived.open();
+      return redeeming.opened;
+    },
+  });
+  const tab = new Tab(appUrl);
+  const { login } = await goAndComeBack(tab, page);
+  const gateway = client(login);
+  const resumed = login.resume();
+  await arrived.opened;
+  const ended = login.logout();
+  redeeming.open();
+  expect(await resumed).toBe(false);
+  await ended;
+  expect([login.claims, await login.resume()]).toEqual([undefined, false]);
+  expect(server.sandbox.requests.at(-1)).toMatchObject({ path: server.sandbox.logoutPath, status: 204 });
+  expect(await failureOf(gateway.payments.list().then())).toMatchObject({ code: "login_required" });
+});
+
+it.each([
+  ["login", "token", "token_endpoint_unreachable"],
+  ["logout", undefined, "token_endpoint_unreachable"],
+] as const)("says that a session may go on where the %s meanwhile fails", async (_, lost, code) => {
+  const { server, page } = await openApp({
+    onResponse: ({ operation, path }) => {
+      const isLost = lost === operation && (lost === "token" || path.endsWith("/logout"));
+      return isLost ? Response.error() : undefined;
+    },
+  });
+  const { login } = await goAndComeBack(new Tab(appUrl), page);
+  const resumed = login.resume().catch(() => false);
+  expect(await failureOf(login.logout())).toMatchObject({ code });
+  expect([await resumed, login.claims, await login.resume()]).toEqual([false, undefined, false]);
+  expect(server.sandbox.tokenRequests).toHaveLength(1);
+});
+
+it("does not leave the page for the login page before the session is ended", async () => {
+  const leaving = closedGate();
+  const { server, page } = await openApp({
+    onRequest: ({ path }) => (path.endsWith("/logout") ? leaving.opened : undefined),
+  });
+  const tab = new Tab(appUrl);
+  const login = await logIn(tab, page);
+  const left = vi.fn();
+  void tab.leaves().then(() => left(server.sandbox.requests.at(-1)?.status));
+  const ended = login.logout();
+  void login.redirect();
+  await vi.waitFor(() => expect(server.sandbox.requests.at(-1)?.path).toMatch(/logout$/));
+  leaving.open();
+  await ended;
+  await vi.waitFor(() => expect(left).toHaveBeenCalledWith(204));
 });
 
 it("says that the session was ended, and that nobody is logged in from then on", async () => {

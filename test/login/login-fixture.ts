@@ -70,6 +70,15 @@ export async function openLogin(
 
 export const withStore = () => ({ tokenStore: new MemoryTokenStore() });
 
+/** Something to wait for, until it is opened. */
+export function closedGate(): { readonly opened: Promise<undefined>; open(): void } {
+  let open = (): void => {};
+  const opened = new Promise<undefined>((resolve) => {
+    open = () => resolve(undefined);
+  });
+  return { opened, open: () => open() };
+}
+
 /** Presses the button of the login page, and returns where that leads. */
 export async function pressButton(url: string): Promise<URL> {
   const response = await fetch(url, { method: "POST", redirect: "manual" });

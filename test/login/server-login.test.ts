@@ -8,9 +8,10 @@ import {
   ServerLogin,
   type TokenEvent,
 } from "cross-border-payments";
-import { createSandbox } from "cross-border-payments/sandbox";
+import { createSandbox, type SandboxServer } from "cross-border-payments/sandbox";
 import { expect, it, vi } from "vitest";
 import {
+  closedGate,
   failureOf,
   logIn,
   openLogin,
@@ -20,6 +21,11 @@ import {
   secretsOf,
   withStore,
 } from "./login-fixture.js";
+
+/** What could still continue a session of the sandbox. */
+const liveRefreshTokens = ({ sandbox }: SandboxServer) =>
+  sandbox.watch((_, respond) => respond()).tokens.issued.filter(({ kind, isEnded }) => kind === "refresh" && !isEnded)
+    .length;
 
 /** One call of a user. */
 const payments = async (client: CrossBorderClient) => (await client.payments.list()).items.length;
@@ -125,11 +131,40 @@ it("says that a session may go on where its end can't be known, and gives no tok
   expect(await failureOf(client(session).payments.list().then())).toMatchObject({ code: "login_required" });
 });
 
+it("ends a session again that may have gone on, and says so each time until it has ended", async () => {
+  let isAway = false;
+  const { server, login } = await openLogin({ onRequest: () => (isAway ? Response.error() : undefined) });
+  const session = await logIn(login);
+  isAway = true;
+  for (let attempt = 0; attempt < 2; attempt++) {
+    expect(await failureOf(session.logout())).toMatchObject({ code: "token_endpoint_unreachable" });
+  }
+  const failures = await Promise.allSettled([session.logout(), session.logout()]);
+  expect(failures.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  isAway = false;
+  await Promise.all([session.logout(), session.logout()]);
+  expect(liveRefreshTokens(server)).toBe(0);
+});
+
 it("ends quietly what has ended already", async () => {
   const { server, login } = await openLogin();
   const session = await logIn(login);
   server.sandbox.revokeTokens("all");
   await session.logout();
+});
+
+it("does not take the client's refusal for the end of the user's session", async () => {
+  let isRefused = false;
+  const { server, login, client } = await openLogin({
+    onRequest: ({ operation }) =>
+      isRefused && operation === "token" ? Response.json({ error: "invalid_client" }, { status: 401 }) : undefined,
+  });
+  const session = await logIn(login);
+  server.sandbox.revokeTokens();
+  isRefused = true;
+  expect(await failureOf(client(session).payments.list().then())).toMatchObject({ serviceCode: "invalid_client" });
+  await session.logout();
+  expect(liveRefreshTokens(server)).toBe(0);
 });
 
 // A session over requests and processes
@@ -224,6 +259,56 @@ it("waits for a process that is renewing the session that is to end", async () =
   expect(await failureOf(client(login.resume(saved)).payments.list().then())).toMatchObject({ code: "session_ended" });
 });
 
+it("waits for a renewal of another request that takes longer than 3 s, and ends what it has brought", async () => {
+  const renewal = closedGate();
+  let renewals = 0;
+  const { server, login, client, grants } = await openLogin(
+    {
+      rotateRefreshTokens: true,
+      onResponse: ({ operation }) => {
+        if (operation !== "token" || grants().at(-1) !== "refresh_token") return undefined;
+        renewals += 1;
+        return renewal.opened;
+      },
+    },
+    withStore(),
+  );
+  const saved = (await logIn(login)).save();
+  server.sandbox.revokeTokens();
+  const renewed = client(login.resume(saved)).payments.list().then();
+  renewed.catch(() => {});
+  await vi.waitFor(() => expect(renewals).toBe(1));
+  const session = login.resume(saved);
+  const ended = session.logout();
+  await new Promise((resolve) => setTimeout(resolve, 3300));
+  renewal.open();
+  await Promise.all([ended, renewed]);
+  expect(liveRefreshTokens(server)).toBe(0);
+});
+
+it("does not end quietly where the response to a renewal was lost, and sends no refresh token twice", async () => {
+  let isLost = false;
+  const { server, login, client, grants } = await openLogin(
+    {
+      rotateRefreshTokens: true,
+      onResponse: ({ operation }) => (isLost && operation === "token" ? Response.error() : undefined),
+    },
+    withStore(),
+  );
+  const saved = (await logIn(login)).save();
+  server.sandbox.revokeTokens();
+  isLost = true;
+  const gateway = client(login.resume(saved));
+  await failureOf(gateway.payments.list({}, { timeoutMs: 2000 }).then());
+  isLost = false;
+  expect(await failureOf(gateway.payments.list().then())).toMatchObject({ code: "session_ended" });
+  expect(grants()).toEqual(["authorization_code", "refresh_token"]);
+  const error = await failureOf(login.resume(saved).logout());
+  expect(error).toMatchObject({ code: "logout_unconfirmed", effect: "none" });
+  expect(error.message).toContain("the session may go on");
+  expect(liveRefreshTokens(server)).toBe(1);
+});
+
 it("saves nothing without a store, and resumes nothing that was not saved", async () => {
   const { login } = await openLogin();
   const session = await logIn(login);
@@ -310,6 +395,24 @@ it("takes the issuer that it is told: the identity provider has another name ins
   }
 });
 
+it.each([
+  ["state", "login_state_mismatch"],
+  ["code", "login_failed"],
+  ["iss", "login_issuer_mismatch"],
+  ["error", "login_failed"],
+])("refuses a callback that names its %s twice, and requests nothing for it", async (name, code) => {
+  const { login, grants } = await openLogin();
+  const { url, pending } = await login.begin();
+  const callback = await pressButton(url);
+  if (name === "error") callback.searchParams.set("error", "access_denied");
+  for (const second of [callback.searchParams.get(name) ?? "", "another-value"]) {
+    const repeated = new URL(callback);
+    repeated.searchParams.append(name, second);
+    expect(await failureOf(login.finish(repeated, pending), secretsOf(pending, callback))).toMatchObject({ code });
+  }
+  expect(grants()).toEqual([]);
+});
+
 it("tells a refusal from other errors of the login page", async () => {
   const { login, grants } = await openLogin();
   const comeBack = async (outcome: Record<string, string>) => {
@@ -360,6 +463,12 @@ it.each([
   ["another login", (claims: Claims) => ({ ...claims, nonce: "another" })],
   ["no login at all", ({ nonce, ...claims }: Claims) => claims],
   ["another client", (claims: Claims) => ({ ...claims, aud: "another" })],
+  ["another party", (claims: Claims) => ({ ...claims, azp: "another" })],
+  ["a party that is none", (claims: Claims) => ({ ...claims, azp: "" })],
+  ["several clients and another party", (claims: Claims) => ({ ...claims, aud: [claims.aud, "b"], azp: "b" })],
+  ["several clients and no party", ({ azp, ...claims }: Claims) => ({ ...claims, aud: [claims.aud, "b"] })],
+  ["nobody", (claims: Claims) => ({ ...claims, sub: "" })],
+  ["no text as its user", (claims: Claims) => ({ ...claims, sub: 7 })],
   ["an hour ago", (claims: Claims) => ({ ...claims, iat: claims.iat - 3600, exp: claims.exp - 3600 })],
 ])("refuses an ID token of %s", async (_, change) => {
   const { login } = await openLogin({ onResponse: withIdToken(change) });

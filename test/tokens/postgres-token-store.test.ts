@@ -127,6 +127,25 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect((await store.read(key))?.value).toBe("new");
   });
 
+  it("takes a value that is longer than any session for nothing, which it neither fetches nor sends", async () => {
+    const [key, table] = [randomUUID(), `${schema}.cross_border_tokens`];
+    await storeOf().write(key, "old", 60_000, undefined);
+    await pool.query(`UPDATE ${table} SET value = rpad('1.', 20000000, 'A') WHERE key = $1`, [key]);
+    const carried: unknown[] = [];
+    const counting = {
+      query: async (text: string, values?: (string | number | boolean | null)[]) => {
+        const { rows } = await pool.query(text, values);
+        carried.push(values, rows);
+        return { rows };
+      },
+    };
+    const store = storeOf({ pool: counting });
+    expect(await store.read(key)).toBeUndefined();
+    expect(await store.write(key, "value", 60_000, undefined)).toBe(true);
+    expect((await store.read(key))?.value).toBe("value");
+    expect(JSON.stringify(carried).length).toBeLessThan(5000);
+  });
+
   it("removes what ended long ago", async () => {
     const [old, key] = [randomUUID(), randomUUID()];
     const table = `${schema}.cross_border_tokens`;

@@ -68,6 +68,25 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect((await storeOf().read(key))?.value).toBe("value");
   });
 
+  it("takes a value that is longer than any session for nothing, which it neither fetches nor sends", async () => {
+    const key = randomUUID();
+    await nodeRedis.set(`cross-border-tokens:${key}`, "1.".padEnd(20_000_000, "A"));
+    const carried: unknown[] = [];
+    const redis = {
+      eval: async (script: string, options: { keys: string[]; arguments: string[] }) => {
+        const reply = await nodeRedis.eval(script, options);
+        carried.push(options, reply);
+        return reply;
+      },
+    };
+    const store = storeOf({ redis });
+    expect(await store.read(key)).toBeUndefined();
+    expect(await store.write(key, "value", 60_000, undefined)).toBe(true);
+    expect((await store.read(key))?.value).toBe("value");
+    expect(JSON.stringify(carried).length).toBeLessThan(5000);
+    expect(await store.write(key, "v".repeat(2 ** 20), 60_000, (await store.read(key))?.version)).toBe(false);
+  });
+
   it("replaces, once, a value that was made with another encryption key", async () => {
     const key = randomUUID();
     await storeOf().write(key, "old", 60_000, undefined);

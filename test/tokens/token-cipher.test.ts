@@ -1,6 +1,6 @@
 import { createDecipheriv, randomBytes } from "node:crypto";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { TokenCipher } from "../../src/tokens/token-cipher.js";
 
 const encryptionKey = randomBytes(32);
@@ -51,6 +51,14 @@ it("reads nothing of which any character was changed or cut off", async () => {
 
 it.each(["", "1.", "1.!", "2.AAAA", "rubbish", "1.AAAA"])("reads nothing of what it did not make: %s", async (text) => {
   expect(await cipher.decrypt("entry", text)).toBeUndefined();
+});
+
+it("does not begin to read what is longer than any value", async () => {
+  const text = await cipher.encrypt("entry", "v".repeat(2 ** 20));
+  const decode = vi.spyOn(globalThis, "atob");
+  onTestFinished(() => decode.mockRestore());
+  expect(await cipher.decrypt("entry", text)).toBeUndefined();
+  expect(decode).not.toHaveBeenCalled();
 });
 
 it("does not follow its key where the caller changes the bytes later", async () => {
