@@ -3,8 +3,10 @@ import { doctorCommand } from "./doctor/doctor-command.js";
 import { evidenceCommand } from "./evidence-command.js";
 import { explainSignatureCommand } from "./explain-signature-command.js";
 import { flowsListCommand } from "./flows-list-command.js";
+import { flowsMoveCommand } from "./flows-move-command.js";
 import { flowsPruneCommand } from "./flows-prune-command.js";
 import { flowsResolveCommand } from "./flows-resolve-command.js";
+import { flowsScopesCommand } from "./flows-scopes-command.js";
 import { flowsShowCommand } from "./flows-show-command.js";
 import { keysGenerateCommand, keysShowCommand } from "./keys-commands.js";
 import { listCommands } from "./lists/list-commands.js";
@@ -24,5 +26,7 @@ export const commands: readonly Command[] = [
   flowsShowCommand,
   flowsResolveCommand,
   flowsPruneCommand,
+  flowsScopesCommand,
+  flowsMoveCommand,
   sandboxCommand,
 ];

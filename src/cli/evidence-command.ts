@@ -38,7 +38,6 @@ export const evidenceCommand = command({
 
 async function find(id: string, lines: AsyncIterable<string>): Promise<SignedPayment> {
   for await (const line of lines) {
-    if (!line.includes(JSON.stringify(id))) continue;
     const record = parseObject(line) ?? {};
     if (record.id === id || record.senderGatewayTransactionId === id) return record as unknown as SignedPayment;
   }

@@ -11,7 +11,7 @@ import { readSomeSettings, type Settings, settingOptions } from "./settings.js";
 import { type OpenJournal, openSqliteFile } from "./sqlite-file.js";
 import type { Terminal } from "./terminal.js";
 
-const { config, "base-url": baseUrl, "gateway-id": gatewayId } = settingOptions;
+const { config, profile, "base-url": baseUrl, "gateway-id": gatewayId } = settingOptions;
 
 /** What says which flows are meant, and where they are kept. */
 export const journalOptions = {
@@ -29,6 +29,7 @@ export const journalOptions = {
     help: "JavaScript that exports encrypt and decrypt, where the service has a cipher; it is run",
   },
   ...(config && { config }),
+  ...(profile && { profile }),
   ...(baseUrl && { "base-url": baseUrl }),
   ...(gatewayId && { "gateway-id": gatewayId }),
 } satisfies CommandOptions;

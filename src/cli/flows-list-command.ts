@@ -1,12 +1,12 @@
 import { allPhases } from "../flows/flow-state.js";
 import { countFlows, heldFlows, listFlows } from "../flows/flow-status.js";
-import type { FlowPhase, FlowStatus, HeldFlow, StuckFlow } from "../flows/index.js";
+import { describeElsewhere } from "../flows/flows-elsewhere.js";
+import type { FlowPhase, FlowStatus, FlowsElsewhere, HeldFlow, StuckFlow } from "../flows/index.js";
 import { command, type ExitCode, exitCodes, UsageError } from "./command.js";
 import { journalOptions, type OpenFlows, openFlows } from "./flows-journal.js";
 import { failureText, instant, showLines } from "./flows-view.js";
-import { type Format, ndjson, table } from "./lists/formats.js";
+import { column, type Format, type ListedRecord, ndjson, table } from "./lists/formats.js";
 import { parseCount } from "./lists/list-options.js";
-import type { ListedRecord } from "./lists/lists.js";
 import { writeOut } from "./lists/write-out.js";
 import { printableLines } from "./printable.js";
 import { printJson, type Terminal } from "./terminal.js";
@@ -15,7 +15,7 @@ export const flowsListCommand = command({
   name: "flows list",
   summary: "Lists the durable flows in a journal.",
   description:
-    "By key: a table on a terminal, one JSON text a line elsewhere. --held lists what waits for an operator: first what is held, then what keeps failing. It only reads. Flows of the service's address are meant, and with --gateway-id of this gateway alone. One that can't be read hides no other: it is named on stderr, and the exit code is 1.",
+    "By key: a table on a terminal, one JSON text a line elsewhere. --held lists what waits for an operator: first what nobody recovers under this address (see flows move), then what is held, then what keeps failing. It only reads. Flows of the service's address are meant, and with --gateway-id of this gateway alone. One that can't be read hides no other: it is named on stderr, and the exit code is 1.",
   operands: [],
   options: {
     ...journalOptions,
@@ -46,7 +46,7 @@ export const flowsListCommand = command({
   },
 });
 
-type Listed = FlowStatus | HeldFlow | StuckFlow;
+type Listed = FlowStatus | HeldFlow | StuckFlow | FlowsElsewhere;
 
 async function show(
   flows: AsyncIterable<Listed>,
@@ -99,15 +99,21 @@ async function showCounts({ context }: OpenFlows, isJson: boolean, terminal: Ter
   return exitCodes.done;
 }
 
-const columns = ["key", "phase", "since", "amount", "to", "note"];
+const columns = ["key", "phase", "since", "amount", "to", "note"].map((name) => column(name));
 
 function rowOf(flow: Listed): ListedRecord {
+  if ("service" in flow)
+    return { key: "", phase: flow.status, since: "", amount: "", to: "", note: describeElsewhere(flow) };
   const { key, intent } = flow;
   const amount = intent === undefined ? "" : `${intent.senderAmount} ${intent.senderCurrency}`;
   return { key, amount, to: intent?.receiverGatewayId ?? "", ...stateOf(flow) };
 }
 
-function stateOf(flow: Listed): { readonly phase: string; readonly since: string; readonly note: string } {
+function stateOf(flow: Exclude<Listed, FlowsElsewhere>): {
+  readonly phase: string;
+  readonly since: string;
+  readonly note: string;
+} {
   if ("phase" in flow && "sinceMs" in flow) {
     const note = flow.outcome?.status === "held" ? flow.outcome.reason : noteOf(flow);
     return { phase: flow.phase, since: instant(flow.sinceMs), note };

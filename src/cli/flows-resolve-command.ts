@@ -16,7 +16,7 @@ import { interruption } from "./interruption.js";
 import { parseObject } from "./json.js";
 import { openClient } from "./open-client.js";
 import { printableLines } from "./printable.js";
-import { settingOptions } from "./settings.js";
+import { type Settings, settingOptions } from "./settings.js";
 import { print, printJson, type Terminal } from "./terminal.js";
 
 interface Action {
@@ -84,7 +84,9 @@ export const flowsResolveCommand = command({
     const payment = values.payment === undefined ? undefined : await readPayment(values.payment, action, terminal);
     const grounds = { by, why, ...(payment && { payment }), ...(evenUnseen && { evenUnseen }) };
     const resolution = checkResolution(action, grounds);
-    const connection = yes ? { connect: openClient, needed: neededToDecide } : { needed: ["gatewayId"] as const };
+    const connection = yes
+      ? { connect: (settings: Settings) => openClient(settings, terminal), needed: neededToDecide }
+      : { needed: ["gatewayId"] as const };
     await using flows = await openFlows(values, terminal, connection);
     const flow = await readFlow(flows, key);
     assertResolvable(flow);

@@ -1,4 +1,5 @@
 import { counted } from "../errors/counted.js";
+import { describeGrounds } from "../flows/describe-looks.js";
 import type { Claim, FlowFailures, Look, OperatorDecision } from "../flows/index.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { FlowDetails } from "./flows-details.js";
@@ -103,11 +104,10 @@ function claimText({ claimedAtMs, sendByMs, signature, isRefused, isAbsent }: Cl
 }
 
 /** A look goes back no further than it has to, and ends where it finds the payment. */
-function lookText({ atMs, seen, complete, problem, found }: Look): string {
-  const all = complete
-    ? "all that were listed since before the money was asked for"
-    : `not all: ${problem ?? "unknown"}`;
-  return `at ${instant(atMs)}: ${counted(seen, "payment")} seen, ${found ? "and this flow's is one of them" : all}`;
+function lookText({ atMs, seen, complete, problem, found, grounds }: Look): string {
+  const all = complete ? "all among which it can be" : `not all: ${problem ?? "unknown"}`;
+  const rests = grounds === undefined ? "" : `; it ${describeGrounds(grounds)}`;
+  return `at ${instant(atMs)}: ${counted(seen, "payment")} seen, ${found ? "and this flow's is one of them" : all}${rests}`;
 }
 
 function decisionText({ action, by, why, atMs, evenUnseen }: OperatorDecision): string {

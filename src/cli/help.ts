@@ -1,5 +1,6 @@
 import type { Command } from "./command.js";
 import { columns, wrapped, wrappedCommand } from "./layout.js";
+import { program } from "./program.js";
 
 /**
  * What `cross-border --help` shows.
@@ -8,7 +9,7 @@ import { columns, wrapped, wrappedCommand } from "./layout.js";
  */
 export function overview(commands: readonly Command[], width?: number): string {
   return [
-    ...wrapped("Usage: cross-border <command> [options]", width, 2),
+    ...wrapped(`Usage: ${program} <command> [options]`, width, 2),
     "",
     "Commands:",
     ...columns(
@@ -29,7 +30,7 @@ export function helpOf({ name, summary, description, operands, options, examples
     help + (isRequired ? " (required)" : ""),
   ]);
   return [
-    ...wrapped(`Usage: cross-border ${[name, ...operands, "[options]"].join(" ")}`, width, 2),
+    ...wrapped(`Usage: ${program} ${[name, ...operands, "[options]"].join(" ")}`, width, 2),
     "",
     ...wrapped(`${summary} ${description}`, Math.min(width ?? widestText, widestText)),
     "",
@@ -37,12 +38,12 @@ export function helpOf({ name, summary, description, operands, options, examples
     ...columns([...rows, ["--help", "this text"]], width),
     "",
     "Examples:",
-    ...examples.flatMap((example) => wrappedCommand(`  cross-border ${example}`, width, 6)),
+    ...examples.flatMap((example) => wrappedCommand(`  ${program} ${example}`, width, 6)),
     "",
     ...wrapped(exits, width, 2),
   ].join("\n");
 }
 
 const widestText = 78;
-const more = "cross-border <command> --help shows options and examples; cross-border --version shows the version.";
+const more = "help <command> shows options and examples of a command; --version shows the version.";
 const exits = "Exit codes: 0 done, 1 what was checked is not right, 2 called wrongly, 3 failed, 130 ended by Ctrl-C.";

@@ -17,4 +17,20 @@ export function interruption(): Interruption {
   return { signal: stop.signal, [Symbol.dispose]: remove };
 }
 
+/**
+ * Resolves when the `npx` that started this process is gone: it does not pass signals on, so that whoever ended it would leave this running.
+ * Elsewhere never: a program may outlive the shell that started it.
+ */
+export function untilNpxEnds(env: Readonly<Record<string, string | undefined>>): Promise<void> {
+  const { ppid } = process;
+  return new Promise((resolve) => {
+    if (env.npm_command !== "exec") return;
+    const timer = setInterval(() => {
+      if (process.ppid === ppid) return;
+      clearInterval(timer);
+      resolve();
+    }, 250).unref();
+  });
+}
+
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

@@ -1,5 +1,7 @@
+import { isSecretField } from "./secrets.js";
+
 /** Controls of the terminal, line breaks, and what turns the direction of writing. */
-const steering = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+const steering = /[\p{Cc}\u2028\u2029\p{Bidi_Control}]/gu;
 
 /** What data holds must not steer the terminal. */
 export function printable(text: string): string {
@@ -11,10 +13,23 @@ export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
 
-/** A JSON text that means the same, and shows nothing of that raw: JSON itself escapes only what lies below U+0020. */
-export function toJson(value: unknown, indent?: number): string {
-  return JSON.stringify(value, null, indent).replace(
-    /[\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+export interface JsonStyle {
+  readonly indent?: number;
+  /** Fields of kind `secret` are left out otherwise, however deep they stand. */
+  readonly withCredentials?: boolean;
+}
+
+/**
+ * A JSON text that means the same, but for credentials, and shows nothing that steers a terminal: JSON itself escapes only what lies
+ * below U+0020.
+ */
+export function toJson(value: unknown, { indent, withCredentials = false }: JsonStyle = {}): string {
+  return JSON.stringify(value, withCredentials ? undefined : withoutSecrets, indent).replace(
+    /[\x7f-\x9f\u2028\u2029\p{Bidi_Control}]/gu,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+}
+
+function withoutSecrets(name: string, value: unknown): unknown {
+  return isSecretField(name) ? undefined : value;
 }

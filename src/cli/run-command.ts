@@ -3,7 +3,10 @@ import { CrossBorderError } from "../errors/errors.js";
 import { Interrupted } from "./ask-secret.js";
 import { type Command, type ExitCode, exitCodes, type Given, UsageError } from "./command.js";
 import { helpOf, overview } from "./help.js";
+import { didYouMean, nearest } from "./nearest.js";
 import { printableLines } from "./printable.js";
+import { program } from "./program.js";
+import { serviceText } from "./service-text.js";
 import { print, type Terminal } from "./terminal.js";
 import { readVersion } from "./version.js";
 
@@ -13,12 +16,17 @@ export async function runCommandLine(
   line: readonly string[],
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const found = commands.find(({ name }) => name.split(" ").every((word, index) => line[index] === word));
+  const wanted = line[0] === "help" && line.length > 1 ? [...line.slice(1), "--help"] : line;
+  const found = commands.find(({ name }) => name.split(" ").every((word, index) => wanted[index] === word));
   try {
-    if (found !== undefined) return await runCommand(found, line.slice(found.name.split(" ").length), terminal);
-    return showWhatThereIs(commands, line, terminal);
+    if (found !== undefined) return await runCommand(found, wanted.slice(found.name.split(" ").length), terminal);
+    return showWhatThereIs(commands, wanted, terminal);
   } catch (error) {
-    return report(error, found, terminal);
+    const { showsServiceText } = terminal;
+    return report(error, found, {
+      ...terminal,
+      showsServiceText: showsServiceText && !line.includes("--no-service-text"),
+    });
   }
 }
 
@@ -37,7 +45,9 @@ function parse({ operands: names, options }: Command, line: readonly string[]): 
     parsed = parseArgs({ args: [...line], options, allowPositionals: true, strict: true });
   } catch (error) {
     // Node goes on to explain what is hardly ever the reason.
-    throw new UsageError((error as Error).message.replace(/\. To specify a positional.*/s, ""));
+    const message = (error as Error).message.replace(/\. To specify a positional.*/s, "");
+    const unknown = /^Unknown option '--?([^']*)'/.exec(message)?.[1];
+    throw new UsageError(message + (unknown === undefined ? "" : didYouMeanOption(unknown, Object.keys(options))));
   }
   const { values, positionals: operands } = parsed;
   for (const [name, { isRequired, value }] of Object.entries(options)) {
@@ -50,9 +60,14 @@ function parse({ operands: names, options }: Command, line: readonly string[]): 
   return { values, operands } as Given<Command["options"]>;
 }
 
+function didYouMeanOption(given: string, options: readonly string[]): string {
+  const meant = nearest(given, options);
+  return meant === undefined ? "" : `; did you mean --${meant}?`;
+}
+
 function showWhatThereIs(commands: readonly Command[], line: readonly string[], terminal: Terminal): ExitCode {
   const [first] = line;
-  if (first === "--version") {
+  if (first === "--version" || first === "-v") {
     print(terminal, readVersion());
     return exitCodes.done;
   }
@@ -60,22 +75,38 @@ function showWhatThereIs(commands: readonly Command[], line: readonly string[], 
     print(terminal, overview(commands, terminal.width));
     return first === undefined ? exitCodes.usage : exitCodes.done;
   }
-  const inGroup = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
-  if (inGroup.length === 0) throw new UsageError(`there is no command ${JSON.stringify(first)}`);
-  throw new UsageError(`${first} is followed by another word: ${inGroup.join(", ")}`);
+  const group = commands.filter(({ name }) => name.startsWith(`${first} `));
+  const names = group.map(({ name }) => name);
+  if (names.length === 0) {
+    const given = line.slice(0, 2).join(" ");
+    const words = commands.flatMap(({ name }) => [name, name.split(" ")[0] ?? ""]);
+    const hint = didYouMean(given, words) || didYouMean(first, words);
+    throw new UsageError(`there is no command ${JSON.stringify(first)}${hint}`);
+  }
+  if (line.slice(1).some((word) => word === "--help" || word === "-h")) {
+    print(terminal, overview(group, terminal.width));
+    return exitCodes.done;
+  }
+  const hint = line[1] === undefined ? "" : didYouMean(line.slice(0, 2).join(" "), names);
+  throw new UsageError(`${first} is followed by another word: ${names.join(", ")}${hint}`);
 }
 
-function report(error: unknown, command: Command | undefined, { stderr }: Terminal): ExitCode {
+function report(error: unknown, command: Command | undefined, { stderr, showsServiceText }: Terminal): ExitCode {
   if (error instanceof UsageError) {
-    const help = command === undefined ? "cross-border --help" : `cross-border ${command.name} --help`;
+    const help = command === undefined ? `${program} --help` : `${program} ${command.name} --help`;
     stderr.write(`cross-border: ${printableLines(error.message)}\nSee ${help}\n`);
     return exitCodes.usage;
   }
   if (error instanceof Interrupted) return exitCodes.interrupted;
-  const isExpected = error instanceof CrossBorderError || isOfSystem(error);
-  const said = isExpected ? error.message : ((error as Error)?.stack ?? String(error));
-  stderr.write(`cross-border: ${printableLines(said)}\n`);
+  const said = showsServiceText ? serviceText(error) : "";
+  stderr.write(`cross-border: ${describeError(error)}\n${said === "" ? "" : `The service says: ${said}\n`}`);
   return exitCodes.failed;
+}
+
+/** For `stderr`: of what nobody expected, with the place in the program. */
+export function describeError(error: unknown): string {
+  const isExpected = error instanceof CrossBorderError || isOfSystem(error);
+  return printableLines(isExpected ? error.message : ((error as Error)?.stack ?? String(error)));
 }
 
 /** A file that is not there, say. */

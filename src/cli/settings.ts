@@ -1,52 +1,11 @@
-import { InvalidArgumentError } from "../errors/errors.js";
+import { type SettingName, type Settings, settingNames, settingTable, variableOf } from "../settings/setting-table.js";
+import { parseSettings, readSettingsFile } from "../settings/settings-file.js";
 import { type CommandOption, UsageError } from "./command.js";
 import { readText } from "./files.js";
-import { parseObject } from "./json.js";
+import { printable } from "./printable.js";
 import type { Terminal } from "./terminal.js";
 
-/** What commands that call the service need to know. */
-export interface Settings {
-  readonly baseUrl: string;
-  readonly authUrl: string;
-  readonly realm: string;
-  readonly clientId: string;
-  readonly clientSecret?: string;
-  readonly username: string;
-  readonly password: string;
-  /** The gateway's own id: its `institutionId`. */
-  readonly gatewayId?: string;
-  /** The file of the private key. */
-  readonly signingKey?: string;
-  /** The file of the authorities to trust. */
-  readonly ca?: string;
-  /** Where flows are kept: a file, or a `postgresql:` URL, which may hold a password. */
-  readonly journal?: string;
-}
-
-type Name = keyof Settings;
-
-interface Setting {
-  readonly help: string;
-  readonly isRequired?: true;
-  /** Never from the command line, where others can see it. */
-  readonly isSecret?: true;
-}
-
-const settings: Readonly<Record<Name, Setting>> = {
-  baseUrl: { help: "address of the service, base path included", isRequired: true },
-  authUrl: { help: "address of the identity provider: what stands before /auth/realms", isRequired: true },
-  realm: { help: "its realm", isRequired: true },
-  clientId: { help: "the client at the identity provider", isRequired: true },
-  clientSecret: { help: "its secret", isSecret: true },
-  username: { help: "the user that was issued at onboarding", isRequired: true },
-  password: { help: "its password", isRequired: true, isSecret: true },
-  gatewayId: { help: "the gateway's own id (institutionId)" },
-  signingKey: { help: "file of the private key, PEM" },
-  ca: { help: "file of the certificates to trust, PEM, in place of the well-known ones" },
-  journal: { help: "the journal of flows: a SQLite file, or a postgresql:// URL", isSecret: true },
-};
-
-const names = Object.keys(settings) as Name[];
+export type { Settings };
 
 /** Options of commands that call the service: one for each setting that is no secret, and the file. */
 export const settingOptions: Readonly<Record<string, CommandOption>> = {
@@ -55,11 +14,20 @@ export const settingOptions: Readonly<Record<string, CommandOption>> = {
     value: "FILE",
     help: "a JSON object with these settings, secrets too; CROSS_BORDER_CONFIG",
   },
+  profile: {
+    type: "string",
+    value: "NAME",
+    help: "~/.config/cross-border/NAME.json in place of --config; CROSS_BORDER_PROFILE, or else default",
+  },
+  "no-service-text": {
+    type: "boolean",
+    help: "don't show what the service says itself about a failure, which is shown at a terminal alone",
+  },
   ...Object.fromEntries(
-    names
-      .filter((name) => settings[name].isSecret !== true)
+    settingNames
+      .filter((name) => settingTable[name].isSecret !== true)
       .map((name): [string, CommandOption] => {
-        const help = `${settings[name].help}; ${variableOf(name)}`;
+        const help = `${settingTable[name].help}; ${variableOf(name)}`;
         return [optionOf(name), { type: "string", value: "TEXT", help }];
       }),
   ),
@@ -71,22 +39,22 @@ export const settingOptions: Readonly<Record<string, CommandOption>> = {
  * @throws {UsageError} that names what is missing, and where it can come from.
  */
 export async function readSettings(values: Readonly<Record<string, unknown>>, terminal: Terminal): Promise<Settings> {
-  const required = names.filter((name) => settings[name].isRequired);
+  const required = settingNames.filter((name) => settingTable[name].isRequired);
   return (await readSomeSettings(values, terminal, required)) as Settings;
 }
 
 /** The same for commands that need others. @throws {UsageError} where one of `needed` is missing. */
-export async function readSomeSettings<Needed extends Name>(
+export async function readSomeSettings<Needed extends SettingName>(
   values: Readonly<Record<string, unknown>>,
   terminal: Terminal,
   needed: readonly Needed[],
 ): Promise<Partial<Settings> & Required<Pick<Settings, Needed>>> {
+  assertNoPassword(values);
   const { env } = terminal;
-  const file = text(values.config) ?? env.CROSS_BORDER_CONFIG;
-  const stored = file === undefined ? {} : await readFile(file, terminal);
-  const found: Partial<Record<Name, string>> = {};
-  for (const name of names) {
-    const { isSecret } = settings[name];
+  const stored = await readStored(values, terminal);
+  const found: Partial<Record<SettingName, string>> = {};
+  for (const name of settingNames) {
+    const { isSecret } = settingTable[name];
     const given = isSecret ? undefined : text(values[optionOf(name)]);
     const known = given ?? env[variableOf(name)] ?? stored[name];
     const isNeeded = needed.some((one) => one === name);
@@ -97,30 +65,32 @@ export async function readSomeSettings<Needed extends Name>(
   return found as Partial<Settings> & Required<Pick<Settings, Needed>>;
 }
 
-function questionOf(name: Name, { username }: Partial<Settings>): string {
-  return username === undefined ? `${name}: ` : `${name} of ${username}: `;
+async function readStored(values: Readonly<Record<string, unknown>>, terminal: Terminal): Promise<Partial<Settings>> {
+  const [config, profile] = [text(values.config), text(values.profile)];
+  if (config !== undefined && profile !== undefined) {
+    throw new UsageError("--config and --profile exclude each other: both name the file of the settings");
+  }
+  return config === "-"
+    ? parseSettings(await readText(config, terminal), config)
+    : readSettingsFile({ config, profile }, terminal.env);
 }
 
-function sourcesOf(name: Name): string {
+/** A command line is seen by every process of the machine. */
+function assertNoPassword({ proxy }: Readonly<Record<string, unknown>>): void {
+  if (typeof proxy !== "string" || !proxy.includes("@")) return;
+  throw new UsageError(
+    "--proxy holds a user or a password, which other users of this machine can see: give it by CROSS_BORDER_PROXY, or a file (--config)",
+  );
+}
+
+function questionOf(name: SettingName, { username }: Partial<Settings>): string {
+  return username === undefined ? `${name}: ` : `${name} of ${printable(username)}: `;
+}
+
+function sourcesOf(name: SettingName): string {
   const sources = [variableOf(name), "a file (--config)"];
-  if (settings[name].isSecret) return [...sources, "type it at a terminal"].join(", or ");
+  if (settingTable[name].isSecret) return [...sources, "type it at a terminal"].join(", or ");
   return [`--${optionOf(name)}`, ...sources].join(", or ");
-}
-
-async function readFile(file: string, terminal: Terminal): Promise<Partial<Record<Name, string>>> {
-  const stored = parseObject(await readText(file, terminal));
-  if (stored === undefined) {
-    throw new InvalidArgumentError(`${file} is not a JSON object of settings`);
-  }
-  for (const [name, value] of Object.entries(stored)) {
-    if (!Object.hasOwn(settings, name)) {
-      throw new InvalidArgumentError(
-        `${file}: there is no setting ${JSON.stringify(name)}; there are ${names.join(", ")}`,
-      );
-    }
-    if (typeof value !== "string") throw new InvalidArgumentError(`${file}: ${name} is no text`);
-  }
-  return stored as Partial<Record<Name, string>>;
 }
 
 function text(value: unknown): string | undefined {
@@ -128,11 +98,6 @@ function text(value: unknown): string | undefined {
 }
 
 /** `base-url` of `baseUrl`. */
-function optionOf(name: Name): string {
+function optionOf(name: SettingName): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
-/** `CROSS_BORDER_BASE_URL` of `baseUrl`. */
-function variableOf(name: Name): string {
-  return `CROSS_BORDER_${optionOf(name).replaceAll("-", "_").toUpperCase()}`;
 }

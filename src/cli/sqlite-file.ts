@@ -73,7 +73,7 @@ function toFailure(error: unknown): CrossBorderError {
       : `, and better-sqlite3, which is installed here, can't be loaded (${String(error)})`;
   return new ConfigError(
     `Node ${process.versions.node} can't open a SQLite file${why}. Where better-sqlite3 is installed in the working ` +
-      "directory's project, the command goes by it; elsewhere run it by a newer Node: npx -p node@22 cross-border flows …",
+      "directory's project, the command goes by it; elsewhere run it by a newer Node: npx -p node@22 -p cross-border-payments cross-border flows …",
     { cause: error },
   );
 }

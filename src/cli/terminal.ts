@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
 import { askSecret } from "./ask-secret.js";
-import { interruption } from "./interruption.js";
+import { interruption, untilNpxEnds } from "./interruption.js";
 import { toJson } from "./printable.js";
 
 type Style = "bold" | "green" | "red" | "yellow" | "dim";
@@ -16,6 +16,8 @@ export interface Terminal {
   readonly hasColors: boolean;
   /** Of `stdout`, in characters; absent where it is no terminal. */
   readonly width?: number | undefined;
+  /** Whether somebody sees `stderr`, and may see what the service said itself. */
+  readonly showsServiceText: boolean;
   /** Whether somebody sees `stderr` while `stdout` goes elsewhere. */
   readonly showsProgress: boolean;
   /**
@@ -37,20 +39,24 @@ export function processTerminal(): Terminal {
     hasColors: isTerminal && stdout.hasColors(env),
     // A terminal that does not know its width says 0.
     width: isTerminal ? stdout.columns || 80 : undefined,
+    showsServiceText: stderr.isTTY === true,
     showsProgress: stderr.isTTY === true && !isTerminal,
     ask: stdin.isTTY && stderr.isTTY ? (question) => askSecret(question, stdin, stderr) : undefined,
-    untilStopped: () =>
-      new Promise((resolve) => interruption().signal.addEventListener("abort", () => resolve(), { once: true })),
+    untilStopped: () => Promise.race([untilInterrupted(), untilNpxEnds(env)]),
   };
+}
+
+function untilInterrupted(): Promise<void> {
+  return new Promise((resolve) => interruption().signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 export function print({ stdout }: Terminal, ...lines: readonly string[]): void {
   stdout.write(`${lines.join("\n")}\n`);
 }
 
-/** For programs: the whole result as one JSON text. */
+/** For programs: the whole result as one JSON text, without credentials. */
 export function printJson(terminal: Terminal, value: unknown): void {
-  print(terminal, toJson(value, 2));
+  print(terminal, toJson(value, { indent: 2 }));
 }
 
 export function styled({ hasColors }: Terminal, style: Style, text: string): string {

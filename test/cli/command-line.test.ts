@@ -1,11 +1,13 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { exitCodes } from "../../src/cli/command.js";
 import { commands } from "../../src/cli/commands.js";
+import { overview } from "../../src/cli/help.js";
 import { run } from "./run.js";
 
 describe("a command line", () => {
@@ -19,7 +21,9 @@ describe("a command line", () => {
 
   it("shows the version of the package", async () => {
     const { version } = JSON.parse(execFileSync("npm", ["pkg", "get", "version", "name"], { encoding: "utf8" }));
-    expect(await run(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+    for (const option of ["--version", "-v"]) {
+      expect(await run([option])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+    }
   });
 
   it.each(commands.map(({ name }) => [name]))("shows options and examples of %s", async (name) => {
@@ -27,8 +31,41 @@ describe("a command line", () => {
     const { options, examples } = commands.find((command) => command.name === name) ?? { options: {}, examples: [] };
     expect(code).toBe(0);
     for (const option of Object.keys(options)) expect(stdout).toContain(`\n  --${option}`);
-    for (const example of examples) expect(stdout).toContain(`\n  cross-border ${example}\n`);
+    for (const example of examples)
+      expect(stdout).toContain(`\n  npx -p cross-border-payments cross-border ${example}\n`);
     expect(Object.keys(options)).toContain("json");
+  });
+
+  it("shows the same help whichever way it is asked for", async () => {
+    const list = await run(["payments", "list", "--help"]);
+    expect(await run(["help", "payments", "list"])).toEqual(list);
+    expect(await run(["payments", "list", "-h"])).toEqual(list);
+    const keys = await run(["keys", "--help"]);
+    expect(keys.code).toBe(0);
+    expect(keys.stdout.match(/^ {2}keys \w+/gm)).toEqual(["  keys generate", "  keys show"]);
+    expect(keys.stdout).not.toContain("doctor");
+    expect(await run(["help", "keys"])).toEqual(keys);
+    expect(await run(["help"])).toEqual(await run(["--help"]));
+    expect((await run(["help", "nothing"])).code).toBe(2);
+  });
+
+  it("prints no hint that would fetch another package", async () => {
+    const files = readdirSync("src/cli", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+    for (const name of files) {
+      const text = readFileSync(join("src/cli", name), "utf8");
+      for (const [hint] of text.matchAll(/^(?! *(?:\*|\/[*/])).*\b(?:npx|by|See|Usage:) cross-border .*$/gm))
+        expect(hint, name).toBe("");
+    }
+    const printed = [
+      await run(["--help"]),
+      await run(["keys"]),
+      ...(await Promise.all(commands.map(({ name }) => run(["help", ...name.split(" ")])))),
+    ];
+    for (const { stdout, stderr } of printed) {
+      expect((stdout + stderr).replaceAll("npx -p cross-border-payments cross-border", "")).not.toMatch(
+        /cross-border (?!-)[a-z<]/,
+      );
+    }
   });
 
   it.each<[said: string, line: string[]]>([
@@ -39,11 +76,37 @@ describe("a command line", () => {
     ['"b" is one word too many', ["keys", "show", "a", "b"]],
     ["Unknown option '--out'", ["keys", "show", "a", "--out", "b"]],
     ["--trusted-keys FILE is missing", ["verify", "-"]],
+    ['there is no command "payment"; did you mean payments list?', ["payment", "list"]],
+    ['there is no command "doctr"; did you mean doctor?', ["doctr"]],
+    ["; did you mean keys generate?", ["keys", "genrate"]],
+    ["Unknown option '--fitler'; did you mean --filter?", ["payments", "list", "--fitler", "a=b"]],
+    [
+      "payments have no field recieverAmount; did you mean receiverAmount?",
+      ["payments", "list", "--fields", "recieverAmount"],
+    ],
+    ["payments have no field createdat; did you mean createdAt?", ["payments", "list", "--sort", "createdat.asc"]],
+    ["payments have no field nothing; they have id", ["payments", "list", "--sort", "nothing.asc"]],
+    [
+      '--sort "createdAt" does not say in which direction: createdAt.asc or createdAt.desc',
+      ["payments", "list", "--sort", "createdAt"],
+    ],
+    ["does not say in which direction", ["payments", "list", "--sort", "createdAt.up"]],
+    ["does not say in which direction", ["payments", "list", "--sort", ""]],
+    ["did you mean receiverGatewayStatus?", ["payments", "list", "--filter", "recieverGatewayStatus=error"]],
+    ["--after is a paging token", ["payments", "list", "--after", ""]],
   ])("says: %s", async (said, line) => {
     const { code, stdout, stderr } = await run(line);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(/^cross-border: .*\nSee cross-border .*--help\n$/);
+    expect(stderr).toMatch(/^cross-border: .*\nSee npx -p cross-border-payments cross-border .*--help\n$/);
     expect(stderr).toContain(said);
+  });
+
+  it("is documented with every exit code", () => {
+    const table = readFileSync("docs/command.md", "utf8").split("| exit code | |\n|---|---|\n")[1]?.split("\n\n")[0];
+    const codes = [...(table ?? "").matchAll(/^\| (\d+) \| .+ \|$/gm)].map(([, code]) => Number(code));
+    // The last is that of programs whose output nobody reads: see cli.ts.
+    expect(codes).toEqual([...Object.values(exitCodes), 141]);
+    for (const code of Object.values(exitCodes)) expect(helpCodes()).toContain(code);
   });
 
   it("fails where a file is not there", async () => {
@@ -52,6 +115,11 @@ describe("a command line", () => {
     expect(stderr).toBe("cross-border: ENOENT: no such file or directory, open '/nowhere/key.pem'\n");
   });
 });
+
+function helpCodes(): number[] {
+  const [, listed = ""] = /Exit codes: (.*)\.$/m.exec(overview(commands)) ?? [];
+  return listed.split(", ").map((code) => Number.parseInt(code, 10));
+}
 
 describe("the program", () => {
   let folder: string;
@@ -73,6 +141,34 @@ describe("the program", () => {
     child.stdout.once("data", () => child.stdout.destroy());
     const closed = new Promise((resolve) => child.once("close", resolve));
     expect(await Promise.all([text(child.stderr), closed])).toEqual(["", 141]);
+  });
+
+  it("fails where its output can't be written, and does not say that something is not right", async () => {
+    writeFileSync(join(folder, "keys.json"), "{}");
+    execFileSync("openssl", ["genrsa", "-out", join(folder, "key.pem"), "2048"], { stdio: "ignore" });
+    for (const command of [
+      "--help",
+      `keys show '${join(folder, "key.pem")}'`,
+      `keys generate --out '${join(folder, "full")}'`,
+    ]) {
+      const line = `'${process.execPath}' ${program.join(" ")} ${command} > /dev/full`;
+      const { status, stderr } = spawnSync("sh", ["-c", line], { encoding: "utf8", env });
+      expect({ command, status, stderr }).toMatchObject({
+        status: 3,
+        stderr: expect.stringMatching(/^cross-border: .*ENOSPC[^\n]*\n$/),
+      });
+    }
+    const both = `'${process.execPath}' ${program.join(" ")} keys show nowhere 2> /dev/full`;
+    expect(spawnSync("sh", ["-c", both], { env }).status).toBe(3);
+  });
+
+  it("fails where a line is too long for any record", () => {
+    writeFileSync(join(folder, "keys.json"), "{}");
+    const verify = `'${process.execPath}' ${program.join(" ")} verify - --trusted-keys '${join(folder, "keys.json")}'`;
+    const line = `head -c 550000000 /dev/zero | tr '\\0' x | ${verify}`;
+    const { status, stderr, stdout } = spawnSync("sh", ["-c", line], { encoding: "utf8", env });
+    const said = "cross-border: stdin: line 1 has more than 64 MiB, so it is no record\n";
+    expect({ status, stderr, stdout }).toEqual({ status: 3, stderr: said, stdout: "" });
   });
 
   it.each<[when: string, more: object, hasColors: boolean]>([

@@ -123,7 +123,8 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect(shown).toMatch(/^phase +held since 20/m);
     expect(shown).toMatch(/^money +taken, transaction TX-1$/m);
     expect(shown).toMatch(/^request +made at 20\S+Z, not sent after 20\S+Z, signature \S{16}…$/m);
-    const look = /^look +at \S+Z: 0 payments seen, all that were listed since before the money was asked for$/gm;
+    const look =
+      /^look +at \S+Z: 0 payments seen, all among which it can be; it had no payment from before the money was asked for /gm;
     expect(shown.match(look)).toHaveLength(2);
     expect((await fixture.run(["flows", "show", "stuck-1"])).stdout).toMatch(/^money +not known to have been taken$/m);
     const { stderr, code: refused } = await fixture.run(["flows", "resolve", "stuck-1", "release", ...grounds]);
@@ -137,11 +138,11 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     const lookOf = async (key: string) =>
       (await fixture.run(["flows", "show", key])).stdout.match(/^look .*$/gm)?.at(-1);
     expect(await lookOf("held-1")).toMatch(
-      /: 1 payment seen, all that were listed since before the money was asked for$/,
+      /: 1 payment seen, all among which it can be; .* which the process knew of$/,
     );
     fixture.fate = "made, response lost";
     expect(await fixture.flow.run("found-1", request)).toMatchObject({ status: "paid" });
-    expect(await lookOf("found-1")).toMatch(/: 2 payments seen, and this flow's is one of them$/);
+    expect(await lookOf("found-1")).toMatch(/: 1 payment seen, and this flow's is one of them; /);
   });
 
   it.skipIf(!isHere)("are not changed before --yes, which says what has to be known", async () => {
@@ -275,7 +276,9 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
       expect(await closed).toBe(130);
       expect(said).toContain("It is held, and waits for resolve");
       const [after] = await fixture.rows();
-      expect({ ...after, epoch: 0, nonce: "", owner: "" }).toEqual({ ...before, epoch: 0, nonce: "", owner: "" });
+      // Whose lease it was last, and how long that was, stays to be seen.
+      const free = { epoch: 0, nonce: "", owner: "", lease_nonce: "", lease_ms: 0 };
+      expect({ ...after, ...free }).toEqual({ ...before, ...free });
     },
   );
 
@@ -409,7 +412,7 @@ describe("a journal that the command opens", () => {
     handle.exec(sqliteVersion1);
     const { code, stderr } = await list(path);
     expect(code).toBe(3);
-    expect(stderr).toContain("it has version 1, this release needs version 2, and migrate is false");
+    expect(stderr).toContain("it has version 1, this release needs version 3, and migrate is false");
     expect(handle.prepare("PRAGMA user_version").all()).toEqual([{ user_version: 1 }]);
   });
 

@@ -1,11 +1,23 @@
 import { spawn } from "node:child_process";
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  linkSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { column, formatOf } from "../../src/cli/lists/formats.js";
+import { ResumableFile } from "../../src/cli/lists/resumable-file.js";
 import { CrossBorderClient, generateSigningKeyPair, type Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { run } from "./run.js";
@@ -73,6 +85,23 @@ const records = (ndjson: string) =>
     .map((line) => JSON.parse(line));
 
 describe("a list", () => {
+  it("is an error, on stdout and in a file, where pages are empty before its end is shown", async () => {
+    let requests = 0;
+    const url = await serveAltered((json) => (++requests === 1 ? json : "[]"));
+    const settings = { ...JSON.parse(readFileSync(file("config.json"), "utf8")), baseUrl: url };
+    writeFileSync(file("lying.json"), JSON.stringify(settings));
+    for (const line of [[], ["--out", file("cut.ndjson"), "--resume", file("cut.progress")]]) {
+      requests = 0;
+      const size = ["--size", "10"];
+      const { code, stderr } = await run(["payments", "list", ...size, ...line], {
+        env: { CROSS_BORDER_CONFIG: file("lying.json") },
+      });
+      expect([code, stderr]).toEqual([3, expect.stringContaining("nothing shows whether the list goes on")]);
+    }
+    // What it has is good, and the next call goes on behind it.
+    expect(records(readFileSync(file("cut.ndjson"), "utf8"))).toHaveLength(10);
+  });
+
   it("has every record, one a line", async () => {
     const { code, stdout, stderr } = await list("payments", "list", "--size", "10");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -110,20 +139,20 @@ describe("a list", () => {
     const { stdout } = await run(["payments", "list", "--limit", "3"], { env, width: 60 });
     const lines = stdout.trimEnd().split("\n");
     expect(lines).toHaveLength(4);
-    expect(lines[0]).toMatch(/^createdAt +receiverGatewayStatus +/);
+    expect(lines[0]).toMatch(/^id +receiver +/);
     expect(lines.every((line) => line.length <= 60)).toBe(true);
     const { stdout: wide } = await run(["payments", "list", "--limit", "1"], { env, width: 300 });
-    expect(wide).toMatch(/pending +1\.00 +EUR +1\.00 +EUR +alpha-bank +beta-mobile +\S+\n$/);
+    expect(wide).toMatch(/\S+ +beta-mobile +1\.00 EUR +pending +\S+Z +alpha-bank +1\.00 EUR\n$/);
   });
 
   it("lets no record steer the terminal", async () => {
-    const steering = "\u001b[2Jred\u009b31m\u007f\u202eevil\u2066\r";
+    const steering = "\u001b[2Jred\u009b31m\u007f\u202eevil\u2066\u061c\r";
     const baseUrl = await serveAltered((json) => json.replaceAll('"alpha-bank"', JSON.stringify(steering)));
     for (const format of ["table", "ndjson", "csv"]) {
       const line = ["payments", "list", "--limit", "2", "--format", format, "--base-url", baseUrl];
       const { code, stdout } = await run(line, { env, width: 200 });
       expect(code).toBe(0);
-      expect(stdout.replace(/\r?\n/g, "")).not.toMatch(/[\p{Cc}\u202e\u2066]/u);
+      expect(stdout.replace(/\r?\n/g, "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
       expect(stdout).toContain("evil");
       if (format === "ndjson") expect(records(stdout)[0]).toMatchObject({ senderGatewayId: steering });
     }
@@ -136,9 +165,9 @@ describe("a list", () => {
     const baseUrl = await serveAltered((json) => json.replaceAll('"alpha-bank"', '"東京銀行東京銀行"'));
     const line = ["payments", "list", "--limit", "1", "--base-url", baseUrl];
     const { stdout } = await run(line, { env, width: 200 });
-    expect(stdout).toContain("  東京銀行東京銀行  beta-mobile");
+    expect(stdout).toContain("  東京銀行東京銀行  1.00 EUR\n");
     const shown = /[\u4e00-\u9fff]/g;
-    for (const width of [121, 122, 123, 124, 125]) {
+    for (const width of [110, 111, 112, 113, 114]) {
       const [, row = ""] = (await run(line, { env, width })).stdout.split("\n");
       expect(row.length + (row.match(shown)?.length ?? 0)).toBeLessThanOrEqual(width);
       expect(row.at(-1)).toBe("…");
@@ -153,6 +182,93 @@ describe("a list", () => {
     for (const format of ["csv", "table"]) {
       expect((await list("payment-gateways", "list", "--format", format)).stdout).not.toContain("a secret of");
     }
+    // Of a gateway that stands within another record, too.
+    const gateway = {
+      gateway: { accountVerificationBearerToken: "a secret within" },
+      accountVerificationBearerToken: "b",
+    };
+    const within = `"sender":${JSON.stringify(gateway)},"memo":`;
+    const baseUrl = await serveAltered((json) => json.replaceAll('"memo":', within));
+    for (const format of ["ndjson", "csv", "table"]) {
+      const line = ["payments", "list", "--format", format, "--limit", "1", "--base-url", baseUrl];
+      const { code, stdout: shown } = await run(line, { env, width: 400 });
+      expect(code).toBe(0);
+      expect(shown).not.toMatch(/a secret within|BearerToken/);
+    }
+  });
+
+  it("shows ids and receivers whole where a terminal has 80 columns", async () => {
+    const { stdout } = await run(["payments", "list", "--limit", "3"], { env, width: 80 });
+    for (const { id, receiverGatewayId } of payments.slice(0, 3)) {
+      expect(stdout).toMatch(new RegExp(`^${id} +${receiverGatewayId} `, "m"));
+    }
+    const gateways = (await run(["payment-gateways", "list"], { env, width: 80 })).stdout;
+    for (const { id, institutionId } of records((await list("payment-gateways", "list")).stdout)) {
+      expect(gateways).toMatch(new RegExp(`^${institutionId} +${id} `, "m"));
+    }
+  });
+
+  it("writes as many records as a page can have", async () => {
+    const page = Array.from({ length: 130_000 }, (_, index) => ({ id: `p-${index}`, receiverGatewayId: "beta" }));
+    for (const name of ["table", "csv", "ndjson"] as const) {
+      const format = formatOf(name, {
+        ...{ fields: { id: "text", receiverGatewayId: "text" }, columns: [column("id")], chosen: undefined },
+        ...{ width: 80, withCredentials: false, isRaw: false },
+      });
+      expect(format.write(page).trimEnd().split("\n")).toHaveLength(name === "table" ? 130_001 : 130_000);
+    }
+  });
+
+  it("writes the fields that are asked for, in their order, as they are", async () => {
+    const fields = ["--fields", "memo,id", "--limit", "1"];
+    const [{ id = "" } = {}] = payments;
+    const memo = 'two\r\nlines, "quoted"';
+    expect((await list("payments", "list", ...fields)).stdout).toBe(`${JSON.stringify({ memo, id })}\n`);
+    const csv = await list("payments", "list", ...fields, "--format", "csv");
+    expect(csv.stdout).toBe(`memo,id\r\n"two\r\nlines, ""quoted""",${id}\r\n`);
+    expect((await run(["payments", "list", ...fields], { env, width: 80 })).stdout).toMatch(/^memo +id\n/);
+    const unknown = await list("payments", "list", "--fields", "id,reciever");
+    expect({ code: unknown.code, stdout: unknown.stdout }).toEqual({ code: 2, stdout: "" });
+    expect(unknown.stderr).toContain("--fields: payments have no field reciever");
+    for (const name of ["ndjson", "csv", "table"]) {
+      const line = ["payment-gateways", "list", "--fields", "name,accountVerificationBearerToken", "--format", name];
+      expect((await list(...line)).stdout).not.toContain("a secret of");
+      expect((await list(...line, "--with-credentials")).stdout).toContain("a secret of");
+    }
+  });
+
+  it("keeps formulas of others out of spreadsheets, unless a program reads it", async () => {
+    const memo = '=HYPERLINK("https://evil.example")';
+    const baseUrl = await serveAltered((json) => json.replaceAll('"memo":""', `"memo":${JSON.stringify(memo)}`));
+    const line = ["payments", "list", "--after", payments[40]?.pagingToken ?? "", "--base-url", baseUrl];
+    const cell = memo.replaceAll('"', '""');
+    expect((await list(...line, "--format", "csv")).stdout).toContain(`,"'${cell}",`);
+    expect((await list(...line, "--format", "csv", "--raw")).stdout).toContain(`,"${cell}",`);
+    expect(records((await list(...line)).stdout)[0]).toMatchObject({ memo });
+    expect((await list(...line, "--raw")).stderr).toContain("--raw is for --format csv: the others are exact");
+  });
+
+  it("lets no name that a service makes up steer the terminal, and remembers a few of them", async () => {
+    const steering = [
+      "\u001b]0;owned\u0007",
+      "\u001b[2J",
+      "x\ncross-border: all is well",
+      "\u061cturned",
+      "long".repeat(1e5),
+    ];
+    let count = 0;
+    const baseUrl = await serveAltered((json) =>
+      json.replaceAll('"memo":', () => {
+        count += 1;
+        return `${JSON.stringify(steering[count - 1] ?? `made-up-${count}`)}:"1","memo":`;
+      }),
+    );
+    const { code, stderr } = await list("payments", "list", "--format", "csv", "--base-url", baseUrl);
+    expect(code).toBe(0);
+    expect(stderr.slice(0, -1)).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+    expect(stderr).toContain('no columns for "\\u001b]0;owned\\u0007", "\\u001b[2J", ');
+    expect(stderr).toContain(" and others, which the description does not name");
+    expect(stderr.length).toBeLessThan(1000);
   });
 
   it.each(["deposits", "withdrawals", "exchange-rates", "transfers"])("can be %s of a provider", async (name) => {
@@ -176,8 +292,29 @@ describe("a list", () => {
     expect(stderr).toContain(said);
   });
 
+  it("shows at a terminal what the service says itself, and nowhere else", async () => {
+    const says = { error: "invalid_query", message: "bogus is not a field\u001b[2J\nof DE-1001" };
+    const refusing = createServer((_, response) => {
+      response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify(says));
+    });
+    await new Promise<void>((resolve) => refusing.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void refusing.close());
+    const line = ["payments", "list", "--base-url", `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`];
+    const seen = await run(line, { env, showsServiceText: true });
+    expect(seen.code).toBe(3);
+    expect(seen.stderr).toContain("\nThe service says: invalid_query: bogus is not a field [2J of DE-1001\n");
+    for (const other of [
+      await run([...line, "--no-service-text"], { env, showsServiceText: true }),
+      await list(...line),
+    ]) {
+      expect(other.code).toBe(3);
+      expect(other.stderr).toContain("responded with 400");
+      expect(other.stderr).not.toMatch(/bogus|DE-1001/);
+    }
+  });
+
   it("says what is wrong with a query, as the library does", async () => {
-    const { code, stderr } = await list("payments", "list", "--sort", "createdAt");
+    const { code, stderr } = await list("payments", "list", "--filter", "_size=1");
     expect(code).toBe(3);
     expect(stderr).toContain("payments.list: ");
   });
@@ -250,6 +387,140 @@ describe("a list that is resumed", () => {
     expect((await list(...resumed("short"))).stderr).toContain("it was changed since");
     writeFileSync(file("short.progress"), "{}");
     expect((await list(...resumed("short"))).stderr).toContain("is none that this command has written");
+  });
+
+  const start = (line: readonly string[], more: object = {}) =>
+    spawn(process.execPath, ["--import", "tsx", "src/cli/cli.ts", ...line], {
+      env: { ...process.env, ...env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
+      stdio: ["ignore", "ignore", "pipe"],
+      ...more,
+    });
+
+  it("refuses one file for both that is not there yet", async () => {
+    const line = ["payments", "list", "--out", file("both"), "--resume", join(folder, ".", "both")];
+    expect(await list(...line)).toMatchObject({ code: 3, stderr: expect.stringContaining("would be one file") });
+    expect(existsSync(file("both"))).toBe(false);
+  });
+
+  it("belongs to one run at a time, for as long as that lives", { timeout: 60_000 }, async () => {
+    let release: () => void = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let pages = 0;
+    const slow = createServer(async ({ url, headers }, response) => {
+      pages += 1;
+      if (pages > 3) await released;
+      const { authorization = "" } = headers;
+      const listed = await fetch(`${server.url}${url}`, { headers: { authorization } });
+      response.writeHead(listed.status, { "content-type": "application/json" }).end(await listed.text());
+    });
+    await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void slow.close());
+    const baseUrl = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+    const line = [...resumed("owned"), "--base-url", baseUrl];
+    const child = start(line);
+    const closed = new Promise((resolve) => child.once("close", resolve));
+    while (progressOf("owned") < 6) await sleep(5);
+    // By other paths and links too, and where only one of the files is the same.
+    linkSync(file("owned.ndjson"), file("hard.ndjson"));
+    symlinkSync(file("owned.progress"), file("soft.progress"));
+    const others = [
+      [file("owned.ndjson"), file("owned.progress")],
+      [file("hard.ndjson"), file("elsewhere.progress")],
+      [file("elsewhere.ndjson"), file("soft.progress")],
+    ] as const;
+    for (const [out, resume] of others) {
+      const { code, stderr } = await list("payments", "list", "--out", out, "--resume", resume);
+      expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining("another run is writing ") });
+    }
+    release();
+    expect(await closed).toBe(0);
+    expect(written("owned")).toEqual(payments);
+    for (const name of ["owned.ndjson", "owned.progress"]) expect(statSync(file(name)).mode & 0o777).toBe(0o600);
+    // The lock went with its process.
+    expect((await list(...line)).code).toBe(0);
+  });
+
+  it("stops where another machine's run has taken its files over", async () => {
+    const own = await ResumableFile.open(file("shared.ndjson"), file("shared.progress"), "q");
+    await own.append('{"id":1}\n', 1, "1");
+    const other = JSON.stringify({ version: 1, query: "q", after: "2", bytes: 9, records: 1 });
+    writeFileSync(file("shared.progress"), other);
+    await expect(own.append('{"id":3}\n', 1, "3")).rejects.toThrow("was changed while this run went by it");
+    await own[Symbol.asyncDispose]();
+    expect(readFileSync(file("shared.ndjson"), "utf8")).toBe('{"id":1}\n');
+    expect(readFileSync(file("shared.progress"), "utf8")).toBe(other);
+  });
+
+  it.each<[what: string, prepare: (out: string, progress: string) => unknown]>([
+    ["one file for both", (out) => [out, out]],
+    ["one file for both, by a link", (out, progress) => symlinkSync(out, progress)],
+    ["one file for both, by a hard link", (out, progress) => linkSync(out, progress)],
+    ["the file that progress is written by", (out) => [out, out.replace(/\.next$/, "")]],
+    ["a link in the way", (out, progress) => symlinkSync(out, `${progress}.next`)],
+    ["a hard link in the way", (out, progress) => linkSync(out, `${progress}.next`)],
+    ["another's file in the way", (_, progress) => writeFileSync(`${progress}.next`, "mine")],
+    ["a folder", (out, progress) => [dirname(out), progress]],
+  ])("refuses %s, and changes nothing", async (what, prepare) => {
+    const name = what.replace(/\W/g, "-");
+    const out = file(what.startsWith("the file that") ? `${name}.next` : `${name}.ndjson`);
+    writeFileSync(out, "");
+    const paths = prepare(out, file(`${name}.progress`)) as readonly [string, string] | undefined;
+    const [given, progress] = paths ?? [out, file(`${name}.progress`)];
+    const kept = what.endsWith("in the way") ? `${progress}.next` : out;
+    const before = readFileSync(kept, "utf8");
+    const { code, stderr } = await list("payments", "list", "--out", given, "--resume", progress);
+    expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.not.stringContaining("    at ") });
+    expect(readFileSync(kept, "utf8")).toBe(before);
+    expect(readFileSync(out, "utf8")).toBe("");
+  });
+
+  it.each<[what: string, edit: (progress: Record<string, unknown>) => object]>([
+    ["a shorter length", (progress) => ({ ...progress, bytes: 100 })],
+    ["a length of nothing", (progress) => ({ ...progress, bytes: 0 })],
+    ["another cursor", (progress) => ({ ...progress, after: payments[3]?.pagingToken })],
+    ["another count", (progress) => ({ ...progress, records: 1 })],
+    [
+      "a shorter length, as an earlier release stores it",
+      ({ query, after, records }) => ({
+        ...{ version: 1, query, after, records, bytes: 100 },
+      }),
+    ],
+  ])("refuses a state that was edited, with %s, and loses nothing", async (what, edit) => {
+    const name = what.replace(/\W/g, "-");
+    expect((await list(...resumed(name))).code).toBe(0);
+    const before = readFileSync(file(`${name}.ndjson`), "utf8");
+    const edited = JSON.stringify(edit(JSON.parse(readFileSync(file(`${name}.progress`), "utf8"))));
+    writeFileSync(file(`${name}.progress`), edited);
+    const { code, stderr } = await list(...resumed(name));
+    expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining("was changed since") });
+    expect(readFileSync(file(`${name}.ndjson`), "utf8")).toBe(before);
+    expect(readFileSync(file(`${name}.progress`), "utf8")).toBe(edited);
+  });
+
+  it("refuses a file of the same length that was changed", async () => {
+    await list(...resumed("sorted"));
+    const lines = readFileSync(file("sorted.ndjson"), "utf8").split("\n").slice(0, -1).reverse();
+    writeFileSync(file("sorted.ndjson"), `${lines.join("\n")}\n`);
+    expect(await list(...resumed("sorted"))).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("changed since"),
+    });
+  });
+
+  it("goes on where an earlier release has stopped", async () => {
+    await list(...resumed("older", "--size", "2"));
+    const text = readFileSync(file("older.ndjson"), "utf8").split("\n").slice(0, 5).join("\n").concat("\n");
+    const { query } = JSON.parse(readFileSync(file("older.progress"), "utf8")) as { query: string };
+    const after = payments[4]?.pagingToken;
+    writeFileSync(file("older.ndjson"), `${text}{"torn`);
+    writeFileSync(
+      file("older.progress"),
+      JSON.stringify({ version: 1, query, after, bytes: Buffer.byteLength(text), records: 5 }),
+    );
+    expect((await list(...resumed("older"))).code).toBe(0);
+    expect(written("older")).toEqual(payments);
   });
 
   it("needs paging tokens, and writes nothing without", async () => {

@@ -12,7 +12,7 @@ export interface CommandResult {
 /** Runs a command line in this process. */
 export async function run(
   line: readonly string[],
-  more: { stdin?: string; env?: object; width?: number; stopped?: Promise<void> } = {},
+  more: { stdin?: string; env?: object; width?: number; showsServiceText?: boolean; stopped?: Promise<void> } = {},
 ): Promise<CommandResult> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(more.stdin ?? "");
@@ -24,6 +24,7 @@ export async function run(
     env: { ...more.env },
     hasColors: false,
     showsProgress: false,
+    showsServiceText: more.showsServiceText ?? false,
     width: more.width,
     untilStopped: () => more.stopped ?? new Promise<void>(() => {}),
   };

@@ -97,7 +97,9 @@ it("says where everything is, never the password, and leaves nothing behind", as
   expect(stdout).toMatch(
     /^console +http:\/\/127\.0\.0\.1:\d+\/console\/ \(open it in a browser; it asks for no login\)$/m,
   );
-  expect(stdout).toContain(`npx cross-border doctor --config ${file("told/alpha-bank.json")}\n`);
+  expect(stdout).toContain(
+    `npx -p cross-border-payments cross-border doctor --config ${file("told/alpha-bank.json")}\n`,
+  );
   expect(existsSync(file("told"))).toBe(false);
 });
 
@@ -113,6 +115,23 @@ it("tells programs on one line, and quotes paths for a shell", async () => {
   const { stdout: shown } = await whileRunning("it's here", async () => {});
   const word = shown.match(/doctor --config (.*)\n/)?.[1] ?? "";
   expect(execFileSync("sh", ["-c", `printf %s ${word}`], { encoding: "utf8" })).toBe(file("it's here/alpha-bank.json"));
+});
+
+it("ends with the npx that started it, and takes its key files along", async () => {
+  const folder = file("npx");
+  const line = `${process.execPath} --import tsx src/cli/cli.ts sandbox --folder ${folder}`;
+  const npx = spawn("npm", ["exec", "-c", line], {
+    stdio: "ignore",
+    env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
+  });
+  const closed = once(npx, "close");
+  while (!existsSync(join(folder, "trusted-keys.json"))) {
+    expect(npx.exitCode).toBe(null);
+    await sleep(20);
+  }
+  npx.kill("SIGTERM");
+  await closed;
+  while (existsSync(folder)) await sleep(20);
 });
 
 it("removes only what it has written", async () => {
@@ -204,6 +223,22 @@ describe("a recording", () => {
         const wanted = encodeURIComponent(secret);
         await fetch(`${baseUrl}/payment-gateways?accountVerificationBearerToken=${wanted}&_size=7`, { headers });
         await fetch(`${baseUrl}/payment-gateways`, { headers });
+        for (const path of ["/payments", "/payment-gateways", "/payments/p-1"]) {
+          await fetch(
+            `${baseUrl}${path}?_size=7&access_token=${token}&password=${secret}&p%61ss=${secret}&_token=${token}`,
+          );
+          await fetch(`${baseUrl}${path}?${token}`, { headers });
+        }
+        for (const path of ["/payments", "/payment-intents", "/payment-gateways"]) {
+          await fetch(baseUrl + path, {
+            method: "POST",
+            headers: { authorization: headers.authorization },
+            body: login,
+          });
+          await send(path, JSON.stringify({ memo: "rent", password: secret, receiverAccount: { token } }));
+          await send(path, login.toString());
+          await send(path, JSON.stringify(token));
+        }
         await fetch(`${url}/logout?id_token_hint=${secret}`);
         await fetch(`${url}/token`, {
           method: "POST",
@@ -218,9 +253,13 @@ describe("a recording", () => {
     // What may be seen is there.
     expect(written).toContain('\\"institutionId\\":\\"gamma\\"');
     expect(written).toContain("_size=7");
+    expect(written).toContain("_size=7&access_token=(hidden)&password=(hidden)&p%61ss=(hidden)&_token=(hidden)");
+    expect(written).toContain(
+      '{\\"memo\\":\\"rent\\",\\"password\\":\\"(hidden)\\",\\"receiverAccount\\":\\"(hidden)\\"}',
+    );
     expect(written).toContain("grant_type=password&client_id=sandbox&username=gateway");
     expect(written).toContain('\\"expires_in\\":300');
-    expect(linesOf("secret.ndjson").filter(({ kind }) => kind === "request")).toHaveLength(10);
+    expect(linesOf("secret.ndjson").filter(({ kind }) => kind === "request")).toHaveLength(28);
   });
 
   it("says that a response was lost, and which request was in flight", async () => {

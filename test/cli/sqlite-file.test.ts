@@ -59,7 +59,9 @@ it("says how to go on where there is no better-sqlite3 either", async () => {
   const opened = openSqliteFile("payments.db", options, { hasNodeSqlite: false, folder: newProject() });
   await expect(opened).rejects.toMatchObject({
     code: "invalid_config",
-    message: expect.stringMatching(/can't open a SQLite file\. .*better-sqlite3.*npx -p node@22 cross-border flows/),
+    message: expect.stringMatching(
+      /can't open a SQLite file\. .*better-sqlite3.*npx -p node@22 -p cross-border-payments cross-border flows/,
+    ),
   });
 });
 

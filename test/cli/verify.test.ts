@@ -2,7 +2,10 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readLines } from "../../src/cli/files.js";
+import type { Terminal } from "../../src/cli/terminal.js";
 import { CrossBorderClient, generateSigningKeyPair, type Payment, type SigningKeyPair } from "../../src/index.js";
 import { createSandbox } from "../../src/sandbox/index.js";
 import { run } from "./run.js";
@@ -44,6 +47,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const stdinOf = (stdin: Readable) => ({ stdin }) as unknown as Terminal;
 const lines = (...records: readonly unknown[]) => records.map((record) => `${JSON.stringify(record)}\n`).join("");
 const verify = (stdin: string, ...more: readonly string[]) =>
   run(["verify", "-", "--trusted-keys", file("keys.json"), ...more], { stdin });
@@ -52,6 +56,56 @@ it("finds what the service stored genuine", async () => {
   writeFileSync(file("records.ndjson"), lines(payment, deposit));
   const { code, stdout } = await run(["verify", file("records.ndjson"), "--trusted-keys", file("keys.json")]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: "1 payment and 1 deposit checked: all are genuine\n" });
+});
+
+const allGenuine = { code: 0, stderr: "", stdout: "1 payment and 1 deposit checked: all are genuine\n" };
+
+it.each<[what: string, write: (one: string, other: string) => string | Buffer]>([
+  ["line separators in its texts", (one, other) => `${one}\n${other}\n`],
+  ["a byte order mark", (one, other) => `\ufeff${one}\n${other}\n`],
+  ["Windows's line ends", (one, other) => `${one}\r\n${other}\r\n`],
+  ["a lone CR between its fields", (one, other) => `${one.replace(/,"/g, ',\r"')}\n${other}\n`],
+  ["no line end at its end", (one, other) => `${one}\n${other}`],
+  ["UTF-16, as PowerShell writes it", (one, other) => Buffer.from(`\ufeff${one}\r\n${other}\r\n`, "utf16le")],
+])("finds genuine what has %s", async (_, write) => {
+  const memo = "f\u00fcr\u2028zwei\u2029Zeilen\u0085 \u{1f600}";
+  const body = JSON.stringify({ ...JSON.parse(payment.creationRequestBody), memo });
+  const { signRequest } = await import("../../src/index.js");
+  const signature = await signRequest({ path: payment.creationRequestUrl, body, key: keys.privateKey });
+  const signed = { ...payment, memo, creationRequestBody: body, creationRequestSignatureBase64: signature };
+  const [one, other] = [JSON.stringify(signed), JSON.stringify(deposit)];
+  expect(one).toContain("\u2028");
+  writeFileSync(file("written.ndjson"), write(one, other));
+  expect(await run(["verify", file("written.ndjson"), "--trusted-keys", file("keys.json")])).toEqual(allGenuine);
+});
+
+it("reads what comes byte by byte", async () => {
+  const bytes = Buffer.from(`\ufeff${lines({ ...payment, blank: "für \u{1f600}" }, deposit)}`);
+  const input = Readable.from(Array.from(bytes, (byte) => Buffer.from([byte])));
+  const found: string[] = [];
+  for await (const line of readLines("-", { ...stdinOf(input) })) found.push(line);
+  expect(`${found.join("\n")}\n`).toBe(bytes.toString().slice(1));
+});
+
+it.each([[""], ["\n"], ["x"], ["a\r\nb"], ["\ufeff"]])("reads the lines of %o", async (text) => {
+  const found: string[] = [];
+  for await (const line of readLines("-", stdinOf(Readable.from([Buffer.from(text)])))) found.push(line);
+  expect(found).toEqual(
+    text
+      .replace("\ufeff", "")
+      .replace(/\r?\n$/, "\n")
+      .split(/\r?\n/)
+      .slice(0, text.endsWith("\n") || text === "" || text === "\ufeff" ? -1 : undefined),
+  );
+});
+
+it("can't say of what it can't read that it is not genuine", async () => {
+  writeFileSync(
+    file("latin1.ndjson"),
+    Buffer.concat([Buffer.from(lines(payment)), Buffer.from('{"memo":"f\u00fcr"}\n', "latin1")]),
+  );
+  const line = ["verify", file("latin1.ndjson"), "--trusted-keys", file("keys.json")];
+  expect(await run(line)).toMatchObject({ code: 3, stderr: expect.stringContaining("is not UTF-8, at line ") });
 });
 
 it("says of each line what is wrong with it", async () => {
@@ -153,6 +207,19 @@ describe("evidence", () => {
     expect(spawnSync("sh", ["-ec", other], { cwd, encoding: "utf8" }).stdout).toContain("Verification failure");
   });
 
+  it("finds an id however it is written", async () => {
+    const id = "\u00dcberweisung/1 \u2028";
+    const escaped = JSON.stringify({ ...payment, id })
+      .replace("\u00dc", "\\u00dc")
+      .replaceAll("/", "\\/");
+    writeFileSync(file("escaped.ndjson"), `\ufeff${lines({ ...payment, id: "another" })}${escaped}\r\n`);
+    writeFileSync(file("alpha.pem"), keys.publicKey);
+    const line = ["evidence", id, "--from", file("escaped.ndjson"), "--trusted-key", file("alpha.pem")];
+    const { code, stdout } = await run(line);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).record).toEqual({ ...payment, id });
+  });
+
   it("says that a payment is not genuine: another key, another amount", async () => {
     const { publicKey } = await generateSigningKeyPair();
     for (const result of [evidence("TX-1", payment, publicKey), evidence("TX-1", { ...payment, senderAmount: "9" })]) {
@@ -160,6 +227,13 @@ describe("evidence", () => {
       expect(code).toBe(1);
       expect(JSON.parse(stdout)).toMatchObject({ isGenuine: false });
     }
+  });
+
+  it("shows no credential that stands within a record", async () => {
+    const sender = { accountVerificationBearerToken: "a secret within" };
+    const { code, stdout } = await evidence("TX-1", { ...payment, sender });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).record).toEqual({ ...payment, sender: {} });
   });
 
   it("puts nothing of a record into a command line", async () => {

@@ -4,6 +4,7 @@ import { type Granted, TokenEndpoint } from "../../auth/token-endpoint.js";
 import { CrossBorderClient } from "../../client.js";
 import { CrossBorderError } from "../../errors/errors.js";
 import type { PaymentGateway } from "../../resources/payment-gateways.js";
+import { type Connection, readConnection } from "../../settings/connection.js";
 import { parsePublicKey, parseSigningKey, type SigningKey } from "../../signing/keys.js";
 import { signRequest } from "../../signing/sign-request.js";
 import { verifySignature } from "../../signing/verify-signature.js";
@@ -13,6 +14,7 @@ import { parseBaseUrl } from "../../wire/base-url.js";
 import { openTransport } from "../../wire/open-transport.js";
 import { Interrupted } from "../ask-secret.js";
 import { parseObject } from "../json.js";
+import { program } from "../program.js";
 import type { Settings } from "../settings.js";
 import { withPassphrase } from "../signing-key.js";
 import type { Terminal } from "../terminal.js";
@@ -25,14 +27,14 @@ import { checkClock, checkConnection, checkName } from "./network-checks.js";
  * It moves no money, and never shows a secret.
  */
 export async function* examine(settings: Settings, terminal: Terminal): AsyncGenerator<Finding, void> {
-  const ca = settings.ca === undefined ? undefined : await readFile(settings.ca, "utf8");
+  const connection = await readConnection(settings, terminal.env);
   // It may ask for a passphrase, which belongs before everything that it shows.
   const key = settings.signingKey === undefined ? undefined : await readKey(settings.signingKey, terminal);
-  const known = { settings, ca, key };
+  const known = { settings, connection, key };
   yield { check: "versions", ...checkVersions() };
-  yield { check: "proxies", ...checkProxies(terminal.env) };
   const service = checkAddress(settings.baseUrl, "baseUrl");
   const identity = checkAddress(settings.authUrl, "authUrl");
+  yield { check: "proxies", ...checkProxies(connection, service.url, identity.url) };
   yield { check: "address of the service", ...service };
   yield { check: "address of the identity provider", ...identity };
   const isOneHost = service.url !== undefined && service.url.origin === identity.url?.origin;
@@ -42,33 +44,32 @@ export async function* examine(settings: Settings, terminal: Terminal): AsyncGen
     ["identity provider", isOneHost ? undefined : identity.url],
   ] as const) {
     if (url === undefined) continue;
-    const name = await checkName(url);
+    const name = await checkName(url, connection);
     yield { check: `name of the ${who}`, ...name };
-    const connection = name.status === "failed" ? skipped("it has no address") : await checkConnection(url, ca);
-    yield { check: `connection to the ${who}`, ...connection };
-    if (connection.status === "failed" || connection.status === "skipped") canReach = false;
+    const reached = name.status === "failed" ? skipped("it has no address") : await checkConnection(url, connection);
+    yield { check: `connection to the ${who}`, ...reached };
+    if (reached.status === "failed" || reached.status === "skipped") canReach = false;
   }
   if (!canReach) {
     yield { check: "login", ...skipped("there is no connection") };
     yield* examineKeys(known, undefined);
     return;
   }
-  yield { check: "clock", ...(await checkClock(service.url as URL, ca)) };
+  yield { check: "clock", ...(await checkClock(service.url as URL, connection)) };
   yield* examineService(known);
 }
 
 /** What is known before anything is sent. */
 interface Known {
   readonly settings: Settings;
-  readonly ca: string | undefined;
+  readonly connection: Connection;
   readonly key: ReadKey | undefined;
 }
 
 async function* examineService(known: Known): AsyncGenerator<Finding, void> {
-  const { settings, ca } = known;
+  const { settings, connection } = known;
   const auth = authOf(settings);
-  const tls = ca === undefined ? undefined : { ca: [ca] };
-  const transport = openTransport({ connections: 1, connectTimeoutMs: 5000, tls });
+  const transport = openTransport({ connections: 1, connectTimeoutMs: 5000, ...(await connection.clientOptions()) });
   const endpoint = new TokenEndpoint({ auth, transport, timeoutMs: 10_000 });
   try {
     const result = await endpoint.login([]);
@@ -100,14 +101,14 @@ function describeFailure(failure: GrantFailure, origin: string): Result {
 }
 
 async function* examineSession(granted: Granted, known: Known): AsyncGenerator<Finding, void> {
-  const { settings, ca } = known;
+  const { settings, connection } = known;
   const { accessToken } = granted;
   yield { check: "login", ...ok(`${settings.username} can log in to the realm ${settings.realm}`) };
   yield { check: "token", ...describeToken(granted) };
   await using client = new CrossBorderClient({
     baseUrl: settings.baseUrl,
     auth: { accessToken: () => accessToken },
-    ...(ca === undefined ? undefined : { tls: { ca } }),
+    ...(await connection.clientOptions()),
     maxRetries: 0,
   });
   const list = await checkList(client);
@@ -175,8 +176,7 @@ async function readKey(file: string, terminal: Terminal): Promise<ReadKey> {
     return { result: ok(`${file} has a private RSA key, fingerprint ${sha256Hex(spki)}`), privateKey, spki };
   } catch (error) {
     if (error instanceof Interrupted) throw error;
-    const remedy =
-      "make one by cross-border keys generate, or name the file of the key whose public half is registered";
+    const remedy = `make one by ${program} keys generate, or name the file of the key whose public half is registered`;
     return { result: failed((error as Error).message, remedy) };
   }
 }
@@ -205,7 +205,7 @@ async function findGateway(client: CrossBorderClient, gatewayId: string): Promis
 const mostNamed = 5;
 
 function checkRegistered({ institutionId, rsaPublicKeyBase64 }: PaymentGateway, spki: Uint8Array): Result {
-  const remedy = "register the public half: cross-border keys show gives rsaPublicKeyBase64";
+  const remedy = `register the public half: ${program} keys show gives rsaPublicKeyBase64`;
   try {
     const registered = parsePublicKey(rsaPublicKeyBase64).spki();
     if (Buffer.from(registered).equals(spki))
@@ -268,14 +268,14 @@ function checkVersions(): Result {
   return isOld ? failed(found, "Node 20.18.1 or newer is needed") : ok(found);
 }
 
-function checkProxies(env: Terminal["env"]): Result {
-  const names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
-  const set = names.filter((name) => (env[name] ?? "") !== "");
-  if (set.length === 0) return ok("none in the environment");
-  return warning(
-    `${set.join(", ")} is set, and the client does not go by it`,
-    "give the client a ProxyAgent of undici by the option dispatcher, if the way leads through it",
-  );
+function checkProxies({ proxyFor }: Connection, ...addresses: readonly (URL | undefined)[]): Result {
+  const ways = addresses.flatMap((url) => {
+    if (url === undefined) return [];
+    const proxy = proxyFor(url);
+    return [`${url.host} ${proxy === undefined ? "directly" : `by ${proxy.protocol}//${proxy.host}`}`];
+  });
+  const isNone = addresses.every((url) => url === undefined || proxyFor(url) === undefined);
+  return ok(isNone ? "none" : ways.join(", "));
 }
 
 interface CheckedAddress extends Result {

@@ -1,46 +1,94 @@
 import { lookup } from "node:dns/promises";
 import { request as requestPlain } from "node:http";
 import { request as requestByTls } from "node:https";
-import { connect, isIP } from "node:net";
-import { connect as connectByTls, type TLSSocket } from "node:tls";
+import { connect, isIP, type Socket } from "node:net";
+import { connect as connectByTls, rootCertificates, type TLSSocket } from "node:tls";
 import { counted } from "../../errors/counted.js";
+import type { Connection } from "../../settings/connection.js";
 import { codeOf, failed, ok, type Result, warning } from "./finding.js";
+
+/** How the checks reach an address: as the client does. */
+export type Way = Pick<Connection, "proxyFor" | "tls">;
 
 const timeoutMs = 5000;
 
-export async function checkName(origin: URL): Promise<Result> {
-  const host = hostOf(origin);
-  if (isIP(host) !== 0) return ok(`${host} is an address itself`);
+export async function checkName(origin: URL, { proxyFor }: Way): Promise<Result> {
+  const proxy = proxyFor(origin);
+  const host = hostOf(proxy ?? origin);
+  const whose = proxy === undefined ? "" : `; it is the proxy's, which looks up ${hostOf(origin)}`;
+  if (isIP(host) !== 0) return ok(`${host} is an address itself${whose}`);
   try {
     const addresses = await lookup(host, { all: true });
-    return ok(`${host} is ${addresses.map(({ address }) => address).join(", ")}`);
+    return ok(`${host} is ${addresses.map(({ address }) => address).join(", ")}${whose}`);
   } catch (error) {
     return failed(
-      `${host} has no address (${codeOf(error)})`,
+      `${host} has no address (${codeOf(error)})${whose}`,
       "check how it is spelt, and which name server this machine asks",
     );
   }
 }
 
 /** Whether somebody listens, and, over https, whether the certificate is trusted, of this name, and lasts. */
-export async function checkConnection(origin: URL, ca: string | undefined): Promise<Result> {
-  const [host, port] = [hostOf(origin), portOf(origin)];
-  const where = `${host}, port ${port}`;
+export async function checkConnection(origin: URL, way: Way): Promise<Result> {
+  const proxy = way.proxyFor(origin);
+  const where = `${hostOf(origin)}, port ${portOf(origin)}${proxy === undefined ? "" : ` by the proxy ${proxy.host}`}`;
   try {
-    if (origin.protocol === "http:") {
-      await opened(connect({ host, port }), "connect");
-      return ok(`somebody listens at ${where}; http, so nothing is encrypted`);
-    }
-    const servername = isIP(host) === 0 ? { servername: host } : {};
     // A certificate that is not trusted is looked at, so that it can be said why; nothing is sent to its owner.
-    const options = { host, port, ...servername, ...(ca === undefined ? {} : { ca }), rejectUnauthorized: false };
-    return await opened(connectByTls(options), "secureConnect", judge);
+    const socket = await openSocket(origin, way, { rejectUnauthorized: false });
+    try {
+      return origin.protocol === "http:"
+        ? ok(`somebody listens at ${where}; http, so nothing is encrypted`)
+        : judge(socket as TLSSocket);
+    } finally {
+      socket.destroy();
+    }
   } catch (error) {
+    const remedy = proxy === undefined ? "" : ", the proxy's rules and the user and password it asks for";
     return failed(
       `no connection to ${where} (${codeOf(error)})`,
-      "check the address and its port, firewalls on the way, and whether the other side lets this address in",
+      `check the address and its port, firewalls on the way${remedy}, and whether the other side lets this address in`,
     );
   }
+}
+
+/** A socket to an address, encrypted where that is https. */
+async function openSocket(
+  origin: URL,
+  { proxyFor, tls = {} }: Way,
+  { rejectUnauthorized }: { readonly rejectUnauthorized: boolean },
+): Promise<Socket> {
+  const [host, port] = [hostOf(origin), portOf(origin)];
+  const proxy = proxyFor(origin);
+  const tunnel = proxy === undefined ? undefined : await openTunnel(origin, proxy, tls);
+  if (origin.protocol === "http:") return tunnel ?? ready(connect({ host, port }), "connect");
+  const servername = isIP(host) === 0 ? { servername: host } : {};
+  const { ca, ...own } = tls;
+  const options = { ...servername, ...own, ...(ca && { ca: [...ca] }), rejectUnauthorized };
+  const socket = connectByTls(tunnel === undefined ? { ...options, host, port } : { ...options, socket: tunnel, host });
+  return ready(socket, "secureConnect");
+}
+
+function openTunnel(origin: URL, proxy: URL, { ca }: NonNullable<Way["tls"]>): Promise<Socket> {
+  const target = `${origin.hostname}:${portOf(origin)}`;
+  const user = [proxy.username, proxy.password].map(decodeURIComponent).join(":");
+  const authorization = user === ":" ? {} : { "proxy-authorization": `Basic ${Buffer.from(user).toString("base64")}` };
+  const request = proxy.protocol === "http:" ? requestPlain : requestByTls;
+  return new Promise((resolve, reject) => {
+    const sent = request({
+      ...{ host: hostOf(proxy), port: portOf(proxy), method: "CONNECT", path: target, timeout: timeoutMs },
+      headers: { host: target, ...authorization },
+      ...(ca && { ca: [...rootCertificates, ...ca] }),
+    });
+    sent.once("connect", ({ statusCode }, socket) => {
+      if (statusCode === 200) return resolve(socket);
+      socket.destroy();
+      reject(new Error(`the proxy responded with ${statusCode}`));
+    });
+    sent.once("response", ({ statusCode }) => reject(new Error(`the proxy responded with ${statusCode}`)));
+    sent.once("timeout", () => sent.destroy(timeoutError()));
+    sent.once("error", reject);
+    sent.end();
+  });
 }
 
 function judge(socket: TLSSocket): Result {
@@ -67,32 +115,34 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ["CERT_NOT_YET_VALID", "check this machine's clock"],
 ]);
 
-async function opened<S extends { destroy(): unknown; setTimeout(ms: number): unknown }>(
-  socket: S & { once(event: string, listener: (...given: never[]) => void): unknown },
-  event: string,
-  look: (socket: S) => Result = () => ok(""),
-): Promise<Result> {
+async function ready<S extends Socket>(socket: S, event: string): Promise<S> {
   try {
-    return await new Promise<Result>((resolve, reject) => {
+    return await new Promise<S>((resolve, reject) => {
       socket.setTimeout(timeoutMs);
       socket.once("timeout", () => reject(timeoutError()));
-      socket.once("error", reject as never);
-      socket.once(event, () => resolve(look(socket)));
+      socket.once("error", reject);
+      socket.once(event, () => resolve(socket));
     });
-  } finally {
+  } catch (error) {
     socket.destroy();
+    throw error;
   }
 }
 
 /** Tokens, signatures of certificates and looks at payments all go by the time. */
-export async function checkClock(origin: URL, ca: string | undefined): Promise<Result> {
-  const request = origin.protocol === "http:" ? requestPlain : requestByTls;
+export async function checkClock(origin: URL, way: Way): Promise<Result> {
   try {
+    const socket = await openSocket(origin, way, { rejectUnauthorized: true });
     const sentMs = Date.now();
     const date = await new Promise<string | undefined>((resolve, reject) => {
-      const sent = request(
-        origin,
-        { method: "HEAD", timeout: timeoutMs, ...(ca === undefined ? {} : { ca }) },
+      const sent = requestPlain(
+        {
+          method: "HEAD",
+          path: "/",
+          headers: { host: origin.host },
+          timeout: timeoutMs,
+          createConnection: () => socket,
+        },
         (response) => {
           response.resume();
           resolve(response.headers.date);
@@ -101,7 +151,7 @@ export async function checkClock(origin: URL, ca: string | undefined): Promise<R
       sent.once("timeout", () => sent.destroy(timeoutError()));
       sent.once("error", reject);
       sent.end();
-    });
+    }).finally(() => socket.destroy());
     if (date === undefined)
       return warning("the service does not tell its time", "compare this machine's clock by other means");
     // The header has whole seconds.

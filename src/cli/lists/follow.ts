@@ -13,7 +13,7 @@ import { Deadline } from "../../timing/deadline.js";
 import { readLines } from "../files.js";
 import { parseObject } from "../json.js";
 import type { Terminal } from "../terminal.js";
-import type { ListedRecord } from "./lists.js";
+import type { ListedRecord } from "./formats.js";
 
 /** Records that came, and where to go on once they are written. */
 export interface News {
@@ -139,7 +139,8 @@ export async function* followList(
 
 /** A list that changes while it is read may be in order the next time. */
 function delayAfter(error: unknown, failures: number, everyMs: number | undefined): number | undefined {
-  if (error instanceof PagingError) return failures < 3 ? everyMs : undefined;
+  const isPassing = !(error instanceof PagingError) || error.code === "paging_end_unproved";
+  if (!isPassing) return failures < 3 ? everyMs : undefined;
   return retryDelayMs(error, failures, Math.random, Date.now());
 }
 

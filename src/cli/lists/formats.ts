@@ -1,50 +1,94 @@
 import type { FieldTable } from "../../api/fields.js";
 import { printable, toJson } from "../printable.js";
+import { isSecretField } from "../secrets.js";
 import { clipped, padded, widthOf } from "../text-width.js";
-import type { ListedRecord } from "./lists.js";
+import { spreadsheetText } from "./spreadsheet-text.js";
+
+export type ListedRecord = Readonly<Record<string, unknown>>;
 
 /** How records are written. */
 export interface Format {
   /** Before the first record. */
   readonly head: string;
   write(records: readonly ListedRecord[]): string;
-  /** Fields of records that were not written. */
-  readonly leftOut?: ReadonlySet<string>;
+  /** Names of fields that were not written, for a message; empty where there are none. */
+  leftOut?(): string;
 }
 
 export const formatNames = ["table", "ndjson", "csv"] as const;
 export type FormatName = (typeof formatNames)[number];
 
-/** @param width of the terminal; `undefined` where records go elsewhere. */
-export function formatOf(
-  name: FormatName,
-  fields: FieldTable,
-  columns: readonly string[],
-  width: number | undefined,
-): Format {
-  const names = Object.keys(fields);
-  if (name === "ndjson") return ndjson;
-  if (name === "csv") return csv(names, width !== undefined);
-  return table(columns.length === 0 ? names.slice(0, 7) : columns, width);
+/** A column of a table. */
+export interface Column {
+  readonly title: string;
+  cell(record: ListedRecord): unknown;
 }
 
-export const ndjson: Format = {
-  head: "",
-  write: (records) => records.map((record) => `${toJson(record)}\n`).join(""),
-};
+/** A column of one field, or of several beside one another. */
+export function column(title: string, ...fields: readonly string[]): Column {
+  const [field = title, ...others] = fields;
+  if (others.length === 0) return { title, cell: (record) => record[field] };
+  return { title, cell: (record) => fields.map((name) => shown(record[name])).join(" ") };
+}
+
+export interface FormatOptions {
+  /** Of the description. */
+  readonly fields: FieldTable;
+  /** Of a table, unless `chosen` says otherwise. */
+  readonly columns: readonly Column[];
+  /** The only fields to write, in this order. */
+  readonly chosen: readonly string[] | undefined;
+  /** Of the terminal; `undefined` where records go elsewhere. */
+  readonly width: number | undefined;
+  /** Whether fields of kind `secret` are written. */
+  readonly withCredentials: boolean;
+  /** Whether CSV has each value exactly as it is, for programs. */
+  readonly isRaw: boolean;
+}
+
+export function formatOf(name: FormatName, options: FormatOptions): Format {
+  const { chosen, columns, width, withCredentials } = options;
+  const visible = (field: string) => withCredentials || !isSecretField(field);
+  if (name === "ndjson") return ndjsonOf(chosen, withCredentials);
+  if (name === "csv") return csv(options, visible);
+  return table(chosen === undefined ? columns : chosen.filter(visible).map((field) => column(field)), width);
+}
+
+/** Every field, but credentials. */
+export const ndjson: Format = ndjsonOf(undefined, false);
+
+function ndjsonOf(chosen: readonly string[] | undefined, withCredentials: boolean): Format {
+  const line = (record: ListedRecord) => `${toJson(record, { withCredentials })}\n`;
+  return {
+    head: "",
+    write: (records) =>
+      records.map((record) => line(chosen === undefined ? record : onlyFields(record, chosen))).join(""),
+  };
+}
+
+function onlyFields(record: ListedRecord, names: readonly string[]): ListedRecord {
+  return Object.fromEntries(names.filter((name) => Object.hasOwn(record, name)).map((name) => [name, record[name]]));
+}
 
 /** RFC 4180, with the fields of the description: which others there are is not known before the last record. */
-function csv(names: readonly string[], isForTerminal: boolean): Format {
+function csv({ fields, chosen, width, isRaw }: FormatOptions, visible: (field: string) => boolean): Format {
+  const names = chosen ?? Object.keys(fields);
   const line = (values: readonly string[]) => `${values.map(quoted).join(",")}\r\n`;
-  const cell = (value: unknown) => (isForTerminal ? printable(shown(value)) : shown(value));
-  const known = new Set(names);
-  const leftOut = new Set<string>();
+  const toCell = (text: string, index: number) => (isRaw ? text : spreadsheetText(text, index === 0));
+  const cell = (value: unknown, index: number) =>
+    toCell(width === undefined ? shown(value) : printable(shown(value)), index);
+  const leftOut = new LeftOutNames();
+  const isKnown = new Set(Object.keys(fields));
   return {
     head: line(names),
-    leftOut,
+    leftOut: () => (chosen === undefined ? String(leftOut) : ""),
     write(records) {
-      for (const name of records.flatMap(Object.keys)) if (!known.has(name)) leftOut.add(name);
-      return records.map((record) => line(names.map((name) => cell(record[name])))).join("");
+      for (const record of records) {
+        for (const name of Object.keys(record)) if (!isKnown.has(name)) leftOut.add(name);
+      }
+      return records
+        .map((record) => line(names.map((name, index) => cell(visible(name) ? record[name] : "", index))))
+        .join("");
     },
   };
 }
@@ -53,13 +97,34 @@ function quoted(value: string): string {
   return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
+/** The first few names that a service has made up, of which there may be any number, of any length. */
+class LeftOutNames {
+  readonly #shown = new Set<string>();
+  #hasMore = false;
+
+  add(name: string): void {
+    if (this.#hasMore) return;
+    const shownName = /^\w{1,40}$/.test(name) ? name : toJson(clipped(name, 40));
+    if (this.#shown.has(shownName)) return;
+    if (this.#shown.size < mostNamed) this.#shown.add(shownName);
+    else this.#hasMore = true;
+  }
+
+  toString(): string {
+    return [...this.#shown].join(", ") + (this.#hasMore ? " and others" : "");
+  }
+}
+
+const mostNamed = 10;
+
 /**
  * Each column but the last is as wide as its title and its longest value so far, within bounds. What does not fit into the window is cut.
  *
  * @param width of the terminal; where there is none, nothing is cut.
  */
-export function table(columns: readonly string[], width = Number.POSITIVE_INFINITY): Format {
-  const widths = columns.map(widthOf);
+export function table(columns: readonly Column[], width = Number.POSITIVE_INFINITY): Format {
+  const titles = columns.map(({ title }) => title);
+  const widths = titles.map(widthOf);
   const last = columns.length - 1;
   const line = (cells: readonly string[]) => {
     const isCut = width !== Number.POSITIVE_INFINITY;
@@ -71,21 +136,23 @@ export function table(columns: readonly string[], width = Number.POSITIVE_INFINI
   return {
     head: "",
     write(records) {
-      const rows = records.map((record) => columns.map((name) => printable(shown(record[name]))));
-      for (const index of columns.keys()) {
-        const longest = Math.max(...rows.map((cells) => widthOf(cells[index] ?? "")));
-        widths[index] = Math.max(widths[index] ?? 0, Math.min(longest, widestColumn));
+      const rows = records.map((record) => columns.map(({ cell }) => printable(shown(cell(record)))));
+      for (const cells of rows) {
+        for (const [index, cell] of cells.entries()) {
+          widths[index] = Math.max(widths[index] ?? 0, Math.min(widthOf(cell), widestColumn));
+        }
       }
-      const lines = isFirst ? [columns, ...rows] : rows;
+      const lines = isFirst ? [titles, ...rows] : rows;
       isFirst = false;
       return lines.map(line).join("");
     },
   };
 }
 
+/** Ids are whole. */
 const widestColumn = 36;
 
 function shown(value: unknown): string {
   if (value === undefined || value === null) return "";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? value : toJson(value);
 }

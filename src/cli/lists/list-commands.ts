@@ -1,4 +1,3 @@
-import type { FieldTable } from "../../api/fields.js";
 import type { CrossBorderClient } from "../../client.js";
 import { type Command, type ExitCode, exitCodes } from "../command.js";
 import { interruption } from "../interruption.js";
@@ -6,9 +5,9 @@ import { openClient } from "../open-client.js";
 import { readSettings } from "../settings.js";
 import type { Terminal } from "../terminal.js";
 import { followList, followPayments, type News, outageReports, writtenIds } from "./follow.js";
-import { formatOf } from "./formats.js";
+import { formatOf, type ListedRecord } from "./formats.js";
 import { type ListOptions, optionsOf, parseListOptions, type Values } from "./list-options.js";
-import { type AnyQuery, type ListedRecord, type ListSource, listSources } from "./lists.js";
+import { type AnyQuery, type ListSource, listSources } from "./lists.js";
 import { type ProgressLine, showProgress } from "./progress.js";
 import { ResumableFile } from "./resumable-file.js";
 import { writeOut } from "./write-out.js";
@@ -53,13 +52,25 @@ interface ListCall {
 
 async function list(source: ListSource, values: Values, terminal: Terminal): Promise<ExitCode> {
   const options = parseListOptions(source, values, terminal);
-  const { filter, sort, size, out, resume, everyMs } = options;
+  const { filter, sort, size, out, resume, everyMs, fields: chosen, isRaw } = options;
   const settings = await readSettings(values, terminal);
-  await using client = await openClient(settings, everyMs === undefined ? undefined : outageReports(terminal));
-  const credentials = values["with-credentials"] === true;
+  await using client = await openClient(
+    settings,
+    terminal,
+    everyMs === undefined ? undefined : outageReports(terminal),
+  );
+  const withCredentials = values["with-credentials"] === true;
   const parent = source.parent === undefined ? "" : String(values[source.parent]);
   const follow = everyMs === undefined ? undefined : true;
-  const query = { filter, sort, size, format: options.format, credentials, follow };
+  // Names that an earlier release has written too.
+  const shape = {
+    format: options.format,
+    credentials: withCredentials,
+    follow,
+    fields: chosen,
+    ...(isRaw && { isRaw }),
+  };
+  const query = { filter, sort, size, ...shape };
   await using file =
     out === undefined || resume === undefined
       ? undefined
@@ -69,12 +80,11 @@ async function list(source: ListSource, values: Values, terminal: Terminal): Pro
           JSON.stringify({ service: settings.baseUrl, list: source.name, parent, ...query }),
         );
   const width = out === undefined ? terminal.width : undefined;
-  const format = formatOf(options.format, source.fields, source.columns, width);
+  const format = formatOf(options.format, { ...source, chosen, width, withCredentials, isRaw });
   let isFirst = file === undefined || file.records === 0;
   const write: ListCall["write"] = async (records, mark) => {
     if (file === undefined && records.length === 0) return;
-    const shown = credentials ? records : records.map((record) => withoutCredentials(record, source.fields));
-    const text = (isFirst ? format.head : "") + (shown.length === 0 && !isFirst ? "" : format.write(shown));
+    const text = (isFirst ? format.head : "") + (records.length === 0 && !isFirst ? "" : format.write(records));
     isFirst = false;
     if (file === undefined) await writeOut(text, terminal);
     else await file.append(text, records.length, mark());
@@ -86,7 +96,7 @@ async function list(source: ListSource, values: Values, terminal: Terminal): Pro
   } finally {
     progress.end();
   }
-  warnOfLeftOut(format.leftOut, terminal);
+  warnOfLeftOut(format.leftOut?.() ?? "", terminal);
   return exitCodes.done;
 }
 
@@ -136,13 +146,9 @@ async function newsOf(
   return followList((requests) => source.open(client, parent, query, { signal: requests }), follow);
 }
 
-function withoutCredentials(record: ListedRecord, fields: FieldTable): ListedRecord {
-  return Object.fromEntries(Object.entries(record).filter(([name]) => fields[name] !== "secret"));
-}
-
-function warnOfLeftOut(leftOut: ReadonlySet<string> | undefined, { stderr }: Terminal): void {
-  if (leftOut === undefined || leftOut.size === 0) return;
+function warnOfLeftOut(names: string, { stderr }: Terminal): void {
+  if (names === "") return;
   stderr.write(
-    `cross-border: the CSV has no columns for ${[...leftOut].join(", ")}, which the description does not name; ndjson has them\n`,
+    `cross-border: the CSV has no columns for ${names}, which the description does not name; ndjson has them\n`,
   );
 }

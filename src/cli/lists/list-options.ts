@@ -1,5 +1,7 @@
+import type { FieldTable } from "../../api/fields.js";
 import { type CommandOptions, UsageError } from "../command.js";
 import { parseDuration } from "../duration.js";
+import { didYouMean, nearest } from "../nearest.js";
 import { settingOptions } from "../settings.js";
 import type { Terminal } from "../terminal.js";
 import { type FormatName, formatNames } from "./formats.js";
@@ -15,6 +17,10 @@ export interface ListOptions {
   readonly after: string | undefined;
   readonly limit: number | undefined;
   readonly format: FormatName;
+  /** The only fields to write. */
+  readonly fields: readonly string[] | undefined;
+  /** Whether CSV has each value exactly as it is. */
+  readonly isRaw: boolean;
   readonly out: string | undefined;
   readonly resume: string | undefined;
   /** How often a list that is followed is read; `undefined` where it is not followed. */
@@ -46,6 +52,11 @@ export function optionsOf(source: ListSource): CommandOptions {
       help: `how often --follow reads the list; ${defaultEvery(source)} unless it is given`,
     },
     format: { type: "string", value: formatNames.join("|"), help: "how records are written" },
+    fields: { type: "string", value: "A,B,…", help: "only these fields, in this order" },
+    raw: {
+      type: "boolean",
+      help: "CSV for programs: exactly what is there, also what a spreadsheet would take for a formula",
+    },
     json: { type: "boolean", help: "the same as --format ndjson" },
     out: { type: "string", value: "FILE", help: "write to this file; goes with --resume" },
     resume: {
@@ -72,6 +83,8 @@ export function parseListOptions(source: ListSource, values: Values, terminal: T
     readonly out?: string;
     readonly resume?: string;
   };
+  assertSort(source, sort);
+  if (after === "") throw new UsageError("--after is a paging token, and not empty");
   const options = {
     filter: parseFilter(source, filter, values.follow === true),
     sort,
@@ -79,10 +92,14 @@ export function parseListOptions(source: ListSource, values: Values, terminal: T
     after,
     limit: parseCount("limit", values.limit),
     format: parseFormat(values, terminal),
+    fields: parseFields(source, values.fields),
+    isRaw: values.raw === true,
     out,
     resume,
     everyMs: parseFollow(source, values),
   };
+  if (options.isRaw && options.format !== "csv")
+    throw new UsageError("--raw is for --format csv: the others are exact");
   assertResumable(options);
   if (options.everyMs !== undefined && sort !== undefined) {
     throw new UsageError("--follow goes by the order of creation: leave --sort out");
@@ -97,13 +114,41 @@ function parseFormat({ format, json, out }: Values, terminal: Terminal): FormatN
   return found;
 }
 
+function assertSort({ name: list, fields }: ListSource, sort: readonly string[] = []): void {
+  for (const term of sort.flatMap((terms) => terms.split(","))) {
+    const [, name = "", direction = ""] = /^([^.\s]+)(?:\.(\w+))?$/.exec(term) ?? [];
+    if (name !== "" && !isField(fields, name)) throw new UsageError(noField("--sort", list, fields, name));
+    if (direction === "asc" || direction === "desc") continue;
+    const example = `${name || "createdAt"}.asc or ${name || "createdAt"}.desc`;
+    throw new UsageError(`--sort ${JSON.stringify(term)} does not say in which direction: ${example}`);
+  }
+}
+
+function parseFields({ name: list, fields }: ListSource, given: unknown): ListOptions["fields"] {
+  if (typeof given !== "string") return undefined;
+  const names = given.split(",").map((name) => name.trim());
+  const unknown = names.find((name) => !isField(fields, name));
+  if (unknown !== undefined) throw new UsageError(noField("--fields", list, fields, unknown));
+  return [...new Set(names)];
+}
+
+/** The description shows a paging token on payments alone; other lists may have one. */
+function isField(fields: FieldTable, name: string): boolean {
+  return name === "pagingToken" || Object.hasOwn(fields, name);
+}
+
+function noField(option: string, list: string, fields: FieldTable, name: string): string {
+  const names = Object.keys(fields);
+  return `${option}: ${list} have no field ${name}${didYouMean(name, names) || `; they have ${names.join(", ")}`}`;
+}
+
 function parseFollow(source: ListSource, { follow, every }: Values): number | undefined {
   if (follow) return parseDuration("every", typeof every === "string" ? every : defaultEvery(source));
   if (every !== undefined) throw new UsageError("--every goes with --follow");
   return undefined;
 }
 
-function assertResumable({ out, resume, sort, after, limit, format, everyMs }: ListOptions): void {
+function assertResumable({ out, resume, sort, after, limit, format, everyMs, fields }: ListOptions): void {
   if ((out === undefined) !== (resume === undefined))
     throw new UsageError("--out and --resume go together; without them write to stdout");
   if (resume === undefined) return;
@@ -112,7 +157,9 @@ function assertResumable({ out, resume, sort, after, limit, format, everyMs }: L
   }
   if (format === "table") throw new UsageError("--resume writes ndjson or csv");
   // After a kill the ids of what was written are read back.
-  if (everyMs !== undefined && format !== "ndjson") throw new UsageError("--resume with --follow writes ndjson");
+  if (everyMs !== undefined && (format !== "ndjson" || fields !== undefined)) {
+    throw new UsageError("--resume with --follow writes ndjson, with every field");
+  }
 }
 
 function parseFilter(
@@ -130,10 +177,12 @@ function parseFilter(
   const again = names.find((name, index) => names.indexOf(name) < index);
   if (again !== undefined)
     throw new UsageError(`--filter ${again}=… is there twice: the service knows one value a field`);
-  // The client checks the names that it sends; those of payments that are followed are compared here.
-  const unknown = isFollowed ? names.find((name) => !Object.hasOwn(fields, name)) : undefined;
+  // A service may know other fields than the description; those of payments that are followed are compared here.
+  const isWrong = (name: string) =>
+    !Object.hasOwn(fields, name) && (isFollowed || nearest(name, Object.keys(fields)) !== undefined);
+  const unknown = names.find(isWrong);
   if (unknown !== undefined) {
-    throw new UsageError(`--filter: ${list} have no field ${unknown}; they have ${Object.keys(fields).join(", ")}`);
+    throw new UsageError(noField("--filter", list, fields, unknown));
   }
   return Object.fromEntries(pairs);
 }

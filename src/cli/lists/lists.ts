@@ -11,8 +11,7 @@ import { paymentGateways } from "../../resources/payment-gateways.js";
 import { payments } from "../../resources/payments.js";
 import { transfers } from "../../resources/transfers.js";
 import { withdrawals } from "../../resources/withdrawals.js";
-
-export type ListedRecord = Readonly<Record<string, unknown>>;
+import { type Column, column, type ListedRecord } from "./formats.js";
 
 /** Fields and filters are those of whichever list: the client checks them. */
 export type AnyQuery = ListQuery<never, object>;
@@ -23,8 +22,8 @@ export interface ListSource {
   readonly name: string;
   readonly title: string;
   readonly fields: FieldTable;
-  /** What a table shows: the fields that tell records apart. */
-  readonly columns: readonly string[];
+  /** What a table shows: what tells records apart comes first, and fits 80 characters. */
+  readonly columns: readonly Column[];
   /** The option that names the record to which the list belongs. */
   readonly parent?: string;
   open(client: CrossBorderClient, parent: string, query: AnyQuery, options?: RequestOptions): Listing<ListedRecord>;
@@ -35,6 +34,11 @@ function untyped(listing: Listing<never>): Listing<ListedRecord> {
   return listing as unknown as Listing<ListedRecord>;
 }
 
+function columnsOf(...fields: readonly string[]): readonly Column[] {
+  return fields.map((field) => column(field));
+}
+
+const amount = column("amount", "amount", "currency");
 const ofProvider = { parent: "liquidity-provider" };
 
 export const listSources: readonly ListSource[] = [
@@ -43,15 +47,13 @@ export const listSources: readonly ListSource[] = [
     title: "payments",
     fields: payments.list.record,
     columns: [
-      "createdAt",
-      "receiverGatewayStatus",
-      "senderAmount",
-      "senderCurrency",
-      "receiverAmount",
-      "receiverCurrency",
-      "senderGatewayId",
-      "receiverGatewayId",
-      "id",
+      column("id"),
+      column("receiver", "receiverGatewayId"),
+      column("received", "receiverAmount", "receiverCurrency"),
+      column("status", "receiverGatewayStatus"),
+      column("created", "createdAt"),
+      column("sender", "senderGatewayId"),
+      column("sent", "senderAmount", "senderCurrency"),
     ],
     open: (client, _, query, options) => untyped(client.payments.list(query as never, options) as never),
   },
@@ -59,14 +61,14 @@ export const listSources: readonly ListSource[] = [
     name: "payment-gateways",
     title: "payment gateways",
     fields: paymentGateways.list.record,
-    columns: ["institutionId", "name", "countryCode", "currency", "type", "id"],
+    columns: columnsOf("institutionId", "id", "name", "countryCode", "currency", "type"),
     open: (client, _, query, options) => untyped(client.paymentGateways.list(query as never, options) as never),
   },
   {
     name: "liquidity-providers",
     title: "liquidity providers",
     fields: liquidityProviders.list.record,
-    columns: ["firstName", "lastName", "email", "id"],
+    columns: columnsOf("id", "firstName", "lastName", "email"),
     open: (client, _, query, options) => untyped(client.liquidityProviders.list(query as never, options) as never),
   },
   {
@@ -74,7 +76,7 @@ export const listSources: readonly ListSource[] = [
     name: "deposits",
     title: "deposits of a liquidity provider",
     fields: deposits.list.record,
-    columns: ["amount", "currency", "paymentGatewayId", "paymentGatewayTransactionId", "id"],
+    columns: [column("id"), amount, ...columnsOf("paymentGatewayId", "paymentGatewayTransactionId")],
     open: (client, id, query, options) =>
       untyped(client.liquidityProviders.deposits(id).list(query as never, options) as never),
   },
@@ -83,7 +85,7 @@ export const listSources: readonly ListSource[] = [
     name: "withdrawals",
     title: "withdrawals of a liquidity provider",
     fields: withdrawals.list.record,
-    columns: ["amount", "fee", "currency", "status", "paymentGatewayId", "id"],
+    columns: [column("id"), amount, ...columnsOf("status", "paymentGatewayId", "fee")],
     open: (client, id, query, options) =>
       untyped(client.liquidityProviders.withdrawals(id).list(query as never, options) as never),
   },
@@ -92,7 +94,11 @@ export const listSources: readonly ListSource[] = [
     name: "exchange-rates",
     title: "exchange rates of a liquidity provider",
     fields: exchangeRates.list.record,
-    columns: ["baseCurrency", "counterCurrency", "buyPrice", "sellPrice", "baseGatewayId", "counterGatewayId", "id"],
+    columns: [
+      column("id"),
+      column("pair", "baseCurrency", "counterCurrency"),
+      ...columnsOf("buyPrice", "sellPrice", "baseGatewayId", "counterGatewayId"),
+    ],
     open: (client, id, query, options) =>
       untyped(client.liquidityProviders.exchangeRates(id).list(query as never, options) as never),
   },
@@ -101,7 +107,7 @@ export const listSources: readonly ListSource[] = [
     name: "transfers",
     title: "transfers of a liquidity provider",
     fields: transfers.list.record,
-    columns: ["from", "to", "amount", "currency", "gatewayId", "exchangeRateId", "id"],
+    columns: [column("id"), ...columnsOf("from", "to"), amount, ...columnsOf("gatewayId", "exchangeRateId")],
     open: (client, id, query, options) =>
       untyped(client.liquidityProviders.transfers(id).list(query as never, options) as never),
   },
@@ -110,7 +116,7 @@ export const listSources: readonly ListSource[] = [
     parent: "payment-gateway",
     title: "withdrawals of a payment gateway",
     fields: gatewayWithdrawals.list.record,
-    columns: ["amount", "fee", "currency", "status", "liquidityProviderId", "gatewayTransactionId", "id"],
+    columns: [column("id"), amount, ...columnsOf("status", "liquidityProviderId", "gatewayTransactionId", "fee")],
     open: (client, id, query, options) =>
       untyped(client.paymentGateways.withdrawals(id).list(query as never, options) as never),
   },

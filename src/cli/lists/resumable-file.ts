@@ -1,62 +1,53 @@
-import { type FileHandle, open, readFile, rename } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { type FileHandle, open, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { counted } from "../../errors/counted.js";
 import { InvalidArgumentError } from "../../errors/errors.js";
-
-/** How far a list has been written. */
-interface Progress {
-  readonly version: 1;
-  /** What was asked for, so that nothing else is continued. */
-  readonly query: string;
-  /** Absent while nothing has been written. */
-  readonly after?: string;
-  /** Where nothing has been written: the file that is this command's, whatever a call that was killed has left in it. */
-  readonly begun?: string;
-  /** The length of the file up to there. */
-  readonly bytes: number;
-  readonly records: number;
-}
+import { type Progress, ProgressFile } from "./progress-file.js";
+import { lockForRun } from "./run-lock.js";
 
 /**
  * A file of records, and one that says how far it is good. After a kill at any moment the records behind that are cut off and requested
- * again, so that none is lost or there twice.
+ * again, so that none is lost or there twice. One run at a time has them.
  */
 export class ResumableFile implements AsyncDisposable {
   readonly #handle: FileHandle;
-  readonly #progressPath: string;
-  readonly #query: string;
+  readonly #progressFile: ProgressFile;
+  readonly #locks: readonly AsyncDisposable[];
   #progress: Progress;
 
-  private constructor(handle: FileHandle, progressPath: string, query: string, progress: Progress) {
+  private constructor(
+    handle: FileHandle,
+    progressFile: ProgressFile,
+    locks: readonly AsyncDisposable[],
+    progress: Progress,
+  ) {
     this.#handle = handle;
-    this.#progressPath = progressPath;
-    this.#query = query;
+    this.#progressFile = progressFile;
+    this.#locks = locks;
     this.#progress = progress;
   }
 
-  /** @throws {InvalidArgumentError} where the files do not belong to one another, or to the query. */
+  /** @throws {InvalidArgumentError} where the files do not belong to one another, or to the query, or another run has them. */
   static async open(path: string, progressPath: string, query: string): Promise<ResumableFile> {
-    const progress = await readProgress(progressPath);
-    if (progress === undefined || progress.bytes === 0) {
-      const begun = resolve(path);
-      const handle = await openNew(path, progressPath, progress?.begun === begun);
-      const none: Progress = { version: 1, query, bytes: 0, records: 0, begun };
-      await replace(progressPath, JSON.stringify(none));
-      return new ResumableFile(handle, progressPath, query, none);
-    }
-    if (progress.query !== query) {
-      throw new InvalidArgumentError(`${progressPath} belongs to another list: ${progress.query}, and not ${query}`);
-    }
-    const handle = await open(path, "r+");
-    const { size } = await handle.stat();
-    if (size < progress.bytes) {
+    const [out, canonical] = [await placeOf(path), await placeOf(progressPath)];
+    if (out === canonical || out === ProgressFile.nextOf(canonical)) throw oneFile(path, progressPath);
+    const handle = await openFile(path);
+    const locks: AsyncDisposable[] = [];
+    try {
+      const { dev, ino } = await handle.stat({ bigint: true });
+      const id = `${dev}:${ino}`;
+      if (id === (await idOf(canonical))) throw oneFile(path, progressPath);
+      locks.push(await lockForRun(id, path), await lockForRun(canonical, progressPath));
+      const progressFile = await ProgressFile.open(canonical);
+      const begun = { query, begun: `${resolve(path)} ${id}`, bytes: 0, records: 0 };
+      const progress = await prepare(handle, progressFile, { path, progressPath, begun });
+      return new ResumableFile(handle, progressFile, locks, progress);
+    } catch (error) {
       await handle.close();
-      throw new InvalidArgumentError(
-        `${path} has ${counted(size, "byte")}, and ${progressPath} says ${progress.bytes}: it was changed since`,
-      );
+      for (const lock of locks) await lock[Symbol.asyncDispose]();
+      throw error;
     }
-    await handle.truncate(progress.bytes);
-    return new ResumableFile(handle, progressPath, query, progress);
   }
 
   /** Where to continue. */
@@ -71,34 +62,111 @@ export class ResumableFile implements AsyncDisposable {
   /** Appends a page, and stores that it is there: in this order, each on the disk before the next. */
   async append(text: string, records: number, after: string): Promise<void> {
     const bytes = Buffer.from(text);
-    const start = this.#progress.bytes;
+    const { query, bytes: start } = this.#progress;
+    // A run of another machine, which no lock of this one keeps away.
+    await this.#progressFile.assertUnchanged();
     await writeAll(this.#handle, bytes, start);
     await this.#handle.sync();
-    const progress: Progress = {
-      version: 1,
-      query: this.#query,
-      after,
-      bytes: start + bytes.length,
-      records: this.records + records,
+    const tail = bytes.subarray(-longestTail);
+    this.#progress = {
+      ...{ query, after, bytes: start + bytes.length, records: this.records + records },
+      // A page without a record leaves the end as it is.
+      ...(tail.length === 0 ? tailOf(this.#progress) : { tailBytes: tail.length, tailSha256: sha256(tail) }),
     };
-    await replace(this.#progressPath, JSON.stringify(progress));
-    this.#progress = progress;
+    await this.#progressFile.write(this.#progress);
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#handle.close();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#handle.close();
+    for (const lock of this.#locks) await lock[Symbol.asyncDispose]();
   }
 }
 
-async function openNew(path: string, progressPath: string, isBegun: boolean): Promise<FileHandle> {
-  // Made where it is not there; written at positions, which files that are opened for appending don't know.
-  await (await open(path, "a")).close();
-  const handle = await open(path, "r+");
+interface Files {
+  readonly path: string;
+  readonly progressPath: string;
+  /** What is stored where nothing has been written. */
+  readonly begun: Progress & { readonly begun: string };
+}
+
+/** Cuts off what is not known to be good. Until here no file has been changed. */
+async function prepare(handle: FileHandle, progressFile: ProgressFile, files: Files): Promise<Progress> {
+  const { path, progressPath, begun } = files;
   const { size } = await handle.stat();
-  if (isBegun) await handle.truncate(0);
-  if (isBegun || size === 0) return handle;
+  const { progress } = progressFile;
+  if (progress === undefined || progress.bytes === 0) {
+    // An earlier release has stored the path alone.
+    const isBegun = progress?.begun === begun.begun || progress?.begun === resolve(path);
+    if (size > 0 && !isBegun) {
+      throw new InvalidArgumentError(`${path} is not empty, and ${progressPath} does not say how far it is good`);
+    }
+    await handle.truncate(0);
+    await progressFile.write(begun);
+    return begun;
+  }
+  if (progress.query !== begun.query) {
+    throw new InvalidArgumentError(
+      `${progressPath} belongs to another list: ${progress.query}, and not ${begun.query}`,
+    );
+  }
+  if (size < progress.bytes || !(await endsAsWritten(handle, progress))) {
+    throw new InvalidArgumentError(
+      `${path} has ${counted(size, "byte")}, and not at their end what ${progressPath} says of the first ${progress.bytes}: it was changed since`,
+    );
+  }
+  await handle.truncate(progress.bytes);
+  return progress;
+}
+
+/** What was written last stands before the place up to which the file is good. */
+async function endsAsWritten(handle: FileHandle, { bytes, tailBytes = 1, tailSha256 }: Progress): Promise<boolean> {
+  const tail = Buffer.alloc(tailBytes);
+  await handle.read(tail, 0, tailBytes, bytes - tailBytes);
+  // An earlier release has stored no digest.
+  return tail.at(-1) === lineFeed && (tailSha256 === undefined || sha256(tail) === tailSha256);
+}
+
+const lineFeed = 10;
+const longestTail = 65_536;
+
+function tailOf({ tailBytes, tailSha256 }: Progress): Pick<Progress, "tailBytes" | "tailSha256"> {
+  return tailBytes === undefined || tailSha256 === undefined ? {} : { tailBytes, tailSha256 };
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** Made where it is not there, for its owner alone; written at positions, which files that are opened for appending don't know. */
+async function openFile(path: string): Promise<FileHandle> {
+  await (await open(path, "a", 0o600)).close();
+  const handle = await open(path, "r+");
+  if ((await handle.stat()).isFile()) return handle;
   await handle.close();
-  throw new InvalidArgumentError(`${path} is not empty, and ${progressPath} does not say how far it is good`);
+  throw new InvalidArgumentError(`${path} is no file`);
+}
+
+/** The path of the file itself, behind all links; of one that is not there, the path it will have. */
+async function placeOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return join(await realpath(dirname(path)), basename(path));
+  }
+}
+
+async function idOf(path: string): Promise<string | undefined> {
+  try {
+    const { dev, ino } = await stat(path, { bigint: true });
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function oneFile(path: string, progressPath: string): InvalidArgumentError {
+  return new InvalidArgumentError(`--out ${path} and --resume ${progressPath} would be one file`);
 }
 
 async function writeAll(handle: FileHandle, bytes: Uint8Array, start: number): Promise<void> {
@@ -106,37 +174,4 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, start: number): P
     const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, start + written);
     written += bytesWritten;
   }
-}
-
-/** The old text or the new one, whatever happens in between. */
-async function replace(path: string, text: string): Promise<void> {
-  const next = `${path}.next`;
-  const handle = await open(next, "w");
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(next, path);
-  const folder = await open(dirname(path), "r");
-  // Some file systems can't.
-  await folder.sync().catch(() => {});
-  await folder.close();
-}
-
-async function readProgress(path: string): Promise<Progress | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-  try {
-    const progress = JSON.parse(text) as Progress;
-    const isBegun = progress.bytes === 0 || typeof progress.after === "string";
-    if (progress.version === 1 && isBegun && Number.isSafeInteger(progress.bytes)) return progress;
-  } catch {}
-  throw new InvalidArgumentError(`${path} is none that this command has written`);
 }

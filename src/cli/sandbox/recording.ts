@@ -1,8 +1,9 @@
 import { appendFileSync, closeSync, openSync } from "node:fs";
-import type { FieldTable } from "../../api/fields.js";
+import type { FieldKind, FieldTable } from "../../api/fields.js";
 import type { Operation } from "../../api/operation.js";
 import { operations } from "../../resources/catalogue.js";
 import type { SandboxRequest } from "../../sandbox/sandbox-options.js";
+import { isShownField, shownQuery } from "../../sandbox/shown-query.js";
 import { parseObject } from "../json.js";
 
 /**
@@ -43,7 +44,7 @@ export class Recording implements Disposable {
     const { operation, method, path, headers } = request;
     this.#write("request", number, {
       ...{ operation, method, path },
-      query: shownQuery(request),
+      query: queryOf(request),
       headers: shownHeaders(headers, requestHeaders),
       body: shownRequestBody(request),
     });
@@ -87,15 +88,9 @@ function pairOf(name: string, value: string | null): [string, string][] {
 }
 
 /** Of a login and its page the query carries what leads to tokens. */
-function shownQuery({ operation, query }: SandboxRequest): string | undefined {
+function queryOf({ operation, query }: SandboxRequest): string | undefined {
   const row = rowOf(operation);
-  if (row === undefined || query === "") return undefined;
-  if (!hasSecrets(row.record)) return query;
-  const shown = [...new URLSearchParams(query)].map(([name, value]): [string, string] => [
-    name,
-    name.startsWith("_") || isShown(name, row.record) ? value : hidden,
-  ]);
-  return new URLSearchParams(shown).toString();
+  return row === undefined || query === "" ? undefined : shownQuery(query, row.record, hidden);
 }
 
 const hidden = "(hidden)";
@@ -111,14 +106,14 @@ function shownRequestBody({ operation, body }: SandboxRequest): string | undefin
     return new URLSearchParams(formFields.flatMap((name) => pairOf(name, form.get(name)))).toString();
   }
   const row = rowOf(operation);
-  return row === undefined ? undefined : shownJson(body, row.record);
+  return row === undefined ? undefined : shownJson(body, row);
 }
 
 function shownResponseBody({ operation }: SandboxRequest, text: string): string | undefined {
   if (text === "") return undefined;
   if (operation === "token") return JSON.stringify(parseObject(text), tokenFields);
   const row = rowOf(operation);
-  return row === undefined ? undefined : shownJson(text, row.record);
+  return row === undefined ? undefined : shownJson(text, row);
 }
 
 /** Nothing for a token request, and for what is no operation: anything can stand in it. */
@@ -126,35 +121,41 @@ function rowOf(operation: SandboxRequest["operation"]): Operation | undefined {
   return operation === undefined || operation === "token" ? undefined : operations.get(operation);
 }
 
+/** As it is where its records have no secrets and it has no field besides theirs, since signatures are made of bytes. */
+function shownJson(text: string, { record, body }: Operation): string | undefined {
+  const fields = { ...record, ...body?.fields, ...errorFields };
+  try {
+    const value: unknown = JSON.parse(text);
+    const isShown = [value].flat().every((one) => isShownRecord(one, fields));
+    return isShown && !hasSecrets(fields) ? text : JSON.stringify(shownValue(value, fields));
+  } catch {
+    // Not JSON, such as a form, so that it can't be told where the secret is.
+    return undefined;
+  }
+}
+
 function hasSecrets(fields: FieldTable): boolean {
   return Object.values(fields).includes("secret");
 }
 
-/** As it is where its records have no secrets, since signatures are made of bytes. */
-function shownJson(text: string, fields: FieldTable): string | undefined {
-  if (!hasSecrets(fields)) return text;
-  try {
-    return JSON.stringify(shownValue(JSON.parse(text), fields));
-  } catch {
-    // Not JSON, so that it can't be told where the secret is.
-    return undefined;
-  }
+function isShownRecord(value: unknown, fields: FieldTable): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.entries(value).every(([name, field]) => isShownField(name, fields) && isPlain(field, fields[name]));
+}
+
+/** No field of the description holds others, but for those that may hold anything. */
+function isPlain(value: unknown, kind: FieldKind | undefined): boolean {
+  return kind === "any" || typeof value !== "object" || value === null;
 }
 
 function shownValue(value: unknown, fields: FieldTable): unknown {
   if (Array.isArray(value)) return value.map((record) => shownValue(record, fields));
   if (typeof value !== "object" || value === null) return hidden;
-  const entries = Object.entries(value).map(([name, field]) => {
-    // No field of the description holds others.
-    const isPlain = typeof field !== "object" || field === null;
-    return [name, isPlain && isShown(name, fields) ? field : hidden];
-  });
+  const entries = Object.entries(value).map(([name, field]) => [
+    name,
+    isShownField(name, fields) && isPlain(field, fields[name]) ? field : hidden,
+  ]);
   return Object.fromEntries(entries);
 }
 
-/** What is misspelt or new may be a secret as well. */
-function isShown(name: string, fields: FieldTable): boolean {
-  return errorFields.has(name) || (Object.hasOwn(fields, name) && fields[name] !== "secret");
-}
-
-const errorFields: ReadonlySet<string> = new Set(["code", "error", "message"]);
+const errorFields: FieldTable = { code: "text", error: "text", message: "text" };

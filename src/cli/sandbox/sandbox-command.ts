@@ -2,6 +2,7 @@ import { counted } from "../../errors/counted.js";
 import { type SandboxServer, startSandbox } from "../../sandbox/server.js";
 import { command, exitCodes, UsageError } from "../command.js";
 import { wrapped, wrappedCommand } from "../layout.js";
+import { program } from "../program.js";
 import { print, styled, type Terminal } from "../terminal.js";
 import { Recording } from "./recording.js";
 import { type Gateways, makeGateways, type Seeded, seed } from "./seed.js";
@@ -119,7 +120,7 @@ function show(facts: Facts, terminal: Terminal): void {
   const commands = [
     `doctor --config ${settings}`,
     `payments list --config ${settings}`,
-    `payments list --config ${settings} --json | npx cross-border verify - --trusted-keys ${asWord(facts.trustedKeys)}`,
+    `payments list --config ${settings} --json | ${program} verify - --trusted-keys ${asWord(facts.trustedKeys)}`,
     `exchange-rates list --config ${settings} --liquidity-provider ${facts.liquidityProviderIds[0]}`,
   ];
   print(
@@ -131,7 +132,7 @@ function show(facts: Facts, terminal: Terminal): void {
     ...wrapped(content, width),
     "In another terminal:",
     "",
-    ...commands.flatMap((line) => wrappedCommand(`  npx cross-border ${line}`, width, 6)),
+    ...commands.flatMap((line) => wrappedCommand(`  ${program} ${line}`, width, 6)),
   );
 }
 

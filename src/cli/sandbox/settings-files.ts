@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readdir, rm, rmdir, writeFile } from "node:fs/promises";
+import { rmdirSync, rmSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { InvalidArgumentError } from "../../errors/errors.js";
@@ -10,12 +11,15 @@ import type { SeededGateway } from "./seed.js";
 export class SettingsFiles implements AsyncDisposable {
   readonly folder: string;
   readonly #written: string[] = [];
+  /** However the process ends, but for a kill: output that can't be written ends it at once. */
+  readonly #onExit = () => this.#removeNow();
   /** Whether the folder is gone as well in the end. */
   readonly #isOwn: boolean;
 
   private constructor(folder: string, isOwn: boolean) {
     this.folder = folder;
     this.#isOwn = isOwn;
+    process.once("exit", this.#onExit);
   }
 
   /**
@@ -53,7 +57,17 @@ export class SettingsFiles implements AsyncDisposable {
 
   /** Removes what was written. What somebody else put beside it stays. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const path of this.#written) await rm(path, { force: true });
-    if (this.#isOwn) await rmdir(this.folder).catch(() => {});
+    process.removeListener("exit", this.#onExit);
+    this.#removeNow();
+  }
+
+  #removeNow(): void {
+    for (const path of this.#written) rmSync(path, { force: true });
+    if (!this.#isOwn) return;
+    try {
+      rmdirSync(this.folder);
+    } catch {
+      // Somebody has put something beside it.
+    }
   }
 }

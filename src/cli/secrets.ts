@@ -1,0 +1,17 @@
+import { operations } from "../resources/catalogue.js";
+
+const secretNames: ReadonlySet<string> = new Set(
+  [...operations.values()].flatMap(({ record, body }) =>
+    [...Object.entries(record), ...Object.entries(body?.fields ?? {})]
+      .filter(([, kind]) => kind === "secret")
+      .map(([name]) => name),
+  ),
+);
+
+/**
+ * Whether a field of this name is a credential in any record of the description. By its name alone: a service may put a gateway into another
+ * record. Everything that the command prints of records asks here.
+ */
+export function isSecretField(name: string): boolean {
+  return secretNames.has(name);
+}

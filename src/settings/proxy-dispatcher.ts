@@ -1,0 +1,36 @@
+import { rootCertificates } from "node:tls";
+import type { Dispatcher } from "undici";
+import type { TlsMaterial } from "../wire/tls-options.js";
+import type { ProxyChoice } from "./proxy.js";
+
+/** Sends each request by the proxy that leads to its address, or without one. */
+export interface ProxyDispatcher {
+  dispatch(options: never, handler: never): boolean;
+  close(): Promise<void>;
+}
+
+/** @param tls for the service and the identity provider; a proxy is trusted by the well-known authorities as well. */
+export async function openProxyDispatcher(proxy: URL, chosen: ProxyChoice, tls: TlsMaterial): Promise<ProxyDispatcher> {
+  const { Agent, ProxyAgent } = await import("undici");
+  const target = { ...(tls as object), timeout: connectTimeoutMs };
+  const proxyTls = { timeout: connectTimeoutMs, ...(tls.ca && { ca: [...rootCertificates, ...tls.ca] }) };
+  const direct = new Agent({ ...agentOptions, connect: target });
+  const byProxy = new ProxyAgent({ ...agentOptions, uri: proxy.href, requestTls: target, proxyTls });
+  return {
+    dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+      const origin = new URL(String(options.origin));
+      return (chosen(origin) === undefined ? direct : byProxy).dispatch(options, handler);
+    },
+    async close() {
+      await Promise.all([direct.close(), byProxy.close()]);
+    },
+  };
+}
+
+const connectTimeoutMs = 10_000;
+
+/** As the client's own agent has them: see `platform/undici-agent.ts`. A connection that was idle may be closed at the other end. */
+const agentOptions = {
+  ...{ allowH2: false, pipelining: 1, connections: 64, headersTimeout: 0, bodyTimeout: 0 },
+  ...{ keepAliveTimeout: 500, keepAliveMaxTimeout: 500 },
+};

@@ -1,0 +1,90 @@
+import { readFile, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { ConfigError } from "../errors/errors.js";
+import { type SettingName, type Settings, settingNames, settingTable } from "./setting-table.js";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Which settings file is meant. */
+export interface FileChoice {
+  /** Its path. */
+  readonly config?: string | undefined;
+  /** Its name in the user's folder of settings. */
+  readonly profile?: string | undefined;
+}
+
+/**
+ * The settings of the file that is chosen by its path or by its name, or else by `CROSS_BORDER_CONFIG` or `CROSS_BORDER_PROFILE`, or else of the user's
+ * `default.json`, if it is there.
+ *
+ * @throws {ConfigError} where it can't be used.
+ */
+export async function readSettingsFile(choice: FileChoice, env: Environment): Promise<Partial<Settings>> {
+  if (choice.config !== undefined && choice.profile !== undefined) {
+    throw new ConfigError("config and profile exclude each other: both name the file of the settings");
+  }
+  const config = choice.config ?? (choice.profile === undefined ? env.CROSS_BORDER_CONFIG : undefined);
+  if (config !== undefined) return parseSettings(await readFile(config, "utf8"), config);
+  const profile = choice.profile ?? env.CROSS_BORDER_PROFILE;
+  const path = profilePath(profile ?? "default", env);
+  try {
+    await assertPrivate(path);
+    return parseSettings(await readFile(path, "utf8"), path);
+  } catch (error) {
+    if (profile === undefined && (error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw error;
+  }
+}
+
+/** `$XDG_CONFIG_HOME/cross-border/NAME.json`, by default below `~/.config`. */
+function profilePath(name: string, { XDG_CONFIG_HOME, HOME }: Environment): string {
+  if (!/^[\w-][\w.-]{0,63}$/.test(name)) throw new ConfigError("a profile's name has letters, digits, _, . and - only");
+  return join(XDG_CONFIG_HOME || join(HOME || homedir(), ".config"), "cross-border", `${name}.json`);
+}
+
+/** What is taken without being named must not be what somebody else has put there, or can read. */
+async function assertPrivate(path: string): Promise<void> {
+  const { mode, uid } = await stat(path);
+  if (process.platform === "win32") return;
+  if (uid !== process.getuid?.() && uid !== 0) throw new ConfigError(`${path} belongs to another user`);
+  if ((mode & 0o077) !== 0) {
+    throw new ConfigError(`others can read or change ${path}, and credentials may be in it; run: chmod 600 ${path}`);
+  }
+}
+
+/**
+ * The settings of a file's text. Paths in it are relative to its folder.
+ *
+ * @param file its name; for messages, and for that folder.
+ * @throws {ConfigError} where it is not an object of settings.
+ */
+export function parseSettings(text: string, file: string): Partial<Settings> {
+  const stored = parseObject(text);
+  if (stored === undefined) throw new ConfigError(`${file} is not a JSON object of settings`);
+  const settings: Partial<Record<SettingName, string>> = {};
+  for (const [name, value] of Object.entries(stored)) {
+    if (!isSettingName(name)) {
+      throw new ConfigError(
+        `${file}: there is no setting ${JSON.stringify(name)}; there are ${settingNames.join(", ")}`,
+      );
+    }
+    if (typeof value !== "string") throw new ConfigError(`${file}: ${name} is no text`);
+    settings[name] = settingTable[name].isPath ? resolve(dirname(file), value) : value;
+  }
+  return settings;
+}
+
+function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(settingTable, name);
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,258 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, connect, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TLSSocket } from "node:tls";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CrossBorderClient, generateSigningKeyPair } from "../../src/index.js";
+import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { readSettings } from "../../src/settings/index.js";
+import { run } from "./run.js";
+
+// Names that no name server knows: only the proxy leads there.
+const [service, identity] = ["service.bank.invalid", "id.bank.invalid"];
+const proxyUser = "teller:s3cret of the proxy";
+let folder: string;
+let sandbox: SandboxServer;
+let bank: Server;
+let proxy: Server;
+let proxyUrl: string;
+/** What was asked of the proxy since `reset`. */
+let asked: string[] = [];
+/** Names of the certificates that the bank was shown. */
+let shown: string[] = [];
+const file = (name: string) => join(folder, name);
+
+function openssl(...line: readonly string[]): void {
+  execFileSync("openssl", line, { cwd: folder, stdio: "ignore" });
+}
+
+function issue(name: string, names: string): void {
+  writeFileSync(file(`${name}.ext`), `subjectAltName=${names}\n`);
+  openssl(
+    "req",
+    "-newkey",
+    "rsa:2048",
+    "-nodes",
+    "-keyout",
+    `${name}.key`,
+    "-out",
+    `${name}.csr`,
+    "-subj",
+    `/CN=${name}`,
+  );
+  const by = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30", "-extfile", `${name}.ext`];
+  openssl("x509", "-req", "-in", `${name}.csr`, "-out", `${name}.pem`, ...by);
+}
+
+const listen = (server: Server) =>
+  new Promise<number>((resolve) => {
+    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+  });
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "cross-border-proxy-"));
+  openssl(
+    "req",
+    "-x509",
+    "-newkey",
+    "rsa:2048",
+    "-nodes",
+    "-keyout",
+    "ca.key",
+    "-out",
+    "ca.pem",
+    "-subj",
+    "/CN=Test CA",
+  );
+  issue("server", `DNS:${service},DNS:${identity}`);
+  issue("gateway", "DNS:gateway.bank.invalid");
+  sandbox = await startSandbox({ basePath: "/gateway/v1" });
+  const keys = await generateSigningKeyPair();
+  writeFileSync(file("signing.pem"), keys.privateKey);
+  await using client = new CrossBorderClient(sandbox.clientOptions);
+  await client.paymentGateways.create({
+    ...{ institutionId: "alpha-bank", currency: "EUR", rsaPublicKeyBase64: keys.publicKeyBase64 },
+    accountVerificationBearerToken: "a secret of the gateway",
+  });
+  const read = (name: string) => readFileSync(file(name));
+  const mutual = { requestCert: true, rejectUnauthorized: true, ca: read("ca.pem") };
+  bank = createSecureServer(
+    { ...mutual, key: read("server.key"), cert: read("server.pem") },
+    async (request, response) => {
+      shown.push(String((request.socket as TLSSocket).getPeerCertificate().subject.CN));
+      const body: Buffer[] = [];
+      for await (const chunk of request) body.push(chunk);
+      const { method = "GET", url } = request;
+      const headers = new Headers(
+        Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
+          /^(authorization|content-type)$/.test(name) ? [[name, String(value)]] : [],
+        ),
+      );
+      const sent = body.length === 0 ? {} : { body: Buffer.concat(body) };
+      const answer = await fetch(sandbox.url + url, { method, headers, ...sent });
+      response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
+    },
+  );
+  const bankPort = await listen(bank);
+  proxy = createServer((_, response) => response.writeHead(405).end());
+  proxy.on("connect", ({ url = "", headers }, socket) => {
+    asked.push(url);
+    const wanted = `Basic ${Buffer.from(proxyUser).toString("base64")}`;
+    if (headers["proxy-authorization"] !== wanted) {
+      socket.end("HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic\r\n\r\n");
+      return;
+    }
+    const onward = connect(bankPort, "127.0.0.1", () => {
+      socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+      onward.pipe(socket).pipe(onward);
+    });
+    for (const each of [onward, socket]) each.on("error", () => onward.destroy());
+    socket.on("close", () => onward.destroy());
+  });
+  const [user = "", password = ""] = proxyUser.split(":");
+  proxyUrl = `http://${user}:${encodeURIComponent(password)}@127.0.0.1:${await listen(proxy)}`;
+  writeFileSync(file("settings.json"), JSON.stringify(settings()));
+});
+afterAll(async () => {
+  await sandbox.close();
+  for (const server of [bank, proxy]) server.close();
+  rmSync(folder, { recursive: true });
+});
+
+function settings(): Record<string, string> {
+  const { realm, clientId, username, password } = sandbox.clientOptions.auth;
+  return {
+    ...{ baseUrl: `https://${service}/gateway/v1`, authUrl: `https://${identity}` },
+    ...{ realm, clientId, username, password, gatewayId: "alpha-bank" },
+    // Relative to the folder of the file.
+    ...{ signingKey: "signing.pem", ca: "ca.pem", cert: "gateway.pem", key: "gateway.key" },
+  };
+}
+
+const viaProxy = (...line: readonly string[]) => {
+  [asked, shown] = [[], []];
+  return run([...line, "--config", file("settings.json")], { env: { CROSS_BORDER_PROXY: proxyUrl } });
+};
+
+describe("through a proxy, with mutual TLS", () => {
+  it("the doctor finds nothing wrong", async () => {
+    const { code, stdout, stderr } = await viaProxy("doctor", "--json");
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; status: string; found: string }[] };
+    expect(findings.filter(({ status }) => status !== "ok")).toEqual([]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(new Set(asked)).toEqual(new Set([`${service}:443`, `${identity}:443`]));
+    expect(new Set(shown)).toEqual(new Set(["gateway"]));
+    expect(findings[1]).toEqual({
+      ...{ check: "proxies", status: "ok" },
+      found: `${service} by http://${new URL(proxyUrl).host}, ${identity} by http://${new URL(proxyUrl).host}`,
+    });
+    expect(stdout).not.toContain("s3cret");
+  });
+
+  it.each([["payments"], ["payment-gateways"], ["liquidity-providers"]])("%s are listed", async (name) => {
+    const { code, stdout, stderr } = await viaProxy(name, "list");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout.includes("alpha-bank")).toBe(name === "payment-gateways");
+    expect(new Set(asked)).toEqual(new Set([`${service}:443`, `${identity}:443`]));
+    expect(shown.length).toBeGreaterThan(1);
+  });
+
+  it("a program has the same settings", async () => {
+    const env = { CROSS_BORDER_CONFIG: file("settings.json"), HTTPS_PROXY: proxyUrl };
+    await using client = new CrossBorderClient(await readSettings({ env }));
+    asked = [];
+    expect(await client.paymentGateways.list().toArray({ max: 10 })).toHaveLength(1);
+    expect(new Set(asked)).toEqual(new Set([`${service}:443`, `${identity}:443`]));
+  });
+});
+
+it("goes without the proxy where an exception says so", async () => {
+  for (const exception of [
+    "*",
+    "bank.invalid",
+    ".bank.invalid",
+    `*.bank.invalid:443, other`,
+    `${service},${identity}`,
+  ]) {
+    [asked, shown] = [[], []];
+    const env = { HTTPS_PROXY: proxyUrl, NO_PROXY: exception };
+    const { code, stdout } = await run(["doctor", "--config", file("settings.json"), "--json"], { env });
+    expect({ exception, code, asked }).toEqual({ exception, code: 1, asked: [] });
+    expect(stdout).toContain(`${service} has no address (ENOTFOUND)`);
+  }
+  for (const other of ["nk.invalid", `${service}:444`, "service", ""]) {
+    asked = [];
+    const env = { CROSS_BORDER_PROXY: proxyUrl, CROSS_BORDER_NO_PROXY: other };
+    expect((await run(["doctor", "--config", file("settings.json")], { env })).code, other).toBe(0);
+  }
+});
+
+it("says what a proxy refuses, and never its password", async () => {
+  const env = { HTTPS_PROXY: proxyUrl.replace("s3cret", "wr0ng") };
+  const doctor = await run(["doctor", "--config", file("settings.json")], { env });
+  expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining("the proxy responded with 407") });
+  expect(doctor.stdout + doctor.stderr).not.toMatch(/wr0ng|s3cret/);
+  const bad = await run(["doctor", "--config", file("settings.json")], { env: { HTTPS_PROXY: "ftp://s3cret@x" } });
+  expect(bad).toMatchObject({ code: 3, stderr: expect.stringContaining("HTTPS_PROXY must be the address of a proxy") });
+  expect(bad.stderr).not.toContain("s3cret");
+  const told = await run(["doctor", "--config", file("settings.json"), "--proxy", proxyUrl]);
+  expect(told).toMatchObject({ code: 2, stderr: expect.stringContaining("give it by CROSS_BORDER_PROXY") });
+  expect(told.stderr).not.toContain("s3cret");
+});
+
+describe("settings without a name", () => {
+  const home = () => ({ HOME: file("home"), HTTPS_PROXY: proxyUrl });
+  const store = (name: string, more: object = {}, mode = 0o600) => {
+    mkdirSync(file("home/.config/cross-border"), { recursive: true });
+    const path = file(`home/.config/cross-border/${name}.json`);
+    const paths = {
+      signingKey: file("signing.pem"),
+      ca: file("ca.pem"),
+      cert: file("gateway.pem"),
+      key: file("gateway.key"),
+    };
+    writeFileSync(path, JSON.stringify({ ...settings(), ...paths, ...more }));
+    chmodSync(path, mode);
+  };
+
+  it("are the default's, or those of a profile", async () => {
+    store("default");
+    store("test", { realm: "elsewhere" });
+    const list = ["payment-gateways", "list"];
+    expect((await run(list, { env: home() })).code).toBe(0);
+    const test = await run([...list, "--profile", "test"], { env: home() });
+    expect(test).toMatchObject({ code: 3, stderr: expect.stringContaining("no access token") });
+    expect((await run(list, { env: { ...home(), CROSS_BORDER_PROFILE: "test" } })).code).toBe(3);
+    expect(
+      (await run([...list, "--config", file("settings.json")], { env: { ...home(), CROSS_BORDER_PROFILE: "test" } }))
+        .code,
+    ).toBe(0);
+    await using client = new CrossBorderClient(await readSettings({ env: home() }));
+    expect((await client.paymentGateways.list({ size: 1 })).items).toHaveLength(1);
+    await expect(readSettings({ env: home(), profile: "none" })).rejects.toThrow(/ENOENT.*none\.json/);
+    await expect(readSettings({ env: home(), profile: "../x" })).rejects.toThrow("a profile's name has letters");
+    await expect(readSettings({ env: home(), profile: "a", config: "b" })).rejects.toThrow("exclude each other");
+    expect((await run([...list, "--profile", "a", "--config", "b"], { env: home() })).code).toBe(2);
+  });
+
+  it("are refused where others can read or change them", async () => {
+    for (const mode of [0o640, 0o604, 0o620]) {
+      store("default", {}, mode);
+      const { code, stderr } = await run(["payments", "list"], { env: home() });
+      expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining("chmod 600 ") });
+      await expect(readSettings({ env: home() })).rejects.toThrow("chmod 600 ");
+    }
+    store("default");
+  });
+
+  it("name what is missing", async () => {
+    const env = { HOME: file("nobody"), CROSS_BORDER_REALM: "r", CROSS_BORDER_PASSWORD: "s3cret" };
+    await expect(readSettings({ env })).rejects.toThrow(
+      "settings are missing: baseUrl (CROSS_BORDER_BASE_URL), authUrl (CROSS_BORDER_AUTH_URL), clientId (CROSS_BORDER_CLIENT_ID), username (CROSS_BORDER_USERNAME). Give",
+    );
+  });
+});
