@@ -1,11 +1,15 @@
 import type { Span, Tracer } from "@opentelemetry/api";
 import { CrossBorderError } from "../errors/errors.js";
+import { traceHeaders } from "../tracing/trace-headers.js";
 import type { Attributes, Followed, Tracing } from "../tracing/tracing.js";
 
 /** `@opentelemetry/api`, which the caller brings. */
 export type Api = typeof import("@opentelemetry/api");
 
-/** Follows work by spans. What fails in a tracer costs the span, never the work. */
+/**
+ * Follows work by spans. Whatever a tracer, a context manager or a propagator throws, returns or repeats costs the span, never the work,
+ * which is done once.
+ */
 export function spanTracing(api: Api, tracer: Tracer): Tracing {
   const { context, trace, SpanKind } = api;
   return {
@@ -17,8 +21,7 @@ export function spanTracing(api: Api, tracer: Tracer): Tracing {
         }),
       );
       if (span === undefined || leadsNowhere(api, span)) return work(unfollowed);
-      const within = trace.setSpan(context.active(), span);
-      return context.with(within, async () => {
+      const begin = once(async () => {
         try {
           return await work(new FollowedBySpan(api, span));
         } catch (error) {
@@ -28,6 +31,8 @@ export function spanTracing(api: Api, tracer: Tracer): Tracing {
           attempt(() => span.end());
         }
       });
+      attempt(() => context.with(trace.setSpan(context.active(), span), begin));
+      return begin();
     },
   };
 }
@@ -50,19 +55,17 @@ class FollowedBySpan implements Followed {
   }
 
   get headers(): Readonly<Record<string, string>> {
-    const headers: Record<string, string> = {};
-    attempt(() => this.#api.propagation.inject(this.#api.context.active(), headers));
-    return headers;
+    const injected: Record<string, unknown> = {};
+    attempt(() => this.#api.propagation.inject(this.#api.context.active(), injected));
+    return attempt(() => traceHeaders(injected)) ?? {};
   }
 
   readonly note = (attributes: Attributes): void => note(this.#api, this.#span, attributes);
 }
 
 function note({ SpanStatusCode }: Api, span: Span, attributes: Attributes): void {
-  attempt(() => {
-    span.setAttributes({ ...attributes });
-    if (attributes["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
-  });
+  attempt(() => span.setAttributes({ ...attributes }));
+  if (attributes["error.type"] !== undefined) attempt(() => span.setStatus({ code: SpanStatusCode.ERROR }));
 }
 
 /** Its code and its effect. Messages and stacks are for the log. */
@@ -75,9 +78,20 @@ function noteError(api: Api, span: Span, error: unknown): void {
   );
 }
 
+function once<T>(work: () => T): () => T {
+  let done: { readonly result: T } | undefined;
+  return () => {
+    done ??= { result: work() };
+    return done.result;
+  };
+}
+
 function attempt<T>(work: () => T): T | undefined {
   try {
-    return work();
+    const result: T = work();
+    // A rejection that nobody waits for would end the process.
+    if (typeof result === "object" && result !== null) Promise.resolve(result).catch(() => {});
+    return result;
   } catch {
     return undefined;
   }

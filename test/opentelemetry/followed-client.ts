@@ -41,6 +41,8 @@ export async function startFollowed({ sandbox = {}, client: more = {}, meter }: 
   const client = new CrossBorderClient({ ...options, telemetry });
   return {
     server,
+    /** Of a client of the same sandbox that nobody follows. */
+    options,
     client,
     tracer,
     exporter,
