@@ -14,6 +14,7 @@ const entryPoints = {
   "tokens/redis": "src/tokens/redis-token-store.ts",
   "tokens/postgres": "src/tokens/postgres-token-store.ts",
   opentelemetry: "src/opentelemetry/index.ts",
+  settings: "src/settings/index.ts",
 };
 
 /** What package.json names in `imports`: files that are loaded late, or are others on the web. */

@@ -16,6 +16,7 @@ const entries = {
   "/tokens/redis": "tokens/redis-token-store.ts",
   "/tokens/postgres": "tokens/postgres-token-store.ts",
   "/opentelemetry": "opentelemetry/index.ts",
+  "/settings": "settings/index.ts",
 };
 
 export const alias = [

@@ -9,12 +9,12 @@ import worker, { type Env } from "./worker/prices-worker.js";
 await using practice = await startPracticeService();
 const { clientOptions } = practice.server;
 const env: Env = {
-  SERVICE_URL: clientOptions.baseUrl,
-  IDENTITY_URL: clientOptions.auth.authUrl,
-  REALM: clientOptions.auth.realm,
-  CLIENT_ID: clientOptions.auth.clientId,
-  USERNAME: clientOptions.auth.username,
-  PASSWORD: clientOptions.auth.password,
+  CROSS_BORDER_BASE_URL: clientOptions.baseUrl,
+  CROSS_BORDER_AUTH_URL: clientOptions.auth.authUrl,
+  CROSS_BORDER_REALM: clientOptions.auth.realm,
+  CROSS_BORDER_CLIENT_ID: clientOptions.auth.clientId,
+  CROSS_BORDER_USERNAME: clientOptions.auth.username,
+  CROSS_BORDER_PASSWORD: clientOptions.auth.password,
 };
 const transfer = {
   senderGatewayId: "alpha-bank",

@@ -95,7 +95,7 @@ export const clientOptions = {
     accepts: () => true,
     wanted: "credentials",
     documentation:
-      "`{ authUrl, realm, clientId, clientSecret?, username, password }`, the same with `refreshToken` instead of the last two, `{ accessToken }`, or a [login of a user](front-end.md)",
+      "`{ authUrl, realm, clientId, clientSecret?, username, password }`, the same with `refreshToken` instead of the last two, `{ accessToken: () => token }` with a function of yours, or a [login of a user](front-end.md)",
   },
   signingKey: {
     accepts: () => true,

@@ -1,5 +1,6 @@
 import { coldStart } from "./cold-start.mjs";
 import { flows } from "./flows.mjs";
+import { handshakes } from "./handshakes.mjs";
 import { overLink } from "./link.mjs";
 import { callsAtOnce, manyRecords, sequentialCalls } from "./memory.mjs";
 import { observing } from "./observers.mjs";
@@ -14,6 +15,7 @@ export const otherRows = [
   { id: "records-heap", title: "live heap over many records", measure: manyRecords },
   { id: "prefetch", title: "prefetching pages", measure: prefetching },
   { id: "link", title: "a list over a narrow link", measure: overLink },
+  { id: "handshakes", title: "handshakes of payments", measure: handshakes },
   { id: "cold-start", title: "cold start", measure: coldStart },
   { id: "waiting", title: "many calls waiting on one token", measure: waitingForOneToken },
   { id: "memory-at-once", title: "heap of 1,000 calls at once", measure: callsAtOnce },

@@ -89,6 +89,11 @@ export function paymentsApp({ flow, client, gatewayId, patienceMs, stopping }: P
   app.get("/operator/flows", async () => {
     const flows: object[] = [];
     for await (const held of flow.held()) {
+      if (held.status === "elsewhere") {
+        // What was begun under an earlier base URL: somebody has to move it.
+        flows.push({ ...held });
+        continue;
+      }
       const { key, status, intent, decisions, looks } = held;
       const why = held.status === "held" ? held.reason : describeFailures(held.failures);
       flows.push({ key, status, why, amount: intent?.senderAmount, account: intent?.senderAccount, looks, decisions });

@@ -35,8 +35,9 @@ export function tellerApp(login: ServerLogin, baseUrl: string): FastifyInstance 
   app.post("/logout", async (request, reply) => {
     const session = sessions.of(request, reply);
     const { login: saved } = session;
-    delete session.login;
+    // Where it throws, the session may go on, and the user can try again.
     if (saved !== undefined) await login.resume(saved).logout();
+    delete session.login;
     return reply.redirect("/goodbye", 303);
   });
 
@@ -45,6 +46,9 @@ export function tellerApp(login: ServerLogin, baseUrl: string): FastifyInstance 
   app.setErrorHandler(async (error, request, reply) => {
     if (!(error instanceof TokenError)) throw error;
     if (error.code === "session_ended" && request.method === "GET") return reply.redirect("/login");
+    if (request.url === "/logout") {
+      return reply.code(503).send({ error: error.code, message: "You may still be logged in. Try again." });
+    }
     const refused = error.code === "login_denied" ? "You did not log in." : "The login failed. Try again.";
     return reply.code(401).send({ error: error.code, message: refused });
   });

@@ -8,13 +8,13 @@ import {
 
 /** Variables and secrets of the Worker. */
 export interface Env {
-  readonly SERVICE_URL: string;
-  readonly IDENTITY_URL: string;
-  readonly REALM: string;
-  readonly CLIENT_ID: string;
-  readonly CLIENT_SECRET?: string;
-  readonly USERNAME: string;
-  readonly PASSWORD: string;
+  readonly CROSS_BORDER_BASE_URL: string;
+  readonly CROSS_BORDER_AUTH_URL: string;
+  readonly CROSS_BORDER_REALM: string;
+  readonly CROSS_BORDER_CLIENT_ID: string;
+  readonly CROSS_BORDER_CLIENT_SECRET?: string;
+  readonly CROSS_BORDER_USERNAME: string;
+  readonly CROSS_BORDER_PASSWORD: string;
 }
 
 /** One for all requests to an instance of the Worker: they share its token. It opens nothing before its first call. */
@@ -39,14 +39,14 @@ export default {
 
 function openClient(env: Env): CrossBorderClient {
   return new CrossBorderClient({
-    baseUrl: env.SERVICE_URL,
+    baseUrl: env.CROSS_BORDER_BASE_URL,
     auth: {
-      authUrl: env.IDENTITY_URL,
-      realm: env.REALM,
-      clientId: env.CLIENT_ID,
-      clientSecret: env.CLIENT_SECRET,
-      username: env.USERNAME,
-      password: env.PASSWORD,
+      authUrl: env.CROSS_BORDER_AUTH_URL,
+      realm: env.CROSS_BORDER_REALM,
+      clientId: env.CROSS_BORDER_CLIENT_ID,
+      clientSecret: env.CROSS_BORDER_CLIENT_SECRET,
+      username: env.CROSS_BORDER_USERNAME,
+      password: env.CROSS_BORDER_PASSWORD,
     },
     timeoutMs: 10_000,
   });

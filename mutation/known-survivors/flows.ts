@@ -51,7 +51,7 @@ export const flows: readonly KnownSurvivor[] = [
   },
   {
     file: "src/flows/flow-options.ts",
-    line: "const { singleUseIntents = false, listedWithinMs = 1, ...others } = value as ServiceFacts;",
+    line: "const { singleUseIntents = false, listedWithinMs = 1, clockSkewMs = 0, ...others } = value as ServiceFacts;",
     replacement: "true",
     why: "Only its type is looked at here.",
   },
@@ -144,24 +144,6 @@ export const flows: readonly KnownSurvivor[] = [
   },
   { file: "src/flows/quote-flow.ts", line: checksIntent, replacement: '["Stryker was here"]', why: noIds },
   {
-    file: "src/flows/read-back.ts",
-    line: "if (leftMs <= 0) return;",
-    replacement: "leftMs < 0",
-    why: waitsForNothing,
-  },
-  {
-    file: "src/flows/read-payments.ts",
-    line: 'let createdAt = "";',
-    replacement: '"Stryker was here!"',
-    why: "Neither text is a timestamp.",
-  },
-  {
-    file: "src/flows/read-payments.ts",
-    line: "const page = await this.#client.call(payments.list, [], query, this.#options);",
-    replacement: '["Stryker was here"]',
-    why: noIds,
-  },
-  {
     file: "src/flows/recover-flows.ts",
     line: "const finished: Recovered[] = [];",
     replacement: '["Stryker was here"]',
@@ -199,7 +181,7 @@ export const flows: readonly KnownSurvivor[] = [
   },
   {
     file: "src/flows/resolve-flow.ts",
-    line: "if (evenUnseen || (look?.complete && look.lookalike === undefined)) return;",
+    line: "if (evenUnseen || (look?.complete && look.lookalike === undefined)) return look;",
     replacement: "look.complete",
     why: "For the compiler: only what is decided even unseen goes on without a look.",
   },

@@ -143,12 +143,12 @@ it("runs the example of a Worker", async () => {
   const { baseUrl, auth } = (await serve()).settings.service;
   const { authUrl, realm, clientId, username, password } = auth;
   const env = {
-    SERVICE_URL: baseUrl,
-    IDENTITY_URL: authUrl,
-    REALM: realm,
-    CLIENT_ID: clientId,
-    USERNAME: username,
-    PASSWORD: password,
+    CROSS_BORDER_BASE_URL: baseUrl,
+    CROSS_BORDER_AUTH_URL: authUrl,
+    CROSS_BORDER_REALM: realm,
+    CROSS_BORDER_CLIENT_ID: clientId,
+    CROSS_BORDER_USERNAME: username,
+    CROSS_BORDER_PASSWORD: password,
   };
   const transfer = {
     senderGatewayId: "alpha-bank",

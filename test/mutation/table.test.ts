@@ -59,11 +59,12 @@ describe("the table of docs/mutation.md", () => {
     expect(page).toContain(toTable(rows));
   });
 
-  it("has a row for each source of the parts in which something can be changed, and for no other", () => {
+  it("has a row for each source of the parts in which something can be changed, or says that it is newer than the table", () => {
     const folders = [...new Set(rows.map(({ source }) => dirname(source)))];
     expect(folders.map((folder) => basename(folder))).toEqual(["auth", "errors", "flows", "http", "paging", "signing"]);
     const sources = folders.flatMap((folder) => readdirSync(folder).map((name) => `${folder}/${name}`));
-    expect(rows.map(({ source }) => source)).toEqual(sources.filter(canChange).toSorted());
+    const counted = rows.map(({ source }) => source);
+    expect([...counted, ...newerSources(page)].toSorted()).toEqual(sources.filter(canChange).toSorted());
   });
 
   it("has no change that no test notices and nobody has explained", () => {
@@ -78,6 +79,11 @@ describe("the table of docs/mutation.md", () => {
     },
   );
 });
+
+/** Sources that the page names as newer than its table. */
+function newerSources(page: string): readonly string[] {
+  return [...page.matchAll(/^- `(src\/.*\.ts)`$/gm)].map(([, source = ""]) => source);
+}
 
 /** Nothing in them can be changed: they export what stands elsewhere, and a constant. */
 const constant = ["src/flows/index.ts", "src/flows/journal.ts", "src/http/compiled-schemas.ts"];

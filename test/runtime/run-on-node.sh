@@ -17,6 +17,8 @@ cd "$folder/project"
 cp -r "$root/examples" .
 mkdir -p test/wire && cp -r "$root/test/contract" "$root/test/journals" "$root/test/examples.test.ts" test/
 cp "$root/test/wire/closed-port.ts" test/wire/
+# A test of the journals runs the SQL of their page.
+mkdir docs && cp "$root/docs/journals.md" docs/
 cat > vitest.config.ts <<'CONFIG'
 export default { test: { include: ["test/**/*.test.ts"], testTimeout: 20_000 } };
 CONFIG
