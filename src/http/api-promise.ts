@@ -1,14 +1,14 @@
 import type { ApiPromise, ResponseInfo } from "../api/request-options.js";
 
 /**
- * The promise of a call. `call.response` is set by the time that the data arrives. It is one promise, not two: a failure is
+ * The promise of a call. `told.response` is set by the time that the data arrives. It is one promise, not two: a failure is
  * reported once, and never as unhandled beside the one that the caller handles.
  */
 export function toApiPromise<T>(
   data: Promise<T>,
-  call: { readonly response?: ResponseInfo | undefined } = {},
+  told: { readonly response?: ResponseInfo | undefined } = {},
 ): ApiPromise<T> {
   return Object.assign(data, {
-    withResponse: () => data.then((value) => ({ data: value, response: call.response ?? { status: 0, headers: {} } })),
+    withResponse: () => data.then((value) => ({ data: value, response: told.response ?? { status: 0, headers: {} } })),
   });
 }

@@ -29,8 +29,9 @@ export interface CallFacts {
   readonly attempts: number;
   /** What all attempts together may have done. */
   readonly effect: Effect;
-  readonly request: SentRequest;
-  readonly signed: SignedText | undefined;
+  /** Absent where nothing was to be sent. */
+  readonly request?: SentRequest | undefined;
+  readonly signed?: SignedText | undefined;
   /** Of the last response that had one. */
   readonly requestId: string | undefined;
   /** Values that may appear in no message. */
@@ -155,7 +156,7 @@ function errorOfThrown(error: unknown, facts: CallFacts): CrossBorderError {
 }
 
 function outcomeUnknown(what: string, facts: CallFacts, cause: unknown): OutcomeUnknownError {
-  const { operation, attempts, request, kind } = facts;
+  const { operation, attempts, request = unsent, kind } = facts;
   return new OutcomeUnknownError(`${what}; ${consequenceOf("possible", kind)}`, {
     operation,
     attempts,
@@ -163,6 +164,8 @@ function outcomeUnknown(what: string, facts: CallFacts, cause: unknown): Outcome
     cause,
   });
 }
+
+const unsent: SentRequest = { path: "", body: "" };
 
 function consequenceOf(effect: Effect, kind: OperationKind): string {
   if (kind === "repeatable" && effect !== "none") return "it moves nothing, and may simply be asked for again";

@@ -39,8 +39,8 @@ export const checkTimeoutMs = 5000;
 export async function checkHealth(call: Call): Promise<HealthReport> {
   const startMs = clock.monotonicMs();
   const error = await call.run().then(() => undefined, operational);
-  const found = error === undefined ? healthy : findingOf(error, call.response !== undefined);
-  const { latencyMs } = call;
+  const found = error === undefined ? healthy : findingOf(error, call.report.response !== undefined);
+  const { latencyMs } = call.report;
   const durationMs = clock.monotonicMs() - startMs;
   const isHealthy = found.token === "accepted";
   return {

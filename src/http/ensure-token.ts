@@ -2,8 +2,9 @@ import type { RequestOptions } from "../api/request-options.js";
 import type { CrossBorderError } from "../errors/errors.js";
 import { clock } from "../timing/clock.js";
 import { Deadline } from "../timing/deadline.js";
-import type { CallContext } from "./call.js";
+import type { CallContext } from "./call-context.js";
 import { toError } from "./call-error.js";
+import { reportFailure } from "./call-report.js";
 import { failureOfThrown } from "./failure.js";
 
 /** How a token that belongs to no call goes by, in errors and in events. */
@@ -23,7 +24,9 @@ export async function ensureToken(
     // A source that fails now would fail the call too.
     else await tokens.current(deadline, maxRetries);
   } catch (thrown) {
-    throw reported(client, toTokenFailure(client, thrown), clock.monotonicMs() - startMs);
+    const error = toTokenFailure(client, thrown);
+    reportFailure(client.reporter, { operation: tokenRequest.name }, error, startMs);
+    throw error;
   } finally {
     deadline.finish();
   }
@@ -36,23 +39,7 @@ function toTokenFailure({ origin }: CallContext, thrown: unknown): CrossBorderEr
     origin,
     attempts: 0,
     effect: "none",
-    request: { path: "", body: "" },
-    signed: undefined,
     requestId: undefined,
     secrets: [],
   });
-}
-
-function reported({ reporter }: CallContext, error: CrossBorderError, durationMs: number): CrossBorderError {
-  const { code, effect } = error;
-  const status: unknown = Reflect.get(error, "status");
-  reporter.emit("failure", {
-    operation: tokenRequest.name,
-    code,
-    effect,
-    attempts: 0,
-    durationMs,
-    ...(typeof status === "number" ? { status } : undefined),
-  });
-  return error;
 }

@@ -7,13 +7,15 @@ import type { Reporter } from "../events/reporter.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import { serverAttributes } from "../tracing/server-attributes.js";
 import { toApiPromise } from "./api-promise.js";
-import { assertSigner, Call, type CallContext, type CallSource } from "./call.js";
+import { Call, type CallSource } from "./call.js";
+import type { CallContext } from "./call-context.js";
 import { checkHealth, checkTimeoutMs, type HealthReport } from "./check-health.js";
 import { ensureToken, tokenRequest } from "./ensure-token.js";
 import { checkHeaders } from "./headers.js";
 import { InFlight } from "./in-flight.js";
-import { checkRequest } from "./prepare-request.js";
+import { checkRequest, prepareRequest } from "./prepare-request.js";
 import { SchemaLoader } from "./schema.js";
+import { assertSigner, signOnly, trySigner } from "./sign-only.js";
 import { parseUndescribedRequest, type UndescribedRequest } from "./undescribed-request.js";
 
 export interface HttpClientOptions extends Omit<CallContext, "server" | "schemas" | "reported" | "inFlight"> {
@@ -66,12 +68,13 @@ export class HttpClient implements ApiClient {
     input: CallInput<NoInfer<Body>>,
     options?: RequestOptions,
   ): Promise<void> {
-    checkHeaders(parseRequestOptions(operation, options).headers);
+    const parsed = parseRequestOptions(operation, options);
+    checkHeaders(parsed.headers);
     checkRequest(this.#context, operation, ids, input);
     this.#assertOpen(operation.name);
     this.assertCallable(operation);
     if (!this.#isSigned(operation) || this.#hasSigned) return;
-    await this.#open(operation, { ids, input, signed: true }, options).trySigner();
+    await trySigner(this.#context, operation, parsed);
     this.#hasSigned = true;
   }
 
@@ -81,8 +84,11 @@ export class HttpClient implements ApiClient {
     input: CallInput<NoInfer<Body>>,
     options?: RequestOptions,
   ): Promise<SignedRequest> {
-    const source = { ids, input, signed: this.#isSigned(operation) };
-    return this.#open(operation, source, options).toSigned();
+    const parsed = parseRequestOptions(operation, options);
+    this.#assertOpen(operation.name);
+    const request = prepareRequest(this.#context, operation, ids, input);
+    const signature = await signOnly(this.#context, operation, request, parsed);
+    return { path: request.path, body: request.text, signature };
   }
 
   async ensureToken(validForMs: number, given?: RequestOptions): Promise<void> {
@@ -159,7 +165,7 @@ export class HttpClient implements ApiClient {
     try {
       const call = this.#open(operation, source, options);
       // The compiler holds the types of a row to its table of fields where the row is written.
-      return toApiPromise(call.run() as Promise<Output>, call);
+      return toApiPromise(call.run() as Promise<Output>, call.report);
     } catch (error) {
       return toApiPromise(Promise.reject(error));
     }

@@ -108,8 +108,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/http/call.ts",
-        find: '("presigned" in this.#source && outcome.kind === "status");',
-        replace: '("presigned" in this.#source && outcome.kind === "unusable");',
+        find: '("presigned" in this.#source && kind === "status");',
+        replace: '("presigned" in this.#source && kind === "unusable");',
       },
     ],
   },

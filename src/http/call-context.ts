@@ -1,0 +1,35 @@
+import type { TokenSource } from "../auth/token-source.js";
+import type { Reporter } from "../events/reporter.js";
+import type { Signer } from "../signing/signer.js";
+import type { Attributes } from "../tracing/tracing.js";
+import type { Transport } from "../wire/transport.js";
+import type { InFlight } from "./in-flight.js";
+import type { RequestSettings } from "./prepare-request.js";
+import type { ValidationMode } from "./read-response.js";
+import type { RetryBudget } from "./retry-budget.js";
+import type { SchemaLoader } from "./schema.js";
+
+/** What a call needs of the client that makes it. */
+export interface CallContext extends RequestSettings {
+  readonly origin: string;
+  /** What spans say of the origin. */
+  readonly server: Attributes;
+  readonly transport: Transport;
+  readonly tokens: TokenSource;
+  /** Absent where the client was built without a signing key. */
+  readonly signer: Signer | undefined;
+  readonly schemas: SchemaLoader;
+  readonly reporter: Reporter;
+  /** Whether the service has responded to anything. */
+  hasResponded?: boolean;
+  /** The mismatches that were reported before. */
+  readonly reported: Set<string>;
+  readonly budget: RetryBudget;
+  readonly inFlight: InFlight;
+  readonly random: () => number;
+  readonly timeoutMs: number;
+  readonly maxRetries: number;
+  readonly validation: ValidationMode;
+  readonly maxRecordBytes: number;
+  readonly maxListBytes: number;
+}

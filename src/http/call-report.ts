@@ -1,0 +1,170 @@
+import { confidentialValues } from "../api/fields.js";
+import type { AnyOperation } from "../api/operation.js";
+import type { ResponseInfo } from "../api/request-options.js";
+import type { CrossBorderError } from "../errors/errors.js";
+import { isShowable } from "../errors/redact.js";
+import type { FailureEvent } from "../events/client-events.js";
+import type { Reporter } from "../events/reporter.js";
+import { clock } from "../timing/clock.js";
+import type { WireResponse } from "../wire/transport.js";
+import type { CallContext } from "./call-context.js";
+import { type CallFacts, showableReason, toError } from "./call-error.js";
+import { textsIn } from "./check-undescribed-input.js";
+import type { Failure } from "./failure.js";
+import { type Mismatch, unprintable } from "./schema.js";
+
+/** What only the call itself knows of its failure. */
+export type KnownByCall = Pick<CallFacts, "kind" | "attempts" | "effect" | "request" | "signed">;
+
+/** What one call tells: events, what its response was, and the error that it ends with. Nothing that the request kept secret is in them. */
+export class CallReport {
+  readonly #client: CallContext;
+  readonly #operation: AnyOperation;
+  /** Tokens, and the credentials in headers of the caller's own. */
+  readonly #secrets: Set<string>;
+  /** What body and query held, by field. */
+  #values: Readonly<Record<string, unknown>> = {};
+  readonly #startMs = clock.monotonicMs();
+  /** Without the text: whoever keeps the promise of a call keeps this too. */
+  #response: Pick<WireResponse, "status" | "headers"> | undefined;
+  #latencyMs: number | undefined;
+  /** As the last response that had one gave it. */
+  #sentRequestId: string | undefined;
+
+  /** @param headers the caller's own: some of them carry credentials. */
+  constructor(client: CallContext, operation: AnyOperation, headers: Readonly<Record<string, string>>) {
+    this.#client = client;
+    this.#operation = operation;
+    this.#secrets = new Set(Object.entries(headers).flatMap(([name, value]) => (credential.test(name) ? value : [])));
+  }
+
+  /** Of the last response, once there was one. */
+  get response(): ResponseInfo | undefined {
+    if (this.#response === undefined) return undefined;
+    const { status, headers } = this.#response;
+    return { status, headers, ...(headers[requestIdHeader] !== undefined && this.#requestId()) };
+  }
+
+  /** From the start of the last attempt that got a response to the end of that. */
+  get latencyMs(): number | undefined {
+    return this.#latencyMs;
+  }
+
+  /** Keeps what is confidential of body and query out of all that is told. */
+  hideValues(values: Readonly<Record<string, unknown>>): void {
+    this.#values = values;
+  }
+
+  hideToken(token: string): void {
+    this.#secrets.add(token);
+  }
+
+  showableReason(reason: string): string {
+    return showableReason(reason, this.#hidden());
+  }
+
+  responded({ status, headers }: WireResponse, attempt: number, durationMs: number): void {
+    this.#response = { status, headers };
+    this.#client.hasResponded = true;
+    this.#latencyMs = durationMs;
+    this.#sentRequestId = headers[requestIdHeader] ?? this.#sentRequestId;
+    const { reporter } = this.#client;
+    if (!reporter.wants("response")) return;
+    const requestId = headers[requestIdHeader] === undefined ? undefined : this.#requestId();
+    reporter.emit("response", { ...named(this.#operation), status, attempt, durationMs, ...requestId });
+  }
+
+  /** Each field of an operation once in the life of a client, which remembers so many and no more. */
+  differs(mismatches: readonly Mismatch[]): void {
+    const { reporter, reported } = this.#client;
+    const { name: operation } = this.#operation;
+    const isNew = (field: string) => {
+      const key = `${operation} ${field}`;
+      if (reported.size >= mostReported || reported.has(key)) return false;
+      reported.add(key);
+      return true;
+    };
+    for (const mismatch of mismatches) {
+      if (!isNew(mismatch.field)) continue;
+      const isShown = mismatch.field === unprintable || isShowable(mismatch.field, this.#hidden());
+      if (isShown) reporter.emit("mismatch", { operation, ...mismatch });
+      else if (isNew(unprintable)) reporter.emit("mismatch", { operation, ...mismatch, field: unprintable });
+    }
+  }
+
+  willRetry(reason: string, attempt: number, delayMs: number): void {
+    const { name: operation } = this.#operation;
+    this.#client.reporter.emit("retry", { operation, attempt, reason: this.showableReason(reason), delayMs });
+  }
+
+  succeeded(attempts: number): void {
+    const { reporter } = this.#client;
+    if (!reporter.wants("success")) return;
+    const durationMs = clock.monotonicMs() - this.#startMs;
+    const { status = 0, requestId } = this.response ?? {};
+    const ofResponse = requestId === undefined ? undefined : { requestId };
+    reporter.emit("success", { ...named(this.#operation), status, attempts, durationMs, ...ofResponse });
+  }
+
+  /** @returns the error to be thrown. */
+  failed(failure: Failure, known: KnownByCall): CrossBorderError {
+    const { origin, hasResponded, reporter } = this.#client;
+    const { requestId } = this.#requestId() ?? {};
+    const { name: operation } = this.#operation;
+    const error = toError(failure, { ...known, operation, origin, hasResponded, requestId, secrets: this.#hidden() });
+    reportFailure(
+      reporter,
+      { ...named(this.#operation), operation: error.operation ?? operation },
+      error,
+      this.#startMs,
+    );
+    return error;
+  }
+
+  /** As it was sent, unless it is not an id but something that the request keeps secret. */
+  #requestId(): { readonly requestId: string } | undefined {
+    const sent: unknown = this.#sentRequestId;
+    const isId = typeof sent === "string" && /^[\x20-\x7e]{1,128}$/.test(sent) && isShowable(sent, this.#hidden());
+    return isId ? { requestId: sent } : undefined;
+  }
+
+  #hidden(): string[] {
+    // Of a call without a row, nobody knows which values are accounts.
+    const operation = this.#operation;
+    const confidential =
+      operation.verb === "request" ? textsIn(this.#values) : confidentialValues(operation.record, this.#values);
+    return [...this.#secrets, ...confidential];
+  }
+}
+
+/** Tells of a failure, of a call or of a token that was wanted for none. */
+export function reportFailure(
+  reporter: Reporter,
+  what: Pick<FailureEvent, "operation" | "method" | "path">,
+  error: CrossBorderError,
+  startMs: number,
+): void {
+  const { code, effect, attempts = 0, requestId } = error;
+  const status: unknown = Reflect.get(error, "status");
+  reporter.emit("failure", {
+    ...what,
+    code,
+    effect,
+    attempts,
+    durationMs: clock.monotonicMs() - startMs,
+    ...(requestId === undefined ? undefined : { requestId }),
+    ...(typeof status === "number" ? { status } : undefined),
+  });
+}
+
+/** What a call is, without anything that it holds. */
+function named({ name: operation, method, path }: AnyOperation) {
+  return { operation, method, path: path.text };
+}
+
+const requestIdHeader = "x-request-id";
+
+/** Headers of the caller's own that carry credentials. */
+const credential = /auth|cookie|credential|key|password|secret|token/;
+
+const mostReported = 1000;

@@ -1,0 +1,66 @@
+import type { AnyOperation } from "../api/operation.js";
+import type { RequestOptions } from "../api/request-options.js";
+import { ConfigError } from "../errors/errors.js";
+import type { Signer } from "../signing/signer.js";
+import { Deadline } from "../timing/deadline.js";
+import { follow, type Part, type Tracing } from "../tracing/tracing.js";
+import type { CallContext } from "./call-context.js";
+import { CallReport } from "./call-report.js";
+import { failureOfThrown } from "./failure.js";
+import { checkHeaders } from "./headers.js";
+import type { PreparedRequest } from "./prepare-request.js";
+
+/** What a signature is made over, and what no error about it may show. */
+type Signable = Pick<PreparedRequest, "signedPath" | "body" | "values">;
+
+/** Signs something that is no request, so that a key or a signer that can't sign is found before it is needed. */
+export async function trySigner(client: CallContext, operation: AnyOperation, options: RequestOptions): Promise<void> {
+  await signOnly(client, operation, { signedPath: "/", body: undefined, values: {} }, options);
+}
+
+/**
+ * The signature of a request that is not sent.
+ *
+ * @throws {ConfigError} when there is no key. @throws {SigningError} when no signature was made.
+ */
+export async function signOnly(
+  client: CallContext,
+  operation: AnyOperation,
+  signable: Signable,
+  { headers, timeoutMs = client.timeoutMs, signal }: RequestOptions,
+): Promise<string> {
+  const { signer } = client;
+  assertSigner(operation, signer);
+  const report = new CallReport(client, operation, checkHeaders(headers));
+  report.hideValues(signable.values);
+  const deadline = new Deadline({ timeoutMs, signal });
+  try {
+    return await signatureOf(signer, signable, deadline, client.reporter.tracing);
+  } catch (thrown) {
+    throw report.failed(failureOfThrown(thrown), { kind: "signed", attempts: 0, effect: "none" });
+  } finally {
+    deadline.finish();
+  }
+}
+
+/** A call that has ended asks nobody for a signature. */
+export function signatureOf(
+  signer: Signer,
+  { signedPath, body = new Uint8Array() }: Signable,
+  deadline: Deadline,
+  tracing: Tracing | undefined,
+): Promise<string> {
+  deadline.assertNotEnded();
+  return follow(tracing, signaturePart, () => deadline.race(signer.sign(signedPath, body, deadline)));
+}
+
+const signaturePart = (): Part => ({ name: "signature", kind: "internal", attributes: {} });
+
+/** @throws {ConfigError} when a signed operation has no key to be signed with. */
+export function assertSigner(
+  { name: operation }: Pick<AnyOperation, "name">,
+  signer: Signer | undefined,
+): asserts signer is Signer {
+  if (signer !== undefined) return;
+  throw new ConfigError(`${operation} is signed, and the client was built without a signingKey`, { operation });
+}
