@@ -126,7 +126,7 @@ beforeAll(async () => {
   } finally {
     restore();
   }
-}, 300_000);
+}, 900_000);
 
 afterAll(async () => {
   restore();

@@ -54,7 +54,7 @@ beforeAll(async () => {
   await inParallel(cells, atOnce, async ({ name, fault, kind, mode }) => {
     observations.set(name, await playCell(fixture, fault, kind, mode, { call: calls[kind] }));
   });
-}, 300_000);
+}, 900_000);
 
 afterAll(async () => {
   process.off("unhandledRejection", onUnhandled);
