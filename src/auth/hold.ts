@@ -1,5 +1,7 @@
+import { clock } from "../timing/clock.js";
 import type { Deadline } from "../timing/deadline.js";
 import type { GrantFailure } from "./grant-failure.js";
+import { backOffMs } from "./token-timing.js";
 
 /** A time in which the token endpoint is left alone. There is no timer while nobody waits for its end. */
 export interface Hold {
@@ -12,11 +14,55 @@ export interface Hold {
 }
 
 export function toHold(failure: GrantFailure, ms: number, final: boolean): Hold {
-  return { untilMonotonicMs: performance.now() + ms, untilWallMs: Date.now() + ms, final, failure };
+  return { untilMonotonicMs: clock.monotonicMs() + ms, untilWallMs: clock.wallMs() + ms, final, failure };
 }
 
-export function isOver(hold: Hold): boolean {
-  return heldMs(hold) <= 0;
+/** Whether the token endpoint is left alone now, and how often in a row it brought no token. */
+export class EndpointHold {
+  readonly #random: () => number;
+  #hold: Hold | undefined;
+  #failures = 0;
+
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  /** The hold that is not over. */
+  get current(): Hold | undefined {
+    return this.#hold === undefined || heldMs(this.#hold) <= 0 ? undefined : this.#hold;
+  }
+
+  replace(hold: Hold | undefined): void {
+    this.#hold = hold;
+  }
+
+  /** Ends this hold, unless another one has taken its place. */
+  lift(hold: Hold): void {
+    if (this.#hold === hold) this.#hold = undefined;
+  }
+
+  is(hold: Hold): boolean {
+    return this.#hold === hold;
+  }
+
+  /** A token came. */
+  clear(): void {
+    this.#hold = undefined;
+    this.#failures = 0;
+  }
+
+  /**
+   * The hold after one more failure. The first that waiting can't mend costs only the calls that wait; those after it are followed by a
+   * backoff too.
+   *
+   * @param hasToken whether the old token lives.
+   */
+  afterFailure(failure: GrantFailure, isPassing: boolean, hasToken: boolean): Hold | undefined {
+    const failures = this.#failures;
+    this.#failures += 1;
+    if (!isPassing && !hasToken && failures === 0) return undefined;
+    return toHold(failure, backOffMs(failure, failures, this.#random), !isPassing);
+  }
 }
 
 /**
@@ -35,5 +81,5 @@ export async function waitUntilOver(hold: Hold, deadline: Deadline): Promise<voi
 }
 
 function heldMs(hold: Hold): number {
-  return hold.untilMonotonicMs - performance.now();
+  return hold.untilMonotonicMs - clock.monotonicMs();
 }

@@ -9,29 +9,21 @@ import {
   type GrantFailure,
   type GrantReaction,
   grantReactions,
-  isDeadGrant,
   mayBeSpent,
   toRejectedError,
   toTokenError,
 } from "./grant-failure.js";
-import { type Hold, isOver, mayWait, toHold, waitUntilOver } from "./hold.js";
+import { EndpointHold, type Hold, mayWait, toHold, waitUntilOver } from "./hold.js";
 import { JointWork } from "./joint-work.js";
-import { type LastToken, type SharedResult, SharedSession, type TokenNeed } from "./shared-session.js";
+import { OwnSession } from "./own-session.js";
+import { RefusedLogins } from "./refused-logins.js";
+import { RefusedTokens } from "./refused-tokens.js";
+import { type SharedResult, SharedSession, type TokenNeed } from "./shared-session.js";
 import { type Granted, type GrantResult, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvent } from "./token-event.js";
 import type { TokenSource } from "./token-source.js";
 import type { TokenStore } from "./token-store.js";
-import {
-  backOffMs,
-  firstRejectedHoldMs,
-  lastPartMs,
-  leftOfToken,
-  refusedHoldMs,
-  rejectedHoldMs,
-  type Token,
-  toToken,
-  wantedOfToken,
-} from "./token-timing.js";
+import { lastPartMs, leftOfToken, type Token, toToken, wantedOfToken } from "./token-timing.js";
 
 export interface TokenManagerOptions {
   readonly auth: PasswordAuth | SessionAuth;
@@ -63,24 +55,12 @@ export class TokenManager implements TokenSource {
   readonly #endsSession: boolean;
   readonly #shared: SharedSession | undefined;
   readonly #closing = new AbortController();
-  #token: Token | undefined;
-  /** The token that the service accepted last. */
-  #accepted: string | undefined;
-  /** The token that the service refused last. */
-  #rejected: string | undefined;
+  readonly #hold: EndpointHold;
+  readonly #refusedLogins = new RefusedLogins();
+  readonly #refusedTokens = new RefusedTokens();
   /** This client's own. With a store there is one only where the client logged in without it. */
-  #session: Session | undefined;
-  /** Why the last session ended. */
-  #ended: GrantFailure = { class: "session-ended" };
-  #hold: Hold | undefined;
-  /** Renewals in a row that brought no token. */
-  #failures = 0;
-  /** Logins in a row that were refused. */
-  #refusals = 0;
-  #lastRefusal: Timestamp | undefined;
-  /** Renewals in a row because of a 401. */
-  #rejections = 0;
-  #lastRejection: Timestamp | undefined;
+  readonly #session: OwnSession;
+  #token: Token | undefined;
   readonly #renewal: JointWork<TokenResult>;
   readonly #otherCredentials: JointWork<boolean>;
   /** From when on this client logs in without the store, which is away. */
@@ -105,7 +85,8 @@ export class TokenManager implements TokenSource {
     this.#otherCredentials = new JointWork(timeoutMs);
     this.#look = new JointWork(timeoutMs);
     const isGiven = "refreshToken" in auth && store === undefined;
-    this.#session = isGiven ? { refreshToken: auth.refreshToken } : undefined;
+    this.#session = new OwnSession(endpoint.canLogIn, isGiven ? auth.refreshToken : undefined);
+    this.#hold = new EndpointHold(random);
     this.#endsSession = "password" in auth && auth.endSessionOnClose === true;
     this.#leewayMs = leewayMs;
     this.#random = random;
@@ -119,7 +100,7 @@ export class TokenManager implements TokenSource {
   /** Begins with the tokens of a login that has just been made. They go into the store, where there is one. */
   async begin(granted: Granted): Promise<void> {
     const { accessToken, lifetimeMs, sentAt } = granted;
-    if (this.#shared === undefined) this.#session = toSession(granted);
+    if (this.#shared === undefined) this.#session.goOn(granted, "password");
     this.#adopt(toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs));
     await this.#shared?.begin(granted);
   }
@@ -154,7 +135,7 @@ export class TokenManager implements TokenSource {
 
   accepted(token: string): void {
     // A late response to an earlier token says nothing of the current one.
-    if (this.#token?.value === token) this.#accepted = token;
+    if (this.#token?.value === token) this.#refusedTokens.accept(token);
   }
 
   /**
@@ -164,7 +145,8 @@ export class TokenManager implements TokenSource {
    */
   async endSession(): Promise<GrantFailure | undefined> {
     await this.#awaitRenewal(endTimeoutMs);
-    const last = this.#shared === undefined ? this.#lastToken() : await this.#shared.end();
+    const isRenewing = this.#renewal.current !== undefined;
+    const last = this.#shared === undefined ? this.#session.lastToken(isRenewing) : await this.#shared.end();
     this.#closing.abort();
     if (last === undefined) return undefined;
     const deadline = new Deadline({ timeoutMs: endTimeoutMs });
@@ -186,9 +168,12 @@ export class TokenManager implements TokenSource {
   /** @throws {TokenError} while tokens that are refused are not replaced. */
   #drop(used: string): void {
     if (this.#token?.value !== used) return;
-    if (this.#renewal.current === undefined) this.#noteRejection(used);
+    if (this.#renewal.current === undefined) {
+      const heldMs = this.#refusedTokens.beginRenewal(used);
+      if (heldMs > 0) throw toRejectedError(this.#endpoint.origin, now().wallMs + heldMs);
+    }
     this.#token = undefined;
-    this.#rejected = used;
+    this.#refusedTokens.refuse(used);
   }
 
   /** The token that needs no waiting. One that will expire soon is still used, while a renewal of it is under way. */
@@ -198,7 +183,7 @@ export class TokenManager implements TokenSource {
     const left = leftOfToken(token, now());
     if (left > token.leewayMs) return token.value;
     if (left <= 0) return undefined;
-    if (this.#activeHold() !== undefined) return token.value;
+    if (this.#hold.current !== undefined) return token.value;
     if (left <= lastPartMs) return undefined;
     void this.#joinRenewal();
     return token.value;
@@ -207,7 +192,7 @@ export class TokenManager implements TokenSource {
   /** Whether there is a token, but not for so long, and the endpoint may be asked for another one. */
   #isTooShort(validForMs: number): boolean {
     const token = this.#unexpiredToken();
-    if (token === undefined || this.#activeHold() !== undefined) return false;
+    if (token === undefined || this.#hold.current !== undefined) return false;
     return leftOfToken(token, now()) < wantedOfToken(token, validForMs);
   }
 
@@ -235,22 +220,16 @@ export class TokenManager implements TokenSource {
 
   /** While the endpoint is left alone: why, unless there are other credentials than those that were refused. */
   async #heldResult(deadline: Deadline): Promise<TokenResult | undefined> {
-    const hold = this.#activeHold();
+    const hold = this.#hold.current;
     if (hold === undefined) return undefined;
     const found = this.#shared === undefined ? undefined : await this.#lookWhileHeld(this.#shared, deadline);
     if (found !== undefined) return found;
     const result = { failure: hold.failure, hold };
-    if (hold.failure.class !== "refused" || !this.#mayTryOtherCredentials()) return result;
+    if (hold.failure.class !== "refused" || !this.#refusedLogins.mayTryOthers) return result;
     const others = await deadline.race(this.#otherCredentials.join(() => this.#endpoint.hasOtherCredentials()));
+    if (others) this.#hold.lift(hold);
     // Another call may have tried them meanwhile.
-    if (others && this.#hold === hold) this.#hold = undefined;
-    return this.#hold === hold ? result : undefined;
-  }
-
-  /** A function that never returns the same twice must not lock the account. */
-  #mayTryOtherCredentials(): boolean {
-    if (this.#refusals <= 3 || this.#lastRefusal === undefined) return true;
-    return leftMs(later(this.#lastRefusal, refusedHoldMs(1)), now()) <= 0;
+    return this.#hold.is(hold) ? result : undefined;
   }
 
   /** Never rejects. */
@@ -269,13 +248,12 @@ export class TokenManager implements TokenSource {
       const result = this.#afterSharing(await this.#shared.renew(this.#need(validForMs)));
       if (result !== undefined) return ended(result);
     }
-    const session = this.#session;
-    if (session !== undefined && this.#canRefresh(session)) {
-      const refreshed = await this.#endpoint.refresh(session.refreshToken, this.#knownTokens());
-      const result = this.#afterRefresh(refreshed, session);
+    const refreshToken = this.#session.usableToken;
+    if (refreshToken !== undefined) {
+      const result = this.#afterRefresh(await this.#endpoint.refresh(refreshToken, this.#knownTokens()));
       if (result !== undefined) return ended(result);
     }
-    if (!this.#endpoint.canLogIn) return ended(this.#leaveAlone(this.#ended, undefined));
+    if (!this.#endpoint.canLogIn) return ended(this.#leaveAlone(this.#session.ended, undefined));
     return ended(this.#afterLogin(await this.#endpoint.login(this.#knownTokens())));
   }
 
@@ -308,39 +286,37 @@ export class TokenManager implements TokenSource {
   }
 
   #need(validForMs: number): TokenNeed {
-    return { current: this.#token, rejected: this.#rejected, validForMs, knownTokens: this.#knownTokens() };
+    return { current: this.#token, rejected: this.#refusedTokens.last, validForMs, knownTokens: this.#knownTokens() };
   }
 
   #adopt(token: Token): TokenResult {
     this.#token = token;
-    this.#hold = undefined;
-    this.#failures = 0;
-    this.#refusals = 0;
+    this.#hold.clear();
+    this.#refusedLogins.clear();
     return { token: token.value };
   }
 
   #knownTokens(): string[] {
-    const known = [this.#token?.value, this.#rejected, this.#session?.refreshToken];
+    const known = [this.#token?.value, this.#refusedTokens.last, this.#session.refreshToken];
     return known.filter((token) => token !== undefined);
   }
 
   /** The result of a refresh; `undefined` where a login has to follow. */
-  #afterRefresh(result: GrantResult, session: Session): TokenResult | undefined {
+  #afterRefresh(result: GrantResult): TokenResult | undefined {
     if ("granted" in result) {
-      const isNew = result.granted.accessToken !== this.#rejected;
+      const isNew = result.granted.accessToken !== this.#refusedTokens.last;
       if (isNew || !this.#endpoint.canLogIn) return this.#store(result.granted, "refresh_token");
       // The server repeats a token that it has kept: only a login can bring another one.
-      this.#session = toSession(result.granted) ?? session;
+      this.#session.goOn(result.granted, "refresh_token");
       return undefined;
     }
     const { failure } = result;
     const reaction = grantReactions[failure.class].refresh_token;
     if (reaction === "login") {
-      this.#session = { ...session, isOver: true, hasEnded: isDeadGrant(failure) && session.mayBeUsed !== true };
-      this.#ended = { ...failure, class: "session-ended" };
+      this.#session.end(failure);
       return undefined;
     }
-    if (mayBeSpent(failure)) this.#session = { ...session, mayBeUsed: true, isLost: reaction === "old-or-login" };
+    if (mayBeSpent(failure)) this.#session.doubt(reaction === "old-or-login");
     return this.#afterFailedRefresh(failure, reaction);
   }
 
@@ -354,18 +330,13 @@ export class TokenManager implements TokenSource {
     const { failure } = result;
     const reaction = grantReactions[failure.class].password;
     if (reaction !== "stop") return this.#fail(failure, reaction === "back-off");
-    this.#refusals += 1;
-    this.#lastRefusal = now();
-    return this.#leaveAlone(failure, toHold(failure, refusedHoldMs(this.#refusals), true));
+    return this.#leaveAlone(failure, toHold(failure, this.#refusedLogins.add(), true));
   }
 
   /** @param isShared absent where the session is this client's own. One of the store's is not kept here: others may continue it. */
   #store(granted: Granted, grant: Grant, isShared?: boolean): TokenResult {
     const { accessToken, lifetimeMs, sentAt } = granted;
-    const session = toSession(granted);
-    // The response to a refresh need not repeat the refresh token; the one to a login starts a new session.
-    if (isShared === undefined && (session !== undefined || grant === "password")) this.#session = session;
-    else if (isShared === undefined && this.#session !== undefined) this.#session.mayBeUsed = false;
+    if (isShared === undefined) this.#session.goOn(granted, grant);
     const result = this.#adopt(toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs));
     const shared = this.#shared === undefined ? undefined : { shared: isShared === true };
     try {
@@ -376,34 +347,16 @@ export class TokenManager implements TokenSource {
     return result;
   }
 
-  /** The first failure that waiting can't mend costs only the calls that wait; those after it are followed by a backoff too. */
   #fail(failure: GrantFailure, isPassing: boolean): TokenResult {
-    const isHeld = isPassing || this.#unexpiredToken() !== undefined || this.#failures > 0;
-    const hold = isHeld ? toHold(failure, backOffMs(failure, this.#failures, this.#random), !isPassing) : undefined;
-    this.#failures += 1;
-    return this.#leaveAlone(failure, hold);
+    const hasToken = this.#unexpiredToken() !== undefined;
+    return this.#leaveAlone(failure, this.#hold.afterFailure(failure, isPassing, hasToken));
   }
 
   /** While the old token has not expired, a failed renewal costs no call anything. */
   #leaveAlone(failure: GrantFailure, hold: Hold | undefined): TokenResult {
-    this.#hold = hold;
+    this.#hold.replace(hold);
     const old = this.#unexpiredToken();
     return old === undefined ? { failure, hold } : { token: old.value };
-  }
-
-  /** @throws {TokenError} when tokens are refused again and again: then `used` stays the current one. */
-  #noteRejection(used: string): void {
-    const wasAccepted = this.#accepted === used;
-    const last = this.#lastRejection;
-    if (last !== undefined) {
-      const ageMs = -leftMs(last, now());
-      const quietMs = firstRejectedHoldMs + rejectedHoldMs(this.#rejections, true);
-      if (wasAccepted && ageMs > quietMs) this.#rejections = 0;
-      const heldMs = rejectedHoldMs(this.#rejections, wasAccepted) - ageMs;
-      if (heldMs > 0) throw toRejectedError(this.#endpoint.origin, Date.now() + heldMs);
-    }
-    this.#rejections += 1;
-    this.#lastRejection = now();
   }
 
   async #awaitRenewal(timeoutMs: number): Promise<void> {
@@ -418,7 +371,7 @@ export class TokenManager implements TokenSource {
     try {
       // A login in flight is about to start a session.
       await deadline.race(Promise.resolve(this.#renewal.current));
-      const refreshToken = this.#ownRefreshToken();
+      const refreshToken = this.#session.livingToken;
       if (refreshToken !== undefined) await this.#endpoint.logout(refreshToken, deadline);
     } catch {
     } finally {
@@ -426,30 +379,8 @@ export class TokenManager implements TokenSource {
     }
   }
 
-  /** Of the session that is this client's own, while that goes on. */
-  #ownRefreshToken(): string | undefined {
-    return this.#session?.isOver === true ? undefined : this.#session?.refreshToken;
-  }
-
-  /** Undefined where there is no session, or the identity server has refused the newest refresh token. */
-  #lastToken(): LastToken | undefined {
-    if (this.#session === undefined || this.#session.hasEnded === true) return undefined;
-    const { refreshToken, mayBeUsed } = this.#session;
-    return { refreshToken, isNewest: mayBeUsed !== true && this.#renewal.current === undefined };
-  }
-
-  /** Where a login can follow, no refresh token is sent again that may have been used: a server that rotates them may end the session. */
-  #canRefresh({ expiresAt, isLost, isOver }: Session): boolean {
-    if (isOver === true || (isLost === true && this.#endpoint.canLogIn)) return false;
-    return expiresAt === undefined || leftMs(expiresAt, now()) > 0;
-  }
-
   #toError({ failure, hold }: FailedRenewal): TokenError {
     return toTokenError(failure, this.#endpoint.origin, hold?.untilWallMs);
-  }
-
-  #activeHold(): Hold | undefined {
-    return this.#hold === undefined || isOver(this.#hold) ? undefined : this.#hold;
   }
 
   #unexpiredToken(): Token | undefined {
@@ -476,22 +407,3 @@ interface FailedRenewal {
 
 /** What a renewal brings to the calls that wait for it: a token, or why there is none and until when there will be none. */
 type TokenResult = { readonly token: string } | FailedRenewal;
-
-/** A session at the identity server. */
-interface Session {
-  readonly refreshToken: string;
-  readonly expiresAt?: Timestamp | undefined;
-  /** A refresh failed in a way that leaves open whether there is a newer refresh token. This one still names the session. */
-  mayBeUsed?: boolean;
-  /** The response to it was lost altogether. */
-  readonly isLost?: boolean;
-  /** The identity server refused to continue it, */
-  readonly isOver?: boolean;
-  /** and that by its newest refresh token. */
-  readonly hasEnded?: boolean;
-}
-
-function toSession({ refreshToken, refreshLifetimeMs, sentAt }: Granted): Session | undefined {
-  if (refreshToken === undefined) return undefined;
-  return { refreshToken, expiresAt: refreshLifetimeMs === undefined ? undefined : later(sentAt, refreshLifetimeMs) };
-}

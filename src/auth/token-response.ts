@@ -1,5 +1,6 @@
 import { encodeBase64 } from "#platform";
 import { isShowable, redactText } from "../errors/redact.js";
+import { clock } from "../timing/clock.js";
 import { parseRetryAfterMs } from "../timing/retry-after.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import type { WireResponse } from "../wire/transport.js";
@@ -73,7 +74,7 @@ function readFailure({ status, headers, text }: WireResponse, secrets: readonly 
   const { error, error_description } = parseJsonObject(text);
   const failure = { class: classifyResponse(status, typeof error === "string" && error !== ""), status };
   if (failure.class === "unreadable") return failure;
-  const retryAfterMs = parseRetryAfterMs(headers["retry-after"], Date.now());
+  const retryAfterMs = parseRetryAfterMs(headers["retry-after"], clock.wallMs());
   const serviceCode = toSafeCode(error, secrets);
   const serviceMessage = typeof error_description === "string" ? toSafeLine(error_description, secrets) : "";
   return {
