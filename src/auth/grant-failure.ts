@@ -1,5 +1,6 @@
 import { ConfigError, TokenError, type TokenErrorCode } from "../errors/errors.js";
 import { Ended } from "../timing/deadline.js";
+import { provesNothing } from "../wire/status.js";
 import { closingHint, WireFailure } from "../wire/wire-failure.js";
 import type { TokenEvent } from "./token-event.js";
 
@@ -12,7 +13,7 @@ export type GrantFailureClass =
   | "untrusted" // certificate, TLS version: no byte was written, and another try can't help
   | "maybe-sent" // reset, truncated, timeout: no status arrived
   | "refused" // 401, and every other 4xx with an `error` in JSON: the endpoint's own word
-  | "failing" // another's 4xx, 408, 409, 421, 425, 499, 5xx, and statuses that do not exist
+  | "failing" // another's 4xx, one that proves nothing, 5xx, and statuses that do not exist
   | "throttled" // 429
   | "redirected" // 3xx, which is never followed: it would carry the password away
   | "unreadable" // 2xx that is not what is described
@@ -78,10 +79,8 @@ export function classifyResponse(status: number, isOwn: boolean): GrantFailureCl
   if (status < 200 || status >= 500) return "failing";
   if (status < 300) return "unreadable";
   if (status < 400) return "redirected";
-  return isOwn && !passingStatuses.has(status) ? "refused" : "failing";
+  return isOwn && !provesNothing(status) ? "refused" : "failing";
 }
-
-const passingStatuses: ReadonlySet<number> = new Set([408, 409, 421, 425, 499]);
 
 /** Whether a refresh that failed like this may have used the refresh token up. */
 export function mayBeSpent({ class: kind, status }: GrantFailure): boolean {

@@ -1,4 +1,5 @@
 import { ApiError } from "../errors/errors.js";
+import { isPassingStatus } from "../wire/status.js";
 import type { FlowRefusal } from "./flow-state.js";
 
 /** What the service's refusal of a request says, in a response that says that nothing was done; `undefined` for any other failure. */
@@ -9,7 +10,7 @@ export function toFlowRefusal(error: unknown): FlowRefusal | undefined {
   return { by: "service", status, code: serviceCode ?? code, message };
 }
 
-/** Whether the same request can succeed later: a token that is not valid (401) and too many requests (429) say nothing about it. */
+/** Whether the same request can succeed later: a token that is not valid (401) says nothing about it, nor do too many requests. */
 export function isPassing({ status }: FlowRefusal): boolean {
-  return status === 401 || status === 429;
+  return status !== undefined && (status === 401 || isPassingStatus(status));
 }

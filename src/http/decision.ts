@@ -2,6 +2,7 @@ import type { AnyOperation, UndescribedOperation } from "../api/operation.js";
 import type { Effect } from "../errors/errors.js";
 import { Ended } from "../timing/deadline.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
+import { provesNothing } from "../wire/status.js";
 import type { BrokenBody, WireResponse } from "../wire/transport.js";
 import type { WireFailure } from "../wire/wire-failure.js";
 
@@ -22,7 +23,7 @@ export type FailureClass =
   | "ended-unsent" // the same, before
   | "unauthorized" // 401, in any form
   | "refused" // another 4xx, as the service's own error
-  | "refused-by-another" // a 4xx of a proxy or a firewall; 409, 421, 425 and 499 in any form
+  | "refused-by-another" // a 4xx of a proxy or a firewall, or one that proves nothing
   | "server-error" // 408, 5xx, and statuses that do not exist
   | "throttled" // 429, as the service's own error
   | "throttled-by-another" // any other 429
@@ -109,7 +110,7 @@ export function classifyResponse({ status, text }: Pick<WireResponse, "status" |
   if (status < 400 || status >= 500 || status === 408) return "server-error";
   if (status === 401) return "unauthorized";
   if (status === 429) return isOwnError(text) ? "throttled" : "throttled-by-another";
-  return !provesNothing.has(status) && isOwnError(text) ? "refused" : "refused-by-another";
+  return !provesNothing(status) && isOwnError(text) ? "refused" : "refused-by-another";
 }
 
 /** The class of a 2xx whose body broke off or can't be read. */
@@ -118,9 +119,6 @@ export function classifyBroken(broken: BrokenBody): FailureClass {
   if (broken === "timeout" || broken === "abort") return "ended-reading";
   return broken === "cut-short" ? "broken-off" : "unreadable";
 }
-
-/** 4xx that may follow something that was done, whoever says so. */
-const provesNothing: ReadonlySet<number> = new Set([409, 421, 425, 499]);
 
 /** Interface description 0.0.1, "Errors". Proxies, firewalls and gateways send statuses of their own, even after the service has done its work. */
 function isOwnError(text: string): boolean {

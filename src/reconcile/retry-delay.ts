@@ -8,6 +8,7 @@ import {
   UnexpectedResponseError,
 } from "../errors/errors.js";
 import { type Backoff, nextDelayMs } from "../timing/backoff.js";
+import { isPassingStatus } from "../wire/status.js";
 
 export const backoff: Backoff = { baseMs: 1000, capMs: 60_000 };
 
@@ -47,14 +48,14 @@ function isPassing(error: unknown, failures: number): boolean {
   if (error instanceof ConnectionError) return error.code !== "connection_untrusted";
   if (error instanceof UnexpectedResponseError) return failures < mostUnreadable;
   if (error instanceof PagingError) return error.code === "paging_end_unproved" && failures < mostUnproved;
-  if (error instanceof ApiError) return isPassingStatus(error);
+  if (error instanceof ApiError) return canPass(error);
   return error instanceof TimeoutError;
 }
 
 /** Without the service's own words, a 403 is that of a firewall or a proxy, which can come and go with an outage. */
-function isPassingStatus({ status, serviceMessage }: ApiError): boolean {
+function canPass({ status, serviceMessage }: ApiError): boolean {
   if (status === 403) return serviceMessage === undefined;
-  return status >= 500 || status === 408 || status === 425 || status === 429;
+  return isPassingStatus(status);
 }
 
 /** What the service, or the identity server, asked to wait. */

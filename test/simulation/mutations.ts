@@ -98,7 +98,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/http/decision.ts",
-        find: 'return !provesNothing.has(status) && isOwnError(text) ? "refused" : "refused-by-another";',
+        find: 'return !provesNothing(status) && isOwnError(text) ? "refused" : "refused-by-another";',
         replace: 'return isOwnError(text) || status >= 400 ? "refused" : "refused-by-another";',
       },
     ],

@@ -10,6 +10,7 @@ import { retryDelayMs } from "../../reconcile/retry-delay.js";
 import { readCursor } from "../../reconcile/watch-cursor.js";
 import { type Payment, payments } from "../../resources/payments.js";
 import { Deadline } from "../../timing/deadline.js";
+import { isPassingStatus } from "../../wire/status.js";
 import { readLines } from "../files.js";
 import { parseObject } from "../json.js";
 import type { Terminal } from "../terminal.js";
@@ -193,5 +194,5 @@ export function outageReports({ stderr, showsProgress }: Terminal): ClientEvents
 
 /** It is thrown, and says itself what is wrong. */
 function isRefusal(status: number | undefined): boolean {
-  return status !== undefined && status >= 400 && status < 500 && ![403, 408, 425, 429].includes(status);
+  return status !== undefined && status >= 400 && status < 500 && status !== 403 && !isPassingStatus(status);
 }
