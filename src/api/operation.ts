@@ -41,7 +41,7 @@ export interface Operation {
   readonly signer?: string | undefined;
   /** A create that moves nothing: when its response is lost, it may be asked for again. */
   readonly repeatable?: true | undefined;
-  /** The field that comes back as it was sent: a response in which it differs belongs to another request. */
+  /** The field that comes back as it was sent, if it was: a response in which it differs belongs to another request. */
   readonly identifiedBy?: string | undefined;
 }
 

@@ -7,7 +7,7 @@ export interface ResourceDescription<Item, Create, Update> {
   readonly fields: Fields<Item>;
   /**
    * The query parameters of `list` and `get`: every field of the record, except those named here. `open`: the description does
-   * not show them.
+   * not show those of `list`.
    */
   readonly filters?: "open" | { readonly except: readonly (keyof Item & string)[] };
   readonly create?: [Create] extends [never] ? never : CreateDescription<Create>;
@@ -34,10 +34,11 @@ type ChoiceField<Body> = {
   [K in keyof Body]-?: unknown extends Body[K] ? never : string extends Exclude<Body[K], undefined> ? never : K;
 }[keyof Body];
 
-type CreateDescription<Body> = BodyDescription<Body> & {
-  readonly repeatable?: true;
-  readonly identifiedBy?: keyof Body & string;
-};
+// A signed create whose response nothing ties to its request would take the 2xx of another record for its own.
+type CreateDescription<Body> = BodyDescription<Body> & { readonly repeatable?: true } & (
+    | { readonly signed: true; readonly identifiedBy: keyof Body & string }
+    | { readonly signed?: false; readonly identifiedBy?: keyof Body & string }
+  );
 
 /** The rows of a resource, by verb. */
 export type Resource<Name extends string, Path extends string, Item, Create, Update, Verbs extends Verb> = {
@@ -129,7 +130,9 @@ function toRow<Item, Create, Update>(
     record: fields,
     signed: false,
   };
-  if (verb === "get" || verb === "list") return { ...row, query: queryFields(fields, description.filters) };
+  const { filters } = description;
+  if (verb === "list") return { ...row, query: filters === "open" ? filters : queryFields(fields, filters) };
+  if (verb === "get") return { ...row, query: queryFields(fields, filters === "open" ? undefined : filters) };
   const { body = [], required = [], oneOf, signed = false, ...rest } = description[verb] ?? {};
   const choices = oneOf === undefined ? undefined : { oneOf };
   return { ...row, ...rest, body: { fields: pick(fields, body), required, ...choices }, signed };
@@ -142,9 +145,8 @@ function itemIdOf(name: string): string {
 
 function queryFields<Item>(
   fields: FieldTable,
-  filters: ResourceDescription<Item, never, never>["filters"],
-): FieldTable | "open" {
-  if (filters === "open") return "open";
+  filters: Exclude<ResourceDescription<Item, never, never>["filters"], "open">,
+): FieldTable {
   const except: readonly string[] = filters?.except ?? [];
   const names = Object.keys(fields).filter((name) => !except.includes(name));
   // A query carries strings: a field of any content is sent as the text that it is given as.

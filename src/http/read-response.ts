@@ -84,7 +84,7 @@ function problemOf(
   if (verb === "list") return isArrayOfObjects(data, textLength) ? undefined : "it is not an array of records";
   if (!isObject(data)) return "it is not a record";
   if (!isIdentity(data.id)) return "it is not a record: it has no id";
-  if (identifiedBy === undefined) return undefined;
+  if (identifiedBy === undefined || sent[identifiedBy] === undefined) return undefined;
   const returned = data[identifiedBy];
   const isOwn =
     returned === sent[identifiedBy] || (typeof returned === "number" && String(returned) === sent[identifiedBy]);

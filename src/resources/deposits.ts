@@ -66,7 +66,12 @@ export const deposits = resource<Deposit, DepositFields>()(
       requestSignatureBase64: "text",
     },
     filters: { except: ["id"] },
-    create: { body: writable, signed: true, signer: "paymentGatewayId" },
+    create: {
+      body: writable,
+      signed: true,
+      signer: "paymentGatewayId",
+      identifiedBy: "paymentGatewayTransactionId",
+    },
     list: true,
     get: true,
     update: { body: writable, signed: false, signer: "paymentGatewayId" },

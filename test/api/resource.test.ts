@@ -29,7 +29,13 @@ const fields = {
 
 const refunds = resource<Refund, RefundFields>()("payments.refunds", "/payments/{paymentId}/refunds", {
   fields,
-  create: { body: ["payerAccount", "amount"], required: ["amount"], signed: true, signer: "payerAccount" },
+  create: {
+    body: ["payerAccount", "amount"],
+    required: ["amount"],
+    signed: true,
+    signer: "payerAccount",
+    identifiedBy: "payerAccount",
+  },
   get: true,
   list: true,
   update: { body: ["note"], signed: false, signer: "note" },
@@ -104,7 +110,8 @@ it("leaves out the filters that are excepted", () => {
   expect([list.query, get.query]).toEqual([rest, rest]);
 });
 
-it("leaves the filters open where the description does not show them", () => {
-  const { list } = resource<Refund>()("refunds", "/refunds", { fields, filters: "open", list: true });
+it("leaves the filters of a list open where the description does not show them, and not the query of a single read", () => {
+  const { list, get } = resource<Refund>()("refunds", "/refunds", { fields, filters: "open", get: true, list: true });
   expect(list.query).toBe("open");
+  expect(get.query).toEqual({ ...fields, details: "text" });
 });

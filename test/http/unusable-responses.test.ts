@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HttpClient } from "../../src/http/http-client.js";
+import { deposits } from "../../src/resources/deposits.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
@@ -15,8 +16,11 @@ import {
   scriptedClient,
 } from "./scripted-transport.js";
 
+const depositFields = { paymentGatewayTransactionId: "tx-1", amount: "1" };
+
 const kinds = {
   ...calls,
+  deposit: (client: HttpClient) => client.call(deposits.create, ["lp"], { body: depositFields }),
   list: (client: HttpClient) => client.call(exchangeRates.list, ["lp"]),
   request: (client: HttpClient) => client.request({ method: "POST", path: "/refunds" }, []),
 };
@@ -34,6 +38,12 @@ describe("the error of a 2xx that can't be used", () => {
       "signed",
       json({ ...paymentRecord(), senderGatewayTransactionId: "tx-2" }),
       "its senderGatewayTransactionId is not the one that was sent",
+    ],
+    [
+      "another's deposit",
+      "deposit",
+      json({ id: "1", paymentGatewayTransactionId: "tx-2" }),
+      "its paymentGatewayTransactionId is not the one that was sent",
     ],
     ["a response that broke off", "read", { text: '{"id":', broken: "cut-short" }, "the response broke off"],
   ])("says what is wrong with it: %s", async (_, kind, step, problem) => {
@@ -68,6 +78,12 @@ describe("a response that broke off", () => {
 });
 
 describe("a record", () => {
+  it("is the one that was made where the request had nothing to know it by", async () => {
+    const record = { id: "1", paymentGatewayTransactionId: "given by the service" };
+    const { client } = scriptedClient([json(record)]);
+    expect(await client.call(deposits.create, ["lp"], { body: { amount: "1" } })).toEqual(record);
+  });
+
   it("is as described under strict validation where nothing differs", async () => {
     const record = recordOf(paymentIntents.get.record);
     const { client, transport } = scriptedClient([json(record)], { validation: "strict" });

@@ -29,7 +29,7 @@ describe("the description of a resource", () => {
   it("gives rows with the types of their names, ids, bodies and records", () => {
     const refunds = make("refunds", "/payments/{paymentId}/refunds", {
       fields,
-      create: { body: ["amount"], signed: true, signer: "amount" },
+      create: { body: ["amount"], signed: true, signer: "amount", identifiedBy: "amount" },
       list: true,
       get: true,
       update: { body: ["amount"] },
@@ -97,11 +97,17 @@ describe("the description of a resource", () => {
     two("refunds", "/refunds", { fields, create: { body: ["amount"] }, update: { body: ["amount"] } });
   });
 
-  it("says of a signed row whose key signs", () => {
+  it("says of a signed row whose key signs, and what ties a response to its request", () => {
+    const create = { body: ["amount"], signed: true, signer: "amount", identifiedBy: "amount" } as const;
+    const { signer: _, ...unsigned } = create;
+    const { identifiedBy: __, ...unidentified } = create;
+    make("refunds", "/refunds", { fields, create });
     // @ts-expect-error a signed row needs a signer
-    make("refunds", "/refunds", { fields, create: { body: ["amount"], signed: true } });
+    make("refunds", "/refunds", { fields, create: unsigned });
     // @ts-expect-error the signer is a field of the body
-    make("refunds", "/refunds", { fields, create: { body: ["amount"], signed: true, signer: "attempts" } });
+    make("refunds", "/refunds", { fields, create: { ...create, signer: "attempts" } });
+    // @ts-expect-error a response that nothing ties to its request may be that of another one
+    make("refunds", "/refunds", { fields, create: unidentified });
   });
 
   it("has a path that begins with a slash", () => {
