@@ -78,14 +78,17 @@ export class Callers {
   /** Flows that are not settled, and that `held` shows to operators all the same. */
   async stuckFlows(): Promise<ReadonlySet<string>> {
     const stuck = new Set<string>();
-    const process = this.#cluster.any();
     let isRead = false;
-    this.#world.plan(0, "held", process, () => {
-      void this.#readStuck(process, stuck).finally(() => {
-        isRead = true;
+    // Where processes are short-lived, the one that reads may end before it has read.
+    while (!isRead) {
+      const process = this.#cluster.any();
+      this.#world.plan(0, "held", process, () => {
+        void this.#readStuck(process, stuck).finally(() => {
+          isRead = true;
+        });
       });
-    });
-    await this.#world.run(() => isRead, mostEventsOfOneRead);
+      await this.#world.run(() => isRead || process.isDead, mostEventsOfOneRead);
+    }
     return stuck;
   }
 
