@@ -1,3 +1,4 @@
+import { isBoolean, type OptionTable, parseOptions } from "../api/option-table.js";
 import { type ErrorCode, InvalidArgumentError, SigningError } from "../errors/errors.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
@@ -60,20 +61,48 @@ export function checkResolution(
   resolution: Resolution | Resolution<"found">,
 ): CheckedResolution {
   if (action !== "found" && action !== "release" && action !== "resend") {
-    throw new InvalidArgumentError('resolve: the action must be "found", "release" or "resend"');
+    throw refuse('the action must be "found", "release" or "resend"');
   }
-  const { by, why, payment, evenUnseen = false } = (resolution ?? {}) as Partial<Resolution & Resolution<"found">>;
-  if (typeof by !== "string" || by === "" || typeof why !== "string" || why === "") {
-    throw new InvalidArgumentError("resolve needs { by, why }: who decides, and on what grounds");
-  }
+  const given = parseOptions(resolutionOptions, resolution ?? {}, "the decision", refuse) as unknown as GivenResolution;
+  const { payment, evenUnseen = false, ...grounds } = given;
   if (payment !== undefined && action !== "found") {
-    throw new InvalidArgumentError(`resolve: a payment can be given for "found" only, not for "${action}"`);
+    throw refuse(`a payment can be given for "found" only, not for "${action}"`);
   }
-  if (typeof evenUnseen !== "boolean" || (evenUnseen && action === "found")) {
-    throw new InvalidArgumentError('resolve: evenUnseen must be true or false, and is for "release" and "resend" only');
-  }
-  const decision = { action, by, why, atMs: clock.wallMs(), ...(evenUnseen ? { evenUnseen } : undefined) };
+  if (evenUnseen && action === "found") throw refuse('evenUnseen is for "release" and "resend" only');
+  // Whatever else an operator states is kept with the flow.
+  const decision = { action, ...grounds, atMs: clock.wallMs(), ...(evenUnseen ? { evenUnseen } : undefined) };
   return { decision, payment: frozenCopy(payment), evenUnseen };
+}
+
+/** All that can be stated of any action. */
+type GivenResolution = Omit<Resolution, "payment"> & Pick<Resolution<"found">, "payment">;
+
+const resolutionOptions: OptionTable<GivenResolution> = {
+  by: { accepts: isNonEmptyText, isRequired: true, wanted: "who decides", documentation: "who decides" },
+  why: {
+    accepts: isNonEmptyText,
+    isRequired: true,
+    wanted: "on what grounds it is decided",
+    documentation: "on what grounds",
+  },
+  payment: {
+    accepts: (value) => typeof value === "object" && value !== null,
+    wanted: "the service's record of the payment",
+    documentation: "the service's record of the payment",
+  },
+  evenUnseen: {
+    accepts: isBoolean,
+    wanted: "true or false",
+    documentation: "decides although the payment can't be seen",
+  },
+};
+
+function isNonEmptyText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
+}
+
+function refuse(message: string): InvalidArgumentError {
+  return new InvalidArgumentError(`resolve: ${message}`);
 }
 
 type Resolvable = Exclude<FlowState, { readonly phase: "quoted" | "declined" | "paid" | "rejected" }>;
