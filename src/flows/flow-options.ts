@@ -262,7 +262,7 @@ export function toFlowContext(given: PaymentFlowOptions): FlowContext {
     service: { ...service },
     newestPayment: new NewestPayment(client, knownPayments),
     knownPayments,
-    readings: sharedReadings(client),
+    readings: sharedReadings(client, service),
     circuitBreaker: circuitBreaker === false ? undefined : new CircuitBreaker(circuitBreaker),
     reporter: client.reporter.with(readFlowHooks(on)),
     openWork: new OpenWork(),

@@ -26,14 +26,16 @@ export type LookContext = Pick<
 >;
 
 /** A service with more payments than this can't be read to its end each time. */
-const limits: ReadingLimits = { newestFirst: "createdAt.desc", mostPayments: 100_000 };
+function limitsOf({ clockSkewMs = defaultClockSkewMs }: LookContext["service"]): ReadingLimits {
+  return { newestFirst: "createdAt.desc", mostPayments: 100_000, clockSkewMs };
+}
 
 /** A difference in somebody's record must not stop the search for another. */
 const lenient = true;
 
 /** The readings that the looks of one `PaymentFlow` share. */
-export function sharedReadings(client: ApiClient): SharedReadings {
-  return new SharedReadings({ client, lenient }, limits);
+export function sharedReadings(client: ApiClient, service: LookContext["service"]): SharedReadings {
+  return new SharedReadings({ client, lenient }, limitsOf(service));
 }
 
 /**
@@ -50,7 +52,7 @@ export async function lookForPayment(
 ): Promise<Sight> {
   const atMs = clock.wallMs();
   const range = rangeOf(context, flow, decides === "reports" || markIsSure(flow));
-  const goal = new LookGoal(paymentMatcher(flow), range, context.knownPayments);
+  const goal = new LookGoal(paymentMatcher(flow), range, context.knownPayments, decides);
   await read(context, call, goal, range);
   const { found, lookalike, seen } = goal;
   const isAnyKnown = seen === 0 && found === undefined && (await isAnyPaymentKnown(context));
@@ -70,14 +72,14 @@ export async function lookForPayment(
 
 /** The headers of a call go with its own requests only. */
 async function read(
-  { client, readings }: LookContext,
+  { client, readings, service }: LookContext,
   call: FlowCall,
   goal: LookGoal,
   { behindMarkMs, notBeforeMs }: LookRange,
 ): Promise<void> {
   const options = call.requestOptions;
   if (options.headers !== undefined) {
-    await new PaymentReading(new PaymentPages({ client, lenient, options }), limits, [goal]).run();
+    await new PaymentReading(new PaymentPages({ client, lenient, options }), limitsOf(service), [goal]).run();
     return;
   }
   const depth = behindMarkMs !== undefined ? "mark" : notBeforeMs !== undefined ? "time" : "end";

@@ -27,15 +27,23 @@ export class LookGoal implements PaymentGoal {
   #isTimeless = false;
   #mark: { readonly createdMs: number } | undefined;
   #ending: Ending | undefined;
+  /** Set where something is decided on the payment's absence. */
+  readonly decidesFromMs: (() => number) | undefined;
   seen = 0;
   found: Payment | undefined;
   lookalike: Payment | undefined;
 
-  constructor(match: (payment: Payment) => PaymentMatch, range: LookRange, known: KnownPayments) {
+  constructor(
+    match: (payment: Payment) => PaymentMatch,
+    range: LookRange,
+    known: KnownPayments,
+    decides: "decides" | "reports" = "reports",
+  ) {
     this.#match = match;
     this.#range = range;
     this.#marked = markedPayment(range.mark);
     this.#known = known;
+    this.decidesFromMs = decides === "decides" ? () => this.#fromMs() : undefined;
   }
 
   begin(): void {
@@ -73,11 +81,8 @@ export class LookGoal implements PaymentGoal {
   }
 
   isEnough(): boolean {
-    const { behindMarkMs, notBeforeMs } = this.#range;
     if (this.#isTimeless || (this.#marked !== undefined && this.#mark === undefined)) return false;
-    const markMs =
-      behindMarkMs === undefined || this.#mark === undefined ? undefined : this.#mark.createdMs - behindMarkMs;
-    return this.#oldestMs < Math.max(markMs ?? Number.NEGATIVE_INFINITY, notBeforeMs ?? Number.NEGATIVE_INFINITY);
+    return this.#oldestMs < this.#fromMs();
   }
 
   end(ending: Ending): void {
@@ -121,6 +126,14 @@ export class LookGoal implements PaymentGoal {
     if (this.#marked !== undefined && isNamed(payment, this.#marked)) this.#mark ??= { createdMs };
     if (createdMs > (this.#newest?.createdMs ?? Number.NEGATIVE_INFINITY)) this.#newest = { payment, createdMs };
     for (const known of this.#missing) if (isNamed(payment, known)) this.#missing.delete(known);
+  }
+
+  /** What was created before can't be the payment. */
+  #fromMs(): number {
+    const { behindMarkMs, notBeforeMs } = this.#range;
+    const markMs =
+      behindMarkMs === undefined || this.#mark === undefined ? undefined : this.#mark.createdMs - behindMarkMs;
+    return Math.max(markMs ?? Number.NEGATIVE_INFINITY, notBeforeMs ?? Number.NEGATIVE_INFINITY);
   }
 
   #markGround(): LookGrounds["mark"] {

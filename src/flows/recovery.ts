@@ -141,7 +141,6 @@ export class Recovery {
     const call = new RecoveryCall(new AbortController(), this.#context.openWork.abandon, this.slots);
     this.#calls.add(call);
     // It was leased while the work was told to stop: nothing is done for it here.
-    if (this.#isStopped) call.stop.abort();
     const recovered = this.#isStopped
       ? await leave(this.#context, owned)
       : await recoverFlow(this.#context, this.#operation, owned, call);

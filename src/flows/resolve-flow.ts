@@ -183,11 +183,12 @@ async function acquireToResolve(
   key: string,
   call: FlowCall,
 ): Promise<(OwnedEntry & { readonly wasOverlong: boolean }) | undefined> {
-  for (let wasOverlong = false; ; wasOverlong = true) {
+  for (;;) {
     const seen = await context.journal.read(key);
+    const wasOverlong = seen?.isOverlong === true;
     const owned = await acquireEntry(context, key, seen);
     if (owned !== undefined) return { ...owned, wasOverlong };
-    if (seen?.isOverlong !== true) return undefined;
+    if (!wasOverlong) return undefined;
     await call.pause(Math.min(seen.leaseMs ?? context.leaseMs, context.leaseMs) / 4);
   }
 }

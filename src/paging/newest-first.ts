@@ -43,7 +43,7 @@ export class NewestFirstProof {
   async holds(tokens: readonly string[], direction: Direction): Promise<boolean> {
     const [beforeLast, last] = [this.#beforeLast, this.#last];
     const [first] = tokens;
-    if (first === undefined) return last === undefined || this.#isNext(beforeLast, last, direction);
+    if (first === undefined) return last === undefined || (beforeLast !== undefined && this.#isOldest(last, direction));
     this.#beforeLast = tokens.at(-2) ?? last;
     this.#last = tokens.at(-1);
     return last === undefined ? this.#beginsWithNewest(first, direction) : this.#isNext(last, first, direction);
@@ -61,9 +61,14 @@ export class NewestFirstProof {
   /** Of all records on the newer side of this one, as the service sees it, the oldest has to be the one that was read before it. */
   async #isNext(before: string | undefined, token: string, direction: Direction): Promise<boolean> {
     if (before === undefined) return false;
-    const sort = `createdAt.asc,pagingToken.${direction === "down" ? "asc" : "desc"}`;
-    const newer = await this.#ask({ _size: 1, _sort: sort, ...boundAgainst(direction, token) });
+    const newer = await this.#ask({ _size: 1, _sort: oldestFirst(direction), ...boundAgainst(direction, token) });
     return newer?.[0] === before;
+  }
+
+  /** Of all records: one whose token has moved to the newer side is older all the same, whoever responds. */
+  async #isOldest(token: string, direction: Direction): Promise<boolean> {
+    const oldest = await this.#ask({ _size: 1, _sort: oldestFirst(direction) });
+    return oldest?.[0] === token;
   }
 
   /** `undefined` where the service refuses the question. */
@@ -75,6 +80,10 @@ export class NewestFirstProof {
       throw error;
     }
   }
+}
+
+function oldestFirst(direction: Direction): string {
+  return `createdAt.asc,pagingToken.${direction === "down" ? "asc" : "desc"}`;
 }
 
 /** The bound that leaves the newer records, where the tokens go in this direction to the older ones. */

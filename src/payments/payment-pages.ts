@@ -22,7 +22,7 @@ export interface PaymentSource {
 /** Requests pages that fit into a response: smaller ones for as long as larger ones are too large. */
 export class PaymentPages {
   readonly #source: PaymentSource;
-  readonly #fullSize: number;
+  #fullSize: number;
   #size: number;
   #ageSeconds = 0;
 
@@ -40,6 +40,12 @@ export class PaymentPages {
   /** How long the oldest response had been in a cache, in seconds. Caches that say nothing of it are taken for the service. */
   get ageSeconds(): number {
     return this.#ageSeconds;
+  }
+
+  /** From here on, a page may have twice as many payments. */
+  widen(): void {
+    this.#fullSize *= 2;
+    this.#size *= 2;
   }
 
   /**

@@ -2,10 +2,12 @@ import { BadRequestError } from "../errors/errors.js";
 import type { Direction } from "../paging/cursor-order.js";
 import { NewestFirstProof } from "../paging/newest-first.js";
 import type { Payment } from "../resources/payments.js";
+import { CreationOrder, createdMsOf, type NextInCreation, updatedMsOf } from "./creation-order.js";
 import { tokenOf } from "./listed-payment.js";
 import { PageSequence } from "./page-sequence.js";
 import type { PaymentPages } from "./payment-pages.js";
 import { TokenOrder } from "./token-order.js";
+import { TokenTime } from "./token-time.js";
 
 /** How a reading ended for somebody who read along. */
 export interface Ending {
@@ -29,6 +31,11 @@ export interface PaymentGoal {
   /** Whether nothing is wanted of what was created before the payments that were taken. Asked only where that order is proved. */
   isEnough(): boolean;
   /**
+   * Where something is decided on what is not listed: nothing is wanted that was created before this time, in milliseconds since 1970. What
+   * was read on several pages is then read once more, so that no payment is passed over whose paging token grew meanwhile.
+   */
+  decidesFromMs?: (() => number) | undefined;
+  /**
    * Looks at payments that are listed beside what is read, some of them perhaps again or before their turn. True when no other payment is
    * wanted.
    */
@@ -41,6 +48,18 @@ export interface ReadingLimits {
   readonly newestFirst: string;
   /** How many payments are read in one order at most. Default: any number. */
   readonly mostPayments?: number | undefined;
+  /** By so much the clocks of the service's machines may differ. Default: 0. */
+  readonly clockSkewMs?: number | undefined;
+}
+
+/** What is read again, in the order of creation. */
+interface Rereading {
+  /** Which way the tokens go from older payments to newer ones. */
+  readonly direction: Direction;
+  /** A token that was given before any payment was made that is wanted; `undefined` for all payments. */
+  readonly behind: string | undefined;
+  /** What was created after this time was all on one page. */
+  readonly untilMs: number;
 }
 
 /**
@@ -55,6 +74,11 @@ export class PaymentReading {
   readonly #pages: PaymentPages;
   readonly #limits: ReadingLimits;
   readonly #goals: Set<PaymentGoal>;
+  /** Those for whom all was read, and is to be read once more. */
+  readonly #deciding = new Map<PaymentGoal, "enough" | "end">();
+  #rereading: Rereading | undefined;
+  /** What was created after this time was all on the first page, which no token cut out, whichever replica responded. */
+  #untilMs: number | undefined;
   #seen = 0;
 
   constructor(pages: PaymentPages, limits: ReadingLimits, goals: Iterable<PaymentGoal>) {
@@ -66,19 +90,21 @@ export class PaymentReading {
   /** Nothing is read for it any more. */
   leave(goal: PaymentGoal): void {
     this.#goals.delete(goal);
+    this.#deciding.delete(goal);
   }
 
   /** Whether nobody reads along any more. */
   get isOver(): boolean {
-    return this.#goals.size === 0;
+    return this.#isRead && this.#deciding.size === 0;
   }
 
   /** Rejects when a request fails; those who still read along have no ending then. */
   async run(): Promise<void> {
-    if (await this.#readNewestFirst()) return;
+    const isRead = await this.#readNewestFirst();
     // What is too long to be read in the order of tokens is not read a second time.
-    if (this.#isTooLong) this.#endAll("unproved", this.#tooMany());
-    else await this.#readInTokenOrder();
+    if (!isRead && this.#isTooLong) this.#endAll("unproved", this.#tooMany());
+    else if (!isRead) await this.#readInTokenOrder();
+    if (this.#rereading !== undefined) await this.#readAgain(this.#rereading);
   }
 
   /** @returns false where nothing proves that every payment was read. */
@@ -88,21 +114,24 @@ export class PaymentReading {
     // A page that lags behind may lack what the response to a question shows.
     const ask: ConstructorParameters<typeof NewestFirstProof>[0] = async (paging) => {
       const asked = await this.#pages.ask(paging);
-      for (const goal of this.#goals) if (goal.notice?.(asked) === true) this.#end(goal, { at: "found" });
+      this.#notice(asked);
       return asked.map(tokenOf);
     };
     const proof = new NewestFirstProof(ask, newestFirst, this.#pages.fullSize);
     const sequence = new PageSequence(this.#pages, newestFirst);
     let createdAt = "";
     let problem: string | undefined;
+    let onFirstPage: number | undefined;
     this.#begin();
     for (let direction: Direction | undefined = "down"; ; ) {
       const page = await this.#nextOf(sequence, direction);
       if (page === "refused") return false;
       const { payments, isEnd, gap, doubt } = page;
+      if (onFirstPage === undefined) this.#untilMs = oldestMsOf(payments);
       // Every payment of the page is looked at before the order decides anything.
       await this.#take(payments);
-      if (this.isOver) return true;
+      if (this.#isRead) return true;
+      onFirstPage ??= this.#seen;
       const tokens: string[] = [];
       for (const payment of payments) {
         const token = tokenOf(payment);
@@ -114,14 +143,27 @@ export class PaymentReading {
       direction = order.direction;
       if (direction === undefined || order.count < provingTokens) return false;
       const isProved = await proof.holds(tokens, direction);
-      if (this.isOver) return true;
+      if (this.#isRead) return true;
       if (!isProved) return false;
       if (gap !== undefined) return this.#endAll("gap", gap);
       problem ??= doubt;
-      const sure = (at: "enough" | "end") => (problem === undefined ? at : "unproved");
-      if (isEnd) return this.#endAll(sure("end"), problem);
-      for (const goal of this.#goals) if (goal.isEnough()) this.#end(goal, { at: sure("enough"), problem });
-      if (this.isOver) return true;
+      const rereading = {
+        direction: opposite(direction),
+        behind: undefined,
+        untilMs: this.#untilMs ?? Number.POSITIVE_INFINITY,
+      };
+      const again = this.#seen > onFirstPage ? rereading : undefined;
+      if (isEnd) return this.#endRead("end", problem, again);
+      for (const goal of this.#goals) {
+        if (!goal.isEnough()) continue;
+        if (again === undefined || goal.decidesFromMs === undefined) this.#end(goal, sureOf("enough", problem));
+        else {
+          const behind = tokenFromBefore(payments, goal.decidesFromMs());
+          // Where the tokens of all of them may be younger than that, further ones are read.
+          if (behind !== undefined) this.#decide(goal, "enough", problem, { ...again, behind });
+        }
+      }
+      if (this.#isRead) return true;
       if (this.#isTooLong) return this.#endAll("unproved", problem ?? this.#tooMany());
     }
   }
@@ -138,23 +180,57 @@ export class PaymentReading {
 
   async #readInTokenOrder(): Promise<void> {
     const order = new TokenOrder();
+    const { clockSkewMs = 0 } = this.#limits;
+    const time = new TokenTime(clockSkewMs);
     const sequence = new PageSequence(this.#pages, "pagingToken.asc");
+    const isRefused = this.#untilMs === undefined;
+    let onFirstPage: number | undefined;
     let problem: string | undefined;
     this.#begin();
     for (;;) {
       const { payments, isEnd, gap, doubt } = await sequence.next("up");
       await this.#take(payments, problem);
+      onFirstPage ??= this.#seen;
       for (const payment of payments) {
         const token = tokenOf(payment);
+        time.add(payment);
         if (token === undefined) problem ??= "payments without a paging token are listed";
         else order.add(token);
       }
       if (!order.mayGoUp) problem ??= "the payments are not listed in the order of their paging tokens";
       problem ??= doubt;
       if (gap !== undefined) this.#endAll(problem === undefined ? "gap" : "unproved", problem ?? gap);
-      else if (isEnd) this.#endAll(problem === undefined ? "end" : "unproved", problem);
-      else if (this.#isTooLong) this.#endAll("unproved", problem ?? this.#tooMany());
-      if (this.isOver) return;
+      else if (isEnd) {
+        const { direction, newestCreatedMs } = time;
+        // Where the service sorts only what it cut out, that page was not of the newest.
+        const untilMs = Math.max(this.#untilMs ?? Number.POSITIVE_INFINITY, newestCreatedMs - clockSkewMs - 1);
+        const rereading = direction && { direction, behind: undefined, untilMs };
+        // A service lists that many at once, at least.
+        const isOnePage = this.#seen === onFirstPage && (isRefused || this.#seen < provingTokens);
+        this.#endRead("end", problem, isOnePage ? undefined : rereading);
+      } else if (this.#isTooLong) this.#endAll("unproved", problem ?? this.#tooMany());
+      if (this.#isRead) return;
+    }
+  }
+
+  /** Reads what was read on several pages once more, for those who decide something on it. */
+  async #readAgain({ direction, behind, untilMs }: Rereading): Promise<void> {
+    const order = new CreationOrder(this.#pages, direction, behind, untilMs);
+    while (this.#deciding.size > 0) {
+      const { payments, end } = await this.#nextInCreation(order);
+      this.#notice(payments);
+      if (end === undefined) continue;
+      const problem = end === "covered" ? undefined : mayHaveMoved;
+      for (const [goal, at] of this.#deciding) this.#end(goal, sureOf(at, problem));
+    }
+  }
+
+  async #nextInCreation(order: CreationOrder): Promise<NextInCreation> {
+    try {
+      return await order.next();
+    } catch (error) {
+      if (error instanceof BadRequestError) return { payments: [], end: "unproved" };
+      throw error;
     }
   }
 
@@ -171,14 +247,41 @@ export class PaymentReading {
     }
   }
 
+  #notice(payments: readonly Payment[]): void {
+    for (const goal of [...this.#goals, ...this.#deciding.keys()]) {
+      if (goal.notice?.(payments) === true) this.#end(goal, { at: "found" });
+    }
+  }
+
   #endAll(at: Ending["at"], problem?: string): true {
     for (const goal of this.#goals) this.#end(goal, { at, problem });
     return true;
   }
 
-  #end(goal: PaymentGoal, { at, problem }: { readonly at: Ending["at"]; readonly problem?: string | undefined }): void {
+  /** @param again what is to be read again for those who decide something; `undefined` where one page had all of it. */
+  #endRead(at: "end", problem: string | undefined, again: Rereading | undefined): true {
+    for (const goal of this.#goals) this.#decide(goal, at, problem, again);
+    return true;
+  }
+
+  #decide(goal: PaymentGoal, at: "enough" | "end", problem: string | undefined, again: Rereading | undefined): void {
+    if (goal.decidesFromMs === undefined || again === undefined || problem !== undefined) {
+      this.#end(goal, sureOf(at, problem));
+      return;
+    }
     this.#goals.delete(goal);
+    this.#deciding.set(goal, at);
+    // Who comes later wants more.
+    this.#rereading = again;
+  }
+
+  #end(goal: PaymentGoal, { at, problem }: SureEnding): void {
+    this.leave(goal);
     goal.end({ at, problem, ageSeconds: this.#pages.ageSeconds });
+  }
+
+  get #isRead(): boolean {
+    return this.#goals.size === 0;
   }
 
   get #isTooLong(): boolean {
@@ -195,6 +298,31 @@ export class PaymentReading {
  * whatever would show another order.
  */
 const provingTokens = 20;
+
+const mayHaveMoved =
+  "the payments are listed on several pages, and nothing shows that none was passed over whose paging token grew while they were read";
+
+type SureEnding = Pick<Ending, "at"> & Partial<Pick<Ending, "problem">>;
+
+function sureOf(at: "enough" | "end", problem: string | undefined): SureEnding {
+  return { at: problem === undefined ? at : "unproved", problem };
+}
+
+function opposite(direction: Direction): Direction {
+  return direction === "down" ? "up" : "down";
+}
+
+/** When the oldest of a page of the newest payments was created; what is sorted otherwise says nothing. */
+function oldestMsOf(payments: readonly Payment[]): number {
+  const times = payments.map(createdMsOf);
+  const isSorted = times.every((ms, index) => ms <= (times[index - 1] ?? Number.POSITIVE_INFINITY));
+  return isSorted ? (times.at(-1) ?? Number.NEGATIVE_INFINITY) : Number.POSITIVE_INFINITY;
+}
+
+/** The newest token of a page that was certainly given before this time. The newest payments come first. */
+function tokenFromBefore(payments: readonly Payment[], timeMs: number): string | undefined {
+  return tokenOf(payments.find((payment) => updatedMsOf(payment) < timeMs));
+}
 
 /** What is no timestamp shows nothing. */
 function isNewer(createdAt: string, before: string): boolean {

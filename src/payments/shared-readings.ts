@@ -52,6 +52,7 @@ export class SharedReadings {
           take: (page) => goal.take(page),
           notice: (page) => goal.notice?.(page) ?? false,
           isEnough: () => goal.isEnough(),
+          decidesFromMs: goal.decidesFromMs && (() => goal.decidesFromMs?.() ?? Number.NEGATIVE_INFINITY),
           end,
         },
         fail: reject,

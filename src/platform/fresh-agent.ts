@@ -33,6 +33,15 @@ export class FreshAgent implements OpenedAgent {
     return this.#poolOf(String(options.origin)).dispatch(options, handler);
   }
 
+  /**
+   * To be asked right before anything is written: between `dispatch` and that, the process may have been stopped, or its event loop blocked.
+   *
+   * @returns true when the request must not be written, since its connection has been idle for long by now. It was closed.
+   */
+  isTooLate(method: string): boolean {
+    return method !== "GET" && this.#idle.destroyTakenAfter(mostIdleMs);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));

@@ -1,5 +1,6 @@
 /** What is needed of a socket. */
 export interface IdleSocket {
+  readonly bytesWritten: number;
   ref(): unknown;
   unref(): unknown;
   destroy(): unknown;
@@ -12,6 +13,13 @@ interface Moment {
   readonly wallMs: number;
 }
 
+/** A connection that was taken for a request. */
+interface Taken {
+  /** Since when it had been idle. */
+  readonly since: Moment;
+  readonly bytesWritten: number;
+}
+
 /**
  * The connections of an agent that are idle. undici lets go of a socket by `unref` when it has no request left for it, and takes
  * hold of it by `ref` with the next one. With an undici that did neither, no connection would count as idle.
@@ -19,18 +27,25 @@ interface Moment {
 export class IdleSockets {
   /** Since when, in the order in which they became idle. */
   readonly #since = new Map<IdleSocket, Moment>();
+  readonly #taken = new Map<IdleSocket, Taken>();
 
   watch(socket: IdleSocket): void {
     const { ref, unref } = socket;
     socket.unref = () => {
       this.#since.set(socket, now());
+      this.#taken.delete(socket);
       return unref.call(socket);
     };
     socket.ref = () => {
+      const since = this.#since.get(socket);
+      if (since !== undefined) this.#taken.set(socket, { since, bytesWritten: socket.bytesWritten });
       this.#since.delete(socket);
       return ref.call(socket);
     };
-    socket.once("close", () => this.#since.delete(socket));
+    socket.once("close", () => {
+      this.#since.delete(socket);
+      this.#taken.delete(socket);
+    });
   }
 
   /** Measured here and now: a timer is late where the event loop was blocked, or the process stopped. */
@@ -41,6 +56,26 @@ export class IdleSockets {
       this.#since.delete(socket);
       socket.destroy();
     }
+  }
+
+  /**
+   * The same for those that were taken while they were fresh, and that nothing has been written to: undici writes in a later turn of the
+   * event loop, which may come late.
+   *
+   * @returns whether there was one.
+   */
+  destroyTakenAfter(leastMs: number): boolean {
+    const end = now();
+    let isAny = false;
+    for (const [socket, { since, bytesWritten }] of this.#taken) {
+      const isWritten = socket.bytesWritten !== bytesWritten;
+      if (!isWritten && elapsedMs(since, end) < leastMs) continue;
+      this.#taken.delete(socket);
+      if (isWritten) continue;
+      socket.destroy();
+      isAny = true;
+    }
+    return isAny;
   }
 }
 

@@ -3,7 +3,7 @@ import { FreshAgent, type OpenedAgent, type OpenPool } from "./fresh-agent.js";
 import type { TlsMaterial } from "./tls-material.js";
 
 export type { Dispatcher } from "undici";
-export type { OpenedAgent } from "./fresh-agent.js";
+export type { FreshAgent, OpenedAgent } from "./fresh-agent.js";
 
 export interface AgentOptions {
   /** Most sockets to one origin. */
@@ -41,7 +41,7 @@ const undiciModules: UndiciModules = {
  * about those files, so whatever is wrong with them, the main entry is used instead, except in a bundle: it would take in all of
  * undici for an error that its maker sees at once.
  */
-export async function openAgent(options: AgentOptions, modules: UndiciModules = undiciModules): Promise<OpenedAgent> {
+export async function openAgent(options: AgentOptions, modules: UndiciModules = undiciModules): Promise<FreshAgent> {
   try {
     return openFrom(await partsOfFiles(modules), options);
   } catch (cause) {
@@ -63,7 +63,7 @@ async function partsOfFiles(modules: UndiciModules): Promise<UndiciParts> {
 function openFrom(
   { Pool, buildConnector }: UndiciParts,
   { connections, connectTimeoutMs, tls }: AgentOptions,
-): OpenedAgent {
+): FreshAgent {
   // HTTP/2 repeats a refused stream on its own, even if it is a payment.
   const allowH2 = false;
   const openPool: OpenPool = (origin, connect) =>

@@ -30,11 +30,13 @@ export class NewestCheck {
   /**
    * Takes the newest payment, as it was before all payments behind the watch's position were read.
    *
-   * @throws {PagingError} when one that was the newest at such a time before has not come yet. Once may be a replica that lags behind.
+   * @throws {PagingError} when one that was the newest at such a time before has not come yet. Once may be a replica that lags behind, and
+   *   so is whoever does not know it as the newest this time.
    */
   afterReread(newest: WatchedPayment | undefined): void {
-    if (this.#hidden !== undefined) throw notBehind(this.#hidden);
-    if (newest !== undefined && newest.createdMs > (this.#newestMs ?? Number.NEGATIVE_INFINITY)) this.#hidden = newest;
+    if (newest === undefined) return;
+    if (this.#hidden !== undefined && newest.createdMs >= this.#hidden.createdMs) throw notBehind(this.#hidden);
+    if (newest.createdMs > (this.#newestMs ?? Number.NEGATIVE_INFINITY)) this.#hidden = newest;
   }
 }
 

@@ -29,7 +29,7 @@ export async function readPeriod(
     const goal = new PeriodGoal(period, onPayment);
     await new PaymentReading(new PaymentPages(reader), limits, [goal]).run();
     const { problem, mayPass } = goal.doubt(isAnyKnown);
-    if (problem === undefined) return;
+    if (problem === undefined) return goal.giveNoticed();
     if (!mayPass) throw unreadable(problem, "paging");
     if (readings >= mostReadings) throw unreadable(problem, "paging_end_unproved");
     await reader.pause(readings - 1);
@@ -42,6 +42,8 @@ const limits = { newestFirst: "createdAt.desc,pagingToken.desc" };
 class PeriodGoal implements PaymentGoal {
   readonly #period: Period;
   readonly #onPayment: (payment: Payment) => Promise<void>;
+  /** Payments of the period that were listed beside what was read. */
+  readonly #noticed = new Map<string, Payment>();
   #isEmpty = true;
   #isTimeless = false;
   #oldestMs = Number.POSITIVE_INFINITY;
@@ -63,10 +65,21 @@ class PeriodGoal implements PaymentGoal {
       const createdMs = Date.parse(payment.createdAt);
       if (Number.isNaN(createdMs)) this.#isTimeless = true;
       else this.#oldestMs = Math.min(this.#oldestMs, createdMs);
-      // What has no time that can be read is of every period.
-      if (!(createdMs < this.#period.fromMs || createdMs >= this.#period.toMs)) await this.#onPayment(payment);
+      if (this.#isOfPeriod(createdMs)) await this.#onPayment(payment);
     }
     return false;
+  }
+
+  /** A page from a replica that lags behind may lack what another response shows. */
+  notice(payments: readonly Payment[]): boolean {
+    for (const payment of payments) {
+      if (this.#isOfPeriod(Date.parse(payment.createdAt))) this.#noticed.set(payment.id, payment);
+    }
+    return false;
+  }
+
+  async giveNoticed(): Promise<void> {
+    for (const payment of this.#noticed.values()) await this.#onPayment(payment);
   }
 
   isEnough(): boolean {
@@ -75,6 +88,11 @@ class PeriodGoal implements PaymentGoal {
 
   end(ending: Ending): void {
     this.#ending = ending;
+  }
+
+  /** What has no time that can be read is of every period. */
+  #isOfPeriod(createdMs: number): boolean {
+    return !(createdMs < this.#period.fromMs || createdMs >= this.#period.toMs);
   }
 
   /** Why payments of the period may have been passed over, and whether reading again may help. */

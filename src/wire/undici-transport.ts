@@ -1,7 +1,7 @@
 import { decompression, openAgent } from "#platform";
 import { ConfigError } from "../errors/errors.js";
 import type { Decoder } from "../platform/decompression.js";
-import type { AgentOptions, Dispatcher, OpenedAgent } from "../platform/undici-agent.js";
+import type { AgentOptions, Dispatcher, FreshAgent } from "../platform/undici-agent.js";
 import type { Deadline, EndKind } from "../timing/deadline.js";
 import { BodyChunks } from "./body-chunks.js";
 import { parseContentCodings } from "./content-codings.js";
@@ -30,17 +30,17 @@ export interface UndiciTransportOptions extends AgentOptions {
  * written: error codes are not, since a reset in the TLS handshake and one after the whole request look alike.
  */
 export function undiciTransport(options: UndiciTransportOptions): Transport {
-  let own: Promise<OpenedAgent | undefined> | undefined;
+  let own: Promise<FreshAgent | undefined> | undefined;
   let route: Route | undefined = options.dispatcher && {
     dispatcher: options.dispatcher as Route["dispatcher"],
-    isOwn: false,
+    own: undefined,
     showsStart: undefined,
   };
 
-  const open = async (): Promise<OpenedAgent | undefined> => {
+  const open = async (): Promise<FreshAgent | undefined> => {
     try {
       const agent = await openAgent(options);
-      route = { dispatcher: agent, isOwn: true, showsStart: true };
+      route = { dispatcher: agent, own: agent, showsStart: true };
       return agent;
     } catch {
       return undefined;
@@ -56,7 +56,7 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
       own ??= open();
       return own.then((dispatcher) => {
         if (dispatcher === undefined) throw notLoaded();
-        return exchange(route ?? { dispatcher, isOwn: true, showsStart: true }, request, deadline);
+        return exchange(route ?? { dispatcher, own: dispatcher, showsStart: true }, request, deadline);
       });
     },
     preload() {
@@ -79,7 +79,8 @@ function notLoaded(): ConfigError {
 /** Where requests go out. */
 interface Route {
   readonly dispatcher: Pick<Dispatcher, "dispatch">;
-  readonly isOwn: boolean;
+  /** Set where it is the client's own. */
+  readonly own: FreshAgent | undefined;
   /**
    * Whether it calls `onRequestStart`: not known before the first request is sent, false once a response came without. What such a
    * dispatcher does not tell is no sign of anything.
@@ -90,7 +91,7 @@ interface Route {
 function exchange(route: Route, request: WireRequest, deadline: Deadline): Promise<WireResponse> {
   if (deadline.ended !== undefined) return Promise.reject(deadline.failure(false));
   // A view for this exchange only, since the handler marks it.
-  const lentBody = route.isOwn ? undefined : request.body?.subarray();
+  const lentBody = route.own !== undefined ? undefined : request.body?.subarray();
   return new Promise((resolve, reject) => {
     const handler = new ExchangeHandler(route, request, lentBody, deadline, resolve, reject);
     try {
@@ -156,6 +157,10 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     } catch (error) {
       this.#fail(error as Error);
       throw refusal("the call has ended");
+    }
+    if (this.#route.own?.isTooLate(this.#request.method)) {
+      this.#break("IDLE_FOR_TOO_LONG");
+      throw refusal("the connection has been idle for too long");
     }
     this.#controller = controller;
     this.#hasStarted = true;

@@ -130,3 +130,18 @@ it("resolves nothing that an owner has changed while the operator waited for its
   expect(await resolving).toMatchObject({ code: "flow_not_held" });
   expect((await store.read("k"))?.epoch).toBe(epoch);
 });
+
+it("resolves nothing that its owner gave back while the operator waited for its lease", async () => {
+  const { flow, crash, store, bank } = await setBackFixture();
+  await crash();
+  const { epoch = 0, nonce = "" } = (await store.read("k")) ?? {};
+  const journal = boundJournal(store, {
+    acquire: async (...asked) => {
+      const entry = await store.acquire(...asked);
+      if (entry === undefined) await store.release("k", { epoch, nonce });
+      return entry;
+    },
+  });
+  expect(await errorOf(flow({ journal }).resolve("k", "resend", decision))).toMatchObject({ code: "flow_not_held" });
+  expect(bank.calls).toBe(0);
+});

@@ -11,5 +11,11 @@ export function longList(count: number, oldest: object, { query }: { readonly qu
 
 function recordOf(token: number): object {
   const createdAt = new Date(Date.UTC(2026, 0, 1) + 1000 * token).toISOString();
-  return { id: `p-${token}`, pagingToken: String(token), createdAt, senderGatewayTransactionId: `other-${token}` };
+  return {
+    id: `p-${token}`,
+    pagingToken: String(token),
+    createdAt,
+    updatedAt: createdAt,
+    senderGatewayTransactionId: `other-${token}`,
+  };
 }

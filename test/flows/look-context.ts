@@ -12,7 +12,7 @@ export function lookContext(client: ApiClient, more: Partial<LookContext> = {}):
     service: {},
     bankSkewMs: 3_600_000,
     knownPayments: new KnownPayments(10_000, 60_000),
-    readings: sharedReadings(client),
+    readings: sharedReadings(client, more.service ?? {}),
     ...more,
   };
 }

@@ -75,7 +75,7 @@ function payment(service: Pick<Service, "style">, index: number, more: Partial<P
     creationRequestBody: `{"id":"pi-${index}"}`,
     creationRequestSignatureBase64: Buffer.alloc(256, index % 7).toString("base64"),
   };
-  return { ...intent, ...other, ...more, id: `p-${index}`, createdAt, pagingToken } as Payment;
+  return { ...intent, ...other, ...more, id: `p-${index}`, createdAt, updatedAt: createdAt, pagingToken } as Payment;
 }
 
 function serviceOf(style: string, count: number, options: Partial<Service> = {}): Service {

@@ -34,10 +34,11 @@ const every = Object.entries(versions).flatMap(([version, modules]) =>
 
 /** A server that holds back what it is asked for at `/held`, and counts its connections. */
 async function startServer(scheme: (typeof schemes)[number]) {
-  const seen = { connections: 0, resumed: 0 };
+  const seen = { connections: 0, resumed: 0, requests: 0 };
   const held: ServerResponse[] = [];
   const sockets = new Set<Socket>();
   const respond = (request: IncomingMessage, response: ServerResponse) => {
+    seen.requests += 1;
     request.resume().on("end", () => (request.url === "/held" ? held.push(response) : response.end("done")));
   };
   const onSocket = (socket: Socket) => {
@@ -58,22 +59,34 @@ async function startServer(scheme: (typeof schemes)[number]) {
   return { origin: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, held, sockets };
 }
 
-async function open(modules: UndiciModules, connections = 64): Promise<OpenedAgent> {
+async function open(modules: UndiciModules, connections = 64): Promise<FreshAgent> {
   const tls = { ca: [certificates().authority] };
   const agent = await openAgent({ connections, connectTimeoutMs: 10_000, tls }, modules);
   onTestFinished(() => agent.close().catch(() => {}));
   return agent;
 }
 
-/** Settles with the body, in a turn of the event loop in which the connection is idle. */
-async function send(agent: OpenedAgent, method: "GET" | "POST" | "PUT", origin: string, path = "/"): Promise<string> {
+/**
+ * Settles with the body, in a turn of the event loop in which the connection is idle.
+ *
+ * @param isTooLate asked right before the request is written.
+ */
+async function send(
+  agent: OpenedAgent,
+  method: "GET" | "POST" | "PUT",
+  origin: string,
+  path = "/",
+  isTooLate = (_method: string) => false,
+): Promise<string> {
   const text = await new Promise<string>((resolve, reject) => {
     let text = "";
     const body = method === "GET" ? null : "{}";
     agent.dispatch(
       { origin, path, method, body },
       {
-        onRequestStart() {},
+        onRequestStart() {
+          if (isTooLate(method)) throw new Error("too late");
+        },
         onResponseStart() {},
         onResponseData(_, chunk) {
           text += String(chunk);
@@ -126,6 +139,37 @@ describe.each(every)("$version over $scheme", ({ scheme, modules }) => {
       vi.advanceTimersByTime(499);
     }
     expect(seen.connections).toBe(1);
+  });
+
+  it("writes no POST to a connection that has been idle for 500 ms when the loop comes to write it", async () => {
+    const { origin, seen, sockets } = await startServer(scheme);
+    const agent = await open(modules);
+    const sendLate = (lateMs: number) => {
+      const sent = send(agent, "POST", origin, "/", (method) => agent.isTooLate(method));
+      vi.advanceTimersByTime(lateMs);
+      return sent;
+    };
+    await send(agent, "GET", origin);
+    vi.advanceTimersByTime(400);
+    expect(await sendLate(99)).toBe("done");
+    vi.advanceTimersByTime(400);
+    await expect(sendLate(100)).rejects.toThrow("too late");
+    expect([seen.connections, seen.requests]).toEqual([1, 2]);
+    expect(await sendLate(0)).toBe("done");
+    expect([seen.connections, seen.requests]).toEqual([2, 3]);
+    await vi.waitFor(() => expect(sockets.size).toBe(1));
+  });
+
+  it("closes none that something was written to, however long it has been in flight", async () => {
+    const { origin, held } = await startServer(scheme);
+    const agent = await open(modules);
+    await send(agent, "GET", origin);
+    const first = send(agent, "POST", origin, "/held");
+    await vi.waitFor(() => expect(held).toHaveLength(1));
+    vi.advanceTimersByTime(10_000);
+    expect(await send(agent, "POST", origin, "/", (method) => agent.isTooLate(method))).toBe("done");
+    held[0]?.end("late");
+    expect(await first).toBe("late");
   });
 
   it("sends a GET over a connection however long it was idle, and a POST after it", async () => {
@@ -253,7 +297,7 @@ describe.each(Object.entries(versions))("%s over https", (_, modules) => {
         vi.advanceTimersByTime(2000);
         await collectGarbage();
       }
-      expect(seen).toEqual({ connections: 4, resumed: 3 });
+      expect(seen).toMatchObject({ connections: 4, resumed: 3 });
     },
   );
 });

@@ -9,6 +9,8 @@ import { fakeApiClient } from "../paging/fake-api-client.js";
 export interface PaymentsService {
   readonly client: PaymentsClient;
   readonly requested: PagingValues[];
+  /** What is listed for these values. */
+  list(paging: PagingValues): readonly Partial<Payment>[];
 }
 
 /** Below zero where a service has `one` before `other`. */
@@ -37,7 +39,7 @@ export function paymentsService(
     call: (_, __, input) => call(input ?? {}),
   });
   const client = { close: async () => {}, [apiClientKey]: api };
-  return { client, requested };
+  return { client, requested, list: (paging) => select(payments, paging, compare) };
 }
 
 function select(

@@ -173,6 +173,20 @@ describe("a list that lies", () => {
     },
   );
 
+  it.each(Array.from({ length: 8 }, (_, at) => at + 1))(
+    "reports what is there, and nothing else, where request %i is answered by a replica that lags behind",
+    async (at) => {
+      const payments = tenADay(120);
+      const before = paymentsService(payments.slice(0, -1));
+      const service = paymentsService(payments, (paging, number) => (number === at ? before.list(paging) : undefined));
+      const options = { from: "2026-01-01T00:00:00Z", to: "2026-04-01T00:00:00Z", size: 50 };
+      expect(await all(service, entriesOf(payments), options)).toEqual([]);
+      expect(await all(service, entriesOf(payments).slice(0, -1), options)).toMatchObject([
+        { type: "missing-here", payment: { id: "p119" } },
+      ]);
+    },
+  );
+
   it.each<[string, (paging: PagingValues) => readonly Partial<Payment>[] | undefined]>([
     ["empty", () => []],
     ["empty behind the first page", ({ _after, _before }) => ((_after ?? _before) ? [] : undefined)],

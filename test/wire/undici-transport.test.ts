@@ -200,6 +200,24 @@ describe("an exchange that was never sent", () => {
     expect(server.connections()).toBe(0);
   });
 
+  it("is a payment whose connection was idle for too long when a blocked process came to write it", async () => {
+    let requests = 0;
+    const server = await startWireServer({
+      onRequest: (socket) => {
+        requests += 1;
+        socket.write(wireResponse(200, "{}"));
+      },
+    });
+    const wire = transport();
+    await wire.send(get(server.origin), within());
+    await new Promise(setImmediate);
+    const blocked = wireFailureOf(wire.send(post(server.origin), within()));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 510);
+    expect(await blocked).toMatchObject({ sent: false, permanent: false, reason: "IDLE_FOR_TOO_LONG" });
+    expect(requests).toBe(1);
+    expect(await wire.send(post(server.origin), within())).toMatchObject({ status: 200 });
+  });
+
   it("stays unsent when it is aborted in the queue, and leaves the socket to the next request", async () => {
     let release = () => {};
     const server = await startWireServer({

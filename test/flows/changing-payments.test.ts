@@ -1,0 +1,130 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ChangingPayments, type ChangingTraits, type PaymentChange } from "./changing-payments.js";
+
+const made = (count: number, from = 1): PaymentChange[] =>
+  Array.from({ length: count }, (_, index) => ({ make: from + index }));
+
+/** Whether a look says that a payment is absent that every replica lists. */
+async function isLost(traits: ChangingTraits, since: ReturnType<ChangingPayments["markOf"]>) {
+  const service = new ChangingPayments(traits);
+  const { look, found } = await service.look(since);
+  return { isLost: service.isListed && found === undefined && look.complete, look, requests: service.requested.length };
+}
+
+/** Looks once for each way in which two replicas can share the requests. */
+async function looksBehindTwoReplicas(traits: Omit<ChangingTraits, "replicaOf">, mark: number | undefined) {
+  const since = mark === undefined ? null : new ChangingPayments({ ...traits, replicaOf: () => 0 }).markOf(mark, mark);
+  const ends = { found: 0, complete: 0, incomplete: 0, lost: 0 };
+  for (let choices: number[] | undefined = []; choices !== undefined; ) {
+    const chosen: number[] = [];
+    const prefix: readonly number[] = choices;
+    const replicaOf = (request: number) => {
+      chosen[request] = prefix[request] ?? 0;
+      return chosen[request];
+    };
+    const { isLost: lost, look } = await isLost({ ...traits, replicaOf }, since);
+    ends[lost ? "lost" : look.found ? "found" : look.complete ? "complete" : "incomplete"] += 1;
+    const next = chosen.lastIndexOf(0);
+    choices = next < 0 ? undefined : [...chosen.slice(0, next), 1];
+  }
+  return ends;
+}
+
+describe("a payment whose paging token grows while it is looked for", () => {
+  // The flow's payment has newer ones behind it, changes, and one of the replicas does not know that yet.
+  const worldOf = (before: number, behind: number, cap: number): Omit<ChangingTraits, "replicaOf"> => {
+    const changes = [...made(before), { make: 0 }, ...made(behind, before + 1), { change: 0 }];
+    return { changes, replicas: [changes.length - 1, changes.length], cap, tokensGrow: true };
+  };
+
+  it.each([
+    ["to the end", 10, 25, 20, undefined],
+    ["to the end, the oldest of all", 0, 25, 25, undefined],
+    ["to the end, the oldest of all, of many pages", 0, 60, 25, undefined],
+    ["to its mark", 30, 25, 20, 5],
+    ["to its mark, of many pages", 30, 45, 20, 5],
+    ["to the end, in one response", 10, 40, 1000, undefined],
+  ])("is never absent, whichever replica responds to which request: %s", async (_, before, behind, cap, mark) => {
+    const ends = await looksBehindTwoReplicas(worldOf(before, behind, cap), mark);
+    if (process.env.CBP_LOOKS !== undefined) console.log(_, ends);
+    expect(ends.lost).toBe(0);
+    expect(ends.found).toBeGreaterThan(0);
+  });
+
+  const worlds = fc
+    .record({
+      before: fc.integer({ min: 0, max: 60 }),
+      behind: fc.integer({ min: 0, max: 60 }),
+      // Later ones are made while others change.
+      after: fc.array(
+        fc.oneof(
+          fc.record({ change: fc.nat(120) }),
+          fc.constant({ change: 0 }),
+          fc.record({ make: fc.integer({ min: 1000, max: 1100 }) }),
+        ),
+        { maxLength: 60 },
+      ),
+      lags: fc.array(fc.nat(60), { minLength: 2, maxLength: 3 }),
+      schedule: fc.array(fc.nat(2), { minLength: 4, maxLength: 30 }),
+      cap: fc.integer({ min: 2, max: 30 }),
+      tokensGrow: fc.boolean(),
+      mark: fc.option(fc.nat(1), { nil: undefined }),
+    })
+    // One page of fewer than twenty is taken for the whole list.
+    .filter(({ before, behind, cap }) => cap >= 20 || before + behind > cap);
+
+  it("is never absent, whatever else is made and changes, and whoever responds", async () => {
+    const ends = { found: 0, complete: 0, incomplete: 0 };
+    await fc.assert(
+      fc.asyncProperty(worlds, async ({ before, behind, after, lags, schedule, cap, tokensGrow, mark }) => {
+        const seen = new Set<number>();
+        const once = after.filter(
+          (change) => !("make" in change) || !(seen.has(change.make) || !seen.add(change.make)),
+        );
+        const changes = [...made(before), { make: 0 }, ...made(behind, before + 1), ...once];
+        const replicas = lags.map((lag) => Math.max(before + 1, changes.length - lag));
+        const replicaOf = (request: number) => (schedule[request % schedule.length] ?? 0) % replicas.length;
+        const traits = { changes, replicas, replicaOf, cap, tokensGrow };
+        const since =
+          mark === undefined || before === 0 ? null : new ChangingPayments(traits).markOf(before - mark, before);
+        const { isLost: lost, look } = await isLost(traits, since);
+        ends[look.found ? "found" : look.complete ? "complete" : "incomplete"] += 1;
+        expect(lost).toBe(false);
+      }),
+      { numRuns: Number(process.env.CBP_LOOKS ?? 2000) },
+    );
+    if (process.env.CBP_LOOKS !== undefined) console.log(ends);
+    expect(ends.found).toBeGreaterThan(0);
+  }, 120_000);
+
+  it.each([
+    ["keep", false],
+    ["grow", true],
+  ])(
+    "is absent for certain where it is not there, though others change, and their tokens %s",
+    async (_, tokensGrow) => {
+      // Each is processed three seconds after it was made.
+      const changes = made(200, 1).flatMap((change, index) => [change, ...(index < 3 ? [] : [{ change: index - 2 }])]);
+      const traits = { changes, replicas: [changes.length], replicaOf: () => 0, cap: 20, tokensGrow };
+      const service = new ChangingPayments(traits);
+      const { look } = await service.look(service.markOf(90, 180));
+      expect(look).toMatchObject({ complete: true });
+      const whole = new ChangingPayments(traits);
+      expect((await whole.look(null)).look).toMatchObject({ complete: true, seen: 200 });
+      if (process.env.CBP_LOOKS !== undefined) console.log(service.requested.length, whole.requested.length);
+    },
+  );
+
+  it("is not certainly absent where the service lists fewer than change between the making and the change of one", async () => {
+    // Each is processed a minute after it was made, in the order in which they were made.
+    const changes = made(200).flatMap((change, index) => [change, ...(index < 30 ? [] : [{ change: index - 29 }])]);
+    const traits = { changes, replicas: [changes.length], replicaOf: () => 0, cap: 20, tokensGrow: false };
+    expect((await new ChangingPayments(traits).look(null)).look).toMatchObject({
+      complete: false,
+      problem: expect.stringContaining("paging token grew"),
+    });
+    // A service that lists more at once rules it out.
+    expect((await new ChangingPayments({ ...traits, cap: 150 }).look(null)).look).toMatchObject({ complete: true });
+  });
+});
