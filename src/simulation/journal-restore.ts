@@ -45,7 +45,7 @@ export class JournalRestore {
     const { world, journal } = this.#surroundings;
     const { choices, profile } = world;
     const when = this.#isSudden
-      ? choices.of(["after a claim", "after a change", "after a takeover", "some time"])
+      ? choices.of(["after a claim", "after a claim", "after a change", "after a takeover", "some time"])
       : choices.of(["some time", "after a change", "after a takeover"]);
     if (when === "some time") {
       this.#soon(choices.below(10 * profile.leaseMs));
@@ -53,9 +53,10 @@ export class JournalRestore {
     }
     // Where a process has just stored something, and goes on.
     if (when === "after a claim") {
-      let earlier = choices.below(6);
+      const isAgain = choices.chance(700);
+      let earlier = choices.below(isAgain ? 2 : 6);
       journal.onChanged = (turn) => {
-        if (turn !== "claims" || earlier-- > 0) return;
+        if (turn !== "claims" || (isAgain && !journal.isClaimedAgain) || earlier-- > 0) return;
         journal.onChanged = () => {};
         this.#soon(choices.below(profile.latencyMs * choices.of([1, 4])));
       };
@@ -104,7 +105,7 @@ export class JournalRestore {
     const { choices, profile } = world;
     const turn = choices.of<Turn | "lag" | "claimant" | undefined>(
       this.#isSudden
-        ? [undefined, "takes over", "begins", "claims", "lag", "claimant", "claimant", "claimant"]
+        ? [undefined, "takes over", "begins", "claims", "lag", "lag", "claimant", "claimant"]
         : [undefined, "takes over", "begins"],
     );
     if (turn === "claimant") return journal.ageBeforeClaimant;

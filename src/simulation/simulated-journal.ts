@@ -51,8 +51,16 @@ export class SimulatedJournal {
   /** How old the journal was before the owner that made the newest claim got its flow. */
   get ageBeforeClaimant(): number {
     const claimed = this.#changes.findLast(({ turn }) => turn === "claims")?.key;
-    const got = this.#changes.findLastIndex(({ turn, key }) => turn !== "claims" && key !== undefined && key === claimed);
+    const got = this.#changes.findLastIndex(
+      ({ turn, key }) => turn !== "claims" && key !== undefined && key === claimed,
+    );
     return got < 0 ? this.age : got;
+  }
+
+  /** Whether the flow of the newest claim had been claimed before. */
+  get isClaimedAgain(): boolean {
+    const claims = this.#changes.filter(({ turn }) => turn === "claims").map(({ key }) => key);
+    return claims.indexOf(claims.at(-1)) < claims.length - 1;
   }
 
   /** How old the journal was so long ago. */

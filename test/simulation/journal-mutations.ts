@@ -47,17 +47,6 @@ export const journalMutations: readonly Mutation[] = [
     ],
   },
   {
-    name: "a claim whose write was repeated is sent by the time of the first copy",
-    profile: "late writes",
-    patches: [
-      {
-        file: lease,
-        find: "const writing = earlier ?? {",
-        replace: "const writing = {",
-      },
-    ],
-  },
-  {
     name: "an owner that may lack a claim waits before it looks",
     profile: "failovers",
     patches: [
