@@ -64,7 +64,8 @@ async function lookFirst(
   const waited = await waitAsOwner(context, owned, funded, { aloneMs: wholeMs, togetherMs: wholeMs, betweenMs: 0 });
   if (!waited.isDue) return { ...waited, isPartial: true };
   const { isProof } = waited;
-  if (isProof) owned.lease.noteKnowsAllClaims();
+  // Of an entry that was lost, nobody knows who claimed: whoever continues the one that replaces it has to wait.
+  if (isProof && owned.mustLook) owned.lease.noteKnowsAllClaims();
   const { look, found } = await lookFor(context, owned, funded, request);
   const looks = withLook(funded.looks, look);
   if (found !== undefined) return { state: { ...funded, looks, phase: "paid", payment: found } };

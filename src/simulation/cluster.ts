@@ -7,6 +7,7 @@ import { HttpClient } from "../http/http-client.js";
 import { RetryBudget } from "../http/retry-budget.js";
 import { SchemaLoader } from "../http/schema.js";
 import type { Signer } from "../signing/signer.js";
+import { firstAddress } from "./addresses.js";
 import type { SimulatedJournal } from "./simulated-journal.js";
 import type { SimulatedNetwork } from "./simulated-network.js";
 import { SimulatedProcess } from "./simulated-process.js";
@@ -36,6 +37,8 @@ export class Cluster {
   readonly #surroundings: Surroundings;
   readonly #processes: SimulatedProcess[] = [];
   #started = 0;
+  /** Of processes that start from now on. */
+  address = firstAddress;
   /** Called with each process once it runs. */
   onStarted: (process: SimulatedProcess) => void = () => {};
   /** Called with each process that was killed. */
@@ -80,7 +83,7 @@ export class Cluster {
   #start(index: number, delayMs: number): void {
     this.#started += 1;
     const isForeign = index === 1 && this.#surroundings.world.profile.sharesJournal !== "no";
-    const process = new SimulatedProcess(`process ${this.#started}`, isForeign);
+    const process = new SimulatedProcess(`process ${this.#started}`, isForeign, this.address);
     this.#processes[index] = process;
     process.start(this.#flowOf(process));
     const { world } = this.#surroundings;
@@ -135,8 +138,7 @@ export class Cluster {
 /** A real client, over a simulated network. */
 function clientOf(network: SimulatedNetwork, process: SimulatedProcess, validation: "strict" | "off"): FlowClient {
   const http = new HttpClient({
-    origin: "https://service.test",
-    basePath: "",
+    ...process.address,
     transport: network.of(process),
     tokens: { current: () => "token", renew: async () => "another token" },
     signer: signerOf(process.isForeign ? "another gateway's key" : "our key"),

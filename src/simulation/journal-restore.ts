@@ -45,17 +45,26 @@ export class JournalRestore {
     const { world, journal } = this.#surroundings;
     const { choices, profile } = world;
     const when = this.#isSudden
-      ? choices.of(["after a claim", "after a change", "after a takeover", "some time"])
+      ? choices.of(["after a claim", "after a claim", "after a change", "after a takeover", "some time"])
       : choices.of(["some time", "after a change", "after a takeover"]);
     if (when === "some time") {
       this.#soon(choices.below(10 * profile.leaseMs));
       return;
     }
     // Where a process has just stored something, and goes on.
+    if (when === "after a claim") {
+      const isAgain = choices.chance(700);
+      let earlier = choices.below(isAgain ? 2 : 6);
+      journal.onChanged = (turn) => {
+        if (turn !== "claims" || (isAgain && !journal.isClaimedAgain) || earlier-- > 0) return;
+        journal.onChanged = () => {};
+        this.#soon(choices.below(profile.latencyMs * choices.of([1, 4])));
+      };
+      return;
+    }
     const age = choices.below(when === "after a change" ? 34 : 12);
     journal.onChanged = (turn) => {
       if (journal.age < age || (when === "after a takeover" && turn !== "takes over")) return;
-      if (when === "after a claim" && turn !== "claims") return;
       journal.onChanged = () => {};
       this.#soon(choices.below(profile.latencyMs * choices.of([1, 4])));
     };
@@ -90,13 +99,18 @@ export class JournalRestore {
     await this.#goOn();
   }
 
-  /** Any number of changes, or just what gave a flow to its owner and everything behind it. */
+  /** Any number of changes, or just what gave a flow to its owner and everything behind it; of a replica, also those of its lag. */
   #chooseAge(): number {
     const { world, journal } = this.#surroundings;
-    const { choices } = world;
-    const turn = choices.of<Turn | undefined>(
-      this.#isSudden ? [undefined, "takes over", "begins", "claims"] : [undefined, "takes over", "begins"],
+    const { choices, profile } = world;
+    const turn = choices.of<Turn | "lag" | "claimant" | undefined>(
+      this.#isSudden
+        ? [undefined, "takes over", "begins", "claims", "lag", "lag", "claimant", "claimant"]
+        : [undefined, "takes over", "begins"],
     );
+    if (turn === "claimant") return journal.ageBeforeClaimant;
+    // By then no lease is left that the replica knows of, so that somebody takes over at once.
+    if (turn === "lag") return journal.ageAgo(profile.leaseMs + choices.below(profile.leaseMs / 2));
     const ages = turn === undefined ? [] : journal.agesBefore(turn);
     const newest = ages[ages.length - 1 - choices.below(Math.min(ages.length, 4))];
     return newest ?? Math.max(0, journal.age - 1 - choices.below(choices.of([4, 12, 60])));
@@ -116,8 +130,12 @@ export class JournalRestore {
   /** Workers reconnect, and take over what looks abandoned. */
   async #goOn(): Promise<void> {
     const { world, cluster, callers } = this.#surroundings;
-    if (!world.choices.chance(500)) return;
-    const process = cluster.any();
-    world.plan(1, "recover", process, () => void callers.recover(process));
+    const { choices, profile } = world;
+    const recoverIn = (ms: number) => {
+      const process = cluster.any();
+      world.plan(ms, "recover", process, () => void callers.recover(process));
+    };
+    if (choices.chance(500)) recoverIn(1);
+    if (this.#isSudden) recoverIn(choices.below(profile.leaseMs));
   }
 }

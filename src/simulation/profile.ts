@@ -39,6 +39,8 @@ export interface Profile {
   readonly failsOver: boolean;
   /** Whether it is restored to an earlier snapshot, once. */
   readonly restoresJournal: boolean;
+  /** Whether the service's base URL changes, once, and the flows are moved. */
+  readonly changesAddress: boolean;
   /** Whether somebody copies what is stored of one flow over another's, once. */
   readonly misplacesRows: boolean;
 
@@ -178,6 +180,7 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     journalRepeats: some(50, 250),
     setsJournalBack: choices.chance(100),
     failsOver: false,
+    changesAddress: false,
     restoresJournal: choices.chance(200),
     misplacesRows: flows > 1 && choices.chance(30),
     bankFailsBefore: some(100, 400),

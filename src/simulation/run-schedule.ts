@@ -1,4 +1,5 @@
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
+import { AddressChange } from "./address-change.js";
 import { Callers } from "./callers.js";
 import type { Choices } from "./choices.js";
 import { Cluster } from "./cluster.js";
@@ -65,6 +66,10 @@ export async function runSchedule(choices: Choices, options: ScheduleOptions): P
   const restore = new JournalRestore({ world, cluster, callers, journal, service, truth });
   if (profile.restoresJournal) restore.plan();
   if (profile.failsOver) restore.planSudden();
+  const addressChange = profile.changesAddress
+    ? new AddressChange({ world, cluster, journal, service, truth })
+    : undefined;
+  addressChange?.plan();
   if (profile.setsJournalBack) planClock(world, journal);
   if (profile.misplacesRows) planMisplacing(world, journal, truth, keys);
   planTraffic(world, service);
@@ -75,7 +80,11 @@ export async function runSchedule(choices: Choices, options: ScheduleOptions): P
     const endMs = world.nowMs + 40 * profile.leaseMs;
     const isOver = () => (callers.areDone && world.nowMs >= workUntilMs) || world.nowMs >= endMs;
     await world.run(() => hasViolation() || isOver(), mostEvents);
-    if (!hasViolation()) await endQuietly(world, cluster, callers, journal, truth, keys);
+    if (!hasViolation()) {
+      world.quieten(cluster.processes);
+      await addressChange?.finish();
+      await endQuietly(world, callers, journal, truth, keys);
+    }
   } catch (error) {
     violation = new Violation("settled", error instanceof Error ? error.message : String(error));
   }
@@ -95,13 +104,11 @@ function bankOf(world: World): SimulatedBank {
 /** No more faults: everything that was begun comes to its end. */
 async function endQuietly(
   world: World,
-  cluster: Cluster,
   callers: Callers,
   journal: SimulatedJournal,
   truth: Truth,
   keys: readonly string[],
 ): Promise<void> {
-  world.quieten(cluster.processes);
   const { leaseMs } = world.profile;
   const isBroken = () => truth.violation !== undefined;
   let stuck: ReadonlySet<string> = new Set();

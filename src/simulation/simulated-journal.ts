@@ -1,5 +1,5 @@
 import { JournalError } from "../errors/errors.js";
-import type { Journal, JournalEntry } from "../flows/journal.js";
+import type { Journal, JournalEntry, ScopeCounts } from "../flows/journal.js";
 import { MemoryJournal } from "../flows/memory-journal.js";
 import type { SimulatedProcess } from "./simulated-process.js";
 import type { Truth } from "./truth.js";
@@ -14,6 +14,8 @@ interface Change {
   readonly atMs: number;
   readonly apply: (journal: Journal) => Promise<unknown>;
   turn?: Turn;
+  /** Which flow's turn it is. */
+  key?: string | undefined;
 }
 
 /** One journal that all processes share, behind a network that fails. It can be restored to any earlier moment. */
@@ -46,9 +48,34 @@ export class SimulatedJournal {
     return this.#changes.flatMap((change, age) => (change.turn === turn ? [age] : []));
   }
 
+  /** How old the journal was before the owner that made the newest claim got its flow. */
+  get ageBeforeClaimant(): number {
+    const claimed = this.#changes.findLast(({ turn }) => turn === "claims")?.key;
+    const got = this.#changes.findLastIndex(
+      ({ turn, key }) => turn !== "claims" && key !== undefined && key === claimed,
+    );
+    return got < 0 ? this.age : got;
+  }
+
+  /** Whether the flow of the newest claim had been claimed before. */
+  get isClaimedAgain(): boolean {
+    const claims = this.#changes.filter(({ turn }) => turn === "claims").map(({ key }) => key);
+    return claims.indexOf(claims.at(-1)) < claims.length - 1;
+  }
+
+  /** How old the journal was so long ago. */
+  ageAgo(ms: number): number {
+    return this.#changes.filter(({ atMs }) => atMs < this.nowMs - ms).length;
+  }
+
   /** What is stored, without a fault. */
   read(key: string): Promise<JournalEntry | undefined> {
     return this.#journal.read(key);
+  }
+
+  /** What is stored under which address, without a fault. */
+  scopes(): Promise<readonly ScopeCounts[]> {
+    return this.#journal.scopes();
   }
 
   /** Somebody tidies up. Quotes are left alone until a while after they have expired. */
@@ -73,9 +100,9 @@ export class SimulatedJournal {
     return true;
   }
 
-  /** By its own clock, in milliseconds since 1970. */
+  /** By its own clock, in whole milliseconds since 1970. */
   get nowMs(): number {
-    return this.#world.nowMs + this.#aheadMs;
+    return Math.floor(this.#world.nowMs) + this.#aheadMs;
   }
 
   /** Somebody sets its clock. */
@@ -98,18 +125,21 @@ export class SimulatedJournal {
   /** The journal as one process sees it. */
   of(process: SimulatedProcess): Journal {
     const read = <T>(label: string, apply: (journal: Journal) => Promise<T>) => this.#call(process, label, apply);
-    const change = <T>(label: string, apply: (journal: Journal) => Promise<T>, turn?: Turn) =>
+    const change = <T>(label: string, apply: (journal: Journal) => Promise<T>, turn?: Turn, key?: string) =>
       this.#change(process, label, async (journal) => {
         const stored: Change = { atMs: this.nowMs, apply };
         this.#changes.push(stored);
         const result = await apply(journal);
-        if (turn !== undefined && result !== undefined && result !== false) stored.turn = turn;
+        if (turn !== undefined && result !== undefined && result !== false) {
+          stored.turn = turn;
+          stored.key = key ?? keyIn(result);
+        }
         this.onChanged(stored.turn);
         return result;
       });
     return {
       begin: (key, scope, state, lease) =>
-        change(`begin ${key} as ${state.phase}`, (journal) => journal.begin(key, scope, state, lease), "begins"),
+        change(`begin ${key} as ${state.phase}`, (journal) => journal.begin(key, scope, state, lease), "begins", key),
       read: (key) => read(`read ${key}`, (journal) => journal.read(key)),
       acquire: (key, lease, observed) =>
         change(`acquire ${key}`, (journal) => journal.acquire(key, lease, observed), "takes over"),
@@ -122,6 +152,7 @@ export class SimulatedJournal {
           `write ${key} as ${state.phase}`,
           (journal) => journal.write(key, id, state, leaseMs),
           state.phase === "claimed" ? "claims" : undefined,
+          key,
         ),
       replaceQuote: (key, seen, state, lease, expired) =>
         change(`replace the quote of ${key} by ${state.phase}`, async (journal) => {
@@ -178,6 +209,12 @@ export class SimulatedJournal {
       incarnation: `incarnation ${this.#incarnation}`,
     });
   }
+}
+
+/** Of an entry that was acquired. */
+function keyIn(result: unknown): string | undefined {
+  const key: unknown = Reflect.get(Object(result), "key");
+  return typeof key === "string" ? key : undefined;
 }
 
 function isWhole(entry: JournalEntry | undefined): entry is JournalEntry {

@@ -90,7 +90,7 @@ export class SimulatedNetwork {
       // Either the connection breaks, or nothing comes at all.
       if (choices.chance(500)) this.#world.plan(latencyMs, "a reset", process, reset);
     };
-    const arrives = () => this.#service.respond(request, sending, process.name);
+    const arrives = () => this.#service.respond(request, sending, process);
     const later = (work: () => void) => {
       this.#world.plan(this.#lateMs(), `a late ${kind}`, undefined, work);
     };
@@ -225,7 +225,7 @@ export class SimulatedNetwork {
 const decoder = new TextDecoder();
 
 function kindOf({ method, path }: WireRequest): Kind {
-  if (path.startsWith("/payment-intents")) return "intent";
+  if (path.includes("/payment-intents")) return "intent";
   return method === "POST" ? "payment" : "list";
 }
 

@@ -1,10 +1,13 @@
 import type { PaymentFlow } from "../flows/payment-flow.js";
+import { type Address, firstAddress } from "./addresses.js";
 
 /** One process of the bank's back end, with clocks of its own. It runs a `PaymentFlow` and a client. */
 export class SimulatedProcess {
   readonly name: string;
   /** Whether it belongs to another gateway, and shares the journal only. */
   readonly isForeign: boolean;
+  /** Where it reaches the service. */
+  readonly address: Address;
   isDead = false;
   /** In the world's time. Whatever reaches it before is delivered then. */
   pausedUntilMs = 0;
@@ -14,8 +17,9 @@ export class SimulatedProcess {
   suspendedMs = 0;
   #flow: PaymentFlow | undefined;
 
-  constructor(name: string, isForeign = false) {
+  constructor(name: string, isForeign = false, address = firstAddress) {
     this.name = name;
+    this.address = address;
     this.isForeign = isForeign;
   }
 

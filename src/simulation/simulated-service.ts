@@ -1,9 +1,11 @@
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import type { WireRequest, WireResponse } from "../wire/transport.js";
+import type { Address } from "./addresses.js";
 import { background } from "./background.js";
 import { PaymentList } from "./list-page.js";
 import { pagingTokens } from "./paging-tokens.js";
 import { SimulatedLists } from "./simulated-lists.js";
+import type { SimulatedProcess } from "./simulated-process.js";
 import type { Truth } from "./truth.js";
 import type { World } from "./world.js";
 
@@ -20,6 +22,8 @@ export class SimulatedService {
   readonly #lists: SimulatedLists;
   readonly #nextToken: (madeMs: number) => string | undefined;
   #ids = 0;
+  /** Where it is reached no more. */
+  #ended: Address | undefined;
 
   constructor(world: World, truth: Truth) {
     this.#world = world;
@@ -39,10 +43,17 @@ export class SimulatedService {
    * @param sending which request of a client's it is, for one that makes a payment.
    * @param from the process that sent it.
    */
-  respond(request: WireRequest, sending: number, from: string): WireResponse {
-    if (request.path.startsWith("/payment-intents")) return this.#createIntent(bodyOf(request));
+  respond(request: WireRequest, sending: number, { name, address }: SimulatedProcess): WireResponse {
+    if (address === this.#ended) return request.method === "POST" ? refusal(404, "moved") : jsonResponse(200, "[]");
+    if (request.path.startsWith(`${address.basePath}/payment-intents`)) return this.#createIntent(bodyOf(request));
     if (request.method === "POST") return this.#createPayment(request, bodyOf(request), sending);
-    return this.#lists.respond(request.path, from, this.#truth.isAnyPaid);
+    return this.#lists.respond(request.path, name, this.#truth.isAnyPaid);
+  }
+
+  /** From now on nothing is listed at an address, and what is sent there is refused. */
+  endAt(address: Address): void {
+    if (this.#ended === undefined) this.#world.note(`${address.origin} is switched off`);
+    this.#ended = address;
   }
 
   /** Somebody else makes a payment, or has made it a little earlier. */

@@ -43,6 +43,8 @@ export interface FlowCall {
   /** Of a confirmation: the intent whose price was shown. */
   readonly intentId: string | undefined;
   isOver: boolean;
+  /** Whether its error said that nothing was done and nothing will be done. */
+  isRefused: boolean;
 }
 
 /** A payment that the service made. */
@@ -115,12 +117,10 @@ export class Truth {
     const truth = this.of(key);
     const others = truth.calls.filter(({ isOver }) => !isOver).length;
     const wasListed = this.#isListed(truth);
-    const call = { key, kind, evenUnseen, wasListed, others, intentId, isOver: false };
+    const call = { key, kind, evenUnseen, wasListed, others, intentId, isOver: false, isRefused: false };
     truth.calls.push(call);
-    // Whoever calls again takes it up again, unless the flow had come to its end.
-    if (truth.toldNothing !== undefined && (truth.wasLost || truth.toldNothing.startsWith("error"))) {
-      truth.toldNothing = undefined;
-    }
+    // Whoever calls again to move money takes it up again, unless the flow had come to its end.
+    if (moving.has(kind) && (truth.wasLost || truth.toldNothing?.startsWith("error"))) truth.toldNothing = undefined;
     return call;
   }
 
@@ -158,6 +158,7 @@ export class Truth {
       this.#broken("told", `${call.kind} of ${call.key} threw ${code} with effect done, and nothing was paid`);
     }
     if (effect !== "none" || aboutTheCall.has(code)) return;
+    call.isRefused = true;
     // It speaks of its own call: what an earlier one handed to the journal may still arrive, and that call said so.
     if (truth.errorsPossible > 0 && this.#world.profile.journalIsLate > 0) return;
     // Another call may have begun after this one had looked.
@@ -176,6 +177,14 @@ export class Truth {
     this.#world.note(`a worker's ${error.code}: ${String(key)}, effect ${error.effect}`);
     if (!aboutNoFlow.has(error.code) && typeof key !== "string") {
       this.#broken("told", `a worker threw ${error.code}, which does not say which flow it is about`);
+    }
+  }
+
+  /** A flow could not be moved to another base URL. */
+  notMoved(key: string, error: unknown): void {
+    this.#world.note(`${key} is not moved: ${String(error)}`);
+    if (!(error instanceof CrossBorderError)) {
+      this.#broken("told", `moving ${key} failed with something that says nothing: ${String(error)}`);
     }
   }
 
@@ -237,7 +246,8 @@ export class Truth {
     truth.payments.push(payment);
     const sendings = new Set(truth.payments.map(({ sending }) => sending)).size;
     if (sendings > 1 && !isAllowed(truth, "resend")) this.#broken("once", `${payment.key} was paid twice`);
-    const isConfirmed = ({ kind, intentId }: FlowCall) => kind === "run" || intentId === payment.intentId;
+    const isConfirmed = ({ kind, intentId, isRefused }: FlowCall) =>
+      kind === "run" || (intentId === payment.intentId && !isRefused);
     if (!truth.calls.some(isConfirmed)) {
       this.#broken("told", `${payment.key} was paid at a price that nobody has confirmed`);
     }
@@ -247,6 +257,12 @@ export class Truth {
     if (truth.toldNothing !== undefined && !isAllowed(truth, "release")) {
       this.#broken("told", `${payment.key} was paid after ${truth.toldNothing}`);
     }
+  }
+
+  /** Of the flows under an earlier base URL, so many are open or held; and so many are shown under the present one. */
+  assertShown(left: number, shown: number): void {
+    if (left === shown) return;
+    this.#broken("settled", `${left} flows are open or held under another base URL, and ${shown} of them are shown`);
   }
 
   /** Once everything has come to its end. `phase`: what the journal says. */

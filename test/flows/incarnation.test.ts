@@ -1,4 +1,4 @@
-import type { TakeFundsByKey } from "cross-border-payments/flow";
+import { MemoryJournal, type TakeFundsByKey } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
 import { isList, isPayment } from "./flow-fixture.js";
 import { errorOf } from "./results.js";
@@ -151,5 +151,34 @@ describe("the mark of an entry", () => {
     expect((await stateOf()).incarnationMark).toBe("two");
     isListAway = false;
     expect(await timed(process("two").run("k", request))).toMatchObject([{ status: "paid" }, true]);
+  });
+
+  it("is not stored where an entry was lost and its look failed: the next one waits, and sees what is listed late", async () => {
+    const list = { status: 200 };
+    const { process, waiting, wait, stateOf, sandbox } = await waitingFixture({
+      onRequest: (seen) => {
+        if (!isList(seen) || list.status === 0) return undefined;
+        return list.status === 503 ? new Response("", { status: 503 }) : Response.json([]);
+      },
+    });
+    const lost = new MemoryJournal();
+    expect(await process("one", { journal: lost }).run("k", request)).toMatchObject({ status: "paid" });
+    const looking: TakeFundsByKey = () => {
+      list.status = 503;
+      return { senderGatewayTransactionId: "TX-1", replayed: true };
+    };
+    expect(await errorOf(process("two", { takeFunds: looking }).run("k", request))).toMatchObject({
+      code: "flow_paused",
+      phase: "funds-requested",
+    });
+    expect((await stateOf()).incarnationMark).toBeUndefined();
+    list.status = 200;
+    const running = process("two").run("k", request);
+    await waiting();
+    list.status = 0;
+    await wait(leaseMs + 200);
+    // The payment of the lost entry has another intent.
+    expect(await running).toMatchObject({ status: "held", reason: expect.stringContaining("same transaction id") });
+    expect(sandbox.payments).toHaveLength(1);
   });
 });

@@ -4,6 +4,7 @@ const memory = "src/flows/memory-journal.ts";
 const lease = "src/flows/lease.ts";
 const own = "src/flows/own-flow.ts";
 const waits = "src/flows/wait-as-owner.ts";
+const move = "src/flows/move-flows.ts";
 
 /** What keeps a journal's late and repeated writes, its failovers and its clock from doing harm. */
 export const journalMutations: readonly Mutation[] = [
@@ -20,7 +21,7 @@ export const journalMutations: readonly Mutation[] = [
   },
   {
     name: "a quote is replaced at the revision and nonce at which it was seen",
-    profile: "late writes",
+    profile: "late confirmations",
     patches: [
       {
         file: memory,
@@ -36,23 +37,12 @@ export const journalMutations: readonly Mutation[] = [
   },
   {
     name: "a quote that could not be confirmed is fenced before anybody is told so",
-    profile: "late writes",
+    profile: "late confirmations",
     patches: [
       {
         file: own,
         find: "(await retryJournal(replace)) ?? (await fence(context, seen))",
         replace: "await retryJournal(replace)",
-      },
-    ],
-  },
-  {
-    name: "a claim whose write was repeated is sent by the time of the first copy",
-    profile: "late writes",
-    patches: [
-      {
-        file: lease,
-        find: "const writing = earlier ?? {",
-        replace: "const writing = {",
       },
     ],
   },
@@ -130,6 +120,46 @@ export const journalMutations: readonly Mutation[] = [
         file: "src/flows/lease-observer.ts",
         find: "nowMs - known.sinceMs >= leaseMs ? known : undefined",
         replace: "undefined",
+      },
+    ],
+  },
+  {
+    name: "a flow that is moved gets another owner and another revision (two places)",
+    profile: "addresses",
+    patches: [
+      {
+        file: move,
+        find: "const owned = await acquireEntry(this.#context, entry.key, entry);",
+        replace:
+          'const { journal } = this.#context;\n    if (entry.key !== "") return (await journal.write(entry.key, entry, await this.#encode(entry))) ? "moved" : "leased";\n    const owned = await acquireEntry(this.#context, entry.key, entry);',
+      },
+      {
+        file: memory,
+        find: "const written = { ...flow, ...this.#stored(flow, state), scope, incarnationMark };",
+        replace:
+          "const written = { ...flow, ...this.#stored(flow, state), scope, incarnationMark, ...(state.scope && { revision: flow.revision }) };",
+      },
+    ],
+  },
+  {
+    name: "what is stored of a flow names its new base URL, too",
+    profile: "addresses",
+    patches: [
+      {
+        file: move,
+        find: "await codec.encode(entry.key, scope, await codec.decode(entry));",
+        replace: "await codec.encode(entry.key, entry.scope ?? scope, await codec.decode(entry));",
+      },
+    ],
+  },
+  {
+    name: "open flows under another base URL are shown",
+    profile: "addresses",
+    patches: [
+      {
+        file: "src/flows/flows-elsewhere.ts",
+        find: "({ open, held }) => open + held > 0",
+        replace: "({ held }) => held > 0",
       },
     ],
   },

@@ -41,23 +41,52 @@ export const profiles = {
     restoresJournal: false,
     misplacesRows: false,
   }),
-  /** A server that lacks the journal's newest changes takes the place of another one, while payments are being sent. */
+  /** Quotes are confirmed about when they expire, by writes that arrive late, and the journal's clock is set back. */
+  "late confirmations": (_, choices) => ({
+    quotes: 1000,
+    quoteTtlMs: 1000,
+    repeats: choices.of([300, 700]),
+    cancels: 0,
+    latencyMs: choices.of([50, 300]),
+    journalIsLate: choices.of([150, 400]),
+    journalRepeats: choices.of([150, 400]),
+    journalFailsBefore: 0,
+    journalFailsAfter: 0,
+    journalIsSlow: 0,
+    setsJournalBack: choices.chance(700),
+    ...undisturbed,
+  }),
+  /**
+   * A server that lacks the journal's newest changes takes the place of another one, while payments are being sent: the service wants some of
+   * them again later, connections are slow, and what a lost claim has paid is listed late.
+   */
   failovers: (_, choices) => ({
     failsOver: true,
-    leaseMs: 400,
+    leaseMs: 1000,
     readBackDelayMs: 1500,
-    listLagMs: choices.of([1200, 0]),
-    kills: choices.of([0, 60, 150]),
-    pauses: choices.of([0, 150]),
-    latencyMs: choices.of([50, 300]),
+    listLagMs: 1490,
+    kills: choices.of([15, 60]),
+    pauses: choices.of([0, 60]),
+    suspends: 0,
+    shutdowns: 0,
+    aborts: 0,
+    latencyMs: 50,
     journalFailsBefore: 0,
     lostRequests: 0,
-    unsent: 0,
+    unsent: choices.of([500, 0]),
+    slowMs: 900,
+    foreignRefusals: 0,
+    cachedLists: 0,
+    stalePages: 0,
     livesMs: undefined,
     tokens: choices.of(["growing", "falling"]),
     bankFailsAfter: choices.of([0, 400]),
+    bankFailsBefore: 0,
     bankIsSlow: choices.of([0, 400]),
-    refusals: choices.of([0, 400]),
+    declines: 0,
+    refusals: 0,
+    passingRefusals: choices.of([400, 100]),
+    listFailures: 0,
     repeats: 700,
     quotes: choices.of([0, 600]),
   }),
@@ -276,12 +305,53 @@ export const profiles = {
     listFailures: 0,
     quotes: 0,
   }),
+  /**
+   * The service's base URL changes while flows are open. Some processes go on under the old one, or are stopped there until it is switched
+   * off; others move the flows, and are killed while they do.
+   */
+  addresses: (_, choices) => ({
+    changesAddress: true,
+    leaseMs: 400,
+    readBackDelayMs: 400,
+    listLagMs: choices.of([0, 300]),
+    quoteTtlMs: choices.of([1000, 5000]),
+    latencyMs: choices.of([5, 50, 300]),
+    kills: choices.of([0, 15, 60]),
+    livesMs: undefined,
+    pauses: choices.of([60, 150]),
+    foreignRefusals: choices.of([500, 150]),
+    duplicates: choices.of([0, 500]),
+    listFailures: 0,
+    // Where nothing else is listed, an address that was switched off looks like one at which nobody has paid.
+    othersPayments: choices.of([0, 9]),
+    traffic: choices.of([0, 1]),
+    emptyPages: 0,
+    restoresJournal: false,
+    misplacesRows: false,
+    sharesJournal: "no",
+  }),
   /** Another gateway's process shares the journal. */
   "two gateways": (_, choices) => ({
     sharesJournal: choices.of(["by id", "by key"]),
     kills: choices.of([15, 60]),
   }),
 } satisfies Readonly<Record<string, Emphasis>>;
+
+/** Nothing stops a confirmation but the journal. */
+const undisturbed = {
+  kills: 0,
+  pauses: 0,
+  suspends: 0,
+  aborts: 0,
+  declines: 0,
+  bankFailsBefore: 0,
+  bankFailsAfter: 0,
+  refusals: 0,
+  passingRefusals: 0,
+  listFailures: 0,
+  restoresJournal: false,
+  misplacesRows: false,
+} satisfies Partial<Profile>;
 
 /** Much is decided by looks: payments whose first response is a refusal, or none. */
 function lists(choices: Choices): Partial<Profile> {
