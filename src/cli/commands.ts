@@ -9,7 +9,9 @@ import { flowsResolveCommand } from "./flows-resolve-command.js";
 import { flowsScopesCommand } from "./flows-scopes-command.js";
 import { flowsShowCommand } from "./flows-show-command.js";
 import { keysGenerateCommand, keysShowCommand } from "./keys-commands.js";
-import { listCommands } from "./lists/list-commands.js";
+import { listCommandsOf } from "./lists/list-commands.js";
+import { showCommandsOf } from "./lists/show-commands.js";
+import { sources } from "./lists/sources.js";
 import { sandboxCommand } from "./sandbox/sandbox-command.js";
 import { verifyCommand } from "./verify-command.js";
 
@@ -21,7 +23,8 @@ export const commands: readonly Command[] = [
   explainSignatureCommand,
   verifyCommand,
   evidenceCommand,
-  ...listCommands,
+  ...listCommandsOf(sources),
+  ...showCommandsOf(sources),
   flowsListCommand,
   flowsShowCommand,
   flowsResolveCommand,

@@ -1,18 +1,19 @@
 import type { FieldTable } from "../../api/fields.js";
-import { type CommandOptions, UsageError } from "../command.js";
+import type { SortTerm } from "../../api/list-query.js";
+import { type CommandOption, type CommandOptions, UsageError } from "../command.js";
 import { parseDuration } from "../duration.js";
 import { didYouMean, nearest } from "../nearest.js";
 import { settingOptions } from "../settings.js";
 import type { Terminal } from "../terminal.js";
-import { type FormatName, formatNames } from "./formats.js";
-import type { ListSource } from "./lists.js";
+import { type FormatName, formatNames, type ListedRecord } from "./formats.js";
+import { type ListSource, parentOptions } from "./sources.js";
 
 export type Values = Readonly<Record<string, string | readonly string[] | boolean | undefined>>;
 
 /** What a list command was asked for. */
 export interface ListOptions {
   readonly filter: Readonly<Record<string, string>> | undefined;
-  readonly sort: readonly string[] | undefined;
+  readonly sort: readonly SortTerm<ListedRecord>[] | undefined;
   readonly size: number | undefined;
   readonly after: string | undefined;
   readonly limit: number | undefined;
@@ -29,9 +30,7 @@ export interface ListOptions {
 
 export function optionsOf(source: ListSource): CommandOptions {
   return {
-    ...(source.parent === undefined
-      ? undefined
-      : { [source.parent]: { type: "string", value: "ID", help: "to which the list belongs", isRequired: true } }),
+    ...parentOptions(source, "to which the list belongs"),
     filter: {
       type: "string",
       multiple: true,
@@ -64,10 +63,12 @@ export function optionsOf(source: ListSource): CommandOptions {
       value: "FILE",
       help: "where it says how far --out is good: after a kill, call it again",
     },
-    "with-credentials": { type: "boolean", help: "show credentials too" },
+    "with-credentials": withCredentialsOption,
     ...settingOptions,
   };
 }
+
+export const withCredentialsOption: CommandOption = { type: "boolean", help: "show credentials too" };
 
 /** Other lists than payments are read from their beginning each time. */
 function defaultEvery({ name }: ListSource): string {
@@ -76,14 +77,13 @@ function defaultEvery({ name }: ListSource): string {
 
 /** @throws {UsageError} */
 export function parseListOptions(source: ListSource, values: Values, terminal: Terminal): ListOptions {
-  const { sort, after, out, resume, filter } = values as {
+  const { after, out, resume, filter } = values as {
     readonly filter?: readonly string[];
-    readonly sort?: readonly string[];
     readonly after?: string;
     readonly out?: string;
     readonly resume?: string;
   };
-  assertSort(source, sort);
+  const sort = parseSort(source, values.sort);
   if (after === "") throw new UsageError("--after is a paging token, and not empty");
   const options = {
     filter: parseFilter(source, filter, values.follow === true),
@@ -114,14 +114,17 @@ function parseFormat({ format, json, out }: Values, terminal: Terminal): FormatN
   return found;
 }
 
-function assertSort({ name: list, fields }: ListSource, sort: readonly string[] = []): void {
-  for (const term of sort.flatMap((terms) => terms.split(","))) {
-    const [, name = "", direction = ""] = /^([^.\s]+)(?:\.(\w+))?$/.exec(term) ?? [];
-    if (name !== "" && !isField(fields, name)) throw new UsageError(noField("--sort", list, fields, name));
-    if (direction === "asc" || direction === "desc") continue;
-    const example = `${name || "createdAt"}.asc or ${name || "createdAt"}.desc`;
-    throw new UsageError(`--sort ${JSON.stringify(term)} does not say in which direction: ${example}`);
-  }
+function parseSort({ name: list, fields }: ListSource, given: Values[string]): ListOptions["sort"] {
+  if (!Array.isArray(given)) return undefined;
+  return given.flatMap((terms: string) =>
+    terms.split(",").map((term): SortTerm<ListedRecord> => {
+      const [, name = "", direction = ""] = /^([^.\s]+)(?:\.(\w+))?$/.exec(term) ?? [];
+      if (name !== "" && !isField(fields, name)) throw new UsageError(noField("--sort", list, fields, name));
+      if (direction === "asc" || direction === "desc") return `${name}.${direction}`;
+      const example = `${name || "createdAt"}.asc or ${name || "createdAt"}.desc`;
+      throw new UsageError(`--sort ${JSON.stringify(term)} does not say in which direction: ${example}`);
+    }),
+  );
 }
 
 function parseFields({ name: list, fields }: ListSource, given: unknown): ListOptions["fields"] {
