@@ -1,4 +1,5 @@
 import type { Command } from "./command.js";
+import { completionCommandOf } from "./completion-command.js";
 import { doctorCommand } from "./doctor/doctor-command.js";
 import { evidenceCommand } from "./evidence-command.js";
 import { explainSignatureCommand } from "./explain-signature-command.js";
@@ -32,4 +33,5 @@ export const commands: readonly Command[] = [
   flowsScopesCommand,
   flowsMoveCommand,
   sandboxCommand,
+  completionCommandOf(() => commands),
 ];
