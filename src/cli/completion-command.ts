@@ -40,7 +40,7 @@ export function completionCommandOf(commands: () => readonly Command[]): Command
 
 const scripts: Readonly<Record<string, (commands: readonly CompletedCommand[]) => string>> = {
   bash: (commands) => `${bashHead}\n${body(commands)}\n}\ncomplete -F _cross_border cross-border`,
-  zsh: (commands) => `${zshHead}\n${body(commands)}\n}\ncompdef _cross_border cross-border`,
+  zsh: (commands) => `${zshHead}\n${body(commands)}\n}\n${zshTail}`,
   fish,
 };
 
@@ -87,6 +87,9 @@ _cross_border_files() { _files; }
 _cross_border() {
   local current="\${words[CURRENT]}" previous="\${words[CURRENT-1]}"
   local first="\${words[2]}" second="\${words[3]}" index=$((CURRENT - 1))`;
+
+/** A file that zsh loads by itself is the function's first call; one that is sourced is none. */
+const zshTail = `if [ "\${funcstack[1]}" = _cross-border ]; then _cross_border; else compdef _cross_border cross-border; fi`;
 
 /** Of a function that bash and zsh both understand. */
 function body(commands: readonly CompletedCommand[]): string {

@@ -7,10 +7,12 @@ import { commands } from "../../src/cli/commands.js";
 import { run } from "./run.js";
 
 let folder: string;
+let home: string;
 const file = (name: string) => join(folder, name);
 const isHere = (shell: string) => spawnSync(shell, ["--version"]).error === undefined;
 
 beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), "cross-border-home-"));
   folder = mkdtempSync(join(tmpdir(), "cross-border-completion-"));
   for (const shell of ["bash", "zsh", "fish"]) {
     const { code, stdout } = await run(["completion", shell]);
@@ -19,7 +21,9 @@ beforeAll(async () => {
   }
   writeFileSync(file("my gateway.json"), "{}");
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => {
+  for (const made of [folder, home]) rmSync(made, { recursive: true });
+});
 
 /** What a shell offers for the last of these words, which follow the program's name. */
 type Complete = (words: readonly string[]) => readonly string[];
@@ -57,8 +61,8 @@ const completes: Readonly<Record<string, Complete>> = {
   fish: (words) => {
     const line = ["cross-border", ...words].map((word) => word.replaceAll(" ", "\\ ")).join(" ");
     const asked = ["--no-config", "-c", "source $argv[1]; complete -C $argv[2]", file("script.fish"), line];
-    const home = { ...process.env, HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder };
-    const said = execFileSync("fish", asked, { cwd: folder, encoding: "utf8", env: home });
+    const env = { ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_DATA_HOME: home };
+    const said = execFileSync("fish", asked, { cwd: folder, encoding: "utf8", env });
     return lines(said).map((one) => one.split("\t")[0] ?? "");
   },
 };
