@@ -348,10 +348,9 @@ it("is documented with every setting and where it comes from", async () => {
   const guide = readFileSync("docs/command.md", "utf8");
   const rows = [...guide.matchAll(/^\| `(\w+)`(?: \(a file\))? \| (?:`--([\w-]+)`)? ?\| `(CROSS_BORDER_\w+)` \|$/gm)];
   const { stdout } = await run(["doctor", "--help"]);
-  const options = [...stdout.matchAll(/^ {2}--([\w-]+) TEXT .*; (CROSS_BORDER_\w+)/gm)].map(([, option, variable]) => [
-    option,
-    variable,
-  ]);
+  const options = [...stdout.matchAll(/^ {2}--(?!config )([\w-]+) (?:TEXT|FILE) .*; (CROSS_BORDER_\w+)/gm)].map(
+    ([, option, variable]) => [option, variable],
+  );
   expect(rows.flatMap(([, , option, variable]) => (option === undefined ? [] : [[option, variable]]))).toEqual(options);
   expect(rows.filter(([, , option]) => option === undefined).map(([, name]) => name)).toEqual([
     "clientSecret",
