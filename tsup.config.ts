@@ -37,6 +37,9 @@ const once = { "console-page": "src/sandbox/console/page-text.ts" };
 /** Packages that are ES modules only. Jest and Node before 20.19 can't `require` them, so the CommonJS build holds a copy. */
 const copied = ["openid-client", "oauth4webapi", "jose"];
 
+/** `Symbol.asyncDispose` is not in the es2022 of the compiler: who has no `@types/node` would not know it. */
+const symbolsOfDisposal = '/// <reference lib="esnext.disposable" />';
+
 const shared: Options = {
   target: "node20",
   platform: "node",
@@ -73,7 +76,7 @@ export default defineConfig([
     ...shared,
     entry: entryPoints,
     format: "cjs",
-    dts: { only: true, compilerOptions: { stripInternal: true } },
+    dts: { only: true, banner: symbolsOfDisposal, compilerOptions: { stripInternal: true } },
   },
 ]);
 

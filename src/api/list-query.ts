@@ -48,17 +48,22 @@ export interface ParsedListQuery<Item> extends ListQuery<Item, object> {
  *
  * @throws {InvalidArgumentError} that names what is wrong.
  */
-export function parseListQuery<Item>({ name }: Operation, query: unknown): ParsedListQuery<Item> {
+export function parseListQuery<Item>(operation: Operation, query: unknown): ParsedListQuery<Item> {
   if (query === undefined) return {};
-  const refuse = (message: string) => new InvalidArgumentError(`${name}: ${message}`);
+  const refuse = (message: string) => new InvalidArgumentError(`${operation.name}: ${message}`);
   const parsed = parseOptions(listQueryOptions, query, "the query", refuse, " (fields of the record go into filter)");
-  if (parsed.filter !== undefined) parsed.filter = copyFilter(parsed.filter, refuse);
+  if (parsed.filter !== undefined) parsed.filter = copyFilter(parsed.filter, operation, refuse);
   if (parsed.sort !== undefined) parsed.sort = parseSort(parsed.sort, refuse);
   return parsed;
 }
 
-function copyFilter(filter: unknown, refuse: (message: string) => Error): object {
-  const copy = { ...(filter as object) };
+function copyFilter(filter: unknown, { query }: Operation, refuse: (message: string) => Error): object {
+  const { other, ...fields } = filter as { readonly other?: unknown };
+  const isOpen = query === "open" && isPlainObject(other);
+  const more = isOpen ? { ...(other as object) } : { ...(other !== undefined && { other }) };
+  const twice = Object.keys(more).find((field) => Object.hasOwn(fields, field));
+  if (twice !== undefined) throw refuse(`filter has ${JSON.stringify(twice.slice(0, 64))} twice: itself, and in other`);
+  const copy = { ...fields, ...more };
   const paging = Object.keys(copy).find((field) => field.startsWith("_"));
   if (paging === undefined) return copy;
   throw refuse(`filter must be ${listQueryOptions.filter.wanted}; found ${JSON.stringify(paging.slice(0, 64))}`);

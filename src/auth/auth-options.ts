@@ -146,7 +146,7 @@ export function assertIdentityProviderAuth(
 ): void {
   const fields = auth as Record<string, unknown>;
   const assertions: Readonly<Record<string, Assertion>> = {
-    authUrl: (option, value) => assertAuthUrl(option, value, allowInsecureHttp),
+    authUrl: (option, value) => parseAuthUrl(value, option, allowInsecureHttp),
     realm: assertRealm,
     clientId: assertText,
     clientSecret: assertOptionalSecret,
@@ -161,10 +161,12 @@ export function assertIdentityProviderAuth(
   assertNoOthers(prefix, others, `; the options are ${Object.keys(assertions).join(", ")}`);
 }
 
-/** An issuer, or another address of a realm, would be joined with the realm once more, and be found nowhere. */
-function assertAuthUrl(option: string, value: unknown, allowInsecureHttp: boolean): void {
-  const { path } = parseBaseUrl(value, option, allowInsecureHttp);
-  if (!/(?:^|\/)realms(?:\/|$)/.test(path)) return;
+/**
+ * @throws {ConfigError} for an issuer, or another address of a realm, too: joined with the realm once more, it would be found nowhere.
+ */
+export function parseAuthUrl(value: unknown, option: string, allowInsecureHttp = false): BaseUrl {
+  const url = parseBaseUrl(value, option, allowInsecureHttp);
+  if (!/(?:^|\/)realms(?:\/|$)/.test(url.path)) return url;
   throw new ConfigError(
     `${option} is the address of a realm (…/realms/…); wanted: only what stands before /auth/realms, and the realm's name in realm`,
   );

@@ -1,7 +1,7 @@
 import { ConfigError, TokenError, type TokenErrorCode } from "../errors/errors.js";
 import { Ended } from "../timing/deadline.js";
 import { provesNothing } from "../wire/status.js";
-import { closingHint, WireFailure } from "../wire/wire-failure.js";
+import { closingHint, describeProxyRefusal, type ProxyRefusal, WireFailure } from "../wire/wire-failure.js";
 import type { TokenEvent } from "./token-event.js";
 
 /** How a token is requested. The names are the values of `grant_type`. */
@@ -11,6 +11,7 @@ export type Grant = TokenEvent["grant"];
 export type GrantFailureClass =
   | "unsent" // refused, DNS, connect timeout, handshake reset: no byte was written
   | "untrusted" // certificate, TLS version: no byte was written, and another try can't help
+  | "proxy-refused" // a proxy makes no connection, which another try can't help: no byte was written
   | "maybe-sent" // reset, truncated, timeout: no status arrived
   | "refused" // 401, and every other 4xx with an `error` in JSON: the endpoint's own word
   | "failing" // another's 4xx, one that proves nothing, 5xx, and statuses that do not exist
@@ -31,6 +32,8 @@ export interface GrantFailure {
   readonly status?: number;
   /** Why no response arrived, or a function or the token store failed: a code such as `ECONNRESET`. Of an ID token: the claim. */
   readonly reason?: string;
+  /** The proxy that made no connection. */
+  readonly proxy?: ProxyRefusal;
   /** The endpoint has never responded to this client. */
   readonly isFirst?: boolean;
   /** The option whose function failed. */
@@ -57,6 +60,7 @@ export type GrantReaction = "fail" | "back-off" | "login" | "old-or-login" | "st
 export const grantReactions: Readonly<Record<GrantFailureClass, Readonly<Record<Grant, GrantReaction>>>> = {
   unsent: { refresh_token: "back-off", password: "back-off" },
   untrusted: { refresh_token: "fail", password: "fail" },
+  "proxy-refused": { refresh_token: "fail", password: "fail" },
   "maybe-sent": { refresh_token: "old-or-login", password: "back-off" },
   refused: { refresh_token: "login", password: "stop" },
   failing: { refresh_token: "back-off", password: "back-off" },
@@ -91,6 +95,7 @@ export function mayBeSpent({ class: kind, status }: GrantFailure): boolean {
 const unspent: ReadonlySet<GrantFailureClass> = new Set([
   "unsent",
   "untrusted",
+  "proxy-refused",
   "throttled",
   "redirected",
   "no-secret",
@@ -110,7 +115,9 @@ export function failureOfWire(error: unknown): GrantFailure {
   if (!(error instanceof WireFailure)) return { class: "maybe-sent", reason: "UNKNOWN" };
   const reason = /^[\w.-]{1,64}$/.test(error.reason) ? error.reason : "UNKNOWN";
   if (error.sent) return { class: "maybe-sent", reason };
-  return { class: error.permanent ? "untrusted" : "unsent", reason };
+  const { permanent, proxy } = error;
+  if (permanent && proxy !== undefined) return { class: "proxy-refused", reason, proxy };
+  return { class: permanent ? "untrusted" : "unsent", reason };
 }
 
 /** Takes a failure through openid-client, which hands out what its `fetch` throws as the `cause` of an error of its own. */
@@ -200,6 +207,10 @@ const texts: Readonly<
   untrusted: {
     code: "token_endpoint_untrusted",
     says: (origin, { reason }) => `no secure connection to ${origin} is possible (${reason}); check its certificate`,
+  },
+  "proxy-refused": {
+    code: "proxy_refused",
+    says: (origin, { proxy = { origin: undefined, status: 0 } }) => describeProxyRefusal(proxy, origin),
   },
   refused: {
     code: "login_refused",

@@ -267,7 +267,12 @@ function errorTypeOf({ class: kind, status, reason }: GrantFailure): string {
   return isOfWire.has(kind) ? (reason ?? kind) : kind;
 }
 
-const isOfWire: ReadonlySet<string> = new Set(["unsent", "untrusted", "maybe-sent"] satisfies GrantFailure["class"][]);
+const isOfWire: ReadonlySet<string> = new Set([
+  "unsent",
+  "untrusted",
+  "proxy-refused",
+  "maybe-sent",
+] satisfies GrantFailure["class"][]);
 
 const maxResponseBytes = 2 ** 20;
 

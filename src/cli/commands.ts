@@ -1,4 +1,5 @@
 import type { Command } from "./command.js";
+import { completionCommandOf } from "./completion-command.js";
 import { doctorCommand } from "./doctor/doctor-command.js";
 import { evidenceCommand } from "./evidence-command.js";
 import { explainSignatureCommand } from "./explain-signature-command.js";
@@ -9,7 +10,9 @@ import { flowsResolveCommand } from "./flows-resolve-command.js";
 import { flowsScopesCommand } from "./flows-scopes-command.js";
 import { flowsShowCommand } from "./flows-show-command.js";
 import { keysGenerateCommand, keysShowCommand } from "./keys-commands.js";
-import { listCommands } from "./lists/list-commands.js";
+import { listCommandsOf } from "./lists/list-commands.js";
+import { showCommandsOf } from "./lists/show-commands.js";
+import { sources } from "./lists/sources.js";
 import { sandboxCommand } from "./sandbox/sandbox-command.js";
 import { verifyCommand } from "./verify-command.js";
 
@@ -21,7 +24,8 @@ export const commands: readonly Command[] = [
   explainSignatureCommand,
   verifyCommand,
   evidenceCommand,
-  ...listCommands,
+  ...listCommandsOf(sources),
+  ...showCommandsOf(sources),
   flowsListCommand,
   flowsShowCommand,
   flowsResolveCommand,
@@ -29,4 +33,5 @@ export const commands: readonly Command[] = [
   flowsScopesCommand,
   flowsMoveCommand,
   sandboxCommand,
+  completionCommandOf(() => commands),
 ];

@@ -1,12 +1,17 @@
-/** The candidate that was probably meant: of those that differ by few letters, the one that differs least. */
+/**
+ * The candidate that was probably meant: of those that differ by few letters, the one that differs least; or else the first that ends with
+ * it, as `payment-gateways` does with `gateways`.
+ */
 export function nearest(given: string, candidates: Iterable<string>): string | undefined {
   let [best, fewest]: [string | undefined, number] = [undefined, Math.min(2, Math.floor(given.length / 3)) + 1];
+  let longer: string | undefined;
   for (const candidate of candidates) {
+    if (candidate.endsWith(`-${given}`)) longer ??= candidate;
     if (Math.abs(candidate.length - given.length) >= fewest) continue;
     const count = editsBetween(given.toLowerCase(), candidate.toLowerCase());
     if (count < fewest) [best, fewest] = [candidate, count];
   }
-  return best;
+  return best ?? longer;
 }
 
 /** For the end of a message. */

@@ -1,4 +1,4 @@
-import { isSecretField } from "./secrets.js";
+import { isShown } from "./secrets.js";
 
 /** Controls of the terminal, line breaks, and what turns the direction of writing. */
 const steering = /[\p{Cc}\u2028\u2029\p{Bidi_Control}]/gu;
@@ -31,5 +31,5 @@ export function toJson(value: unknown, { indent, withCredentials = false }: Json
 }
 
 function withoutSecrets(name: string, value: unknown): unknown {
-  return isSecretField(name) ? undefined : value;
+  return isShown(name, false) ? value : undefined;
 }

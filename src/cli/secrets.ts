@@ -9,9 +9,9 @@ const secretNames: ReadonlySet<string> = new Set(
 );
 
 /**
- * Whether a field of this name is a credential in any record of the description. By its name alone: a service may put a gateway into another
- * record. Everything that the command prints of records asks here.
+ * Whether a field of this name may be shown: a credential, in any record of the description, only where `--with-credentials` is given. By
+ * its name alone: a service may put a gateway into another record. Everything that the command prints of records asks here.
  */
-export function isSecretField(name: string): boolean {
-  return secretNames.has(name);
+export function isShown(name: string, withCredentials: boolean): boolean {
+  return withCredentials || !secretNames.has(name);
 }

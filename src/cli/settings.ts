@@ -27,8 +27,9 @@ export const settingOptions: Readonly<Record<string, CommandOption>> = {
     settingNames
       .filter((name) => settingTable[name].isSecret !== true)
       .map((name): [string, CommandOption] => {
-        const help = `${settingTable[name].help}; ${variableOf(name)}`;
-        return [optionOf(name), { type: "string", value: "TEXT", help }];
+        const { help, isPath } = settingTable[name];
+        const value = isPath === true ? "FILE" : "TEXT";
+        return [optionOf(name), { type: "string", value, help: `${help}; ${variableOf(name)}` }];
       }),
   ),
 };

@@ -101,6 +101,7 @@ export type TokenErrorCode =
   | "login_state_mismatch"
   | "login_unverified"
   | "logout_unconfirmed"
+  | "proxy_refused"
   | "session_ended"
   | "token_endpoint_failing"
   | "token_endpoint_redirected"
@@ -236,6 +237,7 @@ export class SigningError extends CrossBorderError {
  * - `token_endpoint_failing`: it responded with 5xx, 408 or an error page of another server. The call waited for it.
  * - `token_endpoint_unreachable`: no response came from it. The call waited for it.
  * - `token_endpoint_untrusted`: its certificate or its TLS is not acceptable.
+ * - `proxy_refused`: the proxy on the way to it let nothing through, such as with 407.
  * - `token_endpoint_redirected`: it responded with a redirect, which is never followed.
  * - `token_response_unreadable`: its response holds no bearer token.
  * - `token_request_failed`: the request could not be made at all.

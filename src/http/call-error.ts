@@ -15,7 +15,7 @@ import { isShowable } from "../errors/redact.js";
 import { safeCause } from "../errors/safe-cause.js";
 import { Ended } from "../timing/deadline.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
-import { closingHint, type WireFailure } from "../wire/wire-failure.js";
+import { closingHint, describeProxyRefusal, type WireFailure } from "../wire/wire-failure.js";
 import type { OperationKind } from "./decision.js";
 import { endedReasons, type Failure, type RefusedStatus, type UnusableResponse } from "./failure.js";
 
@@ -76,7 +76,8 @@ function classOfNoStatus(cause: WireFailure | Ended, message: string, details: N
   if (cause instanceof Ended) {
     return cause.kind === "timeout" ? new TimeoutError(message, details) : new AbortedError(message, details);
   }
-  const code = cause.permanent ? "connection_untrusted" : "connection_failed";
+  const forGood = cause.proxy === undefined ? "connection_untrusted" : "proxy_refused";
+  const code = cause.permanent ? forGood : "connection_failed";
   return new ConnectionError(message, { ...details, code });
 }
 
@@ -91,6 +92,7 @@ function describeNoStatus(
     const what = cause.kind === "timeout" ? "the deadline passed" : "the caller's signal ended the call";
     return `${operation}: ${what} ${when}`;
   }
+  if (cause.proxy !== undefined) return `${operation}: ${describeProxyRefusal(cause.proxy, origin)}`;
   const what = cause.sent ? `the connection to ${origin} broke` : `no connection to ${origin}`;
   const hint = hasResponded || !cause.sent ? "" : closingHint(origin, reason);
   return `${operation}: ${what} (${reason}), ${when}${hint}`;

@@ -1,10 +1,12 @@
 /**
- * What happens to payments after they were made: watching their statuses, and comparing them with your own entries.
+ * What happens to payments after they were made: listing those of a period, watching their statuses, and comparing them with your own
+ * entries.
  *
  * @module
  */
 
 export type { Difference, Discrepancy } from "./compare-group.js";
+export { type ListPaymentsOptions, listPayments } from "./list-payments.js";
 export type { BookedEntry, ComparedField, OwnEntry } from "./own-entry.js";
 export type { PaymentSummary } from "./payment-summary.js";
 export type { PaymentsClient } from "./payments-client.js";

@@ -23,12 +23,14 @@ export async function readPeriod(
   reader: PeriodReader,
   period: Period,
   isAnyKnown: boolean,
-  onPayment: (payment: Payment) => Promise<void>,
+  onPayments: (payments: readonly Payment[]) => Promise<void>,
 ): Promise<void> {
+  let hasSeen = isAnyKnown;
   for (let readings = 1; ; readings += 1) {
-    const goal = new PeriodGoal(period, onPayment);
+    const goal = new PeriodGoal(period, hasSeen, onPayments);
     await new PaymentReading(new PaymentPages(reader), limits, [goal]).run();
-    const { problem, mayPass } = goal.doubt(isAnyKnown);
+    const { problem, mayPass } = goal.doubt;
+    hasSeen = goal.hasSeen;
     if (problem === undefined) return goal.giveNoticed();
     if (!mayPass) throw unreadable(problem, "paging");
     if (readings >= mostReadings) throw unreadable(problem, "paging_end_unproved");
@@ -40,8 +42,9 @@ const limits = { newestFirst: "createdAt.desc,pagingToken.desc" };
 
 /** The payments of a period. */
 class PeriodGoal implements PaymentGoal {
+  hasSeen: boolean;
   readonly #period: Period;
-  readonly #onPayment: (payment: Payment) => Promise<void>;
+  readonly #onPayments: (payments: readonly Payment[]) => Promise<void>;
   /** Payments of the period that were listed beside what was read. */
   readonly #noticed = new Map<string, Payment>();
   #isEmpty = true;
@@ -49,24 +52,28 @@ class PeriodGoal implements PaymentGoal {
   #oldestMs = Number.POSITIVE_INFINITY;
   #ending: Ending | undefined;
 
-  constructor(period: Period, onPayment: (payment: Payment) => Promise<void>) {
+  /** @param hasSeen whether payments are known to exist. */
+  constructor(period: Period, hasSeen: boolean, onPayments: (payments: readonly Payment[]) => Promise<void>) {
     this.#period = period;
-    this.#onPayment = onPayment;
+    this.hasSeen = hasSeen;
+    this.#onPayments = onPayments;
   }
 
   begin(): void {
+    this.#isEmpty = true;
     this.#isTimeless = false;
     this.#oldestMs = Number.POSITIVE_INFINITY;
   }
 
   async take(page: readonly Payment[]): Promise<boolean> {
-    for (const payment of page) {
-      this.#isEmpty = false;
-      const createdMs = Date.parse(payment.createdAt);
+    if (page.length > 0) [this.#isEmpty, this.hasSeen] = [false, true];
+    const wanted = page.filter(({ createdAt }) => {
+      const createdMs = Date.parse(createdAt);
       if (Number.isNaN(createdMs)) this.#isTimeless = true;
       else this.#oldestMs = Math.min(this.#oldestMs, createdMs);
-      if (this.#isOfPeriod(createdMs)) await this.#onPayment(payment);
-    }
+      return this.#isOfPeriod(createdMs);
+    });
+    await this.#onPayments(wanted);
     return false;
   }
 
@@ -79,7 +86,7 @@ class PeriodGoal implements PaymentGoal {
   }
 
   async giveNoticed(): Promise<void> {
-    for (const payment of this.#noticed.values()) await this.#onPayment(payment);
+    await this.#onPayments([...this.#noticed.values()]);
   }
 
   isEnough(): boolean {
@@ -96,13 +103,13 @@ class PeriodGoal implements PaymentGoal {
   }
 
   /** Why payments of the period may have been passed over, and whether reading again may help. */
-  doubt(isAnyKnown: boolean): { readonly problem: string | undefined; readonly mayPass: boolean } {
+  get doubt(): { readonly problem: string | undefined; readonly mayPass: boolean } {
     const { at, problem, ageSeconds = 0 } = this.#ending ?? {};
     if (problem !== undefined) return { problem, mayPass: at === "gap" };
     if (ageSeconds > 0) return { problem: `the list came from a cache, ${ageSeconds} s old`, mayPass: true };
-    const isDoubtful = this.#isEmpty && isAnyKnown;
+    const isDoubtful = this.#isEmpty && this.hasSeen;
     return {
-      problem: isDoubtful ? "no payment at all is listed, and some of yours have one" : undefined,
+      problem: isDoubtful ? "no payment at all is listed, and there are some" : undefined,
       mayPass: true,
     };
   }
@@ -110,5 +117,8 @@ class PeriodGoal implements PaymentGoal {
 
 function unreadable(problem: string, code: "paging" | "paging_end_unproved"): PagingError {
   const { name: operation } = payments.list;
-  return new PagingError(`${operation}: the payments can't be compared: ${problem}`, { operation, code });
+  return new PagingError(`${operation}: the payments of the period can't be read completely: ${problem}`, {
+    operation,
+    code,
+  });
 }

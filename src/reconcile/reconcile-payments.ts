@@ -66,9 +66,10 @@ async function* compareAll(
   try {
     const isAnyPaid = await storeEntries(own, store, deadline);
     const isOwn = ownPayments(settings);
-    await readPeriod(readerOf(deadline), widened, isAnyPaid, async (payment) => {
-      if (!isOwn(payment)) return;
-      await store.add({ key: keyOf(payment), payment: summaryOf(payment) });
+    await readPeriod(readerOf(deadline), widened, isAnyPaid, async (payments) => {
+      for (const payment of payments.filter(isOwn)) {
+        await store.add({ key: keyOf(payment), payment: summaryOf(payment) });
+      }
     });
     for await (const records of store.parts()) {
       const groups = new Map<string, Group>();

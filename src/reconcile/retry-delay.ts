@@ -45,7 +45,7 @@ export function retryDelayMs(
 
 function isPassing(error: unknown, failures: number): boolean {
   if (error instanceof TokenError) return passingTokenErrors.has(error.code);
-  if (error instanceof ConnectionError) return error.code !== "connection_untrusted";
+  if (error instanceof ConnectionError) return error.code === "connection_failed";
   if (error instanceof UnexpectedResponseError) return failures < mostUnreadable;
   if (error instanceof PagingError) return error.code === "paging_end_unproved" && failures < mostUnproved;
   if (error instanceof ApiError) return canPass(error);

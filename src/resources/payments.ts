@@ -86,7 +86,11 @@ export interface PaymentRequest
 
 /** Filters of `GET /payments` are not shown. These are sent as they are; the service decides. */
 export interface PaymentFilter extends Partial<Omit<Payment, "extras">> {
-  [field: string]: string | undefined;
+  /**
+   * Filters that are no fields of a payment: `{ other: { region: "east" } }` is sent as `region=east`. Apart from the fields, so that a
+   * field that is misspelt does not compile.
+   */
+  other?: Readonly<Record<string, string>> | undefined;
 }
 
 const required = [

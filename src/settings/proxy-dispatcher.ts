@@ -5,6 +5,8 @@ import type { ProxyChoice } from "./proxy.js";
 
 /** Sends each request by the proxy that leads to its address, or without one. */
 export interface ProxyDispatcher {
+  /** Of the proxy, without its user and password: for messages. */
+  readonly proxyOrigin: string;
   dispatch(options: never, handler: never): boolean;
   close(): Promise<void>;
 }
@@ -17,6 +19,7 @@ export async function openProxyDispatcher(proxy: URL, chosen: ProxyChoice, tls: 
   const direct = new Agent({ ...agentOptions, connect: target });
   const byProxy = new ProxyAgent({ ...agentOptions, uri: proxy.href, requestTls: target, proxyTls });
   return {
+    proxyOrigin: proxy.origin,
     dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
       const origin = new URL(String(options.origin));
       return (chosen(origin) === undefined ? direct : byProxy).dispatch(options, handler);

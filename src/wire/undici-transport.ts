@@ -6,7 +6,7 @@ import type { Deadline, EndKind } from "../timing/deadline.js";
 import { BodyChunks } from "./body-chunks.js";
 import { parseContentCodings } from "./content-codings.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
-import { isStatus, reasonOf, WireFailure } from "./wire-failure.js";
+import { isStatus, type ProxyRefusal, proxyRefusalOf, reasonOf, WireFailure } from "./wire-failure.js";
 
 /**
  * What is needed of an undici dispatcher, so that one of the caller's own copy of undici (7 or 8) fits: an `Agent`, a
@@ -202,7 +202,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   onResponseError(_controller: unknown, error: unknown): void {
     if (this.#settled) return;
     this.#brokeOff = true;
-    if (this.#status === 0) this.#break(reasonOf(error));
+    const proxy = this.#hasStarted ? undefined : proxyRefusalOf(error, this.#route.dispatcher);
+    if (proxy !== undefined) this.#refuse(proxy);
+    else if (this.#status === 0) this.#break(reasonOf(error));
     else if (this.#decoder === undefined) this.#respond("cut-short");
     else this.#decoder.end();
   }
@@ -282,6 +284,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   #break(reason: string, sent = this.#isSent(reason)): void {
     this.#fail(new WireFailure({ sent, permanent: !sent && isPermanent(reason), reason }));
+  }
+
+  /** Without a tunnel nothing can have been sent. Passing statuses are those of HTTP. */
+  #refuse(proxy: ProxyRefusal): void {
+    const { status } = proxy;
+    const permanent = status >= 400 && status < 500 && ![408, 425, 429].includes(status);
+    this.#fail(new WireFailure({ sent: false, permanent, reason: `PROXY_RESPONSE_${status}`, proxy }));
   }
 
   #fail(failure: Error): void {

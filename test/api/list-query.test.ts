@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseListQuery } from "../../src/api/list-query.js";
+import { deposits } from "../../src/resources/deposits.js";
 import { payments } from "../../src/resources/payments.js";
 
 const parse = (query: unknown) => parseListQuery(payments.list, query);
@@ -72,5 +73,26 @@ describe("a parsed query", () => {
 
   it("is refused where a filter has the name of a paging parameter", () => {
     expect(() => parse({ filter: { _size: "5" } })).toThrow(/filter must be .* found "_size"/);
+  });
+});
+
+describe("filters that the description does not name", () => {
+  it("stand in other, and are filters like the others", () => {
+    const filter = { memo: "x", other: { region: "east" } };
+    expect(parse({ filter })).toEqual({ filter: { memo: "x", region: "east" } });
+    expect(filter).toEqual({ memo: "x", other: { region: "east" } });
+  });
+
+  it("may stand beside the fields where nothing checks types, and one may be called other", () => {
+    expect(parse({ filter: { region: "east", other: "y" } })).toEqual({ filter: { region: "east", other: "y" } });
+    expect(parse({ filter: { memo: "x", other: undefined } })).toEqual({ filter: { memo: "x" } });
+  });
+
+  it("are refused twice, as paging, and where the filters are described", () => {
+    expect(() => parse({ filter: { memo: "x", other: { memo: "y" } } })).toThrow('filter has "memo" twice');
+    expect(() => parse({ filter: { other: { _size: "1" } } })).toThrow('found "_size"');
+    // The field other, which the call refuses as one that there is not.
+    const filter = { other: { region: "east" } };
+    expect(parseListQuery(deposits.list, { filter })).toEqual({ filter });
   });
 });

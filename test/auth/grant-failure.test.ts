@@ -53,6 +53,12 @@ it.each<[GrantFailure, string, ...RegExp[]]>([
     /CERT_HAS_EXPIRED/,
     /check its cert/,
   ],
+  [
+    { class: "proxy-refused", reason: "PROXY_RESPONSE_407", proxy: { origin: "http://proxy.test:3128", status: 407 } },
+    "proxy_refused",
+    /^no access token: the proxy http:\/\/proxy\.test:3128 made no connection to https:\/\/login\.test \(407\)/,
+    /check the user and the password in the proxy's address/,
+  ],
   [{ class: "refused", status: 401 }, "login_refused", /401/, /check authUrl.*password/, /account is not locked/],
   [{ class: "failing", status: 503 }, "token_endpoint_failing", /failed with 503/],
   [{ class: "throttled", status: 429 }, "token_throttled", /no more token requests/, /429/],
@@ -152,7 +158,16 @@ function failuresFollowedBy(reaction: GrantReaction) {
 }
 
 const away = ["unsent", "failing", "throttled", "unshared"];
-const sameAgain = ["untrusted", "redirected", "unreadable", "unverified", "no-secret", "unconfirmed", "unprepared"];
+const sameAgain = [
+  "untrusted",
+  "proxy-refused",
+  "redirected",
+  "unreadable",
+  "unverified",
+  "no-secret",
+  "unconfirmed",
+  "unprepared",
+];
 
 it.each<[GrantReaction, string, { refreshes: string[]; logins: string[] }]>([
   [

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -33,7 +33,8 @@ describe("a command line", () => {
     for (const option of Object.keys(options)) expect(stdout).toContain(`\n  --${option}`);
     for (const example of examples)
       expect(stdout).toContain(`\n  npx -p cross-border-payments cross-border ${example}\n`);
-    expect(Object.keys(options)).toContain("json");
+    // A script for a shell is for no other program.
+    if (name !== "completion") expect(Object.keys(options)).toContain("json");
   });
 
   it("shows the same help whichever way it is asked for", async () => {
@@ -66,6 +67,23 @@ describe("a command line", () => {
         /cross-border (?!-)[a-z<]/,
       );
     }
+  });
+
+  it("is written so, too, in every text of the repository", () => {
+    const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { encoding: "utf8" }).split("\n");
+    const texts = files.filter(
+      (name) => /\.(md|ts|tsx|mjs|js|json|ya?ml|sh|html)$/.test(name) && !name.includes("/node_modules/"),
+    );
+    expect(texts.length).toBeGreaterThan(500);
+    const wrong = texts.filter(existsSync).flatMap((name) => {
+      const calls = readFileSync(name, "utf8").matchAll(
+        /\bnpx\b(?:[ "',]+(?!cross-border\b)[^\s"',]+)*[ "',]+cross-border(?![\w-])/g,
+      );
+      return [...calls]
+        .filter(([call]) => !/-p[ "',]+cross-border-payments\b|--no-install/.test(call))
+        .map(([call]) => `${name}: ${call}`);
+    });
+    expect(wrong).toEqual([]);
   });
 
   it.each<[said: string, line: string[]]>([

@@ -105,6 +105,15 @@ describe("says what is wrong:", () => {
     expect(text).toContain("baseUrl");
   });
 
+  it("an issuer in the place of the identity provider's address, as the client does", async () => {
+    const { authUrl, realm } = server.clientOptions.auth;
+    const { wrong, findings } = await examined({ authUrl: `${authUrl}/auth/realms/${realm}` });
+    expect(wrong).toEqual(["address of the identity provider: failed", "login: skipped", "registered key: skipped"]);
+    expect(findings.find(({ check }) => check === "address of the identity provider")?.found).toMatch(
+      /^authUrl is the address of a realm .* only what stands before \/auth\/realms/,
+    );
+  });
+
   it("a name that nobody knows", async () => {
     const { wrong } = await examined({ baseUrl: "https://no-such-host.invalid/v1" });
     expect(wrong).toEqual([
@@ -339,10 +348,9 @@ it("is documented with every setting and where it comes from", async () => {
   const guide = readFileSync("docs/command.md", "utf8");
   const rows = [...guide.matchAll(/^\| `(\w+)`(?: \(a file\))? \| (?:`--([\w-]+)`)? ?\| `(CROSS_BORDER_\w+)` \|$/gm)];
   const { stdout } = await run(["doctor", "--help"]);
-  const options = [...stdout.matchAll(/^ {2}--([\w-]+) TEXT .*; (CROSS_BORDER_\w+)/gm)].map(([, option, variable]) => [
-    option,
-    variable,
-  ]);
+  const options = [...stdout.matchAll(/^ {2}--(?!config )([\w-]+) (?:TEXT|FILE) .*; (CROSS_BORDER_\w+)/gm)].map(
+    ([, option, variable]) => [option, variable],
+  );
   expect(rows.flatMap(([, , option, variable]) => (option === undefined ? [] : [[option, variable]]))).toEqual(options);
   expect(rows.filter(([, , option]) => option === undefined).map(([, name]) => name)).toEqual([
     "clientSecret",

@@ -6,10 +6,14 @@ import { type AddressInfo, connect, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CrossBorderClient, generateSigningKeyPair } from "../../src/index.js";
+import { ProxyAgent } from "undici";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { PaymentFlow } from "../../src/flows/index.js";
+import { ConnectionError, CrossBorderClient, generateSigningKeyPair } from "../../src/index.js";
+import { SqliteJournal } from "../../src/journals/sqlite-journal.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { readSettings } from "../../src/settings/index.js";
+import { nodeSqlite } from "../journals/sqlite-fixture.js";
 import { run } from "./run.js";
 
 // Names that no name server knows: only the proxy leads there.
@@ -22,6 +26,10 @@ let proxy: Server;
 let proxyUrl: string;
 /** What was asked of the proxy since `reset`. */
 let asked: string[] = [];
+/** Whether payments that are sent are lost on the way. */
+let arePaymentsLost = false;
+/** The status with which the proxy refuses; 407 where the password is wrong. */
+let refusal: number | undefined;
 /** Names of the certificates that the bank was shown. */
 let shown: string[] = [];
 const file = (name: string) => join(folder, name);
@@ -87,6 +95,7 @@ beforeAll(async () => {
       const body: Buffer[] = [];
       for await (const chunk of request) body.push(chunk);
       const { method = "GET", url } = request;
+      if (arePaymentsLost && method === "POST" && url?.endsWith("/payments")) return void request.socket.destroy();
       const headers = new Headers(
         Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
           /^(authorization|content-type)$/.test(name) ? [[name, String(value)]] : [],
@@ -102,8 +111,9 @@ beforeAll(async () => {
   proxy.on("connect", ({ url = "", headers }, socket) => {
     asked.push(url);
     const wanted = `Basic ${Buffer.from(proxyUser).toString("base64")}`;
-    if (headers["proxy-authorization"] !== wanted) {
-      socket.end("HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic\r\n\r\n");
+    const status = headers["proxy-authorization"] === wanted ? refusal : 407;
+    if (status !== undefined) {
+      socket.end(`HTTP/1.1 ${status} Refused\r\nproxy-authenticate: Basic\r\n\r\n`);
       return;
     }
     const onward = connect(bankPort, "127.0.0.1", () => {
@@ -161,6 +171,50 @@ describe("through a proxy, with mutual TLS", () => {
     expect(shown.length).toBeGreaterThan(1);
   });
 
+  it("records are shown, a provider's records and a period are listed", async () => {
+    await using client = new CrossBorderClient(sandbox.clientOptions);
+    const { id } = await client.liquidityProviders.create({ firstName: "L" });
+    const [gateway] = (await client.paymentGateways.list()).items;
+    for (const line of [
+      ["payment-gateways", "show", gateway?.id ?? ""],
+      ["deposits", "list", "--liquidity-provider", id],
+      ["payments", "list", "--from", "yesterday"],
+    ]) {
+      const { code, stdout, stderr } = await viaProxy(...line);
+      expect({ code, stderr }, line.join(" ")).toEqual({ code: 0, stderr: "" });
+      expect(stdout.includes("alpha-bank")).toBe(line.includes("show"));
+      expect(new Set(asked)).toEqual(new Set([`${service}:443`, `${identity}:443`]));
+      expect(new Set(shown)).toEqual(new Set(["gateway"]));
+    }
+  });
+
+  it.skipIf(nodeSqlite === undefined)("what an operator decided about a flow is stored, after a look", async () => {
+    const path = file("flows.db");
+    const journal = await SqliteJournal.open(path);
+    onTestFinished(() => journal.close());
+    const options = await readSettings({ config: file("settings.json"), env: { CROSS_BORDER_PROXY: proxyUrl } });
+    await using client = new CrossBorderClient({ ...options, maxRetries: 0 });
+    const released: string[] = [];
+    const flow = new PaymentFlow({
+      ...{ client, journal, gatewayId: "alpha-bank", leaseMs: 300, readBackDelayMs: 10 },
+      takeFunds: ({ key }) => ({ senderGatewayTransactionId: `TX ${key}`, replayed: false }),
+      releaseFunds: ({ key }) => void released.push(key),
+    });
+    arePaymentsLost = true;
+    const { status } = await flow.run("order-1", {
+      ...{ senderGatewayId: "alpha-bank", senderCurrency: "EUR", senderAccount: "DE-0001" },
+      ...{ receiverGatewayId: "alpha-bank", receiverAccount: "DE-0002", receiverCurrency: "EUR" },
+      ...{ receiverAmount: "1.00", memo: "" },
+    });
+    arePaymentsLost = false;
+    expect(status).toBe("held");
+    const decision = ["release", "--by", "Olga Operator", "--why", "ticket 4711", "--yes"];
+    const { code, stdout } = await viaProxy("flows", "resolve", "order-1", ...decision, "--journal", path);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^phase +refused$/m) });
+    expect(new Set(asked)).toEqual(new Set([`${service}:443`, `${identity}:443`]));
+    expect(new Set(shown)).toEqual(new Set(["gateway"]));
+  });
+
   it("a program has the same settings", async () => {
     const env = { CROSS_BORDER_CONFIG: file("settings.json"), HTTPS_PROXY: proxyUrl };
     await using client = new CrossBorderClient(await readSettings({ env }));
@@ -202,6 +256,54 @@ it("says what a proxy refuses, and never its password", async () => {
   const told = await run(["doctor", "--config", file("settings.json"), "--proxy", proxyUrl]);
   expect(told).toMatchObject({ code: 2, stderr: expect.stringContaining("give it by CROSS_BORDER_PROXY") });
   expect(told.stderr).not.toContain("s3cret");
+});
+
+describe("a proxy that lets nothing through", () => {
+  const wrong = () => proxyUrl.replace("s3cret", "wr0ng");
+
+  it("ends a list at once, and is named without its password", async () => {
+    asked = [];
+    const list = ["payments", "list", "--config", file("settings.json")];
+    const { code, stdout, stderr } = await run(list, { env: { CROSS_BORDER_PROXY: wrong() } });
+    const proxyOrigin = new URL(proxyUrl).origin;
+    expect({ code, stdout, stderr }).toEqual({
+      ...{ code: 3, stdout: "" },
+      stderr: expect.stringContaining(
+        `the proxy ${proxyOrigin} made no connection to https://${identity} (407); check the user`,
+      ),
+    });
+    expect(stderr).not.toMatch(/wr0ng|s3cret|teller/);
+    // No second try, which a lock of the account could count.
+    expect(asked).toEqual([`${identity}:443`]);
+  });
+
+  it.each([
+    [407, "proxy_refused", "check the user and the password"],
+    [403, "proxy_refused", "check which addresses it lets through"],
+    [503, "connection_failed", "check which addresses it lets through"],
+  ])(
+    "has sent nothing of a payment where it says %i, also as a program's own dispatcher",
+    async (status, code, said) => {
+      refusal = status;
+      const own = new ProxyAgent({ uri: proxyUrl });
+      try {
+        await using client = new CrossBorderClient({
+          ...{ baseUrl: `https://${service}/gateway/v1`, auth: { accessToken: () => "token" }, maxRetries: 0 },
+          ...{ signingKey: readFileSync(file("signing.pem"), "utf8"), dispatcher: own },
+        });
+        const fields = { amount: "1.00", currency: "EUR", paymentGatewayId: "alpha-bank" };
+        const failed = await client.liquidityProviders
+          .deposits("1")
+          .create(fields)
+          .catch((error: unknown) => error);
+        expect(failed).toBeInstanceOf(ConnectionError);
+        expect(failed).toMatchObject({ code, effect: "none", message: expect.stringContaining(said) });
+      } finally {
+        refusal = undefined;
+        await own.close();
+      }
+    },
+  );
 });
 
 describe("settings without a name", () => {

@@ -42,7 +42,12 @@ describe.each(harnesses)("$name", ({ open }) => {
       (client) => client.liquidityProviders.create(null as never),
       /must be an object with fields; found null/,
     ],
-    ["a wrong filter", (client) => client.payments.list({ filter: { _size: "1" } }), /filter must be/],
+    ["a wrong filter", (client) => client.payments.list({ filter: { other: { _size: "1" } } }), /filter must be/],
+    [
+      "a filter that is there twice",
+      (client) => client.payments.list({ filter: { memo: "a", other: { memo: "b" } } }),
+      /filter has "memo" twice/,
+    ],
     [
       "a filter on a deposit's id",
       (client) => client.liquidityProviders.deposits("1").list({ filter: { id: "1" } as object }),

@@ -74,11 +74,7 @@ describe("what resolve is given", () => {
     ["release", { by: "Olga Operator" }, "why must be on what grounds it is decided"],
     ["release", { ...decision, by: 5 }, "by must be who decides; found 5"],
     ["release", { ...decision, why: "" }, "why must be on what grounds it is decided"],
-    [
-      "release",
-      { ...decision, evenunseen: true },
-      "there are by, why, payment, evenUnseen",
-    ],
+    ["release", { ...decision, evenunseen: true }, "there are by, why, payment, evenUnseen"],
     ["found", { ...decision, payment: "payment-1" }, "payment must be the service's record of the payment"],
     ["resend", { ...decision, payment: {} }, 'for "found" only, not for "resend"'],
     ["found", { ...decision, evenUnseen: true }, 'evenUnseen is for "release" and "resend" only'],

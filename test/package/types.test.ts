@@ -17,7 +17,7 @@ function problems(files: Readonly<Record<string, string>>, flags: readonly strin
 }
 
 const onNode = ["--typeRoots", join(process.cwd(), "node_modules/@types"), "--types", "node"];
-const onTheWeb = ["--lib", "es2022,esnext.disposable,dom"];
+const onTheWeb = ["--lib", "es2022,dom"];
 
 const consumer = `
   import { CrossBorderClient, type Payment } from "cross-border-payments";
@@ -32,6 +32,10 @@ const consumer = `
   const client = new CrossBorderClient({ baseUrl: "https://a.test", auth: { accessToken: async () => "t" } });
   export const status = async (): Promise<Payment["senderGatewayStatus"] | undefined> =>
     (await client.payments.list({ sort: "createdAt.desc" })).items[0]?.senderGatewayStatus;
+  export const use = async () => {
+    await using own = client;
+    return own;
+  };
   export const sandbox = createSandbox();
   export const events: AsyncIterable<PaymentEvent> = watchPayments(client);
   export const flow = new PaymentFlow({
@@ -53,6 +57,8 @@ it.each([
   ["esnext", "bundler", "Node", onNode, ["consumer.ts"]],
   ["commonjs", "node10", "Node", onNode, ["consumer.ts"]],
   ["esnext", "bundler", "the web", onTheWeb, ["consumer.ts"]],
+  ["esnext", "bundler", "what target says", [], ["consumer.ts"]],
+  ["nodenext", "nodenext", "what target says", [], ["consumer.mts", "consumer.cts"]],
 ])("type-checks a consumer with module %s and resolution %s on %s", (module, resolution, _, platform, names) => {
   const files = Object.fromEntries(names.map((name) => [name, consumer]));
   expect(problems(files, [...platform, "--module", module, "--moduleResolution", resolution])).toBe("");

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { Option } from "../../src/api/option-table.js";
+import { listPaymentsOptions } from "../../src/reconcile/list-payments.js";
 import { reconcileOptions } from "../../src/reconcile/reconcile-options.js";
 import { watchOptions } from "../../src/reconcile/watch-options.js";
 
@@ -15,6 +16,7 @@ function rowsOf(options: Readonly<Record<string, Option<unknown>>>): string {
 it.each([
   ["watchPayments", rowsOf(watchOptions)],
   ["reconcilePayments", rowsOf(reconcileOptions)],
+  ["listPayments", rowsOf(listPaymentsOptions)],
 ])("has a row for every option of %s, with its default", (_, rows) => {
   expect(readFileSync("docs/reconcile.md", "utf8")).toContain(`\n|---|---|---|\n${rows}\n\n`);
 });

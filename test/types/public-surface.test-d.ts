@@ -190,6 +190,9 @@ describe("lists", () => {
     client.payments.list({ sort: "created.desc" });
     // @ts-expect-error a direction is asc or desc
     client.payments.list({ sort: "createdAt.up" });
+    client.payments.list({ filter: { receiverGatewayStatus: "error", other: { region: "east" } } });
+    // @ts-expect-error a field that is misspelt: the compiler names receiverGatewayStatus
+    client.payments.list({ filter: { recieverGatewayStatus: "error" } });
     // @ts-expect-error deposits do not filter by id
     client.liquidityProviders.deposits("1").list({ filter: { id: "1" } });
     client.liquidityProviders.exchangeRates("1").list({ filter: { buyPriceN: 3, baseCurrency: "EUR" } });

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { parseAuthUrl } from "../../auth/auth-options.js";
 import { type GrantFailure, toTokenError } from "../../auth/grant-failure.js";
 import { type Granted, TokenEndpoint } from "../../auth/token-endpoint.js";
 import { CrossBorderClient } from "../../client.js";
@@ -32,8 +33,8 @@ export async function* examine(settings: Settings, terminal: Terminal): AsyncGen
   const key = settings.signingKey === undefined ? undefined : await readKey(settings.signingKey, terminal);
   const known = { settings, connection, key };
   yield { check: "versions", ...checkVersions() };
-  const service = checkAddress(settings.baseUrl, "baseUrl");
-  const identity = checkAddress(settings.authUrl, "authUrl");
+  const service = checkAddress(settings.baseUrl, "baseUrl", parseBaseUrl);
+  const identity = checkAddress(settings.authUrl, "authUrl", parseAuthUrl);
   yield { check: "proxies", ...checkProxies(connection, service.url, identity.url) };
   yield { check: "address of the service", ...service };
   yield { check: "address of the identity provider", ...identity };
@@ -282,9 +283,9 @@ interface CheckedAddress extends Result {
   readonly url?: URL;
 }
 
-function checkAddress(text: string, option: string): CheckedAddress {
+function checkAddress(text: string, option: string, parse: typeof parseBaseUrl): CheckedAddress {
   try {
-    const { origin, path } = parseBaseUrl(text, option, false);
+    const { origin, path } = parse(text, option, false);
     return { ...ok(origin + path), url: new URL(origin) };
   } catch (error) {
     return failed((error as Error).message, `correct ${option}`);

@@ -60,7 +60,8 @@ export async function* followPayments(
 /** As in `watchPayments` by default. */
 const rereadAfterPolls = 30;
 
-function fits(record: ListedRecord, filter: Readonly<Record<string, string>>): boolean {
+/** Whether a record passes filters that are compared here, and not by the service. */
+export function fits(record: ListedRecord, filter: Readonly<Record<string, string>>): boolean {
   return Object.entries(filter).every(([name, wanted]) => {
     const value = record[name];
     return payments.list.record[name as keyof Payment] === "decimal"

@@ -1,6 +1,6 @@
 import type { FieldTable } from "../../api/fields.js";
 import { printable, toJson } from "../printable.js";
-import { isSecretField } from "../secrets.js";
+import { isShown } from "../secrets.js";
 import { clipped, padded, widthOf } from "../text-width.js";
 import { spreadsheetText } from "./spreadsheet-text.js";
 
@@ -48,7 +48,7 @@ export interface FormatOptions {
 
 export function formatOf(name: FormatName, options: FormatOptions): Format {
   const { chosen, columns, width, withCredentials } = options;
-  const visible = (field: string) => withCredentials || !isSecretField(field);
+  const visible = (field: string) => isShown(field, withCredentials);
   if (name === "ndjson") return ndjsonOf(chosen, withCredentials);
   if (name === "csv") return csv(options, visible);
   return table(chosen === undefined ? columns : chosen.filter(visible).map((field) => column(field)), width);
@@ -152,7 +152,8 @@ export function table(columns: readonly Column[], width = Number.POSITIVE_INFINI
 /** Ids are whole. */
 const widestColumn = 36;
 
-function shown(value: unknown): string {
+/** The text of a value; of one with parts, JSON. */
+export function shown(value: unknown, withCredentials = false): string {
   if (value === undefined || value === null) return "";
-  return typeof value === "string" ? value : toJson(value);
+  return typeof value === "string" ? value : toJson(value, { withCredentials });
 }

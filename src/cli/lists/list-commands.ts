@@ -1,20 +1,27 @@
+import { apiClientKey } from "../../api/api-client.js";
 import type { CrossBorderClient } from "../../client.js";
+import type { Period } from "../../reconcile/compare-group.js";
+import { pagesOfPeriod } from "../../reconcile/list-payments.js";
 import { type Command, type ExitCode, exitCodes } from "../command.js";
 import { interruption } from "../interruption.js";
 import { openClient } from "../open-client.js";
 import { readSettings } from "../settings.js";
 import type { Terminal } from "../terminal.js";
-import { followList, followPayments, type News, outageReports, writtenIds } from "./follow.js";
+import { fits, followList, followPayments, type News, outageReports, writtenIds } from "./follow.js";
 import { formatOf, type ListedRecord } from "./formats.js";
 import { type ListOptions, optionsOf, parseListOptions, type Values } from "./list-options.js";
-import { type AnyQuery, type ListSource, listSources } from "./lists.js";
 import { type ProgressLine, showProgress } from "./progress.js";
 import { ResumableFile } from "./resumable-file.js";
+import { hasList, type ListSource, openList, type RecordSource } from "./sources.js";
 import { writeOut } from "./write-out.js";
 
 /** One for each list of the service. */
-export const listCommands: readonly Command[] = listSources.map((source): Command => {
-  const line = `${source.name} list --config gateway.json${source.parent === undefined ? "" : ` --${source.parent} 42`}`;
+export function listCommandsOf(sources: readonly RecordSource[]): readonly Command[] {
+  return sources.filter(hasList).map(listCommand);
+}
+
+function listCommand(source: ListSource): Command {
+  const line = `${source.name} list --config gateway.json${source.parents.map((parent) => ` --${parent} 42`).join("")}`;
   const files = `--out ${source.name}.ndjson --resume ${source.name}.progress`;
   return {
     name: `${source.name} list`,
@@ -25,7 +32,7 @@ export const listCommands: readonly Command[] = listSources.map((source): Comman
     examples: [line, `${line} ${files}`, `${line} --follow`],
     run: ({ values }, terminal) => list(source, values as Values, terminal),
   };
-});
+}
 
 function aboutFollow({ name }: ListSource): string {
   const always = "With --follow, each record comes once, as it is listed then, and changes don't show.";
@@ -41,8 +48,8 @@ interface ListCall {
   readonly source: ListSource;
   readonly options: ListOptions;
   readonly client: CrossBorderClient;
-  /** Id of the record to which the list belongs; empty where there is none. */
-  readonly parent: string;
+  /** Ids of the records to which the list belongs. */
+  readonly parents: readonly string[];
   readonly file: ResumableFile | undefined;
   /** Writes records, and of a file how far it is good then. */
   readonly write: (records: readonly ListedRecord[], mark: () => string) => Promise<void>;
@@ -60,7 +67,7 @@ async function list(source: ListSource, values: Values, terminal: Terminal): Pro
     everyMs === undefined ? undefined : outageReports(terminal),
   );
   const withCredentials = values["with-credentials"] === true;
-  const parent = source.parent === undefined ? "" : String(values[source.parent]);
+  const parents = source.parents.map((parent) => String(values[parent]));
   const follow = everyMs === undefined ? undefined : true;
   // Names that an earlier release has written too.
   const shape = {
@@ -77,7 +84,7 @@ async function list(source: ListSource, values: Values, terminal: Terminal): Pro
       : await ResumableFile.open(
           out,
           resume,
-          JSON.stringify({ service: settings.baseUrl, list: source.name, parent, ...query }),
+          JSON.stringify({ service: settings.baseUrl, list: source.name, parent: parents.join("/"), ...query }),
         );
   const width = out === undefined ? terminal.width : undefined;
   const format = formatOf(options.format, { ...source, chosen, width, withCredentials, isRaw });
@@ -91,8 +98,10 @@ async function list(source: ListSource, values: Values, terminal: Terminal): Pro
   };
   const progress = showProgress(terminal);
   try {
-    const call = { source, options, client, parent, file, write, progress, terminal };
-    await (everyMs === undefined ? readList(call) : followNews(call, everyMs));
+    const call = { source, options, client, parents, file, write, progress, terminal };
+    if (everyMs !== undefined) await followNews(call, everyMs);
+    else if (options.period !== undefined) await readPeriod(call, options.period);
+    else await readList(call);
   } finally {
     progress.end();
   }
@@ -100,15 +109,28 @@ async function list(source: ListSource, values: Values, terminal: Terminal): Pro
   return exitCodes.done;
 }
 
-async function readList({ source, options, client, parent, file, write, progress }: ListCall): Promise<void> {
+async function readList({ source, options, client, parents, file, write, progress }: ListCall): Promise<void> {
   const { filter, sort, size, after, limit = Number.POSITIVE_INFINITY } = options;
-  const from = file?.after ?? after;
-  const query = { filter, sort, size, ...(from === undefined ? {} : { after: from }) } as AnyQuery;
+  const query = { filter, sort, size, after: file?.after ?? after };
   let count = 0;
-  for await (const page of source.open(client, parent, query).pages()) {
+  for await (const page of openList(source, client, parents, query).pages()) {
     const records = page.items.slice(0, limit - count);
     // Where there are no paging tokens, the first cursor that is asked for throws: none is missing here.
     if (file === undefined || records.length > 0) await write(records, () => page.next ?? "");
+    count += records.length;
+    progress.show(count);
+    if (count >= limit) return;
+  }
+}
+
+/** The service filters by no time, so the filter is compared here too: the proof that nothing was passed over needs every payment. */
+async function readPeriod({ options, client, write, progress }: ListCall, period: Period): Promise<void> {
+  const { filter = {}, size = 100, limit = Number.POSITIVE_INFINITY } = options;
+  let count = 0;
+  for await (const page of pagesOfPeriod(client[apiClientKey], { period, size })) {
+    const fitting = page.map((payment): ListedRecord => ({ ...payment })).filter((record) => fits(record, filter));
+    const records = fitting.slice(0, limit - count);
+    await write(records, () => "");
     count += records.length;
     progress.show(count);
     if (count >= limit) return;
@@ -131,7 +153,7 @@ async function followNews(call: ListCall, everyMs: number): Promise<void> {
 }
 
 async function newsOf(
-  { source, options, client, parent, file, terminal }: ListCall,
+  { source, options, client, parents, file, terminal }: ListCall,
   everyMs: number,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<News, void, undefined>> {
@@ -142,8 +164,8 @@ async function newsOf(
   const written = hasWritten ? await writtenIds(out, terminal, client, mark) : new Set<string>();
   const follow = { everyMs, signal, mark, written };
   if (isOfPayments) return followPayments(client, { ...follow, startAfter: after, size, filter });
-  const query = { filter, size, ...(after === undefined ? {} : { after }) } as AnyQuery;
-  return followList((requests) => source.open(client, parent, query, { signal: requests }), follow);
+  const query = { filter, size, after };
+  return followList((requests) => openList(source, client, parents, query, { signal: requests }), follow);
 }
 
 function warnOfLeftOut(names: string, { stderr }: Terminal): void {

@@ -1,21 +1,26 @@
 import type { FieldTable } from "../../api/fields.js";
-import { type CommandOptions, UsageError } from "../command.js";
+import type { SortTerm } from "../../api/list-query.js";
+import type { Period } from "../../reconcile/compare-group.js";
+import { type CommandOption, type CommandOptions, UsageError } from "../command.js";
 import { parseDuration } from "../duration.js";
+import { parseInstant } from "../instant.js";
 import { didYouMean, nearest } from "../nearest.js";
 import { settingOptions } from "../settings.js";
 import type { Terminal } from "../terminal.js";
-import { type FormatName, formatNames } from "./formats.js";
-import type { ListSource } from "./lists.js";
+import { type FormatName, formatNames, type ListedRecord } from "./formats.js";
+import { type ListSource, parentOptions } from "./sources.js";
 
 export type Values = Readonly<Record<string, string | readonly string[] | boolean | undefined>>;
 
 /** What a list command was asked for. */
 export interface ListOptions {
   readonly filter: Readonly<Record<string, string>> | undefined;
-  readonly sort: readonly string[] | undefined;
+  readonly sort: readonly SortTerm<ListedRecord>[] | undefined;
   readonly size: number | undefined;
   readonly after: string | undefined;
   readonly limit: number | undefined;
+  /** Only payments that were created from here on, before its end if it has one. */
+  readonly period: Period | undefined;
   readonly format: FormatName;
   /** The only fields to write. */
   readonly fields: readonly string[] | undefined;
@@ -29,9 +34,7 @@ export interface ListOptions {
 
 export function optionsOf(source: ListSource): CommandOptions {
   return {
-    ...(source.parent === undefined
-      ? undefined
-      : { [source.parent]: { type: "string", value: "ID", help: "to which the list belongs", isRequired: true } }),
+    ...parentOptions(source, "to which the list belongs"),
     filter: {
       type: "string",
       multiple: true,
@@ -41,6 +44,7 @@ export function optionsOf(source: ListSource): CommandOptions {
     sort: { type: "string", multiple: true, value: "FIELD.asc|desc", help: "order; can be repeated" },
     size: { type: "string", value: "COUNT", help: "records a page" },
     after: { type: "string", value: "CURSOR", help: "only records behind this paging token" },
+    ...(source.name === "payments" ? periodOptions : undefined),
     limit: { type: "string", value: "COUNT", help: "stop after so many records" },
     follow: {
       type: "boolean",
@@ -64,10 +68,21 @@ export function optionsOf(source: ListSource): CommandOptions {
       value: "FILE",
       help: "where it says how far --out is good: after a kill, call it again",
     },
-    "with-credentials": { type: "boolean", help: "show credentials too" },
+    "with-credentials": withCredentialsOption,
     ...settingOptions,
   };
 }
+
+const periodOptions: CommandOptions = {
+  from: {
+    type: "string",
+    value: "TIME",
+    help: "only payments created then or later: 2026-01-31 (its beginning in UTC), yesterday, today, or 2026-01-31T00:00:00+03:00",
+  },
+  to: { type: "string", value: "TIME", help: "only payments created before then; goes with --from" },
+};
+
+export const withCredentialsOption: CommandOption = { type: "boolean", help: "show credentials too" };
 
 /** Other lists than payments are read from their beginning each time. */
 function defaultEvery({ name }: ListSource): string {
@@ -76,21 +91,22 @@ function defaultEvery({ name }: ListSource): string {
 
 /** @throws {UsageError} */
 export function parseListOptions(source: ListSource, values: Values, terminal: Terminal): ListOptions {
-  const { sort, after, out, resume, filter } = values as {
+  const { after, out, resume, filter } = values as {
     readonly filter?: readonly string[];
-    readonly sort?: readonly string[];
     readonly after?: string;
     readonly out?: string;
     readonly resume?: string;
   };
-  assertSort(source, sort);
+  const sort = parseSort(source, values.sort);
   if (after === "") throw new UsageError("--after is a paging token, and not empty");
+  const period = parsePeriod(values);
   const options = {
-    filter: parseFilter(source, filter, values.follow === true),
+    filter: parseFilter(source, filter, values.follow === true || period !== undefined),
     sort,
     size: parseCount("size", values.size),
     after,
     limit: parseCount("limit", values.limit),
+    period,
     format: parseFormat(values, terminal),
     fields: parseFields(source, values.fields),
     isRaw: values.raw === true,
@@ -107,6 +123,22 @@ export function parseListOptions(source: ListSource, values: Values, terminal: T
   return options;
 }
 
+/** The list is read newest first, and its paging tokens are not the caller's. */
+function parsePeriod({ from, to, sort, after, follow, resume }: Values): ListOptions["period"] {
+  if (from === undefined) {
+    if (to === undefined) return undefined;
+    throw new UsageError("--to goes with --from");
+  }
+  for (const [name, given] of Object.entries({ sort, after, follow, resume })) {
+    if (given !== undefined) throw new UsageError(`--from reads the newest payments first: leave --${name} out`);
+  }
+  const now = new Date();
+  const fromMs = parseInstant("from", String(from), now);
+  const toMs = to === undefined ? Number.POSITIVE_INFINITY : parseInstant("to", String(to), now);
+  if (fromMs < toMs) return { fromMs, toMs };
+  throw new UsageError("--from lies before --to: what was created at --to itself is not part of the list");
+}
+
 function parseFormat({ format, json, out }: Values, terminal: Terminal): FormatName {
   const usual = json || terminal.width === undefined || out !== undefined ? "ndjson" : "table";
   const found = formatNames.find((name) => name === (format ?? usual));
@@ -114,14 +146,17 @@ function parseFormat({ format, json, out }: Values, terminal: Terminal): FormatN
   return found;
 }
 
-function assertSort({ name: list, fields }: ListSource, sort: readonly string[] = []): void {
-  for (const term of sort.flatMap((terms) => terms.split(","))) {
-    const [, name = "", direction = ""] = /^([^.\s]+)(?:\.(\w+))?$/.exec(term) ?? [];
-    if (name !== "" && !isField(fields, name)) throw new UsageError(noField("--sort", list, fields, name));
-    if (direction === "asc" || direction === "desc") continue;
-    const example = `${name || "createdAt"}.asc or ${name || "createdAt"}.desc`;
-    throw new UsageError(`--sort ${JSON.stringify(term)} does not say in which direction: ${example}`);
-  }
+function parseSort({ name: list, fields }: ListSource, given: Values[string]): ListOptions["sort"] {
+  if (!Array.isArray(given)) return undefined;
+  return given.flatMap((terms: string) =>
+    terms.split(",").map((term): SortTerm<ListedRecord> => {
+      const [, name = "", direction = ""] = /^([^.\s]+)(?:\.(\w+))?$/.exec(term) ?? [];
+      if (name !== "" && !isField(fields, name)) throw new UsageError(noField("--sort", list, fields, name));
+      if (direction === "asc" || direction === "desc") return `${name}.${direction}`;
+      const example = `${name || "createdAt"}.asc or ${name || "createdAt"}.desc`;
+      throw new UsageError(`--sort ${JSON.stringify(term)} does not say in which direction: ${example}`);
+    }),
+  );
 }
 
 function parseFields({ name: list, fields }: ListSource, given: unknown): ListOptions["fields"] {
@@ -165,7 +200,7 @@ function assertResumable({ out, resume, sort, after, limit, format, everyMs, fie
 function parseFilter(
   { name: list, fields }: ListSource,
   given: readonly string[] | undefined,
-  isFollowed: boolean,
+  isComparedHere: boolean,
 ): ListOptions["filter"] {
   if (given === undefined) return undefined;
   const pairs = given.map((pair): [string, string] => {
@@ -177,9 +212,9 @@ function parseFilter(
   const again = names.find((name, index) => names.indexOf(name) < index);
   if (again !== undefined)
     throw new UsageError(`--filter ${again}=… is there twice: the service knows one value a field`);
-  // A service may know other fields than the description; those of payments that are followed are compared here.
+  // A service may know other fields than the description; others than its own can't be compared here.
   const isWrong = (name: string) =>
-    !Object.hasOwn(fields, name) && (isFollowed || nearest(name, Object.keys(fields)) !== undefined);
+    !Object.hasOwn(fields, name) && (isComparedHere || nearest(name, Object.keys(fields)) !== undefined);
   const unknown = names.find(isWrong);
   if (unknown !== undefined) {
     throw new UsageError(noField("--filter", list, fields, unknown));

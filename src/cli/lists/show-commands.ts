@@ -1,0 +1,60 @@
+import { apiClientKey } from "../../api/api-client.js";
+import type { Operation } from "../../api/operation.js";
+import { type Command, type ExitCode, exitCodes } from "../command.js";
+import { columns } from "../layout.js";
+import { openClient } from "../open-client.js";
+import { printable, toJson } from "../printable.js";
+import { isShown } from "../secrets.js";
+import { readSettings, settingOptions } from "../settings.js";
+import { print, type Terminal } from "../terminal.js";
+import { type ListedRecord, shown } from "./formats.js";
+import { type Values, withCredentialsOption } from "./list-options.js";
+import { parentOptions, type RecordSource } from "./sources.js";
+
+/** One for each resource of which the service reads a single record. */
+export function showCommandsOf(sources: readonly RecordSource[]): readonly Command[] {
+  return sources.flatMap((source): Command[] => {
+    const { name, title, parents, get } = source;
+    if (get === undefined) return [];
+    return [
+      {
+        name: `${name} show`,
+        summary: `Shows one of the ${title}.`,
+        description: "A line a field on a terminal, JSON elsewhere. Credentials are left out.",
+        operands: ["ID"],
+        options: {
+          ...parentOptions(source, "to which the record belongs"),
+          json: { type: "boolean", help: "as JSON" },
+          "with-credentials": withCredentialsOption,
+          ...settingOptions,
+        },
+        examples: [`${name} show 4711${parents.map((parent) => ` --${parent} 42`).join("")} --config gateway.json`],
+        run: ({ values, operands }, terminal) => show(source, get, values as Values, operands, terminal),
+      },
+    ];
+  });
+}
+
+async function show(
+  { parents }: RecordSource,
+  get: Operation,
+  values: Values,
+  operands: readonly string[],
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const settings = await readSettings(values, terminal);
+  await using client = await openClient(settings, terminal);
+  const ids = [...parents.map((parent) => String(values[parent])), ...operands];
+  const record: ListedRecord = await client[apiClientKey].call<readonly string[], never, ListedRecord>(get, ids);
+  const withCredentials = values["with-credentials"] === true;
+  const { width } = terminal;
+  if (values.json || width === undefined) print(terminal, toJson(record, { indent: 2, withCredentials }));
+  else print(terminal, ...columns(rowsOf(record, withCredentials), width));
+  return exitCodes.done;
+}
+
+function rowsOf(record: ListedRecord, withCredentials: boolean): [string, string][] {
+  return Object.entries(record)
+    .filter(([name]) => isShown(name, withCredentials))
+    .map(([name, value]) => [printable(name), printable(shown(value, withCredentials))]);
+}

@@ -1,0 +1,139 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { CrossBorderClient, generateSigningKeyPair, type Payment } from "../../src/index.js";
+import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { run } from "./run.js";
+
+const hourMs = 3_600_000;
+const todayMs = Date.parse("2026-03-03T10:00:00Z");
+let nowMs = Date.parse("2026-03-01T00:00:00Z");
+let server: SandboxServer;
+let payments: Payment[];
+let env: Record<string, string>;
+
+/** A payment an hour, from midnight of 1 March on; it is 10 o'clock of 3 March then. */
+beforeAll(async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: todayMs });
+  server = await startSandbox({ now: () => nowMs, tokenLifetimeSeconds: 1_000_000 });
+  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
+  await using client = new CrossBorderClient({ ...server.clientOptions, signingKey });
+  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
+    await client.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64 });
+  }
+  for (let hour = 0; hour <= 57; hour += 1) {
+    const request = {
+      ...{ senderGatewayId: "alpha-bank", senderAccount: "DE-1", senderCurrency: "EUR" },
+      ...{ receiverGatewayId: "beta-mobile", receiverAccount: "KE-1", receiverCurrency: "EUR" },
+      ...{ receiverAmount: `${hour % 3}.50`, memo: `${hour}` },
+    };
+    await client.pay(request, () => ({ senderGatewayTransactionId: `TX-${hour}` }));
+    nowMs += hourMs;
+  }
+  payments = await client.payments.list().toArray({ max: 1000 });
+  const { baseUrl, auth } = server.clientOptions;
+  env = {
+    ...{ CROSS_BORDER_BASE_URL: baseUrl, CROSS_BORDER_AUTH_URL: auth.authUrl, CROSS_BORDER_REALM: auth.realm },
+    ...{ CROSS_BORDER_CLIENT_ID: auth.clientId, CROSS_BORDER_USERNAME: auth.username },
+    CROSS_BORDER_PASSWORD: String(auth.password),
+  };
+});
+afterAll(async () => {
+  vi.useRealTimers();
+  await server.close();
+});
+
+const list = (...line: readonly string[]) => run(["payments", "list", ...line], { env });
+
+async function memosOf(...line: readonly string[]): Promise<number[]> {
+  const { code, stdout, stderr } = await list(...line);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout
+    .split("\n")
+    .slice(0, -1)
+    .map((text) => Number((JSON.parse(text) as Payment).memo));
+}
+
+const downFrom = (last: number, first: number) => Array.from({ length: last - first + 1 }, (_, index) => last - index);
+
+describe("the payments of a period", () => {
+  it("are yesterday's in one command, as the service has them, the newest first", async () => {
+    const { code, stdout } = await list("--from", "yesterday", "--to", "today");
+    const wanted = payments.filter(({ createdAt }) => createdAt.startsWith("2026-03-02T")).reverse();
+    expect(wanted).toHaveLength(24);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: wanted.map((one) => `${JSON.stringify(one)}\n`).join("") });
+  });
+
+  it.each<[from: string, to: string | undefined, last: number, first: number]>([
+    ["2026-03-02", "2026-03-03", 47, 24],
+    ["2026-03-02", undefined, 57, 24],
+    ["today", undefined, 57, 48],
+    ["2026-03-01T23:00:00Z", "2026-03-02T01:00:00Z", 24, 23],
+    ["2026-03-02T00:00:00+03:00", "2026-03-03T00:00:00+03:00", 44, 21],
+    ["2026-03-02T00:00:00.001Z", "2026-03-02T02:00:00.001Z", 26, 25],
+    ["2020-01-01", "2030-01-01", 57, 0],
+  ])("begin at %s, and end before %s", async (from, to, last, first) => {
+    const line = ["--from", from, ...(to === undefined ? [] : ["--to", to])];
+    for (const size of ["20", "100"]) {
+      expect(await memosOf(...line, "--size", size)).toEqual(downFrom(last, first));
+    }
+    // Fewer show no order: then the whole list is read, in that of its tokens.
+    const inSomeOrder = await memosOf(...line, "--size", "3");
+    expect(inSomeOrder.sort((one, other) => other - one)).toEqual(downFrom(last, first));
+  });
+
+  it("can be filtered, cut and written in every format", async () => {
+    const day = ["--from", "2026-03-02", "--to", "2026-03-03"];
+    const third = downFrom(47, 24).filter((hour) => hour % 3 === 0);
+    expect(await memosOf(...day, "--filter", "receiverAmount=0.5")).toEqual(third);
+    expect(await memosOf(...day, "--filter", "receiverAmount=0.5", "--limit", "3")).toEqual(third.slice(0, 3));
+    expect((await list(...day, "--filter", "memo=0")).stdout).toBe("");
+    const { stdout: csv } = await list(...day, "--fields", "memo", "--format", "csv");
+    expect(csv).toBe(`memo\r\n${downFrom(47, 24).join("\r\n")}\r\n`);
+    const { stdout: table } = await run(["payments", "list", ...day, "--limit", "2"], { env, width: 200 });
+    expect(table.split("\n")).toHaveLength(4);
+  });
+
+  it("are an error where nothing proves that none was passed over", async () => {
+    const lying = createServer(async ({ url = "", headers }, response) => {
+      const { authorization = "" } = headers;
+      const listed = await fetch(`${server.url}${url}`, { headers: { authorization } });
+      const text = /_after|_before/.test(url) ? "[]" : await listed.text();
+      response.writeHead(listed.status, { "content-type": "application/json" }).end(text);
+    });
+    await new Promise<void>((resolve) => lying.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void lying.close());
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const baseUrl = `http://127.0.0.1:${(lying.address() as AddressInfo).port}`;
+    const { code, stderr } = await list("--from", "2026-03-01", "--size", "10", "--base-url", baseUrl);
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining("the payments of the period can't be read completely"),
+    });
+  });
+
+  it.each<[said: string, line: string[]]>([
+    ["--from is a day such as 2026-01-31", ["--from", "2026-02-30"]],
+    ['and not "2026-02-30T00:00:00Z"', ["--from", "2026-02-30T00:00:00Z"]],
+    ["--to is a day such as 2026-01-31", ["--from", "today", "--to", "2026-04-31"]],
+    // Without its zone it would be another time on another machine.
+    ["a time with its zone", ["--from", "2026-03-02T00:00:00"]],
+    ["a time with its zone", ["--from", "constructor"]],
+    ["--to goes with --from", ["--to", "today"]],
+    ["--from lies before --to", ["--from", "today", "--to", "today"]],
+    ["leave --sort out", ["--from", "today", "--sort", "createdAt.asc"]],
+    ["leave --after out", ["--from", "today", "--after", "1"]],
+    ["leave --follow out", ["--from", "today", "--follow"]],
+    ["leave --resume out", ["--from", "today", "--out", "x", "--resume", "y"]],
+    ["payments have no field colour", ["--from", "today", "--filter", "colour=red"]],
+  ])("says: %s", async (said, line) => {
+    const { code, stdout, stderr } = await list(...line);
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining(said) });
+  });
+
+  it("are no other records: those have no time of creation", async () => {
+    const { code, stderr } = await run(["payment-gateways", "list", "--from", "today"], { env });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("Unknown option '--from'") });
+  });
+});

@@ -1,0 +1,157 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { resource } from "../../src/api/resource.js";
+import { commands } from "../../src/cli/commands.js";
+import { listCommandsOf } from "../../src/cli/lists/list-commands.js";
+import { showCommandsOf } from "../../src/cli/lists/show-commands.js";
+import { type Rows, sources, sourcesOf } from "../../src/cli/lists/sources.js";
+import { CrossBorderClient, generateSigningKeyPair } from "../../src/index.js";
+import { catalogue } from "../../src/resources/catalogue.js";
+import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { run } from "./run.js";
+
+const secret = "a secret of the gateway";
+let server: SandboxServer;
+let client: CrossBorderClient;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  server = await startSandbox();
+  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
+  client = new CrossBorderClient({ ...server.clientOptions, signingKey });
+  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
+    const gateway = { institutionId, currency: "EUR", rsaPublicKeyBase64, name: "The \u001b[2Jbank" };
+    await client.paymentGateways.create({ ...gateway, accountVerificationBearerToken: secret });
+  }
+  const { baseUrl, auth } = server.clientOptions;
+  env = {
+    ...{ CROSS_BORDER_BASE_URL: baseUrl, CROSS_BORDER_AUTH_URL: auth.authUrl, CROSS_BORDER_REALM: auth.realm },
+    ...{ CROSS_BORDER_CLIENT_ID: auth.clientId, CROSS_BORDER_USERNAME: auth.username },
+    CROSS_BORDER_PASSWORD: String(auth.password),
+  };
+});
+afterAll(async () => {
+  await client.close();
+  await server.close();
+});
+
+async function firstGateway() {
+  const [gateway] = await client.paymentGateways.list().toArray({ max: 10 });
+  if (gateway === undefined) throw new Error("no gateway");
+  return gateway;
+}
+
+describe("a record", () => {
+  it("is JSON for programs, as the service has it, but for credentials", async () => {
+    const { accountVerificationBearerToken: _, ...gateway } = await firstGateway();
+    for (const more of [{}, { width: 80 }]) {
+      const { code, stdout } = await run(["payment-gateways", "show", gateway.id, "--json"], { env, ...more });
+      expect({ code, shown: JSON.parse(stdout) }).toEqual({ code: 0, shown: gateway });
+    }
+  });
+
+  it("is a line a field at a terminal, which it can't steer", async () => {
+    const { id } = await firstGateway();
+    const { code, stdout } = await run(["payment-gateways", "show", id], { env, width: 100 });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^  id +${id}$`, "m"));
+    expect(stdout).toMatch(/^ {2}name +The {2}\[2Jbank$/m);
+    expect(stdout).not.toMatch(/[^\n\P{Cc}]/u);
+  });
+
+  it("can be a provider, an intent, and what is kept under a provider or a gateway", async () => {
+    const provider = await client.liquidityProviders.create({ firstName: "L", lastName: "Q", email: "l@example.com" });
+    const intent = await client.paymentIntents.create({
+      ...{ senderGatewayId: "alpha-bank", senderAccount: "DE-1", senderCurrency: "EUR" },
+      ...{ receiverGatewayId: "beta-mobile", receiverAccount: "KE-1", receiverCurrency: "EUR" },
+      ...{ receiverAmount: "5.00", memo: "" },
+    });
+    const rate = await client.liquidityProviders.exchangeRates(provider.id).create({
+      ...{ baseGatewayId: "alpha-bank", counterGatewayId: "beta-mobile", baseCurrency: "EUR", counterCurrency: "KES" },
+      ...{ buyPrice: "150.1", sellPrice: "149.9" },
+    });
+    for (const [record, ...line] of [
+      [provider, "liquidity-providers", "show", provider.id],
+      [intent, "payment-intents", "show", intent.id],
+      [rate, "exchange-rates", "show", rate.id, "--liquidity-provider", provider.id],
+    ] as const) {
+      const { code, stdout } = await run(line, { env });
+      expect({ code, shown: JSON.parse(stdout) }).toEqual({ code: 0, shown: record });
+    }
+  });
+
+  it("shows no credential unless it is asked for, wherever one stands", async () => {
+    const gateway = await firstGateway();
+    const within = { ...gateway, name: { inner: { accountVerificationBearerToken: `${secret} within` } } };
+    const nesting = createServer((_, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(within));
+    });
+    await new Promise<void>((resolve) => nesting.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void nesting.close());
+    const nested = ["--base-url", `http://127.0.0.1:${(nesting.address() as AddressInfo).port}`];
+    for (const more of [{}, { width: 400 }]) {
+      for (const line of [[], nested]) {
+        const show = ["payment-gateways", "show", gateway.id, ...line];
+        const { code, stdout } = await run(show, { env, ...more });
+        expect(code).toBe(0);
+        expect(stdout).not.toMatch(/a secret|BearerToken/);
+        const { stdout: asked } = await run([...show, "--with-credentials"], { env, ...more });
+        expect(asked).toContain(secret);
+        expect(asked.includes(`${secret} within`)).toBe(line === nested);
+      }
+    }
+  });
+
+  it("has to be named, and to be there", async () => {
+    const nobody = await run(["payment-gateways", "show"], { env });
+    expect(nobody).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("ID is missing") });
+    const provider = await run(["deposits", "show", "4711"], { env });
+    expect(provider).toMatchObject({ code: 2, stderr: expect.stringContaining("--liquidity-provider ID is missing") });
+    const unknown = await run(["payment-gateways", "show", "nowhere"], { env });
+    expect(unknown).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("paymentGateways.get") });
+  });
+
+  it.each([["gateways"], ["providers"], ["intents"]])("is found by the short name %s", async (name) => {
+    const { code, stderr } = await run([name, "show", "4711"], { env });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(new RegExp(`did you mean (payment|liquidity)-${name} show\\?`));
+  });
+});
+
+describe("the catalogue", () => {
+  it("gives each resource its commands", () => {
+    const resources: readonly Rows[] = catalogue;
+    const names = new Set(commands.map(({ name }) => name));
+    expect(sources).toHaveLength(resources.length);
+    for (const [index, { list, get }] of resources.entries()) {
+      const { name } = sources[index] ?? {};
+      expect({ name, list: names.has(`${name} list`), show: names.has(`${name} show`) }).toEqual({
+        ...{ name, list: list !== undefined, show: get !== undefined },
+      });
+    }
+    expect(names.size).toBe(commands.length);
+  });
+
+  it("gives a resource that is added a list, and a show where the service has one", () => {
+    const refunds = resource<{ id: string; amount: string }>()(
+      "paymentGateways.refundRequests",
+      "/payment-gateways/{paymentGatewayId}/refund-requests",
+      { fields: { id: "text", amount: "decimal" }, list: true, get: true },
+    );
+    const deposits = resource<{ id: string }>()("paymentGateways.deposits", "/deposits", {
+      fields: { id: "text" },
+      list: true,
+    });
+    const added = sourcesOf([...catalogue, refunds, deposits]);
+    expect(added.slice(-2)).toMatchObject([
+      { name: "refund-requests", title: "refund requests of a payment gateway", parents: ["payment-gateway"] },
+      { name: "gateway-deposits", parents: [] },
+    ]);
+    const made = [...listCommandsOf(added), ...showCommandsOf(added)].map(({ name }) => name);
+    expect(made).toEqual(
+      expect.arrayContaining(["refund-requests list", "refund-requests show", "gateway-deposits list"]),
+    );
+    expect(made).not.toContain("gateway-deposits show");
+  });
+});

@@ -1,0 +1,153 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { AbortedError, InvalidArgumentError, PagingError } from "../../src/errors/errors.js";
+import { type ListPaymentsOptions, listPayments } from "../../src/reconcile/list-payments.js";
+import type { Payment } from "../../src/resources/payments.js";
+import { compareTexts, type PaymentsService, paymentsService } from "./payments-service.js";
+
+const yesterday = { from: "2026-03-02T00:00:00Z", to: "2026-03-03T00:00:00Z" };
+const dayMs = 86_400_000;
+const firstMs = Date.parse("2026-01-01T00:00:00Z");
+
+/** Ten payments a day from January 2026 on, with these tokens. */
+function tenADay(count: number, tokenAt: (index: number) => string = (index) => `${index + 1}`): Partial<Payment>[] {
+  return Array.from({ length: count }, (_, index) => ({
+    id: `p${index}`,
+    pagingToken: tokenAt(index),
+    createdAt: new Date(firstMs + (index * dayMs) / 10).toISOString(),
+  }));
+}
+
+async function idsOf(
+  { client }: Pick<PaymentsService, "client">,
+  options: Partial<ListPaymentsOptions> = {},
+): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of listPayments(client, { ...yesterday, ...options })) ids.push(id);
+  return ids;
+}
+
+const idsFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => `p${first + index}`);
+
+// Pauses between two readings take no time.
+const withoutPauses = () => vi.spyOn(Math, "random").mockReturnValue(0);
+afterEach(() => void vi.restoreAllMocks());
+
+describe("the payments of a period", () => {
+  it("are each given once, the newest first: from the first instant up to the end, which is not part of it", async () => {
+    const service = paymentsService(tenADay(1000));
+    expect(await idsOf(service, { size: 50 })).toEqual(idsFrom(600, 10).reverse());
+    // The newest 400 payments and the period's 10, and what proves that none was passed over: not all thousand.
+    expect(service.requested.length).toBeLessThan(20);
+  });
+
+  it("have no end where none is given, and times may be in any zone", async () => {
+    const { client } = paymentsService(tenADay(1000));
+    const ids: string[] = [];
+    const from = "2026-03-02T02:00:00+02:00";
+    for await (const { id } of listPayments(client, { from })) ids.push(id);
+    expect(ids).toEqual(idsFrom(600, 400).reverse());
+    expect(await idsOf({ client }, { from: new Date(yesterday.from) })).toHaveLength(10);
+  });
+
+  it.each([
+    ["are in no order", (index: number) => `${(index * 7919) % 100_003}-${index}`, undefined],
+    ["fall", (index: number) => `${1_000_000 - index}`, undefined],
+    ["are numbers in the order of texts", (index: number) => `${90 + index}`, compareTexts],
+  ])("are all given where paging tokens %s", async (_, tokenAt, compare) => {
+    for (const size of [37, 50]) {
+      const ids = await idsOf(paymentsService(tenADay(1000, tokenAt), undefined, compare), { size });
+      expect(ids.toSorted()).toEqual(idsFrom(600, 10));
+    }
+  });
+
+  it("are all given where the list is short", async () => {
+    for (const count of [0, 1, 2, 19, 21]) {
+      const ids = await idsOf(paymentsService(tenADay(count)), { from: "2026-01-01T00:00:00Z", size: 5 });
+      expect(ids.toSorted()).toEqual(idsFrom(0, count).toSorted());
+    }
+  });
+
+  it("are given where their time can't be read", async () => {
+    const payments = tenADay(700);
+    const timeless = payments[5];
+    if (timeless !== undefined) timeless.createdAt = "soon";
+    expect(await idsOf(paymentsService(payments))).toContain("p5");
+  });
+
+  it.each([
+    ["tokens go one way", (index: number) => `${index + 1}`],
+    ["tokens are in no order", (index: number) => `${(index * 7919) % 100_003}-${index}`],
+  ])("are all given, or an error, whichever page is empty once where %s", async (_, tokenAt) => {
+    withoutPauses();
+    const counting = paymentsService(tenADay(900, tokenAt));
+    await idsOf(counting, { size: 100 });
+    for (let at = 1; at <= counting.requested.length; at += 1) {
+      const service = paymentsService(tenADay(900, tokenAt), (_, number) => (number === at ? [] : undefined));
+      const ids = await idsOf(service, { size: 100 }).catch((error: unknown) => error);
+      if (ids instanceof PagingError) continue;
+      expect((ids as string[]).toSorted(), `page ${at} of ${counting.requested.length}`).toEqual(idsFrom(600, 10));
+    }
+  });
+
+  it.each([
+    [
+      "empty behind its first page",
+      ({ _after, _before }: { _after?: unknown; _before?: unknown }) => _after ?? _before,
+    ],
+    ["empty in the order of tokens", ({ _sort }: { _sort?: unknown }) => _sort === "pagingToken.asc"],
+  ])("end with an error where the list stays %s", async (_, isEmpty) => {
+    withoutPauses();
+    const inNoOrder = tenADay(900, (index) => `${(index * 7919) % 100_003}-${index}`);
+    const service = paymentsService(inNoOrder, (paging) => (isEmpty(paging) ? [] : undefined));
+    await expect(idsOf(service)).rejects.toMatchObject({ name: "PagingError", code: "paging_end_unproved" });
+  });
+
+  it("end with an error where payments without paging tokens are listed", async () => {
+    const payments = tenADay(900).map(({ pagingToken: _, ...payment }) => payment);
+    await expect(idsOf(paymentsService(payments))).rejects.toMatchObject({ name: "PagingError", code: "paging" });
+  });
+
+  it("are requested as they are asked for, and no more after a break", async () => {
+    const { client, requested } = paymentsService(tenADay(1000));
+    const all = listPayments(client, { from: "2026-01-01T00:00:00Z", size: 50 });
+    expect(requested).toHaveLength(0);
+    for await (const _ of all) break;
+    const { length } = requested;
+    expect(length).toBe(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(requested).toHaveLength(length);
+  });
+
+  it("end with what the service says, and with the caller's signal", async () => {
+    const failing = paymentsService(tenADay(1000), (_, number) => {
+      if (number === 4) throw new AbortedError("as a call whose signal aborts");
+      return undefined;
+    });
+    await expect(idsOf(failing, { from: "2026-01-01T00:00:00Z", size: 50 })).rejects.toThrow(AbortedError);
+    const stop = new AbortController();
+    const lying = paymentsService(
+      tenADay(900, (index) => `${(index * 7919) % 100_003}-${index}`),
+      ({ _sort }) => {
+        if (_sort !== "pagingToken.asc") return undefined;
+        stop.abort();
+        return [];
+      },
+    );
+    await expect(idsOf(lying, { signal: stop.signal })).rejects.toThrow("listPayments: the caller's signal ended");
+  });
+
+  it.each([
+    [{ from: "2026-02-30T00:00:00Z" }, "from must be a Date, or ISO 8601 with a time zone"],
+    [{ from: "2026-03-02" }, "from must be a Date, or ISO 8601 with a time zone"],
+    [{ from: undefined }, "from must be a Date"],
+    [{ to: yesterday.from }, "from must lie before to"],
+    [{ size: 0 }, "size must be a whole number above 0"],
+    [{ until: 5 }, 'there is no option "until"'],
+  ])("are refused with %j", (options, said) => {
+    const { client, requested } = paymentsService([]);
+    const call = () => listPayments(client, { ...yesterday, ...options } as ListPaymentsOptions);
+    expect(call).toThrow(InvalidArgumentError);
+    expect(call).toThrow(`listPayments: ${said}`);
+    expect(requested).toEqual([]);
+  });
+});
