@@ -57,6 +57,9 @@ const built = {
 /** What other programs make of `openapi.json`: `npm run test:openapi`. */
 const openapi = "test/openapi/**/*.test.ts";
 
+/** Compiles what these tests start as processes. */
+const programs = "test/support/build-programs.ts";
+
 const hasSqlite = process.getBuiltinModule("node:sqlite") !== undefined;
 
 /** On a busy CI machine a test may run again. Each one that needed it is named at the end of the run. */
@@ -74,6 +77,7 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: "unit",
+          globalSetup: programs,
           include: ["test/**/*.test.ts"],
           exclude: [...system, keycloak, engines, openapi, ...Object.values(built)],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"] },
@@ -82,7 +86,10 @@ export default defineConfig({
           retry,
         },
       },
-      { resolve: { alias }, test: { name: "system", include: system, testTimeout: 20_000, maxWorkers, retry } },
+      {
+        resolve: { alias },
+        test: { name: "system", globalSetup: programs, include: system, testTimeout: 20_000, maxWorkers, retry },
+      },
       // One after another: some of them halt the server.
       {
         resolve: { alias },
