@@ -80,7 +80,7 @@ export default defineConfig({
           globalSetup: programs,
           include: ["test/**/*.test.ts"],
           exclude: [...system, keycloak, engines, openapi, ...Object.values(built)],
-          typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"] },
+          typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },
           testTimeout: 20_000,
           maxWorkers,
           retry,
