@@ -32,7 +32,7 @@ it("knows what every example has to print", () => {
 });
 
 it.each(examples)("%s runs as it is", { timeout: 60_000 }, (file) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program(`examples/${file}`)], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, program(`examples/${file}`), {
     encoding: "utf8",
     env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
   });

@@ -60,7 +60,7 @@ export class BackEnd {
 
   /** Starts a process of it. */
   async process(): Promise<BackEndProcess> {
-    const child = spawn(process.execPath, [program("examples/fastify/server.ts")], {
+    const child = spawn(process.execPath, program("examples/fastify/server.ts"), {
       env: { PATH: process.env.PATH, ...this.#settings },
       stdio: ["ignore", "pipe", "pipe"],
     });

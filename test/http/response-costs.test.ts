@@ -25,7 +25,7 @@ interface Cost {
 }
 
 function runProcess(shape: ResponseShape, task: string, flags: readonly string[]): Cost {
-  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [...flags, script, shape, task], {
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [...flags, ...script, shape, task], {
     encoding: "utf8",
     env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
   });
