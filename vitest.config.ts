@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { isThorough } from "./test/support/thorough.js";
 
 const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 
@@ -30,6 +31,15 @@ export const alias = [
     replacement: source(path),
   })),
 ];
+
+/** For `npm run test:all` alone: what large responses and lists cost, what bundlers make of the package, and scripts that no source uses. */
+const onlyThorough = [
+  "test/http/response-costs.test.ts",
+  "test/reconcile/large-comparison.test.ts",
+  "test/package/bundle*.test.ts",
+  "test/release/**/*.test.ts",
+];
+const leftOut = isThorough ? [] : onlyThorough;
 
 /** Tests of the sources that start processes, or make thousands of trials. */
 const system = [
@@ -79,7 +89,7 @@ export default defineConfig({
           name: "unit",
           globalSetup: programs,
           include: ["test/**/*.test.ts"],
-          exclude: [...system, keycloak, engines, openapi, ...Object.values(built)],
+          exclude: [...system, keycloak, engines, openapi, ...Object.values(built), ...leftOut],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },
           testTimeout: 20_000,
           maxWorkers,
@@ -88,7 +98,15 @@ export default defineConfig({
       },
       {
         resolve: { alias },
-        test: { name: "system", globalSetup: programs, include: system, testTimeout: 20_000, maxWorkers, retry },
+        test: {
+          name: "system",
+          globalSetup: programs,
+          include: system,
+          exclude: leftOut,
+          testTimeout: 20_000,
+          maxWorkers,
+          retry,
+        },
       },
       // One after another: some of them halt the server.
       {
@@ -111,6 +129,7 @@ export default defineConfig({
         test: {
           name: "package",
           include: [built.package],
+          exclude: leftOut,
           globalSetup: "test/package/install.ts",
           testTimeout: 120_000,
           retry,
