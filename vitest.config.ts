@@ -88,6 +88,9 @@ export default defineConfig({
         test: {
           name: "unit",
           globalSetup: programs,
+          // The sources are loaded once for all files: a third of the time. A file that replaces modules resets them.
+          isolate: false,
+          setupFiles: "test/support/undo.ts",
           include: ["test/**/*.test.ts"],
           exclude: [...system, keycloak, engines, openapi, ...Object.values(built), ...leftOut],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },

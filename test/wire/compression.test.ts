@@ -266,7 +266,10 @@ it.each([
   const [, zstdDecompressSync, accepted] = runtime;
   const module = vi.fn().mockReturnValue({ ...zlib, zstdDecompressSync });
   vi.stubGlobal("process", { ...process, getBuiltinModule: module });
-  onTestFinished(() => void vi.unstubAllGlobals());
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+    vi.resetModules();
+  });
   vi.resetModules();
   const { decompression } = await import("../../src/platform/zlib-decompression.js");
   expect(module).not.toHaveBeenCalled();
