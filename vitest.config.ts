@@ -51,6 +51,15 @@ const system = [
   "test/http/response-costs.test.ts",
   "test/reconcile/large-comparison.test.ts",
 ];
+/** Tests that count timers or memory of their process, which they need for themselves. */
+const alone = [
+  "test/auth/{end-session,shared-session,store-entry,token-endpoint,token-manager}.test.ts",
+  "test/flows/{open-work,work-flows}.test.ts",
+  "test/http/{call,check-health,ensure-token,http-client-endings,http-client-methods}.test.ts",
+  "test/sandbox/login.test.ts",
+  "test/timing/deadline.test.ts",
+  "test/wire/{body-chunks,compression}.test.ts",
+];
 /** Tests against a real Keycloak, which `npm run test:keycloak` starts. */
 const keycloak = "test/keycloak/**/*.test.ts";
 /** Recipes of the guide in real workflow engines, whose servers `npm run test:engines` starts. */
@@ -92,12 +101,16 @@ export default defineConfig({
           isolate: false,
           setupFiles: "test/support/undo.ts",
           include: ["test/**/*.test.ts"],
-          exclude: [...system, keycloak, engines, openapi, ...Object.values(built), ...leftOut],
+          exclude: [...system, ...alone, keycloak, engines, openapi, ...Object.values(built), ...leftOut],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },
           testTimeout: 20_000,
           maxWorkers,
           retry,
         },
+      },
+      {
+        resolve: { alias },
+        test: { name: "unit-alone", include: alone, testTimeout: 20_000, maxWorkers, retry },
       },
       {
         resolve: { alias },
@@ -169,7 +182,7 @@ export default defineConfig({
     coverage: {
       provider: "v8",
       // The tests of the built package cover nothing of the sources.
-      enabled: process.env.CBP_COVERAGE !== undefined && process.argv.includes("unit"),
+      enabled: process.env.CBP_COVERAGE !== undefined && process.argv.includes("unit*"),
       include: ["src/**"],
       exclude: [
         // It runs in Chromium, as the page that is made of it: `npm run test:pages`.
