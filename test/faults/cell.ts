@@ -102,7 +102,8 @@ export async function playCell(
       if (round < 5) continue;
       throw played.unprepared;
     }
-    if (played.blockedMs < timeoutMs / 4 || round >= 3) return played.observation;
+    if (played.blockedMs < timeoutMs / (meetsDeadline ? 4 : 8) || round >= (meetsDeadline ? 3 : 6))
+      return played.observation;
   }
 }
 
