@@ -25,10 +25,10 @@ export async function runBlock(
   const main = join(folder, "block.ts");
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   writeFileSync(main, code);
-  await compilePrograms([main], ".");
+  await compilePrograms([main], folder);
   const clean = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "", NO_COLOR: "1", ...env };
   return new Promise((resolve) => {
-    execFile(process.execPath, [main.replace(/ts$/, "js")], { env: clean }, (error, stdout, stderr) =>
+    execFile(process.execPath, [join(folder, main.replace(/ts$/, "js"))], { env: clean }, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : error.code, stdout, stderr }),
     );
   });
