@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { isThorough } from "./test/support/thorough.js";
 
 const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 
@@ -31,6 +32,15 @@ export const alias = [
   })),
 ];
 
+/** For `npm run test:all` alone: what large responses and lists cost, what bundlers make of the package, and scripts that no source uses. */
+const onlyThorough = [
+  "test/http/response-costs.test.ts",
+  "test/reconcile/large-comparison.test.ts",
+  "test/package/bundle*.test.ts",
+  "test/release/**/*.test.ts",
+];
+const leftOut = isThorough ? [] : onlyThorough;
+
 /** Tests of the sources that start processes, or make thousands of trials. */
 const system = [
   "test/faults/**/*.test.ts",
@@ -40,6 +50,15 @@ const system = [
   "test/examples/**/*.test.ts",
   "test/http/response-costs.test.ts",
   "test/reconcile/large-comparison.test.ts",
+];
+/** Tests that count timers or memory of their process, which they need for themselves. */
+const alone = [
+  "test/auth/{end-session,shared-session,store-entry,token-endpoint,token-manager}.test.ts",
+  "test/flows/{open-work,work-flows}.test.ts",
+  "test/http/{call,check-health,ensure-token,http-client-endings,http-client-methods}.test.ts",
+  "test/sandbox/login.test.ts",
+  "test/timing/deadline.test.ts",
+  "test/wire/{body-chunks,compression}.test.ts",
 ];
 /** Tests against a real Keycloak, which `npm run test:keycloak` starts. */
 const keycloak = "test/keycloak/**/*.test.ts";
@@ -57,11 +76,17 @@ const built = {
 /** What other programs make of `openapi.json`: `npm run test:openapi`. */
 const openapi = "test/openapi/**/*.test.ts";
 
+/** Compiles what these tests start as processes. */
+const programs = "test/support/build-programs.ts";
+
 const hasSqlite = process.getBuiltinModule("node:sqlite") !== undefined;
 
 /** On a busy CI machine a test may run again. Each one that needed it is named at the end of the run. */
 const onCi = process.env.CI !== undefined;
 const retry = onCi ? 2 : 0;
+
+/** Only what hangs may meet it: on a busy machine a test takes ten times as long. */
+const testTimeout = 120_000;
 
 /** Vitest leaves a core free, of two that is one; but most of these tests wait for processes and sockets. */
 const maxWorkers = Math.max(2, availableParallelism() - 1);
@@ -74,15 +99,34 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: "unit",
+          globalSetup: programs,
+          // The sources are loaded once for all files: a third of the time. A file that replaces modules resets them.
+          isolate: false,
+          setupFiles: "test/support/undo.ts",
           include: ["test/**/*.test.ts"],
-          exclude: [...system, keycloak, engines, openapi, ...Object.values(built)],
-          typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"] },
-          testTimeout: 20_000,
+          exclude: [...system, ...alone, keycloak, engines, openapi, ...Object.values(built), ...leftOut],
+          typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },
+          testTimeout,
           maxWorkers,
           retry,
         },
       },
-      { resolve: { alias }, test: { name: "system", include: system, testTimeout: 20_000, maxWorkers, retry } },
+      {
+        resolve: { alias },
+        test: { name: "unit-alone", include: alone, testTimeout, maxWorkers, retry },
+      },
+      {
+        resolve: { alias },
+        test: {
+          name: "system",
+          globalSetup: programs,
+          include: system,
+          exclude: leftOut,
+          testTimeout,
+          maxWorkers,
+          retry,
+        },
+      },
       // One after another: some of them halt the server.
       {
         resolve: { alias },
@@ -104,6 +148,7 @@ export default defineConfig({
         test: {
           name: "package",
           include: [built.package],
+          exclude: leftOut,
           globalSetup: "test/package/install.ts",
           testTimeout: 120_000,
           retry,
@@ -140,7 +185,7 @@ export default defineConfig({
     coverage: {
       provider: "v8",
       // The tests of the built package cover nothing of the sources.
-      enabled: process.env.CBP_COVERAGE !== undefined && process.argv.includes("unit"),
+      enabled: process.env.CBP_COVERAGE !== undefined && process.argv.includes("unit*"),
       include: ["src/**"],
       exclude: [
         // It runs in Chromium, as the page that is made of it: `npm run test:pages`.

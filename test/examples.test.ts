@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { expect, it } from "vitest";
+import { program } from "./support/program.js";
 
 const examples = readdirSync("examples").filter((file) => file.endsWith(".ts"));
 
@@ -31,7 +32,7 @@ it("knows what every example has to print", () => {
 });
 
 it.each(examples)("%s runs as it is", { timeout: 60_000 }, (file) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", `examples/${file}`], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, program(`examples/${file}`), {
     encoding: "utf8",
     env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
   });

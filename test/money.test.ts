@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { InvalidArgumentError } from "../src/errors/errors.js";
 import { decimalNumeral, divide, exact, exactExchangeRate, exchangeRate, type Rounding } from "../src/money.js";
+import { runs } from "./support/thorough.js";
 
 /** A fraction of two whole numbers, the second above zero: what every rate is before it is rounded. */
 interface Rational {
@@ -110,7 +111,7 @@ describe("against whole-number arithmetic", () => {
         );
         expect(rate).toBe(expected);
       }),
-      { numRuns: 4000 },
+      { numRuns: runs(4000) },
     );
   });
 
@@ -120,7 +121,7 @@ describe("against whole-number arithmetic", () => {
         const rate = exchangeRate({ senderAmount, receiverAmount }, { rounding: mode });
         expect(rate).toBe(significant(quotient(rational(senderAmount), rational(receiverAmount)), 34, mode));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -133,7 +134,7 @@ describe("against whole-number arithmetic", () => {
         const rate = exactExchangeRate(amounts, { scale: 20, rounding: mode });
         expect(rate).toBe(printed(rounded(quotient(rational(senderAmount), divisor), 20, mode), 20));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -146,7 +147,7 @@ describe("against whole-number arithmetic", () => {
         expect(exchangeRate(amounts, { scale, rounding: mode })).toBe(printed(rounded(exact, scale, mode), scale));
         expect(exchangeRate(amounts, { rounding: mode })).toBe(significant(exact, 34, mode));
       }),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     );
   });
 

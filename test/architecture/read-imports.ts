@@ -6,11 +6,20 @@ export interface ModuleImport {
   readonly line: number;
 }
 
+/** What was read of each text: the check of one planted file reads all of `src/` beside it. */
+const known = new Map<string, readonly ModuleImport[]>();
+
 /**
  * Every module that a file names: `import`, `import type`, `export … from`, `import x = require()`, `import()` of values and of
  * types, `declare module`, `require()`, what `createRequire()` returns, and `process.getBuiltinModule()`.
  */
-export function readImports(path: string, text: string): ModuleImport[] {
+export function readImports(path: string, text: string): readonly ModuleImport[] {
+  const found = known.get(text) ?? parseImports(path, text);
+  known.set(text, found);
+  return found;
+}
+
+function parseImports(path: string, text: string): ModuleImport[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
   const loaders = new Set(["require", "getBuiltinModule", ...requireFunctions(file)]);
   const found: ModuleImport[] = [];

@@ -4,6 +4,7 @@ import type { SessionAuth } from "../../src/auth/auth-options.js";
 import { TokenError } from "../../src/errors/errors.js";
 import { Ended } from "../../src/timing/deadline.js";
 import { seededRandom } from "../faults/seeded-random.js";
+import { runs } from "../support/thorough.js";
 import { type Fleet, fleetOf, type Member, type StoreFault } from "./fleet-fixture.js";
 import { auth, fakeTime, handled, pass, settle } from "./manager-fixture.js";
 import type { IdentityFault } from "./rotating-identity.js";
@@ -173,7 +174,7 @@ it("never sends a refresh token that may have been used, whatever stops, dies, f
         await new World(size, seed).run(script);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 
@@ -205,7 +206,7 @@ it("sends no refresh token of a user's session twice, and says that it ended onl
         if (hasEnded) expect(identity.isEnded).toBe(true);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
   expect(outcomes.size).toBe(2);
 });
@@ -230,6 +231,6 @@ it("makes one request a lifetime, and one login, however many processes call and
       expect(identity.requests.length).toBeLessThanOrEqual(1 + lifetimes);
       expect(identity.logins).toBeLessThanOrEqual(1);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });

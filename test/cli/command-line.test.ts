@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exitCodes } from "../../src/cli/command.js";
 import { commands } from "../../src/cli/commands.js";
 import { overview } from "../../src/cli/help.js";
+import { command } from "../support/program.js";
 import { run } from "./run.js";
 
 describe("a command line", () => {
@@ -146,7 +147,6 @@ describe("the program", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  const program = ["--import", "tsx", "src/cli/cli.ts"];
   // Node takes a CI for a terminal of two colours, whatever TERM says.
   const none = { NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined };
   const env = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "", ...none };
@@ -154,7 +154,7 @@ describe("the program", () => {
   it("ends without a word when nobody reads any more", async () => {
     writeFileSync(join(folder, "keys.json"), "{}");
     writeFileSync(join(folder, "many.ndjson"), "x\n".repeat(100_000));
-    const line = [...program, "verify", join(folder, "many.ndjson"), "--trusted-keys", join(folder, "keys.json")];
+    const line = [command, "verify", join(folder, "many.ndjson"), "--trusted-keys", join(folder, "keys.json")];
     const child = spawn(process.execPath, line, { env, stdio: ["ignore", "pipe", "pipe"] });
     child.stdout.once("data", () => child.stdout.destroy());
     const closed = new Promise((resolve) => child.once("close", resolve));
@@ -164,25 +164,25 @@ describe("the program", () => {
   it("fails where its output can't be written, and does not say that something is not right", async () => {
     writeFileSync(join(folder, "keys.json"), "{}");
     execFileSync("openssl", ["genrsa", "-out", join(folder, "key.pem"), "2048"], { stdio: "ignore" });
-    for (const command of [
+    for (const words of [
       "--help",
       `keys show '${join(folder, "key.pem")}'`,
       `keys generate --out '${join(folder, "full")}'`,
     ]) {
-      const line = `'${process.execPath}' ${program.join(" ")} ${command} > /dev/full`;
+      const line = `'${process.execPath}' ${command} ${words} > /dev/full`;
       const { status, stderr } = spawnSync("sh", ["-c", line], { encoding: "utf8", env });
-      expect({ command, status, stderr }).toMatchObject({
+      expect({ words, status, stderr }).toMatchObject({
         status: 3,
         stderr: expect.stringMatching(/^cross-border: .*ENOSPC[^\n]*\n$/),
       });
     }
-    const both = `'${process.execPath}' ${program.join(" ")} keys show nowhere 2> /dev/full`;
+    const both = `'${process.execPath}' ${command} keys show nowhere 2> /dev/full`;
     expect(spawnSync("sh", ["-c", both], { env }).status).toBe(3);
   });
 
   it("fails where a line is too long for any record", () => {
     writeFileSync(join(folder, "keys.json"), "{}");
-    const verify = `'${process.execPath}' ${program.join(" ")} verify - --trusted-keys '${join(folder, "keys.json")}'`;
+    const verify = `'${process.execPath}' ${command} verify - --trusted-keys '${join(folder, "keys.json")}'`;
     const line = `head -c 550000000 /dev/zero | tr '\\0' x | ${verify}`;
     const { status, stderr, stdout } = spawnSync("sh", ["-c", line], { encoding: "utf8", env });
     const said = "cross-border: stdin: line 1 has more than 64 MiB, so it is no record\n";
@@ -195,7 +195,7 @@ describe("the program", () => {
     ["on a terminal that can't", { TERM: "dumb" }, false],
   ])("has colours %s: %o", (_, more, hasColors) => {
     const key = join(folder, randomUUID());
-    const line = [process.execPath, ...program, "keys", "generate", "--out", key].join(" ");
+    const line = [process.execPath, command, "keys", "generate", "--out", key].join(" ");
     const shown = execFileSync("script", ["-qec", line, "/dev/null"], {
       encoding: "utf8",
       env: { ...env, TERM: "xterm-256color", ...more },

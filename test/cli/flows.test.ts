@@ -8,6 +8,7 @@ import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { nodeSqlite, openHandle } from "../journals/sqlite-fixture.js";
 import { postgresVersion1, sqliteVersion1 } from "../journals/version-1.js";
+import { command } from "../support/program.js";
 import { type FlowsFixture, journalKinds, openFlowsFixture, postgresUrl, request } from "./flows-fixture.js";
 import { run } from "./run.js";
 
@@ -256,7 +257,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
       expect((await fixture.newFlow({ leaseMs: 600_000 }).run("held-1", request)).status).toBe("held");
       const [before] = await fixture.rows();
       const line = fixture.line(["flows", "resolve", "held-1", "release", ...grounds, "--yes"]);
-      const child = spawn(process.execPath, ["--import", "tsx", "src/cli/cli.ts", ...line], {
+      const child = spawn(process.execPath, [command, ...line], {
         env: { ...process.env, ...fixture.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
         stdio: ["ignore", "ignore", "pipe"],
       });

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { CrossBorderClient, generateSigningKeyPair, type Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { command } from "../support/program.js";
 import { run } from "./run.js";
 
 let folder: string;
@@ -71,7 +72,7 @@ interface Follower {
 
 /** The command in a process of its own. */
 function follow(...line: readonly string[]): Follower {
-  const child = spawn(process.execPath, ["--import", "tsx", "src/cli/cli.ts", ...line], {
+  const child = spawn(process.execPath, [command, ...line], {
     env: { ...process.env, ...env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -20,6 +20,7 @@ import { column, formatOf } from "../../src/cli/lists/formats.js";
 import { ResumableFile } from "../../src/cli/lists/resumable-file.js";
 import { CrossBorderClient, generateSigningKeyPair, type Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { command } from "../support/program.js";
 import { run } from "./run.js";
 
 const count = 45;
@@ -333,7 +334,7 @@ describe("a list that is resumed", () => {
 
   it("has each record once, whenever its process is killed", { timeout: 60_000 }, async () => {
     for (const killAt of [2, 10, 20, 34]) {
-      const child = spawn(process.execPath, ["--import", "tsx", "src/cli/cli.ts", ...resumed("killed")], {
+      const child = spawn(process.execPath, [command, ...resumed("killed")], {
         env: { ...process.env, ...env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
         stdio: ["ignore", "ignore", "inherit"],
       });
@@ -390,7 +391,7 @@ describe("a list that is resumed", () => {
   });
 
   const start = (line: readonly string[], more: object = {}) =>
-    spawn(process.execPath, ["--import", "tsx", "src/cli/cli.ts", ...line], {
+    spawn(process.execPath, [command, ...line], {
       env: { ...process.env, ...env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
       stdio: ["ignore", "ignore", "pipe"],
       ...more,

@@ -18,6 +18,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { Recording } from "../../src/cli/sandbox/recording.js";
 import { CrossBorderClient } from "../../src/index.js";
 import { startSandbox } from "../../src/sandbox/index.js";
+import { command } from "../support/program.js";
 import { type CommandResult, run } from "./run.js";
 
 // Each process starts from the sources, which takes seconds where others work as well.
@@ -119,7 +120,7 @@ it("tells programs on one line, and quotes paths for a shell", async () => {
 
 it("ends with the npx that started it, and takes its key files along", async () => {
   const folder = file("npx");
-  const line = `${process.execPath} --import tsx src/cli/cli.ts sandbox --folder ${folder}`;
+  const line = `${process.execPath} ${command} sandbox --folder ${folder}`;
   const npx = spawn("npm", ["exec", "-c", line], {
     stdio: "ignore",
     env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
@@ -278,7 +279,7 @@ describe("a recording", () => {
   });
 
   it("ends the sandbox where nothing more can be written", async () => {
-    const script = `ulimit -f 200; exec "$0" --import tsx src/cli/cli.ts sandbox --json --record "$1"`;
+    const script = `ulimit -f 200; exec "$0" ${command} sandbox --json --record "$1"`;
     const child = spawn("bash", ["-c", script, process.execPath, file("full.ndjson")], {
       env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
       stdio: ["ignore", "pipe", "pipe"],

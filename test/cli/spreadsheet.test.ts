@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { formatOf } from "../../src/cli/lists/formats.js";
+import { runs } from "../support/thorough.js";
 
 const text = fc.string({
   unit: fc.constantFrom(..."=+-@＝＋－＠;\t\r\n\"', a1(!|".split("")),
@@ -35,7 +36,7 @@ it("has no cell that a spreadsheet takes for a formula, whatever its separator i
         }
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { commands } from "../../src/cli/commands.js";
 import { CrossBorderClient, generateSigningKeyPair } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { command } from "../support/program.js";
 import { openTerminal, type TerminalSession } from "../support/pseudo-terminal.js";
 import { run } from "./run.js";
 
@@ -221,7 +222,7 @@ describe("Ctrl-C ends at once, and leaves the terminal as it was,", () => {
 });
 
 describe("a pipe that closes early is no error", () => {
-  const program = `${process.execPath} --import tsx src/cli/cli.ts`;
+  const program = `${process.execPath} ${command}`;
 
   it.each([
     ["--help", 0],

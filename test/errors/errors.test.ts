@@ -38,7 +38,9 @@ const samples = () => [
 /** The module as a second copy of the package loads it. */
 async function secondCopy(): Promise<typeof errors> {
   vi.resetModules();
-  return import("../../src/errors/errors.js");
+  const copy = await import("../../src/errors/errors.js");
+  vi.resetModules();
+  return copy;
 }
 
 describe("instanceof", () => {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isShowable, redactText } from "../../src/errors/redact.js";
+import { runs } from "../support/thorough.js";
 
 const jwt = ["eyJhbGciOiJSUzI1NiJ9", "eyJzdWIiOiIxIn0", "c2lnbmF0dXJl"].join(".");
 const pem = (name: string) => `-----BEGIN ${name}-----\nAAAA\nBBBB\n-----END ${name}-----`;
@@ -207,7 +208,7 @@ describe("a value in another spelling", () => {
         expect(safe).not.toContain(spelled);
         expect(plain(safe)).not.toContain(plain(spelled));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

@@ -21,6 +21,7 @@ import {
   type Step,
   scriptedClient,
 } from "../http/scripted-transport.js";
+import { runs } from "../support/thorough.js";
 
 interface Line {
   readonly level: string;
@@ -375,6 +376,6 @@ it("never writes a secret, a token, a body or an account, whatever the service r
       expect(text().length).toBeGreaterThan(0);
       for (const [what, value] of Object.entries(values)) expect(written, what).not.toContain(value);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import { type PracticeService, startPracticeService } from "../../examples/support/practice-service.js";
+import { program } from "../support/program.js";
 
 type SandboxOptions = NonNullable<Parameters<typeof startPracticeService>[0]>;
 
@@ -59,7 +60,7 @@ export class BackEnd {
 
   /** Starts a process of it. */
   async process(): Promise<BackEndProcess> {
-    const child = spawn(process.execPath, ["--import", "tsx", "examples/fastify/server.ts"], {
+    const child = spawn(process.execPath, program("examples/fastify/server.ts"), {
       env: { PATH: process.env.PATH, ...this.#settings },
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -103,8 +103,9 @@ export async function playCell(
       throw played.unprepared;
     }
     const { observation, blockedMs, idleMs } = played;
-    const isReached = blockedMs < timeoutMs / 4 && (fault.idleMs !== undefined || idleMs < longestIdleMs);
-    if (isReached || round === 6) return observation;
+    const isQuick = blockedMs < timeoutMs / (meetsDeadline ? 4 : 8);
+    const isReached = isQuick && (fault.idleMs !== undefined || idleMs < longestIdleMs);
+    if (isReached || round === (meetsDeadline ? 3 : 6)) return observation;
   }
 }
 

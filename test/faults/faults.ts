@@ -787,7 +787,8 @@ const waits: readonly Fault[] = [
         is: wait === "none" ? base : wait === "long" ? `${base}, long wait` : `${base}, wait of 1 s`,
         status,
         play: responses(status, () => `retry-after: ${value()}\r\n`),
-        ...(wait === "of 1 s" ? { timeoutMs: 1700 } : undefined),
+        // Time for one wait and not for two, and as much as there is for what goes on meanwhile.
+        ...(wait === "of 1 s" ? { timeoutMs: 1950 } : undefined),
       };
     }),
   ),

@@ -1,8 +1,9 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
+import { isThorough } from "../support/thorough.js";
 import { runTrials, summaryOf } from "./trials.js";
 
-const trials = 2000;
+const trials = isThorough ? 2000 : 500;
 
 it(`says nothing false, and repeats no payment, in ${trials} trials through the fault proxy`, async () => {
   const given = process.env.FAULT_SEED;
@@ -33,7 +34,12 @@ const wanted: readonly (readonly [end: string, atLeast: number])[] = [
   ["OutcomeUnknownError possible", trials / 50],
   ["UnexpectedResponseError done", trials / 500],
   ["UnexpectedResponseError possible", trials / 100],
-  ["PermissionDeniedError possible", 1],
-  ["ConflictError possible", 1],
   ["well", trials / 20],
+  // Too few of these end so for a small number of trials.
+  ...(isThorough
+    ? ([
+        ["PermissionDeniedError possible", 1],
+        ["ConflictError possible", 1],
+      ] as const)
+    : []),
 ];

@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
-import { expect, it, vi } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { emitStep } from "../../src/flows/emit-step.js";
 import { allPhases, type FlowPhase } from "../../src/flows/flow-state.js";
 import { simulateFlows } from "../../src/simulation/simulate-flows.js";
 
+vi.hoisted(() => vi.resetModules());
 vi.mock("../../src/flows/emit-step.js", { spy: true });
+afterAll(() => void vi.resetModules());
 
 const picture = readFileSync("docs/images/flow-phases.svg", "utf8");
 const guide = readFileSync("docs/durable-flow.md", "utf8");

@@ -4,6 +4,7 @@ import { CrossBorderError, type Effect } from "../../src/errors/errors.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
 import { Ended } from "../../src/timing/deadline.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
+import { runs } from "../support/thorough.js";
 import { calls, json, ownError, payment, paymentRecord, type Step, scriptedClient } from "./scripted-transport.js";
 
 /** One attempt: what the caller's side sees of it, and what the service did. */
@@ -90,7 +91,7 @@ it.each(kinds)(
           expect(new Set(transport.sent.map(({ body }) => body)).size).toBeLessThanOrEqual(1);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   },
   60_000,

@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { program } from "../support/program.js";
 import { type ResponseShape, responseShapes } from "./response-shapes.js";
 
 const mebibyte = 2 ** 20;
-const script = fileURLToPath(new URL("response-costs-process.ts", import.meta.url));
+const script = program("test/http/response-costs-process.ts");
 
 // Five times its size in memory, and 50 ms above `JSON.parse`; where that takes more than half a second, a tenth of it, since on a
 // busy machine it is as slow. Five runs are timed and the fastest counts: other processes only add to it.
@@ -25,14 +25,10 @@ interface Cost {
 }
 
 function runProcess(shape: ResponseShape, task: string, flags: readonly string[]): Cost {
-  const { status, signal, stdout, stderr } = spawnSync(
-    process.execPath,
-    [...flags, "--import", "tsx", script, shape, task],
-    {
-      encoding: "utf8",
-      env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
-    },
-  );
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [...flags, ...script, shape, task], {
+    encoding: "utf8",
+    env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
+  });
   expect({ status, signal }, stderr.slice(0, 2000)).toEqual({ status: 0, signal: null });
   return JSON.parse(stdout) as Cost;
 }

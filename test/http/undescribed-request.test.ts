@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ConfigError, InvalidArgumentError, OutcomeUnknownError } from "../../src/errors/errors.js";
 import type { UndescribedRequest } from "../../src/http/undescribed-request.js";
 import { operations } from "../../src/resources/catalogue.js";
+import { runs } from "../support/thorough.js";
 import { broken, errorOf, json, ownError, type Step, scriptedClient, unsent } from "./scripted-transport.js";
 
 const described = [...operations.values()];
@@ -158,7 +159,7 @@ describe("what a failure says", () => {
         if (done.length > 0) expect(outcome).not.toBe("none");
         if (!idempotent) expect(done.length).toBeLessThanOrEqual(1);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

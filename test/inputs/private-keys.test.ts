@@ -12,6 +12,7 @@ import { holdsPrivateKey } from "../../src/signing/private-key-text.js";
 import { type Harness, harnesses, signingKeys } from "../contract/harness.js";
 import { der, forms, inLines, jwk, pem, privateKey, publicKey } from "../signing/private-key-forms.js";
 import { base64, pkcs8, rsaKeyPair, spki } from "../signing/test-keys.js";
+import { runs } from "../support/thorough.js";
 import { bodyOf, callByName, everyOperation } from "./call-by-name.js";
 
 const gateways = (client: CrossBorderClient) => client.paymentGateways;
@@ -170,7 +171,7 @@ describe("public keys", () => {
         ).toBe(false);
         expect(holdsPrivateKey(Buffer.from(modulus).toString("hex"))).toBe(false);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   }, 60_000);
 });

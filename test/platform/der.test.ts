@@ -8,6 +8,7 @@ import {
   readSequence,
   writeElement,
 } from "../../src/platform/der.js";
+import { runs } from "../support/thorough.js";
 
 const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, "hex"));
 const tag = fc.constantFrom(...Object.values(derTags));
@@ -38,7 +39,7 @@ describe("readElements", () => {
         const written = elements.map(({ tag, content }) => writeElement(tag, content));
         expect([...Buffer.concat(written)]).toEqual([...bytes]);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { derTags, readSequence, writeElement } from "../../src/platform/der.js";
 import { readPkcs8, readRsaPrivateKey, readRsaPublicKey, readSpki } from "../../src/platform/rsa-der.js";
 import { rsaKeyPair } from "../signing/test-keys.js";
+import { runs } from "../support/thorough.js";
 
 const pair = rsaKeyPair();
 const der = (key: KeyObject, type: "pkcs8" | "pkcs1" | "spki") => Uint8Array.from(key.export({ type, format: "der" }));
@@ -101,6 +102,6 @@ it("reads a damaged key as OpenSSL does, or not at all", () => {
       const key = createPublicKey({ key: Buffer.from(bytes), format: "der", type: "spki" });
       expect(read).toEqual({ bits: key.asymmetricKeyDetails?.modulusLength, spki: der(key, "spki") });
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

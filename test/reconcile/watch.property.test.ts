@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Payment } from "../../src/resources/payments.js";
+import { runs } from "../support/thorough.js";
 import { startMs, World, type WorldPayment } from "./world.js";
 
 const rereadForMs = 60_000;
@@ -95,6 +96,6 @@ it("hands out every payment and its last state, whatever is listed late, fails o
       });
       expect(stored).toEqual(new Map(expected));
     }),
-    { numRuns: Number(process.env.CBP_RUNS ?? 80) },
+    { numRuns: Number(process.env.CBP_RUNS ?? runs(80)) },
   );
 }, 120_000);

@@ -6,6 +6,7 @@ import type { Operation, TypedOperation } from "../../src/api/operation.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { broken, errorOf, json, recordOf, type Step, scriptedClient } from "../http/scripted-transport.js";
+import { runs } from "../support/thorough.js";
 
 const idOf = (index: number) => `id-${index}`;
 
@@ -76,7 +77,7 @@ it.each(inBodies)("shows no $name that the service repeats", async ({ row, field
       const error = await expectHidden(row, { body }, [secret], repeating(field, secret));
       expect(error.message).toContain("the service responded with 400");
     }),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   );
 });
 
@@ -86,7 +87,7 @@ it.each(inQueries)("shows no $name in a filter that the service repeats", async 
       const error = await expectHidden(row, { query: { [field]: secret } }, [secret], repeating(field, secret));
       expect(error.message).toContain("the service responded with 400");
     }),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   );
 });
 
@@ -99,7 +100,7 @@ it.each(inBodies)("shows no $name when the connection breaks, nor when the body 
       await expectHidden(row, { body: { ...body, [field]: [secret] } }, [secret], broken);
       await expectHidden(row, { body: { ...body, [field]: { secret } } }, [secret], broken);
     }),
-    { numRuns: 10 },
+    { numRuns: runs(10) },
   );
 });
 
@@ -120,6 +121,6 @@ it.each(inResponses)("shows no $name when the response is not as described", asy
         { validation },
       );
     }),
-    { numRuns: 10 },
+    { numRuns: runs(10) },
   );
 });

@@ -15,8 +15,10 @@ PATH=$(bash "$root/test/runtime/install-node.sh" "$version" "$folder/node"):$PAT
 (cd "$root" && npm pack --silent --ignore-scripts --pack-destination "$folder")
 cd "$folder/project"
 cp -r "$root/examples" .
-mkdir -p test/wire && cp -r "$root/test/contract" "$root/test/journals" "$root/test/examples.test.ts" test/
+mkdir -p test/wire test/support && cp -r "$root/test/contract" "$root/test/journals" "$root/test/examples.test.ts" test/
 cp "$root/test/wire/closed-port.ts" test/wire/
+# There the loader of sources runs the examples.
+printf 'export const program = (source: string) => ["--import", "tsx", source];\n' > test/support/program.ts
 # A test of the journals runs the SQL of their page.
 mkdir docs && cp "$root/docs/journals.md" docs/
 cat > vitest.config.ts <<'CONFIG'

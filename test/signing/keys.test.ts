@@ -12,6 +12,7 @@ import { ConfigError, InvalidArgumentError } from "../../src/errors/errors.js";
 import { derTags, writeElement } from "../../src/platform/der.js";
 import type { SigningKey } from "../../src/signing/keys.js";
 import { writePem } from "../../src/signing/pem.js";
+import { runs } from "../support/thorough.js";
 import { platforms, signingOn } from "./signing-on.js";
 import { base64, expectToTellNothingOf, pkcs8, rsaKeyPair, spki, thrownBy } from "./test-keys.js";
 
@@ -226,7 +227,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
         fc.property(fc.oneof(noise, likeKey), (bytes) => {
           expect(() => parsePublicKey(base64(bytes))).toThrow("Base64 of something that is not a public key; ");
         }),
-        { numRuns: 2000 },
+        { numRuns: runs(2000) },
       );
     });
   });

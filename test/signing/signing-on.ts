@@ -18,5 +18,6 @@ export async function signingOn(platform: PlatformName) {
     ...(await import("../../src/verification/verify-record.js")),
   };
   vi.doUnmock("#platform");
+  vi.resetModules();
   return modules;
 }

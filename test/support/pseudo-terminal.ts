@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { json } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
+import { command } from "./program.js";
 
 export interface TerminalResult {
   /** Nothing where a signal ended it. */
@@ -35,7 +36,7 @@ export function openTerminal(
   line: readonly string[],
   { columns = 100, env = {} }: { columns?: number; env?: Readonly<Record<string, string | undefined>> } = {},
 ): TerminalSession {
-  const program = [process.execPath, "--import", "tsx", "src/cli/cli.ts", ...line];
+  const program = [process.execPath, command, ...line];
   const child = spawn("python3", ["test/support/pseudo-terminal.py", String(columns), ...program], {
     env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "", ...none, TERM: "xterm-256color", ...env },
     stdio: ["pipe", "pipe", "inherit", "pipe"],

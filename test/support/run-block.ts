@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { compilePrograms } from "./build-programs.js";
 
 export interface RunBlock {
   /** 0 where it ended well. */
@@ -11,7 +12,7 @@ export interface RunBlock {
 }
 
 /** Runs a block of a document, with the files that it imports beside it, in a process of its own. */
-export function runBlock(
+export async function runBlock(
   code: string,
   {
     files = {},
@@ -24,9 +25,10 @@ export function runBlock(
   const main = join(folder, "block.ts");
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   writeFileSync(main, code);
+  await compilePrograms([main], folder);
   const clean = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "", NO_COLOR: "1", ...env };
   return new Promise((resolve) => {
-    execFile(process.execPath, ["--import", "tsx", main], { env: clean }, (error, stdout, stderr) =>
+    execFile(process.execPath, [join(folder, main.replace(/ts$/, "js"))], { env: clean }, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : error.code, stdout, stderr }),
     );
   });

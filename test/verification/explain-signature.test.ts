@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { explainSignature, type SignatureQuestion } from "../../src/verification/explain-signature.js";
 import { bodyVariants, joinVariants, pathVariants } from "../../src/verification/signed-text-variants.js";
+import { runs } from "../support/thorough.js";
 
 const keys = pairOf(2048);
 const others = pairOf(2048);
@@ -139,7 +140,7 @@ describe("the text", () => {
         expect(findings.length).toBeLessThanOrEqual(made);
         expect(findings.every(({ problem }) => problem.startsWith("signed with "))).toBe(true);
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     );
   });
 });

@@ -35,6 +35,7 @@ async function openOn(platform: "node" | "web" | object, options: Partial<Transp
   else if (typeof platform === "object") vi.doMock("#platform", () => platform);
   const { openTransport } = await import("../../src/wire/open-transport.js");
   vi.doUnmock("#platform");
+  onTestFinished(() => void vi.resetModules());
   const transport = openTransport({ connections: 1, connectTimeoutMs: 5000, ...options });
   onTestFinished(() => transport.close().catch(() => {}));
   return transport;

@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** The folder of the compiled programs. */
+    programs: string;
+  }
+}
+
+/** What tests start as processes of their own. */
+const programs = [
+  "src/cli/cli.ts",
+  "examples/*.ts",
+  "examples/fastify/server.ts",
+  "test/faults/idle-payer.ts",
+  "test/http/response-costs-process.ts",
+  "test/reconcile/large-comparison.ts",
+];
+
+/** Compiles them once, before the first test: the loader of sources would take a second in each process. */
+export default async function buildPrograms(project: TestProject): Promise<() => void> {
+  // Below the project, outside of node_modules, so that the package can be named.
+  const folder = mkdtempSync(join("test", "built-programs-"));
+  const compile = () => compilePrograms(programs, folder);
+  project.provide("programs", folder);
+  project.onTestsRerun(compile);
+  await compile();
+  return () => rmSync(folder, { recursive: true });
+}
+
+/** Each goes to the path in the folder that it has in the project, with the ending `.js`. */
+export async function compilePrograms(entryPoints: string[], outdir: string): Promise<void> {
+  await build({
+    entryPoints,
+    outdir,
+    outbase: ".",
+    bundle: true,
+    splitting: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    packages: "external",
+    conditions: ["source"],
+    sourcemap: true,
+    logLevel: "error",
+  });
+}
