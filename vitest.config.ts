@@ -107,13 +107,14 @@ export default defineConfig({
           exclude: [...system, ...alone, keycloak, engines, openapi, ...Object.values(built), ...leftOut],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },
           testTimeout,
+          hookTimeout: testTimeout,
           maxWorkers,
           retry,
         },
       },
       {
         resolve: { alias },
-        test: { name: "unit-alone", include: alone, testTimeout, maxWorkers, retry },
+        test: { name: "unit-alone", include: alone, testTimeout, hookTimeout: testTimeout, maxWorkers, retry },
       },
       {
         resolve: { alias },
@@ -123,6 +124,7 @@ export default defineConfig({
           include: system,
           exclude: leftOut,
           testTimeout,
+          hookTimeout: testTimeout,
           maxWorkers,
           retry,
         },
@@ -156,8 +158,16 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
-      { test: { name: "crash", include: [built.crash], testTimeout: 120_000, disableConsoleIntercept: true } },
-      { test: { name: "fleet", include: [built.fleet], testTimeout: 120_000, retry } },
+      {
+        test: {
+          name: "crash",
+          include: [built.crash],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          disableConsoleIntercept: true,
+        },
+      },
+      { test: { name: "fleet", include: [built.fleet], testTimeout: 120_000, hookTimeout: 120_000, retry } },
       {
         test: {
           name: "matrix",
