@@ -12,19 +12,19 @@ const tests = (...folders: readonly string[]) => folders.map((folder) => `test/$
 
 /** What a flow does in which order, from the first write to its outcome. */
 const steps = sources(
-  "flows/assert-payable",
+  "flows/steps/assert-payable",
   "flows/confirm-flow",
-  "flows/drive-flow",
-  "flows/flow-steps",
+  "flows/steps/drive-flow",
+  "flows/steps/flow-steps",
   "flows/pay",
   "flows/payment-from-intent",
-  "flows/prepare-flow",
+  "flows/steps/prepare-flow",
   "flows/quote-flow",
-  "flows/read-back",
-  "flows/request-funds",
+  "flows/steps/read-back",
+  "flows/steps/request-funds",
   "flows/run-flow",
-  "flows/send-claim",
-  "flows/settle-flow",
+  "flows/steps/send-claim",
+  "flows/steps/settle-flow",
 );
 
 /** In the order of what a mistake in them would cost. */
@@ -36,7 +36,7 @@ export const parts: readonly Part[] = [
   { name: "errors", sources: sources("errors/*"), tests: tests("errors", "events", "http") },
   { name: "auth", sources: sources("auth/*"), tests: tests("auth", "tokens") },
   { name: "http", sources: sources("http/!(decision)"), tests: tests("http", "resources") },
-  { name: "flows", sources: ["src/flows/*.ts", ...steps.map((path) => `!${path}`)], tests: tests("flows") },
+  { name: "flows", sources: ["src/flows/**/*.ts", ...steps.map((path) => `!${path}`)], tests: tests("flows") },
 ];
 
 /** They measure, start processes, or need a fresh module each: under mutation they would say nothing. */

@@ -1,4 +1,3 @@
-import { dirname } from "node:path";
 import { countMutants, type Mutant } from "./mutants.js";
 
 /** A source, and what became of the changes in it. */
@@ -22,12 +21,17 @@ const title =
 /** The Markdown table of `docs/mutation.md`: a row for each source, one for each folder, and one for all. */
 export function toTable(rows: readonly Row[]): string {
   const sorted = [...rows].sort((one, other) => (one.source < other.source ? -1 : 1));
-  const folders = [...new Set(sorted.map(({ source }) => dirname(source)))];
+  const folders = [...new Set(sorted.map(({ source }) => folderOf(source)))];
   const lines = folders.flatMap((folder) => {
-    const own = sorted.filter(({ source }) => dirname(source) === folder);
+    const own = sorted.filter(({ source }) => folderOf(source) === folder);
     return [...own.map((row) => toLine(`\`${row.source}\``, row)), toLine(`all of \`${folder}\``, sumOf(own))];
   });
   return `${title}${[...lines, toLine("all", sumOf(rows))].join("\n")}\n`;
+}
+
+/** The folder of `src/` that a source is in, at whatever depth. */
+export function folderOf(source: string): string {
+  return source.split("/", 2).join("/");
 }
 
 /** The rows of the sources in a page that has such a table. */

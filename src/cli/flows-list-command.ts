@@ -1,7 +1,7 @@
-import { allPhases } from "../flows/flow-state.js";
 import { countFlows, heldFlows, listFlows } from "../flows/flow-status.js";
 import { describeElsewhere } from "../flows/flows-elsewhere.js";
 import type { FlowPhase, FlowStatus, FlowsElsewhere, HeldFlow, StuckFlow } from "../flows/index.js";
+import { allPhases } from "../flows/state/flow-state.js";
 import { command, type ExitCode, exitCodes, UsageError } from "./command.js";
 import { journalOptions, type OpenFlows, openFlows } from "./flows-journal.js";
 import { failureText, instant, showLines } from "./flows-view.js";

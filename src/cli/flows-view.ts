@@ -1,6 +1,6 @@
 import { counted } from "../errors/counted.js";
-import { describeGrounds } from "../flows/describe-looks.js";
 import type { Claim, FlowFailures, Look, OperatorDecision } from "../flows/index.js";
+import { describeGrounds } from "../flows/looking/describe-looks.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { FlowDetails } from "./flows-details.js";
 import { wrappedData } from "./layout.js";

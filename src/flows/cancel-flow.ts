@@ -1,12 +1,12 @@
 import { clock } from "../timing/clock.js";
-import { emitStep } from "./emit-step.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { type DeclinedFlow, toDeclined } from "./flow-outcome.js";
-import { readState, scopeOf } from "./flow-scope.js";
-import { truthOf } from "./flow-truth.js";
-import { assertQuoted, unknownFlow } from "./known-flow.js";
-import { replaceQuote } from "./own-flow.js";
+import { assertQuoted, unknownFlow } from "./ownership/known-flow.js";
+import { replaceQuote } from "./ownership/own-flow.js";
+import { readState, scopeOf } from "./state/flow-scope.js";
+import { truthOf } from "./state/flow-truth.js";
+import { emitStep } from "./steps/emit-step.js";
 
 /** See `PaymentFlow.cancel`. */
 export async function cancelFlow(

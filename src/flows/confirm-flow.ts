@@ -1,19 +1,19 @@
 import { InvalidArgumentError } from "../errors/errors.js";
 import { payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
-import { assertPayable } from "./assert-payable.js";
-import { finishFlow } from "./drive-flow.js";
-import { emitStep } from "./emit-step.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import type { FlowOutcome } from "./flow-outcome.js";
-import { assertOwnKey, scopeOf } from "./flow-scope.js";
-import type { StateOf } from "./flow-state.js";
 import type { JournalEntry } from "./journal.js";
-import { assertSameIntent, unknownFlow } from "./known-flow.js";
-import { replaceQuote } from "./own-flow.js";
-import { payable, withOwnKey } from "./prepare-flow.js";
-import { settleFlow } from "./settle-flow.js";
+import { assertSameIntent, unknownFlow } from "./ownership/known-flow.js";
+import { replaceQuote } from "./ownership/own-flow.js";
+import { assertOwnKey, scopeOf } from "./state/flow-scope.js";
+import type { StateOf } from "./state/flow-state.js";
+import { assertPayable } from "./steps/assert-payable.js";
+import { finishFlow } from "./steps/drive-flow.js";
+import { emitStep } from "./steps/emit-step.js";
+import { payable, withOwnKey } from "./steps/prepare-flow.js";
+import { settleFlow } from "./steps/settle-flow.js";
 
 /** See `PaymentFlow.confirm`. */
 export async function confirmFlow(

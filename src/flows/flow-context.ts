@@ -1,18 +1,18 @@
 import type { ApiClient } from "../api/api-client.js";
 import type { Reporter } from "../events/reporter.js";
 import type { SharedReadings } from "../payments/shared-readings.js";
-import type { CircuitBreaker } from "./circuit-breaker.js";
 import type { FlowCall } from "./flow-call.js";
-import type { FlowCodec } from "./flow-codec.js";
-import type { FlowState } from "./flow-state.js";
 import type { ElsewhereFinder } from "./flows-elsewhere.js";
 import type { FlowFunds, ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
 import type { Journal, LeaseRequest, ScopeFilter } from "./journal.js";
-import type { KnownPayments } from "./known-payments.js";
-import type { Lease } from "./lease.js";
-import type { LeaseObserver } from "./lease-observer.js";
-import type { NewestPayment } from "./newest-payment.js";
-import type { OpenWork } from "./open-work.js";
+import type { KnownPayments } from "./looking/known-payments.js";
+import type { NewestPayment } from "./looking/newest-payment.js";
+import type { Lease } from "./ownership/lease.js";
+import type { LeaseObserver } from "./ownership/lease-observer.js";
+import type { OpenWork } from "./ownership/open-work.js";
+import type { FlowCodec } from "./state/flow-codec.js";
+import type { FlowState } from "./state/flow-state.js";
+import type { CircuitBreaker } from "./steps/circuit-breaker.js";
 
 /** What the service's operators promise. By default absence proves nothing, and nothing is sent twice. */
 export interface ServiceFacts {

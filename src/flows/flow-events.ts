@@ -1,6 +1,6 @@
 import type { Effect, ErrorCode } from "../errors/errors.js";
 import { readHooks } from "../events/hooks.js";
-import type { FlowPhase } from "./flow-state.js";
+import type { FlowPhase } from "./state/flow-state.js";
 
 /** A step of a flow is over: what it led to is stored, or it failed and is to be taken again later. */
 export interface FlowEvent {

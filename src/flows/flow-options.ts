@@ -10,21 +10,21 @@ import {
   withDefaults,
 } from "../api/option-table.js";
 import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
-import { CircuitBreaker, type CircuitBreakerOptions } from "./circuit-breaker.js";
 import type { FlowClient } from "./flow-client.js";
-import { type FlowCipher, FlowCodec } from "./flow-codec.js";
 import type { FlowContext, ServiceFacts } from "./flow-context.js";
 import { type FlowEvents, readFlowHooks } from "./flow-events.js";
-import { allPhases, type FlowPhase } from "./flow-state.js";
 import { ElsewhereFinder } from "./flows-elsewhere.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
 import type { Journal } from "./journal.js";
-import { KnownPayments } from "./known-payments.js";
-import { LeaseObserver } from "./lease-observer.js";
-import { defaultClockSkewMs, sharedReadings } from "./look-for-payment.js";
+import { KnownPayments } from "./looking/known-payments.js";
+import { defaultClockSkewMs, sharedReadings } from "./looking/look-for-payment.js";
+import { NewestPayment } from "./looking/newest-payment.js";
 import type { MoveOptions } from "./move-flows.js";
-import { NewestPayment } from "./newest-payment.js";
-import { OpenWork } from "./open-work.js";
+import { LeaseObserver } from "./ownership/lease-observer.js";
+import { OpenWork } from "./ownership/open-work.js";
+import { type FlowCipher, FlowCodec } from "./state/flow-codec.js";
+import { allPhases, type FlowPhase } from "./state/flow-state.js";
+import { CircuitBreaker, type CircuitBreakerOptions } from "./steps/circuit-breaker.js";
 
 /** How to build a `PaymentFlow`. */
 export interface PaymentFlowOptions {

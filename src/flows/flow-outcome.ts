@@ -1,6 +1,6 @@
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
-import { undecidedLookalike } from "./describe-looks.js";
+import { undecidedLookalike } from "./looking/describe-looks.js";
 import type {
   Claim,
   ClaimResponse,
@@ -11,7 +11,7 @@ import type {
   OutcomeState,
   ServiceFact,
   StateOf,
-} from "./flow-state.js";
+} from "./state/flow-state.js";
 
 /** How a flow ended. The same key has the same outcome, however often and wherever it is run. */
 export type FlowOutcome = PaidFlow | DeclinedFlow | RejectedFlow | HeldFlow;

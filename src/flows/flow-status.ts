@@ -3,11 +3,13 @@ import { CrossBorderError } from "../errors/errors.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
-import { compareKeys } from "./compare-keys.js";
-import { undecidedLookalike } from "./describe-looks.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, type HeldFlow, looksOf, toHeld, toOutcome } from "./flow-outcome.js";
-import { adviceOnKeys, assertOwnEntry, type KeyHolder, otherKeyId, readState } from "./flow-scope.js";
+import type { FlowsElsewhere } from "./flows-elsewhere.js";
+import type { JournalEntry } from "./journal.js";
+import { undecidedLookalike } from "./looking/describe-looks.js";
+import { compareKeys } from "./state/compare-keys.js";
+import { adviceOnKeys, assertOwnEntry, type KeyHolder, otherKeyId, readState } from "./state/flow-scope.js";
 import {
   type Claim,
   type FlowFailures,
@@ -21,9 +23,7 @@ import {
   type OperatorDecision,
   type StateOf,
   type UnsettledPhase,
-} from "./flow-state.js";
-import type { FlowsElsewhere } from "./flows-elsewhere.js";
-import type { JournalEntry } from "./journal.js";
+} from "./state/flow-state.js";
 
 /** How far a flow has got. All times are milliseconds since 1970, by the journal's clock. */
 export interface FlowStatus {

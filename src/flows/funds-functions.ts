@@ -1,7 +1,7 @@
 import { describeValue } from "../errors/describe-value.js";
 import { type FundsTaken, InvalidArgumentError } from "../errors/errors.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
-import type { FlowRefusal } from "./flow-state.js";
+import type { FlowRefusal } from "./state/flow-state.js";
 
 /** Money that was taken for a flow. */
 export interface FlowFunds extends FundsTaken {

@@ -4,9 +4,7 @@
  * @module
  */
 export { type FundsTaken, JournalError } from "../errors/errors.js";
-export type { CircuitBreakerOptions } from "./circuit-breaker.js";
 export type { FlowClient } from "./flow-client.js";
-export type { FlowCipher } from "./flow-codec.js";
 export type { ServiceFacts } from "./flow-context.js";
 export type { FlowEvent, FlowEvents } from "./flow-events.js";
 export type {
@@ -19,19 +17,6 @@ export type {
 } from "./flow-options.js";
 export type { DeclinedFlow, FlowOutcome, HeldFlow, PaidFlow, RejectedFlow } from "./flow-outcome.js";
 export { FlowPausedError } from "./flow-paused-error.js";
-export type {
-  Claim,
-  ClaimResponse,
-  FlowFailures,
-  FlowPhase,
-  FlowRefusal,
-  Look,
-  LookGrounds,
-  OperatorDecision,
-  ResolveAction,
-  ServiceFact,
-  Waits,
-} from "./flow-state.js";
 export type { FlowCounts, FlowStatus, StuckFlow } from "./flow-status.js";
 export type { FlowsElsewhere } from "./flows-elsewhere.js";
 export type { FlowFunds, ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
@@ -51,7 +36,22 @@ export type {
 } from "./journal.js";
 export { MemoryJournal, type MemoryJournalOptions } from "./memory-journal.js";
 export type { MoveOptions, MoveReport } from "./move-flows.js";
-export type { CloseReport } from "./open-work.js";
+export type { CloseReport } from "./ownership/open-work.js";
 export { PaymentFlow } from "./payment-flow.js";
 export type { QuotedFlow } from "./quote-flow.js";
 export type { Resolution } from "./resolve-flow.js";
+export type { FlowCipher } from "./state/flow-codec.js";
+export type {
+  Claim,
+  ClaimResponse,
+  FlowFailures,
+  FlowPhase,
+  FlowRefusal,
+  Look,
+  LookGrounds,
+  OperatorDecision,
+  ResolveAction,
+  ServiceFact,
+  Waits,
+} from "./state/flow-state.js";
+export type { CircuitBreakerOptions } from "./steps/circuit-breaker.js";

@@ -1,5 +1,4 @@
 import { clock } from "../timing/clock.js";
-import { compareKeys } from "./compare-keys.js";
 import {
   type FlowScope,
   finalPhases,
@@ -31,6 +30,7 @@ import {
   assertStateId,
   isRepetition,
 } from "./journal-arguments.js";
+import { compareKeys } from "./state/compare-keys.js";
 
 export interface MemoryJournalOptions {
   /** Milliseconds since 1970; default `Date.now`. */

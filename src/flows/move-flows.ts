@@ -4,8 +4,8 @@ import { parseBaseUrl } from "../wire/base-url.js";
 import type { FlowContext } from "./flow-context.js";
 import type { FlowScope, JournalEntry, JournalState, ScopeFilter } from "./journal.js";
 import { assertScopeFilter } from "./journal-arguments.js";
-import { Lease, LeaseLost } from "./lease.js";
-import { acquireEntry, type OwnedEntry, retryJournal } from "./own-flow.js";
+import { Lease, LeaseLost } from "./ownership/lease.js";
+import { acquireEntry, type OwnedEntry, retryJournal } from "./ownership/own-flow.js";
 
 /** Which flows to move, and where to. */
 export interface MoveOptions {

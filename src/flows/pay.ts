@@ -4,11 +4,11 @@ import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError }
 import { type PaymentIntent, type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { type Payment, Payments, payments } from "../resources/payments.js";
 import type { Part } from "../tracing/tracing.js";
-import { assertPayable } from "./assert-payable.js";
-import { copyRequest } from "./copy-request.js";
-import { frozenCopy } from "./frozen-copy.js";
 import { assertFundsTaken } from "./funds-functions.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
+import { copyRequest } from "./state/copy-request.js";
+import { frozenCopy } from "./state/frozen-copy.js";
+import { assertPayable } from "./steps/assert-payable.js";
 
 /**
  * Shows the intent to the sender and takes the money from the sender's account; returns `null` when the sender declines.

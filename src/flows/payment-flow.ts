@@ -3,10 +3,8 @@ import { InvalidArgumentError } from "../errors/errors.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import { cancelFlow } from "./cancel-flow.js";
 import { confirmFlow } from "./confirm-flow.js";
-import { copyRequest } from "./copy-request.js";
 import { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
-import { assertFlowKey } from "./flow-key.js";
 import {
   type CloseOptions,
   type FlowQuery,
@@ -23,8 +21,6 @@ import {
   type WorkOptions,
 } from "./flow-options.js";
 import { type DeclinedFlow, type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
-import { readState } from "./flow-scope.js";
-import { hasOutcome, type ResolveAction } from "./flow-state.js";
 import {
   countFlows,
   type FlowCounts,
@@ -34,16 +30,20 @@ import {
   type StuckFlow,
   toStatus,
 } from "./flow-status.js";
-import { truthOf } from "./flow-truth.js";
 import { elsewhereError, type FlowsElsewhere } from "./flows-elsewhere.js";
 import { type FlowOperation, followFlow } from "./follow-flow.js";
 import { checkMove, type MoveOptions, type MoveReport, moveFlows } from "./move-flows.js";
-import type { CloseReport } from "./open-work.js";
+import type { CloseReport } from "./ownership/open-work.js";
+import { Recovery, type ReportRecovered } from "./ownership/recovery.js";
 import { type QuotedFlow, quoteFlow } from "./quote-flow.js";
 import { recoverFlows } from "./recover-flows.js";
-import { Recovery, type ReportRecovered } from "./recovery.js";
 import { checkResolution, type Resolution, resolveFlow } from "./resolve-flow.js";
 import { runFlow } from "./run-flow.js";
+import { copyRequest } from "./state/copy-request.js";
+import { assertFlowKey } from "./state/flow-key.js";
+import { readState } from "./state/flow-scope.js";
+import { hasOutcome, type ResolveAction } from "./state/flow-state.js";
+import { truthOf } from "./state/flow-truth.js";
 import { takeOverAll, workFlows } from "./work-flows.js";
 
 /**

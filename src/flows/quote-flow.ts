@@ -1,14 +1,14 @@
 import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { clock } from "../timing/clock.js";
-import { emitStep } from "./emit-step.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
-import { assertOwnRequest, readState, scopeOf } from "./flow-scope.js";
-import { truthOf } from "./flow-truth.js";
 import type { JournalEntry } from "./journal.js";
-import { assertQuoted, assertSameRequest } from "./known-flow.js";
-import { beginEntry, replaceQuote } from "./own-flow.js";
-import { prepareQuote } from "./prepare-flow.js";
+import { assertQuoted, assertSameRequest } from "./ownership/known-flow.js";
+import { beginEntry, replaceQuote } from "./ownership/own-flow.js";
+import { assertOwnRequest, readState, scopeOf } from "./state/flow-scope.js";
+import { truthOf } from "./state/flow-truth.js";
+import { emitStep } from "./steps/emit-step.js";
+import { prepareQuote } from "./steps/prepare-flow.js";
 
 /** What a payment would cost. No money is taken before it is confirmed. */
 export interface QuotedFlow {

@@ -1,6 +1,6 @@
 import type { FlowContext } from "./flow-context.js";
 import type { FlowOutcome } from "./flow-outcome.js";
-import { type Recovered, Recovery, RecoveryRound } from "./recovery.js";
+import { type Recovered, Recovery, RecoveryRound } from "./ownership/recovery.js";
 
 /** See `PaymentFlow.recover`. */
 export async function* recoverFlows(

@@ -2,13 +2,16 @@ import { isBoolean, type OptionTable, parseOptions } from "../api/option-table.j
 import { type ErrorCode, InvalidArgumentError, SigningError } from "../errors/errors.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
-import { driveFlow, storeState } from "./drive-flow.js";
-import { emitStep } from "./emit-step.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext, OwnedFlow } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
 import { FlowPausedError } from "./flow-paused-error.js";
-import { assertOwnKey, otherKeyId, readState } from "./flow-scope.js";
+import { lookForPayment, type Sought } from "./looking/look-for-payment.js";
+import { paymentMatcher, type Recognisable } from "./looking/match-payment.js";
+import { Lease, LeaseLost } from "./ownership/lease.js";
+import { acquireEntry, type OwnedEntry } from "./ownership/own-flow.js";
+import { paymentFromIntent } from "./payment-from-intent.js";
+import { assertOwnKey, otherKeyId, readState } from "./state/flow-scope.js";
 import {
   type FlowPhase,
   type FlowState,
@@ -19,14 +22,11 @@ import {
   type OperatorDecision,
   type ResolveAction,
   type StateOf,
-} from "./flow-state.js";
-import { isTruth, ownedByFlow } from "./flow-truth.js";
-import { frozenCopy } from "./frozen-copy.js";
-import { Lease, LeaseLost } from "./lease.js";
-import { lookForPayment, type Sought } from "./look-for-payment.js";
-import { paymentMatcher, type Recognisable } from "./match-payment.js";
-import { acquireEntry, type OwnedEntry } from "./own-flow.js";
-import { paymentFromIntent } from "./payment-from-intent.js";
+} from "./state/flow-state.js";
+import { isTruth, ownedByFlow } from "./state/flow-truth.js";
+import { frozenCopy } from "./state/frozen-copy.js";
+import { driveFlow, storeState } from "./steps/drive-flow.js";
+import { emitStep } from "./steps/emit-step.js";
 
 /** An operator's decision about a flow that is held or stuck, for the record. `payment` is accepted for `found` only. */
 export type Resolution<Action extends ResolveAction = ResolveAction> = {

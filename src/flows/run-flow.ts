@@ -1,18 +1,18 @@
 import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { clock } from "../timing/clock.js";
 import { confirmQuote } from "./confirm-flow.js";
-import { finishFlow } from "./drive-flow.js";
-import { emitStep } from "./emit-step.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
-import { assertOwnRequest, scopeOf } from "./flow-scope.js";
-import { hasOutcome } from "./flow-state.js";
-import { assertSameRequest } from "./known-flow.js";
-import { beginEntry } from "./own-flow.js";
-import { prepareFlow } from "./prepare-flow.js";
+import { assertSameRequest } from "./ownership/known-flow.js";
+import { beginEntry } from "./ownership/own-flow.js";
 import { renewQuote } from "./quote-flow.js";
-import { settleFlow } from "./settle-flow.js";
+import { assertOwnRequest, scopeOf } from "./state/flow-scope.js";
+import { hasOutcome } from "./state/flow-state.js";
+import { finishFlow } from "./steps/drive-flow.js";
+import { emitStep } from "./steps/emit-step.js";
+import { prepareFlow } from "./steps/prepare-flow.js";
+import { settleFlow } from "./steps/settle-flow.js";
 
 /** See `PaymentFlow.run`. */
 export async function runFlow(

@@ -1,8 +1,8 @@
 import type { Reporter } from "../events/reporter.js";
 import { nextDelayMs } from "../timing/backoff.js";
 import { Deadline } from "../timing/deadline.js";
-import { isWaiting } from "./asked-wait.js";
-import { type Recovery, RecoveryRound, type ReportRecovered } from "./recovery.js";
+import { type Recovery, RecoveryRound, type ReportRecovered } from "./ownership/recovery.js";
+import { isWaiting } from "./steps/asked-wait.js";
 
 /** What `work` needs of its flow. */
 export interface FlowWork {

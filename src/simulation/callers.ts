@@ -1,6 +1,6 @@
 import { CrossBorderError } from "../errors/errors.js";
 import type { FlowOutcome } from "../flows/flow-outcome.js";
-import type { ResolveAction } from "../flows/flow-state.js";
+import type { ResolveAction } from "../flows/state/flow-state.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import type { Cluster } from "./cluster.js";
 import type { SimulatedJournal } from "./simulated-journal.js";

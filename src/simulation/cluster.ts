@@ -1,8 +1,8 @@
 import { apiClientKey } from "../api/api-client.js";
 import { createReporter } from "../events/reporter.js";
 import type { FlowClient } from "../flows/flow-client.js";
-import type { FlowCipher } from "../flows/flow-codec.js";
 import { PaymentFlow } from "../flows/payment-flow.js";
+import type { FlowCipher } from "../flows/state/flow-codec.js";
 import { HttpClient } from "../http/http-client.js";
 import { RetryBudget } from "../http/retry-budget.js";
 import { SchemaLoader } from "../http/schema.js";

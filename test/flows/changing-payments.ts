@@ -1,7 +1,7 @@
 import type { PagingValues } from "../../src/api/api-client.js";
 import { FlowCall } from "../../src/flows/flow-call.js";
-import type { Mark } from "../../src/flows/flow-state.js";
-import { lookForPayment } from "../../src/flows/look-for-payment.js";
+import { lookForPayment } from "../../src/flows/looking/look-for-payment.js";
+import type { Mark } from "../../src/flows/state/flow-state.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { Alarm } from "../../src/timing/alarm.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { toOutcome } from "../../src/flows/flow-outcome.js";
-import type { Claim, OperatorDecision, OutcomeState, ServiceFact } from "../../src/flows/flow-state.js";
+import type { Claim, OperatorDecision, OutcomeState, ServiceFact } from "../../src/flows/state/flow-state.js";
 import type { PaymentIntent } from "../../src/resources/payment-intents.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { request } from "./flow-fixture.js";

@@ -1,7 +1,5 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { CrossBorderError } from "../../src/errors/errors.js";
-import { FlowCodec } from "../../src/flows/flow-codec.js";
-import type { FlowFailures, FlowState, Look } from "../../src/flows/flow-state.js";
 import {
   countFlows,
   groundsOf,
@@ -12,6 +10,8 @@ import {
 } from "../../src/flows/flow-status.js";
 import { ElsewhereFinder } from "../../src/flows/flows-elsewhere.js";
 import { MemoryJournal } from "../../src/flows/memory-journal.js";
+import { FlowCodec } from "../../src/flows/state/flow-codec.js";
+import type { FlowFailures, FlowState, Look } from "../../src/flows/state/flow-state.js";
 
 const scope = { service: "https://service.example", gateway: "alpha" };
 const request = { senderGatewayId: "alpha", receiverGatewayId: "beta" } as FlowState["request"];

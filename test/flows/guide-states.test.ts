@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { FlowEvent, FlowEvents, ResolveAction } from "cross-border-payments/flow";
 import { beforeAll, expect, it } from "vitest";
-import { allPhases } from "../../src/flows/flow-state.js";
+import { allPhases } from "../../src/flows/state/flow-state.js";
 import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
 
 /** The table of states in the guide: where each can go. */

@@ -1,6 +1,6 @@
 import type { ApiClient } from "../../src/api/api-client.js";
-import { KnownPayments } from "../../src/flows/known-payments.js";
-import { type LookContext, sharedReadings } from "../../src/flows/look-for-payment.js";
+import { KnownPayments } from "../../src/flows/looking/known-payments.js";
+import { type LookContext, sharedReadings } from "../../src/flows/looking/look-for-payment.js";
 import { MemoryJournal } from "../../src/flows/memory-journal.js";
 
 /** What a look needs, over a client. */

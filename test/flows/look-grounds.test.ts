@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { FlowCall } from "../../src/flows/flow-call.js";
-import type { Mark } from "../../src/flows/flow-state.js";
-import { KnownPayments } from "../../src/flows/known-payments.js";
-import { type LookContext, lookForPayment, type Sought } from "../../src/flows/look-for-payment.js";
+import { KnownPayments } from "../../src/flows/looking/known-payments.js";
+import { type LookContext, lookForPayment, type Sought } from "../../src/flows/looking/look-for-payment.js";
 import { MemoryJournal } from "../../src/flows/memory-journal.js";
+import type { Mark } from "../../src/flows/state/flow-state.js";
 import { Alarm } from "../../src/timing/alarm.js";
 import { listedService, madeAt, paymentsFrom } from "../payments/listed-service.js";
 import { intent } from "./gateway-client.js";

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { afterAll, expect, it, vi } from "vitest";
-import { emitStep } from "../../src/flows/emit-step.js";
-import { allPhases, type FlowPhase } from "../../src/flows/flow-state.js";
+import { allPhases, type FlowPhase } from "../../src/flows/state/flow-state.js";
+import { emitStep } from "../../src/flows/steps/emit-step.js";
 import { simulateFlows } from "../../src/simulation/simulate-flows.js";
 
 vi.hoisted(() => vi.resetModules());
-vi.mock("../../src/flows/emit-step.js", { spy: true });
+vi.mock("../../src/flows/steps/emit-step.js", { spy: true });
 afterAll(() => void vi.resetModules());
 
 const picture = readFileSync("docs/images/flow-phases.svg", "utf8");

@@ -4,7 +4,7 @@ import { CrossBorderError } from "../../src/errors/errors.js";
 import { createReporter } from "../../src/events/reporter.js";
 import type { FlowOutcome } from "../../src/flows/flow-outcome.js";
 import { FlowPausedError } from "../../src/flows/flow-paused-error.js";
-import type { Recovered } from "../../src/flows/recovery.js";
+import type { Recovered } from "../../src/flows/ownership/recovery.js";
 import { type FlowWork, workFlows } from "../../src/flows/work-flows.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { basename, dirname } from "node:path";
+import { basename } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import type { Mutant } from "../../mutation/mutants.js";
 import { parts } from "../../mutation/parts.js";
-import { type Row, readTable, rowsOf, shareOf, toTable } from "../../mutation/table.js";
+import { folderOf, type Row, readTable, rowsOf, shareOf, toTable } from "../../mutation/table.js";
 
 const change = (file: string, status: string): Mutant => ({
   file,
@@ -53,16 +53,20 @@ describe("the table of docs/mutation.md", () => {
   const rows = readTable(page);
   const partOf = (source: string) =>
     parts.find(({ sources }) => sources.includes(source)) ??
-    parts.find(({ name }) => name === basename(dirname(source)));
+    parts.find(({ name }) => name === basename(folderOf(source)));
 
   it("is whole: its sums are those of its rows", () => {
     expect(page).toContain(toTable(rows));
   });
 
   it("has a row for each source of the parts in which something can be changed, or says that it is newer than the table", () => {
-    const folders = [...new Set(rows.map(({ source }) => dirname(source)))];
+    const folders = [...new Set(rows.map(({ source }) => folderOf(source)))];
     expect(folders.map((folder) => basename(folder))).toEqual(["auth", "errors", "flows", "http", "paging", "signing"]);
-    const sources = folders.flatMap((folder) => readdirSync(folder).map((name) => `${folder}/${name}`));
+    const sources = folders.flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: "utf8" })
+        .filter((name) => name.endsWith(".ts"))
+        .map((name) => `${folder}/${name}`),
+    );
     const counted = rows.map(({ source }) => source);
     expect([...counted, ...newerSources(page)].toSorted()).toEqual(sources.filter(canChange).toSorted());
   });

@@ -1,6 +1,6 @@
 import type { ApiClient } from "../../src/api/api-client.js";
-import { KnownPayments } from "../../src/flows/known-payments.js";
-import { LookGoal } from "../../src/flows/look-goal.js";
+import { KnownPayments } from "../../src/flows/looking/known-payments.js";
+import { LookGoal } from "../../src/flows/looking/look-goal.js";
 import { PaymentPages } from "../../src/payments/payment-pages.js";
 import { PaymentReading } from "../../src/payments/read-payments.js";
 import type { Payment } from "../../src/resources/payments.js";

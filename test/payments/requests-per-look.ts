@@ -1,6 +1,6 @@
 import { FlowCall } from "../../src/flows/flow-call.js";
-import type { Mark } from "../../src/flows/flow-state.js";
-import { lookForPayment, type Sought } from "../../src/flows/look-for-payment.js";
+import { lookForPayment, type Sought } from "../../src/flows/looking/look-for-payment.js";
+import type { Mark } from "../../src/flows/state/flow-state.js";
 import type { PaymentIntent } from "../../src/resources/payment-intents.js";
 import { Alarm } from "../../src/timing/alarm.js";
 import { lookContext } from "../flows/look-context.js";

@@ -1,9 +1,9 @@
 import type { Mutation } from "./mutations.js";
 
 const memory = "src/flows/memory-journal.ts";
-const lease = "src/flows/lease.ts";
-const own = "src/flows/own-flow.ts";
-const waits = "src/flows/wait-as-owner.ts";
+const lease = "src/flows/ownership/lease.ts";
+const own = "src/flows/ownership/own-flow.ts";
+const waits = "src/flows/looking/wait-as-owner.ts";
 const move = "src/flows/move-flows.ts";
 
 /** What keeps a journal's late and repeated writes, its failovers and its clock from doing harm. */
@@ -51,7 +51,7 @@ export const journalMutations: readonly Mutation[] = [
     profile: "failovers",
     patches: [
       {
-        file: "src/flows/request-funds.ts",
+        file: "src/flows/steps/request-funds.ts",
         find: "const isSure = !owned.mustLook || owned.lease.knowsAllClaims;",
         replace: "const isSure = true;",
       },
@@ -62,7 +62,7 @@ export const journalMutations: readonly Mutation[] = [
     profile: "failovers",
     patches: [
       {
-        file: "src/flows/read-back.ts",
+        file: "src/flows/steps/read-back.ts",
         find: "const aloneMs = lagMs + (lease.knowsAllClaims ? 0 : leaseMs);",
         replace: "const aloneMs = lagMs;",
       },
@@ -117,7 +117,7 @@ export const journalMutations: readonly Mutation[] = [
     profile: "short lives",
     patches: [
       {
-        file: "src/flows/lease-observer.ts",
+        file: "src/flows/ownership/lease-observer.ts",
         find: "nowMs - known.sinceMs >= leaseMs ? known : undefined",
         replace: "undefined",
       },

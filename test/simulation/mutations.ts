@@ -21,22 +21,22 @@ const flows = (name: string) => `src/flows/${name}.ts`;
 const reading = (name: string) => `src/payments/${name}.ts`;
 
 const rawErrorOfStep: Patch = {
-  file: flows("drive-flow"),
+  file: flows("steps/drive-flow"),
   find: "throw new FlowPausedError(key, { phase: state.phase, cause: error, request: requestOf(state) });",
   replace: "throw error;",
 };
 const rawErrorOfCall: Patch = {
-  file: flows("flow-truth"),
+  file: flows("state/flow-truth"),
   find: "if (isTruth(error)) return error;",
   replace: "return error;",
 };
 const rawErrorOfWrite: Patch = {
-  file: flows("flow-truth"),
+  file: flows("state/flow-truth"),
   find: "throw isTruth(cause) ? cause : new FlowPausedError(key, { cause });",
   replace: "throw cause;",
 };
 const noLookBeforeClaim: Patch = {
-  file: flows("request-funds"),
+  file: flows("steps/request-funds"),
   find: "const looked = owned.mustLook || isLost ? await",
   replace: "const looked = owned.mustLook && isLost ? await",
 };
@@ -49,12 +49,12 @@ const noLookAfterLoss: Patch = {
   replace: "const looked = owned.mustLook ? await",
 };
 const lostEntryGoesOn: Patch = {
-  file: flows("request-funds"),
+  file: flows("steps/request-funds"),
   find: "if (!isLost) return undefined;",
   replace: "if (isLost !== undefined) return undefined;",
 };
 const lookalikeIsNothing: Patch = {
-  file: flows("request-funds"),
+  file: flows("steps/request-funds"),
   find: "if (lookalike !== undefined) {",
   replace: "if (lookalike === null) {",
 };
@@ -75,7 +75,7 @@ export const mutations: readonly Mutation[] = [
     name: "`run` copies the request before it waits for anything",
     patches: [
       {
-        file: flows("copy-request"),
+        file: flows("state/copy-request"),
         find: "export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest {",
         replace:
           "export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest {\n  if (request !== null) return request;",
@@ -134,7 +134,7 @@ export const mutations: readonly Mutation[] = [
     profile: "cached lists",
     patches: [
       {
-        file: flows("look-goal"),
+        file: flows("looking/look-goal"),
         find: "if (ageSeconds !== undefined) return",
         replace: "if (ageSeconds === -1) return",
       },
@@ -155,19 +155,23 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a look has to meet its mark",
     profile: "old lists",
-    patches: [{ file: flows("look-goal"), find: 'if (mark === "missed") {', replace: 'if (mark === "found") {' }],
+    patches: [
+      { file: flows("looking/look-goal"), find: 'if (mark === "missed") {', replace: 'if (mark === "found") {' },
+    ],
   },
   {
     name: "a list has to have the payments that the process knows of",
     profile: "old lists",
-    patches: [{ file: flows("look-goal"), find: "if (missing !== undefined) {", replace: "if (missing === null) {" }],
+    patches: [
+      { file: flows("looking/look-goal"), find: "if (missing !== undefined) {", replace: "if (missing === null) {" },
+    ],
   },
   {
     name: "a list is not empty where a payment of the gateway is known",
     profile: "first payments",
     patches: [
       {
-        file: flows("look-goal"),
+        file: flows("looking/look-goal"),
         find: "return this.seen === 0 && isAnyKnown",
         replace: "return this.seen < 0 && isAnyKnown",
       },
@@ -178,7 +182,7 @@ export const mutations: readonly Mutation[] = [
     profile: "machines' clocks",
     patches: [
       {
-        file: flows("look-for-payment"),
+        file: flows("looking/look-for-payment"),
         find: "(service.clockSkewMs ?? defaultClockSkewMs)",
         replace: "0 * (service.clockSkewMs ?? defaultClockSkewMs)",
       },
@@ -189,7 +193,7 @@ export const mutations: readonly Mutation[] = [
     profile: "the bank's clock",
     patches: [
       {
-        file: flows("look-for-payment"),
+        file: flows("looking/look-for-payment"),
         find: "takenAtMs - bankSkewMs",
         replace: "takenAtMs - 0 * bankSkewMs",
       },
@@ -198,14 +202,14 @@ export const mutations: readonly Mutation[] = [
   {
     name: "what could not be read makes a look incomplete",
     patches: [
-      { file: flows("look-for-payment"), find: "complete: problem === undefined,", replace: "complete: true," },
+      { file: flows("looking/look-for-payment"), find: "complete: problem === undefined,", replace: "complete: true," },
     ],
   },
   {
     name: "a record with our transaction id and another signature is not ours",
     patches: [
       {
-        file: flows("match-payment"),
+        file: flows("looking/match-payment"),
         find: 'return isNamedLike(payment, flow) || isNamedLike(body, flow) ? "lookalike" : undefined;',
         replace: 'return isNamedLike(payment, flow) || isNamedLike(body, flow) ? "own" : undefined;',
       },
@@ -219,7 +223,7 @@ export const mutations: readonly Mutation[] = [
     profile: "lost entries",
     patches: [
       {
-        file: flows("look-for-payment"),
+        file: flows("looking/look-for-payment"),
         find: 'const range = rangeOf(context, flow, decides === "reports" || markIsSure(flow));',
         replace: "const range = rangeOf(context, flow, true);",
       },
@@ -255,7 +259,7 @@ export const mutations: readonly Mutation[] = [
     profile: "misplaced rows",
     patches: [
       {
-        file: flows("flow-codec"),
+        file: flows("state/flow-codec"),
         find: "if (stored.version !== version || stored.key !== key) return false;",
         replace: "if (stored.version !== version) return false;",
       },
@@ -266,7 +270,7 @@ export const mutations: readonly Mutation[] = [
     profile: "misplaced rows",
     patches: [
       {
-        file: flows("recovery"),
+        file: flows("ownership/recovery"),
         find: "return { error: error instanceof FlowPausedError ? error : new FlowPausedError(key, { cause: error }) };",
         replace: "return { error: error as FlowPausedError };",
       },
@@ -276,7 +280,7 @@ export const mutations: readonly Mutation[] = [
     name: "what is nested deeply is stored all the same",
     patches: [
       {
-        file: flows("write-json"),
+        file: flows("state/write-json"),
         find: "return writeDeepJson(value);",
         replace: "return JSON.stringify(value);",
       },
@@ -296,7 +300,7 @@ export const mutations: readonly Mutation[] = [
     name: "after a definite no the payment is looked for before the money is given back",
     patches: [
       {
-        file: flows("read-back"),
+        file: flows("steps/read-back"),
         find: "const wait = waitBefore(context, owned, begun);",
         replace:
           'if (begun.refusal !== undefined && !isPassing(begun.refusal)) return { state: { ...decided(begun), phase: "refused", refusal: begun.refusal } };\n  const wait = waitBefore(context, owned, begun);',
@@ -307,7 +311,7 @@ export const mutations: readonly Mutation[] = [
     name: "that look waits longer than the listing lags",
     patches: [
       {
-        file: flows("read-back"),
+        file: flows("steps/read-back"),
         find: "const aloneMs = lagMs + (lease.knowsAllClaims ? 0 : leaseMs);",
         replace: "const aloneMs = 0 * lagMs + (lease.knowsAllClaims ? 0 : leaseMs);",
       },
@@ -318,7 +322,7 @@ export const mutations: readonly Mutation[] = [
     profile: "single use",
     patches: [
       {
-        file: flows("read-back"),
+        file: flows("steps/read-back"),
         find: "if (!isAlone || (isAbsent && !isFirst)) return held(state);",
         replace: "if (!isAlone || (isAbsent && !isFirst && state === undefined)) return held(state);",
       },
@@ -328,7 +332,7 @@ export const mutations: readonly Mutation[] = [
     name: "by default absence proves nothing",
     patches: [
       {
-        file: flows("read-back"),
+        file: flows("steps/read-back"),
         find: "return held(looked);",
         replace: 'return mayBeSentAgain(looked) ? sendAgain(owned, absent(looked), "listedWithinMs") : held(looked);',
       },
@@ -339,7 +343,7 @@ export const mutations: readonly Mutation[] = [
     profile: "listed in time",
     patches: [
       {
-        file: flows("lease"),
+        file: flows("ownership/lease"),
         find: "this.#ownedSinceMs = at.monotonicMs;",
         replace: "this.#ownedSinceMs = Math.min(this.#ownedSinceMs, at.monotonicMs);",
       },
@@ -350,7 +354,7 @@ export const mutations: readonly Mutation[] = [
     profile: "listed in time",
     patches: [
       {
-        file: flows("read-back"),
+        file: flows("steps/read-back"),
         find: "const aloneMs = leaseMs + (context.service.listedWithinMs ?? 0);",
         replace: "const aloneMs = 0 * leaseMs + (context.service.listedWithinMs ?? 0);",
       },
@@ -360,7 +364,7 @@ export const mutations: readonly Mutation[] = [
     name: "proof of absence counts the time on the way",
     patches: [
       {
-        file: flows("read-back"),
+        file: flows("steps/read-back"),
         find: "const aloneMs = leaseMs + (context.service.listedWithinMs ?? 0);",
         replace: "const aloneMs = leaseMs + 0 * (context.service.listedWithinMs ?? 0);",
       },
@@ -371,22 +375,22 @@ export const mutations: readonly Mutation[] = [
     profile: "listed in time",
     patches: [
       {
-        file: flows("lease"),
+        file: flows("ownership/lease"),
         find: "  #ownedSinceMs = clock.monotonicMs();",
         replace: "  #ownedSinceMs = clock.wallMs();",
       },
       {
-        file: flows("lease"),
+        file: flows("ownership/lease"),
         find: "if (hasEnded) this.#ownedSinceMs = clock.monotonicMs();",
         replace: "if (hasEnded) this.#ownedSinceMs = clock.wallMs();",
       },
       {
-        file: flows("lease"),
+        file: flows("ownership/lease"),
         find: "this.#ownedSinceMs = at.monotonicMs;",
         replace: "this.#ownedSinceMs = at.wallMs;",
       },
       {
-        file: flows("wait-as-owner"),
+        file: flows("looking/wait-as-owner"),
         find: "return clock.monotonicMs() - Math.max(lease.ownedSinceMs, refusedAtMs);",
         replace: "return clock.wallMs() - Math.max(lease.ownedSinceMs, refusedAtMs);",
       },
@@ -439,7 +443,7 @@ export const mutations: readonly Mutation[] = [
     profile: "late payments",
     patches: [
       {
-        file: flows("drive-flow"),
+        file: flows("steps/drive-flow"),
         find: "if (next !== state) await storeState(context, owned.lease, reached);",
         replace: 'if (next !== state && next.phase !== "claimed") await storeState(context, owned.lease, reached);',
       },
@@ -449,7 +453,7 @@ export const mutations: readonly Mutation[] = [
     name: "a claim of an earlier owner is never sent, and may have been",
     patches: [
       {
-        file: flows("send-claim"),
+        file: flows("steps/send-claim"),
         find: "if (sendBy === undefined) {",
         replace: "if (sendBy === undefined) return notSent(state, leaseEnded());\n  if (sendBy === undefined) {",
       },
@@ -460,7 +464,7 @@ export const mutations: readonly Mutation[] = [
     profile: "stops",
     patches: [
       {
-        file: flows("send-claim"),
+        file: flows("steps/send-claim"),
         find: "const timeoutMs = surelyLeftMs(sendBy, now());",
         replace: "const timeoutMs = Math.max(1000, surelyLeftMs(sendBy, now()));",
       },
@@ -514,12 +518,12 @@ export const mutations: readonly Mutation[] = [
     profile: "restores beside stops",
     patches: [
       {
-        file: flows("request-funds"),
+        file: flows("steps/request-funds"),
         find: "if (await owned.lease.retake()) owned.mustLook = true;",
         replace: "await owned.lease.retake();",
       },
       {
-        file: flows("lease"),
+        file: flows("ownership/lease"),
         find: "if (this.#mayHaveBeenTaken) throw new LeaseLost();",
         replace: "",
       },
@@ -545,7 +549,7 @@ export const mutations: readonly Mutation[] = [
         replace: "return scope.service === service || gateway === scope.gateway;",
       },
       {
-        file: flows("flow-scope"),
+        file: flows("state/flow-scope"),
         find: "const isOwn = service === scope.service && (scope.gateway ?? gateway) === gateway;",
         replace: "const isOwn = service === scope.service || (scope.gateway ?? gateway) === gateway;",
       },
@@ -556,7 +560,7 @@ export const mutations: readonly Mutation[] = [
     profile: "two gateways",
     patches: [
       {
-        file: flows("flow-scope"),
+        file: flows("state/flow-scope"),
         find: "if (scope.gateway !== undefined || state.keyId === undefined) return undefined;",
         replace: "if (scope.gateway !== null) return undefined;",
       },

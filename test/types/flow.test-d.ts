@@ -8,7 +8,7 @@ import type {
   ResolveAction,
 } from "cross-border-payments/flow";
 import { describe, expectTypeOf, it } from "vitest";
-import type { FlowState } from "../../src/flows/flow-state.js";
+import type { FlowState } from "../../src/flows/state/flow-state.js";
 
 declare const flow: PaymentFlow;
 declare const payment: Payment;

@@ -1,0 +1,85 @@
+import type { FieldTable } from "../../api/fields.js";
+import { type Payment, payments } from "../../resources/payments.js";
+import { parseJsonObject } from "../../wire/parse-json-object.js";
+import { equalAmounts } from "../equal-amounts.js";
+import type { Claim, StateOf } from "../state/flow-state.js";
+
+/**
+ * What a listed payment is to a flow: its `own`, or a `lookalike` that carries its transaction id or body but is not certainly its
+ * own; `undefined` for any other.
+ */
+export type PaymentMatch = "own" | "lookalike" | undefined;
+
+/** What of a flow its payment is recognised by. */
+export interface Recognisable extends Pick<StateOf<"unknown">, "senderGatewayTransactionId" | "intent"> {
+  /** Requests that may have been sent. */
+  readonly claims: readonly Pick<Claim, "signature" | "body">[];
+}
+
+/** A record as it came: nothing about it is certain. */
+type ListedPayment = { readonly [Field in keyof Payment]?: unknown };
+
+/**
+ * Tells what a payment is to a flow. The signature is compared first: it depends on the bytes and the key alone, so no other request
+ * has it. Then the body, for services that store the signature in another form than they received it.
+ */
+export function paymentMatcher(flow: Recognisable): (payment: ListedPayment) => PaymentMatch {
+  const signatures = flow.claims.map(({ signature }) => decode(signature) ?? signature);
+  const bodies = flow.claims.map(({ body }) => parseJsonObject(body));
+  return (payment) => {
+    const signature = decode(payment.creationRequestSignatureBase64);
+    if (signature !== undefined && signatures.includes(signature)) return "own";
+    const text = payment.creationRequestBody;
+    const body = parseJsonObject(typeof text === "string" ? text : "");
+    if (bodies.some((own) => isSameBody(own, body))) {
+      // Another signature of the same size is not ours in another form: somebody else signed it.
+      const isForeign = signatures.some(({ length }) => length === signature?.length);
+      const { senderGatewayTransactionId = flow.senderGatewayTransactionId } = payment;
+      return isForeign || senderGatewayTransactionId !== flow.senderGatewayTransactionId ? "lookalike" : "own";
+    }
+    return isNamedLike(payment, flow) || isNamedLike(body, flow) ? "lookalike" : undefined;
+  };
+}
+
+function isNamedLike({ senderGatewayId, senderGatewayTransactionId }: ListedPayment, flow: Recognisable): boolean {
+  if (senderGatewayTransactionId !== flow.senderGatewayTransactionId) return false;
+  return typeof senderGatewayId !== "string" || senderGatewayId === flow.intent.senderGatewayId;
+}
+
+/** The bytes of Base64 or Base64url, in lines or not, with or without padding; `undefined` where it is neither. */
+function decode(text: unknown): string | undefined {
+  if (typeof text !== "string" || text === "") return undefined;
+  try {
+    return atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  } catch {
+    return undefined;
+  }
+}
+
+function isSameBody(one: Record<string, unknown>, other: Record<string, unknown>): boolean {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  if (names.size === 0) return false;
+  const kinds: FieldTable = payments.create.record;
+  return [...names].every(
+    (name) =>
+      Object.hasOwn(one, name) === Object.hasOwn(other, name) &&
+      (kinds[name] === "decimal" ? equalAmounts(one[name], other[name]) : isSameJson(one[name], other[name])),
+  );
+}
+
+/** Compares JSON data of any depth. The order of an object's fields does not count. */
+function isSameJson(one: unknown, other: unknown): boolean {
+  const pending: [unknown, unknown][] = [[one, other]];
+  for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
+    const [left, right] = pair;
+    if (left === right) continue;
+    if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;
+    const keys = Object.keys(left);
+    if (Array.isArray(left) !== Array.isArray(right) || keys.length !== Object.keys(right).length) return false;
+    for (const key of keys) {
+      if (!Object.hasOwn(right, key)) return false;
+      pending.push([Reflect.get(left, key), Reflect.get(right, key)]);
+    }
+  }
+  return true;
+}

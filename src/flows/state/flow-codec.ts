@@ -1,0 +1,116 @@
+import { CrossBorderError } from "../../errors/errors.js";
+import type { FlowScope, JournalEntry, JournalState } from "../journal.js";
+import { type FlowPhase, type FlowState, hasOutcome, isSettled } from "./flow-state.js";
+import { fromStored, type StoredState, toStored } from "./stored-state.js";
+import { writeJson } from "./write-json.js";
+
+/** Encrypts what a journal stores. Both functions may be asynchronous; `decrypt` must return exactly what `encrypt` was given. */
+export interface FlowCipher {
+  encrypt(text: string): Promise<string> | string;
+  decrypt(text: string): Promise<string> | string;
+}
+
+/** Turns states into what a journal stores, and back. */
+export class FlowCodec {
+  readonly #cipher: FlowCipher | undefined;
+  readonly #quoteTtlMs: number;
+
+  constructor(cipher: FlowCipher | undefined, quoteTtlMs: number) {
+    this.#cipher = cipher;
+    this.#quoteTtlMs = quoteTtlMs;
+  }
+
+  /** Key and scope are part of what is encrypted, so that no row's text passes for another's. */
+  async encode(key: string, scope: FlowScope, state: FlowState): Promise<JournalState> {
+    const { service, gateway } = scope;
+    const data = await this.#encrypt(writeJson({ version, key, scope: { service, gateway }, state: toStored(state) }));
+    const evidence = hasOutcome(state) ? await this.#encrypt(evidenceOf(key, state)) : "";
+    const stored = { phase: state.phase, settled: isSettled(state), data, evidence };
+    return state.phase === "quoted" ? { ...stored, quoteTtlMs: this.#quoteTtlMs } : stored;
+  }
+
+  /** @throws {CrossBorderError} `flow_unreadable` when the entry is not what this version of the library stored under its key. */
+  async decode(entry: Pick<JournalEntry, "key" | "scope" | "phase" | "data">): Promise<FlowState> {
+    const { key, phase } = entry;
+    const stored = parse(await this.#decrypt(key, entry.data));
+    if (stored?.state?.phase === phase && isOwn(stored, entry)) {
+      const state = fromStored(stored.state);
+      if (state !== undefined) return state;
+    }
+    throw unreadable(key);
+  }
+
+  async #encrypt(text: string): Promise<string> {
+    return this.#cipher === undefined ? text : this.#cipher.encrypt(text);
+  }
+
+  async #decrypt(key: string, data: string): Promise<string> {
+    if (this.#cipher === undefined) return data;
+    try {
+      return await this.#cipher.decrypt(data);
+    } catch (cause) {
+      throw unreadable(key, cause);
+    }
+  }
+}
+
+const version = 2;
+
+interface Stored {
+  readonly version?: number;
+  readonly key?: string;
+  readonly scope?: FlowScope;
+  readonly state?: StoredState & { readonly phase: FlowPhase };
+}
+
+/** What was stored in another row, or for another gateway, is not this flow. Version 1 stored neither key nor scope. */
+function isOwn(stored: Stored, { key, scope }: Pick<JournalEntry, "key" | "scope">): boolean {
+  if (stored.version === 1) return scope === undefined;
+  if (stored.version !== version || stored.key !== key) return false;
+  if (scope === undefined) return true;
+  return stored.scope?.service === scope.service && stored.scope.gateway === scope.gateway;
+}
+
+function unreadable(key: string, cause?: unknown): CrossBorderError {
+  return new CrossBorderError(
+    `the journal's entry for key ${JSON.stringify(key)} can't be read: it was written with another cipher, by another program, by a later version of this library, or for another key`,
+    { code: "flow_unreadable", effect: "possible", cause },
+  );
+}
+
+function parse(text: string): Stored | undefined {
+  try {
+    return Object(JSON.parse(text)) as Stored;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What stays of a flow that was pruned: nothing personal, and enough to recognise its payment. */
+function evidenceOf(key: string, state: FlowState): string {
+  const { intent, senderGatewayTransactionId, claims, payment } = state as Partial<
+    Extract<FlowState, { phase: "paid" }>
+  >;
+  const {
+    id: intentId,
+    senderGatewayId,
+    senderAmount,
+    senderCurrency,
+    receiverAmount,
+    receiverCurrency,
+  } = intent ?? {};
+  return writeJson({
+    version,
+    key,
+    phase: state.phase,
+    intentId,
+    senderGatewayId,
+    senderGatewayTransactionId,
+    senderAmount,
+    senderCurrency,
+    receiverAmount,
+    receiverCurrency,
+    paymentId: payment?.id,
+    signatures: claims?.map(({ signature }) => signature),
+  });
+}

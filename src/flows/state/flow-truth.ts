@@ -1,0 +1,58 @@
+import { CrossBorderError, type ErrorCode } from "../../errors/errors.js";
+import type { FlowContext } from "../flow-context.js";
+import { FlowPausedError } from "../flow-paused-error.js";
+import type { FlowPhase } from "./flow-state.js";
+
+/**
+ * What to throw when a call failed that has written nothing that takes money. Others may have: only where there is no flow, or one that
+ * takes no money unless somebody confirms it, is what failed the whole truth.
+ */
+export async function truthOf(context: FlowContext, key: string, error: unknown): Promise<unknown> {
+  if (isTruth(error)) return error;
+  try {
+    const entry = await context.journal.read(key);
+    if (entry === undefined || moneyless.has(entry.phase)) return withoutEffect(error);
+  } catch {
+    // Then nobody can tell.
+  }
+  return new FlowPausedError(key, { cause: error });
+}
+
+/** The service may have made an intent all the same, which moves nothing: of the payment that says nothing. */
+function withoutEffect(error: unknown): unknown {
+  if (!(error instanceof CrossBorderError) || error.effect === "none") return error;
+  const { code, operation, attempts, requestId } = error;
+  const what = [operation, code].filter(Boolean).join(": ");
+  const message = `nothing was stored that takes money, and the same key can be used again (${what})`;
+  return new CrossBorderError(message, { code, operation, attempts, requestId, cause: error });
+}
+
+const moneyless: ReadonlySet<string> = new Set<FlowPhase>(["quoted", "declined"]);
+
+/** From the first write on the flow owns the payment, whatever fails. @throws {FlowPausedError} */
+export async function ownedByFlow<T>(key: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw isTruth(cause) ? cause : new FlowPausedError(key, { cause });
+  }
+}
+
+/** Errors that say themselves what they say about the flow. */
+export function isTruth(error: unknown): boolean {
+  return error instanceof FlowPausedError || (error instanceof CrossBorderError && truths.has(error.code));
+}
+
+const truths: ReadonlySet<ErrorCode> = new Set([
+  "flow_confirmed",
+  "flow_foreign",
+  "flow_key_reused",
+  "flow_not_held",
+  "flow_payment_found",
+  "flow_payment_not_found",
+  "flow_payment_unseen",
+  "flow_pruned",
+  "flow_unknown",
+  "quote_changed",
+  "quote_expired",
+]);

@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { type PaymentMatch, paymentMatcher, type Recognisable } from "../../../src/flows/looking/match-payment.js";
+import type { Payment } from "../../../src/resources/payments.js";
+import { intent } from "../gateway-client.js";
+
+const senderGatewayTransactionId = "TX-1";
+
+const base64 = (bytes: number, byte: number) => Buffer.alloc(bytes, byte).toString("base64");
+
+function matchAny(claims: Recognisable["claims"], listed: Partial<Record<keyof Payment, unknown>>): PaymentMatch {
+  return paymentMatcher({ intent, senderGatewayTransactionId, claims })(listed);
+}
+
+/** What a payment without a signature, of the same transaction, is to a flow that sent a body. */
+function match(sent: string, listed: unknown): PaymentMatch {
+  const claims = [{ body: sent, signature: base64(256, 7) }];
+  return matchAny(claims, { senderGatewayTransactionId, creationRequestBody: listed });
+}
+
+const withDetails = (details: string) => `{"id":"pi-1","details":${details}}`;
+
+describe("the body that a service lists", () => {
+  it.each([
+    ["{}", "{ }"],
+    ["[]", "[ ]"],
+    ["null", "null"],
+    ['{"a":1,"b":[true,{"c":null}]}', '{ "b": [true, { "c": null }], "a": 1 }'],
+    ['{"a":{"b":{"c":"d"}},"e":{"f":[[],{}]}}', '{"e":{"f":[[],{}]},"a":{"b":{"c":"d"}}}'],
+    ['{"__proto__":{"a":1}}', '{"__proto__":{"a":1}}'],
+  ])("is the flow's own where its data are the same: %s and %s", (sent, listed) => {
+    expect(match(withDetails(sent), withDetails(listed))).toBe("own");
+  });
+
+  it.each([
+    ["{}", "5"],
+    ["{}", '""'],
+    ["{}", "null"],
+    ["{}", "[]"],
+    ["[]", '""'],
+    ["1", '"1"'],
+    ["0", "null"],
+    ['{"a":1}', '{"a":2}'],
+    ['{"a":1}', '{"b":1}'],
+    ['{"a":1}', '{"a":1,"b":2}'],
+    ['{"a":{"b":{"c":"d"}}}', '{"a":{"b":{"c":"e"}}}'],
+    ["[1,2]", "[2,1]"],
+    ["[1]", "[1,2]"],
+    ["[1]", '{"0":1}'],
+    ['{"__proto__":{}}', '{"a":{}}'],
+    ['{"a":1,"b":[true,{"c":null}]}', '{"a":1,"b":[true,{"c":0}]}'],
+  ])("is another where its data are others, either way round: %s and %s", (one, other) => {
+    expect(match(withDetails(one), withDetails(other))).toBe("lookalike");
+    expect(match(withDetails(other), withDetails(one))).toBe("lookalike");
+  });
+
+  it.each(["__proto__", "constructor"])("is another where only one of them has a field %s", (name) => {
+    const [one, other] = ['{"id":"pi-1"}', `{"id":"pi-1","${name}":{}}`] as const;
+    expect([match(one, other), match(other, one)]).toEqual(["lookalike", "lookalike"]);
+  });
+
+  it("is none where it is no text", () => {
+    const body = withDetails("{}");
+    expect(match(body, [body])).toBe("lookalike");
+  });
+
+  it("is the flow's own where any of its requests had it", () => {
+    const signature = base64(256, 7);
+    const claims = ["1", "2"].map((details) => ({ body: withDetails(details), signature }));
+    expect(claims.map(({ body }) => matchAny(claims, { creationRequestBody: body }))).toEqual(["own", "own"]);
+  });
+
+  it("does not make a payment of another transaction the flow's own", () => {
+    const body = withDetails("{}");
+    const listed = { senderGatewayTransactionId: "TX-2", creationRequestBody: body };
+    expect(matchAny([{ body, signature: base64(256, 7) }], listed)).toBe("lookalike");
+  });
+
+  it.each(["", "{}", "[]", "no JSON"])(
+    "proves nothing where neither it nor the flow's own says anything: %j",
+    (body) => {
+      expect(match(body, body)).toBe("lookalike");
+    },
+  );
+});
+
+describe("the signature that a service lists", () => {
+  it("is the flow's own in Base64url too", () => {
+    const signature = "+/+/".repeat(64);
+    const listed = { creationRequestSignatureBase64: "-_-_".repeat(64) };
+    expect(matchAny([{ body: "", signature }], listed)).toBe("own");
+  });
+
+  it("is somebody else's where it has the size of any of the flow's, whatever the body", () => {
+    const body = withDetails("{}");
+    const claims = [256, 512].map((bytes) => ({ body, signature: base64(bytes, 7) }));
+    const listed = (bytes: number) => ({ creationRequestSignatureBase64: base64(bytes, 8), creationRequestBody: body });
+    expect([256, 384, 512].map((bytes) => matchAny(claims, listed(bytes)))).toEqual(["lookalike", "own", "lookalike"]);
+  });
+
+  it.each(["", 5])("proves nothing where it is empty or no text, and the flow has none either: %j", (signature) => {
+    const listed = { creationRequestSignatureBase64: signature, creationRequestBody: withDetails("1") };
+    expect(matchAny([{ body: withDetails("2"), signature: "" }], listed)).toBeUndefined();
+    expect(matchAny([{ body: withDetails("1"), signature: "" }], listed)).toBe("own");
+  });
+});
