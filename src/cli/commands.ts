@@ -1,20 +1,20 @@
 import type { Command } from "./command.js";
 import { completionCommandOf } from "./completion-command.js";
 import { doctorCommand } from "./doctor/doctor-command.js";
-import { evidenceCommand } from "./evidence-command.js";
-import { explainSignatureCommand } from "./explain-signature-command.js";
-import { flowsListCommand } from "./flows-list-command.js";
-import { flowsMoveCommand } from "./flows-move-command.js";
-import { flowsPruneCommand } from "./flows-prune-command.js";
-import { flowsResolveCommand } from "./flows-resolve-command.js";
-import { flowsScopesCommand } from "./flows-scopes-command.js";
-import { flowsShowCommand } from "./flows-show-command.js";
+import { flowsListCommand } from "./flows/list-command.js";
+import { flowsMoveCommand } from "./flows/move-command.js";
+import { flowsPruneCommand } from "./flows/prune-command.js";
+import { flowsResolveCommand } from "./flows/resolve-command.js";
+import { flowsScopesCommand } from "./flows/scopes-command.js";
+import { flowsShowCommand } from "./flows/show-command.js";
 import { keysGenerateCommand, keysShowCommand } from "./keys-commands.js";
 import { listCommandsOf } from "./lists/list-commands.js";
 import { showCommandsOf } from "./lists/show-commands.js";
 import { sources } from "./lists/sources.js";
 import { sandboxCommand } from "./sandbox/sandbox-command.js";
-import { verifyCommand } from "./verify-command.js";
+import { evidenceCommand } from "./verify/evidence-command.js";
+import { explainSignatureCommand } from "./verify/explain-signature-command.js";
+import { verifyCommand } from "./verify/verify-command.js";
 
 /** In the order of their help. */
 export const commands: readonly Command[] = [

@@ -140,9 +140,9 @@ export const importTable: ImportTable = {
 
   /** A package or a module of Node, and the folders or files of `src/` that may import it. */
   packages: {
-    "a computed name": ["cli/load-cipher.ts"],
+    "a computed name": ["cli/flows/load-cipher.ts"],
     "@opentelemetry/api": ["opentelemetry"],
-    "better-sqlite3": ["cli/sqlite-file.ts"],
+    "better-sqlite3": ["cli/flows/sqlite-file.ts"],
     "big.js": ["money.ts"],
     "cloudflare:workers": ["platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
     "openid-client": ["auth/openid-grant.ts"],
@@ -158,11 +158,11 @@ export const importTable: ImportTable = {
     "node:events": ["cli/lists"],
     "node:http": ["sandbox/server.ts", "cli/doctor"],
     "node:https": ["cli/doctor"],
-    "node:module": ["cli/sqlite-file.ts"],
+    "node:module": ["cli/flows/sqlite-file.ts"],
     "node:net": ["sandbox/server.ts", "cli/doctor", "cli/lists"],
     "node:os": ["reconcile/temporary-file.ts", "settings", "cli/sandbox", "cli/lists"],
     "node:path": ["reconcile/temporary-file.ts", "settings", "cli"],
-    "node:sqlite": ["journals/sqlite-thread-program.ts", "cli/sqlite-file.ts"],
+    "node:sqlite": ["journals/sqlite-thread-program.ts", "cli/flows/sqlite-file.ts"],
     "node:worker_threads": ["journals/sqlite-thread-program.ts", "journals/sqlite-thread.ts"],
     "node:stream": ["platform/zlib-decompression.ts", "cli"],
     "node:string_decoder": ["cli"],

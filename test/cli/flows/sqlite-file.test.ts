@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { expect, it, onTestFinished } from "vitest";
-import { openSqliteFile } from "../../src/cli/sqlite-file.js";
-import { newFile, nodeSqlite, withoutSqlite } from "../journals/sqlite-fixture.js";
+import { openSqliteFile } from "../../../src/cli/flows/sqlite-file.js";
+import { newFile, nodeSqlite, withoutSqlite } from "../../journals/sqlite-fixture.js";
 
 /** A project with a better-sqlite3 of this code, or with none. */
 function newProject(betterSqlite3?: string): string {

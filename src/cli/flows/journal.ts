@@ -1,15 +1,15 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { CrossBorderClient } from "../client.js";
-import { ConfigError } from "../errors/errors.js";
-import type { FlowContext } from "../flows/flow-context.js";
-import { toFlowContext } from "../flows/flow-options.js";
-import type { FlowCipher, Journal } from "../flows/index.js";
-import { PostgresJournal } from "../journals/postgres-journal.js";
-import { type CommandOptions, UsageError } from "./command.js";
+import { CrossBorderClient } from "../../client.js";
+import { ConfigError } from "../../errors/errors.js";
+import type { FlowContext } from "../../flows/flow-context.js";
+import { toFlowContext } from "../../flows/flow-options.js";
+import type { FlowCipher, Journal } from "../../flows/index.js";
+import { PostgresJournal } from "../../journals/postgres-journal.js";
+import { type CommandOptions, UsageError } from "../command.js";
+import { readSomeSettings, type Settings, settingOptions } from "../settings.js";
+import type { Terminal } from "../terminal.js";
 import { loadCipher } from "./load-cipher.js";
-import { readSomeSettings, type Settings, settingOptions } from "./settings.js";
 import { type OpenJournal, openSqliteFile } from "./sqlite-file.js";
-import type { Terminal } from "./terminal.js";
 
 const { config, profile, "base-url": baseUrl, "gateway-id": gatewayId } = settingOptions;
 

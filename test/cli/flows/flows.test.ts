@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { CrossBorderClient, generateSigningKeyPair } from "cross-border-payments";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { nodeSqlite, openHandle } from "../journals/sqlite-fixture.js";
-import { postgresVersion1, sqliteVersion1 } from "../journals/version-1.js";
-import { command } from "../support/program.js";
+import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
+import { postgresVersion1, sqliteVersion1 } from "../../journals/version-1.js";
+import { command } from "../../support/program.js";
+import { run } from "../run.js";
 import { type FlowsFixture, journalKinds, openFlowsFixture, postgresUrl, request } from "./flows-fixture.js";
-import { run } from "./run.js";
 
 let folder: string;
 beforeAll(() => {

@@ -1,13 +1,13 @@
-import { InvalidArgumentError } from "../errors/errors.js";
-import { parsePublicKey } from "../signing/keys.js";
-import { writePem } from "../signing/pem.js";
-import { signedText } from "../signing/signed-text.js";
-import { fingerprintOf, sha256Hex } from "../verification/fingerprint.js";
-import { type SignedPayment, signedPathOf, verifyPaymentRecord } from "../verification/verify-record.js";
-import { command, exitCodes } from "./command.js";
-import { readLines, readText } from "./files.js";
-import { parseObject } from "./json.js";
-import { printJson } from "./terminal.js";
+import { InvalidArgumentError } from "../../errors/errors.js";
+import { parsePublicKey } from "../../signing/keys.js";
+import { writePem } from "../../signing/pem.js";
+import { signedText } from "../../signing/signed-text.js";
+import { fingerprintOf, sha256Hex } from "../../verification/fingerprint.js";
+import { type SignedPayment, signedPathOf, verifyPaymentRecord } from "../../verification/verify-record.js";
+import { command, exitCodes } from "../command.js";
+import { readLines, readText } from "../files.js";
+import { parseObject } from "../json.js";
+import { printJson } from "../terminal.js";
 
 export const evidenceCommand = command({
   name: "evidence",

@@ -1,11 +1,11 @@
-import { counted } from "../errors/counted.js";
-import type { Claim, FlowFailures, Look, OperatorDecision } from "../flows/index.js";
-import { describeGrounds } from "../flows/looking/describe-looks.js";
-import type { PaymentIntent } from "../resources/payment-intents.js";
-import type { FlowDetails } from "./flows-details.js";
-import { wrappedData } from "./layout.js";
-import { printable } from "./printable.js";
-import { print, styled, type Terminal } from "./terminal.js";
+import { counted } from "../../errors/counted.js";
+import type { Claim, FlowFailures, Look, OperatorDecision } from "../../flows/index.js";
+import { describeGrounds } from "../../flows/looking/describe-looks.js";
+import type { PaymentIntent } from "../../resources/payment-intents.js";
+import { wrappedData } from "../layout.js";
+import { printable } from "../printable.js";
+import { print, styled, type Terminal } from "../terminal.js";
+import type { FlowDetails } from "./details.js";
 
 type Line = readonly [label: string, text: string];
 

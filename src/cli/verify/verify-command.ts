@@ -1,19 +1,19 @@
-import { counted } from "../errors/counted.js";
-import { InvalidArgumentError } from "../errors/errors.js";
-import { parsePublicKey } from "../signing/keys.js";
+import { counted } from "../../errors/counted.js";
+import { InvalidArgumentError } from "../../errors/errors.js";
+import { parsePublicKey } from "../../signing/keys.js";
 import {
   type SignedDeposit,
   type SignedPayment,
   type VerifyRecordOptions,
   verifyDepositRecord,
   verifyPaymentRecord,
-} from "../verification/verify-record.js";
-import { command, exitCodes } from "./command.js";
-import { readLines, readText } from "./files.js";
-import { parseObject } from "./json.js";
-import { wrapped } from "./layout.js";
-import { printable } from "./printable.js";
-import { print, printJson, styled, type Terminal } from "./terminal.js";
+} from "../../verification/verify-record.js";
+import { command, exitCodes } from "../command.js";
+import { readLines, readText } from "../files.js";
+import { parseObject } from "../json.js";
+import { wrapped } from "../layout.js";
+import { printable } from "../printable.js";
+import { print, printJson, styled, type Terminal } from "../terminal.js";
 
 export const verifyCommand = command({
   name: "verify",

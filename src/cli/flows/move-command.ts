@@ -1,10 +1,10 @@
-import { counted } from "../errors/counted.js";
-import { type CheckedMove, checkMove, type MoveReport, moveFlows } from "../flows/move-flows.js";
-import { command, exitCodes, UsageError } from "./command.js";
-import { journalOptions, type OpenFlows, openFlows } from "./flows-journal.js";
-import { interruption } from "./interruption.js";
-import { printableLines } from "./printable.js";
-import { print, printJson, type Terminal } from "./terminal.js";
+import { counted } from "../../errors/counted.js";
+import { type CheckedMove, checkMove, type MoveReport, moveFlows } from "../../flows/move-flows.js";
+import { command, exitCodes, UsageError } from "../command.js";
+import { interruption } from "../interruption.js";
+import { printableLines } from "../printable.js";
+import { print, printJson, type Terminal } from "../terminal.js";
+import { journalOptions, type OpenFlows, openFlows } from "./journal.js";
 
 export const flowsMoveCommand = command({
   name: "flows move",

@@ -1,10 +1,16 @@
-import { counted } from "../errors/counted.js";
-import { finalPhases, type Journal, type JournalEntry, type PruneReport, type ScopeFilter } from "../flows/journal.js";
-import { command, exitCodes, UsageError } from "./command.js";
-import { parseDuration } from "./duration.js";
-import { journalOptions, openFlows } from "./flows-journal.js";
-import { instant } from "./flows-view.js";
-import { print, printJson } from "./terminal.js";
+import { counted } from "../../errors/counted.js";
+import {
+  finalPhases,
+  type Journal,
+  type JournalEntry,
+  type PruneReport,
+  type ScopeFilter,
+} from "../../flows/journal.js";
+import { command, exitCodes, UsageError } from "../command.js";
+import { parseDuration } from "../duration.js";
+import { print, printJson } from "../terminal.js";
+import { journalOptions, openFlows } from "./journal.js";
+import { instant } from "./view.js";
 
 export const flowsPruneCommand = command({
   name: "flows prune",

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { FlowCipher } from "../flows/index.js";
-import { UsageError } from "./command.js";
+import type { FlowCipher } from "../../flows/index.js";
+import { UsageError } from "../command.js";
 
 /** The cipher of a service: what a module of its own exports, by these names or by default. @throws {UsageError} */
 export async function loadCipher(path: string): Promise<FlowCipher> {

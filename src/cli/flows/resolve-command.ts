@@ -1,23 +1,23 @@
-import { InvalidArgumentError } from "../errors/errors.js";
-import { FlowCall } from "../flows/flow-call.js";
-import type { FlowContext } from "../flows/flow-context.js";
-import { FlowPausedError } from "../flows/flow-paused-error.js";
-import { type CheckedResolution, checkResolution, decideFlow } from "../flows/resolve-flow.js";
-import type { FlowState, ResolveAction } from "../flows/state/flow-state.js";
-import type { Payment } from "../resources/payments.js";
-import { Interrupted } from "./ask-secret.js";
-import { command, exitCodes, UsageError } from "./command.js";
-import { readText } from "./files.js";
-import type { FlowDetails } from "./flows-details.js";
-import { journalOptions, openFlows } from "./flows-journal.js";
-import { readFlow } from "./flows-show-command.js";
-import { instant, showFlow, showLines } from "./flows-view.js";
-import { interruption } from "./interruption.js";
-import { parseObject } from "./json.js";
-import { openClient } from "./open-client.js";
-import { printableLines } from "./printable.js";
-import { type Settings, settingOptions } from "./settings.js";
-import { print, printJson, type Terminal } from "./terminal.js";
+import { InvalidArgumentError } from "../../errors/errors.js";
+import { FlowCall } from "../../flows/flow-call.js";
+import type { FlowContext } from "../../flows/flow-context.js";
+import { FlowPausedError } from "../../flows/flow-paused-error.js";
+import { type CheckedResolution, checkResolution, decideFlow } from "../../flows/resolve-flow.js";
+import type { FlowState, ResolveAction } from "../../flows/state/flow-state.js";
+import type { Payment } from "../../resources/payments.js";
+import { Interrupted } from "../ask-secret.js";
+import { command, exitCodes, UsageError } from "../command.js";
+import { readText } from "../files.js";
+import { interruption } from "../interruption.js";
+import { parseObject } from "../json.js";
+import { openClient } from "../open-client.js";
+import { printableLines } from "../printable.js";
+import { type Settings, settingOptions } from "../settings.js";
+import { print, printJson, type Terminal } from "../terminal.js";
+import type { FlowDetails } from "./details.js";
+import { journalOptions, openFlows } from "./journal.js";
+import { readFlow } from "./show-command.js";
+import { instant, showFlow, showLines } from "./view.js";
 
 interface Action {
   /** On what grounds it may be decided. */

@@ -1,9 +1,9 @@
-import type { FlowContext } from "../flows/flow-context.js";
-import { type FlowGrounds, groundsOf, toStatus } from "../flows/flow-status.js";
-import type { FlowCipher, FlowStatus, JournalEntry } from "../flows/index.js";
-import { readState } from "../flows/state/flow-scope.js";
-import { isStuck } from "../flows/state/flow-state.js";
-import { parseObject } from "./json.js";
+import type { FlowContext } from "../../flows/flow-context.js";
+import { type FlowGrounds, groundsOf, toStatus } from "../../flows/flow-status.js";
+import type { FlowCipher, FlowStatus, JournalEntry } from "../../flows/index.js";
+import { readState } from "../../flows/state/flow-scope.js";
+import { isStuck } from "../../flows/state/flow-state.js";
+import { parseObject } from "../json.js";
 
 /** A flow with everything that an operator decides by; lists that would be empty are absent. */
 export interface FlowDetails extends FlowStatus, Partial<FlowGrounds> {

@@ -1,9 +1,9 @@
-import { InvalidArgumentError } from "../errors/errors.js";
-import { command, exitCodes } from "./command.js";
-import { type FlowDetails, flowDetails } from "./flows-details.js";
-import { journalOptions, type OpenFlows, openFlows } from "./flows-journal.js";
-import { showFlow } from "./flows-view.js";
-import { printJson } from "./terminal.js";
+import { InvalidArgumentError } from "../../errors/errors.js";
+import { command, exitCodes } from "../command.js";
+import { printJson } from "../terminal.js";
+import { type FlowDetails, flowDetails } from "./details.js";
+import { journalOptions, type OpenFlows, openFlows } from "./journal.js";
+import { showFlow } from "./view.js";
 
 export const flowsShowCommand = command({
   name: "flows show",

@@ -1,8 +1,8 @@
-import type { ScopeCounts } from "../flows/index.js";
-import { command, exitCodes } from "./command.js";
-import { journalOptions, openFlows } from "./flows-journal.js";
-import { column, type ListedRecord, ndjson, table } from "./lists/formats.js";
-import { writeOut } from "./lists/write-out.js";
+import type { ScopeCounts } from "../../flows/index.js";
+import { command, exitCodes } from "../command.js";
+import { column, type ListedRecord, ndjson, table } from "../lists/formats.js";
+import { writeOut } from "../lists/write-out.js";
+import { journalOptions, openFlows } from "./journal.js";
 
 export const flowsScopesCommand = command({
   name: "flows scopes",

@@ -1,9 +1,9 @@
 import { basename } from "node:path";
-import { explainSignature, hashTitle, type SignatureExplanation } from "../verification/explain-signature.js";
-import { command, exitCodes, UsageError } from "./command.js";
-import { readBytes, readText } from "./files.js";
-import { wrapped } from "./layout.js";
-import { print, printJson, styled, type Terminal } from "./terminal.js";
+import { explainSignature, hashTitle, type SignatureExplanation } from "../../verification/explain-signature.js";
+import { command, exitCodes, UsageError } from "../command.js";
+import { readBytes, readText } from "../files.js";
+import { wrapped } from "../layout.js";
+import { print, printJson, styled, type Terminal } from "../terminal.js";
 
 export const explainSignatureCommand = command({
   name: "explain-signature",

@@ -12,9 +12,9 @@ import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { type Sandbox, startSandbox } from "cross-border-payments/sandbox";
 import pg from "pg";
-import { Bank } from "../flows/flow-fixture.js";
-import { nodeSqlite, openHandle } from "../journals/sqlite-fixture.js";
-import { run } from "./run.js";
+import { Bank } from "../../flows/flow-fixture.js";
+import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
+import { run } from "../run.js";
 
 export const postgresUrl = process.env.CBP_POSTGRES_URL ?? "";
 

@@ -1,15 +1,15 @@
-import { countFlows, heldFlows, listFlows } from "../flows/flow-status.js";
-import { describeElsewhere } from "../flows/flows-elsewhere.js";
-import type { FlowPhase, FlowStatus, FlowsElsewhere, HeldFlow, StuckFlow } from "../flows/index.js";
-import { allPhases } from "../flows/state/flow-state.js";
-import { command, type ExitCode, exitCodes, UsageError } from "./command.js";
-import { journalOptions, type OpenFlows, openFlows } from "./flows-journal.js";
-import { failureText, instant, showLines } from "./flows-view.js";
-import { column, type Format, type ListedRecord, ndjson, table } from "./lists/formats.js";
-import { parseCount } from "./lists/list-options.js";
-import { writeOut } from "./lists/write-out.js";
-import { printableLines } from "./printable.js";
-import { printJson, type Terminal } from "./terminal.js";
+import { countFlows, heldFlows, listFlows } from "../../flows/flow-status.js";
+import { describeElsewhere } from "../../flows/flows-elsewhere.js";
+import type { FlowPhase, FlowStatus, FlowsElsewhere, HeldFlow, StuckFlow } from "../../flows/index.js";
+import { allPhases } from "../../flows/state/flow-state.js";
+import { command, type ExitCode, exitCodes, UsageError } from "../command.js";
+import { column, type Format, type ListedRecord, ndjson, table } from "../lists/formats.js";
+import { parseCount } from "../lists/list-options.js";
+import { writeOut } from "../lists/write-out.js";
+import { printableLines } from "../printable.js";
+import { printJson, type Terminal } from "../terminal.js";
+import { journalOptions, type OpenFlows, openFlows } from "./journal.js";
+import { failureText, instant, showLines } from "./view.js";
 
 export const flowsListCommand = command({
   name: "flows list",
