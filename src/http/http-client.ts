@@ -87,7 +87,7 @@ export class HttpClient implements ApiClient {
     const parsed = parseRequestOptions(operation, options);
     this.#assertOpen(operation.name);
     const request = prepareRequest(this.#context, operation, ids, input);
-    const signature = await signOnly(this.#context, operation, request, parsed);
+    const signature = this.#isSigned(operation) ? await signOnly(this.#context, operation, request, parsed) : "";
     return { path: request.path, body: request.text, signature };
   }
 
