@@ -64,6 +64,8 @@ export interface OwnedFlow {
   funds?: FlowFunds | undefined;
   /** When the newest claim was refused, by the monotonic clock. A proxy may have sent it once more just before. */
   refusedAtMs?: number;
+  /** Whether this owner sent the payment and got no definite response. Where it is found to be made, the way to the service is open. */
+  hasNoResponse?: true;
 }
 
 /** What a step of a flow led to. */

@@ -1,6 +1,6 @@
 import { createSign, generateKeyPairSync } from "node:crypto";
 import { CrossBorderError } from "cross-border-payments";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { flowFixture, request } from "./flow-fixture.js";
 
 const html = (status: number) =>
@@ -75,6 +75,43 @@ it("tries one payment after the pause, and makes all of them after a definite re
   isDead = false;
   expect(await untilProbe()).toBe("paid");
   expect([await statusOf("5"), await statusOf("6")]).toEqual(["paid", "paid"]);
+});
+
+it("takes money for new payments as long as those whose responses are lost are found to be made", async () => {
+  const { flow, sandbox } = await flowFixture({
+    onResponse: ({ operation }) => (operation === "payments.create" ? Response.error() : undefined),
+  });
+  const own = flow({ leaseMs: 30_000, circuitBreaker: { opensAfter: 2, pauseMs: 600_000 } });
+  for (let payment = 1; payment <= 5; payment++) {
+    expect(await own.run(`order-${payment}`, request)).toMatchObject({ status: "paid" });
+  }
+  const atOnce = await Promise.all(
+    ["a", "b", "c"].map((key) => own.run(key, request).catch(({ code }: CrossBorderError) => code)),
+  );
+  expect(atOnce.length).toBe(3);
+  // Those that were under way at once may have opened it: what is found closes it again.
+  expect(await own.run("last", request)).toMatchObject({ status: "paid" });
+  expect(sandbox.payments.length).toBeGreaterThanOrEqual(6);
+});
+
+it("does not take what an earlier owner had made for a response to anything that is sent now", async () => {
+  let isDead = true;
+  const { flow, bank, sandbox } = await flowFixture({
+    onRequest: ({ operation }) =>
+      isDead && bank.taken.size > 1 && operation === "payments.create" ? html(502) : undefined,
+    onResponse: ({ operation }) => (isDead && operation === "payments.create" ? Response.error() : undefined),
+  });
+  const stopped = new AbortController();
+  const first = flow({ readBackDelayMs: 60_000, leaseMs: 300 }).run("old", request, { signal: stopped.signal });
+  await vi.waitUntil(() => sandbox.payments.length === 1, { timeout: 60_000 });
+  stopped.abort();
+  await first.catch(() => {});
+  const own = flow({ readBackDelayMs: 0, leaseMs: 300, circuitBreaker: { opensAfter: 1, pauseMs: 600_000 } });
+  expect(await own.run("new", request)).toMatchObject({ status: "held" });
+  expect(await own.run("old", request)).toMatchObject({ status: "paid" });
+  const refused = await own.run("another", request).catch((error: CrossBorderError) => error);
+  expect(refused).toMatchObject({ code: "flow_circuit_open" });
+  isDead = false;
 });
 
 it("looks for the payment of money that was taken while nothing is tried, and counts no failure of a flow that waits", async () => {

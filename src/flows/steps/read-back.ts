@@ -31,7 +31,10 @@ export async function readBack(context: FlowContext, owned: OwnedFlow, begun: Un
   const { look, found } = await lookForPayment(context, owned.call, state, decides);
   const isHasty = wait.aloneMs !== undefined && !isProof;
   const looked = { ...state, looks: [...state.looks, look], waits: afterLook(state, !isHasty) };
-  if (found !== undefined) return { state: { ...decided(looked), phase: "paid", payment: found } };
+  if (found !== undefined) {
+    if (owned.hasNoResponse) context.circuitBreaker?.note(false);
+    return { state: { ...decided(looked), phase: "paid", payment: found } };
+  }
   const isAlone = looksForIt(looked).every(({ lookalike }) => lookalike === undefined);
   const isAbsent = look.complete && isAlone;
   if (isHasty) return hastyLooks(looked) < context.readBacks ? { state: looked } : held(looked, wait.aloneMs);

@@ -51,7 +51,9 @@ function afterFailure(
   if (!(error instanceof CrossBorderError)) throw error;
   const refusal = toFlowRefusal(error);
   if (error.effect === "none" && refusal === undefined) return notSent(state, error);
-  circuitBreaker?.note(error.effect === "possible");
+  const isUnknown = error.effect === "possible";
+  circuitBreaker?.note(isUnknown);
+  if (isUnknown) owned.hasNoResponse = true;
   if (refusal !== undefined) owned.refusedAtMs = clock.monotonicMs();
   const response = responseOf(error);
   const reason = response === undefined ? "no response came" : describeResponse(response, error.effect);
