@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,6 +24,13 @@ export async function buildWorker(): Promise<BuiltWorker> {
 
 /** The commit of the newest release, whose processes work beside this one's while it is deployed. */
 export const newestRelease = "a177657";
+
+/** Whether the sources of a commit are here: a shallow clone has those of its newest commits alone. */
+export function hasSourcesOf(commit: string): boolean {
+  return (
+    spawnSync("git", ["-C", repository, "cat-file", "-e", `${commit}:package.json`], { stdio: "ignore" }).status === 0
+  );
+}
 
 /** Runs the sources of a commit, with this worker's script. */
 export async function buildWorkerOf(commit: string): Promise<BuiltWorker> {
