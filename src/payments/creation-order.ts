@@ -97,8 +97,13 @@ export function createdMsOf({ createdAt }: Payment): number {
   return Date.parse(createdAt);
 }
 
-export function updatedMsOf({ updatedAt }: Payment): number {
-  return Date.parse(updatedAt);
+/**
+ * The latest time of the last change. A service may say in whole seconds when that was, and of a payment that never changed it may say a
+ * time before the payment was made, such as the year 1.
+ */
+export function updatedMsOf(payment: Payment): number {
+  const updatedMs = Date.parse(payment.updatedAt);
+  return Math.max(createdMsOf(payment), updatedMs % 1000 === 0 ? updatedMs + 999 : updatedMs);
 }
 
 function areInOrder(payments: readonly Payment[]): boolean {

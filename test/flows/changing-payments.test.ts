@@ -84,6 +84,28 @@ describe("a payment whose paging token grows while it is looked for", () => {
     expect(ends.found).toBeGreaterThan(0);
   });
 
+  const wholeSeconds = (updatedMs: number) =>
+    new Date(Date.UTC(2026, 0, 1) + Math.floor(updatedMs / 1000) * 1000).toISOString();
+  it.each<[string, Partial<ChangingTraits>]>([
+    [
+      "of a payment that never changed says that it did in the year 1",
+      {
+        updatedAt: (ms, hasChanged) =>
+          hasChanged ? new Date(Date.UTC(2026, 0, 1) + ms).toISOString() : "0001-01-01T00:00:00Z",
+      },
+    ],
+    ["is in whole seconds", { updatedAt: wholeSeconds, stepMs: 300 }],
+    ["is in whole seconds without a fraction", { updatedAt: (ms) => `${wholeSeconds(ms).slice(0, 19)}Z`, stepMs: 300 }],
+  ])("is never absent where updatedAt %s", async (_, more) => {
+    // Two of those before it change now and then, so that not even the newest tokens go one way.
+    const changes = [...made(10), { make: 0 }, ...made(14, 11), { change: 3 }, ...made(15, 25), { change: 20 }];
+    changes.push({ change: 0 });
+    const traits = { changes, replicas: [changes.length - 1, changes.length], cap: 20, tokensGrow: true, ...more };
+    const ends = await looksBehindTwoReplicas(traits, undefined);
+    expect(ends.lost).toBe(0);
+    expect(ends.found).toBeGreaterThan(0);
+  });
+
   it.each([
     ["the other one asks later", 28, 33],
     ["the other one asks first", 33, 28],
