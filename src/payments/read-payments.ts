@@ -183,7 +183,6 @@ export class PaymentReading {
     const { clockSkewMs = 0 } = this.#limits;
     const time = new TokenTime(clockSkewMs);
     const sequence = new PageSequence(this.#pages, "pagingToken.asc");
-    const isRefused = this.#untilMs === undefined;
     let onFirstPage: number | undefined;
     let problem: string | undefined;
     this.#begin();
@@ -206,7 +205,7 @@ export class PaymentReading {
         const untilMs = Math.max(this.#untilMs ?? Number.POSITIVE_INFINITY, newestCreatedMs - clockSkewMs - 1);
         const rereading = direction && { direction, behind: undefined, untilMs };
         // A service lists that many at once, at least.
-        const isOnePage = this.#seen === onFirstPage && (isRefused || this.#seen < provingTokens);
+        const isOnePage = this.#seen === onFirstPage && this.#seen < provingTokens;
         this.#endRead("end", problem, isOnePage ? undefined : rereading);
       } else if (this.#isTooLong) this.#endAll("unproved", problem ?? this.#tooMany());
       if (this.#isRead) return;

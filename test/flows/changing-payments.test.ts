@@ -106,6 +106,13 @@ describe("a payment whose paging token grows while it is looked for", () => {
     expect(ends.found).toBeGreaterThan(0);
   });
 
+  it("is never absent where the service refuses to sort by creation, and its page is full", async () => {
+    for (const behind of [19, 20, 24, 25, 26]) {
+      const ends = await looksBehindTwoReplicas({ ...worldOf(0, behind, 25), refusesCreation: true }, undefined);
+      expect(ends.lost).toBe(0);
+    }
+  });
+
   it.each([
     ["the other one asks later", 28, 33],
     ["the other one asks first", 33, 28],
