@@ -108,7 +108,10 @@ export class ChangingPayments {
     this.requested.push({ _after, _before, _size, _sort });
     const [field, way] = _sort.split(",")[0]?.split(".") ?? [];
     if (refusesCreation && field === "createdAt") {
-      throw new BadRequestError("payments.list: 400", { response: { status: 400, headers: {}, text: "" } });
+      throw new BadRequestError("payments.list: 400", {
+        code: "http_400",
+        response: { status: 400, headers: {}, text: "" },
+      });
     }
     const keyOf = (row: Row) => (field === "createdAt" ? row.createdMs : row.token);
     return this.#state(known)
