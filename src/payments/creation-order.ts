@@ -76,8 +76,8 @@ export class CreationOrder {
   }
 
   /**
-   * The place of the last payment whose token was certainly given before this time: it has not changed since, and all payments behind it
-   * have tokens behind its own, whatever the clocks of the service's machines say.
+   * The place of the last payment whose token was given before this time, as far as the clocks of the service's machines agree: it has not
+   * changed since, and all payments behind it have tokens behind its own.
    */
   #lastBefore(payments: readonly Payment[], timeMs: number): number {
     let lowest: string | undefined;
@@ -97,8 +97,13 @@ export function createdMsOf({ createdAt }: Payment): number {
   return Date.parse(createdAt);
 }
 
-export function updatedMsOf({ updatedAt }: Payment): number {
-  return Date.parse(updatedAt);
+/**
+ * The latest time of the last change. A service may say in whole seconds when that was, and of a payment that never changed it may say a
+ * time before the payment was made, such as the year 1.
+ */
+export function updatedMsOf(payment: Payment): number {
+  const updatedMs = Date.parse(payment.updatedAt);
+  return Math.max(createdMsOf(payment), updatedMs % 1000 === 0 ? updatedMs + 999 : updatedMs);
 }
 
 function areInOrder(payments: readonly Payment[]): boolean {

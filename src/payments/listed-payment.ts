@@ -20,3 +20,10 @@ export function isNamed(payment: Partial<Payment>, { id, token }: PaymentName): 
   if (id !== undefined && nonEmptyText(payment.id) === id) return true;
   return token !== undefined && tokenOf(payment) === token;
 }
+
+/** Milliseconds since 1970; none for a time without its zone, which `Date.parse` alone would read in the zone of this machine. */
+export function zonedMsOf(text: string): number {
+  return zoned.test(text) ? Date.parse(text) : Number.NaN;
+}
+
+const zoned = /\d\d:\d\d.*(?:Z|[+-]\d\d:?\d\d)$/i;

@@ -154,14 +154,14 @@ export class PaymentReading {
       };
       const again = this.#seen > onFirstPage ? rereading : undefined;
       if (isEnd) return this.#endRead("end", problem, again);
-      for (const goal of this.#goals) {
-        if (!goal.isEnough()) continue;
+      const enough = [...this.#goals].filter((goal) => goal.isEnough());
+      // They are read for at once, from the token on that serves whoever wants the most. Where the tokens of all payments may be younger
+      // than that, further ones are read.
+      const fromMs = Math.min(...enough.map(({ decidesFromMs }) => decidesFromMs?.() ?? Number.POSITIVE_INFINITY));
+      const behind = tokenFromBefore(payments, fromMs);
+      for (const goal of enough) {
         if (again === undefined || goal.decidesFromMs === undefined) this.#end(goal, sureOf("enough", problem));
-        else {
-          const behind = tokenFromBefore(payments, goal.decidesFromMs());
-          // Where the tokens of all of them may be younger than that, further ones are read.
-          if (behind !== undefined) this.#decide(goal, "enough", problem, { ...again, behind });
-        }
+        else if (behind !== undefined) this.#decide(goal, "enough", problem, { ...again, behind });
       }
       if (this.#isRead) return true;
       if (this.#isTooLong) return this.#endAll("unproved", problem ?? this.#tooMany());
@@ -183,7 +183,6 @@ export class PaymentReading {
     const { clockSkewMs = 0 } = this.#limits;
     const time = new TokenTime(clockSkewMs);
     const sequence = new PageSequence(this.#pages, "pagingToken.asc");
-    const isRefused = this.#untilMs === undefined;
     let onFirstPage: number | undefined;
     let problem: string | undefined;
     this.#begin();
@@ -206,7 +205,7 @@ export class PaymentReading {
         const untilMs = Math.max(this.#untilMs ?? Number.POSITIVE_INFINITY, newestCreatedMs - clockSkewMs - 1);
         const rereading = direction && { direction, behind: undefined, untilMs };
         // A service lists that many at once, at least.
-        const isOnePage = this.#seen === onFirstPage && (isRefused || this.#seen < provingTokens);
+        const isOnePage = this.#seen === onFirstPage && this.#seen < provingTokens;
         this.#endRead("end", problem, isOnePage ? undefined : rereading);
       } else if (this.#isTooLong) this.#endAll("unproved", problem ?? this.#tooMany());
       if (this.#isRead) return;
@@ -271,7 +270,7 @@ export class PaymentReading {
     }
     this.#goals.delete(goal);
     this.#deciding.set(goal, at);
-    // Who comes later wants more.
+    // Who wants something of a later page wants more.
     this.#rereading = again;
   }
 

@@ -1,5 +1,6 @@
 import { equalAmounts } from "../flows/equal-amounts.js";
 import { nonEmptyText } from "../paging/cursor-order.js";
+import { zonedMsOf } from "../payments/listed-payment.js";
 import { type BookedEntry, type ComparedField, comparedFields, isAmount } from "./own-entry.js";
 import type { PaymentSummary } from "./payment-summary.js";
 
@@ -98,6 +99,6 @@ function differencesOf(entry: BookedEntry, payment: PaymentSummary): readonly Di
 
 /** What has no time that can be read is of every period, so that it is not passed over. */
 function isWithin(time: string | undefined, { fromMs, toMs }: Period): boolean {
-  const ms = time === undefined ? Number.NaN : Date.parse(time);
+  const ms = time === undefined ? Number.NaN : zonedMsOf(time);
   return Number.isNaN(ms) || (ms >= fromMs && ms < toMs);
 }

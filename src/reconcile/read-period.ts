@@ -1,4 +1,5 @@
 import { PagingError } from "../errors/errors.js";
+import { zonedMsOf } from "../payments/listed-payment.js";
 import { PaymentPages, type PaymentSource } from "../payments/payment-pages.js";
 import { type Ending, type PaymentGoal, PaymentReading } from "../payments/read-payments.js";
 import { type Payment, payments } from "../resources/payments.js";
@@ -68,7 +69,7 @@ class PeriodGoal implements PaymentGoal {
   async take(page: readonly Payment[]): Promise<boolean> {
     if (page.length > 0) [this.#isEmpty, this.hasSeen] = [false, true];
     const wanted = page.filter(({ createdAt }) => {
-      const createdMs = Date.parse(createdAt);
+      const createdMs = zonedMsOf(createdAt);
       if (Number.isNaN(createdMs)) this.#isTimeless = true;
       else this.#oldestMs = Math.min(this.#oldestMs, createdMs);
       return this.#isOfPeriod(createdMs);
@@ -80,7 +81,7 @@ class PeriodGoal implements PaymentGoal {
   /** A page from a replica that lags behind may lack what another response shows. */
   notice(payments: readonly Payment[]): boolean {
     for (const payment of payments) {
-      if (this.#isOfPeriod(Date.parse(payment.createdAt))) this.#noticed.set(payment.id, payment);
+      if (this.#isOfPeriod(zonedMsOf(payment.createdAt))) this.#noticed.set(payment.id, payment);
     }
     return false;
   }

@@ -1,5 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { PaymentPages } from "../../src/payments/payment-pages.js";
+import { type Ending, type PaymentGoal, PaymentReading } from "../../src/payments/read-payments.js";
+import type { Payment } from "../../src/resources/payments.js";
 import { ChangingPayments, type ChangingTraits, type PaymentChange } from "./changing-payments.js";
 
 const made = (count: number, from = 1): PaymentChange[] =>
@@ -12,23 +15,52 @@ async function isLost(traits: ChangingTraits, since: ReturnType<ChangingPayments
   return { isLost: service.isListed && found === undefined && look.complete, look, requests: service.requested.length };
 }
 
-/** Looks once for each way in which two replicas can share the requests. */
-async function looksBehindTwoReplicas(traits: Omit<ChangingTraits, "replicaOf">, mark: number | undefined) {
-  const since = mark === undefined ? null : new ChangingPayments({ ...traits, replicaOf: () => 0 }).markOf(mark, mark);
-  const ends = { found: 0, complete: 0, incomplete: 0, lost: 0 };
+/** Does something once for each way in which two replicas can share the requests. */
+async function behindTwoReplicas(work: (replicaOf: ChangingTraits["replicaOf"]) => Promise<void>): Promise<void> {
   for (let choices: number[] | undefined = []; choices !== undefined; ) {
     const chosen: number[] = [];
     const prefix: readonly number[] = choices;
-    const replicaOf = (request: number) => {
+    await work((request) => {
       chosen[request] = prefix[request] ?? 0;
       return chosen[request];
-    };
-    const { isLost: lost, look } = await isLost({ ...traits, replicaOf }, since);
-    ends[lost ? "lost" : look.found ? "found" : look.complete ? "complete" : "incomplete"] += 1;
+    });
     const next = chosen.lastIndexOf(0);
     choices = next < 0 ? undefined : [...chosen.slice(0, next), 1];
   }
+}
+
+async function looksBehindTwoReplicas(traits: Omit<ChangingTraits, "replicaOf">, mark: number | undefined) {
+  const since = mark === undefined ? null : new ChangingPayments({ ...traits, replicaOf: () => 0 }).markOf(mark, mark);
+  const ends = { found: 0, complete: 0, incomplete: 0, lost: 0 };
+  await behindTwoReplicas(async (replicaOf) => {
+    const { isLost: lost, look } = await isLost({ ...traits, replicaOf }, since);
+    ends[lost ? "lost" : look.found ? "found" : look.complete ? "complete" : "incomplete"] += 1;
+  });
   return ends;
+}
+
+/** Wants the payment with the number 0, and nothing that was made before so many changes. */
+function goalFrom(change: number) {
+  const fromMs = Date.UTC(2026, 0, 1) + 1000 * change;
+  let oldestMs = Number.POSITIVE_INFINITY;
+  const isOwn = ({ id }: Payment) => id === "p-0";
+  const goal = {
+    ending: undefined as Ending | undefined,
+    begin: () => {
+      oldestMs = Number.POSITIVE_INFINITY;
+    },
+    take: (page: readonly Payment[]) => {
+      oldestMs = Math.min(oldestMs, ...page.map(({ createdAt }) => Date.parse(createdAt)));
+      return page.some(isOwn);
+    },
+    notice: (page: readonly Payment[]) => page.some(isOwn),
+    isEnough: () => oldestMs < fromMs,
+    decidesFromMs: () => fromMs,
+    end: (ending: Ending) => {
+      goal.ending = ending;
+    },
+  };
+  return goal satisfies PaymentGoal;
 }
 
 describe("a payment whose paging token grows while it is looked for", () => {
@@ -50,6 +82,54 @@ describe("a payment whose paging token grows while it is looked for", () => {
     if (process.env.CBP_LOOKS !== undefined) console.log(_, ends);
     expect(ends.lost).toBe(0);
     expect(ends.found).toBeGreaterThan(0);
+  });
+
+  const wholeSeconds = (updatedMs: number) =>
+    new Date(Date.UTC(2026, 0, 1) + Math.floor(updatedMs / 1000) * 1000).toISOString();
+  it.each<[string, Partial<ChangingTraits>]>([
+    [
+      "of a payment that never changed says that it did in the year 1",
+      {
+        updatedAt: (ms, hasChanged) =>
+          hasChanged ? new Date(Date.UTC(2026, 0, 1) + ms).toISOString() : "0001-01-01T00:00:00Z",
+      },
+    ],
+    ["is in whole seconds", { updatedAt: wholeSeconds, stepMs: 300 }],
+    ["is in whole seconds without a fraction", { updatedAt: (ms) => `${wholeSeconds(ms).slice(0, 19)}Z`, stepMs: 300 }],
+  ])("is never absent where updatedAt %s", async (_, more) => {
+    // Two of those before it change now and then, so that not even the newest tokens go one way.
+    const changes = [...made(10), { make: 0 }, ...made(14, 11), { change: 3 }, ...made(15, 25), { change: 20 }];
+    changes.push({ change: 0 });
+    const traits = { changes, replicas: [changes.length - 1, changes.length], cap: 20, tokensGrow: true, ...more };
+    const ends = await looksBehindTwoReplicas(traits, undefined);
+    expect(ends.lost).toBe(0);
+    expect(ends.found).toBeGreaterThan(0);
+  });
+
+  it("is never absent where the service refuses to sort by creation, and its page is full", async () => {
+    for (const behind of [19, 20, 24, 25, 26]) {
+      const ends = await looksBehindTwoReplicas({ ...worldOf(0, behind, 25), refusesCreation: true }, undefined);
+      expect(ends.lost).toBe(0);
+    }
+  });
+
+  it.each([
+    ["the other one asks later", 28, 33],
+    ["the other one asks first", 33, 28],
+  ])("is never absent for who reads along with one that wants less: %s", async (_, one, other) => {
+    const ends: Record<string, number> = {};
+    const traits = worldOf(30, 45, 20);
+    await behindTwoReplicas(async (replicaOf) => {
+      const pages = new PaymentPages({ client: new ChangingPayments({ ...traits, replicaOf }).client });
+      const goals = [one, other].map(goalFrom);
+      await new PaymentReading(pages, { newestFirst: "createdAt.desc" }, goals).run();
+      // It was made after thirty changes.
+      const { at = "unproved" } = goals[one < other ? 0 : 1]?.ending ?? {};
+      ends[at] = (ends[at] ?? 0) + 1;
+    });
+    expect(Object.keys(ends)).toContain("found");
+    expect(ends).not.toHaveProperty("enough");
+    expect(ends).not.toHaveProperty("end");
   });
 
   const worlds = fc

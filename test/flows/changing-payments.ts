@@ -1,4 +1,5 @@
 import type { PagingValues } from "../../src/api/api-client.js";
+import { BadRequestError } from "../../src/errors/errors.js";
 import { FlowCall } from "../../src/flows/flow-call.js";
 import { lookForPayment } from "../../src/flows/looking/look-for-payment.js";
 import type { Mark } from "../../src/flows/state/flow-state.js";
@@ -30,6 +31,12 @@ export interface ChangingTraits {
   readonly cap: number;
   /** Whether a change gives a payment the next paging token. Otherwise it keeps its own. */
   readonly tokensGrow: boolean;
+  /** How the service writes when a payment changed for the last time. Default: to the millisecond. */
+  readonly updatedAt?: (updatedMs: number, hasChanged: boolean) => string;
+  /** Whether it refuses to sort by creation. */
+  readonly refusesCreation?: boolean;
+  /** How much time lies between two changes. Default: a second. */
+  readonly stepMs?: number;
 }
 
 const ownSignature = Buffer.alloc(256, 7).toString("base64");
@@ -40,7 +47,7 @@ export class ChangingPayments {
   readonly requested: PagingValues[] = [];
   readonly client = fakeApiClient({
     call: (_operation, _ids, input) => {
-      const page = Promise.resolve(this.#page(input?.paging ?? {}));
+      const page = Promise.resolve().then(() => this.#page(input?.paging ?? {}));
       return toApiPromise(page as Promise<never>, { response: undefined });
     },
   });
@@ -83,7 +90,7 @@ export class ChangingPayments {
   #stateAfter(known: number): readonly Row[] {
     const rows = new Map<number, Row>();
     for (const [index, change] of this.#traits.changes.slice(0, known).entries()) {
-      const [updatedMs, token] = [1000 * index, index + 1];
+      const [updatedMs, token] = [(this.#traits.stepMs ?? 1000) * index, index + 1];
       if ("make" in change) {
         rows.set(change.make, { number: change.make, createdMs: updatedMs, updatedMs, token });
         continue;
@@ -96,10 +103,16 @@ export class ChangingPayments {
   }
 
   #page({ _after, _before, _size, _sort = "pagingToken.asc" }: PagingValues): readonly Payment[] {
-    const { replicas, replicaOf, cap } = this.#traits;
+    const { replicas, replicaOf, cap, updatedAt = timestamp, refusesCreation } = this.#traits;
     const known = replicas[replicaOf(this.requested.length)] ?? 0;
     this.requested.push({ _after, _before, _size, _sort });
     const [field, way] = _sort.split(",")[0]?.split(".") ?? [];
+    if (refusesCreation && field === "createdAt") {
+      throw new BadRequestError("payments.list: 400", {
+        code: "http_400",
+        response: { status: 400, headers: {}, text: "" },
+      });
+    }
     const keyOf = (row: Row) => (field === "createdAt" ? row.createdMs : row.token);
     return this.#state(known)
       .filter(
@@ -108,16 +121,22 @@ export class ChangingPayments {
       )
       .sort((one, other) => (keyOf(one) - keyOf(other)) * (way === "desc" ? -1 : 1))
       .slice(0, Math.min(_size ?? cap, cap))
-      .map(toPayment);
+      .map((row) => toPayment(row, updatedAt));
   }
 }
 
-function toPayment({ number, createdMs, updatedMs, token }: Row): Payment {
-  const timestamp = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
+function timestamp(ms: number): string {
+  return new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
+}
+
+function toPayment(
+  { number, createdMs, updatedMs, token }: Row,
+  updatedAt: NonNullable<ChangingTraits["updatedAt"]>,
+): Payment {
   return {
     id: `p-${number}`,
     createdAt: timestamp(createdMs),
-    updatedAt: timestamp(updatedMs),
+    updatedAt: updatedAt(updatedMs, updatedMs > createdMs),
     pagingToken: String(token),
     creationRequestSignatureBase64: number === 0 ? ownSignature : "",
   } as Payment;

@@ -1,4 +1,4 @@
-import { isNamed } from "../../payments/listed-payment.js";
+import { isNamed, zonedMsOf } from "../../payments/listed-payment.js";
 import type { Ending, PaymentGoal } from "../../payments/read-payments.js";
 import type { Payment } from "../../resources/payments.js";
 import type { LookGrounds, Mark, MarkedPayment } from "../state/flow-state.js";
@@ -25,6 +25,7 @@ export class LookGoal implements PaymentGoal {
   #newest: { readonly payment: Payment; readonly createdMs: number } | undefined;
   #oldestMs = Number.POSITIVE_INFINITY;
   #isTimeless = false;
+  #isZoneless = false;
   #mark: { readonly createdMs: number } | undefined;
   #ending: Ending | undefined;
   /** Set where something is decided on the payment's absence. */
@@ -52,6 +53,7 @@ export class LookGoal implements PaymentGoal {
     this.#newest = undefined;
     this.#oldestMs = Number.POSITIVE_INFINITY;
     this.#isTimeless = false;
+    this.#isZoneless = false;
     this.#toBeListed = this.#known.toBeListed();
     this.#missing = new Set(this.#toBeListed);
   }
@@ -121,6 +123,7 @@ export class LookGoal implements PaymentGoal {
 
   #meet(payment: Payment): void {
     const createdMs = Date.parse(payment.createdAt);
+    if (Number.isNaN(zonedMsOf(payment.createdAt))) this.#isZoneless = true;
     if (Number.isNaN(createdMs)) this.#isTimeless = true;
     else this.#oldestMs = Math.min(this.#oldestMs, createdMs);
     if (this.#marked !== undefined && isNamed(payment, this.#marked)) this.#mark ??= { createdMs };
@@ -130,7 +133,9 @@ export class LookGoal implements PaymentGoal {
 
   /** What was created before can't be the payment. */
   #fromMs(): number {
-    const { behindMarkMs, notBeforeMs } = this.#range;
+    const { behindMarkMs } = this.#range;
+    // Times without a zone lie before and after each other, but not before a time of another clock.
+    const notBeforeMs = this.#isZoneless ? undefined : this.#range.notBeforeMs;
     const markMs =
       behindMarkMs === undefined || this.#mark === undefined ? undefined : this.#mark.createdMs - behindMarkMs;
     return Math.max(markMs ?? Number.NEGATIVE_INFINITY, notBeforeMs ?? Number.NEGATIVE_INFINITY);

@@ -170,6 +170,21 @@ const services = fc
   .filter(({ style, sortsWhatItCutOut }) => !(sortsWhatItCutOut && style === "falling numbers in the order of texts"));
 
 describe("a look", () => {
+  it.each([
+    ["a zone", 23],
+    ["a time of day", 10],
+  ])("does not end at the time of the taking where createdAt has not %s", async (_, length) => {
+    // In some zone, or at midnight, all of them were made long before that.
+    const service = serviceOf("growing numbers", 100);
+    const made = add(service, own);
+    const takenAtMs = Date.parse(made.createdAt) + 16 * 3_600_000;
+    for (let index = 0; index < 150; index++) add(service, {});
+    for (const listed of service.payments) Object.assign(listed, { createdAt: listed.createdAt.slice(0, length) });
+    const sought = { ...state, since: null, takenAtMs };
+    const { found } = await lookForPayment(lookContext(clientOf(service)), call, sought, "decides");
+    expect(found).toBe(made);
+  });
+
   it("finds a payment that is listed, and is complete where it is not, whatever the tokens look like", {
     timeout: 60_000,
   }, async () => {
