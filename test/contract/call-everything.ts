@@ -9,14 +9,18 @@ export const withdrawal = {
   status: "requested",
 };
 
-/** Calls every operation at least once. */
-export async function callEverything(harness: Harness, senderGatewayTransactionId = "TX-1"): Promise<void> {
+/**
+ * Calls every operation at least once.
+ *
+ * @param transactionId by which the records of payments and deposits are known to belong to their requests.
+ */
+export async function callEverything(harness: Harness, transactionId = "TX-1"): Promise<void> {
   const { client, liquidityProviderId } = await prepareCorridor(harness);
   await callGateways(client, (await signingKeys()).publicKeyBase64);
-  await callProvider(client, liquidityProviderId);
+  await callProvider(client, liquidityProviderId, transactionId);
   const intent = await client.paymentIntents.create(intentRequest);
   await client.paymentIntents.get(intent.id, { query: { memo: "school fees" } });
-  await client.payments.create(paymentFromIntent(intent, senderGatewayTransactionId));
+  await client.payments.create(paymentFromIntent(intent, transactionId));
   await client.payments.list({ size: 10, sort: "createdAt.desc" });
 }
 
@@ -27,12 +31,16 @@ async function callGateways(client: CrossBorderClient, rsaPublicKeyBase64: strin
   await client.paymentGateways.list({ filter: { institutionId: "gamma" } });
 }
 
-async function callProvider(client: CrossBorderClient, liquidityProviderId: string): Promise<void> {
+async function callProvider(
+  client: CrossBorderClient,
+  liquidityProviderId: string,
+  transactionId: string,
+): Promise<void> {
   const providers = client.liquidityProviders;
   const { id, ...fields } = await providers.get(liquidityProviderId);
   await providers.update(id, fields);
   await providers.list({ sort: ["lastName.asc", "firstName.desc"] });
-  await callDeposits(client, id);
+  await callDeposits(client, id, transactionId);
   await callWithdrawals(client, id);
 
   const rates = providers.exchangeRates(id);
@@ -69,11 +77,15 @@ async function callProvider(client: CrossBorderClient, liquidityProviderId: stri
   await transfers.list();
 }
 
-async function callDeposits(client: CrossBorderClient, liquidityProviderId: string): Promise<void> {
+async function callDeposits(
+  client: CrossBorderClient,
+  liquidityProviderId: string,
+  paymentGatewayTransactionId: string,
+): Promise<void> {
   const deposits = client.liquidityProviders.deposits(liquidityProviderId);
   const fields = {
     paymentGatewayId: "beta-mobile",
-    paymentGatewayTransactionId: "D-1",
+    paymentGatewayTransactionId,
     amount: "100",
     currency: "KES",
   };
