@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { build } from "esbuild";
+import { programOptions } from "../support/build-programs.js";
 import type { Patch } from "./mutations.js";
 import { patched, root } from "./patch-sources.js";
 
@@ -22,14 +23,7 @@ export async function bundleSimulation(patches: readonly Patch[] = []): Promise<
       absWorkingDir: root,
       entryPoints: ["test/simulation/simulate.ts"],
       outfile: file,
-      bundle: true,
-      platform: "node",
-      format: "esm",
-      target: "node20",
-      packages: "external",
-      conditions: ["source"],
-      sourcemap: true,
-      logLevel: "error",
+      ...programOptions,
       plugins: [
         {
           name: "patches",

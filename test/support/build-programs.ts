@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "esbuild";
+import { type BuildOptions, build } from "esbuild";
 import type { TestProject } from "vitest/node";
 
 declare module "vitest" {
@@ -31,20 +31,19 @@ export default async function buildPrograms(project: TestProject): Promise<() =>
   return () => rmSync(folder, { recursive: true });
 }
 
+/** How the sources become a program that Node runs. */
+export const programOptions: BuildOptions = {
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  target: "node20",
+  packages: "external",
+  conditions: ["source"],
+  sourcemap: true,
+  logLevel: "error",
+};
+
 /** Each goes to the path in the folder that it has in the project, with the ending `.js`. */
 export async function compilePrograms(entryPoints: string[], outdir: string): Promise<void> {
-  await build({
-    entryPoints,
-    outdir,
-    outbase: ".",
-    bundle: true,
-    splitting: true,
-    platform: "node",
-    format: "esm",
-    target: "node20",
-    packages: "external",
-    conditions: ["source"],
-    sourcemap: true,
-    logLevel: "error",
-  });
+  await build({ ...programOptions, entryPoints, outdir, outbase: ".", splitting: true });
 }
