@@ -62,18 +62,6 @@ export const flows: readonly KnownSurvivor[] = [
     why: "For the compiler: of the flows with an outcome, only those that are held are asked for.",
   },
   {
-    file: "src/flows/flow-status.ts",
-    line: "const entry = heads[index]?.value;",
-    replacement: "heads[index].value",
-    why: "For the compiler: each list has its head.",
-  },
-  {
-    file: "src/flows/flow-status.ts",
-    line: "const first = rests.reduce((one, other) => (compareKeys(one.entry.key, other.entry.key) <= 0 ? one : other));",
-    replacement: "compareKeys(one.entry.key, other.entry.key) < 0",
-    why: "A key is in one phase, and so in one of the lists.",
-  },
-  {
     file: "src/flows/journal-arguments.ts",
     line: "if (value.length * 3 <= maxBytes) return;",
     replacement: "false",

@@ -77,6 +77,7 @@ export type ErrorCode =
   | "invalid_argument"
   | "invalid_config"
   | "journal_failed"
+  | "journal_outdated"
   | "journal_replica"
   | "outcome_unknown"
   | "paging"

@@ -8,9 +8,9 @@ import { type FlowOutcome, type HeldFlow, looksOf, toHeld, toOutcome } from "./f
 import type { FlowsElsewhere } from "./flows-elsewhere.js";
 import type { JournalEntry } from "./journal.js";
 import { undecidedLookalike } from "./looking/describe-looks.js";
-import { compareKeys } from "./state/compare-keys.js";
 import { adviceOnKeys, assertOwnEntry, type KeyHolder, otherKeyId, readState } from "./state/flow-scope.js";
 import {
+  allPhases,
   type Claim,
   type FlowFailures,
   type FlowPhase,
@@ -122,8 +122,7 @@ export function listFlows(
   context: StoredFlows,
   query: { readonly phase?: FlowPhase | undefined; readonly after?: string | undefined },
 ): AsyncGenerator<FlowStatus, void, undefined> {
-  const phases = query.phase === undefined ? [undefined] : storedPhases[query.phase];
-  return readAll(context, [phases], query.after, (entry) => toStatus(context, entry));
+  return readAll(context, [query.phase], query.after, (entry) => toStatus(context, entry));
 }
 
 /**
@@ -135,31 +134,17 @@ export async function* heldFlows(
   context: StoredFlows,
 ): AsyncGenerator<HeldFlow | StuckFlow | FlowsElsewhere, void, undefined> {
   yield* await context.elsewhere.find();
-  const groups = ["held", ...unsettledPhases].map((phase) => [phase]);
-  yield* readAll(context, groups, undefined, async (entry) => {
+  yield* readAll(context, ["held", ...unsettledPhases, ...outdatedPhases], undefined, async (entry) => {
     const state = await readState(context, entry);
     if (!isSettled(state)) return toStuck(entry.key, state, await failuresOf(context, entry, state));
     return state.phase === "held" ? toHeld(entry.key, state) : undefined;
   });
 }
 
-/** The names by which journals know a phase. Version 1 had more phases. */
-const storedPhases: Readonly<Record<FlowPhase, readonly string[]>> = {
-  created: ["created"],
-  quoted: ["quoted"],
-  "funds-requested": ["funds-requested", "intent", "funds-taken"],
-  claimed: ["claimed"],
-  unknown: ["unknown"],
-  refused: ["refused"],
-  held: ["held"],
-  paid: ["paid"],
-  declined: ["declined"],
-  rejected: ["rejected"],
-};
+const unsettledPhases = ["funds-requested", "claimed", "unknown", "refused"] satisfies UnsettledPhase[];
 
-const unsettledPhases = (
-  ["created", "funds-requested", "claimed", "unknown", "refused"] satisfies UnsettledPhase[]
-).flatMap((phase) => storedPhases[phase]);
+/** Phases of release 0.1.0 alone. Nobody continues such a flow here, so that it must not be overlooked. */
+const outdatedPhases = ["created", "intent", "funds-taken"];
 
 /** What keeps a flow from going on. One that was begun with another key is continued by nobody here, and so fails before it begins. */
 async function failuresOf(
@@ -220,26 +205,29 @@ export function groundsOf(state: FlowState): FlowGrounds {
   };
 }
 
-/** See `PaymentFlow.counts`. */
+/** See `PaymentFlow.counts`. @throws {CrossBorderError} `journal_outdated` */
 export async function countFlows({ journal, scope, elsewhere }: StoredFlows): Promise<FlowCounts> {
   const [stored, elsewhereCount] = await Promise.all([journal.counts(scope), elsewhere.count()]);
-  const counted = Object.entries(storedPhases).map(([phase, names]) => [
-    phase,
-    names.reduce((count, name) => count + (stored[name] ?? 0), 0),
-  ]);
-  return Object.fromEntries([...counted, ["elsewhere", elsewhereCount]]) as FlowCounts;
+  if (outdatedPhases.some((phase) => (stored[phase] ?? 0) > 0)) {
+    throw new CrossBorderError(
+      "the journal has flows of release 0.1.0, which this release does not read: list and held name them, and release 0.2.0 finishes them",
+      { code: "journal_outdated", effect: "possible" },
+    );
+  }
+  const counts = allPhases.map((phase) => [phase, stored[phase] ?? 0]);
+  return Object.fromEntries([...counts, ["elsewhere", elsewhereCount]]) as FlowCounts;
 }
 
-/** The flows of several groups of phases, by key within each. One unreadable flow hides no other: what was wrong comes at the end. */
+/** The flows of several phases, by key within each. One unreadable flow hides no other: what was wrong comes at the end. */
 async function* readAll<T>(
   context: StoredFlows,
-  groups: readonly (readonly (string | undefined)[])[],
+  phases: readonly (string | undefined)[],
   from: string | undefined,
   read: (entry: JournalEntry) => Promise<T | undefined>,
 ): AsyncGenerator<T, void, undefined> {
   const failures: CrossBorderError[] = [];
-  for (const phases of groups) {
-    for await (const entry of byKey(phases.map((phase) => entriesOf(context, phase, from)))) {
+  for (const phase of phases) {
+    for await (const entry of entriesOf(context, phase, from)) {
       const value = await readOne(entry, read, failures);
       if (value !== undefined) yield value;
     }
@@ -260,24 +248,6 @@ async function* entriesOf(
   }
 }
 
-/** One list of several, each of which is in the order of keys: whoever goes on after a key misses none. */
-async function* byKey(
-  lists: readonly AsyncGenerator<JournalEntry, void, undefined>[],
-): AsyncGenerator<JournalEntry, void, undefined> {
-  const heads = await Promise.all(lists.map((list) => list.next()));
-  const rests = lists.flatMap((list, index) => {
-    const entry = heads[index]?.value;
-    return entry ? [{ list, entry }] : [];
-  });
-  while (rests.length > 0) {
-    const first = rests.reduce((one, other) => (compareKeys(one.entry.key, other.entry.key) <= 0 ? one : other));
-    yield first.entry;
-    const { value } = await first.list.next();
-    if (value) first.entry = value;
-    else rests.splice(rests.indexOf(first), 1);
-  }
-}
-
 async function readOne<T>(
   entry: JournalEntry,
   read: (entry: JournalEntry) => Promise<T | undefined>,
@@ -287,8 +257,7 @@ async function readOne<T>(
     return await read(entry);
   } catch (error) {
     if (!(error instanceof CrossBorderError)) throw error;
-    // Version 1 stored no scope: what is in a flow tells that it is another gateway's.
-    if (error.code !== "flow_foreign") failures.push(error);
+    failures.push(error);
     return undefined;
   }
 }

@@ -74,8 +74,7 @@ export function assertObserved(observed: ObservedLease | undefined): void {
 
 export function assertLeaseId({ epoch, nonce }: LeaseId): void {
   assertWhole("epoch", epoch, Number.MAX_SAFE_INTEGER);
-  // Flows that version 1 of a journal stored have an empty one.
-  assertText("nonce", nonce, 0, 64);
+  assertNonce(nonce);
 }
 
 /**

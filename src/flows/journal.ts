@@ -72,8 +72,7 @@ export const finalPhases = ["paid", "declined", "rejected"] as const;
 export interface JournalEntry extends StateId, Omit<JournalState, "quoteTtlMs" | "scope"> {
   /** 1 to 1,024 bytes of UTF-8, compared byte by byte: case, accents and spaces all count. */
   readonly key: string;
-  /** `undefined` for a flow that version 1 of the journal stored. */
-  readonly scope: FlowScope | undefined;
+  readonly scope: FlowScope;
   /** Milliseconds since 1970, by the journal's clock. */
   readonly createdAtMs: number;
   /** When the state was stored. Acquiring, renewing and releasing a lease do not change it. */
@@ -166,7 +165,7 @@ export interface Journal {
 
   /**
    * Leases the first flow by key, after `after`, of the scope, that is not settled and whose lease has expired or was released;
-   * `undefined` when there is none. A flow without a scope belongs to every scope. Flows that another process is acquiring at this
+   * `undefined` when there is none. Flows that another process is acquiring at this
    * moment are skipped, not waited for.
    *
    * Keys are ordered by their UTF-8 bytes.
@@ -234,7 +233,7 @@ export interface Journal {
   /** How many flows of a scope are in each phase. What was pruned is left out. */
   counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>>;
 
-  /** Every scope that has flows. It may read the whole journal. Flows without a scope are left out. */
+  /** Every scope that has flows. It may read the whole journal. */
   scopes(): Promise<readonly ScopeCounts[]>;
 
   /** Deletes old quotes, and of old flows all but a tombstone, so that a key is never paid for a second time. */

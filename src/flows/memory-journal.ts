@@ -39,7 +39,7 @@ export interface MemoryJournalOptions {
   readonly incarnation?: string;
 }
 
-type Stored = Omit<JournalEntry, "isExpired" | "isOverlong" | "incarnation" | "scope"> & { readonly scope: FlowScope };
+type Stored = Omit<JournalEntry, "isExpired" | "isOverlong" | "incarnation">;
 
 /**
  * A journal for tests, in the memory of one process. It forgets everything when the process ends: a crash after the request was

@@ -118,8 +118,6 @@ class Moving {
 
   /** Never rejects: one flow that can't be moved keeps no other. */
   async try(entry: JournalEntry): Promise<void> {
-    // Version 1 of the journal stored no scope: the flow belongs to every base URL as it is.
-    if (entry.scope === undefined) return;
     const { key } = entry;
     try {
       const moved = await this.#try(entry);
@@ -172,14 +170,15 @@ class Moving {
   }
 
   #isToBeMoved({ scope }: JournalEntry): boolean {
-    return scope?.service === this.#move.from.service;
+    return scope.service === this.#move.from.service;
   }
 
   /** The state as it is, of the new scope, which stands in what is stored as well. */
   async #encode(entry: JournalEntry): Promise<JournalState> {
     const { codec } = this.#context;
-    const scope: FlowScope = { service: this.#move.to, gateway: entry.scope?.gateway ?? "" };
-    const stored = await codec.encode(entry.key, scope, await codec.decode(entry));
+    const state = await codec.decode(entry);
+    const scope: FlowScope = { service: this.#move.to, gateway: entry.scope.gateway };
+    const stored = await codec.encode(entry.key, scope, state);
     // An expired quote stays expired: its end must not move along, since a journal counts it from the write.
     return { ...stored, scope, ...(entry.phase === "quoted" && { quoteTtlMs: 1 }) };
   }

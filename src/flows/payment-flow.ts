@@ -170,9 +170,7 @@ export class PaymentFlow {
   /**
    * How many flows are in each phase, for metrics. Every phase is there, also with 0.
    *
-   * The journal counts, and reads no flow. Those that version 1 stored have no scope in the journal, not even once they go on, and are
-   * counted for each gateway and service over it until they are pruned; `list`, which reads each flow, leaves those of others out.
-   * `elsewhere` is how many flows of the gateway are open or held under another base URL, at most a minute ago: see `move`.
+   * The journal counts, and reads no flow. `elsewhere` is how many flows of the gateway are open or held under another base URL, at most a minute ago: see `move`.
    */
   counts(): Promise<FlowCounts> {
     return countFlows(this.#context);

@@ -4,10 +4,9 @@ import type { JournalEntry, JournalState, ScopeCounts } from "../flows/journal.j
 export type Row = Readonly<Record<string, unknown>>;
 
 export function toEntry(row: Row): JournalEntry {
-  const { service, gateway } = row;
   return {
     key: String(row.key),
-    scope: service === null ? undefined : { service: String(service), gateway: String(gateway) },
+    scope: { service: String(row.service), gateway: String(row.gateway) },
     epoch: Number(row.epoch),
     nonce: String(row.nonce),
     revision: Number(row.revision),

@@ -94,7 +94,7 @@ const isObserved = `coalesce(f.epoch = i.seen_epoch AND f.nonce = i.seen_nonce A
   AND floor(extract(epoch FROM f.lease_until) * 1000) = i.seen_until_ms, false)`;
 const isOwned = "f.epoch = i.epoch AND f.nonce = i.nonce AND f.pruned_at IS NULL";
 /** Takes the service, and the gateway, which is empty for all of them. */
-const isInScope = "(f.service IS NULL OR (f.service = $1 AND ($2 = '' OR f.gateway = $2)))";
+const isInScope = "f.service = $1 AND ($2 = '' OR f.gateway = $2)";
 
 const columnsWithoutState = `f.key, f.service, f.gateway, f.epoch, f.nonce, f.revision, f.owner, ${milliseconds("lease_until")},
   ${leaseMs} AS lease_ms, ${isOverlong}::int AS is_overlong, f.incarnation_mark,
@@ -183,7 +183,7 @@ export function postgresStatements({ flows }: PostgresTables, canTellIncarnation
       ofServer(`SELECT f.service, f.gateway, count(*) FILTER (WHERE NOT f.settled AND f.pruned_at IS NULL) AS open,
         count(*) FILTER (WHERE f.settled_phase = 'held') AS held, count(*) FILTER (WHERE f.phase = 'paid') AS paid,
         count(*) FILTER (WHERE f.pruned_at IS NULL) AS flows
-      FROM ${flows} AS f WHERE f.service IS NOT NULL GROUP BY f.service, f.gateway ORDER BY f.service, f.gateway`),
+      FROM ${flows} AS f GROUP BY f.service, f.gateway ORDER BY f.service, f.gateway`),
     pruneQuoted: `WITH old AS MATERIALIZED (SELECT f.key FROM ${flows} AS f
         WHERE f.settled_phase = 'quoted' AND f.key > $1 AND f.expires_at < to_timestamp($2::float8 / 1000)
         ORDER BY f.key LIMIT $3 FOR UPDATE SKIP LOCKED)

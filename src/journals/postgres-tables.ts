@@ -1,4 +1,5 @@
 import { ConfigError } from "../errors/errors.js";
+import { assertKnownVersion, firstMigrated, newestOf, outdatedFlow, pendingOf } from "./journal-version.js";
 import { assertPostgresNames } from "./postgres-names.js";
 import type { PostgresConnection, PostgresPool } from "./postgres-pool.js";
 
@@ -25,8 +26,9 @@ export function tablesOf(schema: string, table: string): PostgresTables {
   };
 }
 
-/** In order. A migration that was released never changes. The version table stores how many of them have run. */
+/** In order, from the tables of release 0.2.0 on, which have version 2. A migration that was released never changes. */
 const migrations: readonly ((tables: PostgresTables) => string)[] = [
+  // No index has a column that changes while a flow is not settled, so that PostgreSQL need not touch any index then.
   ({ flows, indexPrefix }) => `
     CREATE TABLE ${flows} (
       key text COLLATE "C" NOT NULL PRIMARY KEY,
@@ -37,31 +39,30 @@ const migrations: readonly ((tables: PostgresTables) => string)[] = [
       owner text NOT NULL,
       lease_until timestamptz,
       created_at timestamptz NOT NULL,
-      updated_at timestamptz NOT NULL
+      updated_at timestamptz NOT NULL,
+      service text COLLATE "C",
+      gateway text COLLATE "C",
+      nonce text COLLATE "C" NOT NULL DEFAULT '',
+      evidence text NOT NULL DEFAULT '',
+      expires_at timestamptz,
+      pruned_at timestamptz,
+      settled_phase text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN settled AND pruned_at IS NULL THEN phase END) STORED
     );
-    CREATE INDEX "${indexPrefix}_by_phase" ON ${flows} (phase, key);
-    CREATE INDEX "${indexPrefix}_unsettled" ON ${flows} (key) WHERE NOT settled;`,
-  // No index has a column that changes while a flow is not settled, so that PostgreSQL need not touch any index then.
-  ({ flows, schema, indexPrefix }) => `
-    ALTER TABLE ${flows}
-      ADD COLUMN service text COLLATE "C",
-      ADD COLUMN gateway text COLLATE "C",
-      ADD COLUMN nonce text COLLATE "C" NOT NULL DEFAULT '',
-      ADD COLUMN evidence text NOT NULL DEFAULT '',
-      ADD COLUMN expires_at timestamptz,
-      ADD COLUMN pruned_at timestamptz;
-    ALTER TABLE ${flows} ADD COLUMN settled_phase text COLLATE "C"
-      GENERATED ALWAYS AS (CASE WHEN settled AND pruned_at IS NULL THEN phase END) STORED;
-    DROP INDEX "${schema}"."${indexPrefix}_by_phase";
+    CREATE INDEX "${indexPrefix}_unsettled" ON ${flows} (key) WHERE NOT settled;
     CREATE INDEX "${indexPrefix}_settled" ON ${flows} (settled_phase, key) WHERE settled_phase IS NOT NULL;`,
   // A process of release 0.2 that has the journal open goes on with it: each new column has a default, or may be null.
+  // Only flows that release 0.1 began have no service: they can't be migrated.
   ({ flows }) => `
     ALTER TABLE ${flows}
+      ALTER COLUMN service SET NOT NULL,
+      ALTER COLUMN gateway SET NOT NULL,
       ADD COLUMN revision bigint NOT NULL DEFAULT 1,
       ADD COLUMN lease_ms bigint,
       ADD COLUMN lease_nonce text COLLATE "C",
       ADD COLUMN incarnation_mark text COLLATE "C";`,
 ];
+
+const newest = newestOf(migrations);
 
 export interface PostgresSchemaOptions {
   /** Letters, digits and underscores. Default: `public`. */
@@ -79,9 +80,10 @@ export function schemaText(options: PostgresSchemaOptions = {}): string {
   const { schema = "public", table = "cross_border_flows", role = "payments", from = 0 } = options;
   const tables = tablesOf(schema, table);
   assertPostgresNames("PostgresJournal", { role });
-  if (!Number.isInteger(from) || from < 0 || from > migrations.length) {
-    throw new ConfigError(`PostgresJournal: from must be a whole number from 0 to ${migrations.length}`);
+  if (!Number.isInteger(from) || from < 0 || from > newest) {
+    throw new ConfigError(`PostgresJournal: from must be a whole number from 0 to ${newest}`);
   }
+  assertKnownVersion("PostgresJournal", from, newest);
   const create = [
     `CREATE SCHEMA IF NOT EXISTS "${schema}";`,
     `CREATE TABLE ${tables.version} (version integer NOT NULL);`,
@@ -89,9 +91,9 @@ export function schemaText(options: PostgresSchemaOptions = {}): string {
   const statements = [
     "BEGIN;",
     ...(from === 0 ? create : []),
-    ...migrations.slice(from).map((migration) => migration(tables).replace(/^\n|^ {4}/gm, "")),
+    ...pendingOf(migrations, from).map((migration) => migration(tables).replace(/^\n|^ {4}/gm, "")),
     `DELETE FROM ${tables.version};`,
-    `INSERT INTO ${tables.version} (version) VALUES (${migrations.length});`,
+    `INSERT INTO ${tables.version} (version) VALUES (${newest});`,
     `GRANT USAGE ON SCHEMA "${schema}" TO "${role}";`,
     `GRANT SELECT, INSERT, UPDATE, DELETE ON ${tables.flows} TO "${role}";`,
     `GRANT SELECT ON ${tables.version} TO "${role}";`,
@@ -103,18 +105,18 @@ export function schemaText(options: PostgresSchemaOptions = {}): string {
 /** @throws {ConfigError} when the tables are not there, or are not this release's. */
 export async function assertMigrated(pool: PostgresPool, tables: PostgresTables): Promise<void> {
   const version = await versionOf(pool, tables);
-  if (version === migrations.length) return;
+  if (version === newest) return;
   const present = version === 0 ? "are not there" : `have version ${version}`;
   throw new ConfigError(
     `PostgresJournal: the tables in the schema "${tables.schema}" ${present}, this release of cross-border-payments needs ` +
-      `version ${migrations.length}, and migrate is false. PostgresJournal.schema({ from: ${version} }) returns the SQL that makes them.`,
+      `version ${newest}, and migrate is false. PostgresJournal.schema({ from: ${version} }) returns the SQL that makes them.`,
   );
 }
 
 /** Creates the tables, or migrates them to this release's version. Each migration runs once, however many processes start at once. */
 export async function migrate(pool: PostgresPool, tables: PostgresTables): Promise<void> {
   // A role that may only read and write rows can open a journal that is up to date.
-  if ((await versionOf(pool, tables)) === migrations.length) return;
+  if ((await versionOf(pool, tables)) === newest) return;
   const connection = await pool.connect();
   let isBroken = true;
   try {
@@ -134,13 +136,20 @@ async function migrateAlone(connection: PostgresConnection, tables: PostgresTabl
     `cross-border-payments ${tables.flows}`,
   ]);
   const version = await versionOf(connection, tables);
-  if (version === migrations.length) return;
+  if (version === newest) return;
+  if (version === firstMigrated) await assertScoped(connection, tables);
   const schemas = await connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [tables.schema]);
   if (schemas.rows.length === 0) await connection.query(`CREATE SCHEMA "${tables.schema}"`);
   await connection.query(`CREATE TABLE IF NOT EXISTS ${tables.version} (version integer NOT NULL)`);
-  for (const migration of migrations.slice(version)) await connection.query(migration(tables));
+  for (const migration of pendingOf(migrations, version)) await connection.query(migration(tables));
   await connection.query(`DELETE FROM ${tables.version}`);
-  await connection.query(`INSERT INTO ${tables.version} (version) VALUES ($1)`, [migrations.length]);
+  await connection.query(`INSERT INTO ${tables.version} (version) VALUES ($1)`, [newest]);
+}
+
+/** @throws {ConfigError} `journal_outdated` */
+async function assertScoped(connection: PostgresConnection, { flows }: PostgresTables): Promise<void> {
+  const { rows } = await connection.query(`SELECT key FROM ${flows} WHERE service IS NULL ORDER BY key LIMIT 1`);
+  if (rows.length > 0) throw outdatedFlow("PostgresJournal", String(Reflect.get(Object(rows[0]), "key")));
 }
 
 async function versionOf(on: Pick<PostgresPool, "query">, tables: PostgresTables): Promise<number> {
@@ -152,9 +161,6 @@ async function versionOf(on: Pick<PostgresPool, "query">, tables: PostgresTables
   if (found.rows.length === 0) return 0;
   const { rows } = await on.query(`SELECT version FROM ${tables.version}`);
   const version = Number(Reflect.get(Object(rows[0]), "version") ?? 0);
-  if (version <= migrations.length) return version;
-  throw new ConfigError(
-    `PostgresJournal: the tables have version ${version}, and this release of cross-border-payments knows ${migrations.length}. ` +
-      "Use the newer release.",
-  );
+  assertKnownVersion("PostgresJournal", version, newest);
+  return version;
 }

@@ -1,4 +1,5 @@
 import { ConfigError } from "../errors/errors.js";
+import { assertKnownVersion, firstMigrated, newestOf, outdatedFlow, pendingOf } from "./journal-version.js";
 import type { SqliteConnection } from "./sqlite-connection.js";
 import { sqliteResult } from "./sqlite-failure.js";
 
@@ -60,8 +61,9 @@ export async function prepareDatabase(
 /** "CBPJ": distinguishes a journal's file from another program's. */
 const applicationId = 0x4342504a;
 
-/** In order. A migration that was released never changes. `user_version` stores how many of them have run. */
+/** In order, from the tables of release 0.2.0 on, which have version 2. A migration that was released never changes. */
 const migrations: readonly string[] = [
+  // Flows that are not settled, which change most often, are in one small index, and are found by their phase there.
   `CREATE TABLE flows (
     key TEXT NOT NULL PRIMARY KEY,
     epoch INTEGER NOT NULL,
@@ -71,18 +73,15 @@ const migrations: readonly string[] = [
     owner TEXT NOT NULL,
     lease_until_ms INTEGER,
     created_at_ms INTEGER NOT NULL,
-    updated_at_ms INTEGER NOT NULL
+    updated_at_ms INTEGER NOT NULL,
+    service TEXT,
+    gateway TEXT,
+    nonce TEXT NOT NULL DEFAULT '',
+    evidence TEXT NOT NULL DEFAULT '',
+    expires_at_ms INTEGER,
+    pruned_at_ms INTEGER
   ) STRICT;
-  CREATE INDEX flows_by_phase ON flows (phase, key);
-  CREATE INDEX flows_unsettled ON flows (key) WHERE settled = 0;`,
-  // Flows that are not settled, which change most often, are in one small index, and are found by their phase there.
-  `ALTER TABLE flows ADD COLUMN service TEXT;
-  ALTER TABLE flows ADD COLUMN gateway TEXT;
-  ALTER TABLE flows ADD COLUMN nonce TEXT NOT NULL DEFAULT '';
-  ALTER TABLE flows ADD COLUMN evidence TEXT NOT NULL DEFAULT '';
-  ALTER TABLE flows ADD COLUMN expires_at_ms INTEGER;
-  ALTER TABLE flows ADD COLUMN pruned_at_ms INTEGER;
-  DROP INDEX flows_by_phase;
+  CREATE INDEX flows_unsettled ON flows (key) WHERE settled = 0;
   CREATE INDEX flows_settled ON flows (phase, key, service, gateway) WHERE settled = 1 AND pruned_at_ms IS NULL;`,
   // A process of release 0.2 that has the file open goes on with it: each new column has a default, or may be null.
   `ALTER TABLE flows ADD COLUMN revision INTEGER NOT NULL DEFAULT 1;
@@ -91,13 +90,16 @@ const migrations: readonly string[] = [
   ALTER TABLE flows ADD COLUMN incarnation_mark TEXT;`,
 ];
 
+const newest = newestOf(migrations);
+
 async function migrateFile(database: SqliteConnection): Promise<void> {
   await database.exec("BEGIN IMMEDIATE");
   try {
     const version = await fileVersion(database);
-    for (const migration of migrations.slice(version)) await database.exec(migration);
-    if (version < migrations.length) {
-      await database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}`);
+    if (version === firstMigrated) await assertScoped(database);
+    for (const migration of pendingOf(migrations, version)) await database.exec(migration);
+    if (version < newest) {
+      await database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${newest}`);
     }
     await database.exec("COMMIT");
   } catch (error) {
@@ -107,11 +109,17 @@ async function migrateFile(database: SqliteConnection): Promise<void> {
   }
 }
 
+/** @throws {ConfigError} `journal_outdated` */
+async function assertScoped(database: SqliteConnection): Promise<void> {
+  const [row] = await database.all("SELECT key FROM flows WHERE service IS NULL ORDER BY key LIMIT 1");
+  if (row !== undefined) throw outdatedFlow("SqliteJournal", String(Reflect.get(Object(row), "key")));
+}
+
 async function assertNewest(database: SqliteConnection): Promise<void> {
   const version = await fileVersion(database);
-  if (version === migrations.length) return;
+  if (version === newest) return;
   const present = version === 0 ? "it has no tables yet" : `it has version ${version}`;
-  assertSupported(false, `${present}, this release needs version ${migrations.length}, and migrate is false`);
+  assertSupported(false, `${present}, this release needs version ${newest}, and migrate is false`);
 }
 
 /** @throws {ConfigError} when the file is another program's, or a newer release's. */
@@ -122,10 +130,7 @@ async function fileVersion(database: SqliteConnection): Promise<number> {
     assertSupported(isEmpty, "it holds another program's tables. Give the journal a file of its own");
     return 0;
   }
-  assertSupported(
-    version <= migrations.length,
-    `it has version ${version}, and this release of cross-border-payments knows ${migrations.length}. Use the newer release`,
-  );
+  assertKnownVersion("SqliteJournal", version, newest);
   return version;
 }
 

@@ -8,7 +8,7 @@ const isOverlong = `(lease_nonce = nonce AND lease_until_ms > ${nowMs} + lease_m
 /** Takes a lease as it was observed. */
 const isObserved = "(epoch = ? AND nonce = ? AND revision = ? AND lease_until_ms = ?)";
 /** Takes the service, and twice the gateway, which is empty for all of them. */
-const isInScope = "(service IS NULL OR (service = ? AND (? = '' OR gateway = ?)))";
+const isInScope = "service = ? AND (? = '' OR gateway = ?)";
 const isOwned = "key = ? AND epoch = ? AND nonce = ? AND pruned_at_ms IS NULL";
 
 const columns = `key, service, gateway, epoch, nonce, revision, owner, lease_until_ms, ${leaseMs} AS lease_ms,
@@ -63,7 +63,7 @@ export const sqliteStatements = {
     UNION ALL SELECT phase, count(*) AS flows FROM flows ${isUnsettled} AND ${isInScope} GROUP BY phase`,
   scopes: `SELECT service, gateway, sum(settled = 0 AND pruned_at_ms IS NULL) AS open,
       sum(phase = 'held' AND pruned_at_ms IS NULL) AS held, sum(phase = 'paid') AS paid, sum(pruned_at_ms IS NULL) AS flows
-    FROM flows WHERE service IS NOT NULL GROUP BY service, gateway ORDER BY service, gateway`,
+    FROM flows GROUP BY service, gateway ORDER BY service, gateway`,
   pruneQuoted: `DELETE FROM flows WHERE key IN (SELECT key FROM flows ${isSettled}
       AND phase = 'quoted' AND key > ? AND expires_at_ms < ? ORDER BY key LIMIT ?) RETURNING key`,
   pruneSettled: `UPDATE flows SET data = '', evidence = iif(?, evidence, ''), pruned_at_ms = ${nowMs}

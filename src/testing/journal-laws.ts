@@ -100,13 +100,13 @@ function stateOf(entry: JournalEntry | undefined): object | undefined {
 
 async function beginStores({ journal, second, prefix }: LawFixture): Promise<void> {
   const request = lease(longMs);
-  const state = { ...open("data", "created"), evidence: "evidence" };
+  const state = { ...open("data", "claimed"), evidence: "evidence" };
   const { entry, created } = await journal.begin(prefix, scopeOf(prefix), state, request);
   assert.equal(created, true);
   const { createdAtMs, updatedAtMs, leaseUntilMs, expiresAtMs, prunedAtMs, ...rest } = entry;
   assertSame(rest, {
     ...{ key: prefix, scope: scopeOf(prefix), epoch: 1, revision: 1, nonce: request.nonce, owner: request.owner },
-    ...{ phase: "created", settled: false, data: "data", evidence: "evidence", isExpired: false },
+    ...{ phase: "claimed", settled: false, data: "data", evidence: "evidence", isExpired: false },
     ...{ leaseMs: longMs, isOverlong: false },
   });
   assert.equal(Number.isInteger(createdAtMs), true, "createdAtMs is whole milliseconds");
@@ -234,7 +234,7 @@ async function releaseFrees({ journal, second, prefix }: LawFixture): Promise<vo
 }
 
 async function writeStores({ journal, second, prefix }: LawFixture): Promise<void> {
-  const entry = await begin(journal, prefix, open("first", "created"), lease(longMs));
+  const entry = await begin(journal, prefix, open("first", "claimed"), lease(longMs));
   const state = { ...open("second", "claimed"), evidence: "changed" };
   assert.equal(await journal.write(prefix, entry, state), true);
   const now = defined(await second.read(prefix));

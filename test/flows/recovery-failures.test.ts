@@ -1,4 +1,4 @@
-import { type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
+import { JournalError, MemoryJournal } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, request } from "./flow-fixture.js";
@@ -114,39 +114,15 @@ it("reports another gateway's flow that its journal gives it all the same, and p
   expect(sandbox.payments).toEqual([]);
 });
 
-describe("a flow that version 1 left behind", () => {
-  /** A journal with one flow without a scope. */
-  async function unscopedFixture(data: (intent: object) => string) {
-    const fixture = await flowFixture();
-    const intent = await fixture.client.paymentIntents.create(request);
-    const journal = new MemoryJournal();
-    const scope = { service: "https://service.test", gateway: "alpha-bank" };
-    const state = { phase: "intent", settled: false, data: data(intent), evidence: "" };
-    await journal.begin("k", scope, state, { owner: "version 1", leaseMs: 100, nonce: "n" });
-    await journal.release("k", { epoch: 1, nonce: "n" });
-    const old: Journal = boundJournal(journal, {
-      acquireAbandoned: async (_scope, lease, after) => {
-        const entry = await journal.acquireAbandoned(scope, lease, after);
-        return entry && { ...entry, scope: undefined };
-      },
-    });
-    return { ...fixture, journal, old };
-  }
-
-  it("is left to its own gateway, and not reported", async () => {
-    const { flow, old, journal } = await unscopedFixture((intent) =>
-      JSON.stringify({ version: 1, state: { phase: "intent", request, intent } }),
-    );
-    const foreign = flow({ journal: old, gatewayId: "beta-mobile" });
-    expect(await recovered(foreign.recover())).toEqual({ outcomes: [], errors: [] });
-    expect(await journal.read("k")).toMatchObject({ phase: "intent", leaseUntilMs: undefined });
-  });
-
-  it("is reported where it can't be read, and freed", async () => {
-    const { flow, old, journal } = await unscopedFixture(() => "?");
-    const { outcomes, errors } = await recovered(flow({ journal: old }).recover());
-    expect(outcomes).toEqual([]);
-    expect(errors).toMatchObject([{ code: "flow_paused", key: "k", cause: { code: "flow_unreadable" } }]);
-    expect((await journal.read("k"))?.leaseUntilMs).toBeUndefined();
-  });
+it("reports a flow that can't be read, and frees it", async () => {
+  const { flow } = await flowFixture();
+  const journal = new MemoryJournal();
+  const scope = { service: "https://service.test", gateway: "alpha-bank" };
+  const state = { phase: "claimed", settled: false, data: "?", evidence: "" };
+  await journal.begin("k", scope, state, { owner: "o", leaseMs: 100, nonce: "n" });
+  await journal.release("k", { epoch: 1, nonce: "n" });
+  const { outcomes, errors } = await recovered(flow({ journal }).recover());
+  expect(outcomes).toEqual([]);
+  expect(errors).toMatchObject([{ code: "flow_paused", key: "k", cause: { code: "flow_unreadable" } }]);
+  expect((await journal.read("k"))?.leaseUntilMs).toBeUndefined();
 });

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { openClosedPort } from "../wire/closed-port.js";
 import { expectMigrated } from "./expect-migrated.js";
 import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
-import { postgresVersion1 } from "./version-1.js";
+import { beganByRelease01, postgresRelease02 } from "./release-0-2.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
 const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set, see test/support/postgres.sh)" : "";
@@ -130,9 +130,23 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     });
   });
 
-  it("migrates tables of version 1", async () => {
+  it.each([
+    ["tables", "cross_border_flows_version SET version = 1", /have version 1,/],
+    ["a flow", `cross_border_flows ${beganByRelease01}`, /release 0\.1\.0 began the flow of key "held"/],
+  ])("refuses %s of release 0.1.0, and changes nothing", async (_, change, message) => {
     const { schema, open } = inSchema();
-    await admin.query(postgresVersion1(schema));
+    await admin.query(postgresRelease02(schema));
+    await admin.query(`UPDATE ${schema}.${change}`);
+    const error = await failure(open());
+    expect(error).toMatchObject({ name: "ConfigError", code: "journal_outdated" });
+    expect(error).toMatchObject({ message: expect.stringMatching(message) });
+    const columns = await admin.query("SELECT 1 FROM information_schema.columns WHERE table_schema = $1", [schema]);
+    expect(columns.rows).toHaveLength(17);
+  });
+
+  it("migrates tables of release 0.2.0", async () => {
+    const { schema, open } = inSchema();
+    await admin.query(postgresRelease02(schema));
     const journal = await open();
     onTestFinished(() => journal.close());
     await expectMigrated(journal);

@@ -5,22 +5,27 @@ import pg from "pg";
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { expectMigrated } from "./expect-migrated.js";
 import { begin, failure } from "./journal-fixture.js";
-import { postgresVersion1 } from "./version-1.js";
+import { beganByRelease01, postgresRelease02 } from "./release-0-2.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
 
-it.each([{ schema: "a b" }, { table: "" }, { role: 'x"; DROP TABLE y' }, { from: -1 }, { from: 4 }, { from: 0.5 }])(
-  "returns no SQL for the options %o",
-  (options) => {
-    expect(() => PostgresJournal.schema(options)).toThrow(expect.objectContaining({ name: "ConfigError" }));
-  },
-);
+it.each([
+  { schema: "a b" },
+  { table: "" },
+  { role: 'x"; DROP TABLE y' },
+  { from: -1 },
+  { from: 1 },
+  { from: 4 },
+  { from: 0.5 },
+])("returns no SQL for the options %o", (options) => {
+  expect(() => PostgresJournal.schema(options)).toThrow(expect.objectContaining({ name: "ConfigError" }));
+});
 
 it("returns SQL with the names that it is given, quoted", () => {
   const text = PostgresJournal.schema({ schema: "Bank", table: "Flows", role: "payer" });
   expect(text).toContain('CREATE TABLE "Bank"."Flows" (');
   expect(text).toContain('GRANT SELECT, INSERT, UPDATE, DELETE ON "Bank"."Flows" TO "payer";');
-  expect(PostgresJournal.schema({ from: 1 })).not.toContain("CREATE TABLE");
+  expect(PostgresJournal.schema({ from: 2 })).not.toContain("CREATE TABLE");
 });
 
 describe.skipIf(url === "")("with a role that has the least grants", () => {
@@ -75,18 +80,29 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
     expect((await shape(schema)).length).toBeGreaterThan(15);
   });
 
-  it("migrates tables of version 1 by the returned SQL", async () => {
-    await admin.query(postgresVersion1(schema));
+  it("migrates tables of release 0.2.0 by the returned SQL", async () => {
+    await admin.query(postgresRelease02(schema));
     await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO ${schema};
       GRANT SELECT ON ${schema}.cross_border_flows_version TO ${schema}`);
     expect(await failure(open())).toMatchObject({
       name: "ConfigError",
-      message: expect.stringMatching(/have version 1.*needs version 3.*schema\(\{ from: 1 \}\)/),
+      message: expect.stringMatching(/have version 2.*needs version 3.*schema\(\{ from: 2 \}\)/),
     });
-    await admin.query(PostgresJournal.schema({ schema, role: schema, from: 1 }));
+    await admin.query(PostgresJournal.schema({ schema, role: schema, from: 2 }));
     const journal = await open();
     onTestFinished(() => journal.close());
     await expectMigrated(journal);
+  });
+
+  it("changes nothing by the returned SQL where release 0.1.0 began flows", async () => {
+    await admin.query(postgresRelease02(schema));
+    await admin.query(`UPDATE ${schema}.cross_border_flows ${beganByRelease01}`);
+    const administrator = await admin.connect();
+    const migrated = administrator.query(PostgresJournal.schema({ schema, role: schema, from: 2 }));
+    await expect(migrated).rejects.toMatchObject({ code: "23502", column: "service" });
+    administrator.release(true);
+    const { rows } = await admin.query(`SELECT version FROM ${schema}.cross_border_flows_version`);
+    expect(rows).toEqual([{ version: 2 }]);
   });
 
   it("says that the tables are missing, and creates none", async () => {

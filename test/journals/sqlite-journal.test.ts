@@ -6,8 +6,8 @@ import { verifyJournal } from "cross-border-payments/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { expectMigrated } from "./expect-migrated.js";
 import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
+import { beganByRelease01, sqliteRelease02 } from "./release-0-2.js";
 import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, withoutSqlite } from "./sqlite-fixture.js";
-import { sqliteVersion1 } from "./version-1.js";
 
 async function openJournal(...parameters: Parameters<typeof SqliteJournal.open>): Promise<SqliteJournal> {
   const journal = await SqliteJournal.open(...parameters);
@@ -150,27 +150,44 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
   it.each([
     ["in its thread", (file: string) => file],
     ["over a handle that is passed in", (file: string) => likeBetterSqlite3(openHandle(file))],
-  ])("migrates a file of version 1, %s", async (_, place) => {
+  ])("migrates a file of release 0.2.0, %s", async (_, place) => {
     const file = newFile();
-    openHandle(file).exec(sqliteVersion1);
+    openHandle(file).exec(sqliteRelease02);
     await expectMigrated(await openJournal(place(file)));
   });
 
-  it("migrates a file of version 1 once when eight open it at the same time", async () => {
+  it.each([
+    ["of release 0.1.0", "PRAGMA user_version = 1", /have version 1,/, 1],
+    ["with flows that it began", `UPDATE flows ${beganByRelease01}`, /release 0\.1\.0 began the flow of key "held"/, 2],
+  ])("refuses a file %s, and leaves it as it is", async (_, change, message, version) => {
     const file = newFile();
-    openHandle(file).exec(sqliteVersion1);
+    const handle = openHandle(file);
+    handle.exec(sqliteRelease02);
+    handle.exec(change);
+    for (const place of [file, likeBetterSqlite3(openHandle(file))]) {
+      const error = await failure(SqliteJournal.open(place));
+      expect(error).toMatchObject({ name: "ConfigError", code: "journal_outdated" });
+      expect(error).toMatchObject({ message: expect.stringMatching(message) });
+      expect(error).toMatchObject({ message: expect.stringContaining("release 0.2.0 first") });
+    }
+    expect(handle.prepare("PRAGMA user_version").all()).toEqual([{ user_version: version }]);
+  });
+
+  it("migrates a file of release 0.2.0 once when eight open it at the same time", async () => {
+    const file = newFile();
+    openHandle(file).exec(sqliteRelease02);
     const journals = await Promise.all(Array.from({ length: 8 }, () => openJournal(file)));
     for (const journal of journals) expect(await journal.counts(scope)).toMatchObject({ held: 1 });
   });
 
   it("leaves files that need a migration alone when it may not migrate", async () => {
     const old = newFile();
-    openHandle(old).exec(sqliteVersion1);
+    openHandle(old).exec(sqliteRelease02);
     expect(await failure(SqliteJournal.open(old, { migrate: false }))).toMatchObject({
       name: "ConfigError",
-      message: expect.stringMatching(/version 1.*needs version 3.*migrate is false/),
+      message: expect.stringMatching(/version 2.*needs version 3.*migrate is false/),
     });
-    expect(openHandle(old).prepare("PRAGMA user_version").all()).toEqual([{ user_version: 1 }]);
+    expect(openHandle(old).prepare("PRAGMA user_version").all()).toEqual([{ user_version: 2 }]);
     expect(await failure(SqliteJournal.open(newFile(), { migrate: false }))).toMatchObject({
       name: "ConfigError",
       message: expect.stringContaining("no tables"),

@@ -191,9 +191,7 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
       fenceQuote: async (key, seen, nonce) => {
         const quote = await store.read(key);
         const lease = { owner: "a worker", leaseMs: 600_000, nonce };
-        return (
-          quote && store.replaceQuote(key, seen, { ...quote, scope: undefined, quoteTtlMs: 600_000 }, lease, undefined)
-        );
+        return quote && store.replaceQuote(key, seen, { ...quote, quoteTtlMs: 600_000 }, lease, undefined);
       },
     }),
   ],
@@ -274,6 +272,7 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
           (await store.replaceQuote(key, seen, state, lease, expired)) ?? {
             ...present,
             ...state,
+            scope: present.scope,
             epoch: seen.epoch + 1,
           }
         );

@@ -1,4 +1,4 @@
-import { AbortedError, CrossBorderError, JournalError } from "../../errors/errors.js";
+import { AbortedError, JournalError } from "../../errors/errors.js";
 import type { Alarm } from "../../timing/alarm.js";
 import { now } from "../../timing/timestamp.js";
 import { FlowCall } from "../flow-call.js";
@@ -247,7 +247,6 @@ async function recoverFlow(
     const outcome = await followFlow(context.reporter, operation, key, () => continueFlow(context, owned, call));
     return { outcome };
   } catch (error) {
-    if (isForeign(owned, error)) return {};
     return { error: error instanceof FlowPausedError ? error : new FlowPausedError(key, { cause: error }) };
   }
 }
@@ -257,9 +256,4 @@ async function leave(context: FlowContext, { entry }: OwnedEntry): Promise<Recov
   const { key } = entry;
   const cause = new AbortedError("the work was told to stop while the journal leased the flow");
   return { error: new FlowPausedError(key, { cause }) };
-}
-
-/** Version 1 stored no scope: only what is in a flow tells that it is another gateway's, who continues it. */
-function isForeign({ entry }: OwnedEntry, error: unknown): boolean {
-  return entry.scope === undefined && error instanceof CrossBorderError && error.code === "flow_foreign";
 }

@@ -29,10 +29,15 @@ export class FlowCodec {
     return state.phase === "quoted" ? { ...stored, quoteTtlMs: this.#quoteTtlMs } : stored;
   }
 
-  /** @throws {CrossBorderError} `flow_unreadable` when the entry is not what this version of the library stored under its key. */
+  /**
+   * @throws {CrossBorderError} `flow_unreadable` when the entry is not what this version of the library stored under its key;
+   *   `journal_outdated` when release 0.1.0 stored it.
+   */
   async decode(entry: Pick<JournalEntry, "key" | "scope" | "phase" | "data">): Promise<FlowState> {
-    const { key, phase } = entry;
+    const { key, scope, phase } = entry;
+    if (scope === undefined) throw outdatedEntry(key);
     const stored = parse(await this.#decrypt(key, entry.data));
+    if (stored?.version === 1) throw outdatedEntry(key);
     if (stored?.state?.phase === phase && isOwn(stored, entry)) {
       const state = fromStored(stored.state);
       if (state !== undefined) return state;
@@ -63,12 +68,18 @@ interface Stored {
   readonly state?: StoredState & { readonly phase: FlowPhase };
 }
 
-/** What was stored in another row, or for another gateway, is not this flow. Version 1 stored neither key nor scope. */
+/** What was stored in another row, or for another gateway, is not this flow. */
 function isOwn(stored: Stored, { key, scope }: Pick<JournalEntry, "key" | "scope">): boolean {
-  if (stored.version === 1) return scope === undefined;
-  if (stored.version !== version || stored.key !== key) return false;
-  if (scope === undefined) return true;
-  return stored.scope?.service === scope.service && stored.scope.gateway === scope.gateway;
+  const isOfScope = stored.scope?.service === scope.service && stored.scope.gateway === scope.gateway;
+  return isOfScope && stored.version === version && stored.key === key;
+}
+
+/** Release 0.1.0 stored neither keys nor scopes. A journal of somebody's own may still have such an entry. */
+export function outdatedEntry(key: string): CrossBorderError {
+  return new CrossBorderError(
+    `the journal's entry for key ${JSON.stringify(key)} is of release 0.1.0, which this release does not read: finish that flow with release 0.2.0 first`,
+    { code: "journal_outdated", effect: "possible" },
+  );
 }
 
 function unreadable(key: string, cause?: unknown): CrossBorderError {

@@ -4,6 +4,7 @@ import type { FlowContext } from "../flow-context.js";
 import { FlowPausedError } from "../flow-paused-error.js";
 import type { FlowScope, JournalEntry } from "../journal.js";
 import { assertScope } from "../journal-arguments.js";
+import { outdatedEntry } from "./flow-codec.js";
 import type { FlowState } from "./flow-state.js";
 
 /** What reading a flow needs of a `PaymentFlow`. */
@@ -37,20 +38,25 @@ export function assertOwnRequest(context: FlowContext, request: PaymentIntentReq
  * The state of a flow of this scope. The scope is compared first: a flow of another one may be encrypted with another cipher.
  *
  * @throws {InvalidArgumentError} `flow_foreign` for a flow of another service or gateway; `flow_pruned` when only a tombstone is left.
- * @throws {CrossBorderError} `flow_unreadable`
+ * @throws {CrossBorderError} `flow_unreadable`, or `journal_outdated` for an entry of release 0.1.0.
  */
 export async function readState(context: OwnFlows, entry: JournalEntry): Promise<FlowState> {
   assertOwnEntry(context, entry);
   if (entry.prunedAtMs !== undefined) throw pruned(entry);
-  const state = await context.codec.decode(entry);
-  // Version 1 of the journal stored no scope: only the request tells whose it is.
-  assertOwnScope(context, entry.key, scopeOf(context, state.request));
-  return state;
+  return context.codec.decode(entry);
 }
 
-/** @throws {InvalidArgumentError} `flow_foreign` */
-export function assertOwnEntry(context: Pick<OwnFlows, "scope">, { key, scope }: JournalEntry): void {
-  if (scope !== undefined) assertOwnScope(context, key, scope);
+/** @throws {InvalidArgumentError} `flow_foreign`; {CrossBorderError} `journal_outdated`. */
+export function assertOwnEntry({ scope: own }: Pick<OwnFlows, "scope">, { key, scope }: JournalEntry): void {
+  // The types of release 0.2.0 allowed a journal of somebody's own to have none.
+  if (scope === undefined) throw outdatedEntry(key);
+  const { service, gateway } = scope;
+  if (service === own.service && (own.gateway ?? gateway) === gateway) return;
+  const whose = service === own.service ? "gateway" : "service";
+  throw foreign(
+    `the flow of key ${JSON.stringify(key)} belongs to another ${whose}, and only a PaymentFlow of that ${whose} can continue it`,
+    "possible",
+  );
 }
 
 /** This client's key, where a `gatewayId` does not say whose flows it continues and the flow was begun with another one. */
@@ -78,16 +84,6 @@ export async function assertOwnKey(context: FlowContext, key: string, state: Flo
 /** What to do about a flow that was begun with another key. */
 export function adviceOnKeys(keyId: string | undefined, ownKeyId: string): string {
   return `The process that signs with the key ${keyId} began it, and this client signs with the key ${ownKeyId} (SHA-256 of the public keys). If both keys are the same gateway's, pass its gatewayId to PaymentFlow`;
-}
-
-function assertOwnScope({ scope }: Pick<OwnFlows, "scope">, key: string, { service, gateway }: FlowScope): void {
-  const isOwn = service === scope.service && (scope.gateway ?? gateway) === gateway;
-  if (isOwn) return;
-  const whose = service === scope.service ? "gateway" : "service";
-  throw foreign(
-    `the flow of key ${JSON.stringify(key)} belongs to another ${whose}, and only a PaymentFlow of that ${whose} can continue it`,
-    "possible",
-  );
 }
 
 function foreign(message: string, effect: Effect): InvalidArgumentError {

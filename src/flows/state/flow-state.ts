@@ -200,9 +200,8 @@ interface WithReason extends WithFunds {
   readonly refusal?: FlowRefusal;
 }
 
-/** How far a flow has got. `created` is a phase of flows that version 1 began. */
+/** How far a flow has got. */
 export type FlowPhase =
-  | "created"
   | "quoted"
   | "funds-requested"
   | "declined"
@@ -214,7 +213,6 @@ export type FlowPhase =
   | "rejected";
 
 export const allPhases = [
-  "created",
   "quoted",
   "funds-requested",
   "declined",
@@ -228,7 +226,6 @@ export const allPhases = [
 
 /** A flow's state. Each state is stored before the step that follows from it is taken. */
 export type FlowState =
-  | ({ readonly phase: "created" } & Begun)
   | ({ readonly phase: "quoted" } & WithIntent)
   | ({ readonly phase: "funds-requested" } & Payable)
   | ({ readonly phase: "declined"; readonly reason?: string } & WithIntent)

@@ -1,6 +1,6 @@
 import { allPhases, type FlowState, openClaim, type StateOf } from "./flow-state.js";
 
-/** A state as it is stored. Version 1 had more phases. */
+/** A state as it is stored, maybe by a later release that has more phases. */
 export type StoredState = Omit<FlowState, "phase"> & { readonly phase: string };
 
 /** Without what follows from the rest: a claim is long, and each flow stores three states. */
@@ -10,8 +10,7 @@ export function toStored(state: FlowState): object {
 }
 
 /** `undefined` for a phase that this version does not know. */
-export function fromStored(stored: StoredState): FlowState | undefined {
-  const state = upgrade(stored);
+export function fromStored(state: StoredState): FlowState | undefined {
   if (!knownPhases.has(state.phase)) return undefined;
   if (!claimedPhases.has(state.phase)) return state as FlowState;
   const claim = openClaim((state as { readonly claims?: Parameters<typeof openClaim>[0] }).claims);
@@ -22,20 +21,3 @@ export function fromStored(stored: StoredState): FlowState | undefined {
 const claimedPhases: ReadonlySet<string> = new Set(["claimed", "unknown", "held"]);
 
 const knownPhases: ReadonlySet<string> = new Set(allPhases);
-
-/**
- * States of version 1 that this version has no more. Nobody looked for a mark where the flow stopped at its intent. Whether the money
- * was taken is asked again, since `takeFunds` is idempotent.
- */
-function upgrade(state: StoredState): StoredState {
-  const noClaims = { claims: [], looks: [], decisions: [] };
-  switch (state.phase) {
-    case "intent":
-      return { ...noClaims, since: null, ...state, phase: "funds-requested" } as StoredState;
-    case "funds-requested":
-    case "funds-taken":
-      return { ...noClaims, ...state, phase: "funds-requested" } as StoredState;
-    default:
-      return state;
-  }
-}

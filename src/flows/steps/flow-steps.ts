@@ -1,8 +1,6 @@
 import type { FlowContext, OwnedFlow, StepResult } from "../flow-context.js";
 import type { FlowState, StateOf, UnsettledPhase } from "../state/flow-state.js";
 import { frozenCopy } from "../state/frozen-copy.js";
-import { waitAsAsked } from "./asked-wait.js";
-import { prepareFlow } from "./prepare-flow.js";
 import { readBack } from "./read-back.js";
 import { requestFunds } from "./request-funds.js";
 import { sendClaim } from "./send-claim.js";
@@ -15,7 +13,6 @@ type Step<P extends UnsettledPhase> = (
 
 /** What follows each state. If a step throws, the state stays as it is in the journal, and the step is taken again later. */
 const steps: { readonly [P in UnsettledPhase]: Step<P> } = {
-  created: prepare,
   "funds-requested": requestFunds,
   claimed: sendClaim,
   unknown: readBack,
@@ -26,12 +23,6 @@ export function takeStep(context: FlowContext, owned: OwnedFlow, state: StateOf<
   // The phase picks the step, and with it the state's type; the compiler can't follow that through the table.
   const step = steps[state.phase] as (context: FlowContext, owned: OwnedFlow, state: FlowState) => Promise<StepResult>;
   return step(context, owned, state);
-}
-
-/** Version 1 stored a flow before it had an intent. */
-async function prepare(context: FlowContext, owned: OwnedFlow, state: StateOf<"created">): Promise<StepResult> {
-  await waitAsAsked(context, owned, state.askedWait);
-  return { state: await prepareFlow(context, state.request, owned.call) };
 }
 
 async function releaseFunds(

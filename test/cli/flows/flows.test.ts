@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { CrossBorderClient, generateSigningKeyPair } from "cross-border-payments";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { postgresRelease02, sqliteRelease02 } from "../../journals/release-0-2.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
-import { postgresVersion1, sqliteVersion1 } from "../../journals/version-1.js";
 import { command } from "../../support/program.js";
 import { run } from "../run.js";
 import { type FlowsFixture, journalKinds, openFlowsFixture, postgresUrl, request } from "./flows-fixture.js";
@@ -408,13 +408,13 @@ describe("a journal that the command opens", () => {
   });
 
   it.skipIf(nodeSqlite === undefined)("is not migrated", async () => {
-    const path = join(folder, "version-1.db");
+    const path = join(folder, "release-0-2.db");
     const handle = openHandle(path);
-    handle.exec(sqliteVersion1);
+    handle.exec(sqliteRelease02);
     const { code, stderr } = await list(path);
     expect(code).toBe(3);
-    expect(stderr).toContain("it has version 1, this release needs version 3, and migrate is false");
-    expect(handle.prepare("PRAGMA user_version").all()).toEqual([{ user_version: 1 }]);
+    expect(stderr).toContain("it has version 2, this release needs version 3, and migrate is false");
+    expect(handle.prepare("PRAGMA user_version").all()).toEqual([{ user_version: 2 }]);
   });
 
   it.skipIf(postgresUrl === "")("is not migrated in a database either", async () => {
@@ -424,14 +424,14 @@ describe("a journal that the command opens", () => {
       await pool.query(`DROP SCHEMA ${schema} CASCADE`);
       await pool.end();
     });
-    await pool.query(postgresVersion1(schema));
+    await pool.query(postgresRelease02(schema));
     const { code, stderr } = await run(["flows", "list", "--schema", schema, ...here], {
       env: { CROSS_BORDER_JOURNAL: postgresUrl },
     });
     expect(code).toBe(3);
     expect(stderr).toContain("migrate");
     const { rows } = await pool.query(`SELECT version FROM ${schema}.cross_border_flows_version`);
-    expect(rows).toEqual([{ version: 1 }]);
+    expect(rows).toEqual([{ version: 2 }]);
   });
 
   it.skipIf(postgresUrl === "")("is not made in a database without one", async () => {
@@ -458,7 +458,7 @@ describe("a journal that the command opens", () => {
   it.each<[said: string, line: string[]]>([
     ["journal is missing: give it by --journal, or CROSS_BORDER_JOURNAL", ["list"]],
     ["--held lists all that waits", ["list", "--held", "--phase", "paid"]],
-    ["--phase is one of created, quoted", ["list", "--phase", "lost"]],
+    ["--phase is one of quoted, funds-requested", ["list", "--phase", "lost"]],
     ["--limit is a number from 1 on", ["list", "--limit", "0"]],
     ["--processes is many or one", ["list", "--journal", "x.db", "--processes", "two"]],
     ["--schema and --table are for PostgreSQL", ["list", "--journal", "x.db", "--schema", "bank"]],

@@ -15,18 +15,6 @@ it("stores no claim, which is one of the claims", () => {
   expect(toStored(state)).toStrictEqual(stored("claimed", { claims: [claim] }));
 });
 
-it("takes what version 1 had at its intent for a flow without a mark, whose money is to be asked for", () => {
-  expect(fromStored(stored("intent"))).toEqual({
-    phase: "funds-requested",
-    request: intentRequest,
-    intent,
-    since: null,
-    claims: [],
-    looks: [],
-    decisions: [],
-  });
-});
-
 it.each(["claimed", "unknown"])("can't read a flow that is %s where no claim is open", (phase) => {
   for (const claims of [undefined, [], [{ ...claim, isRefused: true }], [{ ...claim, isAbsent: true }]]) {
     expect(fromStored(stored(phase, { claims }))).toBeUndefined();
