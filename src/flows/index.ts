@@ -4,6 +4,7 @@
  * @module
  */
 export { type FundsTaken, JournalError } from "../errors/errors.js";
+export type { CheckedJournal } from "./checked-journal.js";
 export type { FlowClient } from "./flow-client.js";
 export type { ServiceFacts } from "./flow-context.js";
 export type { FlowEvent, FlowEvents } from "./flow-events.js";
@@ -24,6 +25,7 @@ export type {
   FlowScope,
   Journal,
   JournalEntry,
+  JournalQuery,
   JournalState,
   LeaseId,
   LeaseRequest,

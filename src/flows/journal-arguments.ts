@@ -2,6 +2,7 @@ import { InvalidArgumentError } from "../errors/errors.js";
 import type {
   FlowScope,
   JournalEntry,
+  JournalQuery,
   JournalState,
   LeaseId,
   LeaseRequest,
@@ -95,12 +96,7 @@ export function isRepetition(present: JournalEntry | undefined, id: StateId, sta
   );
 }
 
-export function assertQuery(query: {
-  readonly scope: ScopeFilter;
-  readonly phase?: string | undefined;
-  readonly after?: string | undefined;
-  readonly limit: number;
-}): void {
+export function assertQuery(query: JournalQuery): void {
   assertScopeFilter(query.scope);
   if (query.phase !== undefined) assertText("phase", query.phase, 1, 128);
   assertAfter(query.after);

@@ -100,6 +100,17 @@ export interface JournalEntry extends StateId, Omit<JournalState, "quoteTtlMs" |
   readonly prunedAtMs?: number | undefined;
 }
 
+/** Which flows to list, by key. */
+export interface JournalQuery {
+  readonly scope: ScopeFilter;
+  /** Default: all. */
+  readonly phase?: string | undefined;
+  /** A key: the flows after it. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit: number;
+}
+
 /** What to prune. */
 export interface PruneOptions {
   /** Flows whose phase is one of `finalPhases`, and which were stored before this time by the journal's clock. Default: none. */
@@ -177,11 +188,7 @@ export interface Journal {
   ): Promise<JournalEntry | undefined>;
 
   /** Flows of a scope that are not settled and whose lease is overlong, by key, after `after`, at most `limit`. */
-  overlong(query: {
-    readonly scope: ScopeFilter;
-    readonly after?: string | undefined;
-    readonly limit: number;
-  }): Promise<readonly JournalEntry[]>;
+  overlong(query: Omit<JournalQuery, "phase">): Promise<readonly JournalEntry[]>;
 
   /**
    * Extends a lease, counted from now; false when the flow has another epoch or nonce by now, was pruned, or the lease was released or
@@ -223,12 +230,7 @@ export interface Journal {
   release(key: string, id: LeaseId): Promise<void>;
 
   /** Flows of a scope, of one phase or of all, by key, after `after`, at most `limit`. What was pruned is left out. */
-  list(query: {
-    readonly scope: ScopeFilter;
-    readonly phase?: string | undefined;
-    readonly after?: string | undefined;
-    readonly limit: number;
-  }): Promise<readonly JournalEntry[]>;
+  list(query: JournalQuery): Promise<readonly JournalEntry[]>;
 
   /** How many flows of a scope are in each phase. What was pruned is left out. */
   counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>>;

@@ -1,9 +1,11 @@
 import { clock } from "../timing/clock.js";
+import { CheckedJournal } from "./checked-journal.js";
 import {
   type FlowScope,
   finalPhases,
   type Journal,
   type JournalEntry,
+  type JournalQuery,
   type JournalState,
   type LeaseId,
   type LeaseRequest,
@@ -14,22 +16,6 @@ import {
   type ScopeFilter,
   type StateId,
 } from "./journal.js";
-import {
-  assertAfter,
-  assertKey,
-  assertLease,
-  assertLeaseId,
-  assertLeaseMs,
-  assertNonce,
-  assertObserved,
-  assertPrune,
-  assertQuery,
-  assertScope,
-  assertScopeFilter,
-  assertState,
-  assertStateId,
-  isRepetition,
-} from "./journal-arguments.js";
 import { compareKeys } from "./state/compare-keys.js";
 
 export interface MemoryJournalOptions {
@@ -47,26 +33,23 @@ type Stored = Omit<JournalEntry, "isExpired" | "isOverlong" | "incarnation">;
  *
  * `close` does nothing, so that a test can end one flow and start another over the same journal.
  */
-export class MemoryJournal implements Journal {
+export class MemoryJournal extends CheckedJournal {
+  constructor(options: MemoryJournalOptions = {}) {
+    super(new MemoryStore(options));
+  }
+}
+
+class MemoryStore implements Journal {
   readonly #flows = new Map<string, Stored>();
   readonly #nowMs: () => number;
   readonly #incarnation: string;
 
-  constructor(options: MemoryJournalOptions = {}) {
+  constructor(options: MemoryJournalOptions) {
     this.#nowMs = options.nowMs ?? (() => clock.wallMs());
     this.#incarnation = options.incarnation ?? globalThis.crypto.randomUUID();
   }
 
-  async begin(
-    key: string,
-    scope: FlowScope,
-    state: JournalState,
-    lease: LeaseRequest,
-  ): Promise<{ readonly entry: JournalEntry; readonly created: boolean }> {
-    assertKey(key);
-    assertScope(scope);
-    assertState(state);
-    assertLease(lease);
+  async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
     const present = this.#flows.get(key);
     if (present !== undefined) return { entry: this.#toEntry(present), created: false };
     const { service, gateway } = scope;
@@ -76,26 +59,15 @@ export class MemoryJournal implements Journal {
   }
 
   async read(key: string): Promise<JournalEntry | undefined> {
-    assertKey(key);
     const flow = this.#flows.get(key);
     return flow === undefined ? undefined : this.#toEntry(flow);
   }
 
   async acquire(key: string, lease: LeaseRequest, observed?: ObservedLease): Promise<JournalEntry | undefined> {
-    assertKey(key);
-    assertLease(lease);
-    assertObserved(observed);
     return this.#lease(this.#flows.get(key), lease, observed);
   }
 
-  async acquireAbandoned(
-    scope: ScopeFilter,
-    lease: LeaseRequest,
-    after: string | undefined,
-  ): Promise<JournalEntry | undefined> {
-    assertScopeFilter(scope);
-    assertLease(lease);
-    assertAfter(after);
+  async acquireAbandoned(scope: ScopeFilter, lease: LeaseRequest, after: string | undefined) {
     const [first] = this.#after(
       after,
       (flow) => !flow.settled && isPresent(flow) && this.#isFree(flow) && isIn(scope, flow),
@@ -103,12 +75,7 @@ export class MemoryJournal implements Journal {
     return this.#lease(first, lease);
   }
 
-  async overlong(query: {
-    readonly scope: ScopeFilter;
-    readonly after?: string | undefined;
-    readonly limit: number;
-  }): Promise<readonly JournalEntry[]> {
-    assertQuery(query);
+  async overlong(query: Omit<JournalQuery, "phase">): Promise<readonly JournalEntry[]> {
     const { scope, after, limit } = query;
     const isWanted = (flow: Stored) => !flow.settled && isPresent(flow) && this.#isOverlong(flow) && isIn(scope, flow);
     return this.#after(after, isWanted)
@@ -117,7 +84,6 @@ export class MemoryJournal implements Journal {
   }
 
   async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
-    assertLeaseMs(leaseMs);
     const flow = this.#owned(key, id);
     if (flow?.leaseUntilMs === undefined) return false;
     this.#put({ ...flow, ...this.#extended(leaseMs) });
@@ -125,11 +91,8 @@ export class MemoryJournal implements Journal {
   }
 
   async write(key: string, id: StateId, state: JournalState, leaseMs?: number): Promise<boolean> {
-    assertStateId(id);
-    assertState(state);
-    if (leaseMs !== undefined) assertLeaseMs(leaseMs);
     const flow = this.#owned(key, id);
-    if (flow?.revision !== id.revision) return isRepetition(flow && this.#toEntry(flow), id, state);
+    if (flow?.revision !== id.revision) return false;
     if (leaseMs !== undefined && flow.leaseUntilMs === undefined) return false;
     const { scope = flow.scope, incarnationMark = flow.incarnationMark } = state;
     const written = { ...flow, ...this.#stored(flow, state), scope, incarnationMark };
@@ -145,15 +108,12 @@ export class MemoryJournal implements Journal {
     lease: LeaseRequest,
     expired: boolean | undefined,
   ): Promise<JournalEntry | undefined> {
-    assertState(state);
-    assertLease(lease);
     const flow = this.#quote(key, seen);
     if (flow === undefined || (expired !== undefined && expired !== this.#isExpired(flow))) return undefined;
     return this.#lent(this.#leased({ ...flow, ...this.#stored(flow, state) }, state.settled, lease));
   }
 
   async fenceQuote(key: string, seen: StateId, nonce: string): Promise<JournalEntry | undefined> {
-    assertNonce(nonce);
     const flow = this.#quote(key, seen);
     return flow && this.#put({ ...flow, epoch: flow.epoch + 1, revision: flow.revision + 1, nonce });
   }
@@ -163,13 +123,7 @@ export class MemoryJournal implements Journal {
     if (flow !== undefined) this.#put({ ...flow, ...noLease });
   }
 
-  async list(query: {
-    readonly scope: ScopeFilter;
-    readonly phase?: string | undefined;
-    readonly after?: string | undefined;
-    readonly limit: number;
-  }): Promise<readonly JournalEntry[]> {
-    assertQuery(query);
+  async list(query: JournalQuery): Promise<readonly JournalEntry[]> {
     const { scope, phase, after, limit } = query;
     const found = this.#after(
       after,
@@ -179,7 +133,6 @@ export class MemoryJournal implements Journal {
   }
 
   async counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>> {
-    assertScopeFilter(scope);
     const counts: Record<string, number> = {};
     for (const flow of this.#flows.values()) {
       if (isPresent(flow) && isIn(scope, flow)) counts[flow.phase] = (counts[flow.phase] ?? 0) + 1;
@@ -207,7 +160,6 @@ export class MemoryJournal implements Journal {
   }
 
   async prune(options: PruneOptions): Promise<PruneReport> {
-    assertPrune(options);
     const { settledBeforeMs = 0, quotedBeforeMs = 0, keep } = options;
     let settled = 0;
     let quoted = 0;
@@ -238,14 +190,11 @@ export class MemoryJournal implements Journal {
   }
 
   #quote(key: string, seen: StateId): Stored | undefined {
-    assertStateId(seen);
     const flow = this.#owned(key, seen);
     return flow?.phase === "quoted" && flow.revision === seen.revision ? flow : undefined;
   }
 
   #owned(key: string, id: LeaseId): Stored | undefined {
-    assertKey(key);
-    assertLeaseId(id);
     const flow = this.#flows.get(key);
     return flow?.epoch === id.epoch && flow.nonce === id.nonce && isPresent(flow) ? flow : undefined;
   }

@@ -1,9 +1,11 @@
 import { ConfigError, JournalError } from "../errors/errors.js";
+import { CheckedJournal } from "../flows/checked-journal.js";
 import {
   type FlowScope,
   finalPhases,
   type Journal,
   type JournalEntry,
+  type JournalQuery,
   type JournalState,
   type LeaseId,
   type LeaseRequest,
@@ -14,22 +16,6 @@ import {
   type ScopeFilter,
   type StateId,
 } from "../flows/journal.js";
-import {
-  assertAfter,
-  assertKey,
-  assertLease,
-  assertLeaseId,
-  assertLeaseMs,
-  assertNonce,
-  assertObserved,
-  assertPrune,
-  assertQuery,
-  assertScope,
-  assertScopeFilter,
-  assertState,
-  assertStateId,
-  isRepetition,
-} from "../flows/journal-arguments.js";
 import { countsOf, lastKey, optionalEntry, type Row, scopeCountsOf, storedEntry, toEntry } from "./entry-of-row.js";
 import { KeyTurns } from "./key-turns.js";
 import { PostgresBatches } from "./postgres-batches.js";
@@ -51,6 +37,7 @@ import {
   tablesOf,
 } from "./postgres-tables.js";
 
+export type { CheckedJournal } from "../flows/checked-journal.js";
 export type { PostgresConnection, PostgresPool } from "./postgres-pool.js";
 export type { PostgresSchemaOptions } from "./postgres-tables.js";
 
@@ -75,23 +62,13 @@ type UnkeyedName = Exclude<keyof PostgresStatements, "keyed">;
  *
  * What is pending at the same time shares a statement and its commit. Each write is flushed before its promise resolves: where
  * `synchronous_commit` is set to less than `on`, it is raised for the journal's own writes. The server's `fsync` and its standbys are
- * up to its operator.
+ * up to its operator. `close` lets what is pending end, and ends the connections; a pool that was passed in stays open.
  *
  * The data of a flow is stored as it is given, account numbers and names included.
  */
-export class PostgresJournal implements Journal {
-  readonly #pool: PostgresPool;
-  readonly #closePool: () => Promise<void>;
-  readonly #statements: PostgresStatements;
-  readonly #batches: PostgresBatches;
-  readonly #turns = new KeyTurns();
-  #isClosed = false;
-
-  private constructor({ pool, close }: OwnPool, statements: PostgresStatements) {
-    this.#pool = pool;
-    this.#closePool = close;
-    this.#statements = statements;
-    this.#batches = new PostgresBatches(pool, this.#statements.keyed);
+export class PostgresJournal extends CheckedJournal {
+  private constructor(store: Journal) {
+    super(store);
   }
 
   /**
@@ -115,7 +92,8 @@ export class PostgresJournal implements Journal {
     try {
       await assertEncoding(own.pool);
       await (migrate ? migrateTables(own.pool, tables) : assertMigrated(own.pool, tables));
-      return new PostgresJournal(own, postgresStatements(tables, await canTellIncarnation(own.pool)));
+      const statements = postgresStatements(tables, await canTellIncarnation(own.pool));
+      return new PostgresJournal(new PostgresStore(own, statements));
     } catch (error) {
       await own.close().catch(() => {});
       throw postgresFailure(error, "open the journal");
@@ -131,17 +109,24 @@ export class PostgresJournal implements Journal {
   static schema(options: PostgresSchemaOptions = {}): string {
     return schemaText(options);
   }
+}
 
-  async begin(
-    key: string,
-    scope: FlowScope,
-    state: JournalState,
-    lease: LeaseRequest,
-  ): Promise<{ readonly entry: JournalEntry; readonly created: boolean }> {
-    assertKey(key);
-    assertScope(scope);
-    assertState(state);
-    assertLease(lease);
+class PostgresStore implements Journal {
+  readonly #pool: PostgresPool;
+  readonly #closePool: () => Promise<void>;
+  readonly #statements: PostgresStatements;
+  readonly #batches: PostgresBatches;
+  readonly #turns = new KeyTurns();
+  #isClosed = false;
+
+  constructor({ pool, close }: OwnPool, statements: PostgresStatements) {
+    this.#pool = pool;
+    this.#closePool = close;
+    this.#statements = statements;
+    this.#batches = new PostgresBatches(pool, this.#statements.keyed);
+  }
+
+  async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
     const { service, gateway } = scope;
     const input = { key, service, gateway, ...stateInput(state), ...leaseInput(lease) };
     this.#assertOpen();
@@ -159,47 +144,28 @@ export class PostgresJournal implements Journal {
   }
 
   async read(key: string): Promise<JournalEntry | undefined> {
-    assertKey(key);
     return optionalEntry(await this.#keyed("read", { key }));
   }
 
   async acquire(key: string, lease: LeaseRequest, observed?: ObservedLease): Promise<JournalEntry | undefined> {
-    assertKey(key);
-    assertLease(lease);
-    assertObserved(observed);
     return optionalEntry(await this.#keyed("acquire", { key, ...leaseInput(lease), ...observedInput(observed) }));
   }
 
-  async acquireAbandoned(
-    scope: ScopeFilter,
-    lease: LeaseRequest,
-    after: string | undefined,
-  ): Promise<JournalEntry | undefined> {
-    assertScopeFilter(scope);
-    assertLease(lease);
-    assertAfter(after);
+  async acquireAbandoned(scope: ScopeFilter, lease: LeaseRequest, after: string | undefined) {
     const values = [...scopeValues(scope), after ?? "", lease.nonce, lease.owner, lease.leaseMs];
     return optionalEntry((await this.#query("acquireAbandoned", values))[0]);
   }
 
-  async overlong(query: {
-    readonly scope: ScopeFilter;
-    readonly after?: string | undefined;
-    readonly limit: number;
-  }): Promise<readonly JournalEntry[]> {
-    assertQuery(query);
+  async overlong(query: Omit<JournalQuery, "phase">): Promise<readonly JournalEntry[]> {
     const { scope, after = "", limit } = query;
     return (await this.#query("overlong", [...scopeValues(scope), after, limit])).map(toEntry);
   }
 
   async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
-    assertLeaseMs(leaseMs);
     return (await this.#keyed("renew", { ...ownedInput(key, id), lease_ms: leaseMs })) !== undefined;
   }
 
   async write(key: string, id: StateId, state: JournalState, leaseMs?: number): Promise<boolean> {
-    assertState(state);
-    if (leaseMs !== undefined) assertLeaseMs(leaseMs);
     const { scope, incarnationMark = null } = state;
     const moved = {
       service: scope?.service ?? null,
@@ -207,8 +173,7 @@ export class PostgresJournal implements Journal {
       incarnation_mark: incarnationMark,
     };
     const input = { ...replacedInput(key, id), ...stateInput(state), ...moved, lease_ms: leaseMs ?? null };
-    if ((await this.#keyed("write", input)) !== undefined) return true;
-    return isRepetition(await this.read(key), id, state);
+    return (await this.#keyed("write", input)) !== undefined;
   }
 
   async replaceQuote(
@@ -218,8 +183,6 @@ export class PostgresJournal implements Journal {
     lease: LeaseRequest,
     expired: boolean | undefined,
   ): Promise<JournalEntry | undefined> {
-    assertState(state);
-    assertLease(lease);
     const { nonce: new_nonce, owner, lease_ms } = leaseInput(lease);
     const next = { new_nonce, owner, lease_ms, expired: expired ?? null };
     const row = await this.#keyed("replaceQuote", { ...replacedInput(key, seen), ...stateInput(state), ...next });
@@ -227,7 +190,6 @@ export class PostgresJournal implements Journal {
   }
 
   async fenceQuote(key: string, seen: StateId, nonce: string): Promise<JournalEntry | undefined> {
-    assertNonce(nonce);
     return optionalEntry(await this.#keyed("fenceQuote", { ...replacedInput(key, seen), new_nonce: nonce }));
   }
 
@@ -235,13 +197,7 @@ export class PostgresJournal implements Journal {
     await this.#keyed("release", ownedInput(key, id));
   }
 
-  async list(query: {
-    readonly scope: ScopeFilter;
-    readonly phase?: string | undefined;
-    readonly after?: string | undefined;
-    readonly limit: number;
-  }): Promise<readonly JournalEntry[]> {
-    assertQuery(query);
+  async list(query: JournalQuery): Promise<readonly JournalEntry[]> {
     const { scope, phase, after = "", limit } = query;
     const values = [...scopeValues(scope), after, limit];
     const rows = phase === undefined ? this.#query("list", values) : this.#query("listPhase", [...values, phase]);
@@ -249,7 +205,6 @@ export class PostgresJournal implements Journal {
   }
 
   async counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>> {
-    assertScopeFilter(scope);
     return countsOf(await this.#query("counts", scopeValues(scope)));
   }
 
@@ -257,9 +212,7 @@ export class PostgresJournal implements Journal {
     return scopeCountsOf(await this.#query("scopes", []));
   }
 
-  /** Deletes and empties 1,000 flows at a time, so that others are not kept waiting. A flow that is locked at this moment is left out. */
   async prune(options: PruneOptions): Promise<PruneReport> {
-    assertPrune(options);
     const { settledBeforeMs, quotedBeforeMs, keep } = options;
     const quoted = quotedBeforeMs === undefined ? 0 : await this.#eachSlice("pruneQuoted", quotedBeforeMs, []);
     let settled = 0;
@@ -269,7 +222,6 @@ export class PostgresJournal implements Journal {
     return { settled, quoted };
   }
 
-  /** Lets what is pending end, and ends the connections; a pool that was passed in stays open. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -317,6 +269,7 @@ export class PostgresJournal implements Journal {
   }
 }
 
+/** How many flows `prune` deletes or empties at a time, so that others are not kept waiting. One that is locked at this moment is left out. */
 const sliceSize = 1_000;
 
 /** Of `begin`, where the flow is neither there nor not. */
@@ -351,13 +304,10 @@ function observedInput(observed: ObservedLease | undefined) {
 }
 
 function replacedInput(key: string, id: StateId) {
-  assertStateId(id);
   return { ...ownedInput(key, id), revision: id.revision };
 }
 
 function ownedInput(key: string, id: LeaseId) {
-  assertKey(key);
-  assertLeaseId(id);
   return { key, epoch: id.epoch, nonce: id.nonce };
 }
 

@@ -1,9 +1,11 @@
 import { ConfigError, JournalError } from "../errors/errors.js";
+import { CheckedJournal } from "../flows/checked-journal.js";
 import {
   type FlowScope,
   finalPhases,
   type Journal,
   type JournalEntry,
+  type JournalQuery,
   type JournalState,
   type LeaseId,
   type LeaseRequest,
@@ -14,22 +16,6 @@ import {
   type ScopeFilter,
   type StateId,
 } from "../flows/journal.js";
-import {
-  assertAfter,
-  assertKey,
-  assertLease,
-  assertLeaseId,
-  assertLeaseMs,
-  assertNonce,
-  assertObserved,
-  assertPrune,
-  assertQuery,
-  assertScope,
-  assertScopeFilter,
-  assertState,
-  assertStateId,
-  isRepetition,
-} from "../flows/journal-arguments.js";
 import { countsOf, lastKey, optionalEntry, type Row, scopeCountsOf, toEntry } from "./entry-of-row.js";
 import { connectHandle, type SqliteConnection } from "./sqlite-connection.js";
 import { assertSqliteOptions, prepareDatabase, type SqliteJournalOptions } from "./sqlite-database.js";
@@ -38,6 +24,7 @@ import { sqliteFailure } from "./sqlite-failure.js";
 import { type SqliteStatementName, sqliteStatements, sqliteWork } from "./sqlite-statements.js";
 import { SqliteThread } from "./sqlite-thread.js";
 
+export type { CheckedJournal } from "../flows/checked-journal.js";
 export type { SqliteJournalOptions } from "./sqlite-database.js";
 export type { SqliteDatabase, SqliteStatement } from "./sqlite-engine.js";
 
@@ -48,20 +35,14 @@ type Step = readonly [statement: SqliteStatementName, parameters: SqliteParamete
  * files as SQLite needs.
  *
  * Every write is flushed to the disk (write-ahead log, `synchronous=FULL`) before its promise resolves. What is pending at the same
- * time shares one commit.
+ * time shares one commit. `close` lets what is pending end, and closes the file; a handle that was passed in stays open.
  *
  * The data of a flow is stored as it is given, account numbers and names included. Keep the file, and the two beside it whose names end in
  * `-wal` and `-shm`, where only the service's own user can read them.
  */
-export class SqliteJournal implements Journal {
-  readonly #connection: SqliteConnection;
-  /** The file that was opened: as soon as it is another one, every operation fails. */
-  readonly #incarnation: string | undefined;
-  #isClosed = false;
-
-  private constructor(connection: SqliteConnection, incarnation: string | undefined) {
-    this.#connection = connection;
-    this.#incarnation = incarnation;
+export class SqliteJournal extends CheckedJournal {
+  private constructor(store: Journal) {
+    super(store);
   }
 
   /**
@@ -78,23 +59,26 @@ export class SqliteJournal implements Journal {
     const connection = await connect(place);
     try {
       await prepareDatabase(connection, checked);
-      return new SqliteJournal(connection, await connection.start(sqliteStatements));
+      return new SqliteJournal(new SqliteStore(connection, await connection.start(sqliteStatements)));
     } catch (error) {
       await connection.close().catch(() => {});
       throw sqliteFailure(error, "open the journal");
     }
   }
+}
 
-  async begin(
-    key: string,
-    scope: FlowScope,
-    state: JournalState,
-    lease: LeaseRequest,
-  ): Promise<{ readonly entry: JournalEntry; readonly created: boolean }> {
-    assertKey(key);
-    assertScope(scope);
-    assertState(state);
-    assertLease(lease);
+class SqliteStore implements Journal {
+  readonly #connection: SqliteConnection;
+  /** The file that was opened: as soon as it is another one, every operation fails. */
+  readonly #incarnation: string | undefined;
+  #isClosed = false;
+
+  constructor(connection: SqliteConnection, incarnation: string | undefined) {
+    this.#connection = connection;
+    this.#incarnation = incarnation;
+  }
+
+  async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
     const [phase, settled, ...texts] = stateParameters(state);
     const { nonce, owner, leaseMs } = lease;
     const owned = [nonce, owner, nonce, settled, leaseMs, settled === 1 ? null : leaseMs];
@@ -107,59 +91,38 @@ export class SqliteJournal implements Journal {
   }
 
   async read(key: string): Promise<JournalEntry | undefined> {
-    assertKey(key);
     return optionalEntry((await this.#run([["read", [key]]], true)).rows[0]);
   }
 
   async acquire(key: string, lease: LeaseRequest, observed?: ObservedLease): Promise<JournalEntry | undefined> {
-    assertKey(key);
-    assertLease(lease);
-    assertObserved(observed);
     const parameters = [...leaseParameters(lease), key];
     if (observed === undefined) return this.#lease("acquire", parameters);
     const { epoch, nonce, revision, leaseUntilMs } = observed;
     return this.#lease("acquireObserved", [...parameters, epoch, nonce, revision, leaseUntilMs]);
   }
 
-  async acquireAbandoned(
-    scope: ScopeFilter,
-    lease: LeaseRequest,
-    after: string | undefined,
-  ): Promise<JournalEntry | undefined> {
-    assertScopeFilter(scope);
-    assertLease(lease);
-    assertAfter(after);
+  async acquireAbandoned(scope: ScopeFilter, lease: LeaseRequest, after: string | undefined) {
     const parameters = [...leaseParameters(lease), after ?? "", ...scopeParameters(scope)];
     return this.#lease("acquireAbandoned", parameters);
   }
 
-  async overlong(query: {
-    readonly scope: ScopeFilter;
-    readonly after?: string | undefined;
-    readonly limit: number;
-  }): Promise<readonly JournalEntry[]> {
-    assertQuery(query);
+  async overlong(query: Omit<JournalQuery, "phase">): Promise<readonly JournalEntry[]> {
     const { scope, after = "", limit } = query;
     return (await this.#run([["overlong", [after, ...scopeParameters(scope), limit]]], true)).rows.map(toEntry);
   }
 
   async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
-    assertLeaseMs(leaseMs);
     return this.#change("renew", [leaseMs, leaseMs, ...ownedParameters(key, id)]);
   }
 
   async write(key: string, id: StateId, state: JournalState, leaseMs?: number): Promise<boolean> {
-    assertStateId(id);
-    assertState(state);
-    if (leaseMs !== undefined) assertLeaseMs(leaseMs);
     const { scope, incarnationMark = null, settled } = state;
     const moved = [incarnationMark, scope?.service ?? null, scope?.gateway ?? null];
     const stored = [...stateParameters(state), ...moved, settled ? 1 : 0];
     const replaced = [...ownedParameters(key, id), id.revision];
-    const isWritten = await (leaseMs === undefined
+    return leaseMs === undefined
       ? this.#change("write", [...stored, ...replaced])
-      : this.#change("writeAndRenew", [...stored, leaseMs, leaseMs, ...replaced]));
-    return isWritten || isRepetition(await this.read(key), id, state);
+      : this.#change("writeAndRenew", [...stored, leaseMs, leaseMs, ...replaced]);
   }
 
   async replaceQuote(
@@ -169,9 +132,6 @@ export class SqliteJournal implements Journal {
     lease: LeaseRequest,
     expired: boolean | undefined,
   ): Promise<JournalEntry | undefined> {
-    assertStateId(seen);
-    assertState(state);
-    assertLease(lease);
     const { nonce, owner, leaseMs } = lease;
     const parameters = [
       ...stateParameters(state),
@@ -184,8 +144,6 @@ export class SqliteJournal implements Journal {
   }
 
   async fenceQuote(key: string, seen: StateId, nonce: string): Promise<JournalEntry | undefined> {
-    assertStateId(seen);
-    assertNonce(nonce);
     return this.#replace("fenceQuote", [nonce, ...ownedParameters(key, seen), seen.revision], key);
   }
 
@@ -193,13 +151,7 @@ export class SqliteJournal implements Journal {
     await this.#change("release", ownedParameters(key, id));
   }
 
-  async list(query: {
-    readonly scope: ScopeFilter;
-    readonly phase?: string | undefined;
-    readonly after?: string | undefined;
-    readonly limit: number;
-  }): Promise<readonly JournalEntry[]> {
-    assertQuery(query);
+  async list(query: JournalQuery): Promise<readonly JournalEntry[]> {
     const { phase, after = "", limit } = query;
     const scope = scopeParameters(query.scope);
     const ofPhase = [phase ?? "", after, ...scope, limit];
@@ -209,7 +161,6 @@ export class SqliteJournal implements Journal {
   }
 
   async counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>> {
-    assertScopeFilter(scope);
     const parameters = [...scopeParameters(scope), ...scopeParameters(scope)];
     return countsOf((await this.#run([["counts", parameters]], true)).rows);
   }
@@ -218,9 +169,7 @@ export class SqliteJournal implements Journal {
     return scopeCountsOf((await this.#run([["scopes", []]], true)).rows);
   }
 
-  /** Deletes and empties 500 flows at a time, so that others are not kept waiting. */
   async prune(options: PruneOptions): Promise<PruneReport> {
-    assertPrune(options);
     const { settledBeforeMs, quotedBeforeMs, keep } = options;
     let quoted = 0;
     if (quotedBeforeMs !== undefined) {
@@ -237,7 +186,6 @@ export class SqliteJournal implements Journal {
     return { settled, quoted };
   }
 
-  /** Lets what is pending end, and closes the file; a handle that was passed in stays open. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -297,6 +245,7 @@ export class SqliteJournal implements Journal {
   }
 }
 
+/** How many flows `prune` deletes or empties at a time, so that others are not kept waiting. */
 const sliceSize = 500;
 
 function stateParameters({ phase, settled, data, evidence, quoteTtlMs }: JournalState) {
@@ -308,8 +257,6 @@ function leaseParameters({ nonce, owner, leaseMs }: LeaseRequest): SqliteParamet
 }
 
 function ownedParameters(key: string, id: LeaseId): SqliteParameters {
-  assertKey(key);
-  assertLeaseId(id);
   return [key, id.epoch, id.nonce];
 }
 

@@ -14,7 +14,7 @@ export const journalMutations: readonly Mutation[] = [
     patches: [
       {
         file: memory,
-        find: "if (flow?.revision !== id.revision) return isRepetition(flow && this.#toEntry(flow), id, state);",
+        find: "if (flow?.revision !== id.revision) return false;",
         replace: "if (flow === undefined) return false;",
       },
     ],
@@ -147,8 +147,8 @@ export const journalMutations: readonly Mutation[] = [
     patches: [
       {
         file: move,
-        find: "await codec.encode(entry.key, scope, await codec.decode(entry));",
-        replace: "await codec.encode(entry.key, entry.scope ?? scope, await codec.decode(entry));",
+        find: "await codec.encode(entry.key, scope, state);",
+        replace: "await codec.encode(entry.key, entry.scope, state);",
       },
     ],
   },

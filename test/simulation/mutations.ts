@@ -260,8 +260,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: flows("state/flow-codec"),
-        find: "if (stored.version !== version || stored.key !== key) return false;",
-        replace: "if (stored.version !== version) return false;",
+        find: "return isOfScope && stored.version === version && stored.key === key;",
+        replace: "return isOfScope && stored.version === version;",
       },
     ],
   },
@@ -550,8 +550,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: flows("state/flow-scope"),
-        find: "const isOwn = service === scope.service && (scope.gateway ?? gateway) === gateway;",
-        replace: "const isOwn = service === scope.service || (scope.gateway ?? gateway) === gateway;",
+        find: "if (service === own.service && (own.gateway ?? gateway) === gateway) return;",
+        replace: "if (service === own.service || (own.gateway ?? gateway) === gateway) return;",
       },
     ],
   },
