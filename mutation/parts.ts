@@ -13,7 +13,6 @@ const tests = (...folders: readonly string[]) => folders.map((folder) => `test/$
 /** What a flow does in which order, from the first write to its outcome. */
 const steps = sources(
   "flows/steps/assert-payable",
-  "flows/confirm-flow",
   "flows/steps/drive-flow",
   "flows/steps/flow-steps",
   "flows/pay",

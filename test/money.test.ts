@@ -2,7 +2,15 @@ import { Big } from "big.js";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { InvalidArgumentError } from "../src/errors/errors.js";
-import { decimalNumeral, divide, exact, exactExchangeRate, exchangeRate, type Rounding } from "../src/money.js";
+import {
+  decimalNumeral,
+  divide,
+  equalAmounts,
+  exact,
+  exactExchangeRate,
+  exchangeRate,
+  type Rounding,
+} from "../src/money.js";
 import { runs } from "./support/thorough.js";
 
 /** A fraction of two whole numbers, the second above zero: what every rate is before it is rounded. */
@@ -308,3 +316,39 @@ function significant(value: Rational, count: number, mode: Rounding): string {
   if (scale <= 0) return (units * 10n ** BigInt(-scale)).toString();
   return printed(units, scale).replace(/\.?0+$/, "");
 }
+
+describe("two amounts", () => {
+  it.each([
+    ["1.5", "1.50"],
+    ["150", "150.000"],
+    ["-0", "0"],
+    ["007", "7"],
+    ["12345678901234567890.1", "12345678901234567890.10"],
+    ["1e2", "1e2"],
+    ["", ""],
+  ])("are equal where they have the same value, or the same text: %j and %j", (one, other) => {
+    expect([equalAmounts(one, other), equalAmounts(other, one)]).toEqual([true, true]);
+  });
+
+  it.each([
+    ["1.5", "1.51"],
+    ["1", "-1"],
+    ["12345678901234567890.1", "12345678901234567890.2"],
+    ["1e2", "100"],
+    ["1e2", "1e+2"],
+    [" 100", "100"],
+    ["about 100", "100"],
+  ])("are not equal where their values differ, or one is no numeral: %j and %j", (one, other) => {
+    expect([equalAmounts(one, other), equalAmounts(other, one)]).toEqual([false, false]);
+  });
+
+  it.each([
+    [5, "5"],
+    [5, 5],
+    [undefined, "5"],
+    [null, null],
+    [["5"], "5"],
+  ])("are not equal where one is no text: %j and %j", (one, other) => {
+    expect([equalAmounts(one, other), equalAmounts(other, one)]).toEqual([false, false]);
+  });
+});

@@ -14,13 +14,13 @@ export const flows: readonly KnownSurvivor[] = [
     why: noIds,
   },
   {
-    file: "src/flows/cancel-flow.ts",
+    file: "src/flows/quote-flow.ts",
     line: 'const declined = { ...state, phase: "declined" as const, ...(reason === undefined ? undefined : { reason }) };',
     replacement: "false",
     why: "A field that is undefined is neither stored nor part of an outcome.",
   },
   {
-    file: "src/flows/confirm-flow.ts",
+    file: "src/flows/quote-flow.ts",
     line: "await context.client.check(payments.list, [], {}, call.paymentOptions);",
     replacement: '["Stryker was here"]',
     why: noIds,

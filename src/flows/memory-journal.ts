@@ -16,7 +16,7 @@ import {
   type ScopeFilter,
   type StateId,
 } from "./journal.js";
-import { compareKeys } from "./state/compare-keys.js";
+import { compareKeys } from "./state/flow-key.js";
 
 export interface MemoryJournalOptions {
   /** Milliseconds since 1970; default `Date.now`. */

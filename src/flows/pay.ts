@@ -6,8 +6,7 @@ import { type Payment, Payments, payments } from "../resources/payments.js";
 import type { Part } from "../tracing/tracing.js";
 import { assertFundsTaken } from "./funds-functions.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
-import { copyRequest } from "./state/copy-request.js";
-import { frozenCopy } from "./state/frozen-copy.js";
+import { copyRequest, frozenCopy } from "./state/frozen-copy.js";
 import { assertPayable } from "./steps/assert-payable.js";
 
 /**

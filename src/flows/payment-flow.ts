@@ -1,8 +1,6 @@
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
-import { cancelFlow } from "./cancel-flow.js";
-import { confirmFlow } from "./confirm-flow.js";
 import { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import {
@@ -35,15 +33,15 @@ import { type FlowOperation, followFlow } from "./follow-flow.js";
 import { checkMove, type MoveOptions, type MoveReport, moveFlows } from "./move-flows.js";
 import type { CloseReport } from "./ownership/open-work.js";
 import { Recovery, type ReportRecovered } from "./ownership/recovery.js";
-import { type QuotedFlow, quoteFlow } from "./quote-flow.js";
+import { cancelFlow, confirmFlow, type QuotedFlow, quoteFlow } from "./quote-flow.js";
 import { recoverFlows } from "./recover-flows.js";
 import { checkResolution, type Resolution, resolveFlow } from "./resolve-flow.js";
 import { runFlow } from "./run-flow.js";
-import { copyRequest } from "./state/copy-request.js";
 import { assertFlowKey } from "./state/flow-key.js";
 import { readState } from "./state/flow-scope.js";
 import { hasOutcome, type ResolveAction } from "./state/flow-state.js";
 import { truthOf } from "./state/flow-truth.js";
+import { copyRequest } from "./state/frozen-copy.js";
 import { takeOverAll, workFlows } from "./work-flows.js";
 
 /**

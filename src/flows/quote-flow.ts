@@ -1,14 +1,21 @@
+import { InvalidArgumentError } from "../errors/errors.js";
 import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
+import { payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
+import { type DeclinedFlow, type FlowOutcome, toDeclined } from "./flow-outcome.js";
 import type { JournalEntry } from "./journal.js";
-import { assertQuoted, assertSameRequest } from "./ownership/known-flow.js";
+import { assertQuoted, assertSameIntent, assertSameRequest, unknownFlow } from "./ownership/known-flow.js";
 import { beginEntry, replaceQuote } from "./ownership/own-flow.js";
-import { assertOwnRequest, readState, scopeOf } from "./state/flow-scope.js";
+import { assertOwnKey, assertOwnRequest, readState, scopeOf } from "./state/flow-scope.js";
+import type { StateOf } from "./state/flow-state.js";
 import { truthOf } from "./state/flow-truth.js";
+import { assertPayable } from "./steps/assert-payable.js";
+import { finishFlow } from "./steps/drive-flow.js";
 import { emitStep } from "./steps/emit-step.js";
-import { prepareQuote } from "./steps/prepare-flow.js";
+import { payable, prepareQuote, withOwnKey } from "./steps/prepare-flow.js";
+import { settleFlow } from "./steps/settle-flow.js";
 
 /** What a payment would cost. No money is taken before it is confirmed. */
 export interface QuotedFlow {
@@ -72,9 +79,84 @@ export async function renewQuote(
   return (await context.journal.read(seen.key)) ?? beginQuote(context, seen.key, request, call);
 }
 
-/** Between two tries to store what another process stores as well. */
+/** Before what another process stores as well is tried, or read, once more. */
 const pauseMs = 50;
 
 function toQuotedFlow({ key, expiresAtMs = 0 }: JournalEntry, intent: PaymentIntent): QuotedFlow {
   return { status: "quoted", key, intent, expiresAtMs };
+}
+
+/** See `PaymentFlow.confirm`. */
+export async function confirmFlow(
+  context: FlowContext,
+  key: string,
+  intentId: string,
+  call: FlowCall,
+): Promise<FlowOutcome> {
+  await context.client.check(payments.list, [], {}, call.paymentOptions);
+  return settleFlow(context, key, call, {
+    assertFits: (state) => assertSameIntent(key, state, intentId),
+    whenAbsent: () => Promise.reject(unknownFlow(key)),
+    async whenQuoted(entry, quote) {
+      if (entry.isExpired) throw expired(key);
+      return confirmQuote(context, entry, quote, call);
+    },
+  });
+}
+
+/** Pays at the quote's price; `undefined` when the quote has expired, or was confirmed, cancelled or renewed meanwhile. */
+export async function confirmQuote(
+  context: FlowContext,
+  seen: JournalEntry,
+  quote: StateOf<"quoted">,
+  call: FlowCall,
+): Promise<FlowOutcome | undefined> {
+  const startMs = clock.monotonicMs();
+  context.circuitBreaker?.assertMayBegin();
+  await assertOwnKey(context, seen.key, quote);
+  await assertPayable(context.client, quote.request, quote.intent, call.requestOptions);
+  const own = await withOwnKey(context.client, quote);
+  const state = payable(own, await context.newestPayment.mark(call));
+  // The journal's clock decides, in the same write.
+  const owned = await replaceQuote(context, seen, scopeOf(context, quote.request), state, false);
+  if (owned === undefined) return undefined;
+  emitStep(context, seen.key, quote, state, startMs);
+  return finishFlow(context, { ...owned, state, mustLook: false }, call);
+}
+
+function expired(key: string): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `the quote of key ${JSON.stringify(key)} has expired, and no money was taken: call quote for a new one, and show its price`,
+    { code: "quote_expired" },
+  );
+}
+
+/** See `PaymentFlow.cancel`. */
+export async function cancelFlow(
+  context: FlowContext,
+  key: string,
+  reason: string | undefined,
+  call: FlowCall,
+): Promise<DeclinedFlow> {
+  try {
+    for (;;) {
+      const entry = await context.journal.read(key);
+      if (entry === undefined) throw unknownFlow(key);
+      const state = await readState(context, entry);
+      if (state.phase === "declined") return toDeclined(key, state);
+      assertQuoted(key, "cancel", state);
+      const declined = { ...state, phase: "declined" as const, ...(reason === undefined ? undefined : { reason }) };
+      // An expired quote can be cancelled too. Where it was renewed meanwhile, the new one is what the caller no longer wants.
+      const startMs = clock.monotonicMs();
+      const replaced = await replaceQuote(context, entry, scopeOf(context, state.request), declined, undefined);
+      if (replaced === undefined) {
+        await call.pause(pauseMs);
+        continue;
+      }
+      emitStep(context, key, state, declined, startMs);
+      return toDeclined(key, declined);
+    }
+  } catch (error) {
+    throw await truthOf(context, key, error);
+  }
 }

@@ -1,12 +1,11 @@
 import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { clock } from "../timing/clock.js";
-import { confirmQuote } from "./confirm-flow.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
 import { assertSameRequest } from "./ownership/known-flow.js";
 import { beginEntry } from "./ownership/own-flow.js";
-import { renewQuote } from "./quote-flow.js";
+import { confirmQuote, renewQuote } from "./quote-flow.js";
 import { assertOwnRequest, scopeOf } from "./state/flow-scope.js";
 import { hasOutcome } from "./state/flow-state.js";
 import { finishFlow } from "./steps/drive-flow.js";

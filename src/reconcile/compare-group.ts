@@ -1,4 +1,4 @@
-import { equalAmounts } from "../flows/equal-amounts.js";
+import { equalAmounts } from "../money.js";
 import { nonEmptyText } from "../paging/cursor-order.js";
 import { zonedMsOf } from "../payments/listed-payment.js";
 import { type BookedEntry, type ComparedField, comparedFields, isAmount } from "./own-entry.js";

@@ -59,17 +59,7 @@ export const importTable: ImportTable = {
       "journals/postgres-failure.ts",
       "journals/postgres-names.ts",
     ],
-    reconcile: [
-      "errors",
-      "timing",
-      "wire/status.ts",
-      "api",
-      "paging",
-      "resources",
-      "payments",
-      "money.ts",
-      "flows/equal-amounts.ts",
-    ],
+    reconcile: ["errors", "timing", "wire/status.ts", "api", "paging", "resources", "payments", "money.ts"],
     sandbox: [
       "errors",
       "money.ts",
@@ -135,6 +125,7 @@ export const importTable: ImportTable = {
       "sandbox/shown-query.ts",
       "settings",
       "client.ts",
+      "money.ts",
     ],
   },
 

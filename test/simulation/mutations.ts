@@ -75,7 +75,7 @@ export const mutations: readonly Mutation[] = [
     name: "`run` copies the request before it waits for anything",
     patches: [
       {
-        file: flows("state/copy-request"),
+        file: flows("state/frozen-copy"),
         find: "export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest {",
         replace:
           "export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest {\n  if (request !== null) return request;",
@@ -410,7 +410,7 @@ export const mutations: readonly Mutation[] = [
     name: "a confirmed quote is stored as asking for the money, before it is asked for",
     patches: [
       {
-        file: flows("confirm-flow"),
+        file: flows("quote-flow"),
         find: "scopeOf(context, quote.request), state, false);",
         replace: "scopeOf(context, quote.request), quote, false);",
       },
@@ -419,9 +419,9 @@ export const mutations: readonly Mutation[] = [
   {
     name: "an expired quote is not confirmed (two places)",
     patches: [
-      { file: flows("confirm-flow"), find: "if (entry.isExpired) throw expired(key);", replace: "" },
+      { file: flows("quote-flow"), find: "if (entry.isExpired) throw expired(key);", replace: "" },
       {
-        file: flows("confirm-flow"),
+        file: flows("quote-flow"),
         find: "scopeOf(context, quote.request), state, false);",
         replace: "scopeOf(context, quote.request), state, undefined);",
       },
@@ -432,7 +432,7 @@ export const mutations: readonly Mutation[] = [
     profile: "quotes",
     patches: [
       {
-        file: flows("confirm-flow"),
+        file: flows("quote-flow"),
         find: "assertFits: (state) => assertSameIntent(key, state, intentId),",
         replace: "assertFits: (state) => state === undefined && assertSameIntent(key, state, intentId),",
       },

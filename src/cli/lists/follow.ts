@@ -2,7 +2,7 @@ import { apiClientOf } from "../../api/api-client.js";
 import type { CrossBorderClient } from "../../client.js";
 import { PagingError } from "../../errors/errors.js";
 import type { ClientEvents } from "../../events/client-events.js";
-import { equalAmounts } from "../../flows/equal-amounts.js";
+import { equalAmounts } from "../../money.js";
 import { compareTokens, nonEmptyText } from "../../paging/cursor-order.js";
 import type { Listing } from "../../paging/listing.js";
 import { type PaymentEvent, watchPayments } from "../../reconcile/index.js";

@@ -1,7 +1,7 @@
 import type { FieldTable } from "../../api/fields.js";
+import { equalAmounts } from "../../money.js";
 import { type Payment, payments } from "../../resources/payments.js";
 import { parseJsonObject } from "../../wire/parse-json-object.js";
-import { equalAmounts } from "../equal-amounts.js";
 import type { Claim, StateOf } from "../state/flow-state.js";
 
 /**

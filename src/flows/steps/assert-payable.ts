@@ -1,9 +1,9 @@
 import type { ApiClient } from "../../api/api-client.js";
 import type { RequestOptions } from "../../api/request-options.js";
 import { CrossBorderError } from "../../errors/errors.js";
+import { equalAmounts } from "../../money.js";
 import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../../resources/payment-intents.js";
 import { payments } from "../../resources/payments.js";
-import { equalAmounts } from "../equal-amounts.js";
 import { paymentFromIntent } from "../payment-from-intent.js";
 
 /** What an intent has to repeat of its request. A memo moves no money: a service may shorten it. */
