@@ -16,6 +16,7 @@ import {
   type ScopeFilter,
   type StateId,
 } from "../flows/journal.js";
+import { sleep } from "../timing/clock.js";
 import { countsOf, lastKey, optionalEntry, type Row, scopeCountsOf, storedEntry, toEntry } from "./entry-of-row.js";
 import { KeyTurns } from "./key-turns.js";
 import { PostgresBatches } from "./postgres-batches.js";
@@ -138,7 +139,7 @@ class PostgresStore implements Journal {
         if (present !== undefined) return { entry: toEntry(present), created: false };
         // A quote was pruned between the two. Nothing does that again and again.
         if (tries === mostTries) throw neitherThereNorNot();
-        await new Promise((resolve) => setTimeout(resolve, 10 * 2 ** tries));
+        await sleep(10 * 2 ** tries);
       }
     });
   }

@@ -1,4 +1,5 @@
 import { ConfigError } from "../errors/errors.js";
+import { clock, sleep } from "../timing/clock.js";
 import { assertKnownVersion, firstMigrated, newestOf, outdatedFlow, pendingOf } from "./journal-version.js";
 import type { SqliteConnection } from "./sqlite-connection.js";
 import { sqliteResult } from "./sqlite-failure.js";
@@ -165,13 +166,13 @@ async function pragma(database: SqliteConnection, sql: string): Promise<unknown>
 
 // Switching a file to its write-ahead log fails at once, whatever busy_timeout says, while another process does the same.
 async function untilNotBusy(patienceMs: number, work: () => Promise<void>): Promise<void> {
-  const giveUpAt = performance.now() + patienceMs;
+  const giveUpAt = clock.monotonicMs() + patienceMs;
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (sqliteResult(error) !== "SQLITE_BUSY" || performance.now() >= giveUpAt) throw error;
+      if (sqliteResult(error) !== "SQLITE_BUSY" || clock.monotonicMs() >= giveUpAt) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 20));
+    await sleep(5 + Math.random() * 20);
   }
 }

@@ -1,6 +1,7 @@
 import { isPositiveInteger, type OptionTable, parseOptions, withDefaults } from "../api/option-table.js";
 import { type RequestOptions, requestOptions } from "../api/request-options.js";
 import { InvalidArgumentError } from "../errors/errors.js";
+import { clock } from "../timing/clock.js";
 import type { Period } from "./compare-group.js";
 import { parseTime } from "./own-entry.js";
 
@@ -105,7 +106,8 @@ export function toReconcileSettings(given: ReconcileOptions): ReconcileSettings 
   );
   const period = { fromMs: parseTime("from", from, refuse), toMs: parseTime("to", to, refuse) };
   if (period.fromMs >= period.toMs) throw refuse("from must lie before to");
-  if (period.toMs > Date.now()) throw refuse("to must not lie in the future: payments of the period may still be made");
+  if (period.toMs > clock.wallMs())
+    throw refuse("to must not lie in the future: payments of the period may still be made");
   const ids = typeof senderGatewayId === "string" ? [senderGatewayId] : senderGatewayId;
   return {
     ...rest,

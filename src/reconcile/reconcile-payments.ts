@@ -4,6 +4,7 @@ import { AbortedError, InvalidArgumentError } from "../errors/errors.js";
 import { nonEmptyText } from "../paging/cursor-order.js";
 import type { Payment } from "../resources/payments.js";
 import { nextDelayMs } from "../timing/backoff.js";
+import { clock } from "../timing/clock.js";
 import { Deadline, Ended } from "../timing/deadline.js";
 import { type Discrepancy, Group } from "./compare-group.js";
 import { type OwnEntry, parseEntry } from "./own-entry.js";
@@ -137,7 +138,7 @@ function transactionKey(transactionId: string): string {
 const mostFailures = 10;
 
 async function waitAfter(error: unknown, failures: number, deadline: Deadline): Promise<void> {
-  const delayMs = retryDelayMs(error, failures, Math.random, Date.now());
+  const delayMs = retryDelayMs(error, failures, Math.random, clock.wallMs());
   if (delayMs === undefined || failures >= mostFailures) throw error;
   await sleep(delayMs, deadline);
 }

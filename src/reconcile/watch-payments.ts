@@ -3,6 +3,7 @@ import type { RequestOptions } from "../api/request-options.js";
 import { ApiError } from "../errors/errors.js";
 import { compareTokens } from "../paging/cursor-order.js";
 import { type Payment, payments } from "../resources/payments.js";
+import { clock } from "../timing/clock.js";
 import { Deadline, Ended } from "../timing/deadline.js";
 import { NewestCheck, notBehind } from "./newest-check.js";
 import { type OnFailure, readPaymentPages } from "./payment-pages.js";
@@ -24,16 +25,6 @@ export interface PaymentEvent {
   readonly payment: Payment;
   /** Store it when the event has been processed, and pass it as `after` to continue behind this event. */
   readonly cursor: string;
-}
-
-/** Time and chance, as a watch needs them. */
-export interface WatchClock {
-  /** Milliseconds since 1970. Never goes back. */
-  now(): number;
-  /** Waits, or throws `Ended` as soon as the watch is over. */
-  sleep(ms: number): Promise<void>;
-  /** From 0 up to 1. */
-  random(): number;
 }
 
 /**
@@ -79,15 +70,9 @@ async function* watchUntilStopped(
   if (signal?.aborted) onAbort();
   signal?.addEventListener("abort", onAbort);
   const deadline = new Deadline({ signal: stop.signal });
-  const startedMs = Date.now() - performance.now();
-  const clock: WatchClock = {
-    now: () => startedMs + performance.now(),
-    sleep: (ms) => deadline.sleep(ms),
-    random: Math.random,
-  };
   const isOver = () => deadline.ended !== undefined;
   try {
-    if (!isOver()) yield* new PaymentWatch(api, settings, clock, deadline.signal).events(isOver);
+    if (!isOver()) yield* new PaymentWatch(api, settings, deadline, Math.random).events(isOver);
   } catch (error) {
     if (!isOver()) throw error;
   } finally {
@@ -96,12 +81,14 @@ async function* watchUntilStopped(
   }
 }
 
-/** One watch, from its start or its cursor on. Apart from the clock and the client, it depends on nothing. */
+/** One watch, from its start or its cursor on. */
 export class PaymentWatch {
   readonly #api: ApiClient;
   readonly #settings: WatchSettings;
-  readonly #clock: WatchClock;
-  readonly #signal: AbortSignal | undefined;
+  readonly #deadline: Deadline;
+  readonly #random: () => number;
+  /** What the monotonic clock lacks to the time since 1970, so that the watch's time never goes back. */
+  readonly #startedMs = clock.wallMs() - clock.monotonicMs();
   readonly #mark: WindowMark;
   readonly #window: PaymentWindow;
   readonly #check: NewestCheck;
@@ -110,21 +97,25 @@ export class PaymentWatch {
   /** Until all payments have been read once, those that come are not new: they count from their creation. */
   #isCatchingUp = true;
 
-  constructor(api: ApiClient, settings: WatchSettings, clock: WatchClock, signal?: AbortSignal) {
+  constructor(api: ApiClient, settings: WatchSettings, deadline: Deadline, random: () => number) {
     this.#api = api;
     this.#settings = settings;
-    this.#clock = clock;
-    this.#signal = signal;
+    this.#deadline = deadline;
+    this.#random = random;
     this.#mark = settings.mark;
     this.#window = new PaymentWindow(settings.mark.after);
     this.#check = new NewestCheck(settings.mark.newestMs);
+  }
+
+  get #nowMs(): number {
+    return this.#startedMs + clock.monotonicMs();
   }
 
   async *events(isOver: () => boolean): AsyncGenerator<PaymentEvent, void, undefined> {
     await this.#begin();
     let rereadAtMs = Number.NEGATIVE_INFINITY;
     while (!isOver()) {
-      const startedMs = this.#clock.now();
+      const startedMs = this.#nowMs;
       if (startedMs >= rereadAtMs) {
         yield* this.#reread(startedMs, isOver);
         rereadAtMs = startedMs + this.#settings.rereadEveryMs;
@@ -133,7 +124,7 @@ export class PaymentWatch {
         rereadAtMs = Number.NEGATIVE_INFINITY;
         continue;
       }
-      if (!isOver()) await this.#clock.sleep(this.#settings.everyMs);
+      if (!isOver()) await this.#deadline.sleep(this.#settings.everyMs);
     }
   }
 
@@ -236,14 +227,14 @@ export class PaymentWatch {
 
   /** Since when a payment counts as seen, by this clock: while catching up, since its creation or later, whatever the clock shows. */
   #sinceMs(createdMs: number): number {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#nowMs;
     if (!this.#isCatchingUp || Number.isNaN(createdMs)) return nowMs;
     this.#compareClocks(createdMs);
     return Math.min(nowMs, createdMs + this.#aheadMs);
   }
 
   #compareClocks(createdMs = Number.NEGATIVE_INFINITY): void {
-    if (!Number.isNaN(createdMs)) this.#aheadMs = Math.min(this.#aheadMs, Math.max(0, this.#clock.now() - createdMs));
+    if (!Number.isNaN(createdMs)) this.#aheadMs = Math.min(this.#aheadMs, Math.max(0, this.#nowMs - createdMs));
   }
 
   #trim(beforeMs: number, upTo?: string): void {
@@ -257,13 +248,13 @@ export class PaymentWatch {
 
   #requestOptions(): RequestOptions {
     const { headers } = this.#settings;
-    return { ...(headers && { headers }), ...(this.#signal && { signal: this.#signal }) };
+    return { ...(headers && { headers }), signal: this.#deadline.signal };
   }
 
   readonly #waitAfter: OnFailure = async (error, failures) => {
     if (error instanceof Ended) throw error;
-    const delayMs = retryDelayMs(error, failures, () => this.#clock.random(), this.#clock.now());
+    const delayMs = retryDelayMs(error, failures, this.#random, this.#nowMs);
     if (delayMs === undefined) throw error;
-    await this.#clock.sleep(delayMs);
+    await this.#deadline.sleep(delayMs);
   };
 }

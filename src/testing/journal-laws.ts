@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { FlowScope, Journal, JournalEntry, JournalState, LeaseRequest } from "../flows/journal.js";
+import { clock, sleep } from "../timing/clock.js";
 
 /** What a law is checked with. */
 export interface LawFixture {
@@ -818,12 +819,12 @@ async function contention({ journal, second, prefix, workers, flows }: LawFixtur
     await handle.release(key, entry);
     return true;
   };
-  let giveUpAt = performance.now() + patienceMs;
+  let giveUpAt = clock.monotonicMs() + patienceMs;
   const workMuch = async (worker: number): Promise<void> => {
     for (const key of times(rounds, () => keys).flat()) {
       while (!(await work(worker, key))) {
-        assert.equal(performance.now() < giveUpAt, true, "nobody gets a released flow");
-        await new Promise((resolve) => setTimeout(resolve, 1));
+        assert.equal(clock.monotonicMs() < giveUpAt, true, "nobody gets a released flow");
+        await sleep(1);
       }
     }
   };

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Journal, JournalState } from "../flows/journal.js";
+import { clock } from "../timing/clock.js";
 import { BrokenLawError } from "./broken-law-error.js";
 import { type LawFixture, laws } from "./journal-laws.js";
 
@@ -62,7 +63,7 @@ export async function verifyJournal(
     const second = (await options.openSecond?.()) ?? journal;
     if (second !== journal) opened.push(second);
     // Keys of a later run follow those of earlier ones, so that nothing left behind by them is abandoned in this one.
-    const run = `verify ${Date.now().toString(36).padStart(9, "0")} ${randomBytes(4).toString("hex")}`;
+    const run = `verify ${clock.wallMs().toString(36).padStart(9, "0")} ${randomBytes(4).toString("hex")}`;
     for (const [index, [name, check]] of laws.entries()) {
       const prefix = `${run} ${String(index).padStart(2, "0")} `;
       await attempt(name, () => check(toFixture(journal, second, prefix, options)));

@@ -50,7 +50,7 @@ export const importTable: ImportTable = {
       "payments",
       "money.ts",
     ],
-    journals: ["errors", "flows"],
+    journals: ["errors", "timing", "flows"],
     tokens: [
       "errors",
       "timing",
@@ -83,7 +83,7 @@ export const importTable: ImportTable = {
       "resources",
       "flows",
     ],
-    testing: ["auth/token-store.ts", "flows", "resources", "simulation"],
+    testing: ["timing", "auth/token-store.ts", "flows", "resources", "simulation"],
     "client-options.ts": ["errors", "wire", "signing", "auth", "events", "api", "http", "resources"],
     "client.ts": ["wire", "signing", "auth", "events", "api", "http", "resources", "flows", "client-options.ts"],
     "index.ts": [

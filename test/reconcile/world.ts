@@ -1,3 +1,4 @@
+import { onTestFinished } from "vitest";
 import type { ApiClient, CallInput } from "../../src/api/api-client.js";
 import type { ApiPromise } from "../../src/api/request-options.js";
 import { ConnectionError } from "../../src/errors/errors.js";
@@ -7,6 +8,8 @@ import type { WatchOptions } from "../../src/reconcile/watch-options.js";
 import { toWatchSettings } from "../../src/reconcile/watch-options.js";
 import { type PaymentEvent, PaymentWatch } from "../../src/reconcile/watch-payments.js";
 import type { Payment } from "../../src/resources/payments.js";
+import { setClock } from "../../src/timing/clock.js";
+import { Deadline } from "../../src/timing/deadline.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
 import type { CompareTokens } from "./payments-service.js";
 
@@ -51,21 +54,27 @@ export class World {
   });
   readonly #options: WorldOptions;
 
+  /** Its time is that of the whole process, until the test is over. */
   constructor(options: WorldOptions) {
     this.#options = options;
+    const nowMs = () => this.nowMs + (options.aheadMs ?? 0);
+    setClock({
+      wallMs: nowMs,
+      monotonicMs: nowMs,
+      setTimer: (work, ms) => {
+        this.nowMs += ms;
+        queueMicrotask(work);
+      },
+      clearTimer() {},
+      unrefTimer() {},
+    });
+    onTestFinished(() => setClock(undefined));
   }
 
   /** The events of one process, until it is stopped or the world ends. */
   watch(options: WatchOptions, untilMs: number): AsyncGenerator<PaymentEvent, void, undefined> {
-    const clock = {
-      now: () => this.nowMs + (this.#options.aheadMs ?? 0),
-      sleep: async (ms: number) => {
-        this.nowMs += ms;
-      },
-      random: () => 0.5,
-    };
     const settings = toWatchSettings(this.client, options);
-    return new PaymentWatch(this.client, settings, clock).events(() => this.nowMs >= untilMs);
+    return new PaymentWatch(this.client, settings, new Deadline({}), () => 0.5).events(() => this.nowMs >= untilMs);
   }
 
   #list<Output>({ paging = {} }: CallInput<unknown>): ApiPromise<Output> {

@@ -5,6 +5,7 @@ import { connect, isIP, type Socket } from "node:net";
 import { connect as connectByTls, rootCertificates, type TLSSocket } from "node:tls";
 import { counted } from "../../errors/counted.js";
 import type { Connection } from "../../settings/connection.js";
+import { clock } from "../../timing/clock.js";
 import { codeOf, failed, ok, type Result, warning } from "./finding.js";
 
 /** How the checks reach an address: as the client does. */
@@ -103,7 +104,7 @@ function judge(socket: TLSSocket): Result {
       "give the authority that issued it by ca (and to the client by the option tls: { ca }), or look who stands between";
     return failed(`the certificate is not trusted (${why}), ${by}`, remedy);
   }
-  const days = Math.floor((Date.parse(end) - Date.now()) / 86_400_000);
+  const days = Math.floor((Date.parse(end) - clock.wallMs()) / 86_400_000);
   const found = `${socket.getProtocol()}, certificate ${by}, for another ${counted(days, "day")}`;
   return days < 14 ? warning(found, "tell the other side that it ends soon") : ok(found);
 }
@@ -133,7 +134,7 @@ async function ready<S extends Socket>(socket: S, event: string): Promise<S> {
 export async function checkClock(origin: URL, way: Way): Promise<Result> {
   try {
     const socket = await openSocket(origin, way, { rejectUnauthorized: true });
-    const sentMs = Date.now();
+    const sentMs = clock.wallMs();
     const date = await new Promise<string | undefined>((resolve, reject) => {
       const sent = requestPlain(
         {
@@ -155,7 +156,7 @@ export async function checkClock(origin: URL, way: Way): Promise<Result> {
     if (date === undefined)
       return warning("the service does not tell its time", "compare this machine's clock by other means");
     // The header has whole seconds.
-    const aheadMs = (sentMs + Date.now()) / 2 - Date.parse(date) - 500;
+    const aheadMs = (sentMs + clock.wallMs()) / 2 - Date.parse(date) - 500;
     const seconds = Math.round(Math.abs(aheadMs) / 1000);
     if (seconds <= 5) return ok("this machine's clock and the service's agree to within 5 s");
     const found = `this machine's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} the service's`;

@@ -6,6 +6,7 @@ import {
   type PruneReport,
   type ScopeFilter,
 } from "../../flows/journal.js";
+import { clock } from "../../timing/clock.js";
 import { command, exitCodes, UsageError } from "../command.js";
 import { parseDuration } from "../duration.js";
 import { print, printJson } from "../terminal.js";
@@ -40,7 +41,7 @@ export const flowsPruneCommand = command({
   ],
   async run({ values }, terminal) {
     const { yes = false, json = false, keep } = values;
-    const nowMs = Date.now();
+    const nowMs = clock.wallMs();
     const settledBeforeMs = timeBefore(nowMs, "settled-before", values["settled-before"]);
     const quotedBeforeMs = timeBefore(nowMs, "quoted-before", values["quoted-before"]);
     if (settledBeforeMs === undefined && quotedBeforeMs === undefined) {

@@ -5,6 +5,7 @@ import { FlowPausedError } from "../../flows/flow-paused-error.js";
 import { type CheckedResolution, checkResolution, decideFlow } from "../../flows/resolve-flow.js";
 import type { FlowState, ResolveAction } from "../../flows/state/flow-state.js";
 import type { Payment } from "../../resources/payments.js";
+import { clock } from "../../timing/clock.js";
 import { Interrupted } from "../ask-secret.js";
 import { command, exitCodes, UsageError } from "../command.js";
 import { readText } from "../files.js";
@@ -110,11 +111,11 @@ async function decide(
   { stderr }: Terminal,
 ): Promise<FlowState> {
   // The program may have leases that are longer than those of this command.
-  const untilSentMs = Math.min((claims.at(-1)?.sendByMs ?? 0) - Date.now(), longestLeaseMs);
+  const untilSentMs = Math.min((claims.at(-1)?.sendByMs ?? 0) - clock.wallMs(), longestLeaseMs);
   const leaseMs = Math.max(context.leaseMs, untilSentMs);
   if (untilSentMs > 0 && resolution.decision.action !== "found") {
     stderr.write(
-      `cross-border: waiting until ${instant(Date.now() + untilSentMs)}: its request may be sent until then\n`,
+      `cross-border: waiting until ${instant(clock.wallMs() + untilSentMs)}: its request may be sent until then\n`,
     );
   }
   using stop = interruption();

@@ -9,6 +9,7 @@ import { type PaymentEvent, watchPayments } from "../../reconcile/index.js";
 import { retryDelayMs } from "../../reconcile/retry-delay.js";
 import { readCursor } from "../../reconcile/watch-cursor.js";
 import { type Payment, payments } from "../../resources/payments.js";
+import { clock } from "../../timing/clock.js";
 import { Deadline } from "../../timing/deadline.js";
 import { isPassingStatus } from "../../wire/status.js";
 import { readLines } from "../files.js";
@@ -143,7 +144,7 @@ export async function* followList(
 function delayAfter(error: unknown, failures: number, everyMs: number | undefined): number | undefined {
   const isPassing = !(error instanceof PagingError) || error.code === "paging_end_unproved";
   if (!isPassing) return failures < 3 ? everyMs : undefined;
-  return retryDelayMs(error, failures, Math.random, Date.now());
+  return retryDelayMs(error, failures, Math.random, clock.wallMs());
 }
 
 function idOf(record: ListedRecord): string {

@@ -1,6 +1,7 @@
 import type { FieldTable } from "../../api/fields.js";
 import type { SortTerm } from "../../api/list-query.js";
 import type { Period } from "../../reconcile/compare-group.js";
+import { clock } from "../../timing/clock.js";
 import { type CommandOption, type CommandOptions, UsageError } from "../command.js";
 import { parseDuration } from "../duration.js";
 import { parseInstant } from "../instant.js";
@@ -132,7 +133,7 @@ function parsePeriod({ from, to, sort, after, follow, resume }: Values): ListOpt
   for (const [name, given] of Object.entries({ sort, after, follow, resume })) {
     if (given !== undefined) throw new UsageError(`--from reads the newest payments first: leave --${name} out`);
   }
-  const now = new Date();
+  const now = new Date(clock.wallMs());
   const fromMs = parseInstant("from", String(from), now);
   const toMs = to === undefined ? Number.POSITIVE_INFINITY : parseInstant("to", String(to), now);
   if (fromMs < toMs) return { fromMs, toMs };

@@ -1,4 +1,5 @@
 import { counted } from "../../errors/counted.js";
+import { clock } from "../../timing/clock.js";
 import type { Terminal } from "../terminal.js";
 
 export interface ProgressLine {
@@ -9,18 +10,18 @@ export interface ProgressLine {
 /** A line on the terminal while records go elsewhere: how many there are, and how many come in a second. */
 export function showProgress({ stderr, showsProgress }: Terminal): ProgressLine {
   if (!showsProgress) return { show: () => {}, end: () => {} };
-  const startMs = performance.now();
+  const startMs = clock.monotonicMs();
   let shownMs = Number.NEGATIVE_INFINITY;
   let last = 0;
   const write = () => {
-    const rate = Math.round((last * 1000) / Math.max(1, performance.now() - startMs));
+    const rate = Math.round((last * 1000) / Math.max(1, clock.monotonicMs() - startMs));
     stderr.write(`\r${counted(last, "record")}, ${rate} a second\x1b[K`);
   };
   return {
     show(count) {
       last = count;
-      if (performance.now() - shownMs < 100) return;
-      shownMs = performance.now();
+      if (clock.monotonicMs() - shownMs < 100) return;
+      shownMs = clock.monotonicMs();
       write();
     },
     end() {
