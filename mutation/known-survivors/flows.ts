@@ -44,12 +44,6 @@ export const flows: readonly KnownSurvivor[] = [
     why: "Only speed: an event that nobody wants is made all the same, and reaches nobody.",
   },
   {
-    file: "src/flows/state/flow-codec.ts",
-    line: "} catch {",
-    replacement: "{}",
-    why: endsAnyway,
-  },
-  {
     file: "src/flows/flow-options.ts",
     line: "const { singleUseIntents = false, listedWithinMs = 1, clockSkewMs = 0, ...others } = value as ServiceFacts;",
     replacement: "true",

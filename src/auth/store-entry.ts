@@ -1,4 +1,5 @@
 import { sha256 } from "#platform";
+import { encodeHex } from "../platform/hex.js";
 import { Deadline, Ended } from "../timing/deadline.js";
 import { reasonOf } from "../wire/wire-failure.js";
 import { type PasswordAuth, type SessionAuth, tokenEndpointAddress } from "./auth-options.js";
@@ -91,6 +92,5 @@ async function keyOf(auth: PasswordAuth | SessionAuth): Promise<string> {
   const { origin, path } = tokenEndpointAddress(auth);
   const owner = "username" in auth ? ["user", auth.username] : ["session", auth.refreshToken];
   const parts = JSON.stringify([origin + path, auth.realm, auth.clientId, ...owner]);
-  const hash = await sha256(new TextEncoder().encode(parts));
-  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return encodeHex(await sha256(new TextEncoder().encode(parts)));
 }

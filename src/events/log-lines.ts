@@ -1,6 +1,7 @@
 import { CrossBorderError } from "../errors/errors.js";
 import type { MismatchEvent, RetryEvent, SuccessEvent } from "./client-events.js";
-import type { EventName, FlowStep, Reported } from "./reporter.js";
+import type { FlowEvent } from "./flow-event.js";
+import type { EventName, Reported } from "./reporter.js";
 
 export type LogLevel = "debug" | "warn" | "error";
 
@@ -92,7 +93,7 @@ const failureTexts = {
 } as const;
 
 /** A refusal ends a payment somebody wanted, and the flow may have no caller any more to whom its outcome says so. */
-function stepLevel({ from, to, effect }: FlowStep): LogLevel {
+function stepLevel({ from, to, effect }: FlowEvent): LogLevel {
   const isOpen = effect !== undefined;
   if (to !== from && (to === "held" || (to === "unknown" && isOpen))) return "error";
   return isOpen || to === "rejected" ? "warn" : "debug";

@@ -9,20 +9,8 @@ import type {
   RetryEvent,
   SuccessEvent,
 } from "./client-events.js";
+import type { FlowEvent } from "./flow-event.js";
 import { callHook } from "./hooks.js";
-
-/** A step of a flow, as far as everybody may know it. */
-export interface FlowStep {
-  readonly key: string;
-  readonly from: string | undefined;
-  readonly to: string;
-  readonly effect?: string;
-  readonly code?: string;
-  readonly status?: number;
-  readonly serviceCode?: string;
-  readonly durationMs: number;
-  readonly attempt: number;
-}
 
 /** What a client and its flows report. No event contains a secret, a body or an account. */
 export interface Reported {
@@ -32,7 +20,7 @@ export interface Reported {
   readonly retry: RetryEvent;
   readonly mismatch: MismatchEvent;
   readonly token: TokenEvent;
-  readonly flow: FlowStep;
+  readonly flow: FlowEvent;
   /** What failed in `work` of a flow, which goes on after it. */
   readonly error: unknown;
 }
@@ -41,7 +29,7 @@ export type EventName = keyof Reported;
 
 /** Whoever wants to know: hooks, a logger. */
 export interface Listener extends ClientEvents {
-  flow?(event: FlowStep): unknown;
+  flow?(event: FlowEvent): unknown;
   error?(error: unknown): unknown;
 }
 

@@ -10,6 +10,7 @@ import {
   withDefaults,
 } from "../api/option-table.js";
 import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
+import type { FlowPhase } from "../events/flow-event.js";
 import type { FlowClient } from "./flow-client.js";
 import type { FlowContext, ServiceFacts } from "./flow-context.js";
 import { type FlowEvents, readFlowHooks } from "./flow-events.js";
@@ -23,7 +24,7 @@ import type { MoveOptions } from "./move-flows.js";
 import { LeaseObserver } from "./ownership/lease-observer.js";
 import { OpenWork } from "./ownership/open-work.js";
 import { type FlowCipher, FlowCodec } from "./state/flow-codec.js";
-import { allPhases, type FlowPhase } from "./state/flow-state.js";
+import { allPhases } from "./state/flow-state.js";
 import { CircuitBreaker, type CircuitBreakerOptions } from "./steps/circuit-breaker.js";
 
 /** How to build a `PaymentFlow`. */

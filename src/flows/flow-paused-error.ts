@@ -1,6 +1,6 @@
 import { CrossBorderError, type SentRequest } from "../errors/errors.js";
 import { hide } from "../errors/hide.js";
-import type { FlowPhase } from "./state/flow-state.js";
+import type { FlowPhase } from "../events/flow-event.js";
 
 /**
  * A flow stopped before it had an outcome. It is stored and still owns the payment: `work`, `recover` or a later

@@ -1,5 +1,6 @@
 import { counted } from "../errors/counted.js";
 import { CrossBorderError } from "../errors/errors.js";
+import type { FlowPhase } from "../events/flow-event.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
@@ -13,7 +14,6 @@ import {
   allPhases,
   type Claim,
   type FlowFailures,
-  type FlowPhase,
   type FlowState,
   fruitlessOwners,
   hasOutcome,

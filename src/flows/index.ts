@@ -4,10 +4,11 @@
  * @module
  */
 export { type FundsTaken, JournalError } from "../errors/errors.js";
+export type { FlowEvent, FlowPhase } from "../events/flow-event.js";
 export type { CheckedJournal } from "./checked-journal.js";
 export type { FlowClient } from "./flow-client.js";
 export type { ServiceFacts } from "./flow-context.js";
-export type { FlowEvent, FlowEvents } from "./flow-events.js";
+export type { FlowEvents } from "./flow-events.js";
 export type {
   CloseOptions,
   FlowQuery,
@@ -47,7 +48,6 @@ export type {
   Claim,
   ClaimResponse,
   FlowFailures,
-  FlowPhase,
   FlowRefusal,
   Look,
   LookGrounds,

@@ -1,5 +1,6 @@
 import { isBoolean, type OptionTable, parseOptions } from "../api/option-table.js";
 import { type ErrorCode, InvalidArgumentError, SigningError } from "../errors/errors.js";
+import type { FlowPhase } from "../events/flow-event.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import type { FlowCall } from "./flow-call.js";
@@ -13,7 +14,6 @@ import { acquireEntry, type OwnedEntry } from "./ownership/own-flow.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
 import { assertOwnKey, otherKeyId, readState } from "./state/flow-scope.js";
 import {
-  type FlowPhase,
   type FlowState,
   fruitlessOwners,
   isSettled,
@@ -355,7 +355,8 @@ function unresolved(code: ErrorCode, message: string): InvalidArgumentError {
   return new InvalidArgumentError(message, { code, effect: "possible" });
 }
 
-function notHeld(key: string, why: string): InvalidArgumentError {
+/** Of a flow about which nothing can be decided now. */
+export function notHeld(key: string, why: string): InvalidArgumentError {
   return new InvalidArgumentError(`the flow of key ${JSON.stringify(key)} can't be resolved: ${why}`, {
     code: "flow_not_held",
     effect: "possible",

@@ -3,6 +3,7 @@ import { describeValue } from "../errors/describe-value.js";
 import { ConfigError, type SignedText, SigningError } from "../errors/errors.js";
 import { safeCause } from "../errors/safe-cause.js";
 import { decodeBase64 } from "../platform/base64.js";
+import { encodeHex } from "../platform/hex.js";
 import type { KeyObjectLike } from "../platform/key-object.js";
 import type { PrivateKey, PublicKey } from "../platform/platform.js";
 import { parseSigningKey, type SigningKey, wantedPublicKey } from "./keys.js";
@@ -124,6 +125,5 @@ async function describeText(path: string, body: Uint8Array, key: PrivateKey | Pu
 }
 
 async function hexOfHash(bytes: Uint8Array): Promise<string> {
-  const hash = await sha256(bytes);
-  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return encodeHex(await sha256(bytes));
 }

@@ -5,7 +5,7 @@ import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import type { Cluster } from "./cluster.js";
 import type { SimulatedJournal } from "./simulated-journal.js";
 import type { SimulatedProcess } from "./simulated-process.js";
-import type { CallKind, FlowCall, Truth } from "./truth.js";
+import type { CallKind, SimulatedCall, Truth } from "./truth.js";
 import type { World } from "./world.js";
 
 /** What a call is made with. */
@@ -30,7 +30,7 @@ export class Callers {
   /** The intents that customers were shown last, by key. */
   readonly #shown = new Map<string, string>();
   /** Calls that have not come back, and the processes that work on them. */
-  readonly #pending = new Map<FlowCall, SimulatedProcess>();
+  readonly #pending = new Map<SimulatedCall, SimulatedProcess>();
   readonly #intent: Partial<PaymentIntentRequest>;
   #looks = 0;
   readonly #visits = new Set<Visit>();
@@ -149,7 +149,7 @@ export class Callers {
   }
 
   async #invoke(
-    { key, kind, evenUnseen, intentId = "unknown" }: FlowCall,
+    { key, kind, evenUnseen, intentId = "unknown" }: SimulatedCall,
     { flow }: SimulatedProcess,
     signal: AbortSignal,
   ): Promise<void> {
@@ -188,7 +188,7 @@ export class Callers {
     return called;
   }
 
-  #returned(call: FlowCall): void {
+  #returned(call: SimulatedCall): void {
     call.isOver = true;
     this.#pending.delete(call);
     if (call.kind !== "quote") return;
@@ -203,7 +203,7 @@ export class Callers {
     }
   }
 
-  #failed(call: FlowCall, error: unknown): void {
+  #failed(call: SimulatedCall, error: unknown): void {
     this.#truth.failed(call, error);
     call.isOver = true;
     this.#pending.delete(call);
@@ -220,7 +220,7 @@ export class Callers {
     }
   }
 
-  #tryAgain({ key, kind }: FlowCall): void {
+  #tryAgain({ key, kind }: SimulatedCall): void {
     const { choices, profile } = this.#world;
     if (kind === "found" || kind === "release" || kind === "resend" || !choices.chance(500)) return;
     if (this.#truth.of(key).calls.length < 6) this.#visit(choices.below(3 * profile.leaseMs), key, kind);

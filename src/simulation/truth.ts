@@ -32,7 +32,7 @@ export class Violation extends Error {
 export type CallKind = "run" | "quote" | "confirm" | "cancel" | "found" | "release" | "resend";
 
 /** One call about one key. */
-export interface FlowCall {
+export interface SimulatedCall {
   readonly key: string;
   readonly kind: CallKind;
   readonly evenUnseen: boolean;
@@ -63,7 +63,7 @@ export type FundsState = "untouched" | "taken" | "declined" | "released";
 export class KeyTruth {
   readonly key: string;
   readonly payments: MadePayment[] = [];
-  readonly calls: FlowCall[] = [];
+  readonly calls: SimulatedCall[] = [];
   funds: FundsState = "untouched";
   /** What `takeFunds` returned first. */
   transactionId: string | undefined;
@@ -113,7 +113,7 @@ export class Truth {
   }
 
   /** A customer's or an operator's call begins. */
-  began(key: string, kind: CallKind, evenUnseen = false, intentId?: string): FlowCall {
+  began(key: string, kind: CallKind, evenUnseen = false, intentId?: string): SimulatedCall {
     const truth = this.of(key);
     const others = truth.calls.filter(({ isOver }) => !isOver).length;
     const wasListed = this.#isListed(truth);
@@ -144,7 +144,7 @@ export class Truth {
   }
 
   /** A call came back with an error. */
-  failed(call: FlowCall, error: unknown): void {
+  failed(call: SimulatedCall, error: unknown): void {
     const truth = this.of(call.key);
     this.errors += 1;
     if (!(error instanceof CrossBorderError)) {
@@ -246,7 +246,7 @@ export class Truth {
     truth.payments.push(payment);
     const sendings = new Set(truth.payments.map(({ sending }) => sending)).size;
     if (sendings > 1 && !isAllowed(truth, "resend")) this.#broken("once", `${payment.key} was paid twice`);
-    const isConfirmed = ({ kind, intentId, isRefused }: FlowCall) =>
+    const isConfirmed = ({ kind, intentId, isRefused }: SimulatedCall) =>
       kind === "run" || (intentId === payment.intentId && !isRefused);
     if (!truth.calls.some(isConfirmed)) {
       this.#broken("told", `${payment.key} was paid at a price that nobody has confirmed`);

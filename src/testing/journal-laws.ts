@@ -19,7 +19,7 @@ export interface LawFixture {
   readonly flows: number;
 }
 
-export type Law = readonly [name: string, check: (fixture: LawFixture) => Promise<void>];
+type JournalLaw = readonly [name: string, check: (fixture: LawFixture) => Promise<void>];
 
 const longMs = 600_000;
 /** For all competing workers together, in real time. */
@@ -33,7 +33,7 @@ const quote = (quoteTtlMs: number, data = "{}"): JournalState => ({ ...done(data
 const lease = (leaseMs: number, owner = "a worker"): LeaseRequest => ({ owner, leaseMs, nonce: randomUUID() });
 
 /** The laws of the interface `Journal`, in the order of its methods. */
-export const laws: readonly Law[] = [
+export const laws: readonly JournalLaw[] = [
   ["begin stores a new flow with epoch 1 and says so", beginStores],
   ["begin returns what is there, unchanged, and says so", beginGivesWhatIsThere],
   ["of many that begin one flow at once, exactly one creates it", beginOnce],

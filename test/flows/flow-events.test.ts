@@ -1,7 +1,8 @@
 import { expect, it, vi } from "vitest";
 import { ConfigError } from "../../src/errors/errors.js";
+import type { FlowEvent } from "../../src/events/flow-event.js";
 import { createReporter } from "../../src/events/reporter.js";
-import { type FlowEvent, readFlowHooks } from "../../src/flows/flow-events.js";
+import { readFlowHooks } from "../../src/flows/flow-events.js";
 
 const event: FlowEvent = { key: "order-1", from: "claimed", to: "paid", durationMs: 3, attempt: 1 };
 

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, expect, it, vi } from "vitest";
-import { allPhases, type FlowPhase } from "../../src/flows/state/flow-state.js";
+import type { FlowPhase } from "../../src/events/flow-event.js";
+import { allPhases } from "../../src/flows/state/flow-state.js";
 import { emitStep } from "../../src/flows/steps/emit-step.js";
 import { simulateFlows } from "../../src/simulation/simulate-flows.js";
 

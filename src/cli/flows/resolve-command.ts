@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "../../errors/errors.js";
 import { FlowCall } from "../../flows/flow-call.js";
 import type { FlowContext } from "../../flows/flow-context.js";
 import { FlowPausedError } from "../../flows/flow-paused-error.js";
-import { type CheckedResolution, checkResolution, decideFlow } from "../../flows/resolve-flow.js";
+import { type CheckedResolution, checkResolution, decideFlow, notHeld } from "../../flows/resolve-flow.js";
 import type { FlowState, ResolveAction } from "../../flows/state/flow-state.js";
 import type { Payment } from "../../resources/payments.js";
 import { clock } from "../../timing/clock.js";
@@ -189,13 +189,6 @@ function assertResolvable({ key, phase, isWaiting, senderGatewayTransactionId }:
   // Of these the library says "resend", which lets them go on: their program does so by itself.
   if (senderGatewayTransactionId !== undefined) return;
   throw notHeld(key, `it is ${phase}, no money is known to have been taken, and its program tries again by itself`);
-}
-
-function notHeld(key: string, why: string): InvalidArgumentError {
-  return new InvalidArgumentError(`the flow of key ${JSON.stringify(key)} can't be resolved: ${why}`, {
-    code: "flow_not_held",
-    effect: "possible",
-  });
 }
 
 async function readPayment(file: string, action: ResolveAction, terminal: Terminal): Promise<Payment> {

@@ -1,6 +1,7 @@
 import { type Effect, type ErrorCode, InvalidArgumentError } from "../../errors/errors.js";
+import type { FlowPhase } from "../../events/flow-event.js";
 import type { PaymentIntentRequest } from "../../resources/payment-intents.js";
-import type { FlowPhase, FlowState } from "../state/flow-state.js";
+import type { FlowState } from "../state/flow-state.js";
 
 /** Phases in which nothing was paid and never will be, unless somebody confirms a quote. */
 const unpaidPhases: ReadonlySet<FlowPhase> = new Set(["quoted", "declined", "rejected"]);

@@ -1,6 +1,8 @@
 import { CrossBorderError } from "../../errors/errors.js";
+import type { FlowPhase } from "../../events/flow-event.js";
+import { parseJsonObject } from "../../wire/parse-json-object.js";
 import type { FlowScope, JournalEntry, JournalState } from "../journal.js";
-import { type FlowPhase, type FlowState, hasOutcome, isSettled } from "./flow-state.js";
+import { type FlowState, hasOutcome, isSettled } from "./flow-state.js";
 import { fromStored, type StoredState, toStored } from "./stored-state.js";
 import { writeJson } from "./write-json.js";
 
@@ -36,9 +38,9 @@ export class FlowCodec {
   async decode(entry: Pick<JournalEntry, "key" | "scope" | "phase" | "data">): Promise<FlowState> {
     const { key, scope, phase } = entry;
     if (scope === undefined) throw outdatedEntry(key);
-    const stored = parse(await this.#decrypt(key, entry.data));
-    if (stored?.version === 1) throw outdatedEntry(key);
-    if (stored?.state?.phase === phase && isOwn(stored, entry)) {
+    const stored: Stored = parseJsonObject(await this.#decrypt(key, entry.data));
+    if (stored.version === 1) throw outdatedEntry(key);
+    if (stored.state?.phase === phase && isOwn(stored, entry)) {
       const state = fromStored(stored.state);
       if (state !== undefined) return state;
     }
@@ -87,14 +89,6 @@ function unreadable(key: string, cause?: unknown): CrossBorderError {
     `the journal's entry for key ${JSON.stringify(key)} can't be read: it was written with another cipher, by another program, by a later version of this library, or for another key`,
     { code: "flow_unreadable", effect: "possible", cause },
   );
-}
-
-function parse(text: string): Stored | undefined {
-  try {
-    return Object(JSON.parse(text)) as Stored;
-  } catch {
-    return undefined;
-  }
 }
 
 /** What stays of a flow that was pruned: nothing personal, and enough to recognise its payment. */

@@ -1,4 +1,5 @@
 import type { Effect } from "../../errors/errors.js";
+import type { FlowPhase } from "../../events/flow-event.js";
 import type { PaymentIntent, PaymentIntentRequest } from "../../resources/payment-intents.js";
 import type { Payment } from "../../resources/payments.js";
 
@@ -199,18 +200,6 @@ interface WithReason extends WithFunds {
    */
   readonly refusal?: FlowRefusal;
 }
-
-/** How far a flow has got. */
-export type FlowPhase =
-  | "quoted"
-  | "funds-requested"
-  | "declined"
-  | "claimed"
-  | "unknown"
-  | "held"
-  | "paid"
-  | "refused"
-  | "rejected";
 
 export const allPhases = [
   "quoted",

@@ -1,7 +1,7 @@
 import { CrossBorderError, type ErrorCode } from "../../errors/errors.js";
+import type { FlowPhase } from "../../events/flow-event.js";
 import type { FlowContext } from "../flow-context.js";
 import { FlowPausedError } from "../flow-paused-error.js";
-import type { FlowPhase } from "./flow-state.js";
 
 /**
  * What to throw when a call failed that has written nothing that takes money. Others may have: only where there is no flow, or one that

@@ -1,7 +1,7 @@
 import { CrossBorderError } from "../../errors/errors.js";
+import type { FlowEvent } from "../../events/flow-event.js";
 import { clock } from "../../timing/clock.js";
 import type { FlowContext } from "../flow-context.js";
-import type { FlowEvent } from "../flow-events.js";
 import type { ClaimResponse, FlowRefusal, FlowState, StateOf } from "../state/flow-state.js";
 
 /** Reports a step of a flow. `error` is what it failed with, if it did. */

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { CrossBorderError } from "../../../src/errors/errors.js";
-import { createReporter, type FlowStep } from "../../../src/events/reporter.js";
+import type { FlowEvent, FlowPhase } from "../../../src/events/flow-event.js";
+import { createReporter } from "../../../src/events/reporter.js";
 import type { FlowContext } from "../../../src/flows/flow-context.js";
-import type { ClaimResponse, FlowPhase, FlowRefusal, FlowState } from "../../../src/flows/state/flow-state.js";
+import type { ClaimResponse, FlowRefusal, FlowState } from "../../../src/flows/state/flow-state.js";
 import { emitStep } from "../../../src/flows/steps/emit-step.js";
 import { clock } from "../../../src/timing/clock.js";
 
@@ -15,8 +16,13 @@ interface Facts {
 const stateOf = (phase: FlowPhase, facts: Facts = {}) => ({ phase, ...facts }) as FlowState;
 
 /** What whoever listens hears of a step. */
-function heardOf(from: FlowState | undefined, to: FlowState, error?: unknown, startMs = clock.monotonicMs()): FlowStep {
-  const heard: FlowStep[] = [];
+function heardOf(
+  from: FlowState | undefined,
+  to: FlowState,
+  error?: unknown,
+  startMs = clock.monotonicMs(),
+): FlowEvent {
+  const heard: FlowEvent[] = [];
   const reporter = createReporter([{ flow: (event) => heard.push(event) }]);
   emitStep({ reporter } as FlowContext, "order-1", from, to, startMs, error);
   const [event] = heard;
@@ -64,7 +70,7 @@ describe("the event of a step", () => {
 });
 
 /** What the event says of the service's response. */
-function responseIn(to: FlowState): Pick<FlowStep, "status" | "serviceCode"> {
+function responseIn(to: FlowState): Pick<FlowEvent, "status" | "serviceCode"> {
   const isOfResponse = ([name]: [string, unknown]) => name === "status" || name === "serviceCode";
   return Object.fromEntries(Object.entries(heardOf(claimed, to)).filter(isOfResponse));
 }
