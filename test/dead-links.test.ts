@@ -21,7 +21,7 @@ it.each([
   "[a](https://semver.org/spec/v2.0.0.html)",
   `[a](${filesAddress}/docs/errors.md#what-to-do)`,
   `[a](${filesAddress}/examples)`,
-  `![a](${picturesAddress}/bench/results.svg)`,
+  `![a](${picturesAddress}/tools/bench/results.svg)`,
   "```md\n[a](gone.md)\n```\n`[a](gone.md)`",
 ])("has nothing against %j", (markdown) => {
   expect(deadLinks(markdown, beside, repository)).toEqual([]);
