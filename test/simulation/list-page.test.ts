@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type SimulatedPayment, PaymentList } from "../../src/simulation/list-page.js";
+import { PaymentList, type SimulatedPayment } from "../../src/simulation/list-page.js";
 
 /** @param second when it was made, within a minute. */
 function record(id: string, second: number, token: string | undefined, listedAtMs = 0): SimulatedPayment {
