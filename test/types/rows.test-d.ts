@@ -106,6 +106,10 @@ describe("the description of a resource", () => {
     make("refunds", "/refunds", { fields, create: unsigned });
     // @ts-expect-error the signer is a field of the body
     make("refunds", "/refunds", { fields, create: { ...create, signer: "attempts" } });
+    // Or a record of the path, which has a signer of its own.
+    make("payments.refunds", "/payments/{paymentId}/refunds", { fields, create: { ...create, signer: "paymentId" } });
+    // @ts-expect-error the path has no such parameter
+    make("payments.refunds", "/payments/{paymentId}/refunds", { fields, create: { ...create, signer: "intentId" } });
     // @ts-expect-error a response that nothing ties to its request may be that of another one
     make("refunds", "/refunds", { fields, create: unidentified });
   });
