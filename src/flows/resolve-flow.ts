@@ -1,5 +1,5 @@
-import { isBoolean, type OptionTable, parseOptions } from "../api/option-table.js";
 import { type ErrorCode, InvalidArgumentError, SigningError } from "../errors/errors.js";
+import { isBoolean, type OptionTable, parseOptions } from "../options/option-table.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import type { FlowCall } from "./flow-call.js";

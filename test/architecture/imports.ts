@@ -11,18 +11,20 @@ export const importTable: ImportTable = {
    */
   layers: {
     errors: [],
+    options: ["errors"],
     timing: [],
     tracing: [],
     platform: ["errors"],
-    wire: ["errors", "timing", "platform"],
+    wire: ["errors", "options", "timing", "platform"],
     "money.ts": ["errors"],
     signing: ["errors", "platform"],
-    auth: ["errors", "timing", "tracing", "platform", "wire"],
-    login: ["errors", "wire", "auth"],
+    auth: ["errors", "options", "timing", "tracing", "platform", "wire"],
+    login: ["errors", "options", "wire", "auth"],
     events: ["errors", "tracing", "platform", "auth/token-event.ts"],
-    api: ["errors", "timing", "events"],
+    api: ["errors", "options", "timing", "events"],
     http: [
       "errors",
+      "options",
       "timing",
       "tracing",
       "wire",
@@ -39,6 +41,7 @@ export const importTable: ImportTable = {
     verification: ["errors", "signing", "resources", "api", "money.ts", "platform"],
     flows: [
       "errors",
+      "options",
       "timing",
       "tracing",
       "wire/parse-json-object.ts",
@@ -61,6 +64,7 @@ export const importTable: ImportTable = {
     ],
     reconcile: [
       "errors",
+      "options",
       "timing",
       "wire/status.ts",
       "api",
@@ -94,7 +98,7 @@ export const importTable: ImportTable = {
       "flows",
     ],
     testing: ["auth/token-store.ts", "flows", "resources", "simulation"],
-    "client-options.ts": ["errors", "wire", "signing", "auth", "events", "api", "http", "resources"],
+    "client-options.ts": ["errors", "options", "wire", "signing", "auth", "events", "api", "http", "resources"],
     "client.ts": ["wire", "signing", "auth", "events", "api", "http", "resources", "flows", "client-options.ts"],
     "index.ts": [
       "errors",

@@ -2,7 +2,7 @@ import type { CrossBorderClient, OperationName } from "cross-border-payments";
 import { describe, expectTypeOf, it } from "vitest";
 import type { ApiClient } from "../../src/api/api-client.js";
 import type { TypedOperation } from "../../src/api/operation.js";
-import type { OptionTable } from "../../src/api/option-table.js";
+import type { OptionTable } from "../../src/options/option-table.js";
 import { resource } from "../../src/api/resource.js";
 import type { CataloguedOperation } from "../../src/resources/catalogue.js";
 import { deposits } from "../../src/resources/deposits.js";

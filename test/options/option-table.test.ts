@@ -5,7 +5,7 @@ import {
   isPositiveInteger,
   type OptionTable,
   withDefaults,
-} from "../../src/api/option-table.js";
+} from "../../src/options/option-table.js";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
 
 interface Options {
