@@ -38,7 +38,7 @@ export const importTable: ImportTable = {
     paging: ["errors", "timing", "api"],
     resources: ["api", "paging"],
     payments: ["errors", "api", "paging", "resources"],
-    verification: ["errors", "signing", "resources", "api", "money.ts", "platform"],
+    verification: ["errors", "options", "signing", "resources", "api", "money.ts", "platform"],
     flows: [
       "errors",
       "options",
@@ -53,9 +53,10 @@ export const importTable: ImportTable = {
       "payments",
       "money.ts",
     ],
-    journals: ["errors", "flows"],
+    journals: ["errors", "options", "flows"],
     tokens: [
       "errors",
+      "options",
       "timing",
       "platform",
       "auth/token-store.ts",
@@ -76,6 +77,7 @@ export const importTable: ImportTable = {
     ],
     sandbox: [
       "errors",
+      "options",
       "money.ts",
       "api",
       "resources",
@@ -83,7 +85,7 @@ export const importTable: ImportTable = {
       "verification/explain-signature.ts",
       "verification/fingerprint.ts",
     ],
-    opentelemetry: ["errors", "tracing", "events"],
+    opentelemetry: ["errors", "options", "tracing", "events"],
     simulation: [
       "errors",
       "timing",
@@ -97,7 +99,7 @@ export const importTable: ImportTable = {
       "resources",
       "flows",
     ],
-    testing: ["auth/token-store.ts", "flows", "resources", "simulation"],
+    testing: ["errors", "options", "auth/token-store.ts", "flows", "resources", "simulation"],
     "client-options.ts": ["errors", "options", "wire", "signing", "auth", "events", "api", "http", "resources"],
     "client.ts": ["wire", "signing", "auth", "events", "api", "http", "resources", "flows", "client-options.ts"],
     "index.ts": [

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { InvalidArgumentError } from "../../src/errors/errors.js";
 import {
   assertOptions,
   isBoolean,
@@ -6,7 +7,6 @@ import {
   type OptionTable,
   withDefaults,
 } from "../../src/options/option-table.js";
-import { InvalidArgumentError } from "../../src/errors/errors.js";
 
 interface Options {
   readonly name: string;
