@@ -1,0 +1,249 @@
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ConfigError, InvalidArgumentError, OutcomeUnknownError } from "../../src/errors/errors.js";
+import type { RawRequest } from "../../src/http/raw-request.js";
+import { operations } from "../../src/resources/catalogue.js";
+import { runs } from "../support/thorough.js";
+import { broken, errorOf, json, ownError, type Step, scriptedClient, unsent } from "./scripted-transport.js";
+
+const described = [...operations.values()];
+type Client = ReturnType<typeof scriptedClient>["client"];
+const request = (client: Client, given: unknown, options?: object) =>
+  client.request(given as RawRequest, described, options);
+
+const refund = {
+  method: "POST",
+  path: "/refunds/{refundId}/approve",
+  ids: ["42/1"],
+  body: { account: "DE11222233334444", lines: [{ amount: "948271.50", holder: "Erika Sender" }] },
+} as const;
+
+describe("what is sent", () => {
+  it("is the filled path, the query and the body as they were given, with a token", async () => {
+    const { client, transport } = scriptedClient([json({ id: "1" })]);
+    await request(client, { ...refund, query: { dryRun: true, size: 2, gone: undefined, note: "a b" } });
+    expect(transport.sent).toEqual([
+      {
+        method: "POST",
+        origin: "https://service.test",
+        path: "/gw/refunds/42%2F1/approve?dryRun=true&size=2&note=a%20b",
+        headers: {
+          accept: "application/json",
+          authorization: "Bearer token-1",
+          "accept-encoding": "identity",
+          "content-type": "application/json",
+        },
+        body: JSON.stringify(refund.body),
+        maxResponseBytes: 1000,
+      },
+    ]);
+  });
+
+  it("is signed where the caller says so, over path and body", async () => {
+    const { client, transport } = scriptedClient([json({})]);
+    await request(client, { ...refund, signed: true });
+    const signature = transport.sent[0]?.headers["x-service-signature-base64"];
+    expect(signature).toBe(`signature of /gw/refunds/42%2F1/approve ${JSON.stringify(refund.body)}`);
+  });
+
+  it("has the cap and the compression of a list, where it reads", async () => {
+    const { client, transport } = scriptedClient([json([])]);
+    Object.assign(transport, { acceptEncoding: "gzip" });
+    await request(client, { method: "GET", path: "/refunds" });
+    expect(transport.sent[0]).toMatchObject({ maxResponseBytes: 5000, headers: { "accept-encoding": "gzip" } });
+  });
+
+  it("is a copy: what the caller changes afterwards does not reach it", async () => {
+    const { client, transport } = scriptedClient([json({})]);
+    const body = { lines: ["a"] };
+    const ids = ["1"];
+    const sent = request(client, { method: "PATCH", path: "/refunds/{id}", ids, body });
+    body.lines.push("b");
+    ids[0] = "2";
+    await sent;
+    expect(transport.sent[0]).toMatchObject({ path: "/gw/refunds/1", body: '{"lines":["a"]}' });
+  });
+});
+
+describe("what comes back", () => {
+  it.each([
+    ["an object", { status: 200, text: '{"a":1}' }, { a: 1 }],
+    ["an array", { status: 200, text: "[1]" }, [1]],
+    ["nothing", { status: 204, text: "" }, undefined],
+  ])("is %s", async (_, step, data) => {
+    const { client, events } = scriptedClient([step]);
+    expect(await request(client, refund)).toEqual(data);
+    expect(events.mismatch).not.toHaveBeenCalled();
+  });
+
+  it("has its response", async () => {
+    const { client } = scriptedClient([json({}, 202, { "x-request-id": "r-1" })]);
+    const { response } = await request(client, refund).withResponse();
+    expect(response).toMatchObject({ status: 202, requestId: "r-1" });
+  });
+
+  it("renews the token after a 401, as any call does", async () => {
+    const { client, transport } = scriptedClient([ownError(401), json({ ok: true })]);
+    expect(await request(client, { ...refund, signed: true })).toEqual({ ok: true });
+    expect(transport.sent.map(({ headers }) => headers.authorization)).toEqual([
+      "Bearer token-1",
+      "Bearer token-1-renewed",
+    ]);
+  });
+});
+
+const writes = (["POST", "PUT", "PATCH", "DELETE"] as const).flatMap((method) =>
+  [false, true].map((signed) => ({ method, path: "/refunds", signed }) as const),
+);
+/** Nobody says what became of the request. */
+const strange: readonly Step[] = [
+  broken,
+  { status: 503, text: "" },
+  { status: 500, text: JSON.stringify({ error: "E", message: "M" }) },
+  { status: 409, text: JSON.stringify({ error: "E", message: "M" }) },
+  { status: 403, text: "<html>" },
+  { status: 429, text: "<html>" },
+  { status: 302, text: "" },
+  { status: 200, text: "<html>" },
+  { status: 200, text: '{"id":"1', broken: "cut-short" },
+  { status: 200, text: '{"id":"1"', broken: "too-large" },
+];
+
+describe("what a failure says", () => {
+  it.each(writes)("is possible, after one attempt, of $method (signed: $signed)", async (given) => {
+    for (const step of strange) {
+      const { client, transport } = scriptedClient([step]);
+      expect(await errorOf(request(client, given)), inspect(step)).toMatchObject({ effect: "possible", attempts: 1 });
+      expect(transport.sent).toHaveLength(1);
+    }
+  });
+
+  it.each(writes)("is none of $method (signed: $signed) where nothing was done", async (given) => {
+    for (const step of [unsent, ownError(400), ownError(404), ownError(429, { "retry-after": "0" })]) {
+      const { client } = scriptedClient([step]);
+      expect(await errorOf(request(client, given)), inspect(step)).toMatchObject({ effect: "none" });
+    }
+  });
+
+  it("is none of a read, which is retried", async () => {
+    const { client, transport } = scriptedClient([broken]);
+    expect(await errorOf(request(client, { method: "GET", path: "/refunds" }))).toMatchObject({ effect: "none" });
+    expect(transport.sent).toHaveLength(3);
+  });
+
+  it("retries an idempotent request, and keeps what an earlier attempt may have done", async () => {
+    const { client, transport } = scriptedClient([broken, ownError(404)]);
+    const error = await errorOf(request(client, { method: "DELETE", path: "/refunds", idempotent: true }));
+    expect(error).toMatchObject({ code: "http_404", effect: "possible", attempts: 2 });
+    expect(transport.sent).toHaveLength(2);
+  });
+
+  it("never says none of a write that was done", async () => {
+    const commits: readonly Step[] = [...strange, json({ id: "1" }), { status: 204 }];
+    const refusals: readonly Step[] = [unsent, ownError(400), ownError(429, { "retry-after": "0" }), ownError(401)];
+    const attempt = fc.oneof(
+      fc.constantFrom(...commits).map((step) => ({ step, isDone: true })),
+      fc.constantFrom(...refusals).map((step) => ({ step, isDone: false })),
+    );
+    const attempts = fc.array(attempt, { minLength: 1, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...writes), fc.boolean(), attempts, async (given, idempotent, script) => {
+        const { client, transport } = scriptedClient(script.map(({ step }) => step));
+        const outcome = await Promise.resolve(request(client, { ...given, idempotent })).then(
+          () => "success",
+          (error: { readonly effect: string }) => error.effect,
+        );
+        const made = transport.sent.map((_, index) => script[Math.min(index, script.length - 1)]);
+        const done = made.filter((attempt) => attempt?.isDone);
+        if (done.length > 0) expect(outcome).not.toBe("none");
+        if (!idempotent) expect(done.length).toBeLessThanOrEqual(1);
+      }),
+      { numRuns: runs(500) },
+    );
+  });
+
+  it("holds the request, and shows no value of it", async () => {
+    const { client, events } = scriptedClient([broken]);
+    const error = await errorOf(request(client, { ...refund, query: { of: "Rob Receiver" }, signed: true }));
+    expect(error).toBeInstanceOf(OutcomeUnknownError);
+    expect(error).toMatchObject({ operation: "POST /refunds/{refundId}/approve" });
+    expect((error as OutcomeUnknownError).request.body).toBe(JSON.stringify(refund.body));
+    const shown = inspect([error, JSON.stringify(error), events.failure.mock.calls], { depth: 9 });
+    for (const value of ["DE11222233334444", "Erika", "42/1", "42%2F1", "Rob", "948271.50"])
+      expect(shown).not.toContain(value);
+  });
+
+  it("hides a code of the service's that repeats any value of the request", async () => {
+    const step = json({ error: "no account DE11222233334444", message: "m" }, 400);
+    const { client } = scriptedClient([step]);
+    expect(await errorOf(request(client, refund))).not.toHaveProperty("serviceCode");
+    const { client: other } = scriptedClient([json({ error: "account_locked", message: "m" }, 400)]);
+    expect(await errorOf(request(other, refund))).toMatchObject({ serviceCode: "account_locked" });
+  });
+
+  it("shows a code with a number in it, however long the lists of the request are", async () => {
+    const { client } = scriptedClient([json({ error: "limit_1003", message: "m" }, 400)]);
+    const body = { lines: Array.from({ length: 2000 }, () => true) };
+    expect(await errorOf(request(client, { ...refund, body }))).toMatchObject({ serviceCode: "limit_1003" });
+  });
+});
+
+describe("what is refused before anything is sent", () => {
+  const get = { method: "GET", path: "/refunds" };
+  it.each([
+    ["no object", "GET /refunds", "the request must be an object"],
+    ["another method", { ...get, method: "get" }, "method must be one of"],
+    ["no path", { method: "GET" }, "path must be a path"],
+    ["a path without a slash", { ...get, path: "refunds" }, "does not begin with a slash"],
+    ["a query in the path", { ...get, path: "/refunds?a=1" }, "segment 1"],
+    ["an empty segment", { ...get, path: "/refunds//x" }, "segment 2"],
+    ["dots", { ...get, path: "/refunds/.." }, "segment 2"],
+    ["an encoded segment", { ...get, path: "/refunds/%2e" }, "segment 2"],
+    ["an account in the path", { ...get, path: "/accounts/DE11222233334444" }, "segment 2"],
+    ["a brace that stays open", { ...get, path: "/refunds/{id" }, "segment 2"],
+    ["too few ids", { ...get, path: "/refunds/{id}" }, "ids must be as many"],
+    ["too many ids", { ...get, ids: ["1"] }, "ids must be as many"],
+    ["an id that addresses something else", { ...get, path: "/refunds/{id}", ids: [".."] }, "id must be the id"],
+    ["a query with an object", { ...get, query: { a: {} } }, "the query needs"],
+    ["a body of a read", { ...get, body: {} }, "a GET has no body"],
+    ["a body that JSON can't carry", { ...refund, body: { at: 1n } }, "the body.at"],
+    ["a body with a hole", { ...refund, body: [undefined] }, "the body[0]"],
+    ["an option that does not exist", { ...get, sign: true }, "there is no option"],
+  ])("is %s", async (_, given, message) => {
+    const { client, transport } = scriptedClient([json({})]);
+    const error = await errorOf(request(client, given));
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error.message).toContain(message);
+    expect(error.message).not.toContain("DE11222233334444");
+    expect(transport.sent).toEqual([]);
+  });
+
+  it.each(described.filter(({ method }) => method !== "GET"))("is what $name writes", async ({ method, path }) => {
+    const { client, transport } = scriptedClient([json({})]);
+    const ids = path.parameters.map(() => "1");
+    expect((await errorOf(request(client, { method, path: path.text, ids }))).message).toContain("is described");
+    const words = path.text.split("/").slice(1);
+    const disguised = { method, path: words.map((_, index) => `/{p${index}}`).join(""), ids: words };
+    const upper = { method, path: path.text.toUpperCase(), ids };
+    for (const given of [disguised, upper]) {
+      expect((await errorOf(request(client, given))).message).toContain("is described");
+    }
+    expect(transport.sent).toEqual([]);
+  });
+
+  it("is a signed call of a client without a key", async () => {
+    const { client, transport } = scriptedClient([json({})], { signer: undefined });
+    expect(await errorOf(request(client, { ...refund, signed: true }))).toBeInstanceOf(ConfigError);
+    expect(transport.sent).toEqual([]);
+  });
+
+  it("is a body whose toJSON throws what it holds", async () => {
+    const { client } = scriptedClient([json({})]);
+    const toJSON = () => {
+      throw new Error("account DE11222233334444");
+    };
+    const error = await errorOf(request(client, { ...refund, body: { toJSON } }));
+    expect(inspect(error)).not.toContain("DE11222233334444");
+  });
+});

@@ -1,0 +1,106 @@
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { clientFolder } from "../packages.mjs";
+
+/** A page that shows payments and their rates, with a token that it has from elsewhere. */
+const page = `
+  import { CrossBorderClient, exchangeRate } from "cross-border-payments";
+  const client = new CrossBorderClient({ baseUrl: location.origin, auth: { accessToken: () => document.title } });
+  for await (const payment of client.payments.list()) document.body.append(payment.id, exchangeRate(payment));`;
+
+/** The same page, which logs its user in. */
+const pageWithLogin = `
+  import { BrowserLogin, CrossBorderClient, exchangeRate } from "cross-border-payments";
+  const { authUrl, realm, clientId } = document.body.dataset;
+  const login = new BrowserLogin({ authUrl, realm, clientId, redirectUri: location.origin + "/" });
+  const client = new CrossBorderClient({ baseUrl: location.origin, auth: login });
+  if (!(await login.resume())) await login.redirect();
+  for await (const payment of client.payments.list()) document.body.append(payment.id, exchangeRate(payment));`;
+
+/** A Lambda function that lists payments. */
+const lambda = `
+  import { CrossBorderClient } from "cross-border-payments";
+  const { BASE_URL: baseUrl, AUTH_URL: authUrl, PASSWORD: password } = process.env;
+  const auth = { authUrl, realm: "r", clientId: "c", username: "u", password };
+  const client = new CrossBorderClient({ baseUrl, auth });
+  export const handler = async () => (await client.payments.list({ size: 10 })).items;`;
+
+export async function sizes() {
+  const folder = fileURLToPath(clientFolder);
+  const [{ size: tarball }] = JSON.parse(
+    execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+      cwd: folder,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }),
+  );
+  const entryPoints = [fileURLToPath(new URL("../../../src/index.ts", import.meta.url))];
+  const entry = await bundle({ entryPoints, platform: "node", packages: "external" });
+  const ofPage = await bundle({ ...program(page), platform: "browser", splitting: true });
+  const ofPageWithLogin = await bundle({ ...program(pageWithLogin), platform: "browser", splitting: true });
+  const ofLambda = await bundle({ ...program(lambda), platform: "node" });
+  return [
+    row("tarball", 150, tarball),
+    row("main entry, minified + gzip, without dependencies", 20, gzipOf(entry)),
+    row(
+      "page that lists payments and shows rates, minified + gzip, all that it loads",
+      30,
+      gzipOf(ofPage.filter(isLoaded)),
+      ofPage.filter(isLoaded),
+    ),
+    row("the same with BrowserLogin", 40, gzipOf(ofPageWithLogin), ofPageWithLogin),
+    row("client in a Lambda function by esbuild, minified + gzip", 280, gzipOf(ofLambda), ofLambda),
+  ];
+}
+
+/** A page with a token of its own never loads what logs in. */
+const isLoaded = ({ entryPoint = "" }) => !entryPoint.endsWith("dist/login.js");
+
+function row(work, goal, bytes, outputs) {
+  const found = outputs === undefined ? kb(bytes) : `${kb(bytes)} (minified: ${parts(outputs)})`;
+  return { work, goal: `≤ ${goal} kB`, found, met: bytes <= goal * 1000 };
+}
+
+const kb = (bytes) => `${(bytes / 1000).toFixed(1)} kB`;
+
+function program(contents) {
+  // This repository's tsconfig.json would lead to the sources.
+  return { stdin: { contents, resolveDir: fileURLToPath(new URL("../../", clientFolder)) }, tsconfigRaw: "{}" };
+}
+
+/** The outputs of esbuild: what is in them, and their bytes. */
+async function bundle(options) {
+  const { outputFiles, metafile } = await build({
+    ...options,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    outdir: ".",
+    metafile: true,
+    write: false,
+    logLevel: "error",
+  });
+  return Object.values(metafile.outputs).map((output, index) => ({ ...output, contents: outputFiles[index].contents }));
+}
+
+function gzipOf(outputs) {
+  return outputs.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
+}
+
+/** What each package takes, minified, largest first. */
+function parts(outputs) {
+  const bytes = new Map();
+  for (const output of outputs) {
+    for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
+      const name = /.*node_modules\/([^/]+)/.exec(path)?.[1].replace(/^undici-7$/, "undici") ?? "the program";
+      bytes.set(name, (bytes.get(name) ?? 0) + bytesInOutput);
+    }
+  }
+  const sorted = [...bytes].sort(([, one], [, other]) => other - one);
+  return sorted
+    .filter(([, size]) => size >= 500)
+    .map(([name, size]) => `${name} ${(size / 1000).toFixed(0)}`)
+    .join(", ");
+}

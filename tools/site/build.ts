@@ -1,0 +1,48 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { installTools } from "../../test/support/install-tools.js";
+import { deadAnchors } from "./anchors.js";
+import { stage } from "./staging.js";
+
+/** Builds the documentation's site into `tools/site/dist`, and fails on a link or an anchor that leads nowhere. */
+const here = fileURLToPath(new URL(".", import.meta.url));
+const root = join(here, "../..");
+const entries = join(here, "entries");
+const staged = join(here, "staged");
+const dist = join(here, "dist");
+const tools = join(installTools(here, "site"), "node_modules");
+
+for (const folder of [entries, staged, dist]) rmSync(folder, { recursive: true, force: true });
+stage(root, staged);
+const plugin = join(tools, "typedoc-plugin-markdown/dist/index.js");
+run("typedoc", "--options", join(here, "typedoc.json"), "--plugin", plugin, ...writeEntries());
+mkdirSync(join(staged, ".vitepress"), { recursive: true });
+writeFileSync(join(staged, ".vitepress/config.ts"), 'export { default } from "../../vitepress.config.ts";\n');
+run("vitepress", "build", staged, "--outDir", dist);
+for (const file of readdirSync(staged)) {
+  if (file.endsWith(".md")) cpSync(join(staged, file), join(dist, file));
+}
+
+const dead = deadAnchors(dist);
+for (const link of dead) console.error(`A link leads nowhere: ${link}`);
+if (dead.length > 0) process.exitCode = 1;
+
+/** One file for each entry point, so that the reference has the names that users import. */
+function writeEntries(): string[] {
+  const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8")) as {
+    readonly compilerOptions: { readonly paths: Readonly<Record<string, unknown>> };
+  };
+  const names = Object.keys(compilerOptions.paths).filter((name) => !name.startsWith("#"));
+  return names.map((name) => {
+    const file = join(entries, `${name}.ts`);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `export * from ${JSON.stringify(name)};\n`);
+    return file;
+  });
+}
+
+function run(tool: string, ...options: readonly string[]): void {
+  execFileSync(join(tools, ".bin", tool), options, { cwd: root, stdio: "inherit" });
+}

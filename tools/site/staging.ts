@@ -1,0 +1,74 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { filesAddress } from "./manifest.js";
+import { chapters, pages } from "./pages.js";
+
+/**
+ * Writes the pages as the site has them into a folder: the README is its overview, and links to files that are no pages lead to
+ * the repository.
+ */
+export function stage(root: string, folder: string): void {
+  const docs = join(root, "docs");
+  mkdirSync(join(folder, "public"), { recursive: true });
+  cpSync(join(docs, "images"), join(folder, "images"), { recursive: true });
+  for (const name of names(docs)) write(folder, name, linked(readFileSync(join(docs, `${name}.md`), "utf8"), "docs"));
+  write(folder, "overview", linked(readFileSync(join(root, "README.md"), "utf8"), "."));
+  write(folder, "index", home());
+  writeFileSync(join(folder, "public/llms.txt"), llms());
+}
+
+/** The documents, each of which has to be a page. */
+function names(docs: string): string[] {
+  const found = readdirSync(docs)
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => file.slice(0, -".md".length));
+  const known = new Set(pages.map(({ name }) => name));
+  const missing = found.filter((name) => !known.has(name));
+  if (missing.length > 0) throw new Error(`tools/site/pages.ts does not name ${missing.join(", ")}`);
+  return found;
+}
+
+function write(folder: string, name: string, text: string): void {
+  writeFileSync(join(folder, `${name}.md`), text);
+}
+
+/**
+ * The text with the links of a document in a folder of the repository as links of the site. The README has the addresses of the
+ * repository's files, since it is read where they are not.
+ */
+function linked(text: string, from: "." | "docs"): string {
+  const relative = from === "." ? text.replaceAll(`](${filesAddress}/`, "](") : text;
+  return relative.replaceAll(/\]\((?!https?:|#)([^)\s]+)\)/g, (_, target: string) => {
+    const [path = "", anchor] = new URL(target, `file:///${from}/`).pathname.slice(1).split("#").concat(hashOf(target));
+    return `](${addressOf(path)}${anchor ?? ""})`;
+  });
+}
+
+const hashOf = (target: string): string[] => (target.includes("#") ? [target.slice(target.indexOf("#"))] : []);
+
+function addressOf(path: string): string {
+  if (path === "README.md") return "./overview.md";
+  if (path.startsWith("docs/") && !path.startsWith("docs/decisions/")) return `./${path.slice("docs/".length)}`;
+  return `${filesAddress}/${path}`;
+}
+
+function home(): string {
+  const lists = Object.entries(chapters).map(
+    ([chapter, ofChapter]) => `## ${chapter}\n\n${ofChapter.map((page) => item(page, `./${page.name}.md`)).join("\n")}`,
+  );
+  return `# cross-border-payments\n\n${summary} Begin with the [overview](./overview.md), or with the [reference](./reference/).\n\n${lists.join("\n\n")}\n`;
+}
+
+/** For programs that read documentation: https://llmstxt.org. Each page is there as Markdown too. */
+function llms(): string {
+  const lists = Object.entries(chapters).map(
+    ([chapter, ofChapter]) => `## ${chapter}\n\n${ofChapter.map((page) => item(page, `/${page.name}.md`)).join("\n")}`,
+  );
+  return `# cross-border-payments\n\n> ${summary}\n\n${lists.join("\n\n")}\n`;
+}
+
+const summary = "The TypeScript client of the Cross-Border Payment Service, for the back ends of payment gateways.";
+
+function item({ title, about }: { readonly title: string; readonly about: string }, address: string): string {
+  return `- [${title}](${address}): ${about}`;
+}
