@@ -1,13 +1,4 @@
-import {
-  isBoolean,
-  isFunction,
-  isPositiveInteger,
-  type OptionTable,
-  parseOptions,
-  type WithDefaults,
-  withDefaults,
-} from "./api/option-table.js";
-import { maxRetriesOption, timeoutMsOption } from "./api/request-options.js";
+import { maxRetriesOption, requestOptions, timeoutMsOption } from "./api/request-options.js";
 import { type AuthOptions, assertAuthOptions } from "./auth/auth-options.js";
 import { tokenSourceKey } from "./auth/token-source.js";
 import { isTokenStore, type TokenStore } from "./auth/token-store.js";
@@ -17,10 +8,22 @@ import { ConfigError } from "./errors/errors.js";
 import { type ClientEvents, readClientHooks } from "./events/client-events.js";
 import { isLogger, type Logger } from "./events/logger.js";
 import { type Telemetry, telemetryParts } from "./events/telemetry.js";
+import { checkHeaders } from "./http/headers.js";
 import type { ValidationMode } from "./http/read-response.js";
+import {
+  isBoolean,
+  isFunction,
+  isPlainObject,
+  isPositiveInteger,
+  type OptionTable,
+  parseOptions,
+  type WithDefaults,
+  withDefaults,
+} from "./options/option-table.js";
 import { isOperationName, type OperationName } from "./resources/catalogue.js";
 import type { SigningKey } from "./signing/keys.js";
 import type { RequestSigner } from "./signing/signer.js";
+import { type AppInfo, parseAppInfo } from "./wire/app-info.js";
 import { type BaseUrl, parseBaseUrl } from "./wire/base-url.js";
 import type { FetchLike } from "./wire/fetch-transport.js";
 import { parseTlsOptions, type TlsMaterial, type TlsOptions } from "./wire/tls-options.js";
@@ -49,6 +52,16 @@ export interface ClientOptions {
   readonly validation?: ValidationMode | undefined;
   /** The largest response in bytes. Default: 10 MiB for lists and 1 MiB for everything else. */
   readonly maxResponseBytes?: number | undefined;
+  /**
+   * Sent with every call of the service; the headers of one call come before them. Token requests don't carry them: they may go to
+   * another host. No event and no log shows their values. Default: none.
+   */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Your program, added to the `User-Agent` of calls and token requests: `{ name: "school-fees", version: "2.4.1" }`. Leave it out in pages:
+   * browsers keep a `User-Agent` of their own, or ask the service's CORS rules for this one. Default: none.
+   */
+  readonly appInfo?: AppInfo | undefined;
   /** How long before its expiry a token is renewed, in milliseconds. Default: 5,000, and at most a tenth of its lifetime. */
   readonly tokenLeewayMs?: number | undefined;
   /**
@@ -83,6 +96,14 @@ export interface ClientOptions {
   readonly telemetry?: Telemetry | undefined;
 }
 
+/**
+ * Whose token requests an option counts for besides calls: those of the client's own login, of a `ServerLogin` and of a `BrowserLogin`, which
+ * have options of the same name. `test/login/client-options.test.ts` holds all three to it.
+ */
+interface WithLogins {
+  readonly logins: readonly ("client" | "ServerLogin" | "BrowserLogin")[];
+}
+
 /** Every option: its check, its default and its line in docs/client.md. One that is missing here does not compile. */
 export const clientOptions = {
   // `parseBaseUrl` and `assertAuthOptions` check these two, with a message for each mistake.
@@ -90,12 +111,14 @@ export const clientOptions = {
     accepts: () => true,
     wanted: "an address",
     documentation: "`{base_url}` of the service; may end in a path. https, or http on loopback",
+    logins: [],
   },
   auth: {
     accepts: () => true,
     wanted: "credentials",
     documentation:
       "`{ authUrl, realm, clientId, clientSecret?, username, password }`, the same with `refreshToken` instead of the last two, `{ accessToken: () => token }` with a function of yours, or a [login of a user](front-end.md)",
+    logins: ["client"],
   },
   signingKey: {
     accepts: () => true,
@@ -103,6 +126,7 @@ export const clientOptions = {
     documentedDefault: "none",
     documentation:
       "PEM text, `KeyObject`, `{ key, passphrase }`, or a `RequestSigner`. Private RSA, 2,048 bits or more",
+    logins: [],
   },
   signedOperations: {
     accepts: (value) => Array.isArray(value),
@@ -110,54 +134,85 @@ export const clientOptions = {
     default: [] as readonly OperationName[],
     documentedDefault: "`[]`",
     documentation: "operations to sign besides `payments.create` and `liquidityProviders.deposits.create`",
+    logins: [],
   },
   signQuery: {
     accepts: isBoolean,
     wanted: "true or false",
     default: false,
     documentation: "whether the query is part of the signed text",
+    logins: [],
   },
   timeoutMs: {
     ...timeoutMsOption,
     default: 30_000,
     documentation: "the whole call: token, signature, connection, response, waits and retries",
+    logins: ["client"],
   },
-  maxRetries: { ...maxRetriesOption, default: 2, documentation: "how often a safe failure is retried" },
+  maxRetries: {
+    ...maxRetriesOption,
+    default: 2,
+    documentation: "how often a safe failure is retried",
+    logins: [],
+  },
   validation: {
     accepts: (value) => value === "report" || value === "strict" || value === "off",
     wanted: '"report", "strict" or "off"',
     default: "report",
     documentation: 'or `"strict"`, `"off"`: see [Responses that differ](#responses-that-differ-from-the-description)',
+    logins: [],
   },
   maxResponseBytes: {
     accepts: isPositiveInteger,
     wanted: "a whole number above 0",
     documentedDefault: "10 MiB for lists, 1 MiB otherwise",
     documentation: "a larger response is cut off",
+    logins: [],
+  },
+  headers: {
+    // `checkHeaders` checks names and values, with a message for each.
+    ...requestOptions.headers,
+    default: {},
+    documentedDefault: "none",
+    documentation:
+      "sent with every call of the service, and not with token requests; those of one call come before them",
+    logins: [],
+  },
+  appInfo: {
+    accepts: isPlainObject,
+    wanted: 'an object such as { name: "school-fees", version: "2.4.1" }',
+    documentedDefault: "none",
+    documentation:
+      "`{ name, version }` of your program, added to the `User-Agent` of calls and token requests; not in pages",
+    logins: ["client", "ServerLogin"],
   },
   tokenLeewayMs: {
     accepts: isTokenLeeway,
     wanted: "a number of milliseconds, 0 or more",
     documentedDefault: "5,000, at most a tenth of the lifetime",
     documentation: "how long before its expiry a token is renewed",
+    logins: ["client", "ServerLogin"],
   },
   tokenStore: {
     accepts: isTokenStore,
     wanted: "a token store: an object with the methods read, lock, unlock and write",
     documentedDefault: "none",
     documentation: "one session for many processes: see [In a fleet](fleet.md)",
+    logins: ["client", "ServerLogin"],
   },
   maxSockets: {
     accepts: isPositiveInteger,
     wanted: "a whole number above 0",
     default: 64,
     documentation: "sockets of the client's own agent to one origin",
+    logins: ["client"],
   },
   allowInsecureHttp: {
     accepts: isBoolean,
     wanted: "true or false",
     default: false,
     documentation: "http to other hosts than this machine, in the clear: for a service mesh that encrypts",
+    logins: ["client", "ServerLogin", "BrowserLogin"],
   },
   tls: {
     // `parseTlsOptions` checks it, with a message for each mistake.
@@ -165,6 +220,7 @@ export const clientOptions = {
     wanted: "certificates",
     documentedDefault: "none",
     documentation: "`{ ca?, cert?, key?, passphrase?, servername? }` for the client's own agent: private CA, mTLS",
+    logins: ["client", "ServerLogin"],
   },
   fetch: {
     accepts: isFunction,
@@ -172,12 +228,14 @@ export const clientOptions = {
     documentedDefault: "undici",
     documentation:
       "this `fetch` instead, for MSW and tests. It can't tell whether a failed request was sent, so more outcomes are `possible`",
+    logins: ["client", "ServerLogin"],
   },
   dispatcher: {
     accepts: isDispatcher,
     wanted: "an undici dispatcher: an object with a dispatch method",
     documentedDefault: "an agent of its own",
     documentation: "an undici 7 or 8 dispatcher, for a proxy",
+    logins: ["client", "ServerLogin"],
   },
   on: {
     accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
@@ -186,12 +244,14 @@ export const clientOptions = {
     documentedDefault: "none",
     documentation:
       "hooks: `response`, `success`, `failure`, `retry`, `mismatch`, `token`. No event contains a secret, a body or an id",
+    logins: ["client"],
   },
   logger: {
     accepts: isLogger,
     wanted: "a logger: an object with the methods debug, warn and error",
     documentedDefault: "none",
     documentation: "pino, `console`, or anything like them: see [Observability](observability.md#logs)",
+    logins: ["client"],
   },
   telemetry: {
     accepts: (value) => telemetryParts(value) !== undefined,
@@ -199,8 +259,9 @@ export const clientOptions = {
     documentedDefault: "none",
     documentation:
       "`openTelemetry(api)`: spans, `traceparent` and metrics, see [Observability](observability.md#opentelemetry)",
+    logins: ["client"],
   },
-} satisfies OptionTable<ClientOptions>;
+} satisfies OptionTable<ClientOptions> & Readonly<Record<keyof ClientOptions, WithLogins>>;
 
 /** The options, checked and with their defaults. */
 export interface ResolvedOptions extends Omit<WithDefaults<ClientOptions, typeof clientOptions>, "baseUrl" | "tls"> {
@@ -230,7 +291,15 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   }
   const baseUrl = parseBaseUrl(options.baseUrl, "baseUrl", options.allowInsecureHttp);
   const tls = options.tls === undefined ? undefined : resolveTls(options, baseUrl);
-  return { ...options, baseUrl, tls, on: readClientHooks(options.on) };
+  const headers = checkHeaders(options.headers, refuse);
+  return {
+    ...options,
+    headers,
+    appInfo: options.appInfo && parseAppInfo(options.appInfo),
+    baseUrl,
+    tls,
+    on: readClientHooks(options.on),
+  };
 }
 
 function showOperation(given: unknown): string {

@@ -54,7 +54,7 @@ export class CrossBorderClient {
   /** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
   constructor(options: ClientOptions) {
     const resolved = resolveOptions(options);
-    const { baseUrl, signingKey, signedOperations, signQuery, timeoutMs, maxRetries, validation } = resolved;
+    const { baseUrl, signingKey, signedOperations, signQuery, timeoutMs, maxRetries, validation, headers } = resolved;
     const reporter = reporterOf(resolved);
     const transport = createTransport(resolved);
     this.#http = new HttpClient({
@@ -68,6 +68,7 @@ export class CrossBorderClient {
       timeoutMs,
       maxRetries,
       validation,
+      headers,
       maxRecordBytes: resolved.maxResponseBytes ?? mebibyte,
       maxListBytes: resolved.maxResponseBytes ?? 10 * mebibyte,
       reporter,
@@ -148,9 +149,10 @@ export class CrossBorderClient {
 
 const mebibyte = 2 ** 20;
 
-function createTransport({ fetch, dispatcher, maxSockets, timeoutMs, tls }: ResolvedOptions): Transport {
+function createTransport(options: ResolvedOptions): Transport {
+  const { fetch, dispatcher, maxSockets, timeoutMs, tls, appInfo } = options;
   const connectTimeoutMs = Math.min(10_000, timeoutMs);
-  return openTransport({ fetch, dispatcher, connections: maxSockets, connectTimeoutMs, tls });
+  return openTransport({ fetch, dispatcher, connections: maxSockets, connectTimeoutMs, tls, appInfo });
 }
 
 function reporterOf({ logger, telemetry, on }: ResolvedOptions): Reporter {

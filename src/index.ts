@@ -130,6 +130,7 @@ export {
   verifyDepositRecord,
   verifyPaymentRecord,
 } from "./verification/verify-record.js";
+export type { AppInfo } from "./wire/app-info.js";
 export type { FetchLike } from "./wire/fetch-transport.js";
 export type { TlsOptions } from "./wire/tls-options.js";
 export type { DispatcherLike } from "./wire/undici-transport.js";

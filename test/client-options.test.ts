@@ -20,8 +20,8 @@ describe("http to another host", () => {
 
   it.each<[string, Partial<ClientOptions>]>([
     ["baseUrl", { baseUrl: "http://service.mesh/gw" }],
-    ["auth.authUrl", { auth: insecureAuth }],
-    ["auth.authUrl", { auth: insecureAuth, allowInsecureHttp: false }],
+    ["auth: authUrl", { auth: insecureAuth }],
+    ["auth: authUrl", { auth: insecureAuth, allowInsecureHttp: false }],
   ])("is refused as %s, and the error names the option that allows it", (option, options) => {
     const { message } = refusal(options);
     expect(message).toContain(`${option} is an http address of a host other than this machine`);

@@ -2,10 +2,11 @@ import { readFileSync } from "node:fs";
 import ts from "typescript";
 import { expect, it } from "vitest";
 import type { Operation } from "../src/api/operation.js";
-import type { Option } from "../src/api/option-table.js";
 import { clientOptions } from "../src/client-options.js";
 import { flowOptions } from "../src/flows/flow-options.js";
+import type { Option } from "../src/options/option-table.js";
 import { catalogue } from "../src/resources/catalogue.js";
+import { namesReadIn } from "./support/names-read.js";
 
 /** The rows of the first table below a heading of a document. Where one differs from the code, paste the one that was expected. */
 function tableUnder(heading: string, document: string): string[] {
@@ -68,26 +69,6 @@ it("has a row for every option of the sandbox and its server, with its default",
 });
 
 it("describes no option that the client does not use", () => {
-  const used = new Set([
-    ...namesRead("src/client.ts", () => true),
-    ...namesRead(
-      "src/client-options.ts",
-      (node) => ts.isFunctionDeclaration(node) && node.name?.text === "resolveOptions",
-    ),
-  ]);
+  const used = new Set([...namesReadIn("src/client.ts"), ...namesReadIn("src/client-options.ts", ["resolveOptions"])]);
   expect(Object.keys(clientOptions).filter((name) => !used.has(name))).toEqual([]);
 });
-
-/** The properties that the statements of a file read, by name. What only a comment or a text names is not read. */
-function namesRead(file: string, isMeant: (statement: ts.Statement) => boolean): string[] {
-  const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
-  const read = (node: ts.Node): string[] => [...nameRead(node), ...node.getChildren().flatMap(read)];
-  return source.statements.filter(isMeant).flatMap(read);
-}
-
-function nameRead(node: ts.Node): string[] {
-  if (ts.isPropertyAccessExpression(node)) return [node.name.text];
-  if (!ts.isBindingElement(node)) return [];
-  const name = node.propertyName ?? node.name;
-  return ts.isIdentifier(name) ? [name.text] : [];
-}

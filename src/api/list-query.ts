@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from "../errors/errors.js";
-import type { Operation } from "./operation.js";
 import {
   isBoolean,
   isFunction,
@@ -7,7 +6,8 @@ import {
   isPositiveInteger,
   type OptionTable,
   parseOptions,
-} from "./option-table.js";
+} from "../options/option-table.js";
+import type { Operation } from "./operation.js";
 
 /** `field.asc` or `field.desc`, for the record's fields and the token that stands for its place in the list. */
 export type SortTerm<Record> = `${(keyof Record & string) | "pagingToken"}.${"asc" | "desc"}`;

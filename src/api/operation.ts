@@ -37,7 +37,7 @@ export interface Operation {
   readonly query?: FieldTable | "open";
   /** Always carries `X-SERVICE-SIGNATURE-BASE64` (Interface description 0.0.1, "Digital signatures"). */
   readonly signed: boolean;
-  /** The field of the body that names the gateway whose key signs. */
+  /** What names the gateway whose key signs: a field of the body, or the id in the path of a record that has a signer. */
   readonly signer?: string | undefined;
   /** A create that moves nothing: when its response is lost, it may be asked for again. */
   readonly repeatable?: true | undefined;

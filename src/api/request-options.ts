@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "../errors/errors.js";
+import { isPlainObject, type Option, type OptionTable, parseOptions } from "../options/option-table.js";
 import type { AnyOperation } from "./operation.js";
-import { isPlainObject, type Option, type OptionTable, parseOptions } from "./option-table.js";
 
 /** What every method takes as its last argument. */
 export interface RequestOptions {

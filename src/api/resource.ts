@@ -3,26 +3,26 @@ import type { Operation, TypedOperation, Verb } from "./operation.js";
 import { parsePathTemplate } from "./path.js";
 
 /** What the description says of one resource: its fields, and what can be done with its records. */
-export interface ResourceDescription<Item, Create, Update> {
+export interface ResourceDescription<Item, Create, Update, Owner extends string = string> {
   readonly fields: Fields<Item>;
   /**
    * The query parameters of `list` and `get`: every field of the record, except those named here. `open`: the description does
    * not show those of `list`.
    */
   readonly filters?: "open" | { readonly except: readonly (keyof Item & string)[] };
-  readonly create?: [Create] extends [never] ? never : CreateDescription<Create>;
+  readonly create?: [Create] extends [never] ? never : CreateDescription<Create, Owner>;
   readonly get?: true;
   readonly list?: true;
-  readonly update?: [Update] extends [never] ? never : BodyDescription<Update>;
+  readonly update?: [Update] extends [never] ? never : BodyDescription<Update, Owner>;
 }
 
 // A row that names the gateway says whether that gateway has to sign: an unsigned payment must not be an oversight.
-type BodyDescription<Body> = {
+type BodyDescription<Body, Owner extends string> = {
   readonly body: readonly (keyof Body & string)[];
   readonly required?: readonly (keyof Body & string)[];
 } & Choices<Body> &
   (
-    | { readonly signed: boolean; readonly signer: keyof Body & string }
+    | { readonly signed: boolean; readonly signer: (keyof Body & string) | Owner }
     | { readonly signed?: never; readonly signer?: never }
   );
 
@@ -35,7 +35,7 @@ type ChoiceField<Body> = {
 }[keyof Body];
 
 // A signed create whose response nothing ties to its request would take the 2xx of another record for its own.
-type CreateDescription<Body> = BodyDescription<Body> & { readonly repeatable?: true } & (
+type CreateDescription<Body, Owner extends string> = BodyDescription<Body, Owner> & { readonly repeatable?: true } & (
     | { readonly signed: true; readonly identifiedBy: keyof Body & string }
     | { readonly signed?: false; readonly identifiedBy?: keyof Body & string }
   );
@@ -53,18 +53,22 @@ type IdsOf<Path extends string, V extends Verb> = V extends "create" | "list"
 export type ParametersOf<Path extends string> = Path extends `${string}{${string}}${infer Rest}`
   ? [string, ...ParametersOf<Rest>]
   : [];
+/** The names of a path template's parameters. */
+type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParameterOf<Rest>
+  : never;
 type BodyOf<V extends Verb, Create, Update> = V extends "create" ? Create : V extends "update" ? Update : never;
 // biome-ignore lint/suspicious/noConfusingVoidType: what the promise of an update resolves to
 type OutputOf<V extends Verb, Item> = V extends "update" ? void : V extends "list" ? Item[] : Item;
 
 /** Refuses what inference alone would let through: a verb, a field or a property of a body that does not exist. */
-type Exact<Given extends { readonly fields: unknown }, Item, Create, Update> = NothingElse<
+type Exact<Given extends { readonly fields: unknown }, Item, Create, Update, Owner extends string> = NothingElse<
   Given,
-  ResourceDescription<Item, Create, Update>
+  ResourceDescription<Item, Create, Update, Owner>
 > & { readonly fields: NothingElse<Given["fields"], Item> } & {
   readonly [V in keyof Given & ("create" | "update")]: NothingElse<
     Given[V],
-    V extends "create" ? CreateDescription<Create> : BodyDescription<BodyOf<V, Create, Update>>
+    V extends "create" ? CreateDescription<Create, Owner> : BodyDescription<BodyOf<V, Create, Update>, Owner>
   >;
 } & EveryField<Given, Create | Update>;
 type NothingElse<Given, Known> = { readonly [K in Exclude<keyof Given, keyof Known>]: never };
@@ -96,11 +100,11 @@ export function resource<Item, Create = never, Update = Create>() {
   return <
     const Name extends string,
     const Path extends `/${string}`,
-    const Description extends ResourceDescription<Item, Create, Update>,
+    const Description extends ResourceDescription<Item, Create, Update, ParameterOf<Path>>,
   >(
     name: Name,
     path: Path,
-    description: Description & Exact<Description, Item, Create, Update>,
+    description: Description & Exact<Description, Item, Create, Update, ParameterOf<Path>>,
   ): Resource<Name, Path, Item, Create, Update, keyof Description & Verb> => {
     const rows: Partial<Record<Verb, Operation>> = {};
     for (const verb of verbs) {

@@ -1,5 +1,14 @@
-import { describeValue, looksLikeName } from "../errors/describe-value.js";
+import { describeValue } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
+import {
+  assertOptions,
+  type Check,
+  type CheckTable,
+  isBoolean,
+  isFunction,
+  isText,
+  parseOptions,
+} from "../options/option-table.js";
 import { type BaseUrl, parseBaseUrl } from "../wire/base-url.js";
 import { type OpenTokenSource, tokenSourceKey } from "./token-source.js";
 
@@ -86,11 +95,15 @@ export type AuthOptions = PasswordAuth | SessionAuth | AccessTokenAuth | UserAut
 
 /** @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted. */
 export function assertAuthOptions(auth: unknown, allowInsecureHttp = false): asserts auth is AuthOptions {
-  if (typeof auth !== "object" || auth === null || Array.isArray(auth)) throw refuse("auth", auth, wantedAuth);
+  if (typeof auth !== "object" || auth === null || Array.isArray(auth)) {
+    throw new ConfigError(`auth must be ${wantedAuth}; found ${describeValue(auth)}`);
+  }
   if (tokenSourceKey in auth) return;
-  if ("accessToken" in auth) assertAccessTokenAuth(auth);
-  else if ("refreshToken" in auth) assertIdentityProviderAuth("auth.", auth, sessionFields, allowInsecureHttp);
-  else assertIdentityProviderAuth("auth.", auth, passwordFields, allowInsecureHttp);
+  if ("accessToken" in auth) {
+    const refuse = (message: string) => new ConfigError(`auth: ${message}`);
+    assertOptions(accessTokenOptions, auth, "it", refuse, " (accessToken stands alone)");
+  } else if ("refreshToken" in auth) parseIdentityProviderOptions("auth", sessionOptions, auth, allowInsecureHttp);
+  else parseIdentityProviderOptions("auth", passwordOptions, auth, allowInsecureHttp);
 }
 
 /** The address of the token endpoint (description: "Authentication", 2), joined by hand so that a base path stays. */
@@ -124,41 +137,76 @@ const wantedAuth =
   "an object: { authUrl, realm, clientId, clientSecret?, username, password }, the same with a refreshToken instead of " +
   "username and password, { accessToken }, a BrowserLogin or a ServerSession";
 
-/** @throws {ConfigError} `option` is its name for the message. */
-export type Assertion = (option: string, value: unknown) => void;
+const isFormText = (value: unknown) => isText(value) && !/\p{Cs}/u.test(String(value));
+const isSecret = (value: unknown) => isFunction(value) || isFormText(value);
 
-const passwordFields = { username: assertText, password: assertSecret, endSessionOnClose: assertFlag };
-const sessionFields = { refreshToken: assertText };
+export const formText: Check = {
+  // The form would carry U+FFFD in place of half a surrogate pair, and the login would fail for no visible reason.
+  accepts: isFormText,
+  wanted: "a string that is not empty, and has no half of a surrogate pair",
+};
+const requiredText = { ...formText, isRequired: true } as const;
+const flag = { accepts: isBoolean, wanted: "true or false" };
 
-function assertAccessTokenAuth(auth: object): void {
-  const { accessToken, ...others } = auth as Record<string, unknown>;
-  if (typeof accessToken !== "function")
-    throw refuse("auth.accessToken", accessToken, "a function that returns a token");
-  assertNoOthers("auth.", Object.keys(others), " next to accessToken");
-}
+/** What a login of any kind needs. */
+export const identityProviderOptions: CheckTable<IdentityProviderAuth> = {
+  // `parseAuthUrl` checks it, with a message for each mistake.
+  authUrl: { accepts: () => true, wanted: "an address such as https://host", isRequired: true },
+  realm: {
+    accepts: (value) => isFormText(value) && value !== "." && value !== "..",
+    wanted: `the realm's name: ${formText.wanted}, and is not "." or ".."`,
+    isRequired: true,
+  },
+  clientId: requiredText,
+  clientSecret: {
+    accepts: (value) => value === "" || isSecret(value),
+    wanted: "a string without half of a surrogate pair, or a function that returns one",
+    isSecret: true,
+  },
+  clientAuthentication: {
+    accepts: (value) => value === "post" || value === "basic",
+    wanted: '"post" or "basic"',
+  },
+};
 
-/** @param prefix of the options' names in messages. */
-export function assertIdentityProviderAuth(
-  prefix: string,
-  auth: object,
-  grantFields: Readonly<Record<string, Assertion>>,
+const passwordOptions: CheckTable<PasswordAuth> = {
+  ...identityProviderOptions,
+  username: requiredText,
+  password: {
+    accepts: isSecret,
+    wanted: `${formText.wanted}, or a function that returns one`,
+    isRequired: true,
+    isSecret: true,
+  },
+  endSessionOnClose: flag,
+};
+const sessionOptions: CheckTable<SessionAuth> = {
+  ...identityProviderOptions,
+  refreshToken: { ...requiredText, isSecret: true },
+};
+const accessTokenOptions: CheckTable<AccessTokenAuth> = {
+  accessToken: { accepts: isFunction, wanted: "a function that returns a token", isRequired: true, isSecret: true },
+};
+
+/**
+ * Reads the options of a login by their table.
+ *
+ * @param owner to whom they belong, for messages.
+ */
+export function parseIdentityProviderOptions<Options extends IdentityProviderAuth>(
+  owner: string,
+  table: CheckTable<Options>,
+  given: unknown,
   allowInsecureHttp: boolean,
-): void {
-  const fields = auth as Record<string, unknown>;
-  const assertions: Readonly<Record<string, Assertion>> = {
-    authUrl: (option, value) => parseAuthUrl(value, option, allowInsecureHttp),
-    realm: assertRealm,
-    clientId: assertText,
-    clientSecret: assertOptionalSecret,
-    clientAuthentication: assertClientAuthentication,
-    ...grantFields,
-  };
-  for (const [name, assert] of Object.entries(assertions)) assert(prefix + name, fields[name]);
-  if (fields.clientAuthentication === "basic" && isAbsent(fields.clientSecret)) {
-    throw new ConfigError(`${prefix}clientAuthentication is "basic", which needs a clientSecret`);
+): Options {
+  const refuse = (message: string) => new ConfigError(`${owner}: ${message}`);
+  // Of their types when the table has accepted them.
+  const options = parseOptions(table, given, "the options", refuse) as unknown as Options;
+  parseAuthUrl(options.authUrl, `${owner}: authUrl`, allowInsecureHttp);
+  if (options.clientAuthentication === "basic" && (options.clientSecret ?? "") === "") {
+    throw refuse('clientAuthentication is "basic", which needs a clientSecret');
   }
-  const others = Object.keys(fields).filter((name) => !Object.hasOwn(assertions, name));
-  assertNoOthers(prefix, others, `; the options are ${Object.keys(assertions).join(", ")}`);
+  return options;
 }
 
 /**
@@ -170,48 +218,4 @@ export function parseAuthUrl(value: unknown, option: string, allowInsecureHttp =
   throw new ConfigError(
     `${option} is the address of a realm (…/realms/…); wanted: only what stands before /auth/realms, and the realm's name in realm`,
   );
-}
-
-function isAbsent(secret: unknown): boolean {
-  return secret === undefined || secret === "";
-}
-
-function assertRealm(option: string, value: unknown): void {
-  assertText(option, value);
-  if (value !== "." && value !== "..") return;
-  throw new ConfigError(`${option} is "${value}", which would address another path; wanted: the realm's name`);
-}
-
-function assertSecret(option: string, value: unknown): void {
-  if (typeof value !== "function")
-    assertText(option, value, "a string that is not empty, or a function that returns one");
-}
-
-export function assertOptionalSecret(option: string, value: unknown): void {
-  if (!isAbsent(value)) assertSecret(option, value);
-}
-
-export function assertClientAuthentication(option: string, value: unknown): void {
-  if (value !== undefined && value !== "post" && value !== "basic") throw refuse(option, value, '"post" or "basic"');
-}
-
-export function assertFlag(option: string, value: unknown): void {
-  if (value !== undefined && typeof value !== "boolean") throw refuse(option, value, "true or false");
-}
-
-export function assertText(option: string, value: unknown, wanted = "a string that is not empty"): void {
-  if (typeof value !== "string" || value === "") throw refuse(option, value, wanted);
-  // The form would carry U+FFFD in its place, and the login would fail for no visible reason.
-  if (/\p{Cs}/u.test(value)) throw new ConfigError(`${option} holds half of a surrogate pair, which has no encoding`);
-}
-
-function assertNoOthers(prefix: string, names: readonly string[], instead: string): void {
-  const [name] = names;
-  if (name === undefined) return;
-  throw new ConfigError(`there is no option ${prefix}${looksLikeName(name) ? name : "(unprintable)"}${instead}`);
-}
-
-/** The error of an option that is something else than it has to be. */
-export function refuse(option: string, value: unknown, wanted: string): ConfigError {
-  return new ConfigError(`${option} is ${describeValue(value)}; wanted: ${wanted}`);
 }

@@ -1,4 +1,6 @@
 import { type ApiClient, apiClientOf } from "../api/api-client.js";
+import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
+import type { FlowPhase } from "../events/flow-event.js";
 import {
   assertOptions,
   isFunction,
@@ -8,9 +10,7 @@ import {
   parseOptions,
   type WithDefaults,
   withDefaults,
-} from "../api/option-table.js";
-import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
-import type { FlowPhase } from "../events/flow-event.js";
+} from "../options/option-table.js";
 import type { FlowClient } from "./flow-client.js";
 import type { FlowContext, ServiceFacts } from "./flow-context.js";
 import { type FlowEvents, readFlowHooks } from "./flow-events.js";

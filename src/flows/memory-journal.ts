@@ -1,3 +1,5 @@
+import { ConfigError } from "../errors/errors.js";
+import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
 import { CheckedJournal } from "./checked-journal.js";
 import {
@@ -25,6 +27,11 @@ export interface MemoryJournalOptions {
   readonly incarnation?: string;
 }
 
+const journalOptions: CheckTable<MemoryJournalOptions> = {
+  nowMs: { accepts: isFunction, wanted: "a function that returns milliseconds since 1970" },
+  incarnation: { accepts: (value) => typeof value === "string", wanted: "a string" },
+};
+
 type Stored = Omit<JournalEntry, "isExpired" | "isOverlong" | "incarnation">;
 
 /**
@@ -45,8 +52,10 @@ class MemoryStore implements Journal {
   readonly #incarnation: string;
 
   constructor(options: MemoryJournalOptions) {
-    this.#nowMs = options.nowMs ?? (() => clock.wallMs());
-    this.#incarnation = options.incarnation ?? globalThis.crypto.randomUUID();
+    const refuse = (message: string) => new ConfigError(`MemoryJournal: ${message}`);
+    const { nowMs, incarnation }: MemoryJournalOptions = parseOptions(journalOptions, options, "the options", refuse);
+    this.#nowMs = nowMs ?? (() => clock.wallMs());
+    this.#incarnation = incarnation ?? globalThis.crypto.randomUUID();
   }
 
   async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {

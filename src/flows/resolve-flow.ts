@@ -1,6 +1,6 @@
-import { isBoolean, type OptionTable, parseOptions } from "../api/option-table.js";
 import { type ErrorCode, InvalidArgumentError, SigningError } from "../errors/errors.js";
 import type { FlowPhase } from "../events/flow-event.js";
+import { isBoolean, type OptionTable, parseOptions } from "../options/option-table.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import type { FlowCall } from "./flow-call.js";

@@ -27,6 +27,8 @@ export interface CallContext extends RequestSettings {
   readonly budget: RetryBudget;
   readonly inFlight: InFlight;
   readonly random: () => number;
+  /** Of every call, in lower case. Those of one call come before them. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly maxRetries: number;
   readonly validation: ValidationMode;

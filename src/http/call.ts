@@ -63,7 +63,8 @@ export class Call {
     this.#source = source;
     this.#isSigned = "presigned" in source || source.signed;
     this.#kind = operationKind(operation, this.#isSigned);
-    this.#headers = checkHeaders(options.headers);
+    this.#headers =
+      options.headers === undefined ? client.headers : { ...client.headers, ...checkHeaders(options.headers) };
     this.report = new CallReport(client, operation, this.#headers);
     this.#maxRetries = options.maxRetries ?? client.maxRetries;
     this.#deadline = new Deadline({

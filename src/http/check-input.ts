@@ -1,10 +1,10 @@
 import { confidentialValues, type FieldKind, type FieldTable, fieldKinds } from "../api/fields.js";
 import type { BodyFields, Operation } from "../api/operation.js";
-import { canBeRead, isPlain, propertyOf } from "../api/properties.js";
 import { describeName, describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { safeCause } from "../errors/safe-cause.js";
 import { decimalNumeral } from "../money.js";
+import { canBeRead, isPlain, propertyOf } from "../options/properties.js";
 import { holdsPrivateKey, shortestPrivateKey } from "../signing/private-key-text.js";
 import { copyJson, InputFault } from "./json-value.js";
 

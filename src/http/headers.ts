@@ -5,32 +5,32 @@ import { InvalidArgumentError } from "../errors/errors.js";
 /**
  * A caller's own headers, in lower case.
  *
+ * @param refuse makes the error of a message.
  * @throws {InvalidArgumentError} on names or values that HTTP does not allow, and on headers that the client sets itself.
  */
-export function checkHeaders(headers: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
+export function checkHeaders(
+  headers: Readonly<Record<string, string>> | undefined,
+  refuse: (message: string) => Error = (message) => new InvalidArgumentError(message),
+): Readonly<Record<string, string>> {
   if (headers === undefined) return noHeaders;
   // What is iterated has its entries elsewhere than in its properties: they would be left out silently.
   if (Symbol.iterator in headers) {
-    throw new InvalidArgumentError(
-      'headers must be an object such as { "x-name": "value" }; found one to iterate over',
-    );
+    throw refuse('headers must be an object such as { "x-name": "value" }; found one to iterate over');
   }
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
-      throw new InvalidArgumentError(
-        `headers: a name of ${counted(name.length, "character")} is not a valid header name`,
-      );
+      throw refuse(`headers: a name of ${counted(name.length, "character")} is not a valid header name`);
     }
     if (ownHeaders.has(lower)) {
-      throw new InvalidArgumentError(`headers: ${lower} is set by the client itself and can't be replaced`);
+      throw refuse(`headers: ${lower} is set by the client itself and can't be replaced`);
     }
     if (typeof value !== "string" || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
       const shown = looksLikeName(lower.replaceAll("-", "_"))
         ? lower
         : `a name of ${counted(name.length, "character")}`;
-      throw new InvalidArgumentError(`headers: the value of ${shown} is not a text of Latin-1 characters on one line`);
+      throw refuse(`headers: the value of ${shown} is not a text of Latin-1 characters on one line`);
     }
     checked[lower] = value;
   }

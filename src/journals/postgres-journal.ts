@@ -16,6 +16,7 @@ import {
   type ScopeFilter,
   type StateId,
 } from "../flows/journal.js";
+import { type CheckTable, isBoolean, isPositiveInteger, parseOptions } from "../options/option-table.js";
 import { sleep } from "../timing/clock.js";
 import { countsOf, lastKey, optionalEntry, type Row, scopeCountsOf, storedEntry, toEntry } from "./entry-of-row.js";
 import { KeyTurns } from "./key-turns.js";
@@ -56,6 +57,18 @@ export interface PostgresJournalOptions {
   readonly migrate?: boolean;
 }
 
+// `tablesOf` checks it.
+const name = { accepts: () => true, wanted: "a name" };
+const journalOptions: CheckTable<PostgresJournalOptions> = {
+  schema: name,
+  table: name,
+  timeoutMs: {
+    accepts: (value) => isPositiveInteger(value) && Number(value) < 2 ** 31,
+    wanted: "a whole number of milliseconds above 0",
+  },
+  migrate: { accepts: isBoolean, wanted: "true or false" },
+};
+
 type UnkeyedName = Exclude<keyof PostgresStatements, "keyed">;
 
 /**
@@ -82,12 +95,10 @@ export class PostgresJournal extends CheckedJournal {
    * @throws {JournalError} The database can't be reached, or refuses.
    */
   static async open(place: string | PostgresPool, options: PostgresJournalOptions = {}): Promise<PostgresJournal> {
-    const { schema = "public", table = "cross_border_flows", timeoutMs = 10_000, migrate = true } = options;
+    const refuse = (message: string) => new ConfigError(`PostgresJournal: ${message}`);
+    const read: PostgresJournalOptions = parseOptions(journalOptions, options, "the options", refuse);
+    const { schema = "public", table = "cross_border_flows", timeoutMs = 10_000, migrate = true } = read;
     const tables = tablesOf(schema, table);
-    if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs >= 2 ** 31) {
-      throw new ConfigError("PostgresJournal: timeoutMs must be a whole number of milliseconds above 0");
-    }
-    if (typeof migrate !== "boolean") throw new ConfigError("PostgresJournal: migrate must be a boolean");
     const own =
       typeof place === "string" ? await openPool(place, timeoutMs) : { pool: assertPool(place), close: async () => {} };
     try {

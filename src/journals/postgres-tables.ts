@@ -1,4 +1,5 @@
 import { ConfigError } from "../errors/errors.js";
+import { type CheckTable, parseOptions } from "../options/option-table.js";
 import { assertKnownVersion, firstMigrated, newestOf, outdatedFlow, pendingOf } from "./journal-version.js";
 import { assertPostgresNames } from "./postgres-names.js";
 import type { PostgresConnection, PostgresPool } from "./postgres-pool.js";
@@ -75,14 +76,25 @@ export interface PostgresSchemaOptions {
   readonly from?: number;
 }
 
+// `tablesOf` and `assertPostgresNames` check it.
+const name = { accepts: () => true, wanted: "a name" };
+const schemaOptions: CheckTable<PostgresSchemaOptions> = {
+  schema: name,
+  table: name,
+  role: name,
+  from: {
+    accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= newest,
+    wanted: `a whole number from 0 to ${newest}`,
+  },
+};
+
 /** What a database administrator runs, in one transaction, for services that open the journal with `migrate: false`. */
 export function schemaText(options: PostgresSchemaOptions = {}): string {
-  const { schema = "public", table = "cross_border_flows", role = "payments", from = 0 } = options;
+  const refuse = (message: string) => new ConfigError(`PostgresJournal: ${message}`);
+  const read: PostgresSchemaOptions = parseOptions(schemaOptions, options, "the options", refuse);
+  const { schema = "public", table = "cross_border_flows", role = "payments", from = 0 } = read;
   const tables = tablesOf(schema, table);
   assertPostgresNames("PostgresJournal", { role });
-  if (!Number.isInteger(from) || from < 0 || from > newest) {
-    throw new ConfigError(`PostgresJournal: from must be a whole number from 0 to ${newest}`);
-  }
   assertKnownVersion("PostgresJournal", from, newest);
   const create = [
     `CREATE SCHEMA IF NOT EXISTS "${schema}";`,

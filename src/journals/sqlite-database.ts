@@ -1,4 +1,5 @@
 import { ConfigError } from "../errors/errors.js";
+import { type CheckTable, isBoolean, parseOptions } from "../options/option-table.js";
 import { clock, sleep } from "../timing/clock.js";
 import { assertKnownVersion, firstMigrated, newestOf, outdatedFlow, pendingOf } from "./journal-version.js";
 import type { SqliteConnection } from "./sqlite-connection.js";
@@ -23,16 +24,19 @@ export interface SqliteJournalOptions {
 
 /** @throws {ConfigError} for options that can't be meant. */
 export function assertSqliteOptions(options: SqliteJournalOptions): Required<SqliteJournalOptions> {
-  const { processes = "many", busyTimeoutMs = 5_000, migrate = true } = options;
-  if (processes !== "many" && processes !== "one") {
-    throw new ConfigError('SqliteJournal: processes must be "many" or "one"');
-  }
-  if (!Number.isInteger(busyTimeoutMs) || busyTimeoutMs < 0 || busyTimeoutMs >= 2 ** 31) {
-    throw new ConfigError("SqliteJournal: busyTimeoutMs must be a whole number of milliseconds");
-  }
-  if (typeof migrate !== "boolean") throw new ConfigError("SqliteJournal: migrate must be a boolean");
-  return { processes, busyTimeoutMs, migrate };
+  const refuse = (message: string) => new ConfigError(`SqliteJournal: ${message}`);
+  const read: SqliteJournalOptions = parseOptions(sqliteOptions, options, "the options", refuse);
+  return { processes: "many", busyTimeoutMs: 5_000, migrate: true, ...read };
 }
+
+const sqliteOptions: CheckTable<SqliteJournalOptions> = {
+  processes: { accepts: (value) => value === "many" || value === "one", wanted: '"many" or "one"' },
+  busyTimeoutMs: {
+    accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31,
+    wanted: "a whole number of milliseconds",
+  },
+  migrate: { accepts: isBoolean, wanted: "true or false" },
+};
 
 /** Makes the connection durable and its file a journal of the newest version. Safe for many processes at once. */
 export async function prepareDatabase(

@@ -5,7 +5,7 @@ import { ConfigError } from "../errors/errors.js";
 import { fetchTransport } from "../wire/fetch-transport.js";
 import type { Transport } from "../wire/transport.js";
 import { Authorization } from "./authorization.js";
-import { type LoginOptions, type LoginSettings, resolveLogin } from "./login-options.js";
+import { type LoginOptions, type LoginSettings, loginOptions, resolveLogin } from "./login-options.js";
 import { type BrowserPage, callbackOf, cleanAddress, currentPage, reloadWhenShownAgain } from "./page.js";
 import { readPending, writePending } from "./read-callback.js";
 import { UserTokens } from "./user-tokens.js";
@@ -34,10 +34,7 @@ export class BrowserLogin implements UserAuth {
 
   /** @throws {ConfigError} that names the option, what was found and what is wanted. */
   constructor(options: LoginOptions) {
-    this.#settings = resolveLogin("BrowserLogin", options, {
-      clientSecret: refuseSecret,
-      clientAuthentication: refuseSecret,
-    });
+    this.#settings = resolveLogin("BrowserLogin", browserLoginOptions, options).settings;
     // Looked up with each request, as everywhere: tests of pages that run in Node replace it.
     this.#transport = fetchTransport((url, init) => globalThis.fetch(url, init));
     this.#authorization = new Authorization(this.#settings, this.#settings.auth, this.#transport);
@@ -139,7 +136,9 @@ export class BrowserLogin implements UserAuth {
   }
 }
 
-function refuseSecret(option: string, value: unknown): void {
-  if (value === undefined) return;
-  throw new ConfigError(`${option} has no use in a page, which can't keep a secret: register a public client`);
-}
+const noSecret = {
+  accepts: () => false,
+  wanted: "left out in a page, which can't keep a secret: register a public client",
+};
+
+export const browserLoginOptions = { ...loginOptions, clientSecret: noSecret, clientAuthentication: noSecret };

@@ -1,13 +1,11 @@
 import {
-  type Assertion,
-  assertFlag,
-  assertIdentityProviderAuth,
-  assertText,
+  formText,
   type IdentityProviderAuth,
+  identityProviderOptions,
+  parseIdentityProviderOptions,
   realmAddress,
-  refuse,
 } from "../auth/auth-options.js";
-import { ConfigError } from "../errors/errors.js";
+import { type CheckTable, isBoolean } from "../options/option-table.js";
 import { parseBaseUrl } from "../wire/base-url.js";
 
 /** A login by the authorization code grant (Interface description 0.0.1, "Authentication"), with PKCE. */
@@ -36,36 +34,35 @@ export interface LoginSettings {
   readonly issuer: string;
 }
 
+/** The options of every login. */
+export const loginOptions = {
+  ...identityProviderOptions,
+  // `parseBaseUrl` checks it, with a message for each mistake.
+  redirectUri: { accepts: () => true, wanted: "an address such as https://host/callback", isRequired: true },
+  scope: {
+    accepts: (value) => formText.accepts(value) && String(value).split(" ").includes("openid"),
+    wanted:
+      'scopes separated by spaces, with "openid" among them, without which there is no ID token to check the login by',
+  },
+  issuer: formText,
+  allowInsecureHttp: { accepts: isBoolean, wanted: "true or false" },
+} satisfies CheckTable<LoginOptions & IdentityProviderAuth>;
+
 /**
  * @param owner the class that the options belong to.
- * @param fields the options that it has besides those of every login.
  * @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted.
  */
-export function resolveLogin(
+export function resolveLogin<Options extends LoginOptions>(
   owner: string,
-  options: LoginOptions,
-  fields: Readonly<Record<string, Assertion>>,
-): LoginSettings {
-  if (typeof options !== "object" || options === null) throw refuse(`${owner}: its argument`, options, "its options");
-  const allowInsecureHttp = options.allowInsecureHttp === true;
-  const assertions = {
-    redirectUri: (option: string, value: unknown) => void parseBaseUrl(value, option, allowInsecureHttp),
-    scope: assertScope,
-    issuer: (option: string, value: unknown) => value === undefined || assertText(option, value),
-    allowInsecureHttp: assertFlag,
-    ...fields,
-  };
-  assertIdentityProviderAuth(`${owner}: `, options, assertions, allowInsecureHttp);
-  const { authUrl, realm, clientId, redirectUri, scope = "openid" } = options;
+  table: CheckTable<Options & IdentityProviderAuth>,
+  given: Options,
+): { readonly settings: LoginSettings; readonly options: Options } {
+  const isInsecure = Object(given).allowInsecureHttp === true;
+  const options = parseIdentityProviderOptions<Options & IdentityProviderAuth>(owner, table, given, isInsecure);
+  const { authUrl, realm, clientId, redirectUri, scope = "openid", issuer } = options;
+  parseBaseUrl(redirectUri, `${owner}: redirectUri`, isInsecure);
   const auth = { authUrl, realm, clientId };
   const { origin, path } = realmAddress(auth);
-  return { auth, redirectUri: new URL(redirectUri).href, scope, issuer: options.issuer ?? origin + path };
-}
-
-function assertScope(option: string, value: unknown): void {
-  if (value === undefined) return;
-  assertText(option, value, 'scopes separated by spaces, "openid" among them');
-  if (!String(value).split(" ").includes("openid")) {
-    throw new ConfigError(`${option} lacks "openid", without which there is no ID token to check the login by`);
-  }
+  const settings = { auth, redirectUri: new URL(redirectUri).href, scope, issuer: issuer ?? origin + path };
+  return { settings, options };
 }

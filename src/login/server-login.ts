@@ -1,17 +1,12 @@
-import {
-  type Assertion,
-  assertClientAuthentication,
-  assertOptionalSecret,
-  type IdentityProviderAuth,
-  refuse,
-  type UserAuth,
-} from "../auth/auth-options.js";
+import type { IdentityProviderAuth, UserAuth } from "../auth/auth-options.js";
 import type { UserClaims } from "../auth/openid-grant.js";
 import { type OpenTokenSource, tokenSourceKey } from "../auth/token-source.js";
 import { isTokenStore, type TokenStore } from "../auth/token-store.js";
 import { isTokenLeeway } from "../auth/token-timing.js";
 import { describeValue } from "../errors/describe-value.js";
 import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
+import { type CheckTable, isFunction, isPlainObject } from "../options/option-table.js";
+import { type AppInfo, parseAppInfo } from "../wire/app-info.js";
 import { parseBaseUrl } from "../wire/base-url.js";
 import type { FetchLike } from "../wire/fetch-transport.js";
 import { openTransport } from "../wire/open-transport.js";
@@ -20,7 +15,7 @@ import { parseTlsOptions, type TlsOptions } from "../wire/tls-options.js";
 import type { Transport } from "../wire/transport.js";
 import { type DispatcherLike, isDispatcher } from "../wire/undici-transport.js";
 import { Authorization } from "./authorization.js";
-import { type LoginOptions, resolveLogin } from "./login-options.js";
+import { type LoginOptions, loginOptions, resolveLogin } from "./login-options.js";
 import { readPending, writePending } from "./read-callback.js";
 import { UserTokens } from "./user-tokens.js";
 
@@ -43,6 +38,8 @@ export interface ServerLoginOptions extends LoginOptions {
   readonly fetch?: FetchLike | undefined;
   /** An undici dispatcher (7 or 8) of your own, for a proxy. It stays open when the login is closed. */
   readonly dispatcher?: DispatcherLike | undefined;
+  /** Your program, added to the `User-Agent` of token requests and of the sessions' ends. Default: none. */
+  readonly appInfo?: AppInfo | undefined;
 }
 
 /** A login that has begun. */
@@ -91,8 +88,8 @@ export class ServerLogin {
   readonly #leewayMs: number | undefined;
 
   /** @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted. */
-  constructor(options: ServerLoginOptions) {
-    const settings = resolveLogin("ServerLogin", options, serverFields);
+  constructor(given: ServerLoginOptions) {
+    const { settings, options } = resolveLogin("ServerLogin", serverLoginOptions, given);
     const { clientSecret, clientAuthentication, tokenStore, tokenLeewayMs } = options;
     this.#auth = { ...settings.auth, clientSecret, clientAuthentication };
     this.#redirectUri = settings.redirectUri;
@@ -202,23 +199,20 @@ class Session implements ServerSession {
   }
 }
 
-const serverFields = {
-  clientSecret: assertOptionalSecret,
-  clientAuthentication: assertClientAuthentication,
-  tokenStore: optional(isTokenStore, "an object with read, lock, unlock and write"),
-  tokenLeewayMs: optional(isTokenLeeway, "a number of milliseconds, 0 or more"),
-  tls: () => {},
-  fetch: optional((value) => typeof value === "function", "a function"),
-  dispatcher: optional(isDispatcher, "an undici dispatcher"),
+export const serverLoginOptions: CheckTable<ServerLoginOptions> = {
+  ...loginOptions,
+  tokenStore: {
+    accepts: isTokenStore,
+    wanted: "a token store: an object with the methods read, lock, unlock and write",
+  },
+  tokenLeewayMs: { accepts: isTokenLeeway, wanted: "a number of milliseconds, 0 or more" },
+  tls: { accepts: isPlainObject, wanted: "an object of certificates" },
+  fetch: { accepts: isFunction, wanted: "a function" },
+  dispatcher: { accepts: isDispatcher, wanted: "an undici dispatcher: an object with a dispatch method" },
+  appInfo: { accepts: isPlainObject, wanted: 'an object such as { name: "school-fees", version: "2.4.1" }' },
 };
 
-function optional(accepts: (value: unknown) => boolean, wanted: string): Assertion {
-  return (option, value) => {
-    if (value !== undefined && !accepts(value)) throw refuse(option, value, wanted);
-  };
-}
-
-function toTransport({ authUrl, tls, fetch, dispatcher }: ServerLoginOptions): Transport {
+function toTransport({ authUrl, tls, fetch, dispatcher, appInfo }: ServerLoginOptions): Transport {
   const given = Object.entries({ tls, fetch, dispatcher }).filter(([, value]) => value !== undefined);
   if (given.length > 1) {
     throw new ConfigError(`ServerLogin: ${given.map(([name]) => name).join(" and ")} exclude each other`);
@@ -227,7 +221,8 @@ function toTransport({ authUrl, tls, fetch, dispatcher }: ServerLoginOptions): T
     throw new ConfigError("ServerLogin: tls has no use with an http authUrl: make it https, or leave tls out");
   }
   const material = tls === undefined ? undefined : parseTlsOptions(tls);
-  return openTransport({ fetch, dispatcher, connections: 64, connectTimeoutMs: 10_000, tls: material });
+  const app = appInfo && parseAppInfo(appInfo, "ServerLogin: ");
+  return openTransport({ fetch, dispatcher, connections: 64, connectTimeoutMs: 10_000, tls: material, appInfo: app });
 }
 
 function isClaims(value: unknown): value is UserClaims {

@@ -1,5 +1,6 @@
 import { ConfigError } from "../errors/errors.js";
 import type { Telemetry } from "../events/telemetry.js";
+import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
 import { meteringListener } from "./metering-listener.js";
 import { type Api, spanTracing } from "./span-tracing.js";
 import { version } from "./version.js";
@@ -31,8 +32,10 @@ export interface OpenTelemetryOptions {
  */
 export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptions = {}): Telemetry {
   assertApi(api);
-  const tracer = (options.tracer ?? api.trace.getTracer(name, version)) as ReturnType<Api["trace"]["getTracer"]>;
-  const meter = (options.meter ?? api.metrics.getMeter(name, version)) as ReturnType<Api["metrics"]["getMeter"]>;
+  const refuse = (message: string) => new ConfigError(`openTelemetry: ${message}`);
+  const given: OpenTelemetryOptions = parseOptions(telemetryOptions, options, "the options", refuse);
+  const tracer = (given.tracer ?? api.trace.getTracer(name, version)) as ReturnType<Api["trace"]["getTracer"]>;
+  const meter = (given.meter ?? api.metrics.getMeter(name, version)) as ReturnType<Api["metrics"]["getMeter"]>;
   // Instruments that were made without an SDK measure nothing, ever: events need not be made for them.
   const listener = isNoop(api, meter) ? {} : meteringListener(meter);
   const parts = { listener, tracing: spanTracing(api, tracer) };
@@ -40,6 +43,18 @@ export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptio
 }
 
 const name = "cross-border-payments";
+
+const telemetryOptions: CheckTable<OpenTelemetryOptions> = {
+  tracer: {
+    accepts: (value) => isFunction(Reflect.get(Object(value), "startSpan")),
+    wanted: "a tracer, with a method startSpan",
+  },
+  meter: {
+    accepts: (value) =>
+      ["createCounter", "createHistogram"].every((method) => isFunction(Reflect.get(Object(value), method))),
+    wanted: "a meter, with the methods createCounter and createHistogram",
+  },
+};
 
 function isNoop({ createNoopMeter }: Partial<Api>, meter: object): boolean {
   return createNoopMeter !== undefined && meter === createNoopMeter();

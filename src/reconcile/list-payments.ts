@@ -1,7 +1,7 @@
 import type { ApiClient } from "../api/api-client.js";
-import { isPositiveInteger, type OptionTable, parseOptions, withDefaults } from "../api/option-table.js";
 import { type RequestOptions, requestOptions } from "../api/request-options.js";
 import { AbortedError, InvalidArgumentError } from "../errors/errors.js";
+import { isPositiveInteger, type OptionTable, parseOptions, withDefaults } from "../options/option-table.js";
 import { nonEmptyText } from "../paging/cursor-order.js";
 import type { Payment } from "../resources/payments.js";
 import { nextDelayMs } from "../timing/backoff.js";

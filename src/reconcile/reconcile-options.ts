@@ -1,6 +1,6 @@
-import { isPositiveInteger, type OptionTable, parseOptions, withDefaults } from "../api/option-table.js";
 import { type RequestOptions, requestOptions } from "../api/request-options.js";
 import { InvalidArgumentError } from "../errors/errors.js";
+import { isPositiveInteger, type OptionTable, parseOptions, withDefaults } from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
 import type { Period } from "./compare-group.js";
 import { parseTime } from "./own-entry.js";

@@ -1,6 +1,6 @@
 import type { FieldKind } from "../api/fields.js";
 import type { TypedOperation } from "../api/operation.js";
-import { operations } from "../resources/catalogue.js";
+import { type CataloguedOperation, operations } from "../resources/catalogue.js";
 import type { Deposit } from "../resources/deposits.js";
 import type { ExchangeRate } from "../resources/exchange-rates.js";
 import type { LiquidityProvider } from "../resources/liquidity-providers.js";
@@ -29,6 +29,8 @@ type Collections = { readonly [Name in keyof StoredRecords]: Collection<StoredRe
 export interface Ledger extends Collections {
   /** The gateway that a field of a record names, by its `institutionId` or by its `id`. */
   gatewayNamed(name: string): PaymentGateway | undefined;
+  /** The record with this id and owner, where the records of that name are stored. */
+  find(storedName: string, id: string, owner: string): object | undefined;
 }
 
 export function createLedger(): Ledger {
@@ -44,6 +46,7 @@ export function createLedger(): Ledger {
       const byId = paymentGateways.find(name)?.record;
       return byId ?? paymentGateways.rows().find(({ record }) => record.institutionId === name)?.record;
     },
+    find: (name, id, owner) => (isStoredName(name) ? collections[name].find(id, owner)?.record : undefined),
   };
 }
 
@@ -52,9 +55,27 @@ export function storedRecords(ledger: Ledger): StoredRecords {
   return Object.fromEntries(entries) as StoredRecords;
 }
 
-const storedNames = [...operations.values()]
-  .filter(({ verb }) => verb === "create")
-  .map(({ name }) => name.split(".").at(-2) as keyof StoredRecords);
+/** `deposits` of `liquidityProviders.deposits.create`. */
+type StoredName<Name extends string> = Name extends `${infer Stored}.create`
+  ? Stored extends `${string}.${infer Nested}`
+    ? StoredName<`${Nested}.create`>
+    : Stored
+  : never;
+/** Does not compile where a resource that can be created is none of the `StoredRecords`. */
+type CreatedRecords = { readonly [Row in CataloguedOperation as StoredName<Row["name"]>]: readonly RecordOf<Row>[] };
+type RecordOf<Row> = Row extends TypedOperation<string, readonly string[], infer _Body, infer Item> ? Item : never;
+type EveryOne<_Records extends CreatedRecords> = keyof _Records;
+
+/** The name under which the records of a `create` are stored. */
+export function storedNameOf({ name }: { readonly name: string }): EveryOne<StoredRecords> {
+  return name.split(".").at(-2) as keyof StoredRecords;
+}
+
+const storedNames = [...operations.values()].filter(({ verb }) => verb === "create").map(storedNameOf);
+
+function isStoredName(name: string): name is keyof StoredRecords {
+  return storedNames.some((stored) => stored === name);
+}
 
 /** A record of empty texts, zeros and nulls. */
 export function blankRecord<T>(row: TypedOperation<string, readonly string[], never, T>): T {

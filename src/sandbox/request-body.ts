@@ -1,6 +1,7 @@
 import type { FieldKind } from "../api/fields.js";
 import type { Operation } from "../api/operation.js";
 import { decimalNumeral } from "../money.js";
+import type { OperationName } from "../resources/catalogue.js";
 import { Refusal } from "./responses.js";
 import { shownName } from "./shown-query.js";
 
@@ -53,7 +54,7 @@ const requiredBeyondTheRows: Readonly<Record<string, readonly string[]>> = {
     "sellPrice",
   ],
   "liquidityProviders.transfers.create": ["from", "to", "amount"],
-};
+} satisfies { readonly [Name in OperationName]?: readonly string[] };
 
 function assertValue(name: string, kind: FieldKind, value: unknown): void {
   if (kind === "any") return;

@@ -1,50 +1,39 @@
 import type { Operation, TypedOperation } from "../api/operation.js";
+import { type CataloguedResource, catalogue } from "../resources/catalogue.js";
 import type { Collection, Row } from "./collection.js";
 import type { HandlersOf } from "./handler.js";
+import { blankRecord, type Ledger, type StoredRecords, storedNameOf } from "./ledger.js";
 import { assertQuery, pageOf } from "./list-page.js";
 import { Refusal } from "./responses.js";
 import type { Call, Service } from "./service.js";
 
 /** What makes one kind of record different from the others. */
-export interface Resource<T extends { readonly id: string }, Body> {
-  readonly collection: Collection<T>;
-  /** The record before its body is laid over it. */
-  readonly blank: T;
+interface RecordRules<T> {
+  /** What a record has before its body is laid over it, where that is not an empty text. */
+  readonly blank?: Partial<T>;
   /** Further fields that only the creation sets. */
-  create?(record: T, call: Call<Body>): T;
+  create?(record: T, call: Call<unknown>): T;
   /** Checks a record before it is stored or replaced, and sets what follows from its other fields. */
   settle?(record: T, owner: string): T;
 }
 
-/** The rows of a resource with all four verbs. */
-interface ResourceRows<T, Body> {
-  readonly create: TypedOperation<string, readonly string[], Body, T>;
-  readonly list: TypedOperation<string, readonly string[], never, T[]>;
-  readonly get: TypedOperation<string, readonly string[], never, T>;
-  readonly update: TypedOperation<string, readonly string[], Body, void>;
-}
+/** By the name under which the records are stored. A resource without rules is stored and read as it is sent. */
+export type Rules = { readonly [Name in keyof StoredRecords]?: RecordRules<StoredRecords[Name][number]> };
 
-type RowsOf<Rows> = Extract<Rows[keyof Rows], { readonly name: string }>;
+/** A resource whose records can be created, so that the sandbox has a place for them. */
+type StoredResource = Extract<CataloguedResource, { readonly create: unknown }>;
+type RowsOf<Resource> = Resource extends unknown ? Extract<Resource[keyof Resource], { readonly name: string }> : never;
 
-/** Handlers of records whose path starts with themselves. */
-export function topResource<
-  T extends { readonly id: string },
-  Body extends Partial<T>,
-  Rows extends ResourceRows<T, Body>,
->(service: Service, rows: Rows & ResourceRows<T, Body>, resource: Resource<T, Body>): HandlersOf<RowsOf<Rows>> {
-  return resourceHandlers(service, rows, resource, ({ params: [id = ""] }) => ({ owner: "", id }));
-}
-
-/** Handlers of records that are kept under a liquidity provider. */
-export function providerResource<
-  T extends { readonly id: string },
-  Body extends Partial<T>,
-  Rows extends ResourceRows<T, Body>,
->(service: Service, rows: Rows & ResourceRows<T, Body>, resource: Resource<T, Body>): HandlersOf<RowsOf<Rows>> {
-  return resourceHandlers(service, rows, resource, ({ params: [owner = "", id = ""] }) => {
-    if (service.ledger.liquidityProviders.find(owner) === undefined) throw notFound("liquidity provider");
-    return { owner, id };
+/** Handlers of all that is stored, whatever it is kept under: they follow from the rows. */
+export function recordHandlers(service: Service, rules: Rules): HandlersOf<RowsOf<StoredResource>> {
+  const handlers = catalogue.flatMap((resource) => {
+    if (!("create" in resource)) return [];
+    const name = storedNameOf(resource.create);
+    // The collection, the rules and the row are of the same record, by its name.
+    return handlersOf(service, resource, service.ledger[name] as never, (rules[name] ?? {}) as RecordRules<AnyRecord>);
   });
+  // Each is of the type of the row that it stands under.
+  return Object.fromEntries(handlers) as unknown as HandlersOf<RowsOf<StoredResource>>;
 }
 
 /** One page of a list. Stored payments carry `pagingToken`; other records get it where all lists are to have it. */
@@ -63,53 +52,62 @@ export function notFound(what: string): Refusal {
   return new Refusal("not_found", `there is no such ${what}`);
 }
 
-interface Address {
-  readonly owner: string;
-  readonly id: string;
-}
+type AnyRecord = { readonly id: string };
+type CreateRow = TypedOperation<string, readonly string[], never, AnyRecord>;
+type AnyHandler = (call: Call<object>) => unknown;
+type AnyRows = { readonly create: CreateRow } & Readonly<Record<string, Operation>>;
 
-function resourceHandlers<
-  T extends { readonly id: string },
-  Body extends Partial<T>,
-  Rows extends ResourceRows<T, Body>,
->(
+function handlersOf(
   service: Service,
-  rows: ResourceRows<T, Body>,
-  resource: Resource<T, Body>,
-  addressOf: (call: Call<unknown>) => Address,
-): HandlersOf<RowsOf<Rows>> {
-  const { collection, blank } = resource;
-  const settled = (record: T, owner: string) => resource.settle?.(record, owner) ?? record;
-  const rowAt = ({ id, owner }: Address) => {
-    const row = collection.find(id, owner);
+  rows: AnyRows,
+  collection: Collection<AnyRecord>,
+  rules: RecordRules<AnyRecord>,
+): [string, AnyHandler][] {
+  const blank = { ...blankRecord(rows.create), ...rules.blank };
+  const settled = (record: AnyRecord, owner: string) => rules.settle?.(record, owner) ?? record;
+  const rowAt = (operation: Operation, { params }: Call<unknown>) => {
+    const row = collection.find(params.at(-1) ?? "", ownerOf(service.ledger, operation, params));
     if (row === undefined) throw notFound("record");
     return row;
   };
-  const create = (call: Call<Body>): T => {
-    const { owner } = addressOf(call);
-    const record = { ...blank, ...call.body, id: service.newId() };
-    return collection.add(settled(resource.create?.(record, call) ?? record, owner), owner).record;
+  const byVerb: Readonly<Record<Operation["verb"], (operation: Operation, call: Call<object>) => unknown>> = {
+    create(operation, call) {
+      const owner = ownerOf(service.ledger, operation, call.params);
+      const record = { ...blank, ...call.body, id: service.newId() };
+      return collection.add(settled(rules.create?.(record, call) ?? record, owner), owner).record;
+    },
+    list(operation, call) {
+      const owner = ownerOf(service.ledger, operation, call.params);
+      const own = collection.rows().filter((row) => row.owner === owner);
+      return listPage(service, operation, call.query, own);
+    },
+    get(operation, call) {
+      assertQuery(call.query, operation);
+      return rowAt(operation, call).record;
+    },
+    update(operation, call) {
+      const row = rowAt(operation, call);
+      row.record = settled({ ...row.record, ...call.body }, row.owner);
+    },
   };
-  const list = (call: Call<unknown>): T[] => {
-    const { owner } = addressOf(call);
-    const own = collection.rows().filter((row) => row.owner === owner);
-    return listPage(service, rows.list, call.query, own);
-  };
-  const get = (call: Call<unknown>): T => {
-    assertQuery(call.query, rows.get);
-    return rowAt(addressOf(call)).record;
-  };
-  const update = (call: Call<Body>): void => {
-    const address = addressOf(call);
-    const row = rowAt(address);
-    row.record = settled({ ...row.record, ...call.body }, address.owner);
-  };
-  const handlers = {
-    [rows.create.name]: create,
-    [rows.list.name]: list,
-    [rows.get.name]: get,
-    [rows.update.name]: update,
-  };
-  // Each is of the type of the row that it stands under.
-  return handlers as HandlersOf<RowsOf<Rows>>;
+  return Object.values(rows).map((row) => [row.name, (call) => byVerb[row.verb](row, call)]);
+}
+
+/**
+ * The id of the record under which those of an operation are kept; empty for records of their own.
+ *
+ * @throws {Refusal} when there is no such record.
+ */
+function ownerOf(ledger: Ledger, { name }: Operation, params: readonly string[]): string {
+  const owners = name.split(".").slice(0, -2);
+  return owners.reduce((above, owner, index) => {
+    const id = params[index] ?? "";
+    if (ledger.find(owner, id, above) === undefined) throw notFound(words(owner));
+    return id;
+  }, "");
+}
+
+/** `liquidity provider` of `liquidityProviders`. */
+function words(name: string): string {
+  return name.replace(/s$/, "").replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

@@ -1,6 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { ConfigError } from "../errors/errors.js";
 import { decimalNumeral } from "../money.js";
+import {
+  assertOptions,
+  type CheckTable,
+  isBoolean,
+  isFunction,
+  isPlainObject,
+  parseOptions,
+} from "../options/option-table.js";
 import { isOperationName, type OperationName, operations } from "../resources/catalogue.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 
@@ -98,30 +106,76 @@ export interface SandboxSettings {
 }
 
 /** @throws {ConfigError} when an option has a value that no sandbox can have. */
-export function toSettings(options: SandboxOptions): SandboxSettings {
+export function toSettings(given: SandboxOptions): SandboxSettings {
+  const options: SandboxOptions = parseOptions(sandboxOptions, given, "the sandbox's options", refuse);
+  if (options.credentials !== undefined)
+    assertOptions(credentialOptions, options.credentials, "it", refuseOf("credentials"));
+  if (options.tokenThrottle !== undefined)
+    assertOptions(throttleOptions, options.tokenThrottle, "it", refuseOf("tokenThrottle"));
   const { credentials, tokenThrottle: throttle } = options;
   return {
     credentials: { ...defaultCredentials(), ...credentials },
     basePath: toPathPrefix("basePath", options.basePath ?? ""),
     authPath: toPathPrefix("authPath", options.authPath ?? ""),
-    tokenLifetimeMs: 1000 * whole("tokenLifetimeSeconds", options.tokenLifetimeSeconds ?? 300, 1),
-    refreshTokenLifetimeMs: 1000 * whole("refreshTokenLifetimeSeconds", options.refreshTokenLifetimeSeconds ?? 1800, 1),
+    tokenLifetimeMs: 1000 * (options.tokenLifetimeSeconds ?? 300),
+    refreshTokenLifetimeMs: 1000 * (options.refreshTokenLifetimeSeconds ?? 1800),
     rotateRefreshTokens: options.rotateRefreshTokens ?? false,
-    tokenThrottle: throttle && {
-      max: whole("tokenThrottle.max", throttle.max, 0),
-      windowMs: 1000 * whole("tokenThrottle.windowSeconds", throttle.windowSeconds, 1),
-    },
-    maxSize: whole("maxSize", options.maxSize ?? 100, 1),
-    defaultSize: whole("defaultSize", options.defaultSize ?? 20, 1),
+    tokenThrottle: throttle && { max: throttle.max, windowMs: 1000 * throttle.windowSeconds },
+    maxSize: options.maxSize ?? 100,
+    defaultSize: options.defaultSize ?? 20,
     fee: toFee(options.fee ?? "0"),
-    senderAmountScale: whole("senderAmountScale", options.senderAmountScale ?? 2, 0),
+    senderAmountScale: options.senderAmountScale ?? 2,
     requireAccounts: options.requireAccounts ?? false,
     signedOperations: toSignedOperations(options.signedOperations),
     signQuery: options.signQuery ?? false,
-    pagingTokens: toPagingTokens(options.pagingTokens ?? "payments"),
+    pagingTokens: options.pagingTokens ?? "payments",
     now: options.now ?? Date.now,
   };
 }
+
+const refuse = (message: string) => new ConfigError(message);
+const refuseOf = (option: string) => (message: string) => refuse(`${option}: ${message}`);
+const flag = { accepts: isBoolean, wanted: "true or false" };
+const text = { accepts: (value: unknown) => typeof value === "string", wanted: "a string" };
+const aFunction = { accepts: isFunction, wanted: "a function" };
+const atLeast = (least: number) => ({
+  accepts: (value: unknown) => Number.isSafeInteger(value) && Number(value) >= least,
+  wanted: `a whole number of at least ${least}`,
+});
+
+export const sandboxOptions: CheckTable<SandboxOptions> = {
+  credentials: { accepts: isPlainObject, wanted: "an object of credentials" },
+  basePath: text,
+  authPath: text,
+  tokenLifetimeSeconds: atLeast(1),
+  refreshTokenLifetimeSeconds: atLeast(1),
+  rotateRefreshTokens: flag,
+  tokenThrottle: { accepts: isPlainObject, wanted: "an object: { max, windowSeconds }" },
+  maxSize: atLeast(1),
+  defaultSize: atLeast(1),
+  // `toFee` checks the numeral.
+  fee: { accepts: (value) => text.accepts(value) || isFunction(value), wanted: "a decimal numeral or a function" },
+  senderAmountScale: atLeast(0),
+  requireAccounts: flag,
+  signedOperations: { accepts: Array.isArray, wanted: "an array of operations" },
+  signQuery: flag,
+  pagingTokens: { accepts: (value) => value === "payments" || value === "all", wanted: '"payments" or "all"' },
+  now: aFunction,
+  onRequest: aFunction,
+  onResponse: aFunction,
+};
+const secretText = { ...text, isSecret: true } as const;
+const credentialOptions: CheckTable<SandboxCredentials> = {
+  realm: text,
+  clientId: text,
+  clientSecret: secretText,
+  username: text,
+  password: secretText,
+};
+const throttleOptions: CheckTable<NonNullable<SandboxOptions["tokenThrottle"]>> = {
+  max: { ...atLeast(0), isRequired: true },
+  windowSeconds: { ...atLeast(1), isRequired: true },
+};
 
 function defaultCredentials(): SandboxCredentials {
   const password = randomBytes(12).toString("base64url");
@@ -132,16 +186,6 @@ function toPathPrefix(option: string, value: string): string {
   const prefix = value.replace(/\/+$/, "");
   if (/^(?:\/[^/?#]+)*$/.test(prefix)) return prefix;
   throw new ConfigError(`${option} must be a path such as "/gateway/v1", or empty`);
-}
-
-function whole(option: string, value: number, least: number): number {
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new ConfigError(`${option} must be a whole number of at least ${least}`);
-}
-
-function toPagingTokens(value: "all" | "payments"): "all" | "payments" {
-  if (value === "all" || value === "payments") return value;
-  throw new ConfigError('pagingTokens must be "payments" or "all"');
 }
 
 function toFee(fee: NonNullable<SandboxOptions["fee"]>): SandboxSettings["fee"] {

@@ -1,12 +1,20 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConfigError } from "../errors/errors.js";
+import {
+  assertOptions,
+  type CheckTable,
+  isBoolean,
+  isPlainObject,
+  isPositiveInteger,
+  isText,
+} from "../options/option-table.js";
 import type { SigningKey } from "../signing/keys.js";
 import type { ConsoleRequest, SandboxConsole } from "./console/console.js";
 import { allowOrigin, isPreflight, preflightResponse } from "./cross-origin.js";
 import { jsonResponse } from "./responses.js";
 import { createSandbox, type Sandbox, type SandboxClientOptions } from "./sandbox.js";
-import type { SandboxOptions } from "./sandbox-options.js";
+import { type SandboxOptions, sandboxOptions } from "./sandbox-options.js";
 
 export interface SandboxServerOptions extends SandboxOptions {
   /** The port to listen on; 0 is any that is free. Default: 0. */
@@ -53,6 +61,8 @@ export interface SandboxServer extends AsyncDisposable {
  * @throws {ConfigError} when an option has a value that no sandbox can have, or the address can't be listened on.
  */
 export async function startSandbox(options: SandboxServerOptions = {}): Promise<SandboxServer> {
+  const refuse = (message: string) => new ConfigError(message);
+  assertOptions(serverOptions, options, "the sandbox's options", refuse);
   const { port = 0, host = "127.0.0.1", maxBodyBytes = 1024 * 1024, console: wanted = false, ...others } = options;
   const sandbox = createSandbox(others);
   const sandboxConsole = wanted === false ? undefined : await openConsole(sandbox, host, wanted === true ? {} : wanted);
@@ -74,17 +84,30 @@ export async function startSandbox(options: SandboxServerOptions = {}): Promise<
   };
 }
 
+const isPort = (value: unknown) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535;
+const serverOptions: CheckTable<SandboxServerOptions> = {
+  ...sandboxOptions,
+  port: { accepts: isPort, wanted: "a port, or 0 for any that is free" },
+  host: { accepts: isText, wanted: "an address" },
+  maxBodyBytes: { accepts: isPositiveInteger, wanted: "a whole number above 0" },
+  console: {
+    accepts: (value) => isBoolean(value) || isPlainObject(value),
+    wanted: "true, false or an object of options",
+  },
+};
+const consoleOptions: CheckTable<SandboxConsoleOptions> = {
+  signingKeys: { accepts: Array.isArray, wanted: "an array of signing keys" },
+};
+
 interface Served {
   readonly sandbox: Sandbox;
   readonly sandboxConsole: SandboxConsole | undefined;
   readonly maxBodyBytes: number;
 }
 
-async function openConsole(
-  sandbox: Sandbox,
-  host: string,
-  { signingKeys = [] }: SandboxConsoleOptions,
-): Promise<SandboxConsole> {
+async function openConsole(sandbox: Sandbox, host: string, options: SandboxConsoleOptions): Promise<SandboxConsole> {
+  assertOptions(consoleOptions, options, "console", (message) => new ConfigError(`console: ${message}`));
+  const { signingKeys = [] } = options;
   if (!/^(?:localhost|::1|127(?:\.\d{1,3}){3})$/.test(host)) {
     throw new ConfigError(
       `the console asks for no login: with it, host must be "127.0.0.1", "::1" or "localhost"; found ${JSON.stringify(host)}`,

@@ -1,5 +1,6 @@
 import type { Operation } from "../api/operation.js";
 import { CrossBorderError } from "../errors/errors.js";
+import { operations } from "../resources/catalogue.js";
 import type { PaymentGateway } from "../resources/payment-gateways.js";
 import { verifySignature } from "../signing/verify-signature.js";
 import type { Ledger } from "./ledger.js";
@@ -44,17 +45,31 @@ export async function checkSignature(ledger: Ledger, request: SignedRequest): Pr
 }
 
 /**
- * The gateway that has to sign: the row says which field names it. Where none does, any registered gateway may sign.
+ * The gateway that has to sign: the one that the row's field of the body names; else the one of the record in the path, which is a
+ * gateway or was signed by one. Where nothing names it, any registered gateway may sign.
  *
  * @throws {Refusal} when the gateway is not known.
  */
 export function signersOf(ledger: Ledger, { operation, params, body }: SignedRequest): PaymentGateway[] {
-  const byPath = operation.path.parameters[0] === "paymentGatewayId" ? params[0] : undefined;
-  const name = byPath ?? (operation.signer === undefined ? undefined : body[operation.signer]);
+  const { signer = "" } = operation;
+  const name = body[signer] ?? signerInPath(ledger, operation, params);
   if (name === undefined) return ledger.paymentGateways.records();
   const gateway = typeof name === "string" ? ledger.gatewayNamed(name) : undefined;
   if (gateway === undefined) throw new Refusal("unknown_gateway", "the gateway that has to sign is not registered");
   return [gateway];
+}
+
+/** A gateway is its own signer; any other record has that of its creation. Of two in a path, the last one counts. */
+function signerInPath(ledger: Ledger, { name }: Operation, params: readonly string[]): unknown {
+  const names = name.split(".");
+  for (const [index, id] of [...params.entries()].reverse()) {
+    if (names[index] === "paymentGateways") return id;
+    const created = operations.get([...names.slice(0, index + 1), "create"].join("."));
+    const record = ledger.find(names[index] ?? "", id, params[index - 1] ?? "");
+    const signer = record && Reflect.get(record, created?.signer ?? "");
+    if (signer !== undefined) return signer;
+  }
+  return undefined;
 }
 
 async function isSignedWith(

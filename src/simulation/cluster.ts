@@ -143,6 +143,7 @@ function clientOf(network: SimulatedNetwork, process: SimulatedProcess, validati
     tokens: { current: () => "token", renew: async () => "another token" },
     signer: signerOf(process.isForeign ? "another gateway's key" : "our key"),
     signedOperations: new Set(),
+    headers: {},
     signQuery: false,
     timeoutMs: 5000,
     maxRetries: 1,

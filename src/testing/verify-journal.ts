@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { InvalidArgumentError } from "../errors/errors.js";
 import type { Journal, JournalState } from "../flows/journal.js";
+import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
 import { BrokenLawError } from "./broken-law-error.js";
 import { type LawFixture, laws } from "./journal-laws.js";
@@ -23,6 +25,17 @@ export interface VerifyJournalOptions {
   /** For how many flows they compete. Default: 50. */
   readonly flows?: number;
 }
+
+const aFunction = { accepts: isFunction, wanted: "a function" };
+const aCount = { accepts: isPositiveInteger, wanted: "a whole number above 0" };
+const journalOptions: CheckTable<VerifyJournalOptions> = {
+  openSecond: aFunction,
+  reopen: aFunction,
+  shortLeaseMs: aCount,
+  wait: aFunction,
+  workers: aCount,
+  flows: aCount,
+};
 
 /** What `verifyJournal` found when no law is broken. */
 export interface JournalReport {
@@ -48,6 +61,12 @@ export async function verifyJournal(
   open: () => Promise<Journal>,
   options: VerifyJournalOptions = {},
 ): Promise<JournalReport> {
+  assertOptions(
+    journalOptions,
+    options,
+    "the options",
+    (message) => new InvalidArgumentError(`verifyJournal: ${message}`),
+  );
   const held: string[] = [];
   const attempt = async (law: string, check: () => Promise<void>): Promise<void> => {
     try {

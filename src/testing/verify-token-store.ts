@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TokenStore } from "../auth/token-store.js";
+import { isTokenStore, type TokenStore } from "../auth/token-store.js";
+import { InvalidArgumentError } from "../errors/errors.js";
+import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from "../options/option-table.js";
 import { BrokenLawError } from "./broken-law-error.js";
 import { tokenStoreLaws } from "./token-store-laws.js";
 
@@ -14,6 +16,14 @@ export interface VerifyTokenStoreOptions {
   /** How many workers compete. Default: 20. */
   readonly workers?: number;
 }
+
+const aCount = { accepts: isPositiveInteger, wanted: "a whole number above 0" };
+const storeOptions: CheckTable<VerifyTokenStoreOptions> = {
+  second: { accepts: isTokenStore, wanted: "a token store: an object with the methods read, lock, unlock and write" },
+  shortMs: aCount,
+  wait: { accepts: isFunction, wanted: "a function" },
+  workers: aCount,
+};
 
 /** What `verifyTokenStore` found when no law is broken. */
 export interface TokenStoreReport {
@@ -36,6 +46,12 @@ export async function verifyTokenStore(
   store: TokenStore,
   options: VerifyTokenStoreOptions = {},
 ): Promise<TokenStoreReport> {
+  assertOptions(
+    storeOptions,
+    options,
+    "the options",
+    (message) => new InvalidArgumentError(`verifyTokenStore: ${message}`),
+  );
   const { second = store, shortMs = 250, wait = sleep, workers = 20 } = options;
   const held: string[] = [];
   // Clocks of databases tick apart from timers.

@@ -1,6 +1,7 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
 import { ConfigError } from "../errors/errors.js";
 import { isRolledBack, maxAttempts } from "../journals/postgres-failure.js";
+import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
 import { EncryptedTexts } from "./encrypted-texts.js";
 import { type TokenTable, tokenStatements, tokenTableOf, tokenTableText } from "./postgres-token-table.js";
 import type { TokenEncryptionKey } from "./token-cipher.js";
@@ -48,12 +49,9 @@ export class PostgresTokenStore implements TokenStore {
 
   /** @throws {ConfigError} an option is not what is described. */
   constructor(options: PostgresTokenStoreOptions) {
-    const { pool, encryptionKey, schema = "public", table = "cross_border_tokens" } = options;
-    if (typeof pool !== "object" || typeof pool?.query !== "function") {
-      throw new ConfigError(
-        `PostgresTokenStore: pool must be a pool of pg, or one like it, with a method query; found ${typeof pool}`,
-      );
-    }
+    // Of their types when the table has accepted them.
+    const read = parseOptions(storeOptions, options, "the options", refuse) as unknown as PostgresTokenStoreOptions;
+    const { pool, encryptionKey, schema = "public", table = "cross_border_tokens" } = read;
     this.#pool = pool;
     this.#table = tokenTableOf(schema, table);
     this.#statements = tokenStatements(this.#table);
@@ -72,7 +70,8 @@ export class PostgresTokenStore implements TokenStore {
    * @throws {ConfigError} A name is malformed.
    */
   static schema(options: TokenSchemaOptions = {}): string {
-    const { schema = "public", table = "cross_border_tokens", role = "payments" } = options;
+    const read: TokenSchemaOptions = parseOptions(schemaOptions, options, "the options", refuse);
+    const { schema = "public", table = "cross_border_tokens", role = "payments" } = read;
     return tokenTableText(tokenTableOf(schema, table), role);
   }
 
@@ -132,3 +131,19 @@ export class PostgresTokenStore implements TokenStore {
     }
   }
 }
+
+const refuse = (message: string) => new ConfigError(`PostgresTokenStore: ${message}`);
+// `tokenTableOf` and `tokenTableText` check names, as they check those of the journal's tables.
+const name = { accepts: () => true, wanted: "a name" };
+const schemaOptions: CheckTable<TokenSchemaOptions> = { schema: name, table: name, role: name };
+const storeOptions: CheckTable<PostgresTokenStoreOptions> = {
+  pool: {
+    accepts: (value) => typeof value === "object" && value !== null && isFunction(Reflect.get(value, "query")),
+    wanted: "a pool of pg, or one like it, with a method query",
+    isRequired: true,
+  },
+  // `TokenCipher` checks it.
+  encryptionKey: { accepts: () => true, wanted: "a key" },
+  schema: name,
+  table: name,
+};

@@ -1,5 +1,6 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
 import { ConfigError } from "../errors/errors.js";
+import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
 import { EncryptedTexts } from "./encrypted-texts.js";
 import { maxStoredLength, type TokenEncryptionKey } from "./token-cipher.js";
 
@@ -38,11 +39,12 @@ export class RedisTokenStore implements TokenStore {
   readonly #texts: EncryptedTexts;
 
   /** @throws {ConfigError} an option is not what is described. */
-  constructor({ redis, encryptionKey, prefix = "cross-border-tokens:" }: RedisTokenStoreOptions) {
+  constructor(options: RedisTokenStoreOptions) {
+    const refuse = (message: string) => new ConfigError(`RedisTokenStore: ${message}`);
+    // Of their types when the table has accepted them.
+    const read = parseOptions(redisOptions, options, "the options", refuse) as unknown as RedisTokenStoreOptions;
+    const { redis, encryptionKey, prefix = "cross-border-tokens:" } = read;
     const evaluate = evaluateOn(redis);
-    if (typeof prefix !== "string") {
-      throw new ConfigError(`RedisTokenStore: prefix must be a string; found ${typeof prefix}`);
-    }
     this.#run = (script, key, ...values) => evaluate(script, prefix + key, values);
     const texts = {
       get: async (key: string) => toText(await this.#run(scripts.get, key)),
@@ -101,12 +103,20 @@ function toText(reply: unknown): string | undefined {
   return typeof reply === "string" && reply !== "" ? reply : undefined;
 }
 
+const redisOptions: CheckTable<RedisTokenStoreOptions> = {
+  redis: {
+    accepts: (value) => typeof value === "object" && value !== null && isFunction(Reflect.get(value, "eval")),
+    wanted: "a client of node-redis or ioredis",
+    isRequired: true,
+  },
+  // `TokenCipher` checks it.
+  encryptionKey: { accepts: () => true, wanted: "a key" },
+  prefix: { accepts: (value) => typeof value === "string", wanted: "a string" },
+};
+
 type Evaluate = (script: string, key: string, values: string[]) => Promise<unknown>;
 
 function evaluateOn(redis: NodeRedisLike | IoRedisLike): Evaluate {
-  if (typeof redis !== "object" || redis === null || typeof redis.eval !== "function") {
-    throw new ConfigError(`RedisTokenStore: redis must be a client of node-redis or ioredis; found ${typeof redis}`);
-  }
   if (isIoRedis(redis)) return (script, key, values) => redis.eval(script, 1, key, ...values);
   return (script, key, values) => redis.eval(script, { keys: [key], arguments: values });
 }

@@ -2,6 +2,7 @@ import type { Operation } from "../api/operation.js";
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { decimalNumeral, exact } from "../money.js";
+import { assertOptions, type CheckTable, isBoolean } from "../options/option-table.js";
 import type { KeyObjectLike } from "../platform/key-object.js";
 import { type Deposit, type DepositFields, deposits } from "../resources/deposits.js";
 import { type Payment, type PaymentRequest, payments } from "../resources/payments.js";
@@ -44,6 +45,12 @@ export interface VerifyRecordOptions {
    */
   readonly compareFields?: boolean | undefined;
 }
+
+const recordOptions: CheckTable<VerifyRecordOptions> = {
+  // `parsePublicKey` checks it, with a message for each mistake.
+  publicKey: { accepts: () => true, wanted: "a public key" },
+  compareFields: { accepts: isBoolean, wanted: "true or false" },
+};
 
 /**
  * Tells, without any call, whether a stored payment is what was signed: the stored signature fits the stored path, body and
@@ -121,6 +128,7 @@ async function verifyRecord(record: object, rules: RecordRules, options: VerifyR
   if (typeof record !== "object" || record === null) {
     throw new InvalidArgumentError(`the record is ${describeValue(record)}; wanted: a record with its stored request`);
   }
+  assertOptions(recordOptions, options, "the options", (message) => new InvalidArgumentError(message));
   const path = signedPathOf(storedText(record, rules.path));
   const body = storedText(record, rules.body);
   const key = readPublicKey(storedText(record, rules.publicKey));

@@ -1,4 +1,5 @@
 import { openAgent } from "#platform";
+import { type AppInfo, withAppInfo } from "./app-info.js";
 import { type FetchLike, fetchTransport } from "./fetch-transport.js";
 import type { Transport } from "./transport.js";
 import { type UndiciTransportOptions, undiciTransport } from "./undici-transport.js";
@@ -6,10 +7,17 @@ import { type UndiciTransportOptions, undiciTransport } from "./undici-transport
 export interface TransportOptions extends UndiciTransportOptions {
   /** Used instead of anything else. */
   readonly fetch?: FetchLike | undefined;
+  /** Named in the `User-Agent` of every request. */
+  readonly appInfo?: AppInfo | undefined;
 }
 
 /** A transport over the caller's `fetch` or dispatcher; without either over undici, or the platform's `fetch` on the web. */
-export function openTransport({ fetch, ...options }: TransportOptions): Transport {
+export function openTransport({ appInfo, ...options }: TransportOptions): Transport {
+  const transport = bareTransport(options);
+  return appInfo === undefined ? transport : withAppInfo(transport, appInfo);
+}
+
+function bareTransport({ fetch, ...options }: TransportOptions): Transport {
   if (fetch !== undefined) return fetchTransport(fetch);
   if (options.dispatcher === undefined && openAgent === undefined) return fetchTransport(platformFetch);
   return undiciTransport(options);

@@ -1,6 +1,6 @@
 import { tlsProblem } from "#platform";
-import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
+import { type CheckTable, isText, parseOptions } from "../options/option-table.js";
 import type { TlsMaterial } from "../platform/tls-material.js";
 
 export type { TlsMaterial } from "../platform/tls-material.js";
@@ -22,23 +22,35 @@ export interface TlsOptions {
   readonly servername?: string | undefined;
 }
 
+const isPemLike = (value: unknown) => typeof value === "string" || value instanceof Uint8Array;
+const certificate = "a certificate in PEM (BEGIN CERTIFICATE)";
+/** Not an address: TLS has none in place of a name. */
+const hostName = /^(?![\d.]+$)[a-z\d](?:[a-z\d.-]{0,251}[a-z\d])?$/i;
+
+const tlsOptions: CheckTable<TlsOptions> = {
+  ca: {
+    accepts: (value) => (Array.isArray(value) ? value.every(isPemLike) : isPemLike(value)),
+    wanted: `${certificate}, or an array of them`,
+  },
+  cert: { accepts: isPemLike, wanted: certificate },
+  key: { accepts: isPemLike, wanted: "a private key in PEM (BEGIN PRIVATE KEY)", isSecret: true },
+  passphrase: { accepts: isText, wanted: "a string that is not empty", isSecret: true },
+  servername: { accepts: (value) => typeof value === "string" && hostName.test(value), wanted: "a host name" },
+};
+
 /**
  * Reads the `tls` option into strings of its own.
  *
  * @throws {ConfigError} that names the field, what was found (never its text) and what is wanted.
  */
 export function parseTlsOptions(given: unknown): TlsMaterial {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) throw refuse("tls", given, "an object");
+  const refuse = (message: string) => new ConfigError(`tls: ${message}`);
+  // Of their types when the table has accepted them.
+  const { ca, cert, key, passphrase, servername } = parseOptions(tlsOptions, given, "it", refuse) as TlsOptions;
   if (tlsProblem === undefined) {
     throw new ConfigError(
       "tls needs the sockets of Node; here requests go by fetch, which uses the platform's certificates",
     );
-  }
-  const { ca, cert, key, passphrase, servername, ...others } = given as Record<keyof TlsOptions, unknown>;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) {
-    const name = looksLikeName(unknown) ? unknown : "(unprintable)";
-    throw new ConfigError(`there is no option tls.${name}; there are ca, cert, key, passphrase, servername`);
   }
   if ((cert === undefined) !== (key === undefined)) {
     const [found, missing] = key === undefined ? ["cert", "key"] : ["key", "cert"];
@@ -47,53 +59,28 @@ export function parseTlsOptions(given: unknown): TlsMaterial {
   if (passphrase !== undefined && key === undefined)
     throw new ConfigError("tls.passphrase goes with tls.key, which is missing");
   const material: TlsMaterial = {
-    ...(ca !== undefined && { ca: (Array.isArray(ca) ? ca : [ca]).map((pem) => parsePem("ca", pem)) }),
+    ...(ca !== undefined && { ca: [ca].flat().map((pem) => parsePem("ca", pem)) }),
     ...(cert !== undefined && { cert: parsePem("cert", cert) }),
     ...(key !== undefined && { key: parsePem("key", key) }),
-    ...(passphrase !== undefined && {
-      passphrase: parseText("passphrase", passphrase, /./s, "a string that is not empty"),
-    }),
-    ...(servername !== undefined && { servername: parseText("servername", servername, hostName, "a host name") }),
+    ...(passphrase !== undefined && { passphrase }),
+    ...(servername !== undefined && { servername }),
   };
   const problem = tlsProblem(material);
   if (problem !== undefined) throw new ConfigError(problem);
   return material;
 }
 
-/** Not an address: TLS has none in place of a name. */
-const hostName = /^(?![\d.]+$)[a-z\d](?:[a-z\d.-]{0,251}[a-z\d])?$/i;
+const certificatePattern = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/;
+const keyPattern = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/;
+const patterns = { ca: certificatePattern, cert: certificatePattern, key: keyPattern };
 
-const pems = {
-  ca: {
-    wanted: "a certificate in PEM (BEGIN CERTIFICATE)",
-    pattern: /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/,
-  },
-  cert: {
-    wanted: "a certificate in PEM (BEGIN CERTIFICATE)",
-    pattern: /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/,
-  },
-  key: {
-    wanted: "a private key in PEM (BEGIN PRIVATE KEY)",
-    pattern: /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/,
-  },
-} as const;
-
-function parsePem(name: keyof typeof pems, value: unknown): string {
-  const { wanted, pattern } = pems[name];
-  const text = value instanceof Uint8Array ? new TextDecoder().decode(value) : value;
-  if (typeof text !== "string") throw refuse(`tls.${name}`, value, wanted);
-  if (name === "ca" && pems.key.pattern.test(text)) {
+function parsePem(name: keyof typeof patterns, value: string | Uint8Array): string {
+  const text = typeof value === "string" ? value : new TextDecoder().decode(value);
+  if (name === "ca" && keyPattern.test(text)) {
     throw new ConfigError("tls.ca holds a private key; wanted: only the certificates of the authorities to trust");
   }
-  if (!pattern.test(text)) throw new ConfigError(`tls.${name} is not ${wanted}; a path has to be read first`);
-  return text;
-}
-
-function parseText(name: keyof TlsOptions, value: unknown, pattern: RegExp, wanted: string): string {
-  if (typeof value === "string" && pattern.test(value)) return value;
-  throw refuse(`tls.${name}`, value, wanted);
-}
-
-function refuse(option: string, value: unknown, wanted: string): ConfigError {
-  return new ConfigError(`${option} is ${describeValue(value)}; wanted: ${wanted}`);
+  if (patterns[name].test(text)) return text;
+  throw new ConfigError(
+    `tls.${name} is not ${name === "key" ? tlsOptions.key.wanted : certificate}; a path has to be read first`,
+  );
 }

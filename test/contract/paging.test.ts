@@ -1,4 +1,4 @@
-import { type CrossBorderClient, PagingError } from "cross-border-payments";
+import { type CrossBorderClient, type OperationName, PagingError } from "cross-border-payments";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { harnesses, intentRequest, prepareCorridor } from "./harness.js";
@@ -21,7 +21,14 @@ const money = (number: number) => ({ paymentGatewayId, amount: `${number + 1}.00
 const createWithdrawal: ListCase["create"] = (client, owner, number) =>
   client.liquidityProviders.withdrawals(owner).create(money(number));
 
-const cases: Readonly<Record<string, ListCase>> = {
+/** Every resource that has a list: one without a case does not compile. */
+type ListedResource = OperationName extends infer Name
+  ? Name extends `${infer Resource}.list`
+    ? Resource
+    : never
+  : never;
+
+const cases: Readonly<Record<ListedResource, ListCase>> = {
   paymentGateways: {
     create: ({ paymentGateways }, _, number) => paymentGateways.create({ institutionId: `bank-${number}` }),
     list: ({ paymentGateways }, _, query) => paymentGateways.list(query),

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import pino, { type Level } from "pino";
 import { describe, expect, it, vi } from "vitest";
 import type { TypedOperation } from "../../src/api/operation.js";
+import type { FlowEvent } from "../../src/events/flow-event.js";
 import { isLogger, type Logger, logListener } from "../../src/events/logger.js";
 import { createReporter } from "../../src/events/reporter.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
@@ -138,7 +139,7 @@ describe("lines", () => {
     expect(written[0]?.fields).not.toHaveProperty(["http.response.status_code"]);
   });
 
-  it.each([
+  it.each<[Pick<FlowEvent, "from" | "to" | "effect">, string]>([
     [{ from: "claimed", to: "held", effect: "possible" }, "error"],
     [{ from: "claimed", to: "unknown", effect: "possible" }, "error"],
     [{ from: "held", to: "held", effect: "possible" }, "warn"],

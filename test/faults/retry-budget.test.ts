@@ -70,6 +70,7 @@ class Traffic {
       validation: "off",
       reporter: createReporter([]),
       budget: new RetryBudget(),
+      headers: {},
       random: () => 0.5,
     });
   }

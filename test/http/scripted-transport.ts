@@ -79,6 +79,7 @@ export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpCl
     maxRecordBytes: 1000,
     maxListBytes: 5000,
     validation: "report",
+    headers: {},
     reporter: createReporter([events]),
     budget: new RetryBudget(),
     random: () => 0,

@@ -309,11 +309,11 @@ it("sends its requests by the page's fetch, which MSW answers", async () => {
 const options = { authUrl: "https://id.test", realm: "r", clientId: "c", redirectUri: appUrl };
 
 it.each([
-  [{ ...options, clientSecret: "canary" }, "BrowserLogin: clientSecret has no use in a page"],
+  [{ ...options, clientSecret: "canary" }, "BrowserLogin: clientSecret must be left out in a page"],
   [{ ...options, clientAuthentication: "basic" }, "BrowserLogin: clientAuthentication"],
   [{ ...options, redirectUri: `${appUrl}#top` }, "BrowserLogin: redirectUri is an address with a fragment"],
-  [{ ...options, realm: ".." }, 'BrowserLogin: realm is ".."'],
-  [{ ...options, tokenStore: {} }, "there is no option BrowserLogin: tokenStore"],
+  [{ ...options, realm: ".." }, "BrowserLogin: realm must be the realm's name"],
+  [{ ...options, tokenStore: {} }, 'BrowserLogin: there is no option "tokenStore"'],
 ])("refuses the options of case %#", (given, message) => {
   const build = () => new BrowserLogin(given as never);
   expect(build).toThrow(ConfigError);

@@ -539,27 +539,27 @@ it("says what a user's client lacks for a payment before anything is sent", asyn
 const options = { authUrl: "https://id.test", realm: "r", clientId: "c", redirectUri: "https://bank.test/callback" };
 
 it.each([
-  [undefined, "ServerLogin: its argument is undefined"],
-  [{}, "ServerLogin: authUrl is undefined"],
+  [undefined, "ServerLogin: the options must be an object; found undefined"],
+  [{}, "ServerLogin: authUrl must be an address"],
   [
     { ...options, authUrl: "http://id.test" },
     "ServerLogin: authUrl is an http address of a host other than this machine",
   ],
-  [{ ...options, redirectUri: undefined }, "ServerLogin: redirectUri is undefined"],
+  [{ ...options, redirectUri: undefined }, "ServerLogin: redirectUri must be an address"],
   [{ ...options, redirectUri: "https://bank.test/?a=b" }, "ServerLogin: redirectUri is an address with a query"],
   [{ ...options, redirectUri: "http://bank.test/" }, "ServerLogin: redirectUri is an http address"],
-  [{ ...options, scope: "email" }, 'ServerLogin: scope lacks "openid"'],
-  [{ ...options, issuer: "" }, "ServerLogin: issuer is an empty string"],
-  [{ ...options, clientSecret: 7 }, "ServerLogin: clientSecret is a number"],
+  [{ ...options, scope: "email" }, "ServerLogin: scope must be scopes separated by spaces"],
+  [{ ...options, issuer: "" }, "ServerLogin: issuer must be a string that is not empty"],
+  [{ ...options, clientSecret: 7 }, "ServerLogin: clientSecret must be a string"],
   [{ ...options, clientAuthentication: "basic" }, 'ServerLogin: clientAuthentication is "basic", which needs'],
-  [{ ...options, tokenStore: {} }, "ServerLogin: tokenStore is an object"],
-  [{ ...options, tokenLeewayMs: -1 }, "ServerLogin: tokenLeewayMs is a number"],
-  [{ ...options, fetch: {} }, "ServerLogin: fetch is an object"],
-  [{ ...options, dispatcher: {} }, "ServerLogin: dispatcher is an object"],
-  [{ ...options, allowInsecureHttp: "yes" }, "ServerLogin: allowInsecureHttp is a string"],
+  [{ ...options, tokenStore: {} }, "ServerLogin: tokenStore must be a token store"],
+  [{ ...options, tokenLeewayMs: -1 }, "ServerLogin: tokenLeewayMs must be a number of milliseconds"],
+  [{ ...options, fetch: {} }, "ServerLogin: fetch must be a function"],
+  [{ ...options, dispatcher: {} }, "ServerLogin: dispatcher must be an undici dispatcher"],
+  [{ ...options, allowInsecureHttp: "yes" }, "ServerLogin: allowInsecureHttp must be true or false"],
   [{ ...options, fetch, tls: { ca: "" } }, "ServerLogin: tls and fetch exclude each other"],
   [{ ...options, authUrl: "http://127.0.0.1", tls: { ca: "" } }, "ServerLogin: tls has no use with an http authUrl"],
-  [{ ...options, username: "canary" }, "there is no option ServerLogin: username"],
+  [{ ...options, username: "canary" }, 'ServerLogin: there is no option "username"'],
 ])("refuses the options of case %#", (given, message) => {
   const build = () => new ServerLogin(given as never);
   expect(build).toThrow(ConfigError);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { Option } from "../../src/api/option-table.js";
+import type { Option } from "../../src/options/option-table.js";
 import { listPaymentsOptions } from "../../src/reconcile/list-payments.js";
 import { reconcileOptions } from "../../src/reconcile/reconcile-options.js";
 import { watchOptions } from "../../src/reconcile/watch-options.js";

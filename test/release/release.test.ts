@@ -61,8 +61,10 @@ function repository() {
   writeFileSync(join(folder, ".gitignore"), "node_modules\n");
   writeFileSync(join(folder, "package.json"), '{ "name": "a", "version": "0.1.0", "type": "module" }\n');
   writeFileSync(join(folder, "CHANGELOG.md"), changelog.replace(/\n## 0\.1\.0[\s\S]*/, "\n"));
-  mkdirSync(join(folder, "src/opentelemetry"), { recursive: true });
-  writeFileSync(join(folder, "src/opentelemetry/version.ts"), 'export const version = "0.1.0";\n');
+  for (const name of ["opentelemetry", "wire"]) {
+    mkdirSync(join(folder, "src", name), { recursive: true });
+    writeFileSync(join(folder, `src/${name}/version.ts`), 'export const version = "0.1.0";\n');
+  }
   mkdirSync(join(folder, "tools/api"));
   writeFileSync(join(folder, "tools/api/index.api.md"), "one\n");
   git("add", "--all");
@@ -83,7 +85,9 @@ it("sets the version and the changelog by one command, in a clean tree only", { 
   git("checkout", "--quiet", ".");
   expect(run("release", "minor")).toMatchObject({ status: 0, stdout: expect.stringContaining("git tag v0.2.0") });
   expect(JSON.parse(read("package.json"))).toMatchObject({ version: "0.2.0" });
-  expect(read("src/opentelemetry/version.ts")).toBe('export const version = "0.2.0";\n');
+  for (const name of ["opentelemetry", "wire"]) {
+    expect(read(`src/${name}/version.ts`)).toBe('export const version = "0.2.0";\n');
+  }
   expect(read("CHANGELOG.md")).toMatch(/^## Unreleased\n\n## 0\.2\.0 \(\d{4}-\d\d-\d\d\)\n\n### Added$/m);
 });
 

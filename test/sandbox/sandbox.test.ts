@@ -139,7 +139,7 @@ const wrongOptions: readonly (readonly [string, SandboxOptions])[] = [
   ["maxSize", { maxSize: 0 }],
   ["defaultSize", { defaultSize: 1.5 }],
   ["tokenLifetimeSeconds", { tokenLifetimeSeconds: 0 }],
-  ["tokenThrottle.max", { tokenThrottle: { max: -1, windowSeconds: 1 } }],
+  ["tokenThrottle: max", { tokenThrottle: { max: -1, windowSeconds: 1 } }],
   ["fee", { fee: "1,50" }],
   ["fee", { fee: "-1" }],
 ];

@@ -14,7 +14,7 @@ it.each([
   [{ pool: undefined }, "pool must be a pool of pg, or one like it, with a method query; found undefined"],
   [
     { pool: "postgresql://user:hunter2@host/db" },
-    "pool must be a pool of pg, or one like it, with a method query; found string",
+    "pool must be a pool of pg, or one like it, with a method query; found a string",
   ],
   [{ schema: 'a"; DROP TABLE x; --' }, "schema must be 1 to 40 letters"],
   [{ table: "" }, "table must be 1 to 40 letters"],

@@ -13,9 +13,9 @@ const encryptionKey = randomBytes(32);
 
 it.each([
   [{ redis: undefined }, "redis must be a client of node-redis or ioredis; found undefined"],
-  [{ redis: {} }, "redis must be a client of node-redis or ioredis; found object"],
-  [{ redis: "redis://user:hunter2@host" }, "redis must be a client of node-redis or ioredis; found string"],
-  [{ prefix: 7 }, "prefix must be a string; found number"],
+  [{ redis: {} }, "redis must be a client of node-redis or ioredis; found an object"],
+  [{ redis: "redis://user:hunter2@host" }, "redis must be a client of node-redis or ioredis; found a string"],
+  [{ prefix: 7 }, "prefix must be a string; found 7"],
   [{ encryptionKey: "hunter2" }, "encryptionKey must be 32 random bytes"],
 ])("refuses an option that is not what is described (case %#)", (options, message) => {
   const redis = { eval: async () => null };

@@ -2,7 +2,7 @@ import type { CrossBorderClient, OperationName } from "cross-border-payments";
 import { describe, expectTypeOf, it } from "vitest";
 import type { ApiClient } from "../../src/api/api-client.js";
 import type { TypedOperation } from "../../src/api/operation.js";
-import type { OptionTable } from "../../src/api/option-table.js";
+import type { OptionTable } from "../../src/options/option-table.js";
 import { resource } from "../../src/api/resource.js";
 import type { CataloguedOperation } from "../../src/resources/catalogue.js";
 import { deposits } from "../../src/resources/deposits.js";
@@ -106,6 +106,10 @@ describe("the description of a resource", () => {
     make("refunds", "/refunds", { fields, create: unsigned });
     // @ts-expect-error the signer is a field of the body
     make("refunds", "/refunds", { fields, create: { ...create, signer: "attempts" } });
+    // Or a record of the path, which has a signer of its own.
+    make("payments.refunds", "/payments/{paymentId}/refunds", { fields, create: { ...create, signer: "paymentId" } });
+    // @ts-expect-error the path has no such parameter
+    make("payments.refunds", "/payments/{paymentId}/refunds", { fields, create: { ...create, signer: "intentId" } });
     // @ts-expect-error a response that nothing ties to its request may be that of another one
     make("refunds", "/refunds", { fields, create: unidentified });
   });

@@ -201,16 +201,16 @@ describe("tls that can't be used", () => {
   const broken = authority.replace(/[A-Za-z]{20}/, "A".repeat(20));
 
   it.each<[string, unknown, string]>([
-    ["null", null, "tls is null; wanted: an object"],
-    ["text", authority, "tls is a string; wanted: an object"],
-    ["an array", [authority], "tls is an array; wanted: an object"],
-    ["another option", { rejectUnauthorized: false }, "there is no option tls.rejectUnauthorized"],
+    ["null", null, "tls: it must be an object; found null"],
+    ["text", authority, "tls: it must be an object; found a string"],
+    ["an array", [authority], "tls: it must be an object; found an array"],
+    ["another option", { rejectUnauthorized: false }, 'tls: there is no option "rejectUnauthorized"'],
     ["a certificate alone", { cert: good.cert }, "tls.cert goes with tls.key, which is missing"],
     ["a key alone", { key: good.key }, "tls.key goes with tls.cert, which is missing"],
     ["a passphrase alone", { passphrase }, "tls.passphrase goes with tls.key"],
     ["a path", { ca: "/etc/ssl/ca.pem" }, "tls.ca is not a certificate in PEM (BEGIN CERTIFICATE); a path has"],
     ["a path in an array", { ca: [authority, "/etc/ssl/ca.pem"] }, "tls.ca is not a certificate"],
-    ["a number", { ca: 1 }, "tls.ca is a number; wanted: a certificate in PEM"],
+    ["a number", { ca: 1 }, "tls: ca must be a certificate in PEM (BEGIN CERTIFICATE), or an array of them; found 1"],
     ["a key as authority", { ca: good.key }, "tls.ca holds a private key"],
     ["a damaged authority", { ca: broken }, "tls.ca holds a certificate that can't be read"],
     ["half an authority", { ca: authority.slice(0, 200) }, "tls.ca holds a certificate that can't be read"],
@@ -233,9 +233,17 @@ describe("tls that can't be used", () => {
       { cert: good.cert, key: encrypted, passphrase: "x" },
       "tls.key can't be opened with tls.passphrase",
     ],
-    ["an empty passphrase", { ...good, passphrase: "" }, "tls.passphrase is an empty string"],
-    ["an address as name", { servername: "127.0.0.1" }, "tls.servername is a string; wanted: a host name"],
-    ["an address of a service as name", { servername: "https://x" }, "tls.servername is a string; wanted: a host name"],
+    [
+      "an empty passphrase",
+      { ...good, passphrase: "" },
+      "tls: passphrase must be a string that is not empty; found an empty string",
+    ],
+    ["an address as name", { servername: "127.0.0.1" }, "tls: servername must be a host name; found a string"],
+    [
+      "an address of a service as name",
+      { servername: "https://x" },
+      "tls: servername must be a host name; found a string",
+    ],
   ])("is refused as the client is built, without a word of it: %s", (_, tls, message) => {
     const error = refusal(tls);
     expect(error.message).toContain(message);

@@ -7,7 +7,8 @@ import { nextVersion, releaseChangelog, releaseVersion } from "./release-changel
  * what is unreleased under it. It commits and tags nothing: it says what to do next.
  */
 const [wanted = ""] = process.argv.slice(2);
-const versionFile = "src/opentelemetry/version.ts";
+/** Two, so that no file is shared which every import of the client would have to load. */
+const versionFiles = ["src/opentelemetry/version.ts", "src/wire/version.ts"];
 const git = (...command: readonly string[]) => execFileSync("git", command, { encoding: "utf8" }).trim();
 
 try {
@@ -17,9 +18,9 @@ try {
   const version = nextVersion(current, wanted);
   if (git("tag", "--list", `v${version}`) !== "") throw new Error(`there is a tag v${version}`);
   const changelog = releaseChangelog(readFileSync("CHANGELOG.md", "utf8"), version, today());
-  const source = releaseVersion(readFileSync(versionFile, "utf8"), current, version);
+  const sources = versionFiles.map((file) => releaseVersion(readFileSync(file, "utf8"), current, version));
   execFileSync("npm", ["version", version, "--no-git-tag-version"], { stdio: "ignore" });
-  writeFileSync(versionFile, source);
+  for (const [index, file] of versionFiles.entries()) writeFileSync(file, sources[index] ?? "");
   writeFileSync("CHANGELOG.md", changelog);
   console.log(`This is ${version} now. Read the changelog, and then:
 

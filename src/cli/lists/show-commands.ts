@@ -1,14 +1,12 @@
 import { apiClientKey } from "../../api/api-client.js";
 import type { Operation } from "../../api/operation.js";
 import { type Command, type ExitCode, exitCodes } from "../command.js";
-import { columns } from "../layout.js";
 import { openClient } from "../open-client.js";
-import { printable, toJson } from "../printable.js";
-import { isShown } from "../secrets.js";
 import { readSettings, settingOptions } from "../settings.js";
-import { print, type Terminal } from "../terminal.js";
-import { type ListedRecord, shown } from "./formats.js";
+import type { Terminal } from "../terminal.js";
+import type { ListedRecord } from "./formats.js";
 import { type Values, withCredentialsOption } from "./list-options.js";
+import { printRecord } from "./print-record.js";
 import { parentOptions, type RecordSource } from "./sources.js";
 
 /** One for each resource of which the service reads a single record. */
@@ -46,15 +44,6 @@ async function show(
   await using client = await openClient(settings, terminal);
   const ids = [...parents.map((parent) => String(values[parent])), ...operands];
   const record: ListedRecord = await client[apiClientKey].call<readonly string[], never, ListedRecord>(get, ids);
-  const withCredentials = values["with-credentials"] === true;
-  const { width } = terminal;
-  if (values.json || width === undefined) print(terminal, toJson(record, { indent: 2, withCredentials }));
-  else print(terminal, ...columns(rowsOf(record, withCredentials), width));
+  printRecord(terminal, record, { isJson: values.json === true, withCredentials: values["with-credentials"] === true });
   return exitCodes.done;
-}
-
-function rowsOf(record: ListedRecord, withCredentials: boolean): [string, string][] {
-  return Object.entries(record)
-    .filter(([name]) => isShown(name, withCredentials))
-    .map(([name, value]) => [printable(name), printable(shown(value, withCredentials))]);
 }

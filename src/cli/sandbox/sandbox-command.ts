@@ -2,6 +2,7 @@ import { counted } from "../../errors/counted.js";
 import { type SandboxServer, startSandbox } from "../../sandbox/server.js";
 import { command, exitCodes, UsageError } from "../command.js";
 import { wrapped, wrappedCommand } from "../layout.js";
+import { toJson } from "../printable.js";
 import { program } from "../program.js";
 import { print, styled, type Terminal } from "../terminal.js";
 import { Recording } from "./recording.js";
@@ -48,7 +49,7 @@ export const sandboxCommand = command({
     using recording = record === undefined ? undefined : new Recording(record);
     if (recording !== undefined) server.sandbox.watch(({ seen }, respond) => recording.record(seen, respond));
     const facts = await factsOf(server, gateways, seeded, files);
-    if (json) print(terminal, JSON.stringify(facts));
+    if (json) print(terminal, toJson(facts));
     else show(facts, terminal);
     await Promise.race([stopped, ...(recording === undefined ? [] : [recording.failed])]);
     return exitCodes.done;

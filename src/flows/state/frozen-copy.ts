@@ -1,4 +1,4 @@
-import { isPlain, propertyOf } from "../../api/properties.js";
+import { isPlain, propertyOf } from "../../options/properties.js";
 import { type PaymentIntentRequest, paymentIntents } from "../../resources/payment-intents.js";
 
 /**

@@ -1,13 +1,19 @@
 import { describeName, describeValue } from "../errors/describe-value.js";
 import { canBeRead, isPlain, propertyOf } from "./properties.js";
 
-/** One option: what it must be, what it is when it is left out, and its line in the documentation. */
-export interface Option<Value> {
+/** What an option must be. */
+export interface Check {
   readonly accepts: (value: unknown) => boolean;
   /** What `accepts` wants, after "must be". */
   readonly wanted: string;
-  readonly default?: Value;
   readonly isRequired?: true;
+  /** A wrong value is not shown, whatever it is. */
+  readonly isSecret?: true;
+}
+
+/** One option: what it must be, what it is when it is left out, and its line in the documentation. */
+export interface Option<Value> extends Check {
+  readonly default?: Value;
   /** The default as the documentation gives it, where `default` does not say it. */
   readonly documentedDefault?: string;
   /** The option's line in the documentation. */
@@ -18,6 +24,9 @@ export interface Option<Value> {
 export type OptionTable<Options> = {
   readonly [Name in keyof Options]-?: Option<Exclude<Options[Name], undefined>>;
 };
+
+/** The same of options whose documentation is their comments. */
+export type CheckTable<Options> = { readonly [Name in keyof Options]-?: Check };
 
 /** The options with their defaults. An option without a default can still be undefined. */
 export type WithDefaults<Options, Table> = {
@@ -39,7 +48,7 @@ export function assertOptions(...given: Parameters<typeof parseOptions>): void {
  * @param hint follows the message about an option that does not exist.
  */
 export function parseOptions(
-  table: Readonly<Record<string, Option<unknown>>>,
+  table: Readonly<Record<string, Check>>,
   given: unknown,
   what: string,
   refuse: (message: string) => Error,
@@ -55,9 +64,9 @@ export function parseOptions(
   const values: Record<string, unknown> = {};
   for (const name of names) {
     const value = readOption(given, name, plain, refuse);
-    const { accepts, wanted, isRequired } = table[name] as Option<unknown>;
+    const { accepts, wanted, isRequired, isSecret } = table[name] as Check;
     if (value === undefined ? isRequired === true : !accepts(value)) {
-      throw refuse(`${name} must be ${wanted}; found ${showValue(value)}`);
+      throw refuse(`${name} must be ${wanted}; found ${isSecret ? describeValue(value) : showValue(value)}`);
     }
     if (value !== undefined) values[name] = value;
   }
@@ -94,4 +103,5 @@ export const isBoolean = (value: unknown): boolean => typeof value === "boolean"
 /** Of anything else, such as a `Map` or a promise, a copy would be empty. */
 export const isPlainObject = (value: unknown): boolean => canBeRead(value, []);
 export const isFunction = (value: unknown): boolean => typeof value === "function";
+export const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 export const isPositiveInteger = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;

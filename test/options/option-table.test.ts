@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { InvalidArgumentError } from "../../src/errors/errors.js";
 import {
   assertOptions,
   isBoolean,
   isPositiveInteger,
   type OptionTable,
   withDefaults,
-} from "../../src/api/option-table.js";
-import { InvalidArgumentError } from "../../src/errors/errors.js";
+} from "../../src/options/option-table.js";
 
 interface Options {
   readonly name: string;

@@ -1,0 +1,40 @@
+import { ConfigError } from "../errors/errors.js";
+import { type CheckTable, parseOptions } from "../options/option-table.js";
+import type { Transport } from "./transport.js";
+import { version } from "./version.js";
+
+/** The program that uses the client, as the service's logs are to show it. */
+export interface AppInfo {
+  /** Letters, digits and `-._~` and the like, as in `school-fees`. */
+  readonly name: string;
+  /** The same characters: `2.4.1`. */
+  readonly version: string;
+}
+
+const token = {
+  // RFC 9110, section 5.6.2.
+  accepts: (value: unknown) => typeof value === "string" && /^[\w!#$%&'*+.^`|~-]{1,100}$/.test(value),
+  wanted: "up to 100 letters, digits and characters such as - and .",
+  isRequired: true,
+} as const;
+
+const appInfo: CheckTable<AppInfo> = { name: token, version: token };
+
+/** @throws {ConfigError} that names what is wrong. */
+export function parseAppInfo(given: unknown, owner = ""): AppInfo {
+  const refuse = (message: string) => new ConfigError(`${owner}appInfo: ${message}`);
+  // Of its type when the table has accepted it.
+  return parseOptions(appInfo, given, "it", refuse) as unknown as AppInfo;
+}
+
+/** The transport, with a `User-Agent` on whatever goes over it. One that a caller sets on a call stays. */
+export function withAppInfo(transport: Transport, app: AppInfo): Transport {
+  const headers = { "user-agent": `${app.name}/${app.version} cross-border-payments/${version}` };
+  const { acceptEncoding } = transport;
+  return {
+    ...(acceptEncoding !== undefined && { acceptEncoding }),
+    send: (request, deadline) => transport.send({ ...request, headers: { ...headers, ...request.headers } }, deadline),
+    preload: () => transport.preload?.(),
+    close: () => transport.close(),
+  };
+}
