@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { CrossBorderClient, generateSigningKeyPair, type Payment } from "../../src/index.js";
+import { CrossBorderClient, type Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { command } from "../support/program.js";
 import { run } from "./run.js";
 
@@ -30,7 +31,7 @@ beforeAll(async () => {
       return Response.json(visible, { status: response.status });
     },
   });
-  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
+  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = signingKeysOf("gateway");
   client = new CrossBorderClient({ ...server.clientOptions, signingKey });
   for (const institutionId of ["alpha-bank", "beta-mobile"]) {
     await client.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64 });

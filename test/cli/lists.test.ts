@@ -18,8 +18,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { column, formatOf } from "../../src/cli/lists/formats.js";
 import { ResumableFile } from "../../src/cli/lists/resumable-file.js";
-import { CrossBorderClient, generateSigningKeyPair, type Payment } from "../../src/index.js";
+import { CrossBorderClient, type Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { command } from "../support/program.js";
 import { run } from "./run.js";
 
@@ -34,7 +35,7 @@ const file = (name: string) => join(folder, name);
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "cross-border-lists-"));
   server = await startSandbox();
-  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
+  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = signingKeysOf("gateway");
   await using client = new CrossBorderClient({ ...server.clientOptions, signingKey });
   for (const institutionId of ["alpha-bank", "beta-mobile"]) {
     await client.paymentGateways.create({

@@ -1,8 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { CrossBorderClient, generateSigningKeyPair, type Payment } from "../../src/index.js";
+import { CrossBorderClient, type Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { run } from "./run.js";
 
 const hourMs = 3_600_000;
@@ -16,7 +17,7 @@ let env: Record<string, string>;
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: todayMs });
   server = await startSandbox({ now: () => nowMs, tokenLifetimeSeconds: 1_000_000 });
-  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
+  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = signingKeysOf("gateway");
   await using client = new CrossBorderClient({ ...server.clientOptions, signingKey });
   for (const institutionId of ["alpha-bank", "beta-mobile"]) {
     await client.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64 });

@@ -6,9 +6,10 @@ import { commands } from "../../src/cli/commands.js";
 import { listCommandsOf } from "../../src/cli/lists/list-commands.js";
 import { showCommandsOf } from "../../src/cli/lists/show-commands.js";
 import { type Rows, sources, sourcesOf } from "../../src/cli/lists/sources.js";
-import { CrossBorderClient, generateSigningKeyPair } from "../../src/index.js";
+import { CrossBorderClient } from "../../src/index.js";
 import { catalogue } from "../../src/resources/catalogue.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { run } from "./run.js";
 
 const secret = "a secret of the gateway";
@@ -18,7 +19,7 @@ let env: Record<string, string>;
 
 beforeAll(async () => {
   server = await startSandbox();
-  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
+  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = signingKeysOf("gateway");
   client = new CrossBorderClient({ ...server.clientOptions, signingKey });
   for (const institutionId of ["alpha-bank", "beta-mobile"]) {
     const gateway = { institutionId, currency: "EUR", rsaPublicKeyBase64, name: "The \u001b[2Jbank" };

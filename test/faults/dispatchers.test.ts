@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { inspect } from "node:util";
 import { Worker } from "node:worker_threads";
@@ -12,6 +11,7 @@ import {
 } from "cross-border-payments";
 import { Agent, buildConnector, type Dispatcher, interceptors } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { keyPairOf } from "../support/key-pairs.js";
 import { intent, payment } from "./calls.js";
 import {
   startWireFaultServer,
@@ -20,7 +20,7 @@ import {
   wireResponse,
 } from "./wire-fault-server.js";
 
-const signingKey = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+const signingKey = keyPairOf("gateway").privateKey;
 const credentials = { username: "the-username", password: "the-password", clientSecret: "the-client-secret" };
 const secrets = [...Object.values(credentials), "the-access-token", "DE-1000-2000", "Ada Sender"];
 

@@ -1,9 +1,10 @@
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ClientOptions, CrossBorderClient, generateSigningKeyPair } from "cross-border-payments";
+import { type ClientOptions, CrossBorderClient } from "cross-border-payments";
 import { Agent, ProxyAgent } from "undici";
 import { expect, it, onTestFinished } from "vitest";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { payment } from "./calls.js";
 import type { Pause, PayerPlan } from "./idle-payer.js";
 import { startIdleServer } from "./idle-server.js";
@@ -59,7 +60,7 @@ it("makes every payment over a ProxyAgent with the documented options", async ()
 });
 
 async function payTwice(baseUrl: string, options: Partial<ClientOptions>): Promise<void> {
-  const { privateKey } = await generateSigningKeyPair();
+  const { privateKey } = signingKeysOf("gateway");
   const auth = { accessToken: () => "token" };
   const client = new CrossBorderClient({ baseUrl, auth, signingKey: privateKey, ...options });
   onTestFinished(() => client.close());

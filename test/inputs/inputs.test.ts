@@ -2,7 +2,8 @@ import type { CrossBorderClient } from "cross-border-payments";
 import type { SandboxRequest } from "cross-border-payments/sandbox";
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
-import { harnesses, signingKeys } from "../contract/harness.js";
+import { harnesses } from "../contract/harness.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { bodyOf, callByName, everyOperation, filterOf } from "./call-by-name.js";
 
 /** What a caller can give to the method of a row: a body, or the query of a list, and options. */
@@ -58,7 +59,7 @@ describe.each(harnesses)("$name", ({ open }) => {
         return Response.json(request.operation?.endsWith(".list") ? [] : { id: "1" });
       };
       await using harness = await open({ onRequest });
-      const client = harness.client({ signingKey: (await signingKeys()).privateKey });
+      const client = harness.client({ signingKey: signingKeysOf("gateway").privateKey });
       if (isWarm) await settle(client.liquidityProviders.get("lp"));
       received.length = 0;
       await settle(call(client));

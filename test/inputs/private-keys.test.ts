@@ -9,9 +9,10 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiClientKey } from "../../src/api/api-client.js";
 import { holdsPrivateKey } from "../../src/signing/private-key-text.js";
-import { type Harness, harnesses, signingKeys } from "../contract/harness.js";
+import { type Harness, harnesses } from "../contract/harness.js";
 import { der, forms, inLines, jwk, pem, privateKey, publicKey } from "../signing/private-key-forms.js";
 import { base64, pkcs8, rsaKeyPair, spki } from "../signing/test-keys.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { runs } from "../support/thorough.js";
 import { bodyOf, callByName, everyOperation } from "./call-by-name.js";
 
@@ -36,7 +37,7 @@ let client: CrossBorderClient;
 beforeAll(async () => {
   if (sockets === undefined) throw new Error("there is no harness");
   harness = await sockets.open();
-  client = harness.client({ signingKey: (await signingKeys()).privateKey });
+  client = harness.client({ signingKey: signingKeysOf("gateway").privateKey });
 });
 afterAll(() => harness[Symbol.asyncDispose]());
 
