@@ -34,7 +34,8 @@ export const alias = [
 
 /** For `npm run test:all` alone: what large responses and lists cost, what bundlers make of the package, and scripts that no source uses. */
 const onlyThorough = [
-  "test/http/response-costs.test.ts",
+  "test/http/{read-response,response-costs}.test.ts",
+  "test/sandbox/remembered.test.ts",
   "test/reconcile/large-comparison.test.ts",
   "test/package/bundle*.test.ts",
   "test/release/**/*.test.ts",

@@ -3,6 +3,7 @@ import { afterAll, expect, it, vi } from "vitest";
 import { allPhases, type FlowPhase } from "../../src/flows/state/flow-state.js";
 import { emitStep } from "../../src/flows/steps/emit-step.js";
 import { simulateFlows } from "../../src/simulation/simulate-flows.js";
+import { runs } from "../support/thorough.js";
 
 vi.hoisted(() => vi.resetModules());
 vi.mock("../../src/flows/steps/emit-step.js", { spy: true });
@@ -82,7 +83,7 @@ it("draws the steps of the guide's table, and what an entry of version 1 does fi
 });
 
 it("leaves out no step that flows take in a world in which everything fails", { timeout: 60_000 }, async () => {
-  await simulateFlows({ schedules: 300, seed: 7 });
+  await simulateFlows({ schedules: runs(500), seed: 7 });
   const taken = vi
     .mocked(emitStep)
     .mock.calls.flatMap(([, , from, to]) => (from?.phase === to.phase ? [] : [step(from?.phase ?? "", to.phase)]));
