@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
-import type { SigningKeyPair } from "../../src/signing/keys.js";
+import type { SigningKeyPair } from "cross-border-payments";
 
 export interface TestKeyPair {
   readonly privateKey: KeyObject;
