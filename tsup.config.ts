@@ -48,7 +48,7 @@ const shared: Options = {
   removeNodeProtocol: false,
 };
 
-/** See decisions/0016. */
+/** See docs/decisions/0016. */
 export default defineConfig([
   {
     ...shared,

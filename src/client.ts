@@ -13,7 +13,7 @@ import { type PayOutcome, pay, type TakeFunds } from "./flows/pay.js";
 import type { HealthReport } from "./http/check-health.js";
 import { HttpClient } from "./http/http-client.js";
 import { RetryBudget } from "./http/retry-budget.js";
-import type { UndescribedRequest } from "./http/undescribed-request.js";
+import type { RawRequest } from "./http/undescribed-request.js";
 import { operations } from "./resources/catalogue.js";
 import { LiquidityProviders } from "./resources/liquidity-providers.js";
 import { PaymentGateways, paymentGateways } from "./resources/payment-gateways.js";
@@ -114,7 +114,7 @@ export class CrossBorderClient {
    * @throws {ConfigError} when it is to be signed and the client has no signingKey.
    */
   request<const Path extends `/${string}`>(
-    request: UndescribedRequest<Path>,
+    request: RawRequest<Path>,
     options?: RequestOptions,
   ): ApiPromise<unknown> {
     return this.#http.request(request, operations.values(), options);

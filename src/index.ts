@@ -63,7 +63,7 @@ export type { PayOutcome, TakeFunds } from "./flows/pay.js";
 export { paymentFromIntent } from "./flows/payment-from-intent.js";
 export type { HealthReport } from "./http/check-health.js";
 export type { ValidationMode } from "./http/read-response.js";
-export type { UndescribedRequest } from "./http/undescribed-request.js";
+export type { RawRequest } from "./http/undescribed-request.js";
 export { BrowserLogin } from "./login/browser-login.js";
 export type { LoginOptions } from "./login/login-options.js";
 export { type BegunLogin, ServerLogin, type ServerLoginOptions, type ServerSession } from "./login/server-login.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { filesAddress, picturesAddress } from "../site/manifest.js";
+import { filesAddress, picturesAddress } from "../tools/site/manifest.js";
 import { deadLinks, type Files } from "./support/dead-links.js";
 
 const filesOf =
@@ -10,7 +10,7 @@ const filesOf =
 const beside = filesOf({ "CHANGELOG.md": "# Changelog\n\n## 0.1.0\n", LICENSE: "MIT" });
 const repository = filesOf({
   "docs/errors.md": "# Errors\n\n## What to do\n",
-  "bench/results.svg": "<svg/>",
+  "tools/bench/results.svg": "<svg/>",
   examples: "",
 });
 
@@ -21,7 +21,7 @@ it.each([
   "[a](https://semver.org/spec/v2.0.0.html)",
   `[a](${filesAddress}/docs/errors.md#what-to-do)`,
   `[a](${filesAddress}/examples)`,
-  `![a](${picturesAddress}/bench/results.svg)`,
+  `![a](${picturesAddress}/tools/bench/results.svg)`,
   "```md\n[a](gone.md)\n```\n`[a](gone.md)`",
 ])("has nothing against %j", (markdown) => {
   expect(deadLinks(markdown, beside, repository)).toEqual([]);
@@ -29,7 +29,7 @@ it.each([
 
 it.each([
   ["[a](docs/errors.md)", "docs/errors.md"],
-  ["![a](bench/results.svg)", "bench/results.svg"],
+  ["![a](tools/bench/results.svg)", "tools/bench/results.svg"],
   ['[a](gone.md "title")', "gone.md"],
   ["[a]: gone.md", "gone.md"],
   ['<img alt="a" src="gone.svg">', "gone.svg"],

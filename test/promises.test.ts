@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { anchorOf } from "../site/anchors.js";
+import { anchorOf } from "../tools/site/anchors.js";
 
 /** A document, or a section of one, of which `docs/promises.md` holds every sentence and table. */
 interface HeldText {

@@ -97,7 +97,7 @@ export async function requestGrant(request: GrantRequest): Promise<GrantedTokens
   const server = {
     issuer: callback?.issuer ?? endpoint.origin,
     token_endpoint: endpoint.origin + endpoint.path,
-    // Realms choose one, and nobody asks them which. The signature is not looked at: see decisions/0032.
+    // Realms choose one, and nobody asks them which. The signature is not looked at: see docs/decisions/0032.
     id_token_signing_alg_values_supported: signingAlgorithms,
   };
   const config = configure(server, endpoint, clientId);

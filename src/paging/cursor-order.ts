@@ -114,7 +114,7 @@ export function whyUnsound(page: CursorFields, direction: Direction): string | u
  *
  * @throws {PagingError} when a paging token or a record's id was on that page already, or the tokens turned round.
  */
-export function assertBehind(
+export function assertAfter(
   operation: string,
   page: CursorFields,
   before: CursorFields,
@@ -127,7 +127,7 @@ export function assertBehind(
   // In one order from the first page's first token to this page's last, none can come again.
   if (!goesOn || page.order === undefined || page.order !== before.order) {
     assertNoneOf(operation, "a paging token", page.tokens, before.tokens);
-    if (!trust && last !== undefined) assertEachBehind(operation, page, last, direction);
+    if (!trust && last !== undefined) assertEachAfter(operation, page, last, direction);
   }
   assertNoneAgain(operation, page.ids, before.ids);
 }
@@ -175,7 +175,7 @@ export function assertOneOrder(
  *
  * @throws {PagingError} where the service ignores it.
  */
-export function assertBehindBound(operation: string, page: CursorFields, bound: string, direction: Direction): void {
+export function assertAfterBound(operation: string, page: CursorFields, bound: string, direction: Direction): void {
   for (const token of page.tokens) {
     if (token === undefined || leadsOn(bound, token, direction)) continue;
     throw new PagingError(
@@ -202,7 +202,7 @@ function assertNoneOf(
  *
  * @throws {PagingError} where a page has tokens that do not lie behind the one that it was asked for with.
  */
-export function assertEachBehind(operation: string, page: CursorFields, last: string, direction: Direction): void {
+export function assertEachAfter(operation: string, page: CursorFields, last: string, direction: Direction): void {
   for (const token of page.tokens) {
     if (token === undefined || leadsOn(last, token, direction)) continue;
     throw new PagingError(

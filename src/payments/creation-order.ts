@@ -25,7 +25,7 @@ export class CreationOrder {
   readonly #pages: PaymentPages;
   readonly #direction: Direction;
   readonly #untilMs: number;
-  #behind: string | undefined;
+  #after: string | undefined;
   #last: Payment | undefined;
   /** How many payments the longest page had behind the same token. */
   #longest = 0;
@@ -39,7 +39,7 @@ export class CreationOrder {
   constructor(pages: PaymentPages, direction: Direction, behind: string | undefined, untilMs: number) {
     this.#pages = pages;
     this.#direction = direction;
-    this.#behind = behind;
+    this.#after = behind;
     this.#untilMs = untilMs;
   }
 
@@ -66,13 +66,13 @@ export class CreationOrder {
     }
     this.#longest = 0;
     this.#last = last;
-    this.#behind = tokenOf(payments[index]);
+    this.#after = tokenOf(payments[index]);
     return { payments };
   }
 
   #paging(): PagingValues {
     const bound = this.#direction === "up" ? "_after" : "_before";
-    return { _sort: "createdAt.asc", ...(this.#behind !== undefined && { [bound]: this.#behind }) };
+    return { _sort: "createdAt.asc", ...(this.#after !== undefined && { [bound]: this.#after }) };
   }
 
   /**

@@ -57,7 +57,7 @@ interface Rereading {
   /** Which way the tokens go from older payments to newer ones. */
   readonly direction: Direction;
   /** A token that was given before any payment was made that is wanted; `undefined` for all payments. */
-  readonly behind: string | undefined;
+  readonly after: string | undefined;
   /** What was created after this time was all on one page. */
   readonly untilMs: number;
 }
@@ -161,7 +161,7 @@ export class PaymentReading {
       const behind = tokenFromBefore(payments, fromMs);
       for (const goal of enough) {
         if (again === undefined || goal.decidesFromMs === undefined) this.#end(goal, sureOf("enough", problem));
-        else if (behind !== undefined) this.#decide(goal, "enough", problem, { ...again, behind });
+        else if (behind !== undefined) this.#decide(goal, "enough", problem, { ...again, after });
       }
       if (this.#isRead) return true;
       if (this.#isTooLong) return this.#endAll("unproved", problem ?? this.#tooMany());
@@ -213,8 +213,8 @@ export class PaymentReading {
   }
 
   /** Reads what was read on several pages once more, for those who decide something on it. */
-  async #readAgain({ direction, behind, untilMs }: Rereading): Promise<void> {
-    const order = new CreationOrder(this.#pages, direction, behind, untilMs);
+  async #readAgain({ direction, after, untilMs }: Rereading): Promise<void> {
+    const order = new CreationOrder(this.#pages, direction, after, untilMs);
     while (this.#deciding.size > 0) {
       const { payments, end } = await this.#nextInCreation(order);
       this.#notice(payments);

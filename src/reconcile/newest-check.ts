@@ -35,13 +35,13 @@ export class NewestCheck {
    */
   afterReread(newest: WatchedPayment | undefined): void {
     if (newest === undefined) return;
-    if (this.#hidden !== undefined && newest.createdMs >= this.#hidden.createdMs) throw notBehind(this.#hidden);
+    if (this.#hidden !== undefined && newest.createdMs >= this.#hidden.createdMs) throw notAfter(this.#hidden);
     if (newest.createdMs > (this.#newestMs ?? Number.NEGATIVE_INFINITY)) this.#hidden = newest;
   }
 }
 
 /** For a payment that is not listed behind those that were handed out, and never will be. */
-export function notBehind({ token }: WatchedPayment): PagingError {
+export function notAfter({ token }: WatchedPayment): PagingError {
   const { name } = payments.list;
   const isNumber = /^\d+$/.test(token);
   return new PagingError(

@@ -4,7 +4,7 @@ import { ApiError } from "../errors/errors.js";
 import { compareTokens } from "../paging/cursor-order.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { Deadline, Ended } from "../timing/deadline.js";
-import { NewestCheck, notBehind } from "./newest-check.js";
+import { NewestCheck, notAfter } from "./newest-check.js";
 import { type OnFailure, readPaymentPages } from "./payment-pages.js";
 import { PaymentWindow, type WindowMark } from "./payment-window.js";
 import { type PaymentsClient, requireApiClient } from "./payments-client.js";
@@ -158,7 +158,7 @@ export class PaymentWatch {
     }
     if (!isOver()) {
       this.#check.afterReread(newest);
-      if (newest !== undefined && (await this.#isOutOfOrder(newest))) throw notBehind(newest);
+      if (newest !== undefined && (await this.#isOutOfOrder(newest))) throw notAfter(newest);
     }
     this.#trim(beforeMs);
     this.#isCatchingUp = false;

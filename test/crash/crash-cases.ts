@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { BankFault, BankOptions } from "./bank.js";
 import type { ServiceFault, ServiceOptions } from "./service.js";
 import type { Task } from "./worker-messages.js";
@@ -183,8 +184,4 @@ function settingName(setting: Setting): string {
 
 function nameOf(name: string, value: Setting[keyof Setting]): string {
   return value === true ? name : `${name}-${value}`;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -9,6 +9,7 @@
  * statements back in the network, loses responses and breaks connections; `--server-kills` kills the server, which recovers; and
  * `--clock-jumps` sets the wall clocks, of the workers' machine and of the server's, by hours.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { derivedSeed, seededRandom, weighted } from "../faults/seeded-random.js";
 import type { BankFault } from "./bank.js";
 import { type BuiltWorker, buildWorker } from "./build-worker.js";
@@ -452,10 +453,6 @@ function bankFaults(seed: number) {
       [5, "lost"],
       [3, "unavailable"],
     ]);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 export function describe(result: KillsResult): string {

@@ -4,6 +4,7 @@
  *
  *     npx tsx test/crash/late-writes.ts --times 20
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { type CrashCase, surroundings } from "./crash-cases.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { OwnDatabase } from "./journal-place.js";
@@ -251,10 +252,6 @@ async function soon<T>(work: Promise<T>): Promise<T | undefined> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 export function describeLateWrites(result: LateWritesResult): string {

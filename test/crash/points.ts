@@ -3,6 +3,7 @@
  *
  *     npx tsx test/crash/points.ts --times 50 --journal sqlite
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { type Crash, type CrashCase, crashCases, surroundings } from "./crash-cases.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
@@ -146,10 +147,6 @@ async function recoverAll(
   await Promise.race([settled, worker.ended]);
   clearTimeout(late);
   return { problems: [...open].map((key) => `${key}: not recovered`), unexpected };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 export function describePoints(result: PointsResult): string {

@@ -3,6 +3,7 @@
  *
  *     npx tsx test/crash/stops.ts --times 10 --journal sqlite
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { type CrashCase, stopCases, surroundings } from "./crash-cases.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
@@ -117,10 +118,6 @@ async function soon<T>(work: Promise<T>): Promise<T | undefined> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 export function describeStops(result: StopsResult): string {

@@ -54,6 +54,11 @@ export interface FlowFixture {
   flow(options?: Partial<PaymentFlowOptions>, client?: Partial<ClientOptions>): PaymentFlow;
 }
 
+/** What a bank does that takes no money now. */
+export const closed = (): never => {
+  throw new Error("the bank is closed");
+};
+
 export async function flowFixture(sandboxOptions: SandboxOptions = {}): Promise<FlowFixture> {
   const { privateKey, publicKeyBase64 } = signingKeysOf("gateway");
   let ready = false;

@@ -13,7 +13,7 @@ import { checkResolution, decideFlow } from "../../src/flows/resolve-flow.js";
 import { Alarm } from "../../src/timing/alarm.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import { closed, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
 import { errorOf } from "./results.js";
 
@@ -265,10 +265,6 @@ it("reports a decision as a step of the flow, and each step that follows", async
   ]);
   expect(events.every(({ durationMs }) => durationMs >= 0)).toBe(true);
 });
-
-const closed = () => {
-  throw new Error("the bank is closed");
-};
 
 describe("a stuck flow for which no money is known to have been taken", () => {
   async function stuckFixture() {

@@ -2,7 +2,7 @@ import { CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
 import { FlowPausedError, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { signingKeysOf } from "../support/key-pairs.js";
-import { Bank, flowFixture, isPayment, request } from "./flow-fixture.js";
+import { Bank, closed, flowFixture, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
@@ -39,10 +39,6 @@ async function gatewaysFixture(sandboxOptions: Parameters<typeof flowFixture>[0]
       new PaymentFlow({ ...common, client: other, takeFunds, releaseFunds: otherBank.releaseFunds, gatewayId }),
   };
 }
-
-const closed = () => {
-  throw new Error("the bank is closed");
-};
 
 describe("two gateways over one journal", () => {
   it("leave each other's flows alone where gatewayId is given", async () => {

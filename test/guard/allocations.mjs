@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
-import { memoryDispatcher } from "../../bench/memory-dispatcher.mjs";
-import { intent, intentRequest, paymentRequest, record } from "../../bench/record.mjs";
+import { memoryDispatcher } from "../../tools/bench/memory-dispatcher.mjs";
+import { intent, intentRequest, paymentRequest, record } from "../../tools/bench/record.mjs";
 
 /**
  * Counts the bytes that the client allocates for each call and for each record of a page, parsing among it, without sockets.

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { Session } from "node:inspector";
-import { record } from "../../bench/record.mjs";
+import { record } from "../../tools/bench/record.mjs";
 
 /**
  * Counts the files that Node compiles: on import of the main entry, and up to the first response.

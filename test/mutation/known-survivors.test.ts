@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { knownSurvivors } from "../../mutation/known-survivors.js";
-import { parts } from "../../mutation/parts.js";
+import { knownSurvivors } from "../../tools/mutation/known-survivors.js";
+import { parts } from "../../tools/mutation/parts.js";
 
 it("explains changes of lines that are still there", () => {
   for (const { file, line } of knownSurvivors) {

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import type { Mutant } from "../../mutation/mutants.js";
-import { parts } from "../../mutation/parts.js";
-import { folderOf, type Row, readTable, rowsOf, shareOf, toTable } from "../../mutation/table.js";
+import type { Mutant } from "../../tools/mutation/mutants.js";
+import { parts } from "../../tools/mutation/parts.js";
+import { folderOf, type Row, readTable, rowsOf, shareOf, toTable } from "../../tools/mutation/table.js";
 
 const change = (file: string, status: string): Mutant => ({
   file,

@@ -89,7 +89,7 @@ function open({ count, traits, isIdInOrder, changes }: World) {
 }
 
 /**
- * What no reading can tell: see decisions/0024. A service that shows one record at a time and ignores `_sort` looks like one with a
+ * What no reading can tell: see docs/decisions/0024. A service that shows one record at a time and ignores `_sort` looks like one with a
  * single record; and that the tokens follow the order in which a list comes by itself is believed when a page shows it.
  */
 function isUndecidable({ traits, query, changes }: World): boolean {

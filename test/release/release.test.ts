@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { changesOf, nextVersion, releaseChangelog, releaseVersion } from "../../scripts/release-changelog.js";
+import { changesOf, nextVersion, releaseChangelog, releaseVersion } from "../../tools/release/release-changelog.js";
 
 const changelog =
   "# Changelog\n\nIntroduction.\n\n## Unreleased\n\n### Added\n\n- Much.\n\n## 0.1.0 (2026-01-01)\n\n- All.\n";
@@ -56,19 +56,19 @@ function repository() {
       stdio: "pipe",
     });
   git("init", "--quiet");
-  cpSync("scripts", join(folder, "scripts"), { recursive: true });
+  cpSync("tools/release", join(folder, "tools/release"), { recursive: true });
   symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, ".gitignore"), "node_modules\n");
   writeFileSync(join(folder, "package.json"), '{ "name": "a", "version": "0.1.0", "type": "module" }\n');
   writeFileSync(join(folder, "CHANGELOG.md"), changelog.replace(/\n## 0\.1\.0[\s\S]*/, "\n"));
   mkdirSync(join(folder, "src/opentelemetry"), { recursive: true });
   writeFileSync(join(folder, "src/opentelemetry/version.ts"), 'export const version = "0.1.0";\n');
-  mkdirSync(join(folder, "api"));
-  writeFileSync(join(folder, "api/index.api.md"), "one\n");
+  mkdirSync(join(folder, "tools/api"));
+  writeFileSync(join(folder, "tools/api/index.api.md"), "one\n");
   git("add", "--all");
   git("commit", "--quiet", "--message", "Begin");
   const run = (script: string, ...options: readonly string[]) =>
-    spawnSync(process.execPath, ["--import", "tsx", `scripts/${script}.ts`, ...options], {
+    spawnSync(process.execPath, ["--import", "tsx", `tools/release/${script}.ts`, ...options], {
       cwd: folder,
       encoding: "utf8",
     });
@@ -78,7 +78,7 @@ function repository() {
 
 it("sets the version and the changelog by one command, in a clean tree only", { timeout: 60_000 }, () => {
   const { git, run, write, read } = repository();
-  write("api/index.api.md", "two\n");
+  write("tools/api/index.api.md", "two\n");
   expect(run("release", "minor")).toMatchObject({ status: 1, stderr: expect.stringContaining("has changes") });
   git("checkout", "--quiet", ".");
   expect(run("release", "minor")).toMatchObject({ status: 0, stdout: expect.stringContaining("git tag v0.2.0") });
@@ -91,7 +91,7 @@ it("shows what changed in the published types since the release before", { timeo
   const { git, run, write } = repository();
   expect(run("api-difference").stdout).toContain("+one");
   git("tag", "v0.1.0");
-  write("api/index.api.md", "two\n");
+  write("tools/api/index.api.md", "two\n");
   git("commit", "--quiet", "--all", "--message", "Change");
   git("tag", "v0.2.0");
   const { stdout } = run("api-difference");

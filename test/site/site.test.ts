@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { deadAnchors } from "../../site/anchors.js";
-import { pages } from "../../site/pages.js";
-import { stage } from "../../site/staging.js";
+import { deadAnchors } from "../../tools/site/anchors.js";
+import { pages } from "../../tools/site/pages.js";
+import { stage } from "../../tools/site/staging.js";
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "site-"));
@@ -29,6 +29,7 @@ it("leads to pages where there are pages, and to the repository otherwise", () =
   expect(read("overview.md")).toMatch(/\(https:\/\/github\.com\/.*\/blob\/main\/examples\//);
   expect(read("overview.md")).toContain("(./errors.md#what-to-do)");
   expect(read("promises.md")).toContain("(./overview.md)");
+  expect(read("open-questions.md")).toMatch(/\(https:.*\/docs\/decisions\/0001-/);
   expect(read("index.md")).toContain("(./fleet.md)");
 });
 
@@ -36,7 +37,7 @@ it("refuses a document that no chapter names", () => {
   const root = newFolder();
   mkdirSync(join(root, "docs/images"), { recursive: true });
   writeFileSync(join(root, "docs/new-page.md"), "# New\n");
-  expect(() => stage(root, newFolder())).toThrow("site/pages.ts does not name new-page");
+  expect(() => stage(root, newFolder())).toThrow("tools/site/pages.ts does not name new-page");
 });
 
 it("finds links to parts of pages that are not there", () => {

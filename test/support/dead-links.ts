@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { anchorOf } from "../../site/anchors.js";
-import { filesAddress, picturesAddress } from "../../site/manifest.js";
+import { anchorOf } from "../../tools/site/anchors.js";
+import { filesAddress, picturesAddress } from "../../tools/site/manifest.js";
 
 /** The text of a file by its path, something empty for a folder, `undefined` where nothing is there. */
 export type Files = (path: string) => string | undefined;

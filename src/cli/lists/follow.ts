@@ -166,8 +166,8 @@ export async function writtenIds(
   const ids = new Set<string>();
   for await (const line of readLines(path, terminal)) {
     const { id, pagingToken } = parseObject(line) ?? {};
-    const isBehind = after === undefined || typeof pagingToken !== "string" || compareTokens(pagingToken, after) > 0;
-    if (typeof id === "string" && isBehind) ids.add(id);
+    const isAfter = after === undefined || typeof pagingToken !== "string" || compareTokens(pagingToken, after) > 0;
+    if (typeof id === "string" && isAfter) ids.add(id);
   }
   return ids;
 }

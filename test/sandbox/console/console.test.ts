@@ -1,10 +1,10 @@
 import crypto, { createVerify } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { consolePageModule, consolePagePath } from "../../../scripts/console-page-text.js";
 import { ConfigError, paymentFromIntent } from "../../../src/index.js";
 import type { ConsoleState } from "../../../src/sandbox/console/console-state.js";
 import { startSandbox } from "../../../src/sandbox/index.js";
+import { consolePageModule, consolePagePath } from "../../../tools/console/console-page-text.js";
 import { keyPairOf } from "../../support/key-pairs.js";
 import { intentRequest, keysOf, signatureOf } from "../sandbox-fixture.js";
 import { bearerSecret, type ConsoleFixture, openConsole } from "./console-fixture.js";

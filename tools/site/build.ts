@@ -2,13 +2,13 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { installTools } from "../test/support/install-tools.js";
+import { installTools } from "../../test/support/install-tools.js";
 import { deadAnchors } from "./anchors.js";
 import { stage } from "./staging.js";
 
-/** Builds the documentation's site into `site/dist`, and fails on a link or an anchor that leads nowhere. */
+/** Builds the documentation's site into `tools/site/dist`, and fails on a link or an anchor that leads nowhere. */
 const here = fileURLToPath(new URL(".", import.meta.url));
-const root = join(here, "..");
+const root = join(here, "../..");
 const entries = join(here, "entries");
 const staged = join(here, "staged");
 const dist = join(here, "dist");

@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { alias } from "../vitest.config.js";
+import { alias } from "../../vitest.config.js";
 import { excludedTests, parts } from "./parts.js";
 
 /** The part whose tests run: `mutate.ts` sets it. */

@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { installTools } from "../test/support/install-tools.js";
+import { installTools } from "../../test/support/install-tools.js";
 import { describeSurvivor, readMutants, type Survivor, survivorsOf } from "./mutants.js";
 import { parts } from "./parts.js";
 import { type Row, readTable, rowsOf, toTable } from "./table.js";
@@ -12,11 +12,11 @@ import { type Row, readTable, rowsOf, toTable } from "./table.js";
 /**
  * `npm run mutate -- [PART…]`: changes the sources of each part, one place after another, and runs the tests that execute that place.
  *
- * What was found is kept in `mutation/reports`, so that the next run tries only what may have changed since. It prints the survivors that
+ * What was found is kept in `tools/mutation/reports`, so that the next run tries only what may have changed since. It prints the survivors that
  * `known-survivors.ts` doesn't explain, and a table, whose rows take the place of those in `docs/mutation.md`. Needs Node 22 or newer.
  */
 const here = fileURLToPath(new URL(".", import.meta.url));
-const root = join(here, "..");
+const root = join(here, "../..");
 const reports = join(here, "reports");
 
 const { values, positionals } = parseArgs({
@@ -94,7 +94,7 @@ function mutate(tools: string, name: string): void {
     mutate: sources,
     testRunner: "vitest",
     plugins: [join(tools, "@stryker-mutator/vitest-runner/dist/src/index.js")],
-    vitest: { configFile: "mutation/vitest.config.ts", related: false },
+    vitest: { configFile: "tools/mutation/vitest.config.ts", related: false },
     coverageAnalysis: "perTest",
     // What is evaluated while a module is loaded needs every test for each mutant, and a module that is loaded anew: elsewhere the
     // table counts it as not tried.

@@ -36,7 +36,7 @@ export async function sizes() {
       stdio: ["ignore", "pipe", "ignore"],
     }),
   );
-  const entryPoints = [fileURLToPath(new URL("../../src/index.ts", import.meta.url))];
+  const entryPoints = [fileURLToPath(new URL("../../../src/index.ts", import.meta.url))];
   const entry = await bundle({ entryPoints, platform: "node", packages: "external" });
   const ofPage = await bundle({ ...program(page), platform: "browser", splitting: true });
   const ofPageWithLogin = await bundle({ ...program(pageWithLogin), platform: "browser", splitting: true });

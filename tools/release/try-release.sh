@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A release as the tag's workflow makes it, in a copy of this repository, without publishing anything. Needs `npm run build`.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 root=$PWD
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
@@ -23,8 +23,8 @@ git tag --force "v$version" > /dev/null
 mkdir release
 npm pack --ignore-scripts --pack-destination release --silent
 npm sbom --sbom-format cyclonedx --sbom-type library --omit dev > release/sbom.cdx.json
-npx tsx scripts/api-difference.ts > release/api.diff
-npx tsx scripts/release-notes.ts "$version" > release/notes.md
+npx tsx tools/release/api-difference.ts > release/api.diff
+npx tsx tools/release/release-notes.ts "$version" > release/notes.md
 npm publish "./release/cross-border-payments-$version.tgz" --dry-run --ignore-scripts --access public 2>&1 | tail -n 25
 node --eval '
   const { metadata, components } = JSON.parse(require("fs").readFileSync("release/sbom.cdx.json", "utf8"));

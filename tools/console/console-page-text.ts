@@ -4,7 +4,7 @@ import { build, transform } from "esbuild";
 
 const folder = "src/sandbox/console/page";
 
-/** The module that is made of the page's files. See decisions/0035. */
+/** The module that is made of the page's files. See docs/decisions/0035. */
 export const consolePagePath = "src/sandbox/console/page-text.ts";
 
 /** The text of that module. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const { version, repository } = JSON.parse(
-  readFileSync(fileURLToPath(new URL("../package.json", import.meta.url)), "utf8"),
+  readFileSync(fileURLToPath(new URL("../../package.json", import.meta.url)), "utf8"),
 ) as { readonly version: string; readonly repository: string };
 
 export { version };

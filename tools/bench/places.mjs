@@ -29,7 +29,7 @@ export function openPlaces() {
 function openPostgres() {
   const url = process.env.CBP_POSTGRES_URL;
   if (url !== undefined) return { url, stop() {} };
-  const script = fileURLToPath(new URL("../test/support/postgres.sh", import.meta.url));
+  const script = fileURLToPath(new URL("../../test/support/postgres.sh", import.meta.url));
   // Directly under /tmp: the server's socket needs a short path.
   const folder = `/tmp/cbp-bench-${process.pid}`;
   const started = spawnSync("bash", [script, "start", folder], { encoding: "utf8" });

@@ -24,7 +24,7 @@ function names(docs: string): string[] {
     .map((file) => file.slice(0, -".md".length));
   const known = new Set(pages.map(({ name }) => name));
   const missing = found.filter((name) => !known.has(name));
-  if (missing.length > 0) throw new Error(`site/pages.ts does not name ${missing.join(", ")}`);
+  if (missing.length > 0) throw new Error(`tools/site/pages.ts does not name ${missing.join(", ")}`);
   return found;
 }
 
@@ -48,7 +48,7 @@ const hashOf = (target: string): string[] => (target.includes("#") ? [target.sli
 
 function addressOf(path: string): string {
   if (path === "README.md") return "./overview.md";
-  if (path.startsWith("docs/")) return `./${path.slice("docs/".length)}`;
+  if (path.startsWith("docs/") && !path.startsWith("docs/decisions/")) return `./${path.slice("docs/".length)}`;
   return `${filesAddress}/${path}`;
 }
 

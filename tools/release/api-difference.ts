@@ -10,5 +10,5 @@ const [before] = git("tag", "--merged", "HEAD", "--list", "v*", "--sort=-version
   .filter((tag) => tag !== "" && tag !== current);
 /** Git's own name for a tree with nothing in it: everything is new in a first release. */
 const nothing = git("hash-object", "-t", "tree", "/dev/null").trim();
-const difference = git("diff", before ?? nothing, "HEAD", "--", "api", "openapi.json");
+const difference = git("diff", before ?? nothing, "HEAD", "--", "tools/api", "openapi.json");
 process.stdout.write(difference === "" ? `Nothing has changed since ${before}.\n` : difference);

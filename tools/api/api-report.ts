@@ -5,7 +5,7 @@ import { Extractor, ExtractorConfig, type ExtractorLogLevel, type ExtractorMessa
 import ts from "typescript";
 
 /**
- * Compares the published types of `dist` with the reports in `api/`, one for each entry point; with `--write`, writes the reports.
+ * Compares the published types of `dist` with the reports in `tools/api/`, one for each entry point; with `--write`, writes the reports.
  *
  * Fails where they differ, and where a published type mentions one that no entry point exports.
  */
@@ -23,10 +23,12 @@ const exported = exportedNames();
 const silent = ["console-preamble", "console-api-report-copied", "console-api-report-not-copied"];
 
 try {
-  mkdirSync("api", { recursive: true });
+  mkdirSync("tools/api", { recursive: true });
   const different = entryPoints.filter((name) => !isReported(name));
   if (different.length > 0) {
-    console.error(`The published types of ${different.join(", ")} are not those in api/, or incomplete: see above.`);
+    console.error(
+      `The published types of ${different.join(", ")} are not those in tools/api/, or incomplete: see above.`,
+    );
     console.error("Where the change is wanted, run: npm run api");
     process.exitCode = 1;
   }
@@ -35,7 +37,7 @@ try {
 }
 
 function isReported(name: string): boolean {
-  const configObjectFullPath = join(root, "api-extractor.json");
+  const configObjectFullPath = join(root, "tools/api/api-extractor.json");
   const configObject = ExtractorConfig.loadFile(configObjectFullPath);
   configObject.mainEntryPointFilePath = typesOf(name);
   configObject.apiReport = {
