@@ -81,7 +81,7 @@ const token = { accepts: isToken, wanted: "a paging token: a string that is not 
 
 const listQueryOptions: OptionTable<ListQuery<unknown, object>> = {
   size: { accepts: isPositiveInteger, wanted: "a whole number above 0", documentation: "records on a page" },
-  after: { ...token, documentation: "only records behind this paging token" },
+  after: { ...token, documentation: "only records after this paging token" },
   before: { ...token, documentation: "only records before this paging token" },
   sort: {
     accepts: (value) => typeof value === "string" || Array.isArray(value),

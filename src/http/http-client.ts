@@ -14,9 +14,9 @@ import { ensureToken, tokenRequest } from "./ensure-token.js";
 import { checkHeaders } from "./headers.js";
 import { InFlight } from "./in-flight.js";
 import { checkRequest, prepareRequest } from "./prepare-request.js";
+import { parseRawRequest, type RawRequest } from "./raw-request.js";
 import { SchemaLoader } from "./schema.js";
 import { assertSigner, signOnly, trySigner } from "./sign-only.js";
-import { parseRawRequest, type RawRequest } from "./undescribed-request.js";
 
 export interface HttpClientOptions extends Omit<CallContext, "server" | "schemas" | "reported" | "inFlight"> {
   /** Operations that are signed besides those that the description names. */

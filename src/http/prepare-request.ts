@@ -4,7 +4,7 @@ import { encodeQuery, fillPath } from "../api/path.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { holdsPrivateKey, shortestPrivateKey } from "../signing/private-key-text.js";
 import { checkBody, checkQuery, type QueryValues } from "./check-input.js";
-import { checkRawBody, checkRawQuery } from "./check-undescribed-input.js";
+import { checkRawBody, checkRawQuery } from "./check-raw-input.js";
 
 /** How the client makes requests out of rows. */
 export interface RequestSettings {
@@ -61,11 +61,7 @@ function describedContent(operation: Operation, input: CallInput<unknown>): Cont
   return { query, body, values: { ...query, ...body } };
 }
 
-function rawContent(
-  operation: RawOperation,
-  ids: readonly string[],
-  input: CallInput<unknown>,
-): Content {
+function rawContent(operation: RawOperation, ids: readonly string[], input: CallInput<unknown>): Content {
   const query = checkRawQuery(operation, input.query);
   const body = checkRawBody(operation, input.body);
   return { query, body, values: { ids, query, body } };

@@ -6,7 +6,7 @@ import { fetchTransport } from "../wire/fetch-transport.js";
 import type { Transport } from "../wire/transport.js";
 import { Authorization } from "./authorization.js";
 import { type LoginOptions, type LoginSettings, resolveLogin } from "./login-options.js";
-import { callbackOf, cleanAddress, currentPage, type BrowserPage, reloadWhenShownAgain } from "./page.js";
+import { type BrowserPage, callbackOf, cleanAddress, currentPage, reloadWhenShownAgain } from "./page.js";
 import { readPending, writePending } from "./read-callback.js";
 import { UserTokens } from "./user-tokens.js";
 

@@ -111,7 +111,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
 
   /** The first page, with status and headers. */
   withResponse(): Promise<WithResponse<Page<Item>>> {
-    this.#first ??= this.#request(new ListPosition(this.#direction, this.#tokenOf), "behind").then((received) => ({
+    this.#first ??= this.#request(new ListPosition(this.#direction, this.#tokenOf), "after").then((received) => ({
       data: this.#toPage(received),
       response: received.response,
     }));
@@ -187,7 +187,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   }
 
   #startAt(position: ListPosition): PageStart {
-    return this.#query.trustCursor === true ? "behind" : position.next;
+    return this.#query.trustCursor === true ? "after" : position.next;
   }
 
   async #request(position: ListPosition, start: PageStart): Promise<Received<Item>> {
@@ -199,7 +199,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     const fields = cursorFieldsOf(items, this.#tokenOf, this.#direction);
     if (fields.hasRepeatedId) this.#fail("a record appears twice on one page");
     const bound = this.#direction === "up" ? after : before;
-    if (token !== undefined && start !== "behind") assertEachAfter(name, fields, token, this.#direction);
+    if (token !== undefined && start !== "after") assertEachAfter(name, fields, token, this.#direction);
     if (token === undefined && bound !== undefined && trustCursor !== true) {
       assertAfterBound(name, fields, bound, this.#direction);
     }
@@ -214,13 +214,13 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   ): Promise<Received<Item> | undefined> {
     const first = await (ahead ?? this.#request(position, this.#startAt(position)));
     if (position.evidenceOf(first) === "more") return first;
-    if (position.isAtStart) return this.#isBounded ? undefined : orNone(await this.#request(position, "behind"));
+    if (position.isAtStart) return this.#isBounded ? undefined : orNone(await this.#request(position, "after"));
     return this.#query.trustCursor === true ? undefined : this.#proveEnd(position, first);
   }
 
   /** An empty page ends the list only where the last record is still shown: by whoever lags behind, or lies once, it is not. */
   async #proveEnd(position: ListPosition, first: Received<Item>): Promise<Received<Item> | undefined> {
-    const wasEmpty = first.start === "behind";
+    const wasEmpty = first.start === "after";
     let received = wasEmpty ? await this.#request(position, "overlap") : first;
     if (position.isOneOfDescending) return this.#afterFirst(position, received);
     if (position.evidenceOf(received) === "none") {
@@ -233,7 +233,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     // From a list with a filter its last record may rightly have gone.
     if (evidence === "none" && (received.news.length > 0 || !this.#isFiltered))
       this.#fail(lastNotShown, "paging_end_unproved");
-    return orNone(await this.#request(position, "behind"));
+    return orNone(await this.#request(position, "after"));
   }
 
   /** Of a descending list of one record. Where newer ones have taken its place on the page, a second empty page is believed. */
@@ -241,7 +241,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     const evidence = position.evidenceOf(again);
     if (evidence === "more") return again;
     position.isWhole = evidence === "end";
-    return position.isWhole ? undefined : orNone(await this.#request(position, "behind"));
+    return position.isWhole ? undefined : orNone(await this.#request(position, "after"));
   }
 
   async #pause(): Promise<void> {
@@ -268,7 +268,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     const { name } = this.#operation;
     const { last } = position;
     if (last === undefined) return;
-    if (start === "behind") assertAfter(name, fields, last, this.#direction, this.#query.trustCursor === true);
+    if (start === "after") assertAfter(name, fields, last, this.#direction, this.#query.trustCursor === true);
     else assertNoneAgain(name, cursorFieldsOf(news, this.#tokenOf, this.#direction).ids, last.ids);
   }
 
@@ -397,8 +397,8 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   /** One record reads the same in any order, but its token shows what lies on either side of it. */
   async #isAlone(token: string): Promise<boolean> {
     const { after: _after, before: _before, size: _size } = this.#query;
-    const { data: behind } = await this.#read({ _size, _after: token, _before });
-    if (behind.length > 0) return false;
+    const { data: after } = await this.#read({ _size, _after: token, _before });
+    if (after.length > 0) return false;
     const { data: ahead } = await this.#read({ _size, _after, _before: token });
     return ahead.length === 0;
   }

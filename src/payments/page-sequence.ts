@@ -97,7 +97,7 @@ export class PageSequence {
 }
 
 const withoutToken = "payments without a paging token are listed";
-const goesRound = "the list of payments does not go on behind a paging token";
+const goesRound = "the list of payments does not go on after a paging token";
 const oneByOne = "the payments are listed one by one, so nothing shows that each of them follows the one before it";
 const notAfter =
   "a page does not begin with the last payment of the page before it, which it was asked for: it came from a replica that lags behind, or the list changed";

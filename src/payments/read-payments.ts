@@ -149,7 +149,7 @@ export class PaymentReading {
       problem ??= doubt;
       const rereading = {
         direction: opposite(direction),
-        behind: undefined,
+        after: undefined,
         untilMs: this.#untilMs ?? Number.POSITIVE_INFINITY,
       };
       const again = this.#seen > onFirstPage ? rereading : undefined;
@@ -158,10 +158,10 @@ export class PaymentReading {
       // They are read for at once, from the token on that serves whoever wants the most. Where the tokens of all payments may be younger
       // than that, further ones are read.
       const fromMs = Math.min(...enough.map(({ decidesFromMs }) => decidesFromMs?.() ?? Number.POSITIVE_INFINITY));
-      const behind = tokenFromBefore(payments, fromMs);
+      const after = tokenFromBefore(payments, fromMs);
       for (const goal of enough) {
         if (again === undefined || goal.decidesFromMs === undefined) this.#end(goal, sureOf("enough", problem));
-        else if (behind !== undefined) this.#decide(goal, "enough", problem, { ...again, after });
+        else if (after !== undefined) this.#decide(goal, "enough", problem, { ...again, after });
       }
       if (this.#isRead) return true;
       if (this.#isTooLong) return this.#endAll("unproved", problem ?? this.#tooMany());
@@ -203,7 +203,7 @@ export class PaymentReading {
         const { direction, newestCreatedMs } = time;
         // Where the service sorts only what it cut out, that page was not of the newest.
         const untilMs = Math.max(this.#untilMs ?? Number.POSITIVE_INFINITY, newestCreatedMs - clockSkewMs - 1);
-        const rereading = direction && { direction, behind: undefined, untilMs };
+        const rereading = direction && { direction, after: undefined, untilMs };
         // A service lists that many at once, at least.
         const isOnePage = this.#seen === onFirstPage && this.#seen < provingTokens;
         this.#endRead("end", problem, isOnePage ? undefined : rereading);

@@ -28,7 +28,7 @@ export class NewestCheck {
   }
 
   /**
-   * Takes the newest payment, as it was before all payments behind the watch's position were read.
+   * Takes the newest payment, as it was before all payments after the watch's position were read.
    *
    * @throws {PagingError} when one that was the newest at such a time before has not come yet. Once may be a replica that lags behind, and
    *   so is whoever does not know it as the newest this time.
@@ -40,12 +40,12 @@ export class NewestCheck {
   }
 }
 
-/** For a payment that is not listed behind those that were handed out, and never will be. */
+/** For a payment that is not listed after those that were handed out, and never will be. */
 export function notAfter({ token }: WatchedPayment): PagingError {
   const { name } = payments.list;
   const isNumber = /^\d+$/.test(token);
   return new PagingError(
-    `${name}: the newest payment is not listed behind those before it: new paging tokens do not follow the older ones${isNumber ? asTexts : ""}. The payments of this service can't be watched from here on${isNumber ? adviceOnNumbers : advice}`,
+    `${name}: the newest payment is not listed after those before it: new paging tokens do not follow the older ones${isNumber ? asTexts : ""}. The payments of this service can't be watched from here on${isNumber ? adviceOnNumbers : advice}`,
     { operation: name },
   );
 }

@@ -1,5 +1,5 @@
 import type { WireResponse } from "../wire/transport.js";
-import type { SimulatedPayment, PaymentList } from "./list-page.js";
+import type { PaymentList, SimulatedPayment } from "./list-page.js";
 import type { World } from "./world.js";
 
 /** A payment that a reader was shown as the newest one. */

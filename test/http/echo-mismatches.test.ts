@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HttpClient, HttpClientOptions } from "../../src/http/http-client.js";
-import type { RawRequest } from "../../src/http/undescribed-request.js";
+import type { RawRequest } from "../../src/http/raw-request.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { calls, json, payment, paymentRecord, recordOf, scriptedClient } from "./scripted-transport.js";
 

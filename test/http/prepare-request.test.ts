@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { InvalidArgumentError, OutcomeUnknownError } from "../../src/errors/errors.js";
-import type { RawRequest } from "../../src/http/undescribed-request.js";
+import type { RawRequest } from "../../src/http/raw-request.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
 import { later, now } from "../../src/timing/timestamp.js";

@@ -32,7 +32,7 @@ export interface FollowOptions {
 }
 
 export interface FollowPaymentsOptions extends FollowOptions {
-  /** Only payments behind this paging token. */
+  /** Only payments after this paging token. */
   readonly startAfter: string | undefined;
   readonly size: number | undefined;
   readonly filter: Readonly<Record<string, string>> | undefined;

@@ -8,7 +8,7 @@ import type { PaymentMatch } from "./match-payment.js";
 /** Where a look may end before the list does. */
 export interface LookRange {
   readonly mark: Mark;
-  /** How far behind the mark it reads on, by `createdAt`; `undefined` where the mark is no end. */
+  /** How far past the mark it reads on, by `createdAt`; `undefined` where the mark is no end. */
   readonly pastMarkMs: number | undefined;
   /** What was created before this time can't be the payment, in milliseconds since 1970. */
   readonly notBeforeMs: number | undefined;

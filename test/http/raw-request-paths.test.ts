@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
-import type { RawRequest } from "../../src/http/undescribed-request.js";
+import type { RawRequest } from "../../src/http/raw-request.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { errorOf, json, scriptedClient } from "./scripted-transport.js";
 

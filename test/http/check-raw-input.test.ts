@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { RawOperation } from "../../src/api/operation.js";
 import { parsePathTemplate } from "../../src/api/path.js";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
-import { checkRawBody, checkRawQuery, textsIn } from "../../src/http/check-undescribed-input.js";
+import { checkRawBody, checkRawQuery, textsIn } from "../../src/http/check-raw-input.js";
 import { shortestPrivateKey } from "../../src/signing/private-key-text.js";
 import { thrownBy } from "../signing/test-keys.js";
 
