@@ -16,7 +16,7 @@ import { type BuiltWorker, buildWorker } from "./build-worker.js";
 import { CrashFixture } from "./crash-fixture.js";
 import { type DatabaseInterruption, DatabaseTroubles, databaseInterruptions } from "./database-troubles.js";
 import type { JournalChoice } from "./journal-place.js";
-import { describeLaws, isKept, sumOf, type Verdict } from "./laws.js";
+import { describeLaws, sayAll, sumOf, type Verdict } from "./laws.js";
 import { MachineClock } from "./machine-clock.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 import type { ServiceFault } from "./service.js";
@@ -500,9 +500,7 @@ async function main(): Promise<number> {
   say(`seed ${options.seed}, journal ${options.kind}`);
   const result = await runKills({ ...given, ...database, onProgress: say });
   for (const [text, times] of result.stumbles) say(`  stumbled ${times} times: ${text}`);
-  for (const violation of result.violations) say(`  ${violation}`);
-  say(describe(result));
-  return isKept(result) ? 0 : 1;
+  return sayAll(result, describe(result));
 }
 
 if (isScript(import.meta.url)) process.exitCode = await main();

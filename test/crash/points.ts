@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Crash, type CrashCase, crashCases, surroundings } from "./crash-cases.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
-import { describeLaws, isKept, type Verdict } from "./laws.js";
+import { describeLaws, sayAll, type Verdict } from "./laws.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 import type { Task } from "./worker-messages.js";
 
@@ -159,10 +159,7 @@ async function main(): Promise<number> {
   const options = scriptOptions({ times: 50, lanes: 16, lease: 2000 });
   say(`journal ${options.kind}`);
   const result = await runPoints({ ...options, leaseMs: options.lease, onProgress: say });
-  for (const violation of result.violations) say(`  ${violation}`);
-  for (const text of result.unexpected.values()) say(`  ${text}`);
-  say(describePoints(result));
-  return isKept(result) ? 0 : 1;
+  return sayAll(result, describePoints(result));
 }
 
 if (isScript(import.meta.url)) process.exitCode = await main();
