@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { CrossBorderClient, type Payment } from "../../src/index.js";
+import type { CrossBorderClient, Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
-import { signingKeysOf } from "../support/key-pairs.js";
 import { command } from "../support/program.js";
 import { isThorough } from "../support/thorough.js";
+import { registeredClient, requestOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
 let folder: string;
@@ -32,11 +32,7 @@ beforeAll(async () => {
       return Response.json(visible, { status: response.status });
     },
   });
-  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = signingKeysOf("gateway");
-  client = new CrossBorderClient({ ...server.clientOptions, signingKey });
-  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
-    await client.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64 });
-  }
+  client = await registeredClient(server);
   const { baseUrl, auth } = server.clientOptions;
   const { authUrl, realm, clientId, username, password } = auth;
   writeFileSync(file("config.json"), JSON.stringify({ baseUrl, authUrl, realm, clientId, username, password }));
@@ -56,12 +52,7 @@ let paid = 0;
 async function pay(receiverAmount = "1.00"): Promise<string> {
   paid += 1;
   const id = `TX-${paid}`;
-  const request = {
-    ...{ senderGatewayId: "alpha-bank", senderAccount: "DE-1", senderCurrency: "EUR" },
-    ...{ receiverGatewayId: "beta-mobile", receiverAccount: "KE-1", receiverCurrency: "EUR" },
-    ...{ receiverAmount, memo: "" },
-  };
-  await client.pay(request, () => ({ senderGatewayTransactionId: id }));
+  await client.pay(requestOf(receiverAmount), () => ({ senderGatewayTransactionId: id }));
   return id;
 }
 
