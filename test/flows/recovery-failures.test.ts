@@ -21,7 +21,7 @@ async function recovered<T>(flows: AsyncIterable<T>): Promise<{ readonly outcome
 describe("a journal that fails while flows are taken over", () => {
   it.each([
     ["at the first flow", 0, "recover: the journal failed"],
-    ["behind another", 1, 'recover: the journal failed behind key "a"'],
+    ["after another", 1, 'recover: the journal failed after key "a"'],
   ])("is reported %s with what it threw, after what was taken over", async (_, after, message) => {
     const { flow, journal } = await flowFixture();
     await errorOf(flow({ takeFunds: closed }).run("a", request));
