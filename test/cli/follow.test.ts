@@ -97,7 +97,7 @@ const transactions = (ndjson: string) => records(ndjson).map(({ senderGatewayTra
 /** What the service has really stored. */
 const stored = () => server.sandbox.payments.map(({ senderGatewayTransactionId: id }) => id);
 
-describe("a list of payments that is followed", { timeout: 60_000 }, () => {
+describe("a list of payments that is followed", () => {
   it("has those that are there and those that come, and ends well at Ctrl-C", async () => {
     await pay();
     const follower = follow("payments", "list", "--follow", "--every", "50ms");
@@ -211,7 +211,7 @@ describe("a list of payments that is followed", { timeout: 60_000 }, () => {
   });
 });
 
-describe("another list that is followed", { timeout: 60_000 }, () => {
+describe("another list that is followed", () => {
   const create = (institutionId: string) => client.paymentGateways.create({ institutionId, currency: "EUR" });
 
   it("has each record once, whenever its process is killed, although there are no paging tokens", async () => {

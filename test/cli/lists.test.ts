@@ -326,7 +326,7 @@ describe("a list that is resumed", () => {
     return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as { records: number }).records : 0;
   };
 
-  it("has each record once, whenever its process is killed", { timeout: 60_000 }, async () => {
+  it("has each record once, whenever its process is killed", async () => {
     for (const killAt of isThorough ? [2, 10, 20, 34] : [10]) {
       const child = spawn(process.execPath, [command, ...resumed("killed")], {
         env: { ...process.env, ...env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
@@ -397,7 +397,7 @@ describe("a list that is resumed", () => {
     expect(existsSync(file("both"))).toBe(false);
   });
 
-  it("belongs to one run at a time, for as long as that lives", { timeout: 60_000 }, async () => {
+  it("belongs to one run at a time, for as long as that lives", async () => {
     let release: () => void = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { commands } from "../../src/cli/commands.js";
 import { CrossBorderClient } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
@@ -14,9 +14,6 @@ import { command } from "../support/program.js";
 import { openTerminal, type TerminalSession } from "../support/pseudo-terminal.js";
 import { isThorough } from "../support/thorough.js";
 import { run } from "./run.js";
-
-// Each process starts from the sources, which takes seconds where others work as well.
-vi.setConfig({ testTimeout: 60_000 });
 
 let folder: string;
 let server: SandboxServer;

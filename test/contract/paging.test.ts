@@ -119,7 +119,6 @@ describe.each(harnesses)("$name", ({ name, open }) => {
         }
       }
     },
-    60_000,
   );
 
   it("gives every record once, for any page size, any maximum of the service, and either direction", async () => {

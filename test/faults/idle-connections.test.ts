@@ -31,13 +31,13 @@ it("makes every payment, whether the process waited, was blocked or was stopped 
   const seen = await Promise.all(hows.map((how) => payWithPauses(how, "own")));
   const allMade = { told: { made: 4, none: 0, possible: 0, done: 0 }, done: 4 };
   expect(seen).toEqual([allMade, allMade, allMade]);
-}, 60_000);
+});
 
 it("leaves a dispatcher of the caller's as it is, which does not know of what was made", async () => {
   const { told, done } = await payWithPauses("wait", "undici's");
   expect(told).toEqual({ made: 2, none: 0, possible: 2, done: 0 });
   expect(done).toBe(2);
-}, 60_000);
+});
 
 /** As docs/production.md has them. */
 const brief = { keepAliveTimeout: 400, keepAliveMaxTimeout: 400 };

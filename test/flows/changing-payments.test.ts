@@ -177,7 +177,7 @@ describe("a payment whose paging token grows while it is looked for", () => {
     );
     if (process.env.CBP_LOOKS !== undefined) console.log(ends);
     expect(ends.found).toBeGreaterThan(0);
-  }, 120_000);
+  });
 
   it.each([
     ["keep", false],

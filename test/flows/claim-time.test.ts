@@ -67,7 +67,7 @@ it.each<[string, Hold]>([
     },
   ],
   ["the dispatcher held the request back", (send) => void setTimeout(() => send("an open connection"), leaseMs + 50)],
-])("a claim is not sent after its time: %s", { timeout: 30_000 }, async (_, hold) => {
+])("a claim is not sent after its time: %s", async (_, hold) => {
   const { flow, bank, journal, received, letThrough, sandbox } = await socketFixture(hold);
   const error = await flow.run("k", request).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(FlowPausedError);

@@ -173,7 +173,6 @@ describe.each(journals)("flows in a journal of $name", ({ open, isHere }) => {
         expect(fixture.sandbox.payments).toHaveLength(2);
       }
     },
-    120_000,
   );
 
   it.skipIf(!isHere)("are given back by nobody who was stopped at the old, empty address", async () => {

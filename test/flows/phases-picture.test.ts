@@ -82,8 +82,8 @@ it("draws the steps of the guide's table, and what an entry of version 1 does fi
   expect(drawn.sort()).toEqual([...new Set(stepsOfTable()), "created → funds-requested"].sort());
 });
 
-it("leaves out no step that flows take in a world in which everything fails", { timeout: 60_000 }, async () => {
-  await simulateFlows({ schedules: runs(500), seed: 7 });
+it("leaves out no step that flows take in a world in which everything fails", async () => {
+  await simulateFlows({ schedules: runs(300), seed: 7 });
   const taken = vi
     .mocked(emitStep)
     .mock.calls.flatMap(([, , from, to]) => (from?.phase === to.phase ? [] : [step(from?.phase ?? "", to.phase)]));

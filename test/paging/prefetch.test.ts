@@ -15,4 +15,4 @@ it("loses no record of a page that was requested ahead, while records move, leav
   for (const world of fc.sample(prefetched, { numRuns: lists, seed: 6 })) ends[await meet(world)] += 1;
   expect(ends).toMatchObject({ cut: 0, repeated: 0 });
   expect(ends.whole).toBeGreaterThan(lists / 2);
-}, 120_000);
+});

@@ -16,7 +16,7 @@ it("cuts no list in silence, behind replicas, caches and empty pages, and while 
   expect(ends).toMatchObject({ cut: 0, repeated: 0 });
   // Most of them are read all the same.
   expect(ends.whole).toBeGreaterThan(lists / 2);
-}, 120_000);
+});
 
 it("shrinks a list that was cut to the smallest such world", async () => {
   await fc.assert(
@@ -25,4 +25,4 @@ it("shrinks a list that was cut to the smallest such world", async () => {
     }),
     { numRuns: runs(1000) },
   );
-}, 120_000);
+});

@@ -23,7 +23,7 @@ printf 'export const program = (source: string) => ["--import", "tsx", source];\
 # A test of the journals runs the SQL of their page.
 mkdir docs && cp "$root/docs/journals.md" docs/
 cat > vitest.config.ts <<'CONFIG'
-export default { test: { include: ["test/**/*.test.ts"], testTimeout: 20_000 } };
+export default { test: { include: ["test/**/*.test.ts"], testTimeout: 120_000 } };
 CONFIG
 node - "$root/package.json" <<'SCRIPT'
 const { readFileSync, writeFileSync } = require("node:fs");

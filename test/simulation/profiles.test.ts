@@ -3,7 +3,7 @@ import { simulateWith } from "../../src/simulation/simulate-flows.js";
 import { runs } from "../support/thorough.js";
 import { isProfileName, profiles } from "./profiles.js";
 
-it.each(Object.entries(profiles))("breaks no law in the world of %s", { timeout: 60_000 }, async (_, emphasis) => {
+it.each(Object.entries(profiles))("breaks no law in the world of %s", async (_, emphasis) => {
   const schedules = runs(40);
   const report = await simulateWith(emphasis, { schedules });
   expect(report.flows, `seed ${report.seed}`).toBe(3 * schedules);
