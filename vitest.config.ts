@@ -34,7 +34,8 @@ export const alias = [
 
 /** For `npm run test:all` alone: what large responses and lists cost, what bundlers make of the package, and scripts that no source uses. */
 const onlyThorough = [
-  "test/http/response-costs.test.ts",
+  "test/http/{read-response,response-costs}.test.ts",
+  "test/sandbox/remembered.test.ts",
   "test/reconcile/large-comparison.test.ts",
   "test/package/bundle*.test.ts",
   "test/release/**/*.test.ts",
@@ -88,8 +89,8 @@ const retry = onCi ? 2 : 0;
 /** Only what hangs may meet it: on a busy machine a test takes ten times as long. */
 const testTimeout = 120_000;
 
-/** Vitest leaves a core free, of two that is one; but most of these tests wait for processes and sockets. */
-const maxWorkers = Math.max(2, availableParallelism() - 1);
+/** More than there are cores: most of these tests wait for processes, sockets and timers. */
+const maxWorkers = availableParallelism() + 1;
 
 export default defineConfig({
   test: {
@@ -154,8 +155,9 @@ export default defineConfig({
           globalSetup: "test/package/install.ts",
           testTimeout: 120_000,
           retry,
-          // The compilers and bundlers that these tests start use every core themselves.
-          fileParallelism: false,
+          // The compilers and bundlers that the thorough run starts use every core themselves.
+          fileParallelism: !isThorough,
+          maxWorkers: isThorough ? 1 : 2,
         },
       },
       {

@@ -50,7 +50,7 @@ it("has no code that is not compiled", () => {
     expect(readFileSync(document, "utf8"), document).not.toMatch(/^```(?:[cm]?jsx?|javascript|tsx|typescript)\b/m);
 });
 
-it("compiles every code block of the documents", { timeout: 60_000 }, () => {
+it("compiles every code block of the documents", () => {
   const blocks = documents.flatMap((document) => [...codeBlocks(document)]);
   const modules = new Map(blocks);
   expect(modules.size).toBeGreaterThan(5);

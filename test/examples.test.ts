@@ -31,7 +31,7 @@ it("knows what every example has to print", () => {
   expect(Object.keys(prints).sort()).toEqual(examples.sort());
 });
 
-it.each(examples)("%s runs as it is", { timeout: 60_000 }, (file) => {
+it.each(examples)("%s runs as it is", (file) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, program(`examples/${file}`), {
     encoding: "utf8",
     env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },

@@ -24,7 +24,7 @@ it("finds blocks that are run", () => {
   expect(blocks.length).toBeGreaterThan(0);
 });
 
-it.each(blocks)("runs and prints what it says: $name", { timeout: 60_000 }, async ({ code, printed }) => {
+it.each(blocks)("runs and prints what it says: $name", async ({ code, printed }) => {
   const { status, stdout, stderr } = await runBlock(code);
   expect(status, stdout + stderr).toBe(0);
   if (printed !== undefined) expect(stdout).toBe(printed);

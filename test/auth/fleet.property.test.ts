@@ -160,9 +160,7 @@ function userSession(refreshToken: string): SessionAuth {
   return { ...client, refreshToken };
 }
 
-it("never sends a refresh token that may have been used, whatever stops, dies, fails and is lost", {
-  timeout: 120_000,
-}, async () => {
+it("never sends a refresh token that may have been used, whatever stops, dies, fails and is lost", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 6 }),
@@ -178,9 +176,7 @@ it("never sends a refresh token that may have been used, whatever stops, dies, f
   );
 });
 
-it("sends no refresh token of a user's session twice, and says that it ended only where it has", {
-  timeout: 120_000,
-}, async () => {
+it("sends no refresh token of a user's session twice, and says that it ended only where it has", async () => {
   // A store that is lost, or holds what nobody can read, leaves the processes with what they know.
   const keepsStore = (step: Step) => step.do !== "wipe" && step.do !== "fill";
   const outcomes = new Set<boolean>();
@@ -211,9 +207,7 @@ it("sends no refresh token of a user's session twice, and says that it ended onl
   expect(outcomes.size).toBe(2);
 });
 
-it("makes one request a lifetime, and one login, however many processes call and whenever", {
-  timeout: 120_000,
-}, async () => {
+it("makes one request a lifetime, and one login, however many processes call and whenever", async () => {
   const steps = fc.array(fc.oneof({ weight: 2, arbitrary: call }, passing, { weight: 1, arbitrary: latency }), {
     minLength: 10,
     maxLength: 60,

@@ -6,8 +6,9 @@ import type { AddressInfo, Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { CrossBorderClient, generateSigningKeyPair, type SigningKeyPair } from "../../src/index.js";
+import { CrossBorderClient, type SigningKeyPair } from "../../src/index.js";
 import { type SandboxOptions, type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { openClosedPort } from "../wire/closed-port.js";
 import { run } from "./run.js";
 
@@ -19,7 +20,7 @@ const file = (name: string) => join(folder, name);
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "cross-border-doctor-"));
   server = await startSandbox({ basePath: "/gateway/v1" });
-  keys = await generateSigningKeyPair();
+  keys = signingKeysOf("gateway");
   writeFileSync(file("key.pem"), keys.privateKey);
   await using client = new CrossBorderClient(server.clientOptions);
   await client.paymentGateways.create({
@@ -168,7 +169,7 @@ describe("says what is wrong:", () => {
   });
 
   it("another key than the registered one", async () => {
-    writeFileSync(file("other.pem"), (await generateSigningKeyPair()).privateKey);
+    writeFileSync(file("other.pem"), signingKeysOf("stranger").privateKey);
     const { wrong, findings } = await examined({ signingKey: file("other.pem") });
     expect(wrong).toEqual(["registered key: failed"]);
     const found = (name: string) => findings.find(({ check }) => check === name)?.found;

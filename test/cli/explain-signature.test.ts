@@ -1,12 +1,13 @@
-import { generateKeyPairSync, sign } from "node:crypto";
+import { sign } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { keyPairOf } from "../support/key-pairs.js";
 import { run } from "./run.js";
 
-const keys = generateKeyPairSync("rsa", { modulusLength: 2048 });
-const others = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const keys = keyPairOf("gateway");
+const others = keyPairOf("stranger");
 const body = '{"amount":"1.50"}';
 let folder: string;
 const file = (name: string) => join(folder, name);

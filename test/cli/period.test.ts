@@ -1,8 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { CrossBorderClient, generateSigningKeyPair, type Payment } from "../../src/index.js";
+import type { Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { environmentOf, registeredClient, requestOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
 const hourMs = 3_600_000;
@@ -16,27 +17,14 @@ let env: Record<string, string>;
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: todayMs });
   server = await startSandbox({ now: () => nowMs, tokenLifetimeSeconds: 1_000_000 });
-  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
-  await using client = new CrossBorderClient({ ...server.clientOptions, signingKey });
-  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
-    await client.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64 });
-  }
+  await using client = await registeredClient(server);
   for (let hour = 0; hour <= 57; hour += 1) {
-    const request = {
-      ...{ senderGatewayId: "alpha-bank", senderAccount: "DE-1", senderCurrency: "EUR" },
-      ...{ receiverGatewayId: "beta-mobile", receiverAccount: "KE-1", receiverCurrency: "EUR" },
-      ...{ receiverAmount: `${hour % 3}.50`, memo: `${hour}` },
-    };
+    const request = requestOf(`${hour % 3}.50`, `${hour}`);
     await client.pay(request, () => ({ senderGatewayTransactionId: `TX-${hour}` }));
     nowMs += hourMs;
   }
   payments = await client.payments.list().toArray({ max: 1000 });
-  const { baseUrl, auth } = server.clientOptions;
-  env = {
-    ...{ CROSS_BORDER_BASE_URL: baseUrl, CROSS_BORDER_AUTH_URL: auth.authUrl, CROSS_BORDER_REALM: auth.realm },
-    ...{ CROSS_BORDER_CLIENT_ID: auth.clientId, CROSS_BORDER_USERNAME: auth.username },
-    CROSS_BORDER_PASSWORD: String(auth.password),
-  };
+  env = environmentOf(server);
 });
 afterAll(async () => {
   vi.useRealTimers();

@@ -9,11 +9,12 @@ import type { TLSSocket } from "node:tls";
 import { ProxyAgent } from "undici";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { PaymentFlow } from "../../src/flows/index.js";
-import { ConnectionError, CrossBorderClient, generateSigningKeyPair } from "../../src/index.js";
+import { ConnectionError, CrossBorderClient } from "../../src/index.js";
 import { SqliteJournal } from "../../src/journals/sqlite-journal.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { readSettings } from "../../src/settings/index.js";
 import { nodeSqlite } from "../journals/sqlite-fixture.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { run } from "./run.js";
 
 // Names that no name server knows: only the proxy leads there.
@@ -79,7 +80,7 @@ beforeAll(async () => {
   issue("server", `DNS:${service},DNS:${identity}`);
   issue("gateway", "DNS:gateway.bank.invalid");
   sandbox = await startSandbox({ basePath: "/gateway/v1" });
-  const keys = await generateSigningKeyPair();
+  const keys = signingKeysOf("gateway");
   writeFileSync(file("signing.pem"), keys.privateKey);
   await using client = new CrossBorderClient(sandbox.clientOptions);
   await client.paymentGateways.create({

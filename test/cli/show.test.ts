@@ -6,9 +6,10 @@ import { commands } from "../../src/cli/commands.js";
 import { listCommandsOf } from "../../src/cli/lists/list-commands.js";
 import { showCommandsOf } from "../../src/cli/lists/show-commands.js";
 import { type Rows, sources, sourcesOf } from "../../src/cli/lists/sources.js";
-import { CrossBorderClient, generateSigningKeyPair } from "../../src/index.js";
+import type { CrossBorderClient } from "../../src/index.js";
 import { catalogue } from "../../src/resources/catalogue.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { environmentOf, registeredClient } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
 const secret = "a secret of the gateway";
@@ -18,18 +19,11 @@ let env: Record<string, string>;
 
 beforeAll(async () => {
   server = await startSandbox();
-  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
-  client = new CrossBorderClient({ ...server.clientOptions, signingKey });
-  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
-    const gateway = { institutionId, currency: "EUR", rsaPublicKeyBase64, name: "The \u001b[2Jbank" };
-    await client.paymentGateways.create({ ...gateway, accountVerificationBearerToken: secret });
-  }
-  const { baseUrl, auth } = server.clientOptions;
-  env = {
-    ...{ CROSS_BORDER_BASE_URL: baseUrl, CROSS_BORDER_AUTH_URL: auth.authUrl, CROSS_BORDER_REALM: auth.realm },
-    ...{ CROSS_BORDER_CLIENT_ID: auth.clientId, CROSS_BORDER_USERNAME: auth.username },
-    CROSS_BORDER_PASSWORD: String(auth.password),
-  };
+  client = await registeredClient(server, () => ({
+    name: "The \u001b[2Jbank",
+    accountVerificationBearerToken: secret,
+  }));
+  env = environmentOf(server);
 });
 afterAll(async () => {
   await client.close();

@@ -6,8 +6,9 @@ import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readLines } from "../../src/cli/files.js";
 import type { Terminal } from "../../src/cli/terminal.js";
-import { CrossBorderClient, generateSigningKeyPair, type Payment, type SigningKeyPair } from "../../src/index.js";
+import { CrossBorderClient, type Payment, type SigningKeyPair } from "../../src/index.js";
 import { createSandbox } from "../../src/sandbox/index.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { run } from "./run.js";
 
 let folder: string;
@@ -18,7 +19,7 @@ const file = (name: string) => join(folder, name);
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "cross-border-verify-"));
-  keys = await generateSigningKeyPair();
+  keys = signingKeysOf("gateway");
   const sandbox = createSandbox();
   const options = sandbox.clientOptions({ baseUrl: "https://service.test", authUrl: "https://login.test" });
   const client = new CrossBorderClient({ ...options, fetch: sandbox.fetch, signingKey: keys.privateKey });
@@ -142,7 +143,7 @@ it("says of each line what is wrong with it", async () => {
 });
 
 it("takes no key of the records themselves", async () => {
-  const { privateKey, publicKeyBase64 } = await generateSigningKeyPair();
+  const { privateKey, publicKeyBase64 } = signingKeysOf("stranger");
   const { signRequest } = await import("../../src/index.js");
   const { creationRequestUrl: path, creationRequestBody: body } = payment;
   const signature = await signRequest({ path, body, key: privateKey });
@@ -221,7 +222,7 @@ describe("evidence", () => {
   });
 
   it("says that a payment is not genuine: another key, another amount", async () => {
-    const { publicKey } = await generateSigningKeyPair();
+    const { publicKey } = signingKeysOf("stranger");
     for (const result of [evidence("TX-1", payment, publicKey), evidence("TX-1", { ...payment, senderAmount: "9" })]) {
       const { code, stdout } = await result;
       expect(code).toBe(1);

@@ -1,5 +1,6 @@
 import { type CrossBorderClient, paymentFromIntent } from "cross-border-payments";
-import { type Harness, intentRequest, prepareCorridor, signingKeys } from "./harness.js";
+import { signingKeysOf } from "../support/key-pairs.js";
+import { type Harness, intentRequest, prepareCorridor } from "./harness.js";
 
 export const withdrawal = {
   paymentGatewayId: "beta-mobile",
@@ -16,7 +17,7 @@ export const withdrawal = {
  */
 export async function callEverything(harness: Harness, transactionId = "TX-1"): Promise<void> {
   const { client, liquidityProviderId } = await prepareCorridor(harness);
-  await callGateways(client, (await signingKeys()).publicKeyBase64);
+  await callGateways(client, signingKeysOf("gateway").publicKeyBase64);
   await callProvider(client, liquidityProviderId, transactionId);
   const intent = await client.paymentIntents.create(intentRequest);
   await client.paymentIntents.get(intent.id, { query: { memo: "school fees" } });

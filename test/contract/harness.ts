@@ -1,9 +1,4 @@
-import {
-  type ClientOptions,
-  CrossBorderClient,
-  generateSigningKeyPair,
-  type SigningKeyPair,
-} from "cross-border-payments";
+import { type ClientOptions, CrossBorderClient, type SigningKeyPair } from "cross-border-payments";
 import {
   createSandbox,
   mswHandlers,
@@ -13,6 +8,7 @@ import {
 } from "cross-border-payments/sandbox";
 import { http } from "msw";
 import { setupServer } from "msw/node";
+import { signingKeysOf } from "../support/key-pairs.js";
 
 /** One way in which a client reaches the described service. */
 export interface Harness extends AsyncDisposable {
@@ -63,21 +59,13 @@ function harness(sandbox: Sandbox, options: ClientOptions, close: () => Promise<
   };
 }
 
-let keys: Promise<SigningKeyPair> | undefined;
-
-/** One key pair for a whole test file: making one takes long. */
-export function signingKeys(): Promise<SigningKeyPair> {
-  keys ??= generateSigningKeyPair();
-  return keys;
-}
-
 /** Two gateways, a provider and an exchange rate of 1 EUR to 150 KES: what a payment needs. */
 export async function prepareCorridor(harness: Harness): Promise<{
   readonly client: CrossBorderClient;
   readonly keys: SigningKeyPair;
   readonly liquidityProviderId: string;
 }> {
-  const keys = await signingKeys();
+  const keys = signingKeysOf("gateway");
   const client = harness.client({ signingKey: keys.privateKey });
   for (const [institutionId, currency] of [
     ["alpha-bank", "EUR"],

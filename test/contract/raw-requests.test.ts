@@ -1,6 +1,7 @@
-import { CrossBorderClient, generateSigningKeyPair, verifySignature } from "cross-border-payments";
+import { CrossBorderClient, verifySignature } from "cross-border-payments";
 import { type SandboxRequest, startSandbox } from "cross-border-payments/sandbox";
 import { expect, it } from "vitest";
+import { signingKeysOf } from "../support/key-pairs.js";
 
 it("reaches a path that the service has and the description has not, signed, with the token of all calls", async () => {
   const seen: SandboxRequest[] = [];
@@ -12,7 +13,7 @@ it("reaches a path that the service has and the description has not, signed, wit
       return Response.json({ id: "r-1", status: "approved" });
     },
   });
-  const { privateKey, publicKeyBase64 } = await generateSigningKeyPair();
+  const { privateKey, publicKeyBase64 } = signingKeysOf("gateway");
   await using client = new CrossBorderClient({ ...server.clientOptions, signingKey: privateKey });
   await client.liquidityProviders.list();
   const { data, response } = await client

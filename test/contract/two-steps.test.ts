@@ -5,7 +5,6 @@ import {
   CrossBorderClient,
   exactExchangeRate,
   exchangeRate,
-  generateSigningKeyPair,
   OutcomeUnknownError,
   type RequestSigner,
   ServerError,
@@ -15,6 +14,7 @@ import {
   verifyPaymentRecord,
 } from "cross-border-payments";
 import { describe, expect, it } from "vitest";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { harnesses, intentRequest, prepareCorridor } from "./harness.js";
 
 const take = () => ({ senderGatewayTransactionId: "TX-1" });
@@ -90,7 +90,7 @@ describe.each(harnesses)("$name", ({ open }) => {
   it("says that nothing was paid when the signature is of another key", async () => {
     await using harness = await open();
     await prepareCorridor(harness);
-    const { privateKey } = await generateSigningKeyPair();
+    const { privateKey } = signingKeysOf("stranger");
     const error = await failureOf(harness.client({ signingKey: privateKey }).pay(intentRequest, take));
     expect(error).toBeInstanceOf(BadRequestError);
     expect(error).toMatchObject({ effect: "none", funds: { senderGatewayTransactionId: "TX-1" } });

@@ -5,6 +5,7 @@
  *     npx tsx test/crash/clocks.ts --times 10 --journal sqlite
  *     npx tsx test/crash/clocks.ts --times 10 --journal postgres
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { type CrashCase, crashCases, surroundings } from "./crash-cases.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
@@ -133,10 +134,6 @@ async function endAll(
     }
   }
   return { statuses, longestMs };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 export function describeClocks(result: ClocksResult): string {

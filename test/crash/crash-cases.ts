@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { BankFault, BankOptions } from "./bank.js";
 import type { ServiceFault, ServiceOptions } from "./service.js";
 import type { Task } from "./worker-messages.js";
@@ -185,6 +186,16 @@ function nameOf(name: string, value: Setting[keyof Setting]): string {
   return value === true ? name : `${name}-${value}`;
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+/** Each case as often as is asked for, under a key of its own, and the keys of each lane. */
+export function dealOut<Case extends Pick<CrashCase, "name">>(
+  cases: readonly Case[],
+  { times, lanes: count }: { readonly times: number; readonly lanes: number },
+): { readonly byKey: ReadonlyMap<string, Case>; readonly lanes: readonly (readonly string[])[] } {
+  const all = Array.from({ length: times }, (_, time) =>
+    cases.map((one) => [`${one.name} #${time + 1}`, one] as const),
+  );
+  const byKey = new Map(all.flat());
+  const keys = [...byKey.keys()];
+  const lanes = Array.from({ length: count }, (_, lane) => keys.filter((_, index) => index % count === lane));
+  return { byKey, lanes };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { weighted } from "../faults/seeded-random.js";
 import type { OwnDatabase } from "./journal-place.js";
 import type { ClientStatement, StatementFate } from "./postgres-proxy.js";
@@ -81,8 +82,4 @@ const kinds: readonly (readonly [number, "late" | "lost" | "cut"])[] = [
 
 function isChange({ text }: ClientStatement): boolean {
   return /\b(?:UPDATE|INSERT)\b/.test(text);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -7,7 +7,7 @@
 import { type CrashCase, crashCases, surroundings } from "./crash-cases.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
-import { describeLaws, isKept, type Verdict } from "./laws.js";
+import { describeLaws, sayAll, type Verdict } from "./laws.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 import type { ServiceFault } from "./service.js";
 import type { Task, Trouble } from "./worker-messages.js";
@@ -147,9 +147,7 @@ async function main(): Promise<number> {
   const options = scriptOptions({ lease: 5000 });
   say(`journal ${options.kind}`);
   const result = await runFailingWrites({ ...options, leaseMs: options.lease });
-  for (const violation of result.violations) say(`  ${violation}`);
-  say(describeFailingWrites(result));
-  return isKept(result) ? 0 : 1;
+  return sayAll(result, describeFailingWrites(result));
 }
 
 if (isScript(import.meta.url)) process.exitCode = await main();

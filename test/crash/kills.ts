@@ -9,13 +9,14 @@
  * statements back in the network, loses responses and breaks connections; `--server-kills` kills the server, which recovers; and
  * `--clock-jumps` sets the wall clocks, of the workers' machine and of the server's, by hours.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { derivedSeed, seededRandom, weighted } from "../faults/seeded-random.js";
 import type { BankFault } from "./bank.js";
 import { type BuiltWorker, buildWorker } from "./build-worker.js";
 import { CrashFixture } from "./crash-fixture.js";
 import { type DatabaseInterruption, DatabaseTroubles, databaseInterruptions } from "./database-troubles.js";
 import type { JournalChoice } from "./journal-place.js";
-import { describeLaws, isKept, sumOf, type Verdict } from "./laws.js";
+import { describeLaws, sayAll, sumOf, type Verdict } from "./laws.js";
 import { MachineClock } from "./machine-clock.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 import type { ServiceFault } from "./service.js";
@@ -454,10 +455,6 @@ function bankFaults(seed: number) {
     ]);
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
 export function describe(result: KillsResult): string {
   const { confirmedElsewhere, toldByOlder, takeCalls, seconds } = result;
   const what = interruptions.flatMap((name) => (result[name] > 0 ? [`${names[name]} ${result[name]}`] : []));
@@ -503,9 +500,7 @@ async function main(): Promise<number> {
   say(`seed ${options.seed}, journal ${options.kind}`);
   const result = await runKills({ ...given, ...database, onProgress: say });
   for (const [text, times] of result.stumbles) say(`  stumbled ${times} times: ${text}`);
-  for (const violation of result.violations) say(`  ${violation}`);
-  say(describe(result));
-  return isKept(result) ? 0 : 1;
+  return sayAll(result, describe(result));
 }
 
 if (isScript(import.meta.url)) process.exitCode = await main();

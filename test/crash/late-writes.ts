@@ -4,13 +4,14 @@
  *
  *     npx tsx test/crash/late-writes.ts --times 20
  */
-import { type CrashCase, surroundings } from "./crash-cases.js";
+import { setTimeout as pause } from "node:timers/promises";
+import { type CrashCase, dealOut, surroundings } from "./crash-cases.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { OwnDatabase } from "./journal-place.js";
-import { describeLaws, isKept, type Verdict } from "./laws.js";
-import { isScript, say, scriptOptions } from "./script-options.js";
+import { describeLaws, sayAll, type Verdict } from "./laws.js";
+import { isScript, scriptOptions } from "./script-options.js";
 import type { Outcome, Task } from "./worker-messages.js";
-import type { WorkerProcess } from "./worker-process.js";
+import { soon, type WorkerProcess } from "./worker-process.js";
 
 /** Where the first copy is meanwhile. */
 export type Detour = "back end" | "network";
@@ -82,10 +83,7 @@ export interface LateWritesResult extends Verdict {
 export async function runLateWrites(options: LateWritesOptions): Promise<LateWritesResult> {
   const startedMs = performance.now();
   const { cases = lateCases, leaseMs, timeoutMs } = options;
-  const byKey = new Map<string, LateCase>();
-  for (let time = 1; time <= options.times; time += 1) {
-    for (const one of cases) byKey.set(`${one.name} #${time}`, one);
-  }
+  const { byKey, lanes } = dealOut(cases, options);
   await using fixture = await CrashFixture.open({
     kind: "postgres",
     node: options.node,
@@ -98,8 +96,6 @@ export async function runLateWrites(options: LateWritesOptions): Promise<LateWri
   const { database } = fixture;
   if (database === undefined) throw new Error("late writes need a PostgreSQL server of the test's own");
   const held = new HeldStatements(database);
-  const lanes = Array.from({ length: options.lanes }, (): string[] => []);
-  for (const [index, key] of [...byKey.keys()].entries()) lanes[index % lanes.length]?.push(key);
   const problems: string[] = [];
   const unexpected = new Map<LateCase, string>();
   let late = 0;
@@ -173,7 +169,7 @@ async function comeLate(
   await using heir = await fixture.newWorker({ lane, name: `heir-${lane}-`, ...facts }).ready();
   const { point, before, way = "run" } = one;
   if (before !== undefined) {
-    const ended = settles(owner, key);
+    const ended = owner.settled(key);
     owner.send({ type: "do", tasks: [{ key, way: before }] });
     const first = await soon(ended);
     if (first === undefined) return { problems: [], missed: `${before} did not settle` };
@@ -181,7 +177,7 @@ async function comeLate(
     fixture.told.splice(fixture.told.indexOf(first), 1);
   }
   const waiting = owner.next("waiting");
-  const ended = settles(owner, key);
+  const ended = owner.settled(key);
   owner.send({ type: "expect", trouble: { point: `${point}:before`, key, nth: 1, act: "wait" } });
   owner.send({ type: "do", tasks: [{ key, way }] });
   const isThere = await soon(Promise.race([waiting.then(() => true), ended.then(() => false)]));
@@ -234,29 +230,6 @@ async function inBackends({ database }: CrashFixture, name: string): Promise<() 
   };
 }
 
-function settles(worker: WorkerProcess, key: string): Promise<Outcome> {
-  return worker.until((report) =>
-    report.type === "settled" && report.outcome.key === key ? report.outcome : undefined,
-  );
-}
-
-/** `undefined` when that takes too long. */
-async function soon<T>(work: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, 20_000, undefined);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
 export function describeLateWrites(result: LateWritesResult): string {
   const { late, unexpected, seconds } = result;
   const ends = `not as expected ${unexpected.size}, ${seconds.toFixed(1)} s`;
@@ -270,15 +243,12 @@ async function main(): Promise<number> {
     lease: leaseMs,
     timeout: timeoutMs,
   } = scriptOptions({ times: 5, lanes: 6, lease: 4000, timeout: 500 });
-  let isRight = true;
+  let exitCode = 0;
   for (const detour of ["back end", "network"] as const) {
     const result = await runLateWrites({ detour, times, lanes, leaseMs, timeoutMs });
-    for (const violation of result.violations) say(`  ${violation}`);
-    for (const text of result.unexpected.values()) say(`  ${text}`);
-    say(`${detour}: ${describeLateWrites(result)}`);
-    isRight &&= isKept(result);
+    exitCode ||= sayAll(result, `${detour}: ${describeLateWrites(result)}`);
   }
-  return isRight ? 0 : 1;
+  return exitCode;
 }
 
 if (isScript(import.meta.url)) process.exitCode = await main();

@@ -1,5 +1,6 @@
 import type { Payment } from "cross-border-payments";
 import type { BankEntry } from "./bank.js";
+import { say } from "./script-options.js";
 import type { Outcome } from "./worker-messages.js";
 
 /** Everything that is known at the end. */
@@ -33,6 +34,16 @@ export interface Verdict {
 /** Whether no law is broken. */
 export function isKept({ paidTwice, takenTwice, releasedThoughPaid, unsettled, violations }: Verdict): boolean {
   return paidTwice + takenTwice + releasedThoughPaid + unsettled + violations.length === 0;
+}
+
+/** Says what a script found, and returns its exit code. */
+export function sayAll(
+  result: Verdict & { readonly unexpected?: ReadonlyMap<unknown, string> },
+  description: string,
+): number {
+  for (const text of [...result.violations, ...(result.unexpected?.values() ?? [])]) say(`  ${text}`);
+  say(description);
+  return isKept(result) ? 0 : 1;
 }
 
 export function describeLaws(verdict: Verdict): string {

@@ -3,10 +3,11 @@
  *
  *     npx tsx test/crash/points.ts --times 50 --journal sqlite
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { type Crash, type CrashCase, crashCases, surroundings } from "./crash-cases.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
-import { describeLaws, isKept, type Verdict } from "./laws.js";
+import { describeLaws, sayAll, type Verdict } from "./laws.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 import type { Task } from "./worker-messages.js";
 
@@ -148,10 +149,6 @@ async function recoverAll(
   return { problems: [...open].map((key) => `${key}: not recovered`), unexpected };
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
 export function describePoints(result: PointsResult): string {
   const { points, kills, unexpected, seconds } = result;
   const ends = `ended unexpectedly ${unexpected.size}, ${seconds.toFixed(1)} s`;
@@ -162,10 +159,7 @@ async function main(): Promise<number> {
   const options = scriptOptions({ times: 50, lanes: 16, lease: 2000 });
   say(`journal ${options.kind}`);
   const result = await runPoints({ ...options, leaseMs: options.lease, onProgress: say });
-  for (const violation of result.violations) say(`  ${violation}`);
-  for (const text of result.unexpected.values()) say(`  ${text}`);
-  say(describePoints(result));
-  return isKept(result) ? 0 : 1;
+  return sayAll(result, describePoints(result));
 }
 
 if (isScript(import.meta.url)) process.exitCode = await main();

@@ -8,7 +8,7 @@ import { copyFile, rename, rm } from "node:fs/promises";
 import pg from "pg";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
-import { describeLaws, isKept, type Verdict } from "./laws.js";
+import { describeLaws, sayAll, type Verdict } from "./laws.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 import type { JournalPlace, Outcome, Task } from "./worker-messages.js";
 
@@ -149,9 +149,7 @@ async function main(): Promise<number> {
   const options = scriptOptions({ flows: 20, lease: 1000 });
   say(`journal ${options.kind}`);
   const result = await runRestored({ ...options, leaseMs: options.lease });
-  for (const violation of result.violations) say(`  ${violation}`);
-  say(describeRestored(result));
-  return isKept(result) ? 0 : 1;
+  return sayAll(result, describeRestored(result));
 }
 
 if (isScript(import.meta.url)) process.exitCode = await main();

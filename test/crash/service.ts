@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { CrossBorderClient, generateSigningKeyPair, type Payment } from "cross-border-payments";
 import { type Sandbox, type SandboxRequest, type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
 import { payments as operations } from "../../src/resources/payments.js";
@@ -158,8 +159,4 @@ async function openCorridor(client: CrossBorderClient, rsaPublicKeyBase64: strin
     buyPrice: "150",
     sellPrice: "150",
   });
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -3,12 +3,13 @@
  *
  *     npx tsx test/crash/stops.ts --times 10 --journal sqlite
  */
-import { type CrashCase, stopCases, surroundings } from "./crash-cases.js";
+import { setTimeout as pause } from "node:timers/promises";
+import { type CrashCase, dealOut, stopCases, surroundings } from "./crash-cases.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
-import { describeLaws, isKept, type Verdict } from "./laws.js";
+import { describeLaws, sayAll, type Verdict } from "./laws.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
-import type { WorkerProcess } from "./worker-process.js";
+import { soon, type WorkerProcess } from "./worker-process.js";
 
 export interface StopsOptions extends JournalChoice {
   /** How often a process is stopped at each point. */
@@ -29,18 +30,13 @@ export interface StopsResult extends Verdict {
 
 export async function runStops(options: StopsOptions): Promise<StopsResult> {
   const startedMs = performance.now();
-  const { cases = stopCases, times, leaseMs } = options;
-  const byKey = new Map<string, CrashCase>();
-  for (let time = 1; time <= times; time += 1) {
-    for (const one of cases) byKey.set(`${one.name} #${time}`, one);
-  }
+  const { cases = stopCases, leaseMs } = options;
+  const { byKey, lanes } = dealOut(cases, options);
   await using fixture = await CrashFixture.open({
     ...options,
     readBackDelayMs: 50,
     ...surroundings((key) => byKey.get(key), leaseMs),
   });
-  const lanes = Array.from({ length: options.lanes }, (): string[] => []);
-  for (const [index, key] of [...byKey.keys()].entries()) lanes[index % lanes.length]?.push(key);
   const problems: string[] = [];
   const unexpected = new Map<CrashCase, string>();
   let stops = 0;
@@ -87,13 +83,11 @@ type Stopped =
 
 async function stopAt({ owner, heir }: Pair, key: string, { crashes, way = "run" }: CrashCase): Promise<Stopped> {
   const [{ point, nth = 1 } = { point: "" }] = crashes;
-  const settles = (worker: WorkerProcess) =>
-    worker.until((report) => (report.type === "settled" && report.outcome.key === key ? report.outcome : undefined));
   const continued = owner.until((report) =>
     report.type === "continued" && report.trouble.key === key ? true : undefined,
   );
-  const inherited = settles(heir);
-  const ended = settles(owner);
+  const inherited = heir.settled(key);
+  const ended = owner.settled(key);
   owner.send({ type: "expect", trouble: { point, key, nth, act: "stop" } });
   owner.send({ type: "do", tasks: [{ key, way }] });
   const isInherited = await soon(Promise.race([inherited.then(() => true), ended.then(() => false)]));
@@ -106,23 +100,6 @@ async function stopAt({ owner, heir }: Pair, key: string, { crashes, way = "run"
   return { status: outcome.status };
 }
 
-/** `undefined` when that takes too long. */
-async function soon<T>(work: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, 20_000, undefined);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
 export function describeStops(result: StopsResult): string {
   const { points, stops, unexpected, seconds } = result;
   const ends = `ended unexpectedly ${unexpected.size}, ${seconds.toFixed(1)} s`;
@@ -133,10 +110,7 @@ async function main(): Promise<number> {
   const options = scriptOptions({ times: 10, lanes: 8, lease: 600 });
   say(`journal ${options.kind}`);
   const result = await runStops({ ...options, leaseMs: options.lease });
-  for (const violation of result.violations) say(`  ${violation}`);
-  for (const text of result.unexpected.values()) say(`  ${text}`);
-  say(describeStops(result));
-  return isKept(result) ? 0 : 1;
+  return sayAll(result, describeStops(result));
 }
 
 if (isScript(import.meta.url)) process.exitCode = await main();

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
 import type { Verdict } from "./laws.js";
@@ -72,8 +73,4 @@ export async function measureTakeovers(options: TakeoverOptions): Promise<Takeov
   const byRecoverMs: number[] = [];
   for (const key of keysOf("recover")) byRecoverMs.push(await once(key, "recover"));
   return { byRunMs, byRecoverMs, verdict: await fixture.judge([...keysOf("run"), ...keysOf("recover")]) };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -8,6 +8,7 @@
  * The second one is a function of 8 s, once a minute, with the flow's own defaults. With `--set-back 7200000` the clock is set back by two
  * hours after the first life.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { type CrashCase, surroundings } from "./crash-cases.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
@@ -115,10 +116,6 @@ async function leftOf(fixture: CrashFixture, keys: readonly string[]): Promise<L
   const listed = new Set(await auditor.listHeld(fixture.journal()));
   const open = keys.filter((_, index) => outcomes[index] === undefined);
   return { open, forgotten: open.filter((key) => !listed.has(key)) };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 export function describeTakers(result: TakersResult): string {

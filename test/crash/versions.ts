@@ -6,7 +6,7 @@
  */
 import { buildWorkerOf, newestRelease } from "./build-worker.js";
 import { describe, type KillsOptions, type KillsResult, runKills } from "./kills.js";
-import { isKept } from "./laws.js";
+import { sayAll } from "./laws.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 
 export async function runVersions(options: Omit<KillsOptions, "olderRelease">): Promise<KillsResult> {
@@ -29,9 +29,7 @@ async function main(): Promise<number> {
   const { round: flowsPerRound, lease: leaseMs, ...options } = scriptOptions(defaults);
   say(`seed ${options.seed}, journal ${options.kind}, older release ${newestRelease}`);
   const result = await runVersions({ ...options, flowsPerRound, leaseMs, onProgress: say });
-  for (const violation of result.violations) say(`  ${violation}`);
-  say(describe(result));
-  return isKept(result) ? 0 : 1;
+  return sayAll(result, describe(result));
 }
 
 if (isScript(import.meta.url)) process.exitCode = await main();

@@ -64,6 +64,13 @@ export class WorkerProcess implements AsyncDisposable {
     return this.until((report) => (isOf(report, type) ? report : undefined));
   }
 
+  /** How a flow ends. */
+  settled(key: string): Promise<Outcome> {
+    return this.until((report) =>
+      report.type === "settled" && report.outcome.key === key ? report.outcome : undefined,
+    );
+  }
+
   /** What `find` makes of the first report of which it makes something. Rejects when the worker ends before that. */
   until<T>(find: (report: Report) => T | undefined): Promise<T> {
     const found = new Promise<T>((resolve, reject) => {
@@ -102,4 +109,17 @@ export class WorkerProcess implements AsyncDisposable {
 
 function isOf<T extends Report["type"]>(report: Report, type: T): report is Extract<Report, { readonly type: T }> {
   return report.type === type;
+}
+
+/** `undefined` when that takes too long. */
+export async function soon<T>(work: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, 20_000, undefined);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { CrossBorderClient, CrossBorderError } from "cross-border-payments";
 import { type FlowOutcome, type Journal, PaymentFlow } from "cross-border-payments/flow";
 import { Agent } from "undici";
@@ -280,10 +281,6 @@ function stumble(key: string, error: unknown): void {
 function report(message: Report): void {
   // The test may have ended already.
   process.send?.(message, undefined, {}, () => {});
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 process.once("message", (settings: WorkerSettings) => void main(settings));

@@ -9,7 +9,7 @@ import {
 } from "cross-border-payments";
 import { startSandbox } from "cross-border-payments/sandbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { signingKeys } from "../contract/harness.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { hostileThrows } from "./hostile-throws.js";
 import { shownTexts } from "./shown-texts.js";
 
@@ -54,7 +54,7 @@ const rejecting = (thrown: unknown) => () => Promise.reject(thrown);
 const ways = { throws: throwing, rejects: rejecting };
 
 async function failedPayment(options: Partial<ClientOptions>): Promise<CrossBorderError> {
-  const { privateKey } = await signingKeys();
+  const { privateKey } = signingKeysOf("gateway");
   const { baseUrl } = server.clientOptions;
   await using client = new CrossBorderClient({
     baseUrl,
@@ -87,7 +87,7 @@ describe.each(Object.keys(hostile))("code of the caller's that throws %s", (what
 
   it.each(["throws", "rejects"] as const)("as a signer that %s", async (how) => {
     const sign = ways[how](thrown);
-    const { publicKey } = await signingKeys();
+    const { publicKey } = signingKeysOf("gateway");
     const error = await failedPayment({ signingKey: { publicKey, sign } as RequestSigner });
     expect(error).toMatchObject({ code: "signing_failed", effect: "none", operation: "payments.create", attempts: 0 });
     expect(shownTexts(error)).not.toMatch(forbidden);

@@ -1,7 +1,8 @@
-import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClientEvents, type ClientOptions, CrossBorderClient } from "cross-border-payments";
 import { Agent, buildConnector } from "undici";
+import { keyPairOf } from "../support/key-pairs.js";
 import { type ClosedPort, openClosedPort } from "../wire/closed-port.js";
 import type { Call } from "./calls.js";
 import { certificates } from "./certificates.js";
@@ -39,7 +40,7 @@ export async function openFixture(lag: LoopLag): Promise<Fixture> {
     lag,
     closed,
     deaf,
-    keys: generateKeyPairSync("rsa", { modulusLength: 2048 }),
+    keys: keyPairOf("gateway"),
     async close() {
       closed.close();
       await deaf.close();

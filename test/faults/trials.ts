@@ -1,12 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import {
-  CrossBorderClient,
-  CrossBorderError,
-  generateSigningKeyPair,
-  type PaymentRequest,
-  type SigningKeyPair,
-} from "cross-border-payments";
+import { CrossBorderClient, CrossBorderError, type PaymentRequest, type SigningKeyPair } from "cross-border-payments";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { intent, payment } from "./calls.js";
 import { type FaultProxy, startFaultProxy } from "./fault-proxy.js";
 import { LoopLag } from "./loop-lag.js";
@@ -77,7 +72,7 @@ export async function runTrials({ trials, seed, atOnce = 64 }: TrialOptions): Pr
   };
   process.on("unhandledRejection", onUnhandled);
   const lag = new LoopLag();
-  const keys = await generateSigningKeyPair();
+  const keys = signingKeysOf("gateway");
   const startMs = performance.now();
   for (let first = 0; first < trials; first += blockSize) {
     const block = new Block(seed, first, Math.min(blockSize, trials - first), lag, faulty, ends);

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { PaymentPages } from "../../src/payments/payment-pages.js";
 import { type Ending, type PaymentGoal, PaymentReading } from "../../src/payments/read-payments.js";
 import type { Payment } from "../../src/resources/payments.js";
+import { runs } from "../support/thorough.js";
 import { ChangingPayments, type ChangingTraits, type PaymentChange } from "./changing-payments.js";
 
 const made = (count: number, from = 1): PaymentChange[] =>
@@ -172,11 +173,11 @@ describe("a payment whose paging token grows while it is looked for", () => {
         ends[look.found ? "found" : look.complete ? "complete" : "incomplete"] += 1;
         expect(lost).toBe(false);
       }),
-      { numRuns: Number(process.env.CBP_LOOKS ?? 2000) },
+      { numRuns: Number(process.env.CBP_LOOKS ?? runs(2000)) },
     );
     if (process.env.CBP_LOOKS !== undefined) console.log(ends);
     expect(ends.found).toBeGreaterThan(0);
-  }, 120_000);
+  });
 
   it.each([
     ["keep", false],

@@ -1,8 +1,9 @@
-import { CrossBorderClient, generateSigningKeyPair } from "cross-border-payments";
+import { CrossBorderClient } from "cross-border-payments";
 import { FlowPausedError, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { startSandbox } from "cross-border-payments/sandbox";
 import { Agent, type Dispatcher } from "undici";
 import { expect, it, onTestFinished } from "vitest";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { Bank, request } from "./flow-fixture.js";
 
 const leaseMs = 600;
@@ -12,7 +13,7 @@ type Hold = (send: (through: "an open connection" | "a new connection") => void)
 
 /** A flow over real sockets, whose dispatcher holds the request that pays up as `hold` says. */
 async function socketFixture(hold: Hold) {
-  const { privateKey, publicKeyBase64 } = await generateSigningKeyPair();
+  const { privateKey, publicKeyBase64 } = signingKeysOf("gateway");
   const server = await startSandbox();
   const agent = new Agent({ allowH2: false });
   const other = new Agent({ allowH2: false });
@@ -66,7 +67,7 @@ it.each<[string, Hold]>([
     },
   ],
   ["the dispatcher held the request back", (send) => void setTimeout(() => send("an open connection"), leaseMs + 50)],
-])("a claim is not sent after its time: %s", { timeout: 30_000 }, async (_, hold) => {
+])("a claim is not sent after its time: %s", async (_, hold) => {
   const { flow, bank, journal, received, letThrough, sandbox } = await socketFixture(hold);
   const error = await flow.run("k", request).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(FlowPausedError);

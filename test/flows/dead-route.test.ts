@@ -1,6 +1,7 @@
-import { createSign, generateKeyPairSync } from "node:crypto";
+import { createSign } from "node:crypto";
 import { CrossBorderError } from "cross-border-payments";
 import { expect, it } from "vitest";
+import { keyPairOf } from "../support/key-pairs.js";
 import { flowFixture, request } from "./flow-fixture.js";
 
 const html = (status: number) =>
@@ -123,7 +124,7 @@ it("does not take what an earlier owner had made for a response to anything that
 });
 
 it("looks for the payment of money that was taken while nothing is tried, and counts no failure of a flow that waits", async () => {
-  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const { privateKey, publicKey } = keyPairOf("stranger");
   const { flow, bank, sandbox } = await flowFixture({
     onRequest: ({ operation }) => (operation === "payments.create" ? html(404) : undefined),
   });

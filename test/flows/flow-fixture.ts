@@ -1,11 +1,7 @@
-import {
-  type ClientOptions,
-  CrossBorderClient,
-  generateSigningKeyPair,
-  type PaymentIntentRequest,
-} from "cross-border-payments";
+import { type ClientOptions, CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
 import { type FlowFunds, MemoryJournal, PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
 import { createSandbox, type Sandbox, type SandboxOptions } from "cross-border-payments/sandbox";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { sandboxToken } from "../support/sandbox-token.js";
 
 export const request: PaymentIntentRequest = {
@@ -58,11 +54,13 @@ export interface FlowFixture {
   flow(options?: Partial<PaymentFlowOptions>, client?: Partial<ClientOptions>): PaymentFlow;
 }
 
-let keys: ReturnType<typeof generateSigningKeyPair> | undefined;
+/** What a bank does that takes no money now. */
+export const closed = (): never => {
+  throw new Error("the bank is closed");
+};
 
 export async function flowFixture(sandboxOptions: SandboxOptions = {}): Promise<FlowFixture> {
-  keys ??= generateSigningKeyPair();
-  const { privateKey, publicKeyBase64 } = await keys;
+  const { privateKey, publicKeyBase64 } = signingKeysOf("gateway");
   let ready = false;
   const sandbox = createSandbox({
     ...sandboxOptions,

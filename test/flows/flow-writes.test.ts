@@ -4,7 +4,7 @@ import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { describe, expect, it, vi } from "vitest";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { boundJournal } from "./bound-journal.js";
-import { type FlowFixture, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import { closed, type FlowFixture, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
@@ -244,11 +244,10 @@ describe("failures", () => {
 
   it("are the cause of the error, although the journal could not store them", async () => {
     const { flow, journal } = await lastingFixture();
-    const takeFunds = () => {
-      throw new Error("the bank is closed");
-    };
     const write = vi.fn(() => Promise.reject(new JournalError("the disk failed", { stored: "nothing" })));
-    const error = await errorOf(flow({ takeFunds, journal: boundJournal(journal, { write }) }).run("k", request));
+    const error = await errorOf(
+      flow({ takeFunds: closed, journal: boundJournal(journal, { write }) }).run("k", request),
+    );
     expect(error).toMatchObject({ code: "flow_paused", phase: "funds-requested" });
     expect(error.cause).toMatchObject({ message: "the bank is closed" });
     expect(write).toHaveBeenCalledTimes(1);
@@ -274,11 +273,8 @@ describe("failures", () => {
       onRequest: (seen) =>
         isList(seen) && sandbox.payments.length > 0 ? new Response("", { status: 503 }) : undefined,
     });
-    const takeFunds = () => {
-      throw new Error("the bank is closed");
-    };
     for (const count of [1, 2]) {
-      await errorOf(flow({ takeFunds }).run("k", request));
+      await errorOf(flow({ takeFunds: closed }).run("k", request));
       expect(await flow().status("k")).toMatchObject({ failures: { count } });
     }
     await errorOf(flow().run("k", request));
@@ -291,9 +287,6 @@ describe("failures", () => {
       onRequest: (seen) =>
         isPayment(seen) ? Response.json({ error: "limit", message: "no" }, { status: 400 }) : undefined,
     });
-    const closed = () => {
-      throw new Error("the bank is closed");
-    };
     for (const _ of [1, 2]) await errorOf(flow({ takeFunds: closed }).run("k", request));
     await errorOf(flow({ releaseFunds: closed }).run("k", request));
     expect(await flow().status("k")).toMatchObject({ phase: "refused", failures: { count: 1 } });
@@ -413,10 +406,7 @@ it("begins nothing twice when the response to the first write was lost", async (
 
 it("knows by its nonce that it got a flow whose lease's response was lost", async () => {
   const { flow, journal, sandbox } = await flowFixture();
-  const takeFunds = () => {
-    throw new Error("the bank is closed");
-  };
-  await errorOf(flow({ takeFunds }).run("k", request));
+  await errorOf(flow({ takeFunds: closed }).run("k", request));
   let isLost = false;
   const losing = boundJournal(journal, {
     acquire: async (...args) => {

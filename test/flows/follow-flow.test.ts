@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createReporter } from "../../src/events/reporter.js";
 import { followFlow } from "../../src/flows/follow-flow.js";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
-import { flowFixture, request } from "./flow-fixture.js";
+import { closed, flowFixture, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 it("makes each call for a key a part of the work, with its outcome", async () => {
@@ -57,10 +57,7 @@ it.each([
   ["work", (flow: PaymentFlow, signal: AbortSignal) => flow.work({ signal })],
 ])("says of a flow that was taken over that %s did it", async (operation, takeOver) => {
   const { flow } = await flowFixture();
-  const takeFunds = () => {
-    throw new Error("the bank is closed");
-  };
-  await errorOf(flow({ takeFunds }).run("k", request));
+  await errorOf(flow({ takeFunds: closed }).run("k", request));
   const tracing = new RecordedTracing();
   const stop = new AbortController();
   const on = { flow: ({ to }: FlowEvent) => void (to === "paid" && stop.abort()) };

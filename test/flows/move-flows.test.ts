@@ -6,7 +6,7 @@ import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import pg from "pg";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { newFile, nodeSqlite } from "../journals/sqlite-fixture.js";
-import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import { closed, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 const oldUrl = "https://old.test";
@@ -18,9 +18,6 @@ const cipher = {
   decrypt: (text: string) => Buffer.from(text, "base64").toString(),
 };
 const decision = { by: "Olga Operator", why: "the back office looked" };
-const closed = () => {
-  throw new Error("the bank is closed");
-};
 
 const postgresUrl = process.env.CBP_POSTGRES_URL ?? "";
 
@@ -176,7 +173,6 @@ describe.each(journals)("flows in a journal of $name", ({ open, isHere }) => {
         expect(fixture.sandbox.payments).toHaveLength(2);
       }
     },
-    120_000,
   );
 
   it.skipIf(!isHere)("are given back by nobody who was stopped at the old, empty address", async () => {

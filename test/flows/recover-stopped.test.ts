@@ -1,16 +1,13 @@
 import type { Journal } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, request } from "./flow-fixture.js";
+import { closed, flowFixture, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 /** A flow whose owner is gone, and a journal that keeps its next owner waiting for the lease. */
 async function leasingFixture() {
   const fixture = await flowFixture();
   const { flow, journal: store, sandbox } = fixture;
-  const closed = () => {
-    throw new Error("the bank is closed");
-  };
   await errorOf(flow({ takeFunds: closed }).run("k", request));
   const before = await store.read("k");
   let lease = () => {};

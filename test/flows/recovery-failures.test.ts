@@ -1,7 +1,7 @@
 import { JournalError, MemoryJournal } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, request } from "./flow-fixture.js";
+import { closed, flowFixture, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 /** Long enough for a busy machine. */
@@ -21,13 +21,10 @@ async function recovered<T>(flows: AsyncIterable<T>): Promise<{ readonly outcome
 describe("a journal that fails while flows are taken over", () => {
   it.each([
     ["at the first flow", 0, "recover: the journal failed"],
-    ["behind another", 1, 'recover: the journal failed behind key "a"'],
+    ["after another", 1, 'recover: the journal failed after key "a"'],
   ])("is reported %s with what it threw, after what was taken over", async (_, after, message) => {
     const { flow, journal } = await flowFixture();
-    const takeFunds = () => {
-      throw new Error("the bank is closed");
-    };
-    await errorOf(flow({ takeFunds }).run("a", request));
+    await errorOf(flow({ takeFunds: closed }).run("a", request));
     const cause = new Error("the disk is full");
     let asked = 0;
     const failing = boundJournal(journal, {
@@ -53,21 +50,15 @@ describe("a journal that fails while flows are taken over", () => {
 
 it("says of every flow that failed why, on a line of its own", async () => {
   const { flow } = await flowFixture();
-  const takeFunds = () => {
-    throw new Error("the bank is closed");
-  };
-  for (const key of ["a", "b"]) await errorOf(flow({ takeFunds }).run(key, request));
-  const { message, errors } = await errorOf<AggregateError>(all(flow({ takeFunds, leaseMs }).recover()));
+  for (const key of ["a", "b"]) await errorOf(flow({ takeFunds: closed }).run(key, request));
+  const { message, errors } = await errorOf<AggregateError>(all(flow({ takeFunds: closed, leaseMs }).recover()));
   expect(message.split("\n")).toEqual(errors.map((error) => error.message));
   expect(errors).toMatchObject([{ key: "a" }, { key: "b" }]);
 });
 
 it("takes over nothing when it was told to stop before it began", async () => {
   const { flow, sandbox, bank } = await flowFixture();
-  const takeFunds = () => {
-    throw new Error("the bank is closed");
-  };
-  await errorOf(flow({ takeFunds }).run("k", request));
+  await errorOf(flow({ takeFunds: closed }).run("k", request));
   const stopped = flow({ leaseMs }).recover({ signal: AbortSignal.abort() });
   expect(await recovered(stopped)).toEqual({ outcomes: [], errors: [] });
   expect([bank.calls, sandbox.payments]).toEqual([0, []]);
@@ -75,10 +66,7 @@ it("takes over nothing when it was told to stop before it began", async () => {
 
 it("makes no payment of a flow that it got when it had been told to stop, frees it for others, and asks for no more", async () => {
   const { flow, journal, sandbox } = await flowFixture();
-  const takeFunds = () => {
-    throw new Error("the bank is closed");
-  };
-  for (const key of ["k", "l"]) await errorOf(flow({ takeFunds }).run(key, request));
+  for (const key of ["k", "l"]) await errorOf(flow({ takeFunds: closed }).run(key, request));
   const stop = new AbortController();
   let asked = 0;
   const stopping = boundJournal(journal, {
@@ -101,10 +89,7 @@ it("makes no payment of a flow that it got when it had been told to stop, frees 
 
 it("reports another gateway's flow that its journal gives it all the same, and pays nothing of it", async () => {
   const { flow, journal, sandbox } = await flowFixture();
-  const takeFunds = () => {
-    throw new Error("the bank is closed");
-  };
-  await errorOf(flow({ takeFunds, gatewayId: "alpha-bank" }).run("k", request));
+  await errorOf(flow({ takeFunds: closed, gatewayId: "alpha-bank" }).run("k", request));
   const mixing = boundJournal(journal, {
     acquireAbandoned: (scope, ...args) => journal.acquireAbandoned({ ...scope, gateway: "alpha-bank" }, ...args),
   });

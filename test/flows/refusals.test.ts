@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { type Effect, type ErrorCode, generateSigningKeyPair, InvalidArgumentError } from "cross-border-payments";
+import { type Effect, type ErrorCode, InvalidArgumentError } from "cross-border-payments";
 import { MemoryJournal } from "cross-border-payments/flow";
 import { beforeAll, describe, expect, it } from "vitest";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
 import { errorOf } from "./results.js";
 
@@ -86,7 +87,7 @@ const refusals: readonly Refused[] = [
     of: "a quote",
     async call(fixture) {
       const { intent } = await quoted(fixture);
-      const { privateKey } = await generateSigningKeyPair();
+      const { privateKey } = signingKeysOf("stranger");
       return fixture.flow({}, { signingKey: privateKey }).confirm("k", { intentId: intent.id });
     },
   },

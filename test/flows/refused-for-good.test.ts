@@ -1,5 +1,5 @@
-import { generateSigningKeyPair } from "cross-border-payments";
 import { describe, expect, it } from "vitest";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { type FlowFixture, flowFixture, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
@@ -93,7 +93,7 @@ it("is sent again as often, and forgets no request, where two keys signed in tur
       return sent === 4 ? Response.error() : undefined;
     },
   });
-  const { privateKey: signingKey } = await generateSigningKeyPair();
+  const { privateKey: signingKey } = signingKeysOf("stranger");
   const options = { gatewayId: request.senderGatewayId, leaseMs, service: { singleUseIntents: true } };
   for (let round = 0; round < 3; round++) {
     const running = flow({ ...options, takeFunds: takingOnce(bank) }, round === 1 ? { signingKey } : {});

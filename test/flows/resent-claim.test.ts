@@ -1,5 +1,5 @@
-import { generateSigningKeyPair } from "cross-border-payments";
 import { expect, it } from "vitest";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { flowFixture, isPayment, request } from "./flow-fixture.js";
 
 it("names the key that signed it, after the key was changed", async () => {
@@ -7,7 +7,7 @@ it("names the key that signed it, after the key was changed", async () => {
   const gatewayId = request.senderGatewayId;
   const held = await flow({ gatewayId }).run("k", request);
   if (held.status !== "held") throw new Error(`the flow is ${held.status}`);
-  const { privateKey: signingKey } = await generateSigningKeyPair();
+  const { privateKey: signingKey } = signingKeysOf("stranger");
   const resolution = { by: "Olga Operator", why: "it was not made" };
   const again = await flow({ gatewayId }, { signingKey }).resolve("k", "resend", resolution);
   if (again.status !== "held") throw new Error(`the flow is ${again.status}`);

@@ -1,4 +1,4 @@
-import { generateSigningKeyPair, type Payment } from "cross-border-payments";
+import type { Payment } from "cross-border-payments";
 import {
   type FlowEvent,
   FlowPausedError,
@@ -11,8 +11,9 @@ import { FlowCall } from "../../src/flows/flow-call.js";
 import { toFlowContext } from "../../src/flows/flow-options.js";
 import { checkResolution, decideFlow } from "../../src/flows/resolve-flow.js";
 import { Alarm } from "../../src/timing/alarm.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import { closed, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
 import { errorOf } from "./results.js";
 
@@ -130,7 +131,7 @@ describe("a flow that can't be resolved", () => {
     const { flow } = await flowFixture();
     await flow({ leaseMs }).run("paid", request);
     await flow({ leaseMs }).quote("quoted", request);
-    const { privateKey } = await generateSigningKeyPair();
+    const { privateKey } = signingKeysOf("stranger");
     for (const phase of ["paid", "quoted"]) {
       expect(
         await errorOf(flow({ leaseMs }, { signingKey: privateKey }).resolve(phase, "found", decision)),
@@ -264,10 +265,6 @@ it("reports a decision as a step of the flow, and each step that follows", async
   ]);
   expect(events.every(({ durationMs }) => durationMs >= 0)).toBe(true);
 });
-
-const closed = () => {
-  throw new Error("the bank is closed");
-};
 
 describe("a stuck flow for which no money is known to have been taken", () => {
   async function stuckFixture() {
@@ -418,7 +415,7 @@ describe("a payment whose claim was lost", () => {
 
   it("is found by its body where the client has another key", async () => {
     const { flow, payment } = await lostClaimFixture();
-    const { privateKey } = await generateSigningKeyPair();
+    const { privateKey } = signingKeysOf("stranger");
     const rotated = flow({}, { signingKey: privateKey });
     expect(await rotated.resolve("k", "found", decision)).toMatchObject({
       status: "paid",
@@ -430,7 +427,7 @@ describe("a payment whose claim was lost", () => {
     "stands against %s even unseen, after the key was changed too",
     async (action) => {
       const { flow, bank } = await lostClaimFixture();
-      const { privateKey } = await generateSigningKeyPair();
+      const { privateKey } = signingKeysOf("stranger");
       for (const client of [{}, { signingKey: privateKey }]) {
         const resolved = flow({ gatewayId }, client).resolve("k", action, { ...decision, evenUnseen: true });
         expect(await errorOf(resolved)).toMatchObject({ code: "flow_payment_found" });
@@ -441,7 +438,7 @@ describe("a payment whose claim was lost", () => {
 
   it("needs no signer where its record is given", async () => {
     const { flow, payment } = await lostClaimFixture();
-    const { publicKey } = await generateSigningKeyPair();
+    const { publicKey } = signingKeysOf("stranger");
     const sign = vi.fn(() => Promise.reject(new Error("the key service is away")));
     const remote = flow({ gatewayId }, { signingKey: { publicKey, sign } });
     expect(await remote.resolve("k", "found", { ...decision, payment })).toMatchObject({ status: "paid" });
@@ -450,7 +447,7 @@ describe("a payment whose claim was lost", () => {
 
   it("is not looked for while the signer does not respond", async () => {
     const { flow, bank } = await lostClaimFixture();
-    const { publicKey } = await generateSigningKeyPair();
+    const { publicKey } = signingKeysOf("stranger");
     const signingKey = { publicKey, sign: () => new Promise<never>(() => {}) };
     const remote = flow({ gatewayId }, { signingKey, timeoutMs: 20 });
     expect(await errorOf(remote.resolve("k", "release", decision))).toMatchObject({
@@ -463,7 +460,7 @@ describe("a payment whose claim was lost", () => {
 
 it("finds a payment by the signature that was sent, after the key was changed", async () => {
   const { flow, held, onLook } = await heldFixture();
-  const { privateKey } = await generateSigningKeyPair();
+  const { privateKey } = signingKeysOf("stranger");
   const rotated = flow({ gatewayId: request.senderGatewayId }, { signingKey: privateKey });
   onLook(bare({ id: "p-1", creationRequestSignatureBase64: held.claim?.signature ?? "" }));
   expect(await rotated.resolve("k", "found", decision)).toMatchObject({ status: "paid", payment: { id: "p-1" } });

@@ -2,7 +2,7 @@ import type { Payment } from "cross-border-payments";
 import { type FlowFunds, FlowPausedError, type TakeFundsByKey } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, isList, request } from "./flow-fixture.js";
+import { closed, flowFixture, isList, request } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
 import { errorOf } from "./results.js";
 
@@ -85,9 +85,6 @@ it("takes no money for a quote that nobody confirmed, where the journal was rest
   const restorable = new RestorableJournal();
   const { journal } = restorable;
   const { intent } = await flow({ journal }).quote("k", request);
-  const closed = () => {
-    throw new Error("the bank is closed");
-  };
   await flow({ journal, takeFunds: closed })
     .confirm("k", { intentId: intent.id })
     .catch(() => {});

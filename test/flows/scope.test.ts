@@ -1,7 +1,8 @@
-import { CrossBorderClient, generateSigningKeyPair, InvalidArgumentError } from "cross-border-payments";
+import { CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
 import { FlowPausedError, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
-import { Bank, flowFixture, isPayment, request } from "./flow-fixture.js";
+import { signingKeysOf } from "../support/key-pairs.js";
+import { Bank, closed, flowFixture, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
@@ -12,7 +13,7 @@ const refuse = (seen: Seen) =>
 /** Two gateways with a key and a bank of their own, over one journal. */
 async function gatewaysFixture(sandboxOptions: Parameters<typeof flowFixture>[0] = {}) {
   const { client, sandbox, journal, bank, flow } = await flowFixture(sandboxOptions);
-  const { privateKey, publicKeyBase64 } = await generateSigningKeyPair();
+  const { privateKey, publicKeyBase64 } = signingKeysOf("stranger");
   await client.paymentGateways.create({
     institutionId: "gamma-bank",
     currency: "EUR",
@@ -38,10 +39,6 @@ async function gatewaysFixture(sandboxOptions: Parameters<typeof flowFixture>[0]
       new PaymentFlow({ ...common, client: other, takeFunds, releaseFunds: otherBank.releaseFunds, gatewayId }),
   };
 }
-
-const closed = () => {
-  throw new Error("the bank is closed");
-};
 
 describe("two gateways over one journal", () => {
   it("leave each other's flows alone where gatewayId is given", async () => {
@@ -207,7 +204,7 @@ describe("after the key was changed, and without gatewayId", () => {
       .flow()
       .run("k", request)
       .catch(() => {});
-    const { privateKey } = await generateSigningKeyPair();
+    const { privateKey } = signingKeysOf("stranger");
     const rotate = (options: { readonly gatewayId?: string }) => fixture.flow(options, { signingKey: privateKey });
     return { ...fixture, rotate, rotated: rotate({}) };
   }
@@ -223,7 +220,7 @@ describe("after the key was changed, and without gatewayId", () => {
     const { flow, journal } = await flowFixture();
     await errorOf(flow({ takeFunds: closed }).run("k", request));
     await journal.acquire("k", { ...lease, leaseMs: 60_000 });
-    const { privateKey } = await generateSigningKeyPair();
+    const { privateKey } = signingKeysOf("stranger");
     expect(await all(flow({}, { signingKey: privateKey }).held())).toEqual([]);
   });
 
@@ -256,7 +253,7 @@ describe("after the key was changed, and without gatewayId", () => {
     let isAway = true;
     await errorOf(flow().run("k", request));
     isAway = false;
-    const { privateKey } = await generateSigningKeyPair();
+    const { privateKey } = signingKeysOf("stranger");
     const rotated = flow({}, { signingKey: privateKey });
     expect(await rotated.resolve("k", "found", decision)).toMatchObject({ status: "paid" });
     expect([bank.released, sandbox.payments.length]).toEqual([[], 1]);

@@ -4,10 +4,11 @@ import type { RawRequest } from "../../src/http/raw-request.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
 import { later, now } from "../../src/timing/timestamp.js";
-import { base64, pkcs8, rsaKeyPair } from "../signing/test-keys.js";
+import { base64, pkcs8 } from "../signing/test-keys.js";
+import { keyPairOf } from "../support/key-pairs.js";
 import { broken, calls, errorOf, json, payment, scriptedClient } from "./scripted-transport.js";
 
-const pem = pkcs8(rsaKeyPair().privateKey);
+const pem = pkcs8(keyPairOf("gateway").privateKey);
 
 describe("an id", () => {
   it.each([

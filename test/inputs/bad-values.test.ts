@@ -1,8 +1,9 @@
 import { type CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkBody } from "../../src/http/check-input.js";
-import { type Harness, harnesses, signingKeys } from "../contract/harness.js";
+import { type Harness, harnesses } from "../contract/harness.js";
 import { payment } from "../http/scripted-transport.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { bodyOf, callByName, everyOperation, filterOf } from "./call-by-name.js";
 
 /** Stands in every bad value that can hold a text: it appears in no message. */
@@ -14,7 +15,7 @@ beforeAll(async () => {
   const [sockets] = harnesses;
   if (sockets === undefined) throw new Error("there is no harness");
   harness = await sockets.open();
-  client = harness.client({ signingKey: (await signingKeys()).privateKey });
+  client = harness.client({ signingKey: signingKeysOf("gateway").privateKey });
 });
 afterAll(() => harness[Symbol.asyncDispose]());
 

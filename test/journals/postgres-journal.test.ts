@@ -101,7 +101,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     strict.searchParams.set("options", "-c default_transaction_isolation=serializable");
     const open = () => PostgresJournal.open(strict.href, { schema });
     await verifyJournal(open, { openSecond: open, flows: 20 });
-  }, 60_000);
+  });
 
   it.each(["read committed", "serializable"])(
     "makes its tables once when eight start at the same time (%s)",

@@ -4,8 +4,11 @@ import { createSandbox, mswHandlers } from "cross-border-payments/sandbox";
 import { http } from "msw";
 import { setupServer } from "msw/node";
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
+import { withOneTokenKey } from "../support/one-token-key.js";
 import { closedGate, failureOf, type LoginFixture, openLogin, payment, pressButton } from "./login-fixture.js";
 import { Tab } from "./tab.js";
+
+withOneTokenKey();
 
 const appUrl = "https://bank.test/app";
 

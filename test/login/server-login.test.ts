@@ -10,6 +10,7 @@ import {
 } from "cross-border-payments";
 import { createSandbox, type SandboxServer } from "cross-border-payments/sandbox";
 import { expect, it, vi } from "vitest";
+import { withOneTokenKey } from "../support/one-token-key.js";
 import {
   closedGate,
   failureOf,
@@ -21,6 +22,8 @@ import {
   secretsOf,
   withStore,
 } from "./login-fixture.js";
+
+withOneTokenKey();
 
 /** What could still continue a session of the sandbox. */
 const liveRefreshTokens = ({ sandbox }: SandboxServer) =>

@@ -2,10 +2,11 @@ import * as api from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
-import { type ClientOptions, CrossBorderClient, generateSigningKeyPair } from "cross-border-payments";
+import { type ClientOptions, CrossBorderClient } from "cross-border-payments";
 import { openTelemetry } from "cross-border-payments/opentelemetry";
 import { type SandboxOptions, startSandbox } from "cross-border-payments/sandbox";
 import { afterAll, beforeAll } from "vitest";
+import { signingKeysOf } from "../support/key-pairs.js";
 
 /** Sets the real SDK up for a test file: spans find their parents, and requests carry them. */
 export function setUpOpenTelemetry(): void {
@@ -30,7 +31,7 @@ export async function startFollowed({ sandbox = {}, client: more = {}, meter }: 
   const exporter = new InMemorySpanExporter();
   const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer("test");
   const server = await startSandbox(sandbox);
-  const { privateKey, publicKeyBase64 } = await generateSigningKeyPair();
+  const { privateKey, publicKeyBase64 } = signingKeysOf("gateway");
   const options = { ...server.clientOptions, signingKey: privateKey, ...more };
   const bare = new CrossBorderClient(options);
   for (const institutionId of ["alpha-bank", "beta-mobile"]) {

@@ -13,13 +13,14 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { type ClientOptions, ConfigError, CrossBorderClient, generateSigningKeyPair } from "cross-border-payments";
+import { type ClientOptions, ConfigError, CrossBorderClient } from "cross-border-payments";
 import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { openTelemetry } from "cross-border-payments/opentelemetry";
 import { type SandboxOptions, type SandboxRequest, startSandbox } from "cross-border-payments/sandbox";
 import pino from "pino";
 import { expect, it, vi } from "vitest";
 import { Bank, request } from "../flows/flow-fixture.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { setUpOpenTelemetry, startFollowed } from "./followed-client.js";
 
 setUpOpenTelemetry();
@@ -397,7 +398,7 @@ it("asks for one span of a call where there is no SDK, and for none of its parts
       return real.startSpan(...given);
     },
   };
-  const { privateKey, publicKeyBase64 } = await generateSigningKeyPair();
+  const { privateKey, publicKeyBase64 } = signingKeysOf("gateway");
   await using client = new CrossBorderClient({
     ...server.clientOptions,
     signingKey: privateKey,

@@ -28,7 +28,7 @@ function blockNamed(name: string): string {
   return found;
 }
 
-it("brings traces and metrics to a collector by the set-up of the guide", { timeout: 60_000 }, async () => {
+it("brings traces and metrics to a collector by the set-up of the guide", async () => {
   const { url, received } = await startCollector();
   const files = { "tracing.ts": blockNamed("tracing.ts") };
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url };

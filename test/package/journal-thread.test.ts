@@ -6,6 +6,7 @@ import { type BuildOptions, build as buildByEsbuild } from "esbuild";
 import { build as buildByVite } from "vite";
 import { expect, it, onTestFinished } from "vitest";
 import { nodeWithSqlite } from "../crash/node-with-sqlite.js";
+import { isThorough } from "../support/thorough.js";
 import { project, tool } from "./installed-package.js";
 
 const node = nodeWithSqlite(process.env.CBP_NODE);
@@ -50,7 +51,7 @@ it.each<[string, BuildOptions]>([
   expectToRun(outfile);
 });
 
-it("runs in a minified bundle of vite's", async () => {
+it.runIf(isThorough)("runs in a minified bundle of vite's", async () => {
   const outDir = newFolder();
   const entry = programIn("thread-vite.mjs", esModule);
   await buildByVite({
@@ -63,7 +64,7 @@ it("runs in a minified bundle of vite's", async () => {
   expectToRun(join(outDir, "app.mjs"));
 });
 
-it("runs in a minified bundle of bun's", () => {
+it.runIf(isThorough)("runs in a minified bundle of bun's", () => {
   const outfile = join(newFolder(), "bun.mjs");
   const entry = programIn("thread-bun.mjs", esModule);
   execFileSync(tool("bun"), ["build", entry, "--target=node", "--minify", `--outfile=${outfile}`], { stdio: "pipe" });

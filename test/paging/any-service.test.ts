@@ -4,6 +4,7 @@ import type { ListQuery } from "../../src/api/list-query.js";
 import { resource } from "../../src/api/resource.js";
 import { PagingError } from "../../src/errors/errors.js";
 import { Listing } from "../../src/paging/listing.js";
+import { runs } from "../support/thorough.js";
 import { Service, type ServiceTraits, type Stored, scattered, storedAt, storedUpTo } from "./service.js";
 import { withoutWaiting } from "./without-waiting.js";
 
@@ -114,9 +115,9 @@ it("gives every record once, or a PagingError, whatever the service does", async
       const wanted = stored.filter((record) => name === undefined || record.name === name);
       expect(ids).toEqual(expect.arrayContaining(wanted.map(({ id }) => id).filter((id) => !removed.has(id))));
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2000) },
   );
-}, 60_000);
+});
 
 it("gives every list that fits one page, without tokens and in any order", async () => {
   await fc.assert(
@@ -128,9 +129,9 @@ it("gives every list that fits one page, without tokens and in any order", async
       // The page, one from either end, and sometimes one that decides about a service that sorts only what it cuts out.
       expect(service.requested.length).toBeLessThanOrEqual(4);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
-}, 60_000);
+});
 
 it("gives every list of any length by its tokens, in an order that they follow", async () => {
   await fc.assert(
@@ -144,6 +145,6 @@ it("gives every list of any length by its tokens, in an order that they follow",
         expect([ids, isWhole]).toEqual([sort?.endsWith(".desc") ? expected.reverse() : expected, true]);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
-}, 60_000);
+});

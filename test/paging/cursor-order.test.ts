@@ -13,6 +13,7 @@ import {
   type ListOrder,
   whyUnsound,
 } from "../../src/paging/cursor-order.js";
+import { runs } from "../support/thorough.js";
 
 const fields = (
   tokens: (string | undefined)[],
@@ -219,7 +220,7 @@ it("judges ordered pages as looking at every token would", () => {
       if (lookAtEach(page, before, direction)) expect(check).not.toThrow();
       else expect(check).toThrow(PagingError);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2000) },
   );
 });
 

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { runs } from "../support/thorough.js";
 import { listWorld, meet } from "./list-worlds.js";
 import { withoutWaiting } from "./without-waiting.js";
 
 withoutWaiting();
 
 /** `CBP_LISTS=20000 npx vitest run --project unit test/paging/silent-cuts.test.ts` prints how so many lists ended. */
-const lists = Number(process.env.CBP_LISTS ?? 4_000);
+const lists = Number(process.env.CBP_LISTS ?? runs(4000));
 
 it("cuts no list in silence, behind replicas, caches and empty pages, and while records move, leave and come late", async () => {
   const ends = { whole: 0, error: 0, believed: 0, cut: 0, repeated: 0 };
@@ -15,13 +16,13 @@ it("cuts no list in silence, behind replicas, caches and empty pages, and while 
   expect(ends).toMatchObject({ cut: 0, repeated: 0 });
   // Most of them are read all the same.
   expect(ends.whole).toBeGreaterThan(lists / 2);
-}, 120_000);
+});
 
 it("shrinks a list that was cut to the smallest such world", async () => {
   await fc.assert(
     fc.asyncProperty(listWorld, async (world) => {
       expect(await meet(world)).not.toMatch(/cut|repeated/);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1000) },
   );
-}, 120_000);
+});

@@ -292,12 +292,12 @@ describe.each(Object.entries(versions))("%s over https", (_, modules) => {
       const tls = { ca: [certificates().authority], maxVersion: version, minVersion: version };
       const agent = await openAgent({ connections: 64, connectTimeoutMs: 10_000, tls }, modules);
       onTestFinished(() => agent.close());
-      for (let count = 0; count < 4; count++) {
+      for (let count = 0; count < 3; count++) {
+        if (count === 2) await collectGarbage();
         await send(agent, "POST", origin);
         vi.advanceTimersByTime(2000);
-        await collectGarbage();
       }
-      expect(seen).toMatchObject({ connections: 4, resumed: 3 });
+      expect(seen).toMatchObject({ connections: 3, resumed: 2 });
     },
   );
 });

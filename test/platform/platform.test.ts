@@ -7,9 +7,10 @@ import type { Platform } from "../../src/platform/platform.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "../../src/platform/rsa-der.js";
 import * as web from "../../src/platform/web.js";
 import * as workerd from "../../src/platform/workerd.js";
-import { rejectionOf, rsaKeyPair } from "../signing/test-keys.js";
+import { rejectionOf } from "../signing/test-keys.js";
+import { keyPairOf } from "../support/key-pairs.js";
 
-const pair = rsaKeyPair();
+const pair = keyPairOf("gateway");
 const spki = pair.publicKey.export({ type: "spki", format: "der" });
 const publicDer: RsaPublicKeyDer = { bits: 2048, spki };
 const privateDer: RsaPrivateKeyDer = { ...publicDer, pkcs8: pair.privateKey.export({ type: "pkcs8", format: "der" }) };
@@ -145,7 +146,7 @@ describe("web", () => {
   });
 
   it("refuses a KeyObject of another type", () => {
-    const { publicKey } = rsaKeyPair();
+    const { publicKey } = keyPairOf("gateway");
     expect(() =>
       web.importPrivateKey({ type: "private", export: () => publicKey.export({ type: "spki", format: "der" }) }),
     ).toThrow("the KeyObject is not an RSA key");

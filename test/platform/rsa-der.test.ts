@@ -4,9 +4,10 @@ import { describe, expect, it } from "vitest";
 import { derTags, readSequence, writeElement } from "../../src/platform/der.js";
 import { readPkcs8, readRsaPrivateKey, readRsaPublicKey, readSpki } from "../../src/platform/rsa-der.js";
 import { rsaKeyPair } from "../signing/test-keys.js";
+import { keyPairOf } from "../support/key-pairs.js";
 import { runs } from "../support/thorough.js";
 
-const pair = rsaKeyPair();
+const pair = keyPairOf("gateway");
 const der = (key: KeyObject, type: "pkcs8" | "pkcs1" | "spki") => Uint8Array.from(key.export({ type, format: "der" }));
 const spki = der(pair.publicKey, "spki");
 const pkcs8 = der(pair.privateKey, "pkcs8");

@@ -121,7 +121,7 @@ it("gives all where the service orders numbers as texts", async () => {
     ),
     { numRuns: 300 },
   );
-}, 60_000);
+});
 
 it("gives what a comparison of everything with everything gives, in memory and over a file, whatever the tokens are", async () => {
   await fc.assert(
@@ -140,4 +140,4 @@ it("gives what a comparison of everything with everything gives, in memory and o
     ),
     { numRuns: 200 },
   );
-}, 60_000);
+});

@@ -1,4 +1,4 @@
-import { CrossBorderClient, generateSigningKeyPair, type Payment } from "cross-border-payments";
+import { CrossBorderClient, type Payment } from "cross-border-payments";
 import { type PaymentEvent, type WatchOptions, watchPayments } from "cross-border-payments/reconcile";
 import { type SandboxServer, type SandboxServerOptions, startSandbox } from "cross-border-payments/sandbox";
 import { afterEach, expect, it } from "vitest";
@@ -6,6 +6,7 @@ import { BadRequestError, PagingError } from "../../src/errors/errors.js";
 import { listRecords } from "../../src/paging/listing.js";
 import { requireApiClient } from "../../src/reconcile/payments-client.js";
 import { payments as operations } from "../../src/resources/payments.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { compareTexts, paymentsService } from "./payments-service.js";
 import { startMs, World } from "./world.js";
 
@@ -14,7 +15,7 @@ afterEach(async () => {
   for (const resource of open.splice(0).reverse()) await resource[Symbol.asyncDispose]();
 });
 
-const keys = await generateSigningKeyPair();
+const keys = signingKeysOf("gateway");
 const quick = { everyMs: 5, rereadEveryMs: 10 } satisfies WatchOptions;
 
 /** A service on loopback, its client, and a function that pays once. */

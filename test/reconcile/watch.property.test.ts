@@ -98,4 +98,4 @@ it("hands out every payment and its last state, whatever is listed late, fails o
     }),
     { numRuns: Number(process.env.CBP_RUNS ?? runs(80)) },
   );
-}, 120_000);
+});

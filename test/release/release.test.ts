@@ -78,7 +78,7 @@ function repository() {
   return { git, run, write, read: (file: string) => readFileSync(join(folder, file), "utf8") };
 }
 
-it("sets the version and the changelog by one command, in a clean tree only", { timeout: 60_000 }, () => {
+it("sets the version and the changelog by one command, in a clean tree only", () => {
   const { git, run, write, read } = repository();
   write("tools/api/index.api.md", "two\n");
   expect(run("release", "minor")).toMatchObject({ status: 1, stderr: expect.stringContaining("has changes") });
@@ -91,7 +91,7 @@ it("sets the version and the changelog by one command, in a clean tree only", { 
   expect(read("CHANGELOG.md")).toMatch(/^## Unreleased\n\n## 0\.2\.0 \(\d{4}-\d\d-\d\d\)\n\n### Added$/m);
 });
 
-it("shows what changed in the published types since the release before", { timeout: 60_000 }, () => {
+it("shows what changed in the published types since the release before", () => {
   const { git, run, write } = repository();
   expect(run("api-difference").stdout).toContain("+one");
   git("tag", "v0.1.0");

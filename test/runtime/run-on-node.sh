@@ -17,12 +17,13 @@ cd "$folder/project"
 cp -r "$root/examples" .
 mkdir -p test/wire test/support && cp -r "$root/test/contract" "$root/test/journals" "$root/test/examples.test.ts" test/
 cp "$root/test/wire/closed-port.ts" test/wire/
+cp "$root/test/support/key-pairs.ts" "$root/test/support/thorough.ts" test/support/
 # There the loader of sources runs the examples.
 printf 'export const program = (source: string) => ["--import", "tsx", source];\n' > test/support/program.ts
 # A test of the journals runs the SQL of their page.
 mkdir docs && cp "$root/docs/journals.md" docs/
 cat > vitest.config.ts <<'CONFIG'
-export default { test: { include: ["test/**/*.test.ts"], testTimeout: 20_000 } };
+export default { test: { include: ["test/**/*.test.ts"], testTimeout: 120_000 } };
 CONFIG
 node - "$root/package.json" <<'SCRIPT'
 const { readFileSync, writeFileSync } = require("node:fs");

@@ -7,8 +7,11 @@ import { expect, it, onTestFinished } from "vitest";
 import { AuthorizationEndpoint } from "../../src/sandbox/authorization-endpoint.js";
 import { createSandbox, mswHandlers, startSandbox } from "../../src/sandbox/index.js";
 import { toSettings } from "../../src/sandbox/sandbox-options.js";
+import { withOneTokenKey } from "../support/one-token-key.js";
 import { identityHost, logIn, loginRequest, pressButton, redeem, redirectUri } from "./login-fixture.js";
 import { host, refresh, responseOf } from "./sandbox-fixture.js";
+
+withOneTokenKey();
 
 const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
 

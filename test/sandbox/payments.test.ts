@@ -2,9 +2,9 @@ import { createPublicKey, verify } from "node:crypto";
 import { expect, it } from "vitest";
 import type { SandboxOptions } from "../../src/sandbox/index.js";
 import {
-  generateKeys,
   intentRequest,
   type Json,
+  keysOf,
   openFixture,
   pair,
   paymentOf,
@@ -13,8 +13,8 @@ import {
   signatureOf,
 } from "./sandbox-fixture.js";
 
-const keys = generateKeys();
-const otherKeys = generateKeys();
+const keys = keysOf("gateway");
+const otherKeys = keysOf("stranger");
 
 async function openMarket(options: SandboxOptions = {}) {
   const fixture = await openFixture(options);

@@ -1,15 +1,8 @@
 import { expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
-import {
-  generateKeys,
-  intentRequest,
-  openFixture,
-  paymentOf,
-  registerGateways,
-  registerRate,
-} from "./sandbox-fixture.js";
+import { intentRequest, keysOf, openFixture, paymentOf, registerGateways, registerRate } from "./sandbox-fixture.js";
 
-const keys = generateKeys();
+const keys = keysOf("gateway");
 
 async function payOnce() {
   const fixture = await openFixture();

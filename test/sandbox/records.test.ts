@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { operations } from "../../src/resources/catalogue.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { createSandbox } from "../../src/sandbox/index.js";
-import { generateKeys, host, openFixture, pair, registerGateways, responseOf } from "./sandbox-fixture.js";
+import { host, keysOf, openFixture, pair, registerGateways, responseOf } from "./sandbox-fixture.js";
 
-const keys = generateKeys();
+const keys = keysOf("gateway");
 
 async function openProvider() {
   const fixture = await openFixture();

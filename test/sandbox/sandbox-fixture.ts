@@ -1,5 +1,6 @@
-import { createSign, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createSign, type KeyObject } from "node:crypto";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.js";
+import { keyPairOf, signingKeysOf } from "../support/key-pairs.js";
 
 /** The tests' own key pair and signer, by `node:crypto` alone: the package's signing is not to be checked with itself. */
 export interface Keys {
@@ -7,10 +8,8 @@ export interface Keys {
   readonly publicKeyBase64: string;
 }
 
-export function generateKeys(): Keys {
-  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-  const pem = publicKey.export({ type: "spki", format: "pem" });
-  return { privateKey, publicKeyBase64: Buffer.from(pem).toString("base64") };
+export function keysOf(owner: Parameters<typeof keyPairOf>[0]): Keys {
+  return { privateKey: keyPairOf(owner).privateKey, publicKeyBase64: signingKeysOf(owner).publicKeyBase64 };
 }
 
 export function signatureOf(text: string, { privateKey }: Keys): string {

@@ -3,9 +3,9 @@ import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../src/errors/errors.js";
 import { startSandbox } from "../../src/sandbox/index.js";
-import { generateKeys, login, signatureOf } from "./sandbox-fixture.js";
+import { keysOf, login, signatureOf } from "./sandbox-fixture.js";
 
-const keys = generateKeys();
+const keys = keysOf("gateway");
 
 it("serves tokens and operations under its addresses", async () => {
   await using server = await startSandbox({ basePath: "/gw", authPath: "/id" });

@@ -12,12 +12,13 @@ import { ConfigError, InvalidArgumentError } from "../../src/errors/errors.js";
 import { derTags, writeElement } from "../../src/platform/der.js";
 import type { SigningKey } from "../../src/signing/keys.js";
 import { writePem } from "../../src/signing/pem.js";
+import { keyPairOf } from "../support/key-pairs.js";
 import { runs } from "../support/thorough.js";
 import { platforms, signingOn } from "./signing-on.js";
 import { base64, expectToTellNothingOf, pkcs8, rsaKeyPair, spki, thrownBy } from "./test-keys.js";
 
 const passphrase = "correct horse battery staple";
-const pair = rsaKeyPair();
+const pair = keyPairOf("gateway");
 const weak = rsaKeyPair(1024);
 const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const ed25519 = generateKeyPairSync("ed25519");

@@ -3,13 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { keyPairOf } from "../support/key-pairs.js";
 import { platforms, signingOn } from "./signing-on.js";
-import { pkcs8, rsaKeyPair, spki } from "./test-keys.js";
+import { pkcs8, spki } from "./test-keys.js";
 
 const absent = spawnSync("openssl", ["version"]).status !== 0;
 const reason = "there is no openssl command here";
 
-const pair = rsaKeyPair();
+const pair = keyPairOf("gateway");
 const requests = [
   { path: "/payments", body: '{"senderAmount":"1250.50","memo":"Žofie 🎉"}' },
   { path: "/gateway/v1/payments?x=1&y=%2F", body: "{}" },

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { readPemBlocks, writePem } from "../../src/signing/pem.js";
-import { pkcs8, rsaKeyPair, spki } from "./test-keys.js";
+import { keyPairOf } from "../support/key-pairs.js";
+import { pkcs8, spki } from "./test-keys.js";
 
-const { privateKey, publicKey } = rsaKeyPair();
+const { privateKey, publicKey } = keyPairOf("gateway");
 const foobar = new TextEncoder().encode("foobar");
 
 describe("readPemBlocks", () => {

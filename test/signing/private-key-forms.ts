@@ -1,7 +1,8 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
-import { base64, pkcs8, rsaKeyPair, spki } from "./test-keys.js";
+import { keyPairOf } from "../support/key-pairs.js";
+import { base64, pkcs8, spki } from "./test-keys.js";
 
-export const { privateKey, publicKey } = rsaKeyPair();
+export const { privateKey, publicKey } = keyPairOf("gateway");
 export const ec = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
 export const ed25519 = generateKeyPairSync("ed25519").privateKey;
 

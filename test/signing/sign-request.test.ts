@@ -3,11 +3,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
 import type { SigningKey } from "../../src/signing/keys.js";
+import { keyPairOf } from "../support/key-pairs.js";
 import { platforms, signingOn } from "./signing-on.js";
 import { expectToTellNothingOf, pkcs8, rejectionOf, rsaKeyPair, spki } from "./test-keys.js";
 
-const pair = rsaKeyPair();
-const other = rsaKeyPair();
+const pair = keyPairOf("gateway");
+const other = keyPairOf("stranger");
 const key = pair.privateKey;
 const publicKey = pair.publicKey;
 

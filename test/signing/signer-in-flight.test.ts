@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { SigningError } from "../../src/errors/errors.js";
 import { createSigner } from "../../src/signing/signer.js";
 import { verifySignature } from "../../src/signing/verify-signature.js";
+import { keyPairOf } from "../support/key-pairs.js";
 import { rejectionOf, rsaKeyPair } from "./test-keys.js";
 
 type Done = (error: Error | null, signature: Buffer) => void;
@@ -35,7 +36,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-const { privateKey, publicKey } = rsaKeyPair();
+const { privateKey, publicKey } = keyPairOf("gateway");
 
 it("makes one signature at once and has at most twelve in the thread pool, and finishes all of them", async () => {
   const signer = createSigner(privateKey);

@@ -5,11 +5,12 @@ import { ConfigError, InvalidArgumentError, SigningError } from "../../src/error
 import { publicKeyToBase64 } from "../../src/signing/keys.js";
 import type { RequestSigner, SigningContext } from "../../src/signing/signer.js";
 import { Deadline } from "../../src/timing/deadline.js";
+import { keyPairOf } from "../support/key-pairs.js";
 import { platforms, signingOn } from "./signing-on.js";
 import { base64, expectToTellNothingOf, pkcs8, rejectionOf, rsaKeyPair, spki } from "./test-keys.js";
 
-const pair = rsaKeyPair();
-const other = rsaKeyPair();
+const pair = keyPairOf("gateway");
+const other = keyPairOf("stranger");
 const path = "/gateway/payments";
 const body = Buffer.from('{"memo":"ž"}');
 const expected = base64(crypto.sign("sha256", Buffer.concat([Buffer.from(path), body]), pair.privateKey));

@@ -1,14 +1,10 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { inspect } from "node:util";
 import { expect } from "vitest";
+import type { TestKeyPair } from "../support/key-pairs.js";
 
-export interface TestKeyPair {
-  readonly privateKey: KeyObject;
-  readonly publicKey: KeyObject;
-}
-
-/** A pair that lives as long as the test run. */
-export function rsaKeyPair(modulusLength = 2048): TestKeyPair {
+/** A new pair of another size than `keyPairOf` has. */
+export function rsaKeyPair(modulusLength: number): TestKeyPair {
   return generateKeyPairSync("rsa", { modulusLength });
 }
 

@@ -3,11 +3,12 @@ import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
 import { publicKeyToBase64 } from "../../src/signing/keys.js";
 import type { SignatureToVerify } from "../../src/signing/verify-signature.js";
+import { keyPairOf } from "../support/key-pairs.js";
 import { platforms, signingOn } from "./signing-on.js";
-import { base64, pkcs8, rejectionOf, rsaKeyPair, spki } from "./test-keys.js";
+import { base64, pkcs8, rejectionOf, spki } from "./test-keys.js";
 import known from "./vectors.json" with { type: "json" };
 
-const pair = rsaKeyPair();
+const pair = keyPairOf("gateway");
 const signature = base64(sign("sha256", Buffer.from("/payments{}"), pair.privateKey));
 const request = { publicKey: pair.publicKey, path: "/payments", body: "{}", signature };
 

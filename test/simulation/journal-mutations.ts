@@ -11,13 +11,9 @@ export const journalMutations: readonly Mutation[] = [
   {
     name: "a write names the revision that it replaces",
     profile: "late writes",
-    patches: [
-      {
-        file: memory,
-        find: "if (flow?.revision !== id.revision) return false;",
-        replace: "if (flow === undefined) return false;",
-      },
-    ],
+    file: memory,
+    find: "if (flow?.revision !== id.revision) return false;",
+    replace: "if (flow === undefined) return false;",
   },
   {
     name: "a quote is replaced at the revision and nonce at which it was seen",
@@ -38,90 +34,58 @@ export const journalMutations: readonly Mutation[] = [
   {
     name: "a quote that could not be confirmed is fenced before anybody is told so",
     profile: "late confirmations",
-    patches: [
-      {
-        file: own,
-        find: "(await retryJournal(replace)) ?? (await fence(context, seen))",
-        replace: "await retryJournal(replace)",
-      },
-    ],
+    file: own,
+    find: "(await retryJournal(replace)) ?? (await fence(context, seen))",
+    replace: "await retryJournal(replace)",
   },
   {
     name: "an owner that may lack a claim waits before it looks",
     profile: "failovers",
-    patches: [
-      {
-        file: "src/flows/steps/request-funds.ts",
-        find: "const isSure = !owned.mustLook || owned.lease.knowsAllClaims;",
-        replace: "const isSure = true;",
-      },
-    ],
+    file: "src/flows/steps/request-funds.ts",
+    find: "const isSure = !owned.mustLook || owned.lease.knowsAllClaims;",
+    replace: "const isSure = true;",
   },
   {
     name: "an owner that may lack a claim waits before it gives money back",
     profile: "failovers",
-    patches: [
-      {
-        file: "src/flows/steps/read-back.ts",
-        find: "const aloneMs = lagMs + (lease.knowsAllClaims ? 0 : leaseMs);",
-        replace: "const aloneMs = lagMs;",
-      },
-    ],
+    file: "src/flows/steps/read-back.ts",
+    find: "const aloneMs = lagMs + (lease.knowsAllClaims ? 0 : leaseMs);",
+    replace: "const aloneMs = lagMs;",
   },
   {
     name: "the mark of the journal's history is stored only by owners that know of no lost claim",
     profile: "failovers",
-    patches: [
-      {
-        file: lease,
-        find: "const isMarked = this.knowsAllClaims && this.#incarnation !== undefined;",
-        replace: "const isMarked = this.#incarnation !== undefined;",
-      },
-    ],
+    file: lease,
+    find: "const isMarked = this.knowsAllClaims && this.#incarnation !== undefined;",
+    replace: "const isMarked = this.#incarnation !== undefined;",
   },
   {
     name: "the mark of the journal's history is compared with the present one",
     profile: "failovers",
-    patches: [
-      {
-        file: lease,
-        find: "incarnation !== undefined && incarnation === incarnationMark;",
-        replace: "incarnation !== undefined && incarnationMark !== undefined;",
-      },
-    ],
+    file: lease,
+    find: "incarnation !== undefined && incarnation === incarnationMark;",
+    replace: "incarnation !== undefined && incarnationMark !== undefined;",
   },
   {
     name: "one owner has waited the whole time before money is given back",
     profile: "failovers",
-    patches: [
-      {
-        file: waits,
-        find: "return { isDue: true, isProof: false };",
-        replace: "return { isDue: true, isProof: true };",
-      },
-    ],
+    file: waits,
+    find: "return { isDue: true, isProof: false };",
+    replace: "return { isDue: true, isProof: true };",
   },
   {
     name: "what owners have waited is added up",
     profile: "short lives",
-    patches: [
-      {
-        file: waits,
-        find: "const togetherLeftMs = togetherMs - waits.ms;",
-        replace: "const togetherLeftMs = Number.POSITIVE_INFINITY;",
-      },
-    ],
+    file: waits,
+    find: "const togetherLeftMs = togetherMs - waits.ms;",
+    replace: "const togetherLeftMs = Number.POSITIVE_INFINITY;",
   },
   {
     name: "a lease that stays as it is for its whole length is over, whatever the journal's clock says",
     profile: "short lives",
-    patches: [
-      {
-        file: "src/flows/ownership/lease-observer.ts",
-        find: "nowMs - known.sinceMs >= leaseMs ? known : undefined",
-        replace: "undefined",
-      },
-    ],
+    file: "src/flows/ownership/lease-observer.ts",
+    find: "nowMs - known.sinceMs >= leaseMs ? known : undefined",
+    replace: "undefined",
   },
   {
     name: "a flow that is moved gets another owner and another revision (two places)",
@@ -144,23 +108,15 @@ export const journalMutations: readonly Mutation[] = [
   {
     name: "what is stored of a flow names its new base URL, too",
     profile: "addresses",
-    patches: [
-      {
-        file: move,
-        find: "await codec.encode(entry.key, scope, state);",
-        replace: "await codec.encode(entry.key, entry.scope, state);",
-      },
-    ],
+    file: move,
+    find: "await codec.encode(entry.key, scope, state);",
+    replace: "await codec.encode(entry.key, entry.scope, state);",
   },
   {
     name: "open flows under another base URL are shown",
     profile: "addresses",
-    patches: [
-      {
-        file: "src/flows/flows-elsewhere.ts",
-        find: "({ open, held }) => open + held > 0",
-        replace: "({ held }) => held > 0",
-      },
-    ],
+    file: "src/flows/flows-elsewhere.ts",
+    find: "({ open, held }) => open + held > 0",
+    replace: "({ held }) => held > 0",
   },
 ];

@@ -10,11 +10,14 @@ export interface Patch {
 }
 
 /** A rule that is taken out, or several where one hides another. */
-export interface Mutation {
+export type Mutation = (Patch | { readonly patches: readonly Patch[] }) & {
   readonly name: string;
   /** The world in which it shows soonest; by default the one in which everything happens now and then. */
   readonly profile?: ProfileName;
-  readonly patches: readonly Patch[];
+};
+
+export function patchesOf(mutation: Mutation): readonly Patch[] {
+  return "patches" in mutation ? mutation.patches : [mutation];
 }
 
 const flows = (name: string) => `src/flows/${name}.ts`;
@@ -73,45 +76,29 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "`run` copies the request before it waits for anything",
-    patches: [
-      {
-        file: flows("state/frozen-copy"),
-        find: "export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest {",
-        replace:
-          "export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest {\n  if (request !== null) return request;",
-      },
-    ],
+    file: flows("state/frozen-copy"),
+    find: "export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest {",
+    replace:
+      "export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest {\n  if (request !== null) return request;",
   },
   {
     name: "a 2xx that is not this payment does not settle a flow",
-    patches: [
-      {
-        file: "src/http/read-response.ts",
-        // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a source
-        find: "return isOwn ? undefined : `its ${identifiedBy} is not the one that was sent`;",
-        replace: "return isOwn ? undefined : undefined;",
-      },
-    ],
+    file: "src/http/read-response.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a source
+    find: "return isOwn ? undefined : `its ${identifiedBy} is not the one that was sent`;",
+    replace: "return isOwn ? undefined : undefined;",
   },
   {
     name: "another's 4xx is not the service's own",
-    patches: [
-      {
-        file: "src/http/decision.ts",
-        find: 'return !provesNothing(status) && isOwnError(text) ? "refused" : "refused-by-another";',
-        replace: 'return isOwnError(text) || status >= 400 ? "refused" : "refused-by-another";',
-      },
-    ],
+    file: "src/http/decision.ts",
+    find: 'return !provesNothing(status) && isOwnError(text) ? "refused" : "refused-by-another";',
+    replace: 'return isOwnError(text) || status >= 400 ? "refused" : "refused-by-another";',
   },
   {
     name: "neither 401 nor 429 is answered by sending again before a look",
-    patches: [
-      {
-        file: "src/http/call.ts",
-        find: '("presigned" in this.#source && kind === "status");',
-        replace: '("presigned" in this.#source && kind === "unusable");',
-      },
-    ],
+    file: "src/http/call.ts",
+    find: '("presigned" in this.#source && kind === "status");',
+    replace: '("presigned" in this.#source && kind === "unusable");',
   },
   {
     name: "a look ends early only where the tokens have proved to go one way",
@@ -132,13 +119,9 @@ export const mutations: readonly Mutation[] = [
   {
     name: "what came from a cache proves no absence",
     profile: "cached lists",
-    patches: [
-      {
-        file: flows("looking/look-goal"),
-        find: "if (ageSeconds !== undefined) return",
-        replace: "if (ageSeconds === -1) return",
-      },
-    ],
+    file: flows("looking/look-goal"),
+    find: "if (ageSeconds !== undefined) return",
+    replace: "if (ageSeconds === -1) return",
   },
   {
     name: "each page begins with the last payment of the page before it",
@@ -169,35 +152,23 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a list is not empty where a payment of the gateway is known",
     profile: "first payments",
-    patches: [
-      {
-        file: flows("looking/look-goal"),
-        find: "return this.seen === 0 && isAnyKnown",
-        replace: "return this.seen < 0 && isAnyKnown",
-      },
-    ],
+    file: flows("looking/look-goal"),
+    find: "return this.seen === 0 && isAnyKnown",
+    replace: "return this.seen < 0 && isAnyKnown",
   },
   {
     name: "a look reads on behind its mark for as long as the service's clocks may differ",
     profile: "machines' clocks",
-    patches: [
-      {
-        file: flows("looking/look-for-payment"),
-        find: "(service.clockSkewMs ?? defaultClockSkewMs)",
-        replace: "0 * (service.clockSkewMs ?? defaultClockSkewMs)",
-      },
-    ],
+    file: flows("looking/look-for-payment"),
+    find: "(service.clockSkewMs ?? defaultClockSkewMs)",
+    replace: "0 * (service.clockSkewMs ?? defaultClockSkewMs)",
   },
   {
     name: "a look reads on before the bank's time for as long as the bank's clock may differ",
     profile: "the bank's clock",
-    patches: [
-      {
-        file: flows("looking/look-for-payment"),
-        find: "takenAtMs - bankSkewMs",
-        replace: "takenAtMs - 0 * bankSkewMs",
-      },
-    ],
+    file: flows("looking/look-for-payment"),
+    find: "takenAtMs - bankSkewMs",
+    replace: "takenAtMs - 0 * bankSkewMs",
   },
   {
     name: "what could not be read makes a look incomplete",
@@ -207,13 +178,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a record with our transaction id and another signature is not ours",
-    patches: [
-      {
-        file: flows("looking/match-payment"),
-        find: 'return isNamedLike(payment, flow) || isNamedLike(body, flow) ? "lookalike" : undefined;',
-        replace: 'return isNamedLike(payment, flow) || isNamedLike(body, flow) ? "own" : undefined;',
-      },
-    ],
+    file: flows("looking/match-payment"),
+    find: 'return isNamedLike(payment, flow) || isNamedLike(body, flow) ? "lookalike" : undefined;',
+    replace: 'return isNamedLike(payment, flow) || isNamedLike(body, flow) ? "own" : undefined;',
   },
   { name: "a flow that was taken over, or replayed, looks before its first claim", patches: [noLookBeforeClaim] },
   { name: "a flow that was taken over looks before its first claim", patches: [noLookAfterTakeover] },
@@ -221,13 +188,9 @@ export const mutations: readonly Mutation[] = [
   {
     name: "that look ignores the mark where an earlier entry may have been lost",
     profile: "lost entries",
-    patches: [
-      {
-        file: flows("looking/look-for-payment"),
-        find: 'const range = rangeOf(context, flow, decides === "reports" || markIsSure(flow));',
-        replace: "const range = rangeOf(context, flow, true);",
-      },
-    ],
+    file: flows("looking/look-for-payment"),
+    find: 'const range = rangeOf(context, flow, decides === "reports" || markIsSure(flow));',
+    replace: "const range = rangeOf(context, flow, true);",
   },
   {
     name: "an entry that was lost is held unless its payment is found, and a lookalike is no absence (two places)",
@@ -236,139 +199,87 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a nonce is compared beside the epoch",
     profile: "restores",
-    patches: [
-      {
-        file: flows("memory-journal"),
-        find: owned,
-        replace: "return flow?.epoch === id.epoch && isPresent(flow) ? flow : undefined;",
-      },
-    ],
+    file: flows("memory-journal"),
+    find: owned,
+    replace: "return flow?.epoch === id.epoch && isPresent(flow) ? flow : undefined;",
   },
   {
     name: "a write is refused once another process owns the flow",
-    patches: [
-      {
-        file: flows("memory-journal"),
-        find: owned,
-        replace: "return flow !== undefined && isPresent(flow) && id.epoch > 0 ? flow : undefined;",
-      },
-    ],
+    file: flows("memory-journal"),
+    find: owned,
+    replace: "return flow !== undefined && isPresent(flow) && id.epoch > 0 ? flow : undefined;",
   },
   {
     name: "a row that holds another flow can't be read",
     profile: "misplaced rows",
-    patches: [
-      {
-        file: flows("state/flow-codec"),
-        find: "return isOfScope && stored.version === version && stored.key === key;",
-        replace: "return isOfScope && stored.version === version;",
-      },
-    ],
+    file: flows("state/flow-codec"),
+    find: "return isOfScope && stored.version === version && stored.key === key;",
+    replace: "return isOfScope && stored.version === version;",
   },
   {
     name: "a worker's errors name their flows",
     profile: "misplaced rows",
-    patches: [
-      {
-        file: flows("ownership/recovery"),
-        find: "return { error: error instanceof FlowPausedError ? error : new FlowPausedError(key, { cause: error }) };",
-        replace: "return { error: error as FlowPausedError };",
-      },
-    ],
+    file: flows("ownership/recovery"),
+    find: "return { error: error instanceof FlowPausedError ? error : new FlowPausedError(key, { cause: error }) };",
+    replace: "return { error: error as FlowPausedError };",
   },
   {
     name: "what is nested deeply is stored all the same",
-    patches: [
-      {
-        file: flows("state/write-json"),
-        find: "return writeDeepJson(value);",
-        replace: "return JSON.stringify(value);",
-      },
-    ],
+    file: flows("state/write-json"),
+    find: "return writeDeepJson(value);",
+    replace: "return JSON.stringify(value);",
   },
   {
     name: "pruning leaves a tombstone",
-    patches: [
-      {
-        file: flows("memory-journal"),
-        find: 'this.#put({ ...flow, data: "", evidence, prunedAtMs: this.#nowMs() });',
-        replace: "if (evidence !== undefined) this.#flows.delete(flow.key);",
-      },
-    ],
+    file: flows("memory-journal"),
+    find: 'this.#put({ ...flow, data: "", evidence, prunedAtMs: this.#nowMs() });',
+    replace: "if (evidence !== undefined) this.#flows.delete(flow.key);",
   },
   {
     name: "after a definite no the payment is looked for before the money is given back",
-    patches: [
-      {
-        file: flows("steps/read-back"),
-        find: "const wait = waitBefore(context, owned, begun);",
-        replace:
-          'if (begun.refusal !== undefined && !isPassing(begun.refusal)) return { state: { ...decided(begun), phase: "refused", refusal: begun.refusal } };\n  const wait = waitBefore(context, owned, begun);',
-      },
-    ],
+    file: flows("steps/read-back"),
+    find: "const wait = waitBefore(context, owned, begun);",
+    replace:
+      'if (begun.refusal !== undefined && !isPassing(begun.refusal)) return { state: { ...decided(begun), phase: "refused", refusal: begun.refusal } };\n  const wait = waitBefore(context, owned, begun);',
   },
   {
     name: "that look waits longer than the listing lags",
-    patches: [
-      {
-        file: flows("steps/read-back"),
-        find: "const aloneMs = lagMs + (lease.knowsAllClaims ? 0 : leaseMs);",
-        replace: "const aloneMs = 0 * lagMs + (lease.knowsAllClaims ? 0 : leaseMs);",
-      },
-    ],
+    file: flows("steps/read-back"),
+    find: "const aloneMs = lagMs + (lease.knowsAllClaims ? 0 : leaseMs);",
+    replace: "const aloneMs = 0 * lagMs + (lease.knowsAllClaims ? 0 : leaseMs);",
   },
   {
     name: "a refusal of a request that was sent again proves nothing",
     profile: "single use",
-    patches: [
-      {
-        file: flows("steps/read-back"),
-        find: "if (!isAlone || (isAbsent && !isFirst)) return held(state);",
-        replace: "if (!isAlone || (isAbsent && !isFirst && state === undefined)) return held(state);",
-      },
-    ],
+    file: flows("steps/read-back"),
+    find: "if (!isAlone || (isAbsent && !isFirst)) return held(state);",
+    replace: "if (!isAlone || (isAbsent && !isFirst && state === undefined)) return held(state);",
   },
   {
     name: "by default absence proves nothing",
-    patches: [
-      {
-        file: flows("steps/read-back"),
-        find: "return held(looked);",
-        replace: 'return mayBeSentAgain(looked) ? sendAgain(owned, absent(looked), "listedWithinMs") : held(looked);',
-      },
-    ],
+    file: flows("steps/read-back"),
+    find: "return held(looked);",
+    replace: 'return mayBeSentAgain(looked) ? sendAgain(owned, absent(looked), "listedWithinMs") : held(looked);',
   },
   {
     name: "proof of absence counts from this owner's claim too, not from the takeover alone",
     profile: "listed in time",
-    patches: [
-      {
-        file: flows("ownership/lease"),
-        find: "this.#ownedSinceMs = at.monotonicMs;",
-        replace: "this.#ownedSinceMs = Math.min(this.#ownedSinceMs, at.monotonicMs);",
-      },
-    ],
+    file: flows("ownership/lease"),
+    find: "this.#ownedSinceMs = at.monotonicMs;",
+    replace: "this.#ownedSinceMs = Math.min(this.#ownedSinceMs, at.monotonicMs);",
   },
   {
     name: "proof of absence counts a whole lease in which the request may have been sent",
     profile: "listed in time",
-    patches: [
-      {
-        file: flows("steps/read-back"),
-        find: "const aloneMs = leaseMs + (context.service.listedWithinMs ?? 0);",
-        replace: "const aloneMs = 0 * leaseMs + (context.service.listedWithinMs ?? 0);",
-      },
-    ],
+    file: flows("steps/read-back"),
+    find: "const aloneMs = leaseMs + (context.service.listedWithinMs ?? 0);",
+    replace: "const aloneMs = 0 * leaseMs + (context.service.listedWithinMs ?? 0);",
   },
   {
     name: "proof of absence counts the time on the way",
-    patches: [
-      {
-        file: flows("steps/read-back"),
-        find: "const aloneMs = leaseMs + (context.service.listedWithinMs ?? 0);",
-        replace: "const aloneMs = leaseMs + 0 * (context.service.listedWithinMs ?? 0);",
-      },
-    ],
+    file: flows("steps/read-back"),
+    find: "const aloneMs = leaseMs + (context.service.listedWithinMs ?? 0);",
+    replace: "const aloneMs = leaseMs + 0 * (context.service.listedWithinMs ?? 0);",
   },
   {
     name: "proof of absence is measured by the monotonic clock",
@@ -398,23 +309,15 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a refused intent rejects a key only if there is no entry yet",
-    patches: [
-      {
-        file: flows("run-flow"),
-        find: "if (!isMine) return undefined;",
-        replace: "if (!isMine && !hasOutcome(state)) return undefined;",
-      },
-    ],
+    file: flows("run-flow"),
+    find: "if (!isMine) return undefined;",
+    replace: "if (!isMine && !hasOutcome(state)) return undefined;",
   },
   {
     name: "a confirmed quote is stored as asking for the money, before it is asked for",
-    patches: [
-      {
-        file: flows("quote-flow"),
-        find: "scopeOf(context, quote.request), state, false);",
-        replace: "scopeOf(context, quote.request), quote, false);",
-      },
-    ],
+    file: flows("quote-flow"),
+    find: "scopeOf(context, quote.request), state, false);",
+    replace: "scopeOf(context, quote.request), quote, false);",
   },
   {
     name: "an expired quote is not confirmed (two places)",
@@ -430,34 +333,22 @@ export const mutations: readonly Mutation[] = [
   {
     name: "`confirm` pays the price that it names",
     profile: "quotes",
-    patches: [
-      {
-        file: flows("quote-flow"),
-        find: "assertFits: (state) => assertSameIntent(key, state, intentId),",
-        replace: "assertFits: (state) => state === undefined && assertSameIntent(key, state, intentId),",
-      },
-    ],
+    file: flows("quote-flow"),
+    find: "assertFits: (state) => assertSameIntent(key, state, intentId),",
+    replace: "assertFits: (state) => state === undefined && assertSameIntent(key, state, intentId),",
   },
   {
     name: "the claim is stored before it is sent",
     profile: "late payments",
-    patches: [
-      {
-        file: flows("steps/drive-flow"),
-        find: "if (next !== state) await storeState(context, owned.lease, reached);",
-        replace: 'if (next !== state && next.phase !== "claimed") await storeState(context, owned.lease, reached);',
-      },
-    ],
+    file: flows("steps/drive-flow"),
+    find: "if (next !== state) await storeState(context, owned.lease, reached);",
+    replace: 'if (next !== state && next.phase !== "claimed") await storeState(context, owned.lease, reached);',
   },
   {
     name: "a claim of an earlier owner is never sent, and may have been",
-    patches: [
-      {
-        file: flows("steps/send-claim"),
-        find: "if (sendBy === undefined) {",
-        replace: "if (sendBy === undefined) return notSent(state, leaseEnded());\n  if (sendBy === undefined) {",
-      },
-    ],
+    file: flows("steps/send-claim"),
+    find: "if (sendBy === undefined) {",
+    replace: "if (sendBy === undefined) return notSent(state, leaseEnded());\n  if (sendBy === undefined) {",
   },
   {
     name: "a claim is only sent within its lease (two places)",
@@ -494,24 +385,16 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a lease is over when the wall clock says so",
     profile: "stops",
-    patches: [
-      {
-        file: "src/timing/timestamp.ts",
-        find: "return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs);",
-        replace: "return Math.min(until.monotonicMs - at.monotonicMs);",
-      },
-    ],
+    file: "src/timing/timestamp.ts",
+    find: "return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs);",
+    replace: "return Math.min(until.monotonicMs - at.monotonicMs);",
   },
   {
     name: "a lease is over when the wall clock was set back",
     profile: "suspensions",
-    patches: [
-      {
-        file: "src/timing/timestamp.ts",
-        find: "return setBackMs > correctionMs ? 0 : leftMs(until, at);",
-        replace: "return setBackMs > Infinity ? 0 : leftMs(until, at);",
-      },
-    ],
+    file: "src/timing/timestamp.ts",
+    find: "return setBackMs > correctionMs ? 0 : leftMs(until, at);",
+    replace: "return setBackMs > Infinity ? 0 : leftMs(until, at);",
   },
   {
     name: "a flow whose lease had ended is taken over, whatever a restored journal says (two places)",
@@ -531,13 +414,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "an operator can't release or resend a payment that is there",
-    patches: [
-      {
-        file: flows("resolve-flow"),
-        find: 'const look = action === "found" ? undefined',
-        replace: 'const look = action !== "found" || evenUnseen ? undefined',
-      },
-    ],
+    file: flows("resolve-flow"),
+    find: 'const look = action === "found" ? undefined',
+    replace: 'const look = action !== "found" || evenUnseen ? undefined',
   },
   {
     name: "a flow of another gateway is neither run nor recovered (two places)",
@@ -558,13 +437,9 @@ export const mutations: readonly Mutation[] = [
   {
     name: "without a gatewayId, a flow that was begun with another key is left alone",
     profile: "two gateways",
-    patches: [
-      {
-        file: flows("state/flow-scope"),
-        find: "if (scope.gateway !== undefined || state.keyId === undefined) return undefined;",
-        replace: "if (scope.gateway !== null) return undefined;",
-      },
-    ],
+    file: flows("state/flow-scope"),
+    find: "if (scope.gateway !== undefined || state.keyId === undefined) return undefined;",
+    replace: "if (scope.gateway !== null) return undefined;",
   },
   ...journalMutations,
 ];

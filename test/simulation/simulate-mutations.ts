@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { bundleSimulation } from "./bundle-simulation.js";
-import { type Mutation, mutations } from "./mutations.js";
+import { type Mutation, mutations, patchesOf } from "./mutations.js";
 
 /**
  * `npm run simulate:mutations`: takes one rule out after another, and counts the schedules until a broken law shows it, each in the world
@@ -53,7 +53,7 @@ async function work(): Promise<void> {
 }
 
 async function simulate(mutation: Mutation): Promise<Found> {
-  const { file, remove } = await bundleSimulation(mutation.patches);
+  const { file, remove } = await bundleSimulation(patchesOf(mutation));
   try {
     const output = await run(file, worldOf(mutation));
     const [, law = ""] = /^Broken: (.*)\.$/m.exec(output) ?? [];

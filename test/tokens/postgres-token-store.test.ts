@@ -40,12 +40,12 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
   const storeOf = (options: Partial<PostgresTokenStoreOptions> = {}) =>
     new PostgresTokenStore({ pool, encryptionKey, schema, ...options });
 
-  it("keeps every law", { timeout: 60_000 }, async () => {
+  it("keeps every law", async () => {
     const { held } = await verifyTokenStore(storeOf(), { second: storeOf() });
     expect(held.length).toBeGreaterThan(15);
   });
 
-  it("keeps every law where the database isolates more strictly by default", { timeout: 60_000 }, async () => {
+  it("keeps every law where the database isolates more strictly by default", async () => {
     const strict = new pg.Pool({
       connectionString: url,
       max: 10,

@@ -36,7 +36,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
   const storeOf = (options: Partial<RedisTokenStoreOptions> = {}) =>
     new RedisTokenStore({ redis: ioRedis ?? nodeRedis, encryptionKey, ...options });
 
-  it("keeps every law with node-redis, with ioredis, and between both", { timeout: 60_000 }, async () => {
+  it("keeps every law with node-redis, with ioredis, and between both", async () => {
     for (const redis of [nodeRedis, ioRedis ?? nodeRedis]) {
       const second = storeOf();
       const { held } = await verifyTokenStore(storeOf({ redis }), { second });

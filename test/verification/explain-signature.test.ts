@@ -3,18 +3,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { explainSignature, type SignatureQuestion } from "../../src/verification/explain-signature.js";
 import { bodyVariants, joinVariants, pathVariants } from "../../src/verification/signed-text-variants.js";
+import { keyPairOf } from "../support/key-pairs.js";
 import { runs } from "../support/thorough.js";
 
-const keys = pairOf(2048);
-const others = pairOf(2048);
+const keys = keyPairOf("gateway");
+const others = keyPairOf("stranger");
 const path = "/gateway/v1/payments";
 const body = '{"id":"1","receiverName":"Zoë & Söhne","extras":{"url":"a/b"},"amount":"1.50"}';
 const pem = (key: typeof keys.publicKey) => key.export({ type: "spki", format: "pem" }).toString();
 const right = { path, body: Buffer.from(body), publicKey: pem(keys.publicKey) };
-
-function pairOf(modulusLength: number) {
-  return generateKeyPairSync("rsa", { modulusLength });
-}
 
 function signed(text: string | Uint8Array, hash = "sha256", key = keys.privateKey): string {
   return sign(hash, Buffer.from(text), key).toString("base64");
@@ -198,7 +195,7 @@ describe("the key", () => {
 
   it("says which one, where it is known", () => {
     const otherKeys = new Map([
-      ["third.pem", pem(pairOf(3072).publicKey)],
+      ["third.pem", pem(generateKeyPairSync("rsa", { modulusLength: 3072 }).publicKey)],
       ["old.pem", pem(others.publicKey)],
     ]);
     const der = others.publicKey.export({ type: "spki", format: "der" });

@@ -6,10 +6,11 @@ import type { Deposit } from "../../src/resources/deposits.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { publicKeyToBase64 } from "../../src/signing/keys.js";
 import { platforms, signingOn } from "../signing/signing-on.js";
-import { base64, pkcs8, rsaKeyPair, spki } from "../signing/test-keys.js";
+import { base64, pkcs8, spki } from "../signing/test-keys.js";
+import { keyPairOf } from "../support/key-pairs.js";
 
-const gateway = rsaKeyPair();
-const stranger = rsaKeyPair();
+const gateway = keyPairOf("gateway");
+const stranger = keyPairOf("stranger");
 
 const paymentRequest = {
   senderGatewayId: "bank-a",

@@ -20,8 +20,6 @@ export interface WireServer {
   /** Every byte that arrived, whether part of a request or not. */
   received(): string;
   connections(): number;
-  /** Settles when no connection is open. */
-  idle(): Promise<void>;
   /** Settles when a connection has been closed. The client may have opened another by then. */
   dropped(): Promise<void>;
 }
@@ -32,9 +30,6 @@ export async function startWireServer(script: WireScript): Promise<WireServer> {
   const open = new Set<Socket>();
   let received = "";
   let connections = 0;
-  const until = async (happened: () => boolean) => {
-    while (!happened()) await new Promise((resolve) => setTimeout(resolve, 2));
-  };
   const serve = (socket: Socket) => {
     connections += 1;
     open.add(socket);
@@ -67,8 +62,9 @@ export async function startWireServer(script: WireScript): Promise<WireServer> {
     requests,
     received: () => received,
     connections: () => connections,
-    idle: () => until(() => open.size === 0),
-    dropped: () => until(() => open.size < connections),
+    async dropped() {
+      while (open.size === connections) await new Promise((resolve) => setTimeout(resolve, 2));
+    },
   };
 }
 

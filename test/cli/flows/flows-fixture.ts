@@ -1,12 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  CrossBorderClient,
-  generateSigningKeyPair,
-  type PaymentIntentRequest,
-  type SigningKeyPair,
-} from "cross-border-payments";
+import { CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
 import { type Journal, PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
@@ -14,6 +9,7 @@ import { type Sandbox, startSandbox } from "cross-border-payments/sandbox";
 import pg from "pg";
 import { Bank } from "../../flows/flow-fixture.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
+import { signingKeysOf } from "../../support/key-pairs.js";
 import { run } from "../run.js";
 
 export const postgresUrl = process.env.CBP_POSTGRES_URL ?? "";
@@ -53,15 +49,12 @@ export const request: PaymentIntentRequest = {
   ...{ receiverAmount: "150.00", memo: "school fees" },
 };
 
-let keys: Promise<SigningKeyPair> | undefined;
-
 export async function openFlowsFixture(
   kind: JournalKind,
   folder: string,
   more: Partial<PaymentFlowOptions> = {},
 ): Promise<FlowsFixture> {
-  keys ??= generateSigningKeyPair();
-  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = await keys;
+  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = signingKeysOf("gateway");
   const server = await startSandbox({
     onRequest: ({ operation }) =>
       operation === "payments.create" && fixture.fate === "lost" ? Response.error() : undefined,

@@ -3,11 +3,12 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CrossBorderClient, generateSigningKeyPair } from "cross-border-payments";
+import { CrossBorderClient } from "cross-border-payments";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { postgresRelease02, sqliteRelease02 } from "../../journals/release-0-2.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
+import { signingKeysOf } from "../../support/key-pairs.js";
 import { command } from "../../support/program.js";
 import { run } from "../run.js";
 import { type FlowsFixture, journalKinds, openFlowsFixture, postgresUrl, request } from "./flows-fixture.js";
@@ -286,7 +287,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
   it.skipIf(!isHere)("show what was signed where the service refused the signature", async () => {
     const settings = JSON.parse(readFileSync(fixture.env.CROSS_BORDER_CONFIG ?? "", "utf8"));
     const { baseUrl, gatewayId, ...auth } = settings;
-    const { privateKey: signingKey, publicKey } = await generateSigningKeyPair();
+    const { privateKey: signingKey, publicKey } = signingKeysOf("stranger");
     await using client = new CrossBorderClient({ baseUrl, auth, signingKey });
     const outcome = await fixture.newFlow({ client }).run("refused-1", request);
     expect(outcome).toMatchObject({ status: "rejected", refusal: { code: "invalid_signature" } });

@@ -2,7 +2,7 @@ import type { FlowOutcome, Journal, TakeFundsByKey } from "cross-border-payments
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { RecoverySlots } from "../../../src/flows/ownership/recovery-slots.js";
 import { clock } from "../../../src/timing/clock.js";
-import { flowFixture, isList, isPayment, request } from "../flow-fixture.js";
+import { closed, flowFixture, isList, isPayment, request } from "../flow-fixture.js";
 import { all, errorOf } from "../results.js";
 
 /**
@@ -37,10 +37,7 @@ async function leased(journal: Journal): Promise<number> {
 
 it("settles a flow that needs no waiting although many others wait", async () => {
   const { flow, waiting } = await waitingFixture(6);
-  const takeFunds = () => {
-    throw new Error("the bank is closed");
-  };
-  await expect(flow({ takeFunds }).run("z", request)).rejects.toMatchObject({ code: "flow_paused" });
+  await expect(flow({ takeFunds: closed }).run("z", request)).rejects.toMatchObject({ code: "flow_paused" });
   const recovering = waiting.recover({ concurrency: 2 });
   const { value } = await recovering.next();
   expect(value as FlowOutcome).toMatchObject({ key: "z", status: "paid" });
@@ -77,9 +74,6 @@ it("works on no more flows at a time than it may after their waits, too", async 
 
 it("frees the flows that wait as soon as it is told to stop, although another one's takeFunds hangs", async () => {
   const { flow, journal, bank } = await waitingFixture(1);
-  const closed = () => {
-    throw new Error("the bank is closed");
-  };
   await errorOf(flow({ takeFunds: closed }).run("z", request));
   let answer: (() => void) | undefined;
   const hanging = flow({
@@ -197,10 +191,7 @@ it("gives a slot to whoever waited longest for one", async () => {
 async function hangingFixture(keys: readonly string[], leaseMs = 1000) {
   const fixture = await flowFixture();
   const begin = async (key: string) => {
-    const takeFunds = () => {
-      throw new Error("the bank is closed");
-    };
-    await expect(fixture.flow({ takeFunds }).run(key, request)).rejects.toMatchObject({ code: "flow_paused" });
+    await expect(fixture.flow({ takeFunds: closed }).run(key, request)).rejects.toMatchObject({ code: "flow_paused" });
   };
   for (const key of keys) await begin(key);
   const hanging: string[] = [];

@@ -1,4 +1,4 @@
-import { createSign, generateKeyPairSync } from "node:crypto";
+import { createSign } from "node:crypto";
 import { CrossBorderClient, CrossBorderError } from "cross-border-payments";
 import {
   FlowPausedError,
@@ -10,6 +10,7 @@ import {
 } from "cross-border-payments/flow";
 import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { keyPairOf } from "../../support/key-pairs.js";
 import { boundJournal } from "../bound-journal.js";
 import { type FlowFixture, flowFixture, isList, isPayment, request } from "../flow-fixture.js";
 import { all, errorOf } from "../results.js";
@@ -713,7 +714,7 @@ describe("a signer that can't sign", () => {
 
   it("is found before money is taken, by pay and by a flow", async () => {
     const { flow, bank, client, sandbox } = await flowFixture();
-    const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const { publicKey } = keyPairOf("stranger");
     const signingKey = { publicKey, sign: failing };
     const error = await errorOf(flow({}, { signingKey }).run("k", request));
     expect(error).toMatchObject({ code: "signing_failed", effect: "none" });
@@ -733,7 +734,7 @@ describe("a signer that can't sign", () => {
   it("keeps no operator from resolving a flow whose money was taken", async () => {
     for (const action of ["release", "found"] as const) {
       const { flow, bank } = await flowFixture();
-      const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+      const { privateKey, publicKey } = keyPairOf("stranger");
       let isAway = false;
       const sign = async (text: Uint8Array) =>
         isAway ? failing() : createSign("sha256").update(text).sign(privateKey);
@@ -758,7 +759,7 @@ describe("a signer that can't sign", () => {
 
   it("is tried once in the life of a client", async () => {
     const { bank, sandbox } = await flowFixture();
-    const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const { privateKey, publicKey } = keyPairOf("stranger");
     const signed: string[] = [];
     const signingKey = {
       publicKey,

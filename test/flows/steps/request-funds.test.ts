@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type FlowFixture, flowFixture, request } from "../flow-fixture.js";
+import { closed, type FlowFixture, flowFixture, request } from "../flow-fixture.js";
 import { all, errorOf } from "../results.js";
 
 const decision = { by: "Olga Operator", why: "the service has no such payment", evenUnseen: true };
@@ -21,9 +21,6 @@ it("keeps, of looks that could not see every payment, the last one for each requ
   });
   const { bank } = fixture;
   const flow: FlowFixture["flow"] = (options) => fixture.flow({ leaseMs: 600, ...options });
-  const closed = () => {
-    throw new Error("the bank is closed");
-  };
   const causeOf = async (call: Promise<unknown>) => (await errorOf(call)).cause;
   expect(await causeOf(flow({ takeFunds: closed }).run("k", request))).toMatchObject({ message: "the bank is closed" });
   for (let round = 0; round < 2; round++)

@@ -1,7 +1,7 @@
 import { CrossBorderClient } from "../../../src/index.js";
 import type { ConsoleState } from "../../../src/sandbox/console/console-state.js";
 import { type SandboxServer, type SandboxServerOptions, startSandbox } from "../../../src/sandbox/index.js";
-import { generateKeys, type Keys } from "../sandbox-fixture.js";
+import { type Keys, keysOf } from "../sandbox-fixture.js";
 
 /** A sandbox with a console, two gateways with a key each, and a client of the first one. */
 export interface ConsoleFixture extends AsyncDisposable {
@@ -18,7 +18,7 @@ export interface ConsoleFixture extends AsyncDisposable {
 
 export const bearerSecret = "a-bearer-token-for-verification";
 
-const [alfa, bravo] = [generateKeys(), generateKeys()];
+const [alfa, bravo] = [keysOf("gateway"), keysOf("stranger")];
 
 /** The console has alfa's signing key, and not bravo's. */
 export async function openConsole(options: SandboxServerOptions = {}): Promise<ConsoleFixture> {

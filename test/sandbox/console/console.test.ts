@@ -1,11 +1,12 @@
-import crypto, { createVerify, generateKeyPairSync } from "node:crypto";
+import crypto, { createVerify } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { ConfigError, paymentFromIntent } from "../../../src/index.js";
 import type { ConsoleState } from "../../../src/sandbox/console/console-state.js";
 import { startSandbox } from "../../../src/sandbox/index.js";
 import { consolePageModule, consolePagePath } from "../../../tools/console/console-page-text.js";
-import { generateKeys, intentRequest, signatureOf } from "../sandbox-fixture.js";
+import { keyPairOf } from "../../support/key-pairs.js";
+import { intentRequest, keysOf, signatureOf } from "../sandbox-fixture.js";
 import { bearerSecret, type ConsoleFixture, openConsole } from "./console-fixture.js";
 
 const basePath = "/gateway/v1";
@@ -64,7 +65,7 @@ it("reads the keys of gateways with the first look, and one that was replaced wi
   expect(await readBy(state)).toEqual({ ...first, read: 0 });
 
   const [alfa] = server.sandbox.ledger.paymentGateways;
-  const { publicKeyBase64: rsaPublicKeyBase64 } = generateKeys();
+  const { publicKeyBase64: rsaPublicKeyBase64 } = keysOf("third");
   await client.paymentGateways.update(alfa?.id ?? "", { rsaPublicKeyBase64 });
   const third = await readBy(state);
   expect(third.read).toBe(1);
@@ -358,8 +359,8 @@ it("takes no order that makes no sense", async () => {
 });
 
 it("refuses a signing key that is none, before anything listens", async () => {
-  const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-  const { publicKeyBase64 } = generateKeys();
+  const { publicKey } = keyPairOf("gateway");
+  const { publicKeyBase64 } = keysOf("gateway");
   for (const key of ["", publicKeyBase64, publicKey]) {
     await expect(startSandbox({ console: { signingKeys: [key] } })).rejects.toThrow(ConfigError);
   }
