@@ -117,12 +117,14 @@ export const clientOptions = {
     default: false,
     documentation: "whether the query is part of the signed text",
   },
-  timeoutMs: {
-    ...timeoutMsOption,
-    default: 30_000,
-    documentation: "the whole call: token, signature, connection, response, waits and retries",
-  },
-  maxRetries: { ...maxRetriesOption, default: 2, documentation: "how often a safe failure is retried" },
+  timeoutMs: /* @__PURE__ */ Object.assign(
+    { default: 30_000, documentation: "the whole call: token, signature, connection, response, waits and retries" },
+    timeoutMsOption,
+  ),
+  maxRetries: /* @__PURE__ */ Object.assign(
+    { default: 2, documentation: "how often a safe failure is retried" },
+    maxRetriesOption,
+  ),
   validation: {
     accepts: (value) => value === "report" || value === "strict" || value === "off",
     wanted: '"report", "strict" or "off"',

@@ -205,11 +205,11 @@ class Session implements ServerSession {
 const serverFields = {
   clientSecret: assertOptionalSecret,
   clientAuthentication: assertClientAuthentication,
-  tokenStore: optional(isTokenStore, "an object with read, lock, unlock and write"),
-  tokenLeewayMs: optional(isTokenLeeway, "a number of milliseconds, 0 or more"),
+  tokenStore: /* @__PURE__ */ optional(isTokenStore, "an object with read, lock, unlock and write"),
+  tokenLeewayMs: /* @__PURE__ */ optional(isTokenLeeway, "a number of milliseconds, 0 or more"),
   tls: () => {},
-  fetch: optional((value) => typeof value === "function", "a function"),
-  dispatcher: optional(isDispatcher, "an undici dispatcher"),
+  fetch: /* @__PURE__ */ optional((value) => typeof value === "function", "a function"),
+  dispatcher: /* @__PURE__ */ optional(isDispatcher, "an undici dispatcher"),
 };
 
 function optional(accepts: (value: unknown) => boolean, wanted: string): Assertion {

@@ -11,4 +11,4 @@ export function assertFlowKey(key: unknown): asserts key is string {
   );
 }
 
-const utf8 = new TextEncoder();
+const utf8 = /* @__PURE__ */ new TextEncoder();

@@ -21,7 +21,7 @@ export function fromStored(stored: StoredState): FlowState | undefined {
 
 const claimedPhases: ReadonlySet<string> = new Set(["claimed", "unknown", "held"]);
 
-const knownPhases: ReadonlySet<string> = new Set(allPhases);
+const knownPhases: ReadonlySet<string> = /* @__PURE__ */ new Set(allPhases);
 
 /**
  * States of version 1 that this version has no more. Nobody looked for a mark where the flow stopped at its intent. Whether the money
