@@ -12,8 +12,8 @@ import { telemetryParts } from "./events/telemetry.js";
 import { type PayOutcome, pay, type TakeFunds } from "./flows/pay.js";
 import type { HealthReport } from "./http/check-health.js";
 import { HttpClient } from "./http/http-client.js";
+import type { RawRequest } from "./http/raw-request.js";
 import { RetryBudget } from "./http/retry-budget.js";
-import type { UndescribedRequest } from "./http/undescribed-request.js";
 import { operations } from "./resources/catalogue.js";
 import { LiquidityProviders } from "./resources/liquidity-providers.js";
 import { PaymentGateways, paymentGateways } from "./resources/payment-gateways.js";
@@ -113,10 +113,7 @@ export class CrossBorderClient {
    * @throws {InvalidArgumentError} when a part can't be sent, or the path is described and its method writes.
    * @throws {ConfigError} when it is to be signed and the client has no signingKey.
    */
-  request<const Path extends `/${string}`>(
-    request: UndescribedRequest<Path>,
-    options?: RequestOptions,
-  ): ApiPromise<unknown> {
+  request<const Path extends `/${string}`>(request: RawRequest<Path>, options?: RequestOptions): ApiPromise<unknown> {
     return this.#http.request(request, operations.values(), options);
   }
 

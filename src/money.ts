@@ -117,7 +117,7 @@ function divideBy(dividend: Big, divisor: Big, scale: number, rounding: Rounding
 const significantDigits = 34;
 
 function toSignificantDigits(dividend: Big, divisor: Big, round: RoundedDivision): Big {
-  // Of two decimals from 1 up to 10 the quotient has its first digit before the point or right behind it.
+  // Of two decimals from 1 up to 10 the quotient has its first digit before the point or right after it.
   const [over, under] = [shift(dividend, -dividend.e), shift(divisor, -divisor.e)];
   const scale = over.lt(under) ? significantDigits : significantDigits - 1;
   return shift(round(over, under, scale), dividend.e - divisor.e);

@@ -85,7 +85,7 @@ const token = (documentation: string) => ({
 
 const listQueryOptions: OptionTable<ListQuery<unknown, object>> = {
   size: { accepts: isPositiveInteger, wanted: "a whole number above 0", documentation: "records on a page" },
-  after: /* @__PURE__ */ token("only records behind this paging token"),
+  after: /* @__PURE__ */ token("only records after this paging token"),
   before: /* @__PURE__ */ token("only records before this paging token"),
   sort: {
     accepts: (value) => typeof value === "string" || Array.isArray(value),

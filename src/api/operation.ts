@@ -46,7 +46,7 @@ export interface Operation {
 }
 
 /** What is called without a row: `client.request` makes one for each call. Nothing is known of what goes in or comes out. */
-export interface UndescribedOperation {
+export interface RawOperation {
   /** Method and path template: `POST /refunds/{refundId}/approve`. */
   readonly name: string;
   readonly verb: "request";
@@ -57,7 +57,7 @@ export interface UndescribedOperation {
 }
 
 /** Whatever a call can be made of. */
-export type AnyOperation = Operation | UndescribedOperation;
+export type AnyOperation = Operation | RawOperation;
 
 declare const types: unique symbol;
 

@@ -77,7 +77,7 @@ export const grantReactions: Readonly<Record<GrantFailureClass, Readonly<Record<
 };
 
 /** @param isOwn whether the response carries the endpoint's own error. Anything else may come from a proxy before it. */
-export function classifyResponse(status: number, isOwn: boolean): GrantFailureClass {
+export function classifyGrantResponse(status: number, isOwn: boolean): GrantFailureClass {
   if (status === 401) return "refused";
   if (status === 429) return "throttled";
   if (status < 200 || status >= 500) return "failing";

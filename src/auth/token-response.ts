@@ -4,7 +4,7 @@ import { clock } from "../timing/clock.js";
 import { parseRetryAfterMs } from "../timing/retry-after.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import type { WireResponse } from "../wire/transport.js";
-import { classifyResponse, type GrantFailure, isDeadGrant } from "./grant-failure.js";
+import { classifyGrantResponse, type GrantFailure, isDeadGrant } from "./grant-failure.js";
 import { isBearerToken } from "./token-source.js";
 
 /** The fields of a token response that are used, under their names on the wire. */
@@ -72,7 +72,7 @@ function toSeconds(expiresIn: unknown): number | undefined {
 
 function readFailure({ status, headers, text }: WireResponse, secrets: readonly string[]): GrantFailure {
   const { error, error_description } = parseJsonObject(text);
-  const failure = { class: classifyResponse(status, typeof error === "string" && error !== ""), status };
+  const failure = { class: classifyGrantResponse(status, typeof error === "string" && error !== ""), status };
   if (failure.class === "unreadable") return failure;
   const retryAfterMs = parseRetryAfterMs(headers["retry-after"], clock.wallMs());
   const serviceCode = toSafeCode(error, secrets);

@@ -43,7 +43,7 @@ function readLine(input: Readable): Promise<string> {
       const { state, rest } = line.type(text);
       if (state === "more") return;
       stop(state === "interrupted" ? () => reject(new Interrupted()) : () => resolve(line.text));
-      // What was pasted behind the line answers the next question.
+      // What was pasted after the line answers the next question.
       if (rest !== "") input.unshift(rest);
     };
     const onEnd = () => stop(() => resolve(""));
@@ -55,7 +55,7 @@ function readLine(input: Readable): Promise<string> {
 
 interface Typed {
   readonly state: "more" | "done" | "interrupted";
-  /** What came behind the end of the line. */
+  /** What came after the end of the line. */
   readonly rest: string;
 }
 

@@ -71,7 +71,7 @@ class LineSplitter {
     try {
       return bytes === undefined ? this.#decoder.decode(last) : this.#decoder.decode(bytes, { stream: true });
     } catch (cause) {
-      throw new InvalidArgumentError(`${this.#name} is not UTF-8, at line ${this.#lines + 1} or behind it`, { cause });
+      throw new InvalidArgumentError(`${this.#name} is not UTF-8, at line ${this.#lines + 1} or after it`, { cause });
     }
   }
 

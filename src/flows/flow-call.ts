@@ -7,6 +7,8 @@ import { Deadline, Ended } from "../timing/deadline.js";
 export class FlowCall {
   /** Goes off once the pending request has to be given up, although nobody knows then what becomes of it. */
   readonly abandon: Alarm;
+  /** Set once this call had the flow and lost it: from then on, what the journal shows says nothing of what the call itself has done. */
+  hasLostLease = false;
   readonly #stop: AbortSignal | undefined;
   readonly #deadline: Deadline;
   readonly #headers: Pick<RequestOptions, "headers">;

@@ -31,7 +31,7 @@ export async function takeOverAll(recovery: Recovery, report: ReportRecovered): 
 
 /**
  * Recovers flows, again and again, until `stop` aborts. What fails goes to `on.error`; while nothing but failures comes of it, the
- * rounds come less often. A round does not wait for flows that take long: those behind them have been left as well.
+ * rounds come less often. A round does not wait for flows that take long: those after them have been left as well.
  */
 export async function workFlows({ takeOver, everyMs, reporter, random }: FlowWork, stop: AbortSignal): Promise<void> {
   const deadline = new Deadline({ signal: stop });

@@ -9,7 +9,7 @@ import { clock } from "../timing/clock.js";
 import type { WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./call-context.js";
 import { type CallFacts, showableReason, toError } from "./call-error.js";
-import { textsIn } from "./check-undescribed-input.js";
+import { textsIn } from "./check-raw-input.js";
 import type { Failure } from "./failure.js";
 import { type Mismatch, unprintable } from "./schema.js";
 

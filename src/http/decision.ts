@@ -1,4 +1,4 @@
-import type { AnyOperation, UndescribedOperation } from "../api/operation.js";
+import type { AnyOperation, RawOperation } from "../api/operation.js";
 import type { Effect } from "../errors/errors.js";
 import { Ended } from "../timing/deadline.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
@@ -85,14 +85,14 @@ export const decisions: Readonly<Record<FailureClass, Readonly<Record<OperationK
 /** @param signed whether the call is signed, by the description or by the caller. */
 export function operationKind(operation: AnyOperation, signed: boolean): OperationKind {
   const { verb } = operation;
-  if (verb === "request") return undescribedKind(operation);
+  if (verb === "request") return rawKind(operation);
   if (verb === "update") return "update";
   if (verb !== "create") return "read";
   return operation.repeatable === true ? "repeatable" : signed ? "signed" : "create";
 }
 
 /** What nobody has described may move money, signed or not. */
-function undescribedKind({ method, idempotent }: UndescribedOperation): OperationKind {
+function rawKind({ method, idempotent }: RawOperation): OperationKind {
   if (method === "GET") return "read";
   return idempotent ? "update" : "signed";
 }

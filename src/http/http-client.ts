@@ -14,9 +14,9 @@ import { ensureToken, tokenRequest } from "./ensure-token.js";
 import { checkHeaders } from "./headers.js";
 import { InFlight } from "./in-flight.js";
 import { checkRequest, prepareRequest } from "./prepare-request.js";
+import { parseRawRequest, type RawRequest } from "./raw-request.js";
 import { SchemaLoader } from "./schema.js";
 import { assertSigner, signOnly, trySigner } from "./sign-only.js";
-import { parseUndescribedRequest, type UndescribedRequest } from "./undescribed-request.js";
 
 export interface HttpClientOptions extends Omit<CallContext, "server" | "schemas" | "reported" | "inFlight"> {
   /** Operations that are signed besides those that the description names. */
@@ -103,9 +103,9 @@ export class HttpClient implements ApiClient {
   }
 
   /** Calls a path that is none of `described`. */
-  request(given: UndescribedRequest, described: Iterable<Operation>, options?: RequestOptions): ApiPromise<unknown> {
+  request(given: RawRequest, described: Iterable<Operation>, options?: RequestOptions): ApiPromise<unknown> {
     try {
-      const { operation, ...source } = parseUndescribedRequest(given, described);
+      const { operation, ...source } = parseRawRequest(given, described);
       return this.#run<unknown>(operation, source, options);
     } catch (error) {
       return toApiPromise(Promise.reject(error));

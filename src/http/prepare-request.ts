@@ -1,10 +1,10 @@
 import type { CallInput, SignedRequest } from "../api/api-client.js";
-import type { AnyOperation, Operation, UndescribedOperation } from "../api/operation.js";
+import type { AnyOperation, Operation, RawOperation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { holdsPrivateKey, shortestPrivateKey } from "../signing/private-key-text.js";
 import { checkBody, checkQuery, type QueryValues } from "./check-input.js";
-import { checkUndescribedBody, checkUndescribedQuery } from "./check-undescribed-input.js";
+import { checkRawBody, checkRawQuery } from "./check-raw-input.js";
 
 /** How the client makes requests out of rows. */
 export interface RequestSettings {
@@ -43,7 +43,7 @@ export function checkRequest(
   assertNoKey(operation, ids);
   const pathname = basePath + fillPath(operation.path, operation.name, ids);
   const { query, body, values } =
-    operation.verb === "request" ? undescribedContent(operation, ids, input) : describedContent(operation, input);
+    operation.verb === "request" ? rawContent(operation, ids, input) : describedContent(operation, input);
   return { pathname, path: pathname + encodeQuery(operation.name, { ...input.paging, ...query }), body, values };
 }
 
@@ -61,13 +61,9 @@ function describedContent(operation: Operation, input: CallInput<unknown>): Cont
   return { query, body, values: { ...query, ...body } };
 }
 
-function undescribedContent(
-  operation: UndescribedOperation,
-  ids: readonly string[],
-  input: CallInput<unknown>,
-): Content {
-  const query = checkUndescribedQuery(operation, input.query);
-  const body = checkUndescribedBody(operation, input.body);
+function rawContent(operation: RawOperation, ids: readonly string[], input: CallInput<unknown>): Content {
+  const query = checkRawQuery(operation, input.query);
+  const body = checkRawBody(operation, input.body);
   return { query, body, values: { ids, query, body } };
 }
 

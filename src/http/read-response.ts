@@ -28,7 +28,7 @@ export function readResponse(
 ): ReadResponse {
   const failureClass = classifyResponse(response);
   if (failureClass !== undefined) return only(refusedStatus(failureClass, response));
-  if (operation.verb === "request") return only(readUndescribed(response));
+  if (operation.verb === "request") return only(readRaw(response));
   // The description gives the response to an update no body: whatever it contains, the update is done, unless a page of a proxy's came.
   if (operation.verb === "update") {
     return only(isPage(response) ? unreadable(response, "it is a page of HTML") : { data: undefined });
@@ -44,7 +44,8 @@ export function readResponse(
   }
   const problem = problemOf(operation, sent, data, text.length);
   if (problem !== undefined) return only(unreadable(response, problem));
-  const mismatches = validation === "off" ? noMismatches : schemas.mismatches(operation, data, text.length);
+  const mismatches =
+    validation === "off" ? noMismatches : schemas.mismatches(operation, data, text.length, validation === "report");
   const [first] = mismatches;
   if (validation !== "strict" || first === undefined) return { outcome: { data }, mismatches };
   const difference = `${first.field} is not ${first.expected} but ${first.found}`;
@@ -52,7 +53,7 @@ export function readResponse(
 }
 
 /** Any JSON, or no body: nothing else is known of it. */
-function readUndescribed(response: WireResponse): ReadResponse["outcome"] {
+function readRaw(response: WireResponse): ReadResponse["outcome"] {
   const { text, broken } = response;
   if (broken !== undefined) return brokenOff(response, broken, false);
   if (text === "") return { data: undefined };

@@ -34,6 +34,8 @@ export class SchemaLoader {
 export class Schemas {
   readonly #zod: Zod;
   readonly #records = new Map<FieldTable, RecordSchema>();
+  /** The keys of the last record of an operation that has fields beside the described ones. */
+  readonly #familiar = new Map<Operation, readonly string[]>();
 
   constructor(zod: Zod) {
     this.#zod = zod;
@@ -45,8 +47,12 @@ export class Schemas {
    *
    * @param value a record or, for a list, an array of records. It is passed on as it came: nothing is copied.
    * @param length of its text.
+   * @param isReporting whether they are reported, each once: then fields that are not described are not looked for in a record that has the
+   *   same keys as one of the same operation that had some.
    */
-  mismatches({ record }: Operation, value: unknown, length: number): readonly Mismatch[] {
+  mismatches(operation: Operation, value: unknown, length: number, isReporting = false): readonly Mismatch[] {
+    const { record } = operation;
+    const familiar = isReporting ? this.#familiar.get(operation) : undefined;
     const schema = remember(this.#records, record, () => this.#recordSchema(record));
     const items: readonly unknown[] = Array.isArray(value) ? value : [value];
     const { isCounted, step } = countedKeys(items.length, length);
@@ -55,15 +61,22 @@ export class Schemas {
     for (let index = 0; index < items.length; index++) {
       const item = items[index] as object;
       const differs = !this.#zod.validate(schema.whole, item);
-      const hasMore = isCounted && index % step === 0 && hasMoreKeys(item, differs ? 0 : schema.count);
+      const hasMore = isCounted && index % step === 0 && hasMoreKeys(item, differs ? 0 : schema.count, familiar);
       if (!differs && !hasMore) continue;
       found ??= new Map();
       if (differs) this.#addDifferent(found, schema, record, item);
       if (hasMore) addUnknown(found, record, item);
+      if (hasMore && !differs && isReporting) this.#remember(operation, item);
       looked += 1;
       if (found.size >= mostMismatches || looked >= mostRecordsLookedAt) break;
     }
     return found === undefined ? noMismatches : [...found.values()];
+  }
+
+  #remember(operation: Operation, item: object): void {
+    const keys: string[] = [];
+    for (const name in item) if (keys.push(name) > mostKeysRemembered) return;
+    this.#familiar.set(operation, keys);
   }
 
   #addDifferent(found: Differences, schema: RecordSchema, record: FieldTable, item: object): void {
@@ -108,6 +121,7 @@ export const unprintable = "(unprintable)";
 const noMismatches: readonly Mismatch[] = [];
 const mostMismatches = 20;
 const mostRecordsLookedAt = 1000;
+const mostKeysRemembered = 200;
 
 /** In a large list, the keys of four records are counted; in records of more than 64 KiB, which may have any number, none. */
 function countedKeys(records: number, length: number): { readonly isCounted: boolean; readonly step: number } {
@@ -115,11 +129,19 @@ function countedKeys(records: number, length: number): { readonly isCounted: boo
   return { isCounted: isSmall || length / records <= 2 ** 16, step: isSmall ? 1 : Math.ceil(records / 4) };
 }
 
-/** Where no described field is missing, what is over is not described (or was added to `Object.prototype` by others). */
-function hasMoreKeys(item: object, count: number): boolean {
+/**
+ * Where no described field is missing, what is over is not described (or was added to `Object.prototype` by others).
+ *
+ * @param familiar keys of which it is known.
+ */
+function hasMoreKeys(item: object, count: number, familiar: readonly string[] = []): boolean {
   let keys = 0;
-  for (const _ in item) keys += 1;
-  return keys > count;
+  let isFamiliar = true;
+  for (const name in item) {
+    if (name !== familiar[keys]) isFamiliar = false;
+    keys += 1;
+  }
+  return keys > count && !(isFamiliar && keys === familiar.length);
 }
 
 function addUnknown(found: Differences, record: FieldTable, item: object): void {

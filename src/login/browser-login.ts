@@ -6,7 +6,7 @@ import { fetchTransport } from "../wire/fetch-transport.js";
 import type { Transport } from "../wire/transport.js";
 import { Authorization } from "./authorization.js";
 import { type LoginOptions, type LoginSettings, resolveLogin } from "./login-options.js";
-import { callbackOf, cleanAddress, currentPage, type Page, reloadWhenShownAgain } from "./page.js";
+import { type BrowserPage, callbackOf, cleanAddress, currentPage, reloadWhenShownAgain } from "./page.js";
 import { readPending, writePending } from "./read-callback.js";
 import { UserTokens } from "./user-tokens.js";
 
@@ -115,7 +115,7 @@ export class BrowserLogin implements UserAuth {
     return false;
   }
 
-  #keep({ sessionStorage }: Page, checks: LoginChecks): void {
+  #keep({ sessionStorage }: BrowserPage, checks: LoginChecks): void {
     try {
       sessionStorage.setItem(this.#storageKey, writePending(checks));
     } catch {
@@ -126,7 +126,7 @@ export class BrowserLogin implements UserAuth {
   }
 
   /** It is good for one callback, and of no use once the user has come back without one. */
-  #takeKept({ sessionStorage }: Page): LoginChecks | undefined {
+  #takeKept({ sessionStorage }: BrowserPage): LoginChecks | undefined {
     const kept = sessionStorage.getItem(this.#storageKey);
     sessionStorage.removeItem(this.#storageKey);
     return kept === null ? undefined : readPending(kept);

@@ -1,7 +1,7 @@
 import { ConfigError } from "../errors/errors.js";
 
 /** What a login needs of a page. */
-export interface Page {
+export interface BrowserPage {
   readonly location: { readonly href: string; assign(url: string): void; reload(): void };
   readonly history: { readonly state: unknown; replaceState(state: unknown, unused: string, url: string): void };
   readonly sessionStorage: {
@@ -16,8 +16,8 @@ export interface Page {
  *
  * @throws {ConfigError} where there is none, or it may not store anything.
  */
-export function currentPage(): Page {
-  const page: { -readonly [Part in keyof Page]?: Page[Part] } = {};
+export function currentPage(): BrowserPage {
+  const page: { -readonly [Part in keyof BrowserPage]?: BrowserPage[Part] } = {};
   try {
     page.location = Reflect.get(globalThis, "location");
     page.history = Reflect.get(globalThis, "history");
@@ -42,7 +42,7 @@ export function currentPage(): Page {
  * server may have sent the user on from there, only those of the login that began here.
  */
 export function callbackOf(
-  { location }: Page,
+  { location }: BrowserPage,
   redirectUri: string,
   begun: string | undefined,
 ): URLSearchParams | undefined {
@@ -52,7 +52,7 @@ export function callbackOf(
 }
 
 /** Takes the callback out of the address, so that it gets into no history, bookmark or `Referer`. */
-export function cleanAddress({ location, history }: Page): void {
+export function cleanAddress({ location, history }: BrowserPage): void {
   const url = new URL(location.href);
   for (const name of callbackParameters) url.searchParams.delete(name);
   history.replaceState(history.state, "", url.href);
@@ -61,7 +61,7 @@ export function cleanAddress({ location, history }: Page): void {
 const callbackParameters = ["state", "code", "iss", "session_state", "error", "error_description", "error_uri"];
 
 /** A browser can show a page again as it was left. It would then wait for ever for its login. */
-export function reloadWhenShownAgain({ location }: Page): void {
+export function reloadWhenShownAgain({ location }: BrowserPage): void {
   const listen: unknown = Reflect.get(globalThis, "addEventListener");
   if (typeof listen !== "function") return;
   listen.call(globalThis, "pageshow", ({ persisted }: { readonly persisted?: boolean }) => {

@@ -43,14 +43,14 @@ export interface CursorFields {
   readonly tokens: readonly (string | undefined)[];
   readonly ids: ReadonlySet<string>;
   readonly hasRepeatedId: boolean;
-  /** Every record has a token, and each lies behind the one before it. */
+  /** Every record has a token, and each comes after the one before it. */
   readonly isInOrder: boolean;
   /**
-   * Set where every record has a token, each lies behind the one before it, and all of them compare alike. That is the rule, and
+   * Set where every record has a token, each comes after the one before it, and all of them compare alike. That is the rule, and
    * leaves hardly anything to check. Numbers and texts among each other are in no one order: 9 < 10 < 1a < 9.
    */
   readonly order: "numbers" | "texts" | undefined;
-  /** Every record has a token, and as texts each lies behind the one before it, numbers included. */
+  /** Every record has a token, and as texts each comes after the one before it, numbers included. */
   readonly isInOrderAsTexts: boolean;
 }
 
@@ -110,11 +110,11 @@ export function whyUnsound(page: CursorFields, direction: Direction): string | u
 }
 
 /**
- * Refuses a page that does not lie behind the one before it.
+ * Refuses a page that does not come after the one before it.
  *
  * @throws {PagingError} when a paging token or a record's id was on that page already, or the tokens turned round.
  */
-export function assertBehind(
+export function assertAfter(
   operation: string,
   page: CursorFields,
   before: CursorFields,
@@ -127,7 +127,7 @@ export function assertBehind(
   // In one order from the first page's first token to this page's last, none can come again.
   if (!goesOn || page.order === undefined || page.order !== before.order) {
     assertNoneOf(operation, "a paging token", page.tokens, before.tokens);
-    if (!trust && last !== undefined) assertEachBehind(operation, page, last, direction);
+    if (!trust && last !== undefined) assertEachAfter(operation, page, last, direction);
   }
   assertNoneAgain(operation, page.ids, before.ids);
 }
@@ -171,11 +171,11 @@ export function assertOneOrder(
 }
 
 /**
- * Refuses a first page that does not lie behind the bound that the caller gave.
+ * Refuses a first page that does not come after the bound that the caller gave.
  *
  * @throws {PagingError} where the service ignores it.
  */
-export function assertBehindBound(operation: string, page: CursorFields, bound: string, direction: Direction): void {
+export function assertAfterBound(operation: string, page: CursorFields, bound: string, direction: Direction): void {
   for (const token of page.tokens) {
     if (token === undefined || leadsOn(bound, token, direction)) continue;
     throw new PagingError(
@@ -200,9 +200,9 @@ function assertNoneOf(
 /**
  * Every token, not only the first: one that lies before the end may be of a record of any earlier page.
  *
- * @throws {PagingError} where a page has tokens that do not lie behind the one that it was asked for with.
+ * @throws {PagingError} where a page has tokens that do not come after the one that it was asked for with.
  */
-export function assertEachBehind(operation: string, page: CursorFields, last: string, direction: Direction): void {
+export function assertEachAfter(operation: string, page: CursorFields, last: string, direction: Direction): void {
   for (const token of page.tokens) {
     if (token === undefined || leadsOn(last, token, direction)) continue;
     throw new PagingError(

@@ -1,10 +1,10 @@
 import { type CursorFields, type Direction, type ListOrder, leadsOn } from "./cursor-order.js";
 
 /**
- * Where a page begins: behind the last record; from before it, so that it comes again; or one record further back. At first all three are
+ * Where a page begins: after the last record; from before it, so that it comes again; or one record further back. At first all three are
  * the beginning of the list.
  */
-export type PageStart = "behind" | "overlap" | "further back";
+export type PageStart = "after" | "overlap" | "further back";
 
 /** A page as it came. */
 export interface ReceivedPage<Item> {
@@ -23,7 +23,7 @@ interface Unproved {
 }
 
 /** How many of the records that were handed out come again. */
-const repeated: Readonly<Record<PageStart, number>> = { behind: 0, overlap: 1, "further back": 2 };
+const repeated: Readonly<Record<PageStart, number>> = { after: 0, overlap: 1, "further back": 2 };
 
 /** How far a list has been read. Nothing is requested here. */
 export class ListPosition {
@@ -68,11 +68,11 @@ export class ListPosition {
    * request. In a descending list every page is: behind a gap, a machine that lags behind shows older records only.
    */
   get next(): PageStart {
-    if (this.#direction === "down") return this.#tail.length > 1 && this.#hasRoomForTwo ? "overlap" : "behind";
-    return this.#isShort && this.#longest > 1 ? "overlap" : "behind";
+    if (this.#direction === "down") return this.#tail.length > 1 && this.#hasRoomForTwo ? "overlap" : "after";
+    return this.#isShort && this.#longest > 1 ? "overlap" : "after";
   }
 
-  /** The token behind which such a page begins; `undefined` for the beginning of the list. */
+  /** The token after which such a page begins; `undefined` for the beginning of the list. */
   tokenBefore(start: PageStart): string | undefined {
     return this.#tail.at(-1 - repeated[start]);
   }
@@ -82,9 +82,9 @@ export class ListPosition {
     return size === undefined ? undefined : Math.max(size, repeated[start] + 1);
   }
 
-  /** The records of a page that were not handed out: those behind the position, and those that are listed late before it. */
+  /** The records of a page that were not handed out: those after the position, and those that are listed late before it. */
   newsOf<Item>({ items, fields, start }: ReceivedPage<Item>): readonly Item[] {
-    if (start === "behind") return items;
+    if (start === "after") return items;
     const last = this.#tail.at(-1);
     // What stands before the beginning of a descending list came to it later.
     const hasLate = this.#direction === "up" || this.tokenBefore(start) !== undefined;
@@ -96,10 +96,10 @@ export class ListPosition {
     });
   }
 
-  /** What a page says of the records behind the position: that there are some or none, or nothing, since it may be too old. */
+  /** What a page says of the records after the position: that there are some or none, or nothing, since it may be too old. */
   evidenceOf<Item>(page: ReceivedPage<Item>): "more" | "end" | "none" {
     const hasNews = this.newsOf(page).length > 0;
-    if (page.start === "behind") return hasNews ? "more" : "none";
+    if (page.start === "after") return hasNews ? "more" : "none";
     const isShown = this.#showsLast(page);
     if (hasNews) return isShown || (this.#direction === "up" && this.#goesOn(page)) ? "more" : "none";
     const hasRoom = page.items.length < Math.max(this.#longest, 2);
@@ -111,19 +111,19 @@ export class ListPosition {
     return this.#direction === "down" && this.#longest > 2 ? "further back" : "overlap";
   }
 
-  /** Whether two records can stand on one page, so that the last one alone has none behind it. */
+  /** Whether two records can stand on one page, so that the last one alone has none after it. */
   get canShowEnd(): boolean {
     return this.#longest > 1;
   }
 
-  /** Of a descending list of one record, nothing is known behind which it would come again. */
+  /** Of a descending list of one record, nothing is known after which it would come again. */
   get isOneOfDescending(): boolean {
     return this.#direction === "down" && this.#tail.length === 1;
   }
 
   /** What lies before a page, where its tokens are looked at together with those of the whole list. */
   pageBefore<Item>({ start }: ReceivedPage<Item>): Pick<CursorFields, "tokens"> | undefined {
-    if (start === "behind") return this.last;
+    if (start === "after") return this.last;
     const token = this.tokenBefore(start);
     return token === undefined ? undefined : { tokens: [token] };
   }

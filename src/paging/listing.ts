@@ -10,9 +10,9 @@ import {
 import { ApiError, type ErrorCode, InvalidArgumentError, PagingError } from "../errors/errors.js";
 import { Deadline } from "../timing/deadline.js";
 import {
-  assertBehind,
-  assertBehindBound,
-  assertEachBehind,
+  assertAfter,
+  assertAfterBound,
+  assertEachAfter,
   assertNoneAgain,
   assertNotRequested,
   assertOneOrder,
@@ -111,7 +111,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
 
   /** The first page, with status and headers. */
   withResponse(): Promise<WithResponse<Page<Item>>> {
-    this.#first ??= this.#request(new ListPosition(this.#direction, this.#tokenOf), "behind").then((received) => ({
+    this.#first ??= this.#request(new ListPosition(this.#direction, this.#tokenOf), "after").then((received) => ({
       data: this.#toPage(received),
       response: received.response,
     }));
@@ -143,7 +143,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
       if (received === undefined) return yield* this.#atEnd(position);
       const { fields, news } = received;
       const isFirst = position.isAtStart;
-      if (!isFirst) this.#assertBehind(position, received);
+      if (!isFirst) this.#assertAfter(position, received);
       if (!trustCursor)
         position.order = assertOneOrder(name, fields, position.pageBefore(received), position.order, this.#direction);
       const obstacle = obstacleAfter(fields, this.#query, this.#direction);
@@ -187,7 +187,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   }
 
   #startAt(position: ListPosition): PageStart {
-    return this.#query.trustCursor === true ? "behind" : position.next;
+    return this.#query.trustCursor === true ? "after" : position.next;
   }
 
   async #request(position: ListPosition, start: PageStart): Promise<Received<Item>> {
@@ -199,9 +199,9 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     const fields = cursorFieldsOf(items, this.#tokenOf, this.#direction);
     if (fields.hasRepeatedId) this.#fail("a record appears twice on one page");
     const bound = this.#direction === "up" ? after : before;
-    if (token !== undefined && start !== "behind") assertEachBehind(name, fields, token, this.#direction);
+    if (token !== undefined && start !== "after") assertEachAfter(name, fields, token, this.#direction);
     if (token === undefined && bound !== undefined && trustCursor !== true) {
-      assertBehindBound(name, fields, bound, this.#direction);
+      assertAfterBound(name, fields, bound, this.#direction);
     }
     const received = { items, fields, start, response };
     return { ...received, news: position.newsOf(received) };
@@ -214,15 +214,15 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   ): Promise<Received<Item> | undefined> {
     const first = await (ahead ?? this.#request(position, this.#startAt(position)));
     if (position.evidenceOf(first) === "more") return first;
-    if (position.isAtStart) return this.#isBounded ? undefined : orNone(await this.#request(position, "behind"));
+    if (position.isAtStart) return this.#isBounded ? undefined : orNone(await this.#request(position, "after"));
     return this.#query.trustCursor === true ? undefined : this.#proveEnd(position, first);
   }
 
   /** An empty page ends the list only where the last record is still shown: by whoever lags behind, or lies once, it is not. */
   async #proveEnd(position: ListPosition, first: Received<Item>): Promise<Received<Item> | undefined> {
-    const wasEmpty = first.start === "behind";
+    const wasEmpty = first.start === "after";
     let received = wasEmpty ? await this.#request(position, "overlap") : first;
-    if (position.isOneOfDescending) return this.#behindFirst(position, received);
+    if (position.isOneOfDescending) return this.#afterFirst(position, received);
     if (position.evidenceOf(received) === "none") {
       await this.#pause();
       received = await this.#request(position, position.again);
@@ -233,15 +233,15 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     // From a list with a filter its last record may rightly have gone.
     if (evidence === "none" && (received.news.length > 0 || !this.#isFiltered))
       this.#fail(lastNotShown, "paging_end_unproved");
-    return orNone(await this.#request(position, "behind"));
+    return orNone(await this.#request(position, "after"));
   }
 
   /** Of a descending list of one record. Where newer ones have taken its place on the page, a second empty page is believed. */
-  async #behindFirst(position: ListPosition, again: Received<Item>): Promise<Received<Item> | undefined> {
+  async #afterFirst(position: ListPosition, again: Received<Item>): Promise<Received<Item> | undefined> {
     const evidence = position.evidenceOf(again);
     if (evidence === "more") return again;
     position.isWhole = evidence === "end";
-    return position.isWhole ? undefined : orNone(await this.#request(position, "behind"));
+    return position.isWhole ? undefined : orNone(await this.#request(position, "after"));
   }
 
   async #pause(): Promise<void> {
@@ -264,11 +264,11 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     return Object.values(this.#query.filter ?? {}).some((value) => value !== undefined);
   }
 
-  #assertBehind(position: ListPosition, { fields, start, news }: Received<Item>): void {
+  #assertAfter(position: ListPosition, { fields, start, news }: Received<Item>): void {
     const { name } = this.#operation;
     const { last } = position;
     if (last === undefined) return;
-    if (start === "behind") assertBehind(name, fields, last, this.#direction, this.#query.trustCursor === true);
+    if (start === "after") assertAfter(name, fields, last, this.#direction, this.#query.trustCursor === true);
     else assertNoneAgain(name, cursorFieldsOf(news, this.#tokenOf, this.#direction).ids, last.ids);
   }
 
@@ -310,7 +310,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
       let isShown = position.head.length < 2;
       const above = new Listing(this.#client, this.#operation, this.#ids, query, this.#options);
       for await (const { items } of above.pages()) {
-        assertBehindBound(this.#operation.name, cursorFieldsOf(items, this.#tokenOf, "up"), after, "up");
+        assertAfterBound(this.#operation.name, cursorFieldsOf(items, this.#tokenOf, "up"), after, "up");
         isShown ||= items.some((item) => position.wasRead(item));
         const unread = items.filter((item) => position.isUnread(item));
         for (const item of unread) position.noteRead(item);
@@ -397,8 +397,8 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   /** One record reads the same in any order, but its token shows what lies on either side of it. */
   async #isAlone(token: string): Promise<boolean> {
     const { after: _after, before: _before, size: _size } = this.#query;
-    const { data: behind } = await this.#read({ _size, _after: token, _before });
-    if (behind.length > 0) return false;
+    const { data: after } = await this.#read({ _size, _after: token, _before });
+    if (after.length > 0) return false;
     const { data: ahead } = await this.#read({ _size, _after, _before: token });
     return ahead.length === 0;
   }

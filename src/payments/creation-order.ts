@@ -17,29 +17,29 @@ export interface NextInCreation {
  *
  * Behind a load balancer, each page comes from a replica that knows more or less than the others. From pages that are cut out by tokens, a
  * payment can be missing although every replica lists it: the one that is asked for its old place knows that its token has grown, and the
- * one that is asked for its new place does not. A page of what lies behind a token, the oldest first, has it in either state, as long as
- * that token was given before the payment was made. So each page begins behind the token of a payment that had changed for the last time
+ * one that is asked for its new place does not. A page of what comes after a token, the oldest first, has it in either state, as long as
+ * that token was given before the payment was made. So each page begins after the token of a payment that had changed for the last time
  * before the newest one of the page before was made.
  */
 export class CreationOrder {
   readonly #pages: PaymentPages;
   readonly #direction: Direction;
   readonly #untilMs: number;
-  #behind: string | undefined;
+  #after: string | undefined;
   #last: Payment | undefined;
-  /** How many payments the longest page had behind the same token. */
+  /** How many payments the longest page had after the same token. */
   #longest = 0;
   #isRepeated = false;
 
   /**
    * @param direction which way the tokens go from older payments to newer ones.
-   * @param behind a token that was given before any payment was made that is looked for; `undefined` for all payments.
+   * @param after a token that was given before any payment was made that is looked for; `undefined` for all payments.
    * @param untilMs when a payment has been read that was created after this time, the rest is known.
    */
-  constructor(pages: PaymentPages, direction: Direction, behind: string | undefined, untilMs: number) {
+  constructor(pages: PaymentPages, direction: Direction, after: string | undefined, untilMs: number) {
     this.#pages = pages;
     this.#direction = direction;
-    this.#behind = behind;
+    this.#after = after;
     this.#untilMs = untilMs;
   }
 
@@ -57,7 +57,7 @@ export class CreationOrder {
     if (createdMsOf(last) > this.#untilMs) return { payments, end: "covered" };
     const index =
       before !== undefined && isNamed(last, nameOf(before)) ? -1 : this.#lastBefore(payments, createdMsOf(last));
-    // What lies behind the cursor comes again: where that is most of the page, longer pages are needed.
+    // What comes after the cursor comes again: where that is most of the page, longer pages are needed.
     if (4 * (index + 1) < payments.length) {
       const end = payments.length > this.#longest ? undefined : "unproved";
       this.#longest = payments.length;
@@ -66,18 +66,18 @@ export class CreationOrder {
     }
     this.#longest = 0;
     this.#last = last;
-    this.#behind = tokenOf(payments[index]);
+    this.#after = tokenOf(payments[index]);
     return { payments };
   }
 
   #paging(): PagingValues {
     const bound = this.#direction === "up" ? "_after" : "_before";
-    return { _sort: "createdAt.asc", ...(this.#behind !== undefined && { [bound]: this.#behind }) };
+    return { _sort: "createdAt.asc", ...(this.#after !== undefined && { [bound]: this.#after }) };
   }
 
   /**
    * The place of the last payment whose token was given before this time, as far as the clocks of the service's machines agree: it has not
-   * changed since, and all payments behind it have tokens behind its own.
+   * changed since, and all payments after it have tokens after its own.
    */
   #lastBefore(payments: readonly Payment[], timeMs: number): number {
     let lowest: string | undefined;

@@ -71,7 +71,7 @@ export class PageSequence {
     for (let tries = 0; tries < 2 && !this.#isPlain; tries += 1) {
       const payments = await this.#pages.page((size) => {
         if (size === 1) this.#isPlain = true;
-        return this.#pagingBehind(size === 1 ? last : this.#beforeLast, direction);
+        return this.#pagingAfter(size === 1 ? last : this.#beforeLast, direction);
       });
       if (this.#isPlain) return { payments, isEnd: payments.length === 0, doubt: oneByOne };
       this.#longest = Math.max(this.#longest, payments.length);
@@ -84,20 +84,20 @@ export class PageSequence {
       // Of pages with one payment each, the one that was asked for leaves no place for the next.
       this.#isPlain = true;
     }
-    if (!this.#isPlain) return { payments: other, isEnd: true, gap: notBehind };
-    const payments = await this.#pages.page(() => this.#pagingBehind(last, direction));
+    if (!this.#isPlain) return { payments: other, isEnd: true, gap: notAfter };
+    const payments = await this.#pages.page(() => this.#pagingAfter(last, direction));
     const isOnly = payments.length === 0 && this.#beforeLast === undefined;
     return { payments, isEnd: payments.length === 0, ...(isOnly ? undefined : { doubt: oneByOne }) };
   }
 
-  #pagingBehind(payment: Payment | undefined, direction: Direction): PagingValues {
+  #pagingAfter(payment: Payment | undefined, direction: Direction): PagingValues {
     const token = tokenOf(payment);
     return { _sort: this.#sort, ...(token !== undefined && { [direction === "up" ? "_after" : "_before"]: token }) };
   }
 }
 
 const withoutToken = "payments without a paging token are listed";
-const goesRound = "the list of payments does not go on behind a paging token";
+const goesRound = "the list of payments does not go on after a paging token";
 const oneByOne = "the payments are listed one by one, so nothing shows that each of them follows the one before it";
-const notBehind =
+const notAfter =
   "a page does not begin with the last payment of the page before it, which it was asked for: it came from a replica that lags behind, or the list changed";

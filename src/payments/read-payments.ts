@@ -57,7 +57,7 @@ interface Rereading {
   /** Which way the tokens go from older payments to newer ones. */
   readonly direction: Direction;
   /** A token that was given before any payment was made that is wanted; `undefined` for all payments. */
-  readonly behind: string | undefined;
+  readonly after: string | undefined;
   /** What was created after this time was all on one page. */
   readonly untilMs: number;
 }
@@ -149,7 +149,7 @@ export class PaymentReading {
       problem ??= doubt;
       const rereading = {
         direction: opposite(direction),
-        behind: undefined,
+        after: undefined,
         untilMs: this.#untilMs ?? Number.POSITIVE_INFINITY,
       };
       const again = this.#seen > onFirstPage ? rereading : undefined;
@@ -158,10 +158,10 @@ export class PaymentReading {
       // They are read for at once, from the token on that serves whoever wants the most. Where the tokens of all payments may be younger
       // than that, further ones are read.
       const fromMs = Math.min(...enough.map(({ decidesFromMs }) => decidesFromMs?.() ?? Number.POSITIVE_INFINITY));
-      const behind = tokenFromBefore(payments, fromMs);
+      const after = tokenFromBefore(payments, fromMs);
       for (const goal of enough) {
         if (again === undefined || goal.decidesFromMs === undefined) this.#end(goal, sureOf("enough", problem));
-        else if (behind !== undefined) this.#decide(goal, "enough", problem, { ...again, behind });
+        else if (after !== undefined) this.#decide(goal, "enough", problem, { ...again, after });
       }
       if (this.#isRead) return true;
       if (this.#isTooLong) return this.#endAll("unproved", problem ?? this.#tooMany());
@@ -203,7 +203,7 @@ export class PaymentReading {
         const { direction, newestCreatedMs } = time;
         // Where the service sorts only what it cut out, that page was not of the newest.
         const untilMs = Math.max(this.#untilMs ?? Number.POSITIVE_INFINITY, newestCreatedMs - clockSkewMs - 1);
-        const rereading = direction && { direction, behind: undefined, untilMs };
+        const rereading = direction && { direction, after: undefined, untilMs };
         // A service lists that many at once, at least.
         const isOnePage = this.#seen === onFirstPage && this.#seen < provingTokens;
         this.#endRead("end", problem, isOnePage ? undefined : rereading);
@@ -213,8 +213,8 @@ export class PaymentReading {
   }
 
   /** Reads what was read on several pages once more, for those who decide something on it. */
-  async #readAgain({ direction, behind, untilMs }: Rereading): Promise<void> {
-    const order = new CreationOrder(this.#pages, direction, behind, untilMs);
+  async #readAgain({ direction, after, untilMs }: Rereading): Promise<void> {
+    const order = new CreationOrder(this.#pages, direction, after, untilMs);
     while (this.#deciding.size > 0) {
       const { payments, end } = await this.#nextInCreation(order);
       this.#notice(payments);

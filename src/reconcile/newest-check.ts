@@ -28,24 +28,24 @@ export class NewestCheck {
   }
 
   /**
-   * Takes the newest payment, as it was before all payments behind the watch's position were read.
+   * Takes the newest payment, as it was before all payments after the watch's position were read.
    *
    * @throws {PagingError} when one that was the newest at such a time before has not come yet. Once may be a replica that lags behind, and
    *   so is whoever does not know it as the newest this time.
    */
   afterReread(newest: WatchedPayment | undefined): void {
     if (newest === undefined) return;
-    if (this.#hidden !== undefined && newest.createdMs >= this.#hidden.createdMs) throw notBehind(this.#hidden);
+    if (this.#hidden !== undefined && newest.createdMs >= this.#hidden.createdMs) throw notAfter(this.#hidden);
     if (newest.createdMs > (this.#newestMs ?? Number.NEGATIVE_INFINITY)) this.#hidden = newest;
   }
 }
 
-/** For a payment that is not listed behind those that were handed out, and never will be. */
-export function notBehind({ token }: WatchedPayment): PagingError {
+/** For a payment that is not listed after those that were handed out, and never will be. */
+export function notAfter({ token }: WatchedPayment): PagingError {
   const { name } = payments.list;
   const isNumber = /^\d+$/.test(token);
   return new PagingError(
-    `${name}: the newest payment is not listed behind those before it: new paging tokens do not follow the older ones${isNumber ? asTexts : ""}. The payments of this service can't be watched from here on${isNumber ? adviceOnNumbers : advice}`,
+    `${name}: the newest payment is not listed after those before it: new paging tokens do not follow the older ones${isNumber ? asTexts : ""}. The payments of this service can't be watched from here on${isNumber ? adviceOnNumbers : advice}`,
     { operation: name },
   );
 }

@@ -9,7 +9,7 @@ import { type Payment, payments } from "../resources/payments.js";
 
 export interface PaymentPagesQuery {
   readonly sort: readonly SortTerm<Payment>[];
-  /** Only payments behind this token. */
+  /** Only payments after this token. */
   readonly after?: string | undefined;
   /** How many payments a page may have. */
   readonly size: number;

@@ -17,7 +17,7 @@ export interface StretchMark {
 export interface WindowMark {
   /** Payments up to this token are not read again; `undefined` where all are. */
   readonly after: string | undefined;
-  /** The payments behind it, in the order of their tokens. */
+  /** The payments after it, in the order of their tokens. */
   readonly stretches: readonly StretchMark[];
   /** When the newest payment was created that was handed out, in milliseconds since 1970. */
   readonly newestMs?: number | undefined;
@@ -175,7 +175,7 @@ export class PaymentWindow {
     stretch.count -= 1;
   }
 
-  /** The stretch in which this token lies; the last one grows, or a new one begins, where it lies behind all of them. */
+  /** The stretch in which this token lies; the last one grows, or a new one begins, where it comes after all of them. */
   #stretchOf(token: string): Stretch {
     const last = this.#stretches.at(-1);
     if (last !== undefined && compareTokens(token, last.last) <= 0) {

@@ -5,7 +5,7 @@ export type TokenTime = "follows" | "unclear" | "none";
 const provingPairs = 20;
 
 /**
- * Compares each payment with the one that lies half of the list behind it, so that small disorder (several machines, late commits)
+ * Compares each payment with the one that lies half of the list after it, so that small disorder (several machines, late commits)
  * does not count.
  *
  * @param createdMs times of creation, in the order of the tokens.

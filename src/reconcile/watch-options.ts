@@ -10,7 +10,7 @@ export interface WatchOptions {
   /** The `cursor` of the last event that was processed. Default: none, which hands out every payment there is. */
   readonly after?: string | undefined;
   /**
-   * Where to begin without a cursor: only payments behind this paging token, such as the `page.next` of a list that was read before. Not
+   * Where to begin without a cursor: only payments after this paging token, such as the `page.next` of a list that was read before. Not
    * together with `after`. Default: the beginning of the list.
    */
   readonly startAfter?: string | undefined;
@@ -57,7 +57,7 @@ export const watchOptions = {
     accepts: text,
     wanted: "a paging token: a string that is not empty",
     documentedDefault: "the beginning",
-    documentation: "where to begin without a cursor: only payments behind this paging token",
+    documentation: "where to begin without a cursor: only payments after this paging token",
   },
   everyMs: { ...milliseconds, default: 10_000, documentation: "how often new payments are asked for" },
   rereadForMs: {

@@ -4,7 +4,7 @@ import { ApiError } from "../errors/errors.js";
 import { compareTokens } from "../paging/cursor-order.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { Deadline, Ended } from "../timing/deadline.js";
-import { NewestCheck, notBehind } from "./newest-check.js";
+import { NewestCheck, notAfter } from "./newest-check.js";
 import { type OnFailure, readPaymentPages } from "./payment-pages.js";
 import { PaymentWindow, type WindowMark } from "./payment-window.js";
 import { type PaymentsClient, requireApiClient } from "./payments-client.js";
@@ -22,7 +22,7 @@ export interface PaymentEvent {
   readonly type: "created" | "changed";
   /** The payment as it is listed now. */
   readonly payment: Payment;
-  /** Store it when the event has been processed, and pass it as `after` to continue behind this event. */
+  /** Store it when the event has been processed, and pass it as `after` to continue after this event. */
   readonly cursor: string;
 }
 
@@ -137,7 +137,7 @@ export class PaymentWatch {
     }
   }
 
-  /** Hands out what is listed behind all that was handed out. @returns whether there was anything. */
+  /** Hands out what is listed after all that was handed out. @returns whether there was anything. */
   async *#poll(isOver: () => boolean): AsyncGenerator<PaymentEvent, boolean, undefined> {
     let hasNews = false;
     for await (const page of this.#pages(this.#window.last)) {
@@ -158,7 +158,7 @@ export class PaymentWatch {
     }
     if (!isOver()) {
       this.#check.afterReread(newest);
-      if (newest !== undefined && (await this.#isOutOfOrder(newest))) throw notBehind(newest);
+      if (newest !== undefined && (await this.#isOutOfOrder(newest))) throw notAfter(newest);
     }
     this.#trim(beforeMs);
     this.#isCatchingUp = false;
@@ -205,15 +205,15 @@ export class PaymentWatch {
   }
 
   /**
-   * Whether a payment is listed before others with lower tokens, so that it never comes behind them. Of a token that lies behind all that
+   * Whether a payment is listed before others with lower tokens, so that it never comes after them. Of a token that comes after all that
    * were handed out, the service itself says what it has behind that one: a replica that lags behind has nothing there.
    */
   async #isOutOfOrder(newest: WatchedPayment | undefined): Promise<boolean> {
     const { last } = this.#window;
     if (newest === undefined || last === undefined || compareTokens(newest.token, last) <= 0) return false;
     try {
-      const behind = await this.#first({ _sort: "pagingToken.desc", _size: 1, _after: newest.token });
-      return behind !== undefined && compareTokens(behind.token, newest.token) < 0;
+      const after = await this.#first({ _sort: "pagingToken.desc", _size: 1, _after: newest.token });
+      return after !== undefined && compareTokens(after.token, newest.token) < 0;
     } catch (error) {
       // A service that refuses the question leaves it open.
       if (error instanceof ApiError && (error.status === 400 || error.status === 422)) return false;

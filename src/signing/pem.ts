@@ -46,7 +46,7 @@ interface OpenBlock {
 }
 
 function toBlock({ label, lines }: OpenBlock): PemBlock {
-  // An encrypted PKCS#1 key has headers, and an empty line behind them.
+  // An encrypted PKCS#1 key has headers, and an empty line after them.
   const data = lines.slice(lines.indexOf("") + 1);
   return {
     label,

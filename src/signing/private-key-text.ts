@@ -24,7 +24,7 @@ function isMarked(text: string): boolean {
     text.includes("openssh-key-v1") ||
     text.includes("PuTTY-User-Key-File") ||
     text.includes("Private-Lines:") ||
-    // `d`, with the length of a key behind it.
+    // `d`, with the length of a key after it.
     (/\b(?:kty|dp)\b/.test(text) && /\bd\\*["']?\s*:\s*\\*["']?[\w+/-]{40}/.test(text)) ||
     (text.includes("<RSAKeyValue>") && text.includes("<D>"))
   );
@@ -34,7 +34,7 @@ function holdsEncodedKey(text: string, layers: number): boolean {
   // What stands between the lines of a text, in source code too.
   const joined = text.replace(/\\[rn]|[\s"'`,:]/g, "");
   const runs = new Set([...encodedRuns(text), ...encodedRuns(joined)]);
-  // The key may stand behind a word of the same alphabet.
+  // The key may stand after a word of the same alphabet.
   const starts = layers === mostLayers ? [0, 1, 2, 3] : [0];
   for (const run of runs) {
     if (hexReadings(run).some((bytes) => keyInDer.test(bytes))) return true;
@@ -57,7 +57,7 @@ function encodedRuns(text: string): readonly string[] {
 const keyInDer = /* @__PURE__ */ new RegExp(
   [
     // PKCS#8: a version before the algorithm of a key. The first three algorithms sign nothing under their own number (a certificate
-    // has its serial number, maybe 1, before that of its signature); behind the others, the key follows.
+    // has its serial number, maybe 1, before that of its signature); after the others, the key follows.
     String.raw`\x02\x01[\0\x01]\x30(?:\x81.|\x82..|.)\x06(?:\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01|\x07\x2a\x86\x48\xce(?:\x3d\x02|\x38\x04)\x01|\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0a.{0,80}?\x04\x82|\x03\x2b\x65[\x6e-\x71]\x04)`,
     // PKCS#1: a version before the modulus.
     String.raw`\x30\x82..\x02\x01[\0\x01]\x02[\x20-\x4f\x81\x82]`,
@@ -77,7 +77,7 @@ function decodeBase64(text: string): string {
   return atob(standard.length % 4 === 1 ? standard.slice(0, -1) : standard);
 }
 
-/** One byte a character. Behind a word whose last letters are hex too, the key may begin at an odd digit. */
+/** One byte a character. After a word whose last letters are hex too, the key may begin at an odd digit. */
 function hexReadings(run: string): readonly string[] {
   const digits = Array.from(run.matchAll(/[\da-f]{40,}/gi), ([found]) => found);
   return digits.flatMap((found) => [decodeHex(found), decodeHex(found.slice(1))]);

@@ -1,18 +1,18 @@
-import type { ListedRecord } from "./list-page.js";
+import type { SimulatedPayment } from "./list-page.js";
 import { timedToken, uuidOf } from "./paging-tokens.js";
 import type { TokenKind } from "./profile.js";
 
-const made = new Map<string, readonly ListedRecord[]>();
+const made = new Map<string, readonly SimulatedPayment[]>();
 
 /** Payments of others, from the day before. */
-export function background(kind: TokenKind, count: number): readonly ListedRecord[] {
+export function background(kind: TokenKind, count: number): readonly SimulatedPayment[] {
   const name = `${kind} ${count}`;
   const known = made.get(name) ?? Array.from({ length: count }, (_, index) => recordOf(kind, index));
   made.set(name, known);
   return known;
 }
 
-function recordOf(kind: TokenKind, index: number): ListedRecord {
+function recordOf(kind: TokenKind, index: number): SimulatedPayment {
   const id = `other-${index}`;
   const madeMs = Date.UTC(2025, 11, 31, 12, 0, index);
   const createdAt = new Date(madeMs).toISOString();

@@ -70,9 +70,9 @@ export class Callers {
     this.#everyNowAndThen();
   }
 
-  /** The customer's engine runs the key once more. */
-  runAgain(key: string): void {
-    this.#visit(0, key, "run");
+  /** The customer's engine runs the key once more, after a delay: at another moment in the life of a process than the time before. */
+  runAgain(key: string, delayMs = 0): void {
+    this.#visit(Math.round(delayMs), key, "run");
   }
 
   /** Flows that are not settled, and that `held` shows to operators all the same. */

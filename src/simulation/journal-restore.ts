@@ -99,7 +99,7 @@ export class JournalRestore {
     await this.#goOn();
   }
 
-  /** Any number of changes, or just what gave a flow to its owner and everything behind it; of a replica, also those of its lag. */
+  /** Any number of changes, or just what gave a flow to its owner and everything after it; of a replica, also those of its lag. */
   #chooseAge(): number {
     const { world, journal } = this.#surroundings;
     const { choices, profile } = world;

@@ -1,5 +1,5 @@
 /** A payment as the service lists it. */
-export interface ListedRecord {
+export interface SimulatedPayment {
   readonly id: string;
   readonly createdAt: string;
   /** `undefined` where the service gives none. */
@@ -12,7 +12,7 @@ export interface ListedRecord {
 
 /** What records are sorted by. Tokens are numbers where they are written as such. */
 interface SortKeys {
-  readonly record: ListedRecord;
+  readonly record: SimulatedPayment;
   readonly token: number | string;
   readonly createdAt: string;
 }
@@ -25,11 +25,11 @@ export class PaymentList {
   /** Sorted once for all pages, until there is another record. */
   readonly #sorted = new Map<string, readonly SortKeys[]>();
 
-  constructor(records: readonly ListedRecord[]) {
+  constructor(records: readonly SimulatedPayment[]) {
     for (const record of records) this.add(record);
   }
 
-  add(record: ListedRecord): void {
+  add(record: SimulatedPayment): void {
     this.#records.push({ record, token: toRank(record.token ?? record.id), createdAt: record.createdAt });
     this.#sorted.clear();
   }
@@ -40,7 +40,7 @@ export class PaymentList {
   }
 
   /** One page as SQL would read the description: bounds on the token, sort, limit. */
-  page(path: string, nowMs: number, mostListed: number): readonly ListedRecord[] {
+  page(path: string, nowMs: number, mostListed: number): readonly SimulatedPayment[] {
     const query = queryOf(path);
     const { _after: after, _before: before, _sort: sort = "" } = query;
     const isWanted = ({ record: { listedAtMs, token }, token: rank }: SortKeys) =>
@@ -49,7 +49,7 @@ export class PaymentList {
         ((after === undefined || compareRanks(rank, toRank(after)) > 0) &&
           (before === undefined || compareRanks(rank, toRank(before)) < 0)));
     const size = Math.min(Number(query._size ?? mostListed), mostListed);
-    const page: ListedRecord[] = [];
+    const page: SimulatedPayment[] = [];
     for (const keys of this.#inOrder(sort)) {
       if (page.length >= size) break;
       if (isWanted(keys)) page.push(keys.record);

@@ -1,6 +1,6 @@
 import type { TokenKind } from "./profile.js";
 
-/** Hands out the paging tokens of a service, each once. Those of `background.ts` are below, or behind, all of them. */
+/** Hands out the paging tokens of a service, each once. Those of `background.ts` are below, or after, all of them. */
 export function pagingTokens(
   kind: TokenKind,
   choose: (count: number) => number,

@@ -119,7 +119,7 @@ async function endQuietly(
       const entry = await journal.read(key);
       // A flow that the journal has lost can only be run again by whoever wanted it.
       const isLost = entry === undefined || entry.phase === "quoted";
-      if (isLost && truth.of(key).funds === "taken") callers.runAgain(key);
+      if (isLost && truth.of(key).funds === "taken") callers.runAgain(key, (round * leaseMs) / 7);
     }
     if (round < 2 || !callers.areDone) continue;
     const readable = keys.filter((key) => !truth.of(key).isMisplaced);

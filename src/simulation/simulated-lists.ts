@@ -1,10 +1,10 @@
 import type { WireResponse } from "../wire/transport.js";
-import type { ListedRecord, PaymentList } from "./list-page.js";
+import type { PaymentList, SimulatedPayment } from "./list-page.js";
 import type { World } from "./world.js";
 
 /** A payment that a reader was shown as the newest one. */
 interface Shown {
-  readonly record: ListedRecord;
+  readonly record: SimulatedPayment;
   readonly atMs: number;
 }
 
@@ -51,7 +51,7 @@ export class SimulatedLists {
     return listResponse(page);
   }
 
-  #page(path: string, reader: string, isPaid: boolean): readonly ListedRecord[] {
+  #page(path: string, reader: string, isPaid: boolean): readonly SimulatedPayment[] {
     const { choices, profile } = this.#world;
     const read = (atMs: number) => this.#list.page(path, atMs, profile.mostListed);
     const atMs = this.#world.nowMs - this.#lagMs(reader);
@@ -97,7 +97,7 @@ export class SimulatedLists {
     return shown === undefined ? undefined : Date.parse(shown.record.createdAt) - 1;
   }
 
-  #show(reader: string, record: ListedRecord | undefined): void {
+  #show(reader: string, record: SimulatedPayment | undefined): void {
     if (record === undefined || record.listedAtMs < this.#beganMs) return;
     const shown = this.#shown.get(reader) ?? [];
     this.#shown.set(reader, shown);
@@ -110,7 +110,7 @@ function isMark(path: string): boolean {
   return /_size=1(&|$)/.test(path) && !/_(after|before)=/.test(path);
 }
 
-function listResponse(page: readonly ListedRecord[], age?: number): WireResponse {
+function listResponse(page: readonly SimulatedPayment[], age?: number): WireResponse {
   const headers = { "content-type": "application/json", ...(age === undefined ? undefined : { age: String(age) }) };
   return { status: 200, headers, text: `[${page.map(({ text }) => text).join(",")}]` };
 }

@@ -538,7 +538,7 @@ async function abandonedInOrder({ journal, prefix }: LawFixture): Promise<void> 
     seen.push(taken.key);
     assert.equal(seen.length <= keys.length, true, "a flow was returned twice in one pass");
     after = taken.key;
-    // Free again, and its key is still behind.
+    // Free again, and its key is still after.
     await journal.release(taken.key, taken);
   }
   assertSame(seen, byBytes(keys));

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
 import {
-  classifyResponse,
+  classifyGrantResponse,
   failureOfGrant,
   failureOfWire,
   GrantError,
@@ -147,7 +147,7 @@ it.each<[number, GrantFailureClass]>([
   [498, "refused"],
   [500, "failing"],
 ])("calls a %i with an error of the endpoint's own %s", (status, kind) => {
-  expect(classifyResponse(status, true)).toBe(kind);
+  expect(classifyGrantResponse(status, true)).toBe(kind);
 });
 
 /** The failures that are followed by this, of a refresh and of a login. */

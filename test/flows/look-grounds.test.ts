@@ -36,7 +36,7 @@ describe("a look is complete", () => {
     expect(await look(service, token(490))).toMatchObject({
       complete: true,
       seen: 100,
-      grounds: { mark: "met", end: "enough", behindMarkMs: 89_000 },
+      grounds: { mark: "met", end: "enough", pastMarkMs: 89_000 },
     });
     expect((await look(service, token(490), { service: { clockSkewMs: 120_000 } })).seen).toBe(199);
   });

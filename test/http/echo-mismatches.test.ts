@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HttpClient, HttpClientOptions } from "../../src/http/http-client.js";
-import type { UndescribedRequest } from "../../src/http/undescribed-request.js";
+import type { RawRequest } from "../../src/http/raw-request.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { calls, json, payment, paymentRecord, recordOf, scriptedClient } from "./scripted-transport.js";
 
@@ -68,7 +68,7 @@ describe("what a created record repeats of its signed request", () => {
   });
 
   it("is not looked at in a response that nobody has described", async () => {
-    const refund = { method: "POST", path: "/refunds", body: {}, signed: true } as UndescribedRequest;
+    const refund = { method: "POST", path: "/refunds", body: {}, signed: true } as RawRequest;
     expect(await mismatchesOf((client) => client.request(refund, []), { creationRequestBody: "other" })).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { InvalidArgumentError, OutcomeUnknownError } from "../../src/errors/errors.js";
-import type { UndescribedRequest } from "../../src/http/undescribed-request.js";
+import type { RawRequest } from "../../src/http/raw-request.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
 import { later, now } from "../../src/timing/timestamp.js";
@@ -41,7 +41,7 @@ describe("a request without a description", () => {
     method: "POST",
     path: "/refunds/{refundId}/approve",
     ids: ["refund-of-erika"],
-  } as const satisfies UndescribedRequest;
+  } as const satisfies RawRequest;
 
   it.each([
     ["an id", "no refund-of-erika"],

@@ -211,6 +211,42 @@ describe.each([
   });
 });
 
+describe("where differences are reported, each once", () => {
+  const record = recordOf(transfers.get.record);
+  const other = { ...record, colour: "red", shape: "round" };
+  const fieldsOf = (schemas: Schemas, row: typeof transfers.get | typeof transfers.list, value: unknown) =>
+    schemas.mismatches(row, value, 1000, true).map(({ field }) => field);
+
+  it("a record like the one before is not looked through again", async () => {
+    const schemas = await new SchemaLoader().load();
+    expect(fieldsOf(schemas, transfers.get, other)).toEqual(["colour", "shape"]);
+    expect(fieldsOf(schemas, transfers.get, { ...other })).toEqual([]);
+    expect(schemas.mismatches(transfers.get, other, 1000)).toHaveLength(2);
+  });
+
+  it.each<[string, object, string[]]>([
+    ["another field", { ...record, colour: "red", size: 1 }, ["colour", "size"]],
+    ["one more", { ...other, size: 1 }, ["colour", "shape", "size"]],
+    ["a field that is not as described", { ...other, amount: 5 }, ["amount"]],
+    ["no field beside them", record, []],
+  ])("%s is looked at", async (_, value, found) => {
+    const schemas = await new SchemaLoader().load();
+    fieldsOf(schemas, transfers.get, other);
+    expect(fieldsOf(schemas, transfers.get, value)).toEqual(found);
+  });
+
+  it("each operation is told of its own, and each record of a list counts", async () => {
+    const schemas = await new SchemaLoader().load();
+    fieldsOf(schemas, transfers.get, other);
+    expect(fieldsOf(schemas, transfers.list, [record, other])).toEqual(["colour", "shape"]);
+    expect(fieldsOf(schemas, transfers.list, [other, { ...other, size: 1 }, other])).toEqual([
+      "colour",
+      "shape",
+      "size",
+    ]);
+  });
+});
+
 it("takes nothing that others have added to every object for a field of a record", async () => {
   const schemas = await new SchemaLoader().load();
   const record = recordOf(transfers.get.record);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PagingError } from "../../src/errors/errors.js";
 import {
-  assertBehind,
+  assertAfter,
   assertNotRequested,
   assertOneOrder,
   canBeFollowed,
@@ -27,7 +27,7 @@ const behind = (
   before: ReturnType<typeof fields>,
   direction: "up" | "down",
   trust = false,
-) => assertBehind("payments.list", page, before, direction, trust);
+) => assertAfter("payments.list", page, before, direction, trust);
 
 describe("directionOf", () => {
   it("is down where the first sort term falls, and up everywhere else", () => {

@@ -11,7 +11,7 @@ export type Inspect = (payment: Payment) => boolean;
 /** Reads the payments as a look does, back to the one whose token is `since`, or all of them. */
 export async function readAlong(client: ApiClient, since: string | null, inspect: Inspect, clockSkewMs = 60_000) {
   const match = (payment: Payment) => (inspect(payment) ? ("own" as const) : undefined);
-  const range = { mark: since, behindMarkMs: since === null ? undefined : clockSkewMs, notBeforeMs: undefined };
+  const range = { mark: since, pastMarkMs: since === null ? undefined : clockSkewMs, notBeforeMs: undefined };
   const goal = new LookGoal(match, range, new KnownPayments(0, 60_000));
   const limits = { newestFirst: "createdAt.desc", mostPayments: 100_000 };
   await new PaymentReading(new PaymentPages({ client, lenient: true }), limits, [goal]).run();

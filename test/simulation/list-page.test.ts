@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { type ListedRecord, PaymentList } from "../../src/simulation/list-page.js";
+import { PaymentList, type SimulatedPayment } from "../../src/simulation/list-page.js";
 
 /** @param second when it was made, within a minute. */
-function record(id: string, second: number, token: string | undefined, listedAtMs = 0): ListedRecord {
+function record(id: string, second: number, token: string | undefined, listedAtMs = 0): SimulatedPayment {
   const createdAt = new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
   return { id, createdAt, token, text: "{}", listedAtMs };
 }

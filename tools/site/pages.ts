@@ -86,8 +86,8 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     { name: "sandbox", title: "The sandbox", about: "the described service in memory, for tests" },
     { name: "testing", title: "Testing", about: "lost responses and other faults, and checks of your own functions" },
     {
-      name: "undescribed-calls",
-      title: "Calls that are not described",
+      name: "raw-requests",
+      title: "Raw requests",
       about: "paths that the description does not have yet, with tokens, signatures and outcomes as for any other",
     },
     { name: "openapi", title: "OpenAPI", about: "the operations in OpenAPI 3.1" },
@@ -110,7 +110,7 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     },
     { name: "simulation", title: "The simulator", about: "the flow in a world in which everything fails" },
     { name: "mutation", title: "Mutation testing", about: "whether a test notices when the code is changed" },
-    { name: "migration", title: "From 0.1.0", about: "what breaks, and what has to be done" },
+    { name: "migration", title: "Migration", about: "what breaks, and what has to be done" },
   ],
 };
 

@@ -21,7 +21,7 @@ export const flowsListCommand = command({
     ...journalOptions,
     held: { type: "boolean", help: "only what is held or stuck" },
     phase: { type: "string", value: "PHASE", help: `one of ${allPhases.join(", ")}` },
-    after: { type: "string", value: "KEY", help: "only flows behind this key" },
+    after: { type: "string", value: "KEY", help: "only flows after this key" },
     limit: { type: "string", value: "COUNT", help: "stop after so many flows" },
     counts: { type: "boolean", help: "how many flows are in each phase, and no flow" },
     json: { type: "boolean", help: "one JSON text a line" },

@@ -32,7 +32,7 @@ export interface FollowOptions {
 }
 
 export interface FollowPaymentsOptions extends FollowOptions {
-  /** Only payments behind this paging token. */
+  /** Only payments after this paging token. */
   readonly startAfter: string | undefined;
   readonly size: number | undefined;
   readonly filter: Readonly<Record<string, string>> | undefined;
@@ -166,8 +166,8 @@ export async function writtenIds(
   const ids = new Set<string>();
   for await (const line of readLines(path, terminal)) {
     const { id, pagingToken } = parseObject(line) ?? {};
-    const isBehind = after === undefined || typeof pagingToken !== "string" || compareTokens(pagingToken, after) > 0;
-    if (typeof id === "string" && isBehind) ids.add(id);
+    const isAfter = after === undefined || typeof pagingToken !== "string" || compareTokens(pagingToken, after) > 0;
+    if (typeof id === "string" && isAfter) ids.add(id);
   }
   return ids;
 }

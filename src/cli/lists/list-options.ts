@@ -43,7 +43,7 @@ export function optionsOf(source: ListSource): CommandOptions {
     },
     sort: { type: "string", multiple: true, value: "FIELD.asc|desc", help: "order; can be repeated" },
     size: { type: "string", value: "COUNT", help: "records a page" },
-    after: { type: "string", value: "CURSOR", help: "only records behind this paging token" },
+    after: { type: "string", value: "CURSOR", help: "only records after this paging token" },
     ...(source.name === "payments" ? periodOptions : undefined),
     limit: { type: "string", value: "COUNT", help: "stop after so many records" },
     follow: {

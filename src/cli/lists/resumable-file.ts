@@ -7,7 +7,7 @@ import { type Progress, ProgressFile } from "./progress-file.js";
 import { lockForRun } from "./run-lock.js";
 
 /**
- * A file of records, and one that says how far it is good. After a kill at any moment the records behind that are cut off and requested
+ * A file of records, and one that says how far it is good. After a kill at any moment the records after that are cut off and requested
  * again, so that none is lost or there twice. One run at a time has them.
  */
 export class ResumableFile implements AsyncDisposable {

@@ -27,11 +27,11 @@ export function describeShortLives(wholeMs: number): string {
   return `no process had it for the ${counted(Math.ceil(wholeMs / 1000), "second")} after which not finding the payment proves that there is none: those that did ended, or were stopped, before`;
 }
 /** What a look rests on, as the end of a sentence about it. */
-export function describeGrounds({ mark, end, freshBy, ageSeconds, behindMarkMs = 0 }: LookGrounds): string {
-  const behind = mark === "met" ? `, ${Math.round(behindMarkMs / 1000)} s behind it` : "";
+export function describeGrounds({ mark, end, freshBy, ageSeconds, pastMarkMs = 0 }: LookGrounds): string {
+  const after = mark === "met" ? `, ${Math.round(pastMarkMs / 1000)} s past it` : "";
   const parts = [
     marks[mark],
-    `${ends[end]}${end === "enough" ? behind : ""}`,
+    `${ends[end]}${end === "enough" ? after : ""}`,
     freshBy === undefined
       ? "knew of no newer payment that would show how fresh the list was"
       : `saw payment ${freshBy}, which the process knew of`,

@@ -75,14 +75,14 @@ async function read(
   { client, readings, service }: LookContext,
   call: FlowCall,
   goal: LookGoal,
-  { behindMarkMs, notBeforeMs }: LookRange,
+  { pastMarkMs, notBeforeMs }: LookRange,
 ): Promise<void> {
   const options = call.requestOptions;
   if (options.headers !== undefined) {
     await new PaymentReading(new PaymentPages({ client, lenient, options }), limitsOf(service), [goal]).run();
     return;
   }
-  const depth = behindMarkMs !== undefined ? "mark" : notBeforeMs !== undefined ? "time" : "end";
+  const depth = pastMarkMs !== undefined ? "mark" : notBeforeMs !== undefined ? "time" : "end";
   const { over, leave } = readings.join(goal, depth);
   try {
     await call.race(over);
@@ -97,7 +97,7 @@ export const defaultClockSkewMs = 60_000;
 function rangeOf({ service, bankSkewMs }: LookContext, { since, takenAtMs }: Sought, isMarkAnEnd: boolean): LookRange {
   return {
     mark: since,
-    behindMarkMs:
+    pastMarkMs:
       isMarkAnEnd && markedPayment(since) !== undefined ? (service.clockSkewMs ?? defaultClockSkewMs) : undefined,
     notBeforeMs: takenAtMs === undefined ? undefined : takenAtMs - bankSkewMs,
   };

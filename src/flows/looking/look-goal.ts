@@ -8,8 +8,8 @@ import type { PaymentMatch } from "./match-payment.js";
 /** Where a look may end before the list does. */
 export interface LookRange {
   readonly mark: Mark;
-  /** How far behind the mark it reads on, by `createdAt`; `undefined` where the mark is no end. */
-  readonly behindMarkMs: number | undefined;
+  /** How far past the mark it reads on, by `createdAt`; `undefined` where the mark is no end. */
+  readonly pastMarkMs: number | undefined;
   /** What was created before this time can't be the payment, in milliseconds since 1970. */
   readonly notBeforeMs: number | undefined;
 }
@@ -96,13 +96,13 @@ export class LookGoal implements PaymentGoal {
   grounds(): LookGrounds {
     const { at = "unproved", ageSeconds = 0 } = this.#ending ?? {};
     const freshBy = this.#toBeListed.findLast((known) => !this.#missing.has(known));
-    const readBehindMs = this.#mark === undefined ? Number.NaN : this.#mark.createdMs - this.#oldestMs;
+    const readPastMs = this.#mark === undefined ? Number.NaN : this.#mark.createdMs - this.#oldestMs;
     return {
       mark: this.#markGround(),
       end: at,
       ...(freshBy === undefined ? undefined : { freshBy: freshBy.id ?? freshBy.token ?? "" }),
       ...(ageSeconds > 0 ? { ageSeconds } : undefined),
-      ...(readBehindMs >= 0 ? { behindMarkMs: readBehindMs } : undefined),
+      ...(readPastMs >= 0 ? { pastMarkMs: readPastMs } : undefined),
     };
   }
 
@@ -133,11 +133,10 @@ export class LookGoal implements PaymentGoal {
 
   /** What was created before can't be the payment. */
   #fromMs(): number {
-    const { behindMarkMs } = this.#range;
+    const { pastMarkMs } = this.#range;
     // Times without a zone lie before and after each other, but not before a time of another clock.
     const notBeforeMs = this.#isZoneless ? undefined : this.#range.notBeforeMs;
-    const markMs =
-      behindMarkMs === undefined || this.#mark === undefined ? undefined : this.#mark.createdMs - behindMarkMs;
+    const markMs = pastMarkMs === undefined || this.#mark === undefined ? undefined : this.#mark.createdMs - pastMarkMs;
     return Math.max(markMs ?? Number.NEGATIVE_INFINITY, notBeforeMs ?? Number.NEGATIVE_INFINITY);
   }
 

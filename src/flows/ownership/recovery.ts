@@ -65,7 +65,7 @@ export class Recovery {
   }
 
   /**
-   * Takes over the first flow by key behind `after` whose owner is gone, and runs it in the caller's slot; `undefined` when there is none.
+   * Takes over the first flow by key after `after` whose owner is gone, and runs it in the caller's slot; `undefined` when there is none.
    * Never rejects.
    *
    * @param report is told what became of the flow, and of a journal that fails.
@@ -130,7 +130,7 @@ export class Recovery {
     try {
       return await ask();
     } catch (error) {
-      const message = `recover: the journal failed${after === undefined ? "" : ` behind key ${JSON.stringify(after)}`}`;
+      const message = `recover: the journal failed${after === undefined ? "" : ` after key ${JSON.stringify(after)}`}`;
       report({ error: error instanceof JournalError ? error : new JournalError(message, { cause: error }) });
       return undefined;
     }

@@ -55,8 +55,8 @@ export interface LookGrounds {
   readonly freshBy?: string;
   /** How many seconds the oldest response had been in a cache. Absent where none said that it came from one. */
   readonly ageSeconds?: number;
-  /** How far behind the mark it read, by the service's times, in milliseconds. Absent where there was no mark. */
-  readonly behindMarkMs?: number;
+  /** How far past the mark it read, by the service's times, in milliseconds. Absent where there was no mark. */
+  readonly pastMarkMs?: number;
 }
 
 /** One look at the list of payments. */

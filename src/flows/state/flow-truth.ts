@@ -11,7 +11,9 @@ export async function truthOf(context: FlowContext, key: string, error: unknown)
   if (isTruth(error)) return error;
   try {
     const entry = await context.journal.read(key);
-    if (entry === undefined || moneyless.has(entry.phase)) return withoutEffect(error);
+    if (entry === undefined) return withoutEffect(error);
+    // Read whole: what was copied from another flow says nothing of this one.
+    if (moneyless.has(entry.phase) && (await context.codec.decode(entry))) return withoutEffect(error);
   } catch {
     // Then nobody can tell.
   }

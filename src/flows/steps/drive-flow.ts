@@ -70,8 +70,9 @@ export async function finishFlow(
   try {
     return toOutcome(entry.key, await driveFlow(context, { lease, call, mustLook }, state));
   } catch (error) {
-    if (error instanceof LeaseLost) return undefined;
-    throw error;
+    if (!(error instanceof LeaseLost)) throw error;
+    call.hasLostLease = true;
+    return undefined;
   } finally {
     await lease.end();
   }

@@ -1,6 +1,7 @@
 import type { FlowCall } from "../flow-call.js";
 import type { FlowContext } from "../flow-context.js";
 import { type FlowOutcome, toOutcome } from "../flow-outcome.js";
+import { FlowPausedError } from "../flow-paused-error.js";
 import type { JournalEntry } from "../journal.js";
 import { acquireEntry } from "../ownership/own-flow.js";
 import { readState } from "../state/flow-scope.js";
@@ -30,6 +31,7 @@ export async function settleFlow(
       await call.pause(Math.min(250, context.leaseMs / 4));
     }
   } catch (error) {
+    if (call.hasLostLease && !(error instanceof FlowPausedError)) throw new FlowPausedError(key, { cause: error });
     throw await truthOf(context, key, error);
   }
 }

@@ -214,7 +214,7 @@ describe("a look", () => {
         seen: 100,
         complete: true,
         // The page ends behind the mark by as much as the service's clocks may differ.
-        grounds: { mark: "met", end: "enough", behindMarkMs: 98_000 },
+        grounds: { mark: "met", end: "enough", pastMarkMs: 98_000 },
       });
       // The page, and whether anything is newer.
       expect(service.requests).toBe(2);

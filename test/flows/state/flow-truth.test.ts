@@ -3,6 +3,7 @@ import { CrossBorderClient, CrossBorderError } from "cross-border-payments";
 import {
   FlowPausedError,
   type Journal,
+  type JournalEntry,
   JournalError,
   type JournalState,
   type PaymentFlowOptions,
@@ -481,6 +482,46 @@ it("says `none` of a quote that could not be cancelled, and what failed", async 
   const error = await errorOf(flow({ journal: boundJournal(journal, { replaceQuote }) }).cancel("k"));
   expect(error).toMatchObject({ code: "journal_failed", effect: "none", cause: { effect: "possible" } });
   expect(error.message).toContain("the same key can be used again (journal_failed)");
+});
+
+describe("what the journal shows of a flow that a call sent the payment of, and lost", () => {
+  it.each<[string, (own: JournalEntry, declined: JournalEntry) => JournalEntry | undefined, string]>([
+    ["another flow's row", (own, { phase, data, settled }) => ({ ...own, phase, data, settled }), "flow_unreadable"],
+    ["nothing", () => undefined, "flow_unknown"],
+    ["its quote, which has expired", (own) => ({ ...own, isExpired: true }), "quote_expired"],
+  ])("may be %s: the error does not say that nothing was done", async (_, shown, code) => {
+    const { flow, sandbox, journal } = await lostFixture(() => Response.json([]));
+    await flow().quote("declined", request);
+    await flow().cancel("declined");
+    const { intent } = await flow().quote("k", request);
+    const [quoted, declined] = await Promise.all([journal.read("k"), journal.read("declined")]);
+    if (quoted === undefined || declined === undefined) throw new Error("there is no flow");
+    const isLost = () => sandbox.payments.length > 0;
+    const lossy = boundJournal(journal, {
+      read: async (key) => (isLost() ? shown(quoted, declined) : journal.read(key)),
+      write: async (...args) => (isLost() ? false : journal.write(...args)),
+    });
+    const error = await errorOf(flow({ journal: lossy }).confirm("k", { intentId: intent.id }));
+    expect(sandbox.payments).toHaveLength(1);
+    expect(error).toMatchObject({ code: "flow_paused", effect: "possible", cause: { code } });
+  });
+
+  it("may be another flow's row, also for a call that has done nothing itself", async () => {
+    const { flow, journal } = await lostFixture(() => Response.json([]));
+    await flow().quote("declined", request);
+    await flow().cancel("declined");
+    const { intent } = await flow().quote("k", request);
+    const copied = boundJournal(journal, {
+      read: async (key) => {
+        const [entry, declined] = await Promise.all([journal.read(key), journal.read("declined")]);
+        return entry && declined && { ...entry, phase: declined.phase, data: declined.data, settled: declined.settled };
+      },
+    });
+    const other = flow({ journal: copied });
+    for (const called of [other.confirm("k", { intentId: intent.id }), other.cancel("k"), other.quote("k", request)]) {
+      expect(await errorOf(called)).toMatchObject({ effect: "possible", cause: { code: "flow_unreadable" } });
+    }
+  });
 });
 
 describe("one unreadable row", () => {

@@ -1,4 +1,4 @@
-import type { UndescribedOperation } from "../api/operation.js";
+import type { RawOperation } from "../api/operation.js";
 import { describeName, describeValue, looksLikeName } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { holdsPrivateKey, shortestPrivateKey } from "../signing/private-key-text.js";
@@ -10,7 +10,7 @@ import { copyJson, InputFault } from "./json-value.js";
  *
  * @throws {InvalidArgumentError} that names the parameter at fault, never with a value.
  */
-export function checkUndescribedQuery({ name }: UndescribedOperation, given: object | undefined): QueryValues {
+export function checkRawQuery({ name }: RawOperation, given: object | undefined): QueryValues {
   const checked: Record<string, string | number> = Object.create(null);
   for (const [parameter, value] of Object.entries(given ?? {})) {
     if (value === undefined) continue;
@@ -34,7 +34,7 @@ export function checkUndescribedQuery({ name }: UndescribedOperation, given: obj
  * @returns undefined where there is none.
  * @throws {InvalidArgumentError} that says what JSON can't carry, and where.
  */
-export function checkUndescribedBody({ name, method }: UndescribedOperation, given: unknown): unknown {
+export function checkRawBody({ name, method }: RawOperation, given: unknown): unknown {
   if (given === undefined) return undefined;
   if (method === "GET") throw new InvalidArgumentError(`${name}: a GET has no body; give what it asks for as query`);
   try {

@@ -1,4 +1,4 @@
-import type { CallMethod, Operation, UndescribedOperation } from "../api/operation.js";
+import type { CallMethod, Operation, RawOperation } from "../api/operation.js";
 import { isBoolean, isPlainObject, type OptionTable, parseOptions } from "../api/option-table.js";
 import { fillPath, parsePathTemplate } from "../api/path.js";
 import type { ParametersOf } from "../api/resource.js";
@@ -8,7 +8,7 @@ import { InvalidArgumentError } from "../errors/errors.js";
  * A call of a path that the description does not have: with an id for each parameter of the path. Of a path that is not known when the
  * code is compiled, the ids are counted when it runs.
  */
-export type UndescribedRequest<Path extends string = string> = {
+export type RawRequest<Path extends string = string> = {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /**
    * Below the base URL, with a parameter in braces for each id: `/refunds/{refundId}/approve`. Events and errors show the path as it
@@ -31,7 +31,7 @@ export type UndescribedRequest<Path extends string = string> = {
 
 /** A request of which nothing is the caller's any more but its body, which is copied before the call's first `await`. */
 export interface ParsedRequest {
-  readonly operation: UndescribedOperation;
+  readonly operation: RawOperation;
   readonly ids: readonly string[];
   readonly input: { readonly query: object; readonly body: unknown };
   readonly signed: boolean;
@@ -41,14 +41,14 @@ export interface ParsedRequest {
  * @param described the rows of the description: what one of them writes has a method of its own, with checks that are missing here.
  * @throws {InvalidArgumentError} that names the part at fault.
  */
-export function parseUndescribedRequest(given: UndescribedRequest, described: Iterable<Operation>): ParsedRequest {
+export function parseRawRequest(given: RawRequest, described: Iterable<Operation>): ParsedRequest {
   const refuse = (message: string) => new InvalidArgumentError(`request: ${message}`);
   // Each part is of its type when the table has accepted it.
-  const parts = parseOptions(requestParts, given, "the request", refuse) as unknown as UndescribedRequest;
+  const parts = parseOptions(requestParts, given, "the request", refuse) as unknown as RawRequest;
   const { method, path, query, body, signed = false, idempotent = false } = parts;
   assertTemplate(path);
   const template = parsePathTemplate(path);
-  const operation: UndescribedOperation = {
+  const operation: RawOperation = {
     name: `${method} ${path}`,
     verb: "request",
     method,
@@ -59,13 +59,13 @@ export function parseUndescribedRequest(given: UndescribedRequest, described: It
   if (ids.length !== template.parameters.length) {
     throw refuse(`ids must be as many as the path has parameters (${template.parameters.length}); found ${ids.length}`);
   }
-  assertUndescribed(method, fillPath(template, operation.name, ids), described);
+  assertNotDescribed(method, fillPath(template, operation.name, ids), described);
   return { operation, ids, input: { query: { ...query }, body }, signed };
 }
 
 const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies CallMethod[];
 
-const requestParts: OptionTable<UndescribedRequest> = {
+const requestParts: OptionTable<RawRequest> = {
   method: {
     accepts: (value) => methods.includes(value),
     isRequired: true,
@@ -104,7 +104,7 @@ function assertTemplate(path: string): void {
   );
 }
 
-function assertUndescribed(method: CallMethod, path: string, described: Iterable<Operation>): void {
+function assertNotDescribed(method: CallMethod, path: string, described: Iterable<Operation>): void {
   if (method === "GET") return;
   const segments = path.toLowerCase().split("/");
   for (const row of described) {

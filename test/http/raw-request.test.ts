@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigError, InvalidArgumentError, OutcomeUnknownError } from "../../src/errors/errors.js";
-import type { UndescribedRequest } from "../../src/http/undescribed-request.js";
+import type { RawRequest } from "../../src/http/raw-request.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { runs } from "../support/thorough.js";
 import { broken, errorOf, json, ownError, type Step, scriptedClient, unsent } from "./scripted-transport.js";
@@ -10,7 +10,7 @@ import { broken, errorOf, json, ownError, type Step, scriptedClient, unsent } fr
 const described = [...operations.values()];
 type Client = ReturnType<typeof scriptedClient>["client"];
 const request = (client: Client, given: unknown, options?: object) =>
-  client.request(given as UndescribedRequest, described, options);
+  client.request(given as RawRequest, described, options);
 
 const refund = {
   method: "POST",

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
-import type { UndescribedRequest } from "../../src/http/undescribed-request.js";
+import type { RawRequest } from "../../src/http/raw-request.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { errorOf, json, scriptedClient } from "./scripted-transport.js";
 
 const described = [...operations.values()];
 
-it.each<[string, UndescribedRequest, string]>([
+it.each<[string, RawRequest, string]>([
   ["a described read, which a query may be added to", { method: "GET", path: "/payments" }, "/gw/payments"],
   ["another method of a described path", { method: "PATCH", path: "/payments" }, "/gw/payments"],
   [

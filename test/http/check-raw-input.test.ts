@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { UndescribedOperation } from "../../src/api/operation.js";
+import type { RawOperation } from "../../src/api/operation.js";
 import { parsePathTemplate } from "../../src/api/path.js";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
-import { checkUndescribedBody, checkUndescribedQuery, textsIn } from "../../src/http/check-undescribed-input.js";
+import { checkRawBody, checkRawQuery, textsIn } from "../../src/http/check-raw-input.js";
 import { shortestPrivateKey } from "../../src/signing/private-key-text.js";
 import { thrownBy } from "../signing/test-keys.js";
 
-const refund: UndescribedOperation = {
+const refund: RawOperation = {
   name: "POST /refunds",
   verb: "request",
   method: "POST",
@@ -21,7 +21,7 @@ function messageOf(work: () => unknown): string {
 }
 
 describe("a query", () => {
-  const check = (value: string) => checkUndescribedQuery(refund, { note: value }).note;
+  const check = (value: string) => checkRawQuery(refund, { note: value }).note;
   const mark = "-----BEGIN PRIVATE KEY-----";
 
   it.each([shortestPrivateKey, 5000])("holds no private key of %i characters", (length) => {
@@ -36,7 +36,7 @@ describe("a query", () => {
 });
 
 describe("a body", () => {
-  const check = (body: unknown) => checkUndescribedBody(refund, body);
+  const check = (body: unknown) => checkRawBody(refund, body);
 
   it("is asked for its JSON as JSON.stringify asks it", () => {
     const body = { toJSON: (name: string) => ({ name }) };
