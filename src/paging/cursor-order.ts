@@ -59,34 +59,32 @@ export function cursorFieldsOf<Item>(
   tokenOf: (item: Item) => string | undefined,
   direction: Direction,
 ): CursorFields {
-  const tokens = items.map(tokenOf);
+  const tokens: (string | undefined)[] = [];
   const ids = new Set<string>();
-  let hasRepeatedId = false;
-  for (const item of items) {
-    const id = nonEmptyText((item as { readonly id?: unknown }).id);
-    if (id === undefined) continue;
-    const { size } = ids;
-    if (ids.add(id).size === size) hasRepeatedId = true;
-  }
+  let identified = 0;
   let isInOrder = true;
   let isInOrderAsTexts = true;
   let numbers = 0;
   let before: string | undefined;
-  for (const token of tokens) {
-    if (token === undefined) {
-      isInOrder = isInOrderAsTexts = false;
-      break;
+  for (const item of items) {
+    const id = nonEmptyText((item as { readonly id?: unknown }).id);
+    if (id !== undefined) {
+      identified += 1;
+      ids.add(id);
     }
-    if (before !== undefined) {
+    const token = tokenOf(item);
+    tokens.push(token);
+    if (token === undefined) isInOrder = isInOrderAsTexts = false;
+    else if (wholeNumber.test(token)) numbers += 1;
+    if (token !== undefined && before !== undefined) {
       if (!leadsOn(before, token, direction)) isInOrder = false;
       if (!leadsOnAsText(before, token, direction)) isInOrderAsTexts = false;
     }
-    if (wholeNumber.test(token)) numbers += 1;
     before = token;
   }
   const isOfOneKind = numbers === items.length || numbers === 0;
   const order = isInOrder && isOfOneKind ? (numbers > 0 ? "numbers" : "texts") : undefined;
-  return { tokens, ids, hasRepeatedId, isInOrder, order, isInOrderAsTexts };
+  return { tokens, ids, hasRepeatedId: ids.size < identified, isInOrder, order, isInOrderAsTexts };
 }
 
 /** A mark that can be compared: anything but a text that is not empty is none. */

@@ -140,12 +140,8 @@ export class ListPosition {
     const { length } = fields.tokens;
     this.#isShort = length < Math.max(this.#longest, this.isAtStart ? (size ?? 0) : 0);
     this.#longest = Math.max(this.#longest, length);
-    const tokens = fields.tokens.filter((token) => token !== undefined);
-    const [top] = this.head;
-    this.head = [
-      ...this.head,
-      ...tokens.filter((token) => top === undefined || leadsOn(top, token, this.#direction)),
-    ].slice(0, 2);
+    this.#noteHead(fields);
+    const tokens = fields.tokens.slice(-3).filter((token) => token !== undefined);
     this.#tail = [...this.#tail.slice(0, this.#tail.length - repeated[start]), ...tokens].slice(-3);
     this.isOrderShown ||= length > 1;
     this.unproved = this.isOrderShown ? undefined : { page: fields, before: this.last };
@@ -157,6 +153,15 @@ export class ListPosition {
     for (const item of news) {
       this.noteRead(item);
       this.#newestMs = Math.max(this.#newestMs, createdMsOf(item) ?? Number.NEGATIVE_INFINITY);
+    }
+  }
+
+  #noteHead({ tokens }: CursorFields): void {
+    const [top] = this.head;
+    for (const token of tokens) {
+      if (this.head.length === 2) return;
+      if (token !== undefined && (top === undefined || leadsOn(top, token, this.#direction)))
+        this.head = [...this.head, token];
     }
   }
 

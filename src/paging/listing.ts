@@ -26,6 +26,7 @@ import {
 import { ListPosition, type PageStart, type ReceivedPage } from "./list-position.js";
 import { describeDoubt, describeSkipped, lastNotShown, type Obstacle, obstacleAfter } from "./obstacle.js";
 import { Page } from "./page.js";
+import { RecordIterator } from "./record-iterator.js";
 import { type IdOrder, restOfList } from "./whole-list.js";
 
 /** A list of records. Nothing is requested before it is awaited or iterated. */
@@ -119,10 +120,8 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   }
 
   /** Every record, in order, each once. Requests a page when it is needed, and starts over with each iteration. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
-    for await (const { items } of this.pages()) {
-      for (const item of items) yield item;
-    }
+  [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
+    return new RecordIterator(this.pages());
   }
 
   /**
@@ -171,10 +170,11 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
       throw new InvalidArgumentError(`${name}: toArray needs { max }: how many records there may be at most`);
     }
     const items: Item[] = [];
-    for await (const item of this) {
-      if (items.length >= max)
+    for await (const page of this.pages()) {
+      if (items.length + page.items.length > max) {
         throw new PagingError(`${name}: there are more than ${max} records`, { operation: name });
-      items.push(item);
+      }
+      for (const item of page.items) items.push(item);
     }
     return items;
   }
