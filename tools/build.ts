@@ -52,7 +52,7 @@ const symbolsOfDisposal = '/// <reference lib="esnext.disposable" />';
 /** Every Node has them; the `new RegExp` that esbuild writes instead stays in every bundle. */
 const supported = { "regexp-unicode-property-escapes": true };
 
-/** See docs/decisions/0051. */
+/** See docs/decisions/0053. */
 rmSync("dist", { recursive: true, force: true });
 await write("es", { ...asModules, ...inner, ...modulesOnly });
 const chunks = await write("cjs", { ...entryPoints, ...inner, ...once });
