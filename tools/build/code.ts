@@ -1,25 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { transform } from "esbuild";
 import { type GetManualChunk, type OutputChunk, type Plugin, rollup } from "rollup";
-import { build as buildTypes } from "tsup";
 import ts from "typescript";
-
-/** What package.json names in `exports`. */
-const entryPoints = {
-  index: "src/index.ts",
-  sandbox: "src/sandbox/index.ts",
-  testing: "src/testing/index.ts",
-  flow: "src/flows/index.ts",
-  reconcile: "src/reconcile/index.ts",
-  "journal/sqlite": "src/journals/sqlite-journal.ts",
-  "journal/postgres": "src/journals/postgres-journal.ts",
-  "tokens/redis": "src/tokens/redis-token-store.ts",
-  "tokens/postgres": "src/tokens/postgres-token-store.ts",
-  opentelemetry: "src/opentelemetry/index.ts",
-  settings: "src/settings/index.ts",
-};
 
 /** What package.json names in `imports`: files that are loaded late, or are others on the web. */
 const inner = {
@@ -38,40 +21,36 @@ const modulesOnly = {
 /** A text that both builds load, so that the package holds it once. */
 const once = { "console-page": "src/sandbox/console/page-text.ts" };
 
-/** Simulations and checks, for tests on Node: ES modules get them from the CommonJS build, so that the package holds them once. */
-const { testing: _, ...asModules } = entryPoints;
-
 /** Packages that are ES modules only. Jest and Node before 20.19 can't `require` them, so the CommonJS build holds a copy. */
 const copied = ["openid-client", "oauth4webapi", "jose"];
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-
-/** `Symbol.asyncDispose` is not in the es2022 of the compiler: who has no `@types/node` would not know it. */
-const symbolsOfDisposal = '/// <reference lib="esnext.disposable" />';
+const root = `${process.cwd()}/`;
 
 /** Every Node has them; the `new RegExp` that esbuild writes instead stays in every bundle. */
 const supported = { "regexp-unicode-property-escapes": true };
 
-/** See docs/decisions/0053. */
-rmSync("dist", { recursive: true, force: true });
-await write("es", { ...asModules, ...inner, ...modulesOnly });
-const chunks = await write("cjs", { ...entryPoints, ...inner, ...once });
-writeTestingForImport(chunks);
-writeFileSync("dist/THIRD-PARTY-LICENSES.txt", licences());
-await buildTypes({
-  config: false,
-  silent: true,
-  entry: entryPoints,
-  format: "cjs",
-  target: "node20",
-  platform: "node",
-  outDir: "dist",
-  external: [/^#/, /^cloudflare:/],
-  dts: { only: true, banner: symbolsOfDisposal, compilerOptions: { stripInternal: true } },
-});
-for (const name of Object.keys(entryPoints)) writeTypesForImport(name);
+/**
+ * Builds the code of the package: ES modules, and CommonJS. See docs/decisions/0054.
+ *
+ * @param entryPoints what package.json names in `exports`: names of files without their endings, and their sources.
+ */
+export async function buildCode<Names extends string>(
+  entryPoints: Readonly<Record<Names | "index" | "testing", string>>,
+): Promise<void> {
+  rmSync("dist", { recursive: true, force: true });
+  /** Simulations and checks, for tests on Node: ES modules get them from the CommonJS build, so that the package holds them once. */
+  const { testing: _, ...asModules } = entryPoints;
+  await write("es", { ...asModules, ...inner, ...modulesOnly }, entryPoints.index);
+  const chunks = await write("cjs", { ...entryPoints, ...inner, ...once }, entryPoints.index);
+  writeTestingForImport(chunks);
+  writeFileSync("dist/THIRD-PARTY-LICENSES.txt", licences());
+}
 
-async function write(format: "es" | "cjs", input: Readonly<Record<string, string>>): Promise<readonly OutputChunk[]> {
+async function write(
+  format: "es" | "cjs",
+  input: Readonly<Record<string, string>>,
+  main: string,
+): Promise<readonly OutputChunk[]> {
   const bundle = await rollup({
     input: { ...input },
     plugins: [sources(format === "cjs")],
@@ -86,7 +65,7 @@ async function write(format: "es" | "cjs", input: Readonly<Record<string, string
     format,
     entryFileNames: `[name].${ending}`,
     chunkFileNames: `shared/[name].${ending}`,
-    manualChunks: core(),
+    manualChunks: core(main),
     // Jest has no `import()` without a flag of Node's.
     dynamicImportInCjs: false,
     // Of the package's own files, which have no default export.
@@ -100,7 +79,7 @@ async function write(format: "es" | "cjs", input: Readonly<Record<string, string
 }
 
 /** Every module that the main entry loads is in one file: whoever imports anything imports that, and each further file costs time. */
-function core(): GetManualChunk {
+function core(main: string): GetManualChunk {
   const loaded = new Set<string>();
   return (id, { getModuleInfo }) => {
     const add = (module: string) => {
@@ -109,7 +88,7 @@ function core(): GetManualChunk {
       loaded.add(module);
       info.importedIds.forEach(add);
     };
-    add(root + entryPoints.index);
+    add(root + main);
     return loaded.has(id) ? "core" : undefined;
   };
 }
@@ -155,11 +134,6 @@ function withoutComments(text: string): string {
 function writeTestingForImport(chunks: readonly OutputChunk[]): void {
   const names = chunks.find(({ name, isEntry }) => isEntry && name === "testing")?.exports ?? [];
   writeFileSync("dist/testing.js", `export { ${names.join(", ")} } from "./testing.cjs";\n`);
-}
-
-/** One set of declarations for both builds, so that their types are the same types. */
-function writeTypesForImport(name: string): void {
-  writeFileSync(`dist/${name}.d.ts`, `export * from "./${basename(name)}.cjs";\n`);
 }
 
 function licences(): string {
