@@ -77,12 +77,16 @@ function parseSort(sort: unknown, refuse: (message: string) => Error): readonly 
 
 const isToken = (value: unknown): boolean => typeof value === "string" && value !== "";
 const isTerm = (value: unknown): boolean => typeof value === "string" && /^[^.,\s]{1,64}\.(?:asc|desc)$/.test(value);
-const token = { accepts: isToken, wanted: "a paging token: a string that is not empty" };
+const token = (documentation: string) => ({
+  accepts: isToken,
+  wanted: "a paging token: a string that is not empty",
+  documentation,
+});
 
 const listQueryOptions: OptionTable<ListQuery<unknown, object>> = {
   size: { accepts: isPositiveInteger, wanted: "a whole number above 0", documentation: "records on a page" },
-  after: { ...token, documentation: "only records after this paging token" },
-  before: { ...token, documentation: "only records before this paging token" },
+  after: /* @__PURE__ */ token("only records after this paging token"),
+  before: /* @__PURE__ */ token("only records before this paging token"),
   sort: {
     accepts: (value) => typeof value === "string" || Array.isArray(value),
     wanted: 'a term such as "createdAt.desc", several with commas (and no spaces) between them, or an array of terms',

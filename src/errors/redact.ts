@@ -131,7 +131,7 @@ function base64Readings(text: string): string[] {
   return [0, 1, 2, 3].map((start) => runs.map((run) => decodeBase64(run.slice(start))).join(" "));
 }
 
-const decoder = new TextDecoder();
+const decoder = /* @__PURE__ */ new TextDecoder();
 
 function utf8(bytes: readonly number[]): string {
   return decoder.decode(Uint8Array.from(bytes));

@@ -78,7 +78,11 @@ const requestParts: OptionTable<RawRequest> = {
     wanted: "a path such as /refunds/{refundId}",
     documentation: "the path, with parameters in braces",
   },
-  ids: { accepts: Array.isArray, wanted: "an array of ids", documentation: "an id for each parameter" },
+  ids: {
+    accepts: (value) => Array.isArray(value),
+    wanted: "an array of ids",
+    documentation: "an id for each parameter",
+  },
   query: { accepts: isPlainObject, wanted: "an object of query parameters", documentation: "query parameters" },
   body: { accepts: () => true, wanted: "a JSON value", documentation: "any JSON value" },
   signed: { accepts: isBoolean, wanted: "true or false", documentation: "whether it is signed" },

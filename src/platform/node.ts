@@ -1,5 +1,4 @@
 import type { KeyObject } from "node:crypto";
-import { promisify, types } from "node:util";
 import type { KeyObjectLike } from "./key-object.js";
 import { limitConcurrency } from "./limit-concurrency.js";
 import type { Channel, KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
@@ -13,7 +12,7 @@ export { decompression } from "./zlib-decompression.js";
 export const outliveRequest: Platform["outliveRequest"] = undefined;
 
 export function isKeyObject(value: unknown): value is KeyObjectLike {
-  return types.isKeyObject(value);
+  return nodeUtil().types.isKeyObject(value);
 }
 
 export function importPrivateKey(source: RsaPrivateKeyDer | KeyObjectLike): PrivateKey {
@@ -51,7 +50,7 @@ export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
 }
 
 export async function generateKeyPair(bits: number): Promise<KeyPairDer> {
-  const { privateKey, publicKey } = await promisify(nodeCrypto().generateKeyPair)("rsa", {
+  const { privateKey, publicKey } = await nodeUtil().promisify(nodeCrypto().generateKeyPair)("rsa", {
     modulusLength: bits,
     publicKeyEncoding: { type: "spki", format: "der" },
     privateKeyEncoding: { type: "pkcs8", format: "der" },
@@ -66,6 +65,11 @@ export function openChannel(name: string): Channel {
 /** Loaded with the first key or hash: it would be a fifth of the time that the import of the client takes. */
 function nodeCrypto(): typeof import("node:crypto") {
   return process.getBuiltinModule("node:crypto");
+}
+
+/** Loaded with the first key: an `import` of it makes Node load what it exports late, the stream of `stderr` included, which takes 5 ms. */
+function nodeUtil(): typeof import("node:util") {
+  return process.getBuiltinModule("node:util");
 }
 
 function derInput<T extends "pkcs8" | "spki">(der: Uint8Array, type: T): { key: Buffer; format: "der"; type: T } {

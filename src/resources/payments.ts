@@ -109,8 +109,10 @@ const required = [
   "senderGatewayTransactionId",
 ] as const;
 
+const bodyOf = <const Names extends readonly string[]>(names: Names) => ["id", ...names, "extras"] as const;
+
 /** The description's rows of this resource. */
-export const payments = resource<Payment, PaymentRequest>()("payments", "/payments", {
+export const payments = /* @__PURE__ */ resource<Payment, PaymentRequest>()("payments", "/payments", {
   fields: {
     id: "text",
     createdAt: "timestamp",
@@ -147,7 +149,7 @@ export const payments = resource<Payment, PaymentRequest>()("payments", "/paymen
   // The filters of this list are not shown.
   filters: "open",
   create: {
-    body: ["id", ...required, "extras"],
+    body: /* @__PURE__ */ bodyOf(required),
     required,
     signed: true,
     signer: "senderGatewayId",

@@ -96,7 +96,7 @@ interface RecordRules {
   readonly publicKey: string;
   readonly signature: string;
   /** The creating request's row: the fields of its body are what is compared. */
-  readonly creation: Operation;
+  readonly creation: () => Operation;
   /** Fields of the body that are not the record's own. */
   readonly notCompared: readonly string[];
   /** Fields that the service may fill in where the body leaves them empty. */
@@ -108,7 +108,7 @@ const paymentRules: RecordRules = {
   body: "creationRequestBody",
   publicKey: "creationRequestPublicKeyBase64",
   signature: "creationRequestSignatureBase64",
-  creation: payments.create,
+  creation: () => payments.create,
   // They are the intent's.
   notCompared: ["id", "extras"],
   filledIn: [],
@@ -119,7 +119,7 @@ const depositRules: RecordRules = {
   body: "requestBody",
   publicKey: "paymentGatewayPublicKeyBase64",
   signature: "requestSignatureBase64",
-  creation: deposits.create,
+  creation: () => deposits.create,
   notCompared: [],
   filledIn: ["blockchainTransactionId"],
 };
@@ -154,8 +154,9 @@ export function signedPathOf(stored: string): string | undefined {
 
 function agrees(record: object, body: string, { creation, notCompared, filledIn }: RecordRules): boolean {
   const signed = parseObject(body);
-  if (signed === undefined || creation.body === undefined) return false;
-  return Object.entries(creation.body.fields).every(([field, kind]) => {
+  const written = creation().body;
+  if (signed === undefined || written === undefined) return false;
+  return Object.entries(written.fields).every(([field, kind]) => {
     if (notCompared.includes(field)) return true;
     const value = fieldOf(signed, field);
     if (value === "" && filledIn.includes(field)) return true;

@@ -187,12 +187,12 @@ it.each([
   [
     "the client, where a rate is used",
     'import { exchangeRate } from "cross-border-payments"; console.log(exchangeRate);',
-    10_500,
+    7500,
   ],
   [
     "the client, where an error is used",
     'import { ApiError } from "cross-border-payments"; console.log(ApiError);',
-    10_500,
+    7500,
   ],
   [
     "the flow, where its journal is used",

@@ -29,8 +29,8 @@ it.each(entryPoints)("has code and types for import and for require: %s", (entry
   expect(files).toEqual(expect.arrayContaining(built));
 });
 
-it("stays below 700 kB", () => {
-  expect(statSync(tarball).size).toBeLessThan(700_000);
+it("stays below 560 kB", () => {
+  expect(statSync(tarball).size).toBeLessThan(560_000);
 });
 
 it("has a command", () => {

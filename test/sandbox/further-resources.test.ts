@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
 import { resource } from "../../src/api/resource.js";
-import { generateKeys, intentRequest, openFixture, paymentOf, registerGateways } from "./sandbox-fixture.js";
+import { intentRequest, keysOf, openFixture, paymentOf, registerGateways } from "./sandbox-fixture.js";
 
 interface Dispute {
   id: string;
@@ -27,8 +27,8 @@ const signedOperations = ["payments.create", disputes, remarks, contracts].flatM
   typeof rows === "string" ? [rows] : Object.values<Operation>(rows).map(({ name }) => name),
 );
 
-const alfaKeys = generateKeys();
-const bravoKeys = generateKeys();
+const alfaKeys = keysOf("gateway");
+const bravoKeys = keysOf("stranger");
 
 beforeAll(() => {
   vi.resetModules();

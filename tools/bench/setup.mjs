@@ -1,11 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const bench = fileURLToPath(new URL(".", import.meta.url));
 const root = fileURLToPath(new URL("../..", import.meta.url));
+/** A folder whose programs find the built client. */
+export const clientProject = join(bench, ".client");
 const npm = process.platform === "win32" ? "npm.cmd" : "npm";
 
 /** Installs what the client is compared with, unless it is there. */
@@ -46,6 +48,27 @@ export function placeClient(node, dist) {
   const print = 'import("./packages.mjs").then((packages) => console.log(packages.undiciName))';
   const undici = execFileSync(node, ["--eval", print], { cwd: bench, encoding: "utf8" }).trim();
   symlinkSync(join(bench, "node_modules", undici), join(modules, "undici"), "junction");
+}
+
+/** The release before, which the library is not to fall behind. */
+export const commitBefore = "76ee5d2";
+
+/** Builds and packs that release once, and gives a folder whose programs find it. */
+export function placeReleaseBefore() {
+  const folder = join(tmpdir(), "cross-border-payments-bench", commitBefore);
+  const sources = join(folder, "sources");
+  const project = join(folder, "project");
+  if (existsSync(join(project, "node_modules/cross-border-payments"))) return project;
+  rmSync(folder, { recursive: true, force: true });
+  run("git", ["clone", "--quiet", "--no-checkout", root, sources], tmpdir());
+  run("git", ["checkout", "--quiet", commitBefore], sources);
+  run(npm, ["ci", "--no-audit", "--no-fund"], sources);
+  mkdirSync(project, { recursive: true });
+  run(npm, ["pack", "--pack-destination", folder], sources);
+  const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz"));
+  writeFileSync(join(project, "package.json"), "{}");
+  run(npm, ["install", "--no-audit", "--no-fund", "--ignore-scripts", join(folder, tarball)], project);
+  return project;
 }
 
 function run(command, args, cwd) {

@@ -56,4 +56,8 @@ export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest
   return Object.freeze(copy);
 }
 
-const fields = Object.keys(paymentIntents.create.body?.fields ?? {});
+const fields = /* @__PURE__ */ fieldsOfRequest();
+
+function fieldsOfRequest(): readonly string[] {
+  return Object.keys(paymentIntents.create.body?.fields ?? {});
+}

@@ -20,4 +20,4 @@ export function fromStored(state: StoredState): FlowState | undefined {
 
 const claimedPhases: ReadonlySet<string> = new Set(["claimed", "unknown", "held"]);
 
-const knownPhases: ReadonlySet<string> = new Set(allPhases);
+const knownPhases: ReadonlySet<string> = /* @__PURE__ */ new Set(allPhases);

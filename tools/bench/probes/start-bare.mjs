@@ -1,1 +1,0 @@
-process.stdout.write(`${JSON.stringify({ ms: performance.now() })}\n`);

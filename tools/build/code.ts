@@ -1,0 +1,141 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { transform } from "esbuild";
+import { type GetManualChunk, type OutputChunk, type Plugin, rollup } from "rollup";
+import ts from "typescript";
+
+/** What package.json names in `imports`: files that are loaded late, or are others on the web. */
+const inner = {
+  login: "src/auth/openid-grant.ts",
+  "platform/node": "src/platform/node.ts",
+  "schemas/compiled": "src/http/compiled-schemas.ts",
+};
+const modulesOnly = {
+  /** What package.json names in `bin`. */
+  cli: "src/cli/cli.ts",
+  "platform/web": "src/platform/web.ts",
+  "platform/workerd": "src/platform/workerd.ts",
+  "schemas/plain": "src/http/plain-schemas.ts",
+};
+
+/** A text that both builds load, so that the package holds it once. */
+const once = { "console-page": "src/sandbox/console/page-text.ts" };
+
+/** Packages that are ES modules only. Jest and Node before 20.19 can't `require` them, so the CommonJS build holds a copy. */
+const copied = ["openid-client", "oauth4webapi", "jose"];
+
+const root = `${process.cwd()}/`;
+
+/** Every Node has them; the `new RegExp` that esbuild writes instead stays in every bundle. */
+const supported = { "regexp-unicode-property-escapes": true };
+
+/**
+ * Builds the code of the package: ES modules, and CommonJS. See docs/decisions/0054.
+ *
+ * @param entryPoints what package.json names in `exports`: names of files without their endings, and their sources.
+ */
+export async function buildCode<Names extends string>(
+  entryPoints: Readonly<Record<Names | "index" | "testing", string>>,
+): Promise<void> {
+  rmSync("dist", { recursive: true, force: true });
+  /** Simulations and checks, for tests on Node: ES modules get them from the CommonJS build, so that the package holds them once. */
+  const { testing: _, ...asModules } = entryPoints;
+  await write("es", { ...asModules, ...inner, ...modulesOnly }, entryPoints.index);
+  const chunks = await write("cjs", { ...entryPoints, ...inner, ...once }, entryPoints.index);
+  writeTestingForImport(chunks);
+  writeFileSync("dist/THIRD-PARTY-LICENSES.txt", licences());
+}
+
+async function write(
+  format: "es" | "cjs",
+  input: Readonly<Record<string, string>>,
+  main: string,
+): Promise<readonly OutputChunk[]> {
+  const bundle = await rollup({
+    input: { ...input },
+    plugins: [sources(format === "cjs")],
+    treeshake: { moduleSideEffects: (id) => id === `${root}${modulesOnly.cli}` },
+    onwarn(warning) {
+      throw new Error(warning.message);
+    },
+  });
+  const ending = format === "es" ? "js" : "cjs";
+  const { output } = await bundle.write({
+    dir: "dist",
+    format,
+    entryFileNames: `[name].${ending}`,
+    chunkFileNames: `shared/[name].${ending}`,
+    manualChunks: core(main),
+    // Jest has no `import()` without a flag of Node's.
+    dynamicImportInCjs: false,
+    // Of the package's own files, which have no default export.
+    interop: (id) => (id?.startsWith("#") ? "esModule" : "auto"),
+    generatedCode: "es2015",
+    externalLiveBindings: false,
+    hoistTransitiveImports: false,
+    minifyInternalExports: false,
+  });
+  return output.filter((chunk) => chunk.type === "chunk");
+}
+
+/** Every module that the main entry loads is in one file: whoever imports anything imports that, and each further file costs time. */
+function core(main: string): GetManualChunk {
+  const loaded = new Set<string>();
+  return (id, { getModuleInfo }) => {
+    const add = (module: string) => {
+      const info = getModuleInfo(module);
+      if (info === null || info.isExternal || loaded.has(module)) return;
+      loaded.add(module);
+      info.importedIds.forEach(add);
+    };
+    add(root + main);
+    return loaded.has(id) ? "core" : undefined;
+  };
+}
+
+/** Finds the sources and what is copied; everything else is for Node to find. */
+function sources(copies: boolean): Plugin {
+  return {
+    name: "sources",
+    resolveId(name, importer) {
+      if (importer === undefined) return root + name;
+      if (name.startsWith(".")) {
+        const path = fileURLToPath(new URL(name, pathToFileURL(importer)));
+        return importer.endsWith(".ts") ? path.replace(/\.js$/, ".ts") : path;
+      }
+      if (copies && copied.some((copy) => name === copy || name.startsWith(`${copy}/`))) {
+        return fileURLToPath(import.meta.resolve(name));
+      }
+      return { id: name, external: true };
+    },
+    async transform(text, id) {
+      const loader = id.endsWith(".ts") ? "ts" : "js";
+      const { code } = await transform(withoutComments(text), { loader, target: "node20", supported });
+      return { code, map: null };
+    },
+  };
+}
+
+/** What they say is in the types, or in the repository; those for bundlers stay. */
+function withoutComments(text: string): string {
+  const ends = new Map<number, number>();
+  const visit = (node: ts.Node) => {
+    for (const { pos, end } of ts.getLeadingCommentRanges(text, node.pos) ?? []) {
+      if (!/^\/\* @__PURE__|^#!/.test(text.slice(pos, end))) ends.set(pos, end);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile("source.ts", text, ts.ScriptTarget.Latest));
+  const starts = [...ends.keys()].sort((one, other) => one - other);
+  const kept = [0, ...starts.map((start) => ends.get(start))].map((from, index) => text.slice(from, starts[index]));
+  return kept.join("");
+}
+
+function writeTestingForImport(chunks: readonly OutputChunk[]): void {
+  const names = chunks.find(({ name, isEntry }) => isEntry && name === "testing")?.exports ?? [];
+  writeFileSync("dist/testing.js", `export { ${names.join(", ")} } from "./testing.cjs";\n`);
+}
+
+function licences(): string {
+  return copied.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE.md`, "utf8")}`).join("\n\n");
+}
