@@ -204,7 +204,7 @@ export class PaymentFlow {
    *
    * @throws {InvalidArgumentError} `flow_not_held` when the flow is neither held nor stuck, or another process is running it;
    *   `flow_payment_not_found` when the payment is not found, or the given one belongs to another flow; `flow_payment_found` when
-   *   it is there, and is to be released or sent again; `flow_payment_unseen` when that can't be told, unless `evenUnseen` is true.
+   *   it is there, and is to be released or sent again; `flow_payment_unseen` when that can't be told, unless `withoutProof` is true.
    * @throws {FlowPausedError} when something else stops it: the flow is as before, or goes on as was decided.
    */
   async resolve<Action extends ResolveAction>(

@@ -45,14 +45,14 @@ export type Resolution<Action extends ResolveAction = ResolveAction> = {
        * Decides even if the look for the payment, which comes first, can't see every payment, or sees one that only looks like it.
        * Default: false.
        */
-      readonly evenUnseen?: boolean | undefined;
+      readonly withoutProof?: boolean | undefined;
     });
 
 /** A resolution whose action and grounds are in order. */
 export interface CheckedResolution {
   readonly decision: OperatorDecision;
   readonly payment: Payment | undefined;
-  readonly evenUnseen: boolean;
+  readonly withoutProof: boolean;
 }
 
 /** @throws {InvalidArgumentError} that names what is missing. */
@@ -64,14 +64,14 @@ export function checkResolution(
     throw refuse('the action must be "found", "release" or "resend"');
   }
   const given = parseOptions(resolutionOptions, resolution ?? {}, "the decision", refuse) as unknown as GivenResolution;
-  const { payment, evenUnseen = false, ...grounds } = given;
+  const { payment, withoutProof = false, ...grounds } = given;
   if (payment !== undefined && action !== "found") {
     throw refuse(`a payment can be given for "found" only, not for "${action}"`);
   }
-  if (evenUnseen && action === "found") throw refuse('evenUnseen is for "release" and "resend" only');
+  if (withoutProof && action === "found") throw refuse('withoutProof is for "release" and "resend" only');
   // Whatever else an operator states is kept with the flow.
-  const decision = { action, ...grounds, atMs: clock.wallMs(), ...(evenUnseen ? { evenUnseen } : undefined) };
-  return { decision, payment: frozenCopy(payment), evenUnseen };
+  const decision = { action, ...grounds, atMs: clock.wallMs(), ...(withoutProof ? { withoutProof } : undefined) };
+  return { decision, payment: frozenCopy(payment), withoutProof };
 }
 
 /** All that can be stated of any action. */
@@ -90,7 +90,7 @@ const resolutionOptions: OptionTable<GivenResolution> = {
     wanted: "the service's record of the payment",
     documentation: "the service's record of the payment",
   },
-  evenUnseen: {
+  withoutProof: {
     accepts: isBoolean,
     wanted: "true or false",
     documentation: "decides although the payment can't be seen",
@@ -218,7 +218,7 @@ async function decide(
   call: FlowCall,
   lease: Lease,
   state: Resolvable,
-  { decision, payment, evenUnseen }: CheckedResolution,
+  { decision, payment, withoutProof }: CheckedResolution,
 ): Promise<FlowState> {
   if (!isFunded(state)) {
     if (decision.action === "resend") return state;
@@ -226,9 +226,9 @@ async function decide(
   }
   const { action, why } = decision;
   if (state.phase === "refused") assertMayEndRelease(lease.key, action, payment);
-  const claims = await claimsToLookFor(context, call, state, payment !== undefined || evenUnseen);
+  const claims = await claimsToLookFor(context, call, state, payment !== undefined || withoutProof);
   const sought: Sought = { ...state, claims };
-  const look = action === "found" ? undefined : await assertAbsent(context, call, state, sought, evenUnseen);
+  const look = action === "found" ? undefined : await assertAbsent(context, call, state, sought, withoutProof);
   // What the money is given back by is part of the record.
   const looks =
     look === undefined || action !== "release"
@@ -286,7 +286,7 @@ async function assertAbsent(
   call: FlowCall,
   state: Funded,
   sought: Sought,
-  evenUnseen: boolean,
+  withoutProof: boolean,
 ): Promise<Look | undefined> {
   // Until then its request may still be on its way to the socket of a process that was stopped. A clock that was set back since
   // prolongs it by a lease at most.
@@ -294,17 +294,17 @@ async function assertAbsent(
   const untilSentMs = Math.min(sendByMs - clock.wallMs(), context.leaseMs);
   if (untilSentMs > 0) await call.pause(untilSentMs);
   const looking = lookForPayment(context, call, sought, "decides");
-  const { look, found } = await (evenUnseen ? looking.catch(() => nothingSeen) : looking);
+  const { look, found } = await (withoutProof ? looking.catch(() => nothingSeen) : looking);
   if (found !== undefined) {
     throw unresolved(
       "flow_payment_found",
       'resolve: the payment is there, so the flow can only be resolved as "found"',
     );
   }
-  if (evenUnseen || (look?.complete && look.lookalike === undefined)) return look;
+  if (withoutProof || (look?.complete && look.lookalike === undefined)) return look;
   throw unresolved(
     "flow_payment_unseen",
-    `resolve: ${describeLook(look)}. To decide all the same, pass \`evenUnseen: true\``,
+    `resolve: ${describeLook(look)}. To decide all the same, pass \`withoutProof: true\``,
   );
 }
 

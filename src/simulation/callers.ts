@@ -10,7 +10,7 @@ import type { World } from "./world.js";
 
 /** What a call is made with. */
 interface CallDetails {
-  readonly evenUnseen?: boolean;
+  readonly withoutProof?: boolean;
   /** The intent whose price the customer's page shows. */
   readonly intentId?: string | undefined;
 }
@@ -125,8 +125,8 @@ export class Callers {
   }
 
   #call(key: string, kind: CallKind, process: SimulatedProcess, details: CallDetails = {}): void {
-    const { evenUnseen = false, intentId } = details;
-    const call = this.#truth.began(key, kind, evenUnseen, kind === "confirm" ? intentId : undefined);
+    const { withoutProof = false, intentId } = details;
+    const call = this.#truth.began(key, kind, withoutProof, kind === "confirm" ? intentId : undefined);
     const { choices, profile } = this.#world;
     const abort = new AbortController();
     if (choices.chance(profile.aborts)) {
@@ -149,7 +149,7 @@ export class Callers {
   }
 
   async #invoke(
-    { key, kind, evenUnseen, intentId = "unknown" }: SimulatedCall,
+    { key, kind, withoutProof, intentId = "unknown" }: SimulatedCall,
     { flow }: SimulatedProcess,
     signal: AbortSignal,
   ): Promise<void> {
@@ -176,7 +176,7 @@ export class Callers {
       case "found":
         return told(await flow.resolve(key, kind, decision));
       default:
-        return told(await flow.resolve(key, kind, { ...decision, evenUnseen }));
+        return told(await flow.resolve(key, kind, { ...decision, withoutProof }));
     }
   }
 
@@ -256,10 +256,10 @@ export class Callers {
       const entry = await this.#journal.read(key);
       if (entry?.phase !== "held" || !choices.chance(profile.operators)) continue;
       const action = choices.of<ResolveAction>(["found", "release", "resend"]);
-      const evenUnseen = action !== "found" && choices.chance(profile.evenUnseen);
+      const withoutProof = action !== "found" && choices.chance(profile.withoutProof);
       const process = this.#cluster.any();
       this.#world.plan(choices.below(50), `${action} of ${key}`, process, () =>
-        this.#call(key, action, process, { evenUnseen }),
+        this.#call(key, action, process, { withoutProof }),
       );
     }
   }

@@ -59,7 +59,7 @@ export interface Profile {
   readonly cancels: number;
   readonly repeats: number;
   readonly operators: number;
-  readonly evenUnseen: number;
+  readonly withoutProof: number;
 
   /** Requests that never arrive. */
   readonly lostRequests: number;
@@ -194,7 +194,7 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     cancels: some(300),
     repeats: some(300, 700),
     operators: some(500, 900),
-    evenUnseen: some(200),
+    withoutProof: some(200),
     lostRequests: some(100, 400),
     lostResponses: some(100, 400),
     // What is promised about late requests is tried where there are some.

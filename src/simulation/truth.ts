@@ -35,7 +35,7 @@ export type CallKind = "run" | "quote" | "confirm" | "cancel" | "found" | "relea
 export interface SimulatedCall {
   readonly key: string;
   readonly kind: CallKind;
-  readonly evenUnseen: boolean;
+  readonly withoutProof: boolean;
   /** Whether the payment was listed when the call began. */
   readonly wasListed: boolean;
   /** Calls about the same key that began before, and may still do something. */
@@ -113,11 +113,11 @@ export class Truth {
   }
 
   /** A customer's or an operator's call begins. */
-  began(key: string, kind: CallKind, evenUnseen = false, intentId?: string): SimulatedCall {
+  began(key: string, kind: CallKind, withoutProof = false, intentId?: string): SimulatedCall {
     const truth = this.of(key);
     const others = truth.calls.filter(({ isOver }) => !isOver).length;
     const wasListed = this.#isListed(truth);
-    const call = { key, kind, evenUnseen, wasListed, others, intentId, isOver: false, isRefused: false };
+    const call = { key, kind, withoutProof, wasListed, others, intentId, isOver: false, isRefused: false };
     truth.calls.push(call);
     // Whoever calls again to move money takes it up again, unless the flow had come to its end.
     if (moving.has(kind) && (truth.wasLost || truth.toldNothing?.startsWith("error"))) truth.toldNothing = undefined;
@@ -336,5 +336,5 @@ function isEndedAnew({ wasLost }: KeyTruth, outcome: Exclude<FlowOutcome, { stat
 
 /** An operator may decide against the rules only where the flow could not know better. */
 function isAllowed({ calls }: KeyTruth, decision: "release" | "resend"): boolean {
-  return calls.some(({ kind, evenUnseen, wasListed }) => kind === decision && (evenUnseen || !wasListed));
+  return calls.some(({ kind, withoutProof, wasListed }) => kind === decision && (withoutProof || !wasListed));
 }

@@ -112,7 +112,7 @@ const ways: Readonly<Record<Task["way"], (worker: Worker, task: Task) => Promise
     return settled(await flow.cancel(key));
   },
   async resend({ flow }, { key }) {
-    const grounds = { by: "an operator", why: "the service says that it has no such payment", evenUnseen: true };
+    const grounds = { by: "an operator", why: "the service says that it has no such payment", withoutProof: true };
     return settled(await flow.resolve(key, "resend", grounds));
   },
   async "quote-twice"({ flow, settings }, { key }) {

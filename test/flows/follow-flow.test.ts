@@ -45,7 +45,7 @@ it("makes what an operator decides a part of the work", async () => {
   });
   expect(await flow().run("k", request)).toMatchObject({ status: "held" });
   const tracing = new RecordedTracing();
-  const decision = { by: "Olga Operator", why: "the back office looked", evenUnseen: true };
+  const decision = { by: "Olga Operator", why: "the back office looked", withoutProof: true };
   await flow({}, { telemetry: tracing.telemetry }).resolve("k", "release", decision);
   expect(tracing.parts.filter(({ name }) => name === "flow")).toMatchObject([
     { attributes: { "cross_border.operation": "flow.resolve", "cross_border.flow.to": "rejected" } },

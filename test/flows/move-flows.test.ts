@@ -192,7 +192,7 @@ describe.each(journals)("flows in a journal of $name", ({ open, isHere }) => {
         return typeof method === "function" ? method.bind(target) : method;
       },
     });
-    const releasing = errorOf(atOld({ journal: stopped }).resolve("k", "release", { ...decision, evenUnseen: true }));
+    const releasing = errorOf(atOld({ journal: stopped }).resolve("k", "release", { ...decision, withoutProof: true }));
     await vi.waitFor(async () => expect((await journal.read("k"))?.leaseUntilMs).toBeDefined());
     expect(await atNew().move({ from })).toMatchObject({ moved: 0, leased: ["k"] });
     await vi.waitFor(async () => expect((await atNew().move({ from })).moved).toBe(1), 10_000);
@@ -209,7 +209,7 @@ it("is signed anew where it was signed for another path, and looked for by both 
   expect(await atOld().run("k", request)).toMatchObject({ status: "held" });
   fate.areLost = false;
   expect(await atNew().move({ from })).toMatchObject({ moved: 1 });
-  const outcome = await atNew().resolve("k", "resend", { ...decision, evenUnseen: true });
+  const outcome = await atNew().resolve("k", "resend", { ...decision, withoutProof: true });
   expect(outcome).toMatchObject({ status: "paid" });
   const sent = sandbox.requests.filter(isPayment).map(({ path }) => path);
   expect([sent, sandbox.payments.length]).toEqual([["/v1/payments"], 1]);

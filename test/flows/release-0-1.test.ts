@@ -51,7 +51,7 @@ const calls: readonly (readonly [string, (flow: PaymentFlow) => Promise<unknown>
   ["confirm", (flow) => flow.confirm("k", { intentId: "i" })],
   ["cancel", (flow) => flow.cancel("k")],
   ["run", (flow) => flow.run("k", request)],
-  ["resolve", (flow) => flow.resolve("k", "release", { ...decision, evenUnseen: true })],
+  ["resolve", (flow) => flow.resolve("k", "release", { ...decision, withoutProof: true })],
 ];
 const phases = ["created", "intent", "funds-requested", "funds-taken", "claimed"];
 

@@ -75,13 +75,13 @@ describe("what resolve is given", () => {
     ["release", { by: "Olga Operator" }, "why must be on what grounds it is decided"],
     ["release", { ...decision, by: 5 }, "by must be who decides; found 5"],
     ["release", { ...decision, why: "" }, "why must be on what grounds it is decided"],
-    ["release", { ...decision, evenunseen: true }, "there are by, why, payment, evenUnseen"],
+    ["release", { ...decision, withoutproof: true }, "there are by, why, payment, withoutProof"],
     ["found", { ...decision, payment: "payment-1" }, "payment must be the service's record of the payment"],
     ["resend", { ...decision, payment: {} }, 'for "found" only, not for "resend"'],
-    ["found", { ...decision, evenUnseen: true }, 'evenUnseen is for "release" and "resend" only'],
-    ["found", { ...decision, evenUnseen: "no" }, "evenUnseen must be true or false"],
-    ["release", { ...decision, evenUnseen: null }, "evenUnseen must be true or false"],
-    ["resend", { ...decision, evenUnseen: "yes" }, "evenUnseen must be true or false"],
+    ["found", { ...decision, withoutProof: true }, 'withoutProof is for "release" and "resend" only'],
+    ["found", { ...decision, withoutProof: "no" }, "withoutProof must be true or false"],
+    ["release", { ...decision, withoutProof: null }, "withoutProof must be true or false"],
+    ["resend", { ...decision, withoutProof: "yes" }, "withoutProof must be true or false"],
   ])("is refused before anything is done: %s, %j", async (action, resolution, message) => {
     const { flow } = await flowFixture();
     const error = await errorOf(flow().resolve("k", action as "release", resolution as never));
@@ -90,10 +90,10 @@ describe("what resolve is given", () => {
 
   it("is stored with when it was decided, and whether it was although not every payment could be seen", () => {
     const fromMs = Date.now();
-    const { decision: plain } = checkResolution("found", { ...decision, evenUnseen: false } as never);
-    const { decision: unseen } = checkResolution("release", { ...decision, evenUnseen: true });
+    const { decision: plain } = checkResolution("found", { ...decision, withoutProof: false } as never);
+    const { decision: unseen } = checkResolution("release", { ...decision, withoutProof: true });
     expect(plain).toEqual({ action: "found", ...decision, atMs: plain.atMs });
-    expect(unseen).toEqual({ action: "release", ...decision, atMs: unseen.atMs, evenUnseen: true });
+    expect(unseen).toEqual({ action: "release", ...decision, atMs: unseen.atMs, withoutProof: true });
     expect(plain.atMs).toBeGreaterThanOrEqual(fromMs);
     expect(unseen.atMs).toBeLessThanOrEqual(Date.now());
   });
@@ -250,7 +250,7 @@ describe("release and resend", () => {
     onLook(respond);
     const { code, message } = await errorOf(flow().resolve("k", action, decision));
     expect([code, message.startsWith(`resolve: ${why}`)]).toEqual(["flow_payment_unseen", true]);
-    expect(message).toContain("pass `evenUnseen: true`");
+    expect(message).toContain("pass `withoutProof: true`");
   });
 });
 
@@ -424,12 +424,12 @@ describe("a payment whose claim was lost", () => {
   });
 
   it.each(["release", "resend"] as const)(
-    "stands against %s even unseen, after the key was changed too",
+    "stands against %s without proof, after the key was changed too",
     async (action) => {
       const { flow, bank } = await lostClaimFixture();
       const { privateKey } = signingKeysOf("stranger");
       for (const client of [{}, { signingKey: privateKey }]) {
-        const resolved = flow({ gatewayId }, client).resolve("k", action, { ...decision, evenUnseen: true });
+        const resolved = flow({ gatewayId }, client).resolve("k", action, { ...decision, withoutProof: true });
         expect(await errorOf(resolved)).toMatchObject({ code: "flow_payment_found" });
       }
       expect(bank.released).toEqual([]);

@@ -170,7 +170,7 @@ it("sends what an operator decided to send again no earlier either", async () =>
     clock.nowMs += 60_000;
     expect(await recovered(flow({ journal, leaseMs }))).toEqual(["http_503"]);
   }
-  const decision = { by: "Olga Operator", why: "the service has no such payment", evenUnseen: true };
+  const decision = { by: "Olga Operator", why: "the service has no such payment", withoutProof: true };
   const resent = errorOf(flow({ journal, leaseMs }).resolve("k", "resend", decision));
   expect(await resent).toMatchObject({ code: "flow_paused", cause: { code: "flow_throttled" } });
   expect(namesSeen().filter((operation) => operation === "payments.create")).toHaveLength(1);

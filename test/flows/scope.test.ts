@@ -102,7 +102,7 @@ describe("two gateways over one journal", () => {
     expect(await gamma().run("held", ofGamma)).toMatchObject({ status: "held" });
     const decision = { by: "Olga Operator", why: "the back office looked" };
     for (const action of ["release", "resend"] as const) {
-      expect(await errorOf(alpha().resolve("held", action, { ...decision, evenUnseen: true }))).toMatchObject({
+      expect(await errorOf(alpha().resolve("held", action, { ...decision, withoutProof: true }))).toMatchObject({
         cause: { code: "flow_foreign" },
       });
     }
@@ -225,7 +225,7 @@ describe("after the key was changed, and without gatewayId", () => {
   });
 
   it("releases what is held, and what is left open, once gatewayId says whose it is", async () => {
-    const release = { ...decision, evenUnseen: true };
+    const release = { ...decision, withoutProof: true };
     for (const isAway of [false, true]) {
       const { rotated, rotate, bank } = await rotatedFixture(isAway);
       expect(await errorOf(rotated.resolve("k", "release", release))).toMatchObject({

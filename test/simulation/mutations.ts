@@ -416,7 +416,7 @@ export const mutations: readonly Mutation[] = [
     name: "an operator can't release or resend a payment that is there",
     file: flows("resolve-flow"),
     find: 'const look = action === "found" ? undefined',
-    replace: 'const look = action !== "found" || evenUnseen ? undefined',
+    replace: 'const look = action !== "found" || withoutProof ? undefined',
   },
   {
     name: "a flow of another gateway is neither run nor recovered (two places)",

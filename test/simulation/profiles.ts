@@ -364,7 +364,7 @@ function lists(choices: Choices): Partial<Profile> {
     duplicates: choices.of([0, 500]),
     foreignRefusals: choices.of([300, 500]),
     operators: choices.of([0, 900]),
-    evenUnseen: 0,
+    withoutProof: 0,
     machineSkewMs: 0,
     tokens: choices.of(["growing", "falling", "uuid"]),
   };

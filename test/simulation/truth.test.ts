@@ -20,8 +20,8 @@ class Story {
     this.truth = new Truth(this.#world);
   }
 
-  call(kind: CallKind = "run", evenUnseen = false) {
-    return this.truth.began(key, kind, evenUnseen);
+  call(kind: CallKind = "run", withoutProof = false) {
+    return this.truth.began(key, kind, withoutProof);
   }
 
   take(): void {

@@ -64,7 +64,7 @@ export const flowsResolveCommand = command({
     by: { type: "string", value: "NAME", help: "who decides; stored", isRequired: true },
     why: { type: "string", value: "TEXT", help: "on what grounds; stored", isRequired: true },
     payment: { type: "string", value: "FILE", help: "for found: the service's record, as JSON; - for stdin" },
-    "even-unseen": {
+    "without-proof": {
       type: "boolean",
       help: "for release: also where not every payment can be seen, or one only looks like this flow's",
     },
@@ -80,10 +80,10 @@ export const flowsResolveCommand = command({
   async run({ values, operands: [key = "", action = ""] }, terminal) {
     assertAction(action);
     const { by, why, yes = false, json = false } = values;
-    const evenUnseen = values["even-unseen"] === true;
-    assertEvenUnseen(action, evenUnseen);
+    const withoutProof = values["without-proof"] === true;
+    assertWithoutProof(action, withoutProof);
     const payment = values.payment === undefined ? undefined : await readPayment(values.payment, action, terminal);
-    const grounds = { by, why, ...(payment && { payment }), ...(evenUnseen && { evenUnseen }) };
+    const grounds = { by, why, ...(payment && { payment }), ...(withoutProof && { withoutProof }) };
     const resolution = checkResolution(action, grounds);
     const connection = yes
       ? { connect: (settings: Settings) => openClient(settings, terminal), needed: neededToDecide }
@@ -178,10 +178,10 @@ function assertAction(action: string): asserts action is ResolveAction {
 }
 
 /** The program that sends again looks once more itself, and holds what it can't see. */
-function assertEvenUnseen(action: ResolveAction, isGiven: boolean): void {
+function assertWithoutProof(action: ResolveAction, isGiven: boolean): void {
   if (!isGiven || action === "release") return;
   const advice = action === "resend" ? ": have the program call flow.resolve, which looks and sends at once" : "";
-  throw new UsageError(`--even-unseen is for release only${advice}`);
+  throw new UsageError(`--without-proof is for release only${advice}`);
 }
 
 function assertResolvable({ key, phase, isWaiting, senderGatewayTransactionId }: FlowDetails): void {

@@ -110,8 +110,8 @@ function lookText({ atMs, seen, complete, problem, found, grounds }: Look): stri
   return `at ${instant(atMs)}: ${counted(seen, "payment")} seen, ${found ? "and this flow's is one of them" : all}${rests}`;
 }
 
-function decisionText({ action, by, why, atMs, evenUnseen }: OperatorDecision): string {
-  return `${action}${evenUnseen ? ", even unseen," : ""} by ${by} at ${instant(atMs)}: ${why}`;
+function decisionText({ action, by, why, atMs, withoutProof }: OperatorDecision): string {
+  return `${action}${withoutProof ? ", without proof," : ""} by ${by} at ${instant(atMs)}: ${why}`;
 }
 
 export function instant(ms: number | undefined): string {

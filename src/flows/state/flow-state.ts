@@ -109,7 +109,7 @@ export interface OperatorDecision {
   readonly by: string;
   readonly why: string;
   /** Set where it was decided although the payment could not be looked for, or a lookalike was seen. */
-  readonly evenUnseen?: true;
+  readonly withoutProof?: true;
   /** Milliseconds since 1970. */
   readonly atMs: number;
 }

@@ -1,4 +1,4 @@
-import { allPhases, type FlowState, openClaim, type StateOf } from "./flow-state.js";
+import { allPhases, type FlowState, type OperatorDecision, openClaim, type StateOf } from "./flow-state.js";
 
 /** A state as it is stored, maybe by a later release that has more phases. */
 export type StoredState = Omit<FlowState, "phase"> & { readonly phase: string };
@@ -10,12 +10,23 @@ export function toStored(state: FlowState): object {
 }
 
 /** `undefined` for a phase that this version does not know. */
-export function fromStored(state: StoredState): FlowState | undefined {
-  if (!knownPhases.has(state.phase)) return undefined;
+export function fromStored(stored: StoredState): FlowState | undefined {
+  if (!knownPhases.has(stored.phase)) return undefined;
+  const state = withDecisions(stored);
   if (!claimedPhases.has(state.phase)) return state as FlowState;
   const claim = openClaim((state as { readonly claims?: Parameters<typeof openClaim>[0] }).claims);
   if (claim === undefined) return state.phase === "held" ? (state as FlowState) : undefined;
   return { ...state, claim } as FlowState;
+}
+
+/** Release 0.2.0 stored `evenUnseen`, which is `withoutProof` now. */
+function withDecisions(state: StoredState): StoredState {
+  const { decisions } = state as { readonly decisions?: readonly (OperatorDecision & { evenUnseen?: true })[] };
+  if (decisions === undefined) return state;
+  const today = decisions.map(({ evenUnseen, ...decision }) =>
+    evenUnseen ? { ...decision, withoutProof: evenUnseen } : decision,
+  );
+  return { ...state, decisions: today } as StoredState;
 }
 
 const claimedPhases: ReadonlySet<string> = new Set(["claimed", "unknown", "held"]);

@@ -222,7 +222,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     const found = await release();
     expect(found.code).toBe(3);
     expect(found.stderr).toContain('the payment is there, so the flow can only be resolved as "found"');
-    expect((await release("--even-unseen")).stderr).toContain("the payment is there");
+    expect((await release("--without-proof")).stderr).toContain("the payment is there");
     expect(await phaseOf("held-1")).toBe("held");
     expect(fixture.bank.released).toEqual([]);
   });
@@ -469,7 +469,10 @@ describe("a journal that the command opens", () => {
     ["ACTION is one of found, release, resend", ["resolve", "k", "pay", ...grounds]],
     ["--by NAME is missing", ["resolve", "k", "found"]],
     ["--payment is for found only", ["resolve", "k", "release", ...grounds, "--payment", "p.json"]],
-    ["--even-unseen is for release only: have the program", ["resolve", "k", "resend", ...grounds, "--even-unseen"]],
+    [
+      "--without-proof is for release only: have the program",
+      ["resolve", "k", "resend", ...grounds, "--without-proof"],
+    ],
     ["gatewayId is missing", ["resolve", "k", "found", ...grounds, "--journal", "x.db"]],
     ["authUrl is missing", ["resolve", "k", "found", ...grounds, "--journal", "x.db", "--gateway-id", "a", "--yes"]],
     ["--settled-before AGE or --quoted-before AGE is missing", ["prune"]],

@@ -385,8 +385,8 @@ describe.each(["release", "resend"] as const)("%s by an operator", (action) => {
     const { flow, mend, sandbox, bank } = await lostFixture(() => Response.json([]));
     expect(await flow().run("k", request)).toMatchObject({ status: "held" });
     mend();
-    for (const evenUnseen of [undefined, true]) {
-      const error = await errorOf(flow().resolve("k", action, { ...resolution, evenUnseen }));
+    for (const withoutProof of [undefined, true]) {
+      const error = await errorOf(flow().resolve("k", action, { ...resolution, withoutProof }));
       expect(error).toMatchObject({ code: "flow_payment_found", effect: "possible" });
     }
     expect([sandbox.requests.filter(isPayment).length, bank.released]).toEqual([1, []]);
@@ -411,7 +411,7 @@ describe.each(["release", "resend"] as const)("%s by an operator", (action) => {
     expect([sandbox.requests.filter(isPayment).length, bank.released]).toEqual([1, []]);
     expect(await flow().outcome("k")).toMatchObject({ status: "held", decisions: [] });
     await flow()
-      .resolve("k", action, { ...resolution, evenUnseen: true })
+      .resolve("k", action, { ...resolution, withoutProof: true })
       .catch(() => {});
     expect([sandbox.requests.filter(isPayment).length, bank.released]).toEqual(
       action === "resend" ? [2, []] : [1, ["k"]],

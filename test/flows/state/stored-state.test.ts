@@ -31,3 +31,17 @@ it("reads a flow that is held, whether a claim is open or not", () => {
 it("can't read a phase that it does not know", () => {
   expect(fromStored(stored("refunded"))).toBeUndefined();
 });
+
+it("reads decisions of release 0.2.0, which stored `evenUnseen`, as those of today", () => {
+  const decision = { action: "release", by: "Olga", why: "ticket-4711", atMs: 5 };
+  const ofOldRelease = stored("refused", { decisions: [decision, { ...decision, evenUnseen: true }] });
+  const ofToday = stored("refused", { decisions: [decision, { ...decision, withoutProof: true }] });
+  expect(fromStored(ofOldRelease)).toStrictEqual(ofToday);
+  expect(fromStored(ofToday)).toStrictEqual(ofToday);
+});
+
+it("reads decisions of release 0.2.0 about a flow whose claim is open", () => {
+  const decision = { action: "resend", by: "Olga", why: "ticket-4711", atMs: 5 };
+  const state = fromStored(stored("claimed", { claims: [claim], decisions: [{ ...decision, evenUnseen: true }] }));
+  expect(state).toMatchObject({ claim, decisions: [{ ...decision, withoutProof: true }] });
+});

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { closed, type FlowFixture, flowFixture, request } from "../flow-fixture.js";
 import { all, errorOf } from "../results.js";
 
-const decision = { by: "Olga Operator", why: "the service has no such payment", evenUnseen: true };
+const decision = { by: "Olga Operator", why: "the service has no such payment", withoutProof: true };
 const unreadable = () => Response.json([{ id: "p", senderGatewayTransactionId: "another's" }]);
 
 it("keeps, of looks that could not see every payment, the last one for each request that may have been sent", async () => {

@@ -163,9 +163,9 @@ export const flows: readonly KnownSurvivor[] = [
   },
   {
     file: "src/flows/resolve-flow.ts",
-    line: "if (evenUnseen || (look?.complete && look.lookalike === undefined)) return look;",
+    line: "if (withoutProof || (look?.complete && look.lookalike === undefined)) return look;",
     replacement: "look.complete",
-    why: "For the compiler: only what is decided even unseen goes on without a look.",
+    why: "For the compiler: only what is decided without proof goes on without a look.",
   },
   { file: "src/flows/run-flow.ts", line: checksIntent, replacement: '["Stryker was here"]', why: noIds },
   {
