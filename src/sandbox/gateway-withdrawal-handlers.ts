@@ -5,14 +5,14 @@ import type { HandlersOf } from "./handler.js";
 import { assertQuery } from "./list-page.js";
 import { checkWithdrawal } from "./record-rules.js";
 import { listPage, notFound } from "./resource-handlers.js";
-import type { Call, Service } from "./service.js";
+import type { SandboxCall, Service } from "./service.js";
 
 /** Reads and updates of withdrawals by the gateway that pays them out: the same stored records, seen from there. */
 export function gatewayWithdrawalHandlers(
   service: Service,
 ): HandlersOf<(typeof gatewayWithdrawals)[keyof typeof gatewayWithdrawals]> {
-  const rowsOf = ({ params: [gatewayId = ""] }: Call<unknown>) => rowsAt(service, gatewayId);
-  const rowOf = (call: Call<unknown>) => {
+  const rowsOf = ({ params: [gatewayId = ""] }: SandboxCall<unknown>) => rowsAt(service, gatewayId);
+  const rowOf = (call: SandboxCall<unknown>) => {
     const row = rowsOf(call).find(({ record }) => record.id === call.params[1]);
     if (row === undefined) throw notFound("withdrawal");
     return row;

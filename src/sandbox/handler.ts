@@ -1,10 +1,10 @@
 import type { TypedOperation } from "../api/operation.js";
-import type { Call } from "./service.js";
+import type { SandboxCall } from "./service.js";
 
 /** What handles one row: takes a call with the row's body, returns the row's output, or throws a `Refusal`. */
 export type Handler<Row> =
   Row extends TypedOperation<string, readonly string[], infer Body, infer Output>
-    ? (call: Call<Body>) => Output
+    ? (call: SandboxCall<Body>) => Output
     : never;
 
 /** A handler for each of these rows, by name. */

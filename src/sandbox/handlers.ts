@@ -4,7 +4,7 @@ import type { HandlersOf } from "./handler.js";
 import { createIntent, createPayment } from "./payment-handlers.js";
 import { checkDeposit, checkGateway, checkTransfer, checkWithdrawal, settleExchangeRate } from "./record-rules.js";
 import { type Rules, recordHandlers } from "./resource-handlers.js";
-import type { Call, Service } from "./service.js";
+import type { SandboxCall, Service } from "./service.js";
 
 /** A handler for every row of the description: one too few does not compile. */
 export type Handlers = HandlersOf<CataloguedOperation>;
@@ -43,7 +43,7 @@ function rulesOf({ ledger, newTransactionId }: Service): Rules {
 }
 
 /** The handler of one row, for a call whose body was checked against that row. */
-export function handlerOf(handlers: Handlers, operation: string): (call: Call<unknown>) => unknown {
+export function handlerOf(handlers: Handlers, operation: string): (call: SandboxCall<unknown>) => unknown {
   // `Handlers` is mapped over the rows that the name comes from.
-  return Reflect.get(handlers, operation) as (call: Call<unknown>) => unknown;
+  return Reflect.get(handlers, operation) as (call: SandboxCall<unknown>) => unknown;
 }

@@ -3,7 +3,7 @@ import { IdTokens } from "./id-tokens.js";
 import { loggedOutPage, refusalPage } from "./pages.js";
 import { jsonResponse } from "./responses.js";
 import type { SandboxSettings } from "./sandbox-options.js";
-import { TokenEndpoint } from "./token-endpoint.js";
+import { SandboxTokens } from "./sandbox-tokens.js";
 
 /** The last part of an address of the identity provider. Only `token` is described; Keycloak has the others. */
 export type IdentityEndpoint = "token" | "auth" | "logout" | "certs";
@@ -21,7 +21,7 @@ export interface IdentityRequest {
 
 /** The identity provider: logs users in, and ends their sessions. */
 export class IdentityProvider {
-  readonly tokens: TokenEndpoint;
+  readonly tokens: SandboxTokens;
   readonly #realmPath: string;
   readonly #idTokens = new IdTokens();
   readonly #authorization: AuthorizationEndpoint;
@@ -29,7 +29,7 @@ export class IdentityProvider {
   constructor(settings: SandboxSettings) {
     this.#realmPath = `${settings.authPath}/auth/realms/${encodeURIComponent(settings.credentials.realm)}`;
     this.#authorization = new AuthorizationEndpoint(settings);
-    this.tokens = new TokenEndpoint(settings, this.#authorization, this.#idTokens);
+    this.tokens = new SandboxTokens(settings, this.#authorization, this.#idTokens);
   }
 
   pathOf(endpoint: IdentityEndpoint): string {

@@ -15,5 +15,5 @@ export {
   type SandboxWire,
 } from "./sandbox.js";
 export type { SandboxCredentials, SandboxOptions, SandboxRequest } from "./sandbox-options.js";
+export type { TokenRequest } from "./sandbox-tokens.js";
 export { type SandboxConsoleOptions, type SandboxServer, type SandboxServerOptions, startSandbox } from "./server.js";
-export type { TokenRequest } from "./token-endpoint.js";

@@ -1,10 +1,10 @@
 import { type Handlers, handlerOf } from "./handlers.js";
-import { assertBody, type JsonObject, parseJsonObject } from "./request-body.js";
+import { assertBody, type JsonObject, parseBody } from "./request-body.js";
 import { emptyResponse, jsonResponse, Refusal, refusalResponse } from "./responses.js";
 import type { Route } from "./routes.js";
 import type { SandboxRequest, SandboxSettings } from "./sandbox-options.js";
-import type { Call, Service } from "./service.js";
-import { checkSignature, type SignedRequest, signatureHeader } from "./signature-check.js";
+import type { SandboxCall, Service } from "./service.js";
+import { checkSignature, type RequestToVerify, signatureHeader } from "./signature-check.js";
 
 /** A request for one operation, by someone who may make it. */
 export interface OperationRequest {
@@ -32,10 +32,10 @@ export async function respondToOperation(
 
 const noBody: JsonObject = {};
 
-async function callOf({ ledger, settings }: Service, request: OperationRequest): Promise<Call<JsonObject>> {
+async function callOf({ ledger, settings }: Service, request: OperationRequest): Promise<SandboxCall<JsonObject>> {
   const { seen, bytes, route } = request;
   const { operation, params } = route;
-  const body = operation.body === undefined ? noBody : parseJsonObject(bytes, seen.headers.get("content-type"));
+  const body = operation.body === undefined ? noBody : parseBody(bytes, seen.headers.get("content-type"));
   const signed = signedRequest(settings, request, body);
   const signature = settings.signedOperations.has(operation.name) ? await checkSignature(ledger, signed) : undefined;
   assertBody(operation, body);
@@ -48,7 +48,7 @@ export function signedRequest(
   settings: SandboxSettings,
   { seen, bytes, route }: OperationRequest,
   body: JsonObject,
-): SignedRequest {
+): RequestToVerify {
   const { path, query, headers } = seen;
   const signedPath = settings.signQuery && query !== "" ? `${path}?${query}` : path;
   return { ...route, body, signedPath, rawBody: bytes, signature: headers.get(signatureHeader) };

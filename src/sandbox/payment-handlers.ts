@@ -5,10 +5,10 @@ import { blankRecord } from "./ledger.js";
 import { type PaymentEnd, quote } from "./quote.js";
 import { requireGateway, requireNotNegative, requirePositive } from "./record-rules.js";
 import { Refusal } from "./responses.js";
-import type { Call, Service } from "./service.js";
+import type { SandboxCall, Service } from "./service.js";
 
 /** The first step: computes what the sender pays, and verifies both names. */
-export function createIntent(service: Service, { body }: Call<PaymentIntentRequest>): PaymentIntent {
+export function createIntent(service: Service, { body }: SandboxCall<PaymentIntentRequest>): PaymentIntent {
   requirePositive("receiverAmount", body.receiverAmount);
   const sender = endOf(service, "senderGatewayId", body.senderGatewayId, body.senderCurrency);
   const receiver = endOf(service, "receiverGatewayId", body.receiverGatewayId, body.receiverCurrency);
@@ -32,7 +32,7 @@ export function createIntent(service: Service, { body }: Call<PaymentIntentReque
 }
 
 /** The second step: stores the payment together with the request that created it. */
-export function createPayment(service: Service, call: Call<PaymentRequest>): Payment {
+export function createPayment(service: Service, call: SandboxCall<PaymentRequest>): Payment {
   const { body, signature } = call;
   checkPayment(service, body);
   const sender = requireGateway(service.ledger, "senderGatewayId", body.senderGatewayId);

@@ -9,7 +9,7 @@ import { shownName } from "./shown-query.js";
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** @throws {Refusal} when the body is not a JSON object in UTF-8 that came as `application/json`. */
-export function parseJsonObject(bytes: Uint8Array, contentType: string | null): JsonObject {
+export function parseBody(bytes: Uint8Array, contentType: string | null): JsonObject {
   if (!/^application\/json\s*(?:;|$)/i.test(contentType ?? "")) {
     throw new Refusal("invalid_content_type", "the body must come with Content-Type application/json");
   }

@@ -5,14 +5,14 @@ import type { HandlersOf } from "./handler.js";
 import { blankRecord, type Ledger, type StoredRecords, storedNameOf } from "./ledger.js";
 import { assertQuery, pageOf } from "./list-page.js";
 import { Refusal } from "./responses.js";
-import type { Call, Service } from "./service.js";
+import type { SandboxCall, Service } from "./service.js";
 
 /** What makes one kind of record different from the others. */
 interface RecordRules<T> {
   /** What a record has before its body is laid over it, where that is not an empty text. */
   readonly blank?: Partial<T>;
   /** Further fields that only the creation sets. */
-  create?(record: T, call: Call<unknown>): T;
+  create?(record: T, call: SandboxCall<unknown>): T;
   /** Checks a record before it is stored or replaced, and sets what follows from its other fields. */
   settle?(record: T, owner: string): T;
 }
@@ -54,7 +54,7 @@ export function notFound(what: string): Refusal {
 
 type AnyRecord = { readonly id: string };
 type CreateRow = TypedOperation<string, readonly string[], never, AnyRecord>;
-type AnyHandler = (call: Call<object>) => unknown;
+type AnyHandler = (call: SandboxCall<object>) => unknown;
 type AnyRows = { readonly create: CreateRow } & Readonly<Record<string, Operation>>;
 
 function handlersOf(
@@ -65,12 +65,12 @@ function handlersOf(
 ): [string, AnyHandler][] {
   const blank = { ...blankRecord(rows.create), ...rules.blank };
   const settled = (record: AnyRecord, owner: string) => rules.settle?.(record, owner) ?? record;
-  const rowAt = (operation: Operation, { params }: Call<unknown>) => {
+  const rowAt = (operation: Operation, { params }: SandboxCall<unknown>) => {
     const row = collection.find(params.at(-1) ?? "", ownerOf(service.ledger, operation, params));
     if (row === undefined) throw notFound("record");
     return row;
   };
-  const byVerb: Readonly<Record<Operation["verb"], (operation: Operation, call: Call<object>) => unknown>> = {
+  const byVerb: Readonly<Record<Operation["verb"], (operation: Operation, call: SandboxCall<object>) => unknown>> = {
     create(operation, call) {
       const owner = ownerOf(service.ledger, operation, call.params);
       const record = { ...blank, ...call.body, id: service.newId() };

@@ -17,9 +17,9 @@ import {
   type SandboxSettings,
   toSettings,
 } from "./sandbox-options.js";
+import type { SandboxTokens, TokenRequest } from "./sandbox-tokens.js";
 import { createService, type Service } from "./service.js";
 import { signatureHeader } from "./signature-check.js";
-import type { TokenEndpoint, TokenRequest } from "./token-endpoint.js";
 
 /** One request that reached the sandbox. Its query may hold account numbers; it holds no secret, and is left out of logins. */
 export interface LoggedRequest {
@@ -58,7 +58,7 @@ export type SandboxWatcher = (arrived: Arrived, respond: () => Promise<Response>
 /** What a watcher may look into. */
 export interface SandboxInterior {
   readonly service: Service;
-  readonly tokens: TokenEndpoint;
+  readonly tokens: SandboxTokens;
 }
 
 /**

@@ -6,7 +6,7 @@ import type { VerifiedSignature } from "./signature-check.js";
 import { timestamps } from "./timestamps.js";
 
 /** A request that has passed everything that is the same for all operations. */
-export interface Call<Body> {
+export interface SandboxCall<Body> {
   /** Values of the path's parameters, in order. */
   readonly params: readonly string[];
   readonly query: URLSearchParams;

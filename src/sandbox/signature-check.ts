@@ -11,7 +11,7 @@ import { Refusal } from "./responses.js";
 export const signatureHeader = "X-SERVICE-SIGNATURE-BASE64";
 
 /** A request as far as its signature is concerned. */
-export interface SignedRequest {
+export interface RequestToVerify {
   readonly operation: Operation;
   readonly params: readonly string[];
   readonly body: JsonObject;
@@ -32,7 +32,7 @@ export interface VerifiedSignature {
  *
  * @throws {Refusal} when the signature is missing, the gateway is not known, or the signature is not its key's.
  */
-export async function checkSignature(ledger: Ledger, request: SignedRequest): Promise<VerifiedSignature> {
+export async function checkSignature(ledger: Ledger, request: RequestToVerify): Promise<VerifiedSignature> {
   const { signature } = request;
   if (signature === null) throw new Refusal("missing_signature", `the header ${signatureHeader} is missing`);
   for (const { rsaPublicKeyBase64: publicKeyBase64 } of signersOf(ledger, request)) {
@@ -50,7 +50,7 @@ export async function checkSignature(ledger: Ledger, request: SignedRequest): Pr
  *
  * @throws {Refusal} when the gateway is not known.
  */
-export function signersOf(ledger: Ledger, { operation, params, body }: SignedRequest): PaymentGateway[] {
+export function signersOf(ledger: Ledger, { operation, params, body }: RequestToVerify): PaymentGateway[] {
   const { signer = "" } = operation;
   const name = body[signer] ?? signerInPath(ledger, operation, params);
   if (name === undefined) return ledger.paymentGateways.records();
@@ -75,7 +75,7 @@ function signerInPath(ledger: Ledger, { name }: Operation, params: readonly stri
 async function isSignedWith(
   publicKey: string,
   signature: string,
-  { signedPath, rawBody }: SignedRequest,
+  { signedPath, rawBody }: RequestToVerify,
 ): Promise<boolean> {
   try {
     return await verifySignature({ publicKey, path: signedPath, body: rawBody, signature });

@@ -23,10 +23,10 @@ export const payment = {
 
 const provider = { firstName: "Ada", lastName: "Lovelace", email: "ada@example.com" };
 
-export type Call = (client: CrossBorderClient, options: RequestOptions) => PromiseLike<unknown>;
+export type ClientCall = (client: CrossBorderClient, options: RequestOptions) => PromiseLike<unknown>;
 
 /** One call of each kind. Token requests are observed through a read that needs a token first. */
-export const calls: Readonly<Record<Kind, Call>> = {
+export const calls: Readonly<Record<Kind, ClientCall>> = {
   read: (client, options) => client.paymentIntents.get("intent-1", options),
   update: (client, options) => client.liquidityProviders.update("provider-1", provider, options),
   create: (client, options) => client.liquidityProviders.create(provider, options),

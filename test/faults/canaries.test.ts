@@ -4,7 +4,7 @@ import type { ClientEvents } from "cross-border-payments";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { keyPairOf } from "../support/key-pairs.js";
 import { isThorough } from "../support/thorough.js";
-import { type Call, inParallel, intent, payment } from "./calls.js";
+import { type ClientCall, inParallel, intent, payment } from "./calls.js";
 import { type Fixture, type Observation, openFixture, playCell } from "./cell.js";
 import type { Kind } from "./expectations.js";
 import { canBeWellBefore, type Fault, faults } from "./faults.js";
@@ -45,7 +45,7 @@ const canaries: Readonly<Record<string, readonly string[]>> = {
 interface Operation {
   readonly name: string;
   readonly kind: Kind;
-  readonly call: Call;
+  readonly call: ClientCall;
   /** What the failing server repeats wherever it can, besides the tokens that it was sent. */
   readonly known: readonly string[];
 }

@@ -4,7 +4,7 @@ import { type ClientEvents, type ClientOptions, CrossBorderClient } from "cross-
 import { Agent, buildConnector } from "undici";
 import { keyPairOf } from "../support/key-pairs.js";
 import { type ClosedPort, openClosedPort } from "../wire/closed-port.js";
-import type { Call } from "./calls.js";
+import type { ClientCall } from "./calls.js";
 import { certificates } from "./certificates.js";
 import { type Expected, expectations, isTokenRequest, type Kind } from "./expectations.js";
 import { capBytes, type Fault, longDeadlineMs, shortDeadlineMs } from "./faults.js";
@@ -50,7 +50,7 @@ export async function openFixture(lag: LoopLag): Promise<Fixture> {
 
 /** The call and its client's options. */
 export interface CellOptions {
-  readonly call: Call;
+  readonly call: ClientCall;
   readonly credentials?: { readonly clientSecret: string; readonly username: string; readonly password: string };
   readonly signingKey?: KeyObject;
   /** What the token endpoint returns besides `token_type` and `expires_in`; `number` counts its responses. */

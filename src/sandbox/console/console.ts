@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { pageText } from "#console-page";
 import { CrossBorderError } from "../../errors/errors.js";
 import type { SigningKey } from "../../signing/keys.js";
-import { parseJsonObject } from "../request-body.js";
+import { parseBody } from "../request-body.js";
 import { jsonResponse, Refusal, refusalResponse } from "../responses.js";
 import type { Arrived, Sandbox, SandboxInterior } from "../sandbox.js";
 import { actions } from "./actions.js";
@@ -82,7 +82,7 @@ export class SandboxConsole {
     if (action === undefined) return nothingThere();
     const controls = { sandbox: this.#sandbox, desk: this.#desk, faults: this.#faults };
     try {
-      const told = await action(controls, parseJsonObject(body, headers.get("content-type")));
+      const told = await action(controls, parseBody(body, headers.get("content-type")));
       return jsonResponse(told ?? {});
     } catch (error) {
       if (error instanceof Refusal) return refusal(error);

@@ -1,10 +1,10 @@
 import type { PaymentGateway } from "../../resources/payment-gateways.js";
 import { explainSignature, type SignatureQuestion } from "../../verification/explain-signature.js";
 import { type OperationRequest, signedRequest } from "../operation.js";
-import { parseJsonObject } from "../request-body.js";
+import { parseBody } from "../request-body.js";
 import { Refusal } from "../responses.js";
 import type { Service } from "../service.js";
-import { checkSignature, type SignedRequest, signersOf } from "../signature-check.js";
+import { checkSignature, type RequestToVerify, signersOf } from "../signature-check.js";
 import type { SignatureLine } from "./console-state.js";
 import type { RegisteredKeys } from "./registered-keys.js";
 
@@ -27,7 +27,7 @@ export async function noteSignature(
   if (!service.settings.signedOperations.has(operation.name)) return unasked;
   try {
     const { seen, bytes } = request;
-    const body = operation.body === undefined ? {} : parseJsonObject(bytes, seen.headers.get("content-type"));
+    const body = operation.body === undefined ? {} : parseBody(bytes, seen.headers.get("content-type"));
     const signed = signedRequest(service.settings, request, body);
     return await note(service, registered, signed, `http://${seen.headers.get("host")}`);
   } catch (error) {
@@ -39,7 +39,7 @@ export async function noteSignature(
 async function note(
   { ledger, settings }: Service,
   registered: RegisteredKeys,
-  signed: SignedRequest,
+  signed: RequestToVerify,
   origin: string,
 ): Promise<SignatureNote> {
   const isKey = (gateway: PaymentGateway) => registered.fingerprintOf(gateway) !== "";

@@ -45,7 +45,7 @@ type Tokens = Map<string, Issued>;
 const rememberedTokens = 100;
 
 /** Gives tokens and knows which of them are good (Interface description 0.0.1, "Authentication"). */
-export class TokenEndpoint {
+export class SandboxTokens {
   readonly #settings: SandboxSettings;
   readonly #authorization: AuthorizationEndpoint;
   readonly #idTokens: IdTokens;
