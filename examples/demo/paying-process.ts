@@ -45,7 +45,7 @@ switch (process.argv[2]) {
 await flow.close();
 await opened.close();
 
-/** The bank's ledger, beside the journal: whoever creates the entry takes the money. False when it is there already. */
+/** The bank's ledger, beside the journal: the process that creates the entry takes the money. False when it is there already. */
 function bookOnce(key: string): boolean {
   try {
     writeFileSync(`${journal}-${key}-taken`, "", { flag: "wx" });

@@ -197,7 +197,7 @@ export class SharedSession {
       return token === undefined ? await this.#request(owner, found, need) : { token };
     } finally {
       this.#isRequesting = false;
-      // Nobody waits for this: whoever finds a token needs no lock, and it ends by itself.
+      // Nobody waits for this: a process that finds a token needs no lock, and the lock ends by itself.
       this.#entry.unlock(owner).catch(() => {});
     }
   }
@@ -221,7 +221,7 @@ export class SharedSession {
     }
     const { failure } = requested;
     if (grantReactions[failure.class].refresh_token === "login") {
-      // Whoever ends the session later knows by this that there is nothing left to end.
+      // Ending the session later finds by this that nothing is left to end.
       const isOver = isDeadGrant(failure) && !this.#endpoint.canLogIn && this.#isNewest(refreshToken, found);
       if (isOver) await this.#replace(mark, { ...value, spentBy: sessionOver });
       return this.#logInAgain(owner, mark, need, { ...failure, class: "session-ended" });

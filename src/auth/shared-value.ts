@@ -14,7 +14,7 @@ export interface SharedValue {
   readonly expiresAtMs?: number;
   readonly refreshToken?: string;
   readonly refreshExpiresAtMs?: number;
-  /** Set before the refresh token is sent, by whoever sends it. Nobody else sends it from then on. */
+  /** Set before the refresh token is sent, by the process that sends it. No other process sends it from then on. */
   readonly spentBy?: string;
 }
 

@@ -18,7 +18,7 @@ export class Interrupted extends Error {
  * @throws {Interrupted} on Ctrl-C.
  */
 export async function askSecret(question: string, input: KeyInput, output: Writable): Promise<string | undefined> {
-  // Before the question: whoever types as soon as it is there would see their keys otherwise.
+  // Before the question: what is typed as soon as it is there would be shown otherwise.
   input.setRawMode(true);
   try {
     output.write(question);
@@ -96,7 +96,7 @@ class SecretLine {
       return true;
     }
     if (this.#sequence === "") return false;
-    // Whoever hits the escape key still means these.
+    // These count after the escape key, too.
     if (/\p{Cc}/u.test(key)) {
       this.#sequence = "";
       return false;

@@ -4,7 +4,7 @@ import { commands } from "./commands.js";
 import { describeError, runCommandLine } from "./run-command.js";
 import { processTerminal } from "./terminal.js";
 
-// Whoever reads the output may have seen enough, as `head` does. What was not read is not known to be well: as programs end by SIGPIPE.
+// The reader of the output may have seen enough, as `head` does. What was not read is not known to be well: as programs end by SIGPIPE.
 for (const [name, output] of [
   ["stdout", process.stdout],
   ["stderr", process.stderr],

@@ -10,7 +10,7 @@ export async function readBytes(path: string, terminal: Terminal): Promise<Uint8
   return path === "-" ? buffer(readStdin(terminal)) : readFile(path);
 }
 
-/** Whoever meant a pipe, and is at a terminal, would wait for a command that waits for them. */
+/** At a terminal, somebody who meant a pipe would wait for a command that waits for them. */
 function readStdin({ stdin, stderr, ask }: Terminal): Terminal["stdin"] {
   if (ask !== undefined) stderr.write("cross-border: reading what you type; Ctrl-D ends it\n");
   return stdin;

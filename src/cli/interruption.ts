@@ -18,7 +18,7 @@ export function interruption(): Interruption {
 }
 
 /**
- * Resolves when the `npx` that started this process is gone: it does not pass signals on, so that whoever ended it would leave this running.
+ * Resolves when the `npx` that started this process is gone: it does not pass signals on, so that ending it would leave this running.
  * Elsewhere never: a program may outlive the shell that started it.
  */
 export function untilNpxEnds(env: Readonly<Record<string, string | undefined>>): Promise<void> {

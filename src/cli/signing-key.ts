@@ -3,7 +3,7 @@ import type { SigningKey } from "../signing/keys.js";
 import type { Terminal } from "./terminal.js";
 
 /**
- * A private key with the passphrase that opens it, where it has one: from the environment, or from whoever sits at the terminal.
+ * A private key with the passphrase that opens it, where it has one: from the environment, or from the person at the terminal.
  *
  * @param name of its file.
  * @throws {InvalidArgumentError} where there is none.

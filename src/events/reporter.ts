@@ -27,7 +27,7 @@ export interface Reported {
 
 export type EventName = keyof Reported;
 
-/** Whoever wants to know: hooks, a logger. */
+/** The program's own hooks and logger. */
 export interface Listener extends ClientEvents {
   flow?(event: FlowEvent): unknown;
   error?(error: unknown): unknown;

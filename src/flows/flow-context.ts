@@ -74,7 +74,7 @@ export interface StepResult {
   readonly state: FlowState;
   /** Set where the step is not over: only a part of its wait is. */
   readonly isPartial?: true;
-  /** Thrown to whoever runs the flow, once the state is stored. */
+  /** Thrown to the caller that runs the flow, once the state is stored. */
   readonly error?: unknown;
 }
 

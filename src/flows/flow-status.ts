@@ -156,7 +156,7 @@ async function failuresOf(
   if (isOverlong) return overlongLease(leaseMs, updatedAtMs);
   const owners = fruitlessOwners(state, epoch);
   if (owners !== undefined && !isStuck(state)) return noProgress(owners, state.failures, updatedAtMs);
-  // Whoever has it may be the gateway whose key it is.
+  // Another process may be the gateway whose key it is.
   const isRunning = leaseUntilMs > clock.wallMs();
   const ownKeyId = isRunning ? undefined : await otherKeyId(context, state);
   if (ownKeyId === undefined) return state.failures;

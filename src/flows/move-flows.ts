@@ -87,10 +87,10 @@ function addressOf(name: string, service: unknown): string {
 const pageSize = 64;
 
 /**
- * Moves the flows of one base URL to another, each as an owner does: its epoch, nonce and revision are new, so that whoever had it before,
- * and was stopped, does nothing more for it. Each row is in one of the two scopes at any time.
+ * Moves the flows of one base URL to another, each as an owner does: its epoch, nonce and revision are new, so that the owner before it,
+ * if it was stopped, does nothing more for it. Each row is in one of the two scopes at any time.
  *
- * Payments that were made move first: no list of payments can be empty behind them.
+ * Payments that were made move first: no list of payments can be empty after them.
  */
 export async function moveFlows(context: FlowContext, move: CheckedMove, stop: AbortSignal): Promise<MoveReport> {
   const moving = new Moving(context, move);

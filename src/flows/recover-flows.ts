@@ -23,7 +23,7 @@ export async function* recoverFlows(
       await recovery.slots.left();
     }
   } finally {
-    // Whoever stops reading leaves flows behind that are still running.
+    // A caller that stops reading leaves flows running.
     void round.ended().then(() => recovery.end());
   }
   if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));

@@ -163,7 +163,7 @@ async function decideAnd<Result>(
     if (decided.phase !== state.phase) emitStep(context, key, state, decided, startMs);
     isDecided = true;
     phase = decided.phase;
-    // Whoever decides has just looked, or decided without.
+    // The operator has just looked, or decided without a look.
     const mustLook = decided === state;
     return await goOn({ lease, call, mustLook }, decided);
   } catch (error) {

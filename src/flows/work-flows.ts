@@ -38,7 +38,7 @@ export async function workFlows({ takeOver, everyMs, reporter, random }: FlowWor
   const running = new Set<Promise<void>>();
   let [failures, outcomes, fruitless] = [0, 0, 0];
   const fail = (error: unknown): void => {
-    // A flow that waits for the service says nothing of the others: whoever has crashed meanwhile is taken over as soon as ever.
+    // A flow that waits for the service says nothing of the others: those of a process that crashed meanwhile are taken over at once.
     if (!(error instanceof Error && isWaiting(error.cause))) failures += 1;
     reporter.emit("error", error);
   };

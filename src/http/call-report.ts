@@ -25,7 +25,7 @@ export class CallReport {
   /** What body and query held, by field. */
   #values: Readonly<Record<string, unknown>> = {};
   readonly #startMs = clock.monotonicMs();
-  /** Without the text: whoever keeps the promise of a call keeps this too. */
+  /** Without the text: keeping the promise of a call keeps this alive too. */
   #response: Pick<WireResponse, "status" | "headers"> | undefined;
   #latencyMs: number | undefined;
   /** As the last response that had one gave it. */

@@ -150,7 +150,7 @@ export class Call {
     }
   }
 
-  /** A proxy may have sent a request on and respond for itself: whoever signed it looks before it is sent again. */
+  /** A proxy may have sent a request on and respond for itself: the signer looks before it is sent again. */
   #isFinal({ kind }: Failure): boolean {
     return this.#maxRetries === 0 || ("presigned" in this.#source && kind === "status");
   }

@@ -73,7 +73,7 @@ function findingOf(error: CrossBorderError, hasResponse: boolean): Finding {
   const failureClass = error instanceof ApiError ? classifyResponse(error.response) : undefined;
   const service = ownWords.has(failureClass) ? "responding" : "failing";
   if (failureClass === "unauthorized") return { service, token: "refused" };
-  // Whoever is told that he may not read this list has been recognised.
+  // A client that is told that it may not read this list has been recognised.
   const isKnown = failureClass === "refused" && error instanceof ApiError && error.status === 403;
   return { service, token: isKnown ? "accepted" : "unknown" };
 }

@@ -33,7 +33,7 @@ export class SqliteThread implements SqliteConnection {
     this.#worker = worker;
     worker.unref();
     worker.on("message", (replies: readonly ThreadReply[]) => this.#receive(replies));
-    // The exit follows, and tells whoever waits.
+    // The exit follows, and fails what still waits.
     worker.on("error", () => {});
     worker.on("exit", () => this.#end());
   }

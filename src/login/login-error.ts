@@ -25,7 +25,7 @@ export function toLoginError(failure: GrantFailure, origin: string): TokenError 
   return new TokenError(`${effect}: ${says}`, { code, status, serviceCode, serviceMessage });
 }
 
-/** @param where the issuer was named. Its name is not shown: whoever forged it chose it. */
+/** @param where the issuer was named. Its name is not shown: a forger chooses it. */
 export function issuerMismatch(where: string): TokenError {
   return loginError(
     "login_issuer_mismatch",

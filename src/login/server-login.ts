@@ -56,7 +56,7 @@ export interface ServerSession extends UserAuth {
   readonly claims: UserClaims;
   /**
    * A text for this user's session, on the server, by which `resume` continues it with another request, in this process or in
-   * another one. It stays the same. It is a secret: whoever has it can act for the user.
+   * another one. It stays the same. It is a secret: anyone who has it can act for the user.
    *
    * @throws {ConfigError} where the login has no `tokenStore`.
    */

@@ -218,7 +218,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     return this.#query.trustCursor === true ? undefined : this.#proveEnd(position, first);
   }
 
-  /** An empty page ends the list only where the last record is still shown: by whoever lags behind, or lies once, it is not. */
+  /** An empty page ends the list only where the last record is still shown: a machine that lags behind, or fails once, does not show it. */
   async #proveEnd(position: ListPosition, first: Received<Item>): Promise<Received<Item> | undefined> {
     const wasEmpty = first.start === "after";
     let received = wasEmpty ? await this.#request(position, "overlap") : first;
@@ -291,7 +291,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     if (this.#direction === "down") yield* this.#unreadAbove(position);
   }
 
-  /** Whether a descending list still begins with the record that came first, as whoever knows that record shows it. */
+  /** Whether a descending list still begins with the record that came first, as shown by a machine that knows that record. */
   async #beginsAsBefore(position: ListPosition): Promise<boolean> {
     const second = position.head[1];
     if (second === undefined) return position.isWhole;

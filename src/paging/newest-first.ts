@@ -9,7 +9,7 @@ export type ReadTokens = (paging: PagingValues) => Promise<readonly (string | un
  * Proves that pages which are read from the newest record back pass none over. That their tokens go one way is not enough:
  *
  * - A service that sorts only what it cut out begins anywhere, and its first page can look like the end of the list.
- * - A service that orders whole numbers as the texts that they are written as has 999 behind 1000. Behind the cursor 1000 it lists 100, 10
+ * - A service that orders whole numbers as the texts that they are written as has 999 after 1000. After the cursor 1000 it lists 100, 10
  *   and 1, which go the same way as 1000 and 999 would.
  * - Of two records that are made at once, the one that was created first can get the higher token. Where a page ends between them, it lies
  *   on neither side of the cursor.
@@ -52,8 +52,8 @@ export class NewestFirstProof {
   async #beginsWithNewest(first: string, direction: Direction): Promise<boolean> {
     const newer = await this.#ask({ _size: 1, ...boundAgainst(direction, first) });
     if (newer?.length === 0) return true;
-    // They were created meanwhile, or the page lags behind. Then the list begins with others now, and the response, which whoever reads the
-    // list sees too, goes back to where the page began.
+    // They were created meanwhile, or the page lags behind. Then the list begins with others now, and the response, which the caller of the
+    // list gets too, goes back to where the page began.
     const newest = await this.#ask({ _size: this.#size, _sort: this.#sort });
     return newest !== undefined && newest[0] !== first && newest.includes(first);
   }
@@ -65,7 +65,7 @@ export class NewestFirstProof {
     return newer?.[0] === before;
   }
 
-  /** Of all records: one whose token has moved to the newer side is older all the same, whoever responds. */
+  /** Of all records: one whose token has moved to the newer side is older all the same, whichever machine responds. */
   async #isOldest(token: string, direction: Direction): Promise<boolean> {
     const oldest = await this.#ask({ _size: 1, _sort: oldestFirst(direction) });
     return oldest?.[0] === token;

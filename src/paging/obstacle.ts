@@ -53,7 +53,7 @@ const adviceOnOrder = "sort by pagingToken, or narrow the list with filter until
 const adviceOnSort =
   "leave sort out, sort by pagingToken, or narrow the list with filter until it fits one page (trustCursor continues all the same)";
 
-/** Says that what may be the end of the list comes from whoever does not know its last record. */
+/** Says that what may be the end of the list comes from a machine that does not know its last record. */
 export const lastNotShown =
   "the service does not show the record any more that it listed last, so nothing shows whether the list goes on: a machine of it lags behind, something answers in its place, or the record has gone; read the list again";
 

@@ -21,7 +21,7 @@ export class Page<Item> {
    * A page of records without paging tokens has no cursor, whether it is the last or not: iterating the list tells.
    *
    * A page of one record shows no order, so its cursor is given unproved. Iterating looks for the records that it would skip, and
-   * throws; whoever requests page after page by this cursor loses them, if the service lists in another order than that of the
+   * throws. A caller that requests page after page by this cursor loses them, if the service lists in another order than that of the
    * tokens. Ask for more than one record then, or iterate.
    *
    * @throws {PagingError} when continuing from this page would lose or repeat records, or can't be requested.

@@ -155,7 +155,7 @@ export class PaymentReading {
       const again = this.#seen > onFirstPage ? rereading : undefined;
       if (isEnd) return this.#endRead("end", problem, again);
       const enough = [...this.#goals].filter((goal) => goal.isEnough());
-      // They are read for at once, from the token on that serves whoever wants the most. Where the tokens of all payments may be younger
+      // They are read for at once, from the token on that serves the goal that needs the most. Where the tokens of all payments may be younger
       // than that, further ones are read.
       const fromMs = Math.min(...enough.map(({ decidesFromMs }) => decidesFromMs?.() ?? Number.POSITIVE_INFINITY));
       const after = tokenFromBefore(payments, fromMs);

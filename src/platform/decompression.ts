@@ -6,7 +6,7 @@ export interface Decompression {
    * Begins to decode one body. Undefined where a coding is not known.
    *
    * @param codings in lower case, in the order in which they were applied.
-   * @param maxStageBytes between two codings. What comes out of the last one is limited by whoever listens.
+   * @param maxStageBytes between two codings. The listener limits what comes out of the last one.
    */
   open(codings: readonly string[], maxStageBytes: number, listener: DecoderListener): Decoder | undefined;
 }

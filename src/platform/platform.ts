@@ -24,7 +24,7 @@ export interface KeyPairDer {
   readonly spki: Uint8Array;
 }
 
-/** Where the process tells whoever has subscribed. */
+/** Where the process tells its subscribers. */
 export interface Channel {
   readonly hasSubscribers: boolean;
   publish(message: unknown): void;

@@ -1,5 +1,5 @@
 /**
- * Gives, to whoever asks for them, what `work` comes by, and throws where it fails. The work goes on when the next one is asked for; where
+ * Yields what `work` gives, and throws where it fails. The work goes on when the next one is asked for; where
  * nobody does, it never goes on.
  */
 export async function* handOut<Item>(

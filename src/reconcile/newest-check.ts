@@ -4,7 +4,7 @@ import type { WatchedPayment } from "./watched-payment.js";
 
 /**
  * Notices payments that a watch would never see: a service that orders whole numbers as texts lists 1000 before 999, so that nothing ever
- * comes behind 999. The payment that was created last shows it, since it can be asked for without a token.
+ * comes after 999. The payment that was created last shows it, since it can be asked for without a token.
  */
 export class NewestCheck {
   /** `undefined` where nothing is known of what was handed out before. */
@@ -30,8 +30,8 @@ export class NewestCheck {
   /**
    * Takes the newest payment, as it was before all payments after the watch's position were read.
    *
-   * @throws {PagingError} when one that was the newest at such a time before has not come yet. Once may be a replica that lags behind, and
-   *   so is whoever does not know it as the newest this time.
+   * @throws {PagingError} when one that was the newest at such a time before has not come yet. Once may be a replica that lags behind, which
+   *   may also be the one that does not know it as the newest this time.
    */
   afterReread(newest: WatchedPayment | undefined): void {
     if (newest === undefined) return;

@@ -11,7 +11,7 @@ export function withoutPath(option: string, address: string, pathOption: string,
   if (!URL.canParse(address)) throw new ConfigError(`${option} must be a full URL, such as https://host`);
   const [, host = "", written = "", rest = ""] = /^([^:]+:\/*[^/?#]*)([^?#]*)(.*)$/.exec(address) ?? [];
   const found = written.replace(/\/+$/, "");
-  // A query does not belong there: whoever is given the address says so.
+  // A query does not belong there; the reader of the address refuses it.
   if (found === "" || found === path) return host + rest;
   throw new ConfigError(
     path === ""

@@ -160,7 +160,7 @@ export class SandboxTokens {
     const code = fields.get("code") ?? "";
     const login = this.#authorization.redeem(code, fields.get("redirect_uri") ?? "", fields.get("code_verifier") ?? "");
     if (typeof login === "string") {
-      // Whoever brings a code a second time may have stolen it.
+      // A code that comes a second time may be stolen.
       this.endSession(this.#redeemed.get(code)?.session);
       return oauthError("invalid_grant", login, 400);
     }

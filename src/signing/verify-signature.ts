@@ -24,7 +24,7 @@ export interface SignatureToVerify {
  *
  * A signature that is not Base64 on one line is `false`, like any other that does not fit. The signed text has nothing
  * between path and body, so `"/a"` + `"bc"` and `"/ab"` + `"c"` have the same signature: take the path from the request,
- * never from whoever brings the signature.
+ * never from the party that brings the signature.
  *
  * @throws {InvalidArgumentError} when an argument has the wrong type, `path` does not start with `/`, or `publicKey` is not a
  * public RSA key of at least 2048 bits.

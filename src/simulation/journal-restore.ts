@@ -20,7 +20,7 @@ const mostDelays = 20;
 
 /**
  * The journal loses its newest changes, once, at a moment at which every payment that was sent is listed, and every release has arrived
- * at the bank. Whoever was about to send one, or waited for its response, is stopped first: that is how a journal has to be restored.
+ * at the bank. Processes that were about to send one, or waited for its response, are stopped first: that is how a journal has to be restored.
  * Others go on, and don't know of it.
  */
 export class JournalRestore {
@@ -34,7 +34,7 @@ export class JournalRestore {
 
   /**
    * As `plan`, but nobody is stopped, and nothing is waited for: a server that lacks what was stored last takes the place of another one,
-   * and whoever was about to send a payment sends it.
+   * and a process that was about to send a payment sends it.
    */
   planSudden(): void {
     this.#isSudden = true;
@@ -123,7 +123,7 @@ export class JournalRestore {
     const keyTruth = truth.of(key);
     keyTruth.wasLost = true;
     keyTruth.toldNothing = undefined;
-    // Whoever wanted a flow that is gone asks for it again.
+    // The caller of a flow that is gone asks for it again.
     if (entry === undefined && world.choices.chance(500)) callers.runAgain(key);
   }
 

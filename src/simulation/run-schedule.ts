@@ -117,7 +117,7 @@ async function endQuietly(
     await world.run(() => isBroken() || (world.nowMs >= untilMs && callers.areDone), mostEvents);
     for (const key of keys) {
       const entry = await journal.read(key);
-      // A flow that the journal has lost can only be run again by whoever wanted it.
+      // A flow that the journal has lost can only be run again by the caller that wanted it.
       const isLost = entry === undefined || entry.phase === "quoted";
       if (isLost && truth.of(key).funds === "taken") callers.runAgain(key, (round * leaseMs) / 7);
     }

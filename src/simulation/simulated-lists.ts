@@ -9,9 +9,9 @@ interface Shown {
 }
 
 /**
- * What lies between a service's payments and whoever reads their list: caches, replicas that lag, pages that are empty once.
+ * What lies between a service's payments and the readers of their list: caches, replicas that lag, pages that are empty once.
  *
- * A replica may lag for as long as whoever relies on a look waits (`readBackDelayMs`, or `listedWithinMs`). One that lags for longer
+ * A replica may lag for as long as a flow that relies on a look waits (`readBackDelayMs`, or `listedWithinMs`). One that lags for longer
  * responds only where its reader could know better: nothing tells a list that is always late, on a quiet gateway, from one that is not.
  */
 export class SimulatedLists {
@@ -67,7 +67,7 @@ export class SimulatedLists {
       this.#world.note(`a replica responds that lacks ${first.id}`);
       return read(first.listedAtMs - 1);
     }
-    // Whoever reads one page from an old list mostly reads the next one from there, too.
+    // A reader that got one page from an old list mostly gets the next one from there, too.
     if (!hasCursor) this.#old.set(reader, choices.chance(profile.oldLists) ? this.#oldMs(reader) : undefined);
     const oldMs = this.#old.get(reader);
     if (oldMs === undefined) return page;
@@ -75,7 +75,7 @@ export class SimulatedLists {
     return read(Math.min(atMs, oldMs));
   }
 
-  /** Within what whoever decides by a look waits for. */
+  /** Within the time that a decision by a look waits for. */
   #lagMs(reader: string): number {
     const { choices, profile } = this.#world;
     const { replicaLagMs, replicas } = profile;

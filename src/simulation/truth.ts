@@ -119,7 +119,7 @@ export class Truth {
     const wasListed = this.#isListed(truth);
     const call = { key, kind, withoutProof, wasListed, others, intentId, isOver: false, isRefused: false };
     truth.calls.push(call);
-    // Whoever calls again to move money takes it up again, unless the flow had come to its end.
+    // A caller that moves money again takes the flow up again, unless the flow had come to its end.
     if (moving.has(kind) && (truth.wasLost || truth.toldNothing?.startsWith("error"))) truth.toldNothing = undefined;
     return call;
   }

@@ -36,7 +36,7 @@ export class World {
   readonly profile: Profile;
   /** Called when a process was killed. */
   onKilled: (process: SimulatedProcess) => void = () => {};
-  /** What happened, for whoever reads a failing schedule; `undefined` where nobody does. */
+  /** What happened, for the reader of a failing schedule; `undefined` where there is none. */
   readonly trace: string[] | undefined;
   events = 0;
   #nowMs = beginMs;

@@ -55,7 +55,7 @@ export class TokenCipher {
 
 type CryptoKeyLike = Awaited<ReturnType<typeof globalThis.crypto.subtle.importKey>>;
 
-/** No session is longer, encrypted: whoever can write into a store must not stop the processes that read it. */
+/** No session is longer, encrypted: anyone who can write into a store must not be able to stop the processes that read it. */
 export const maxStoredLength = 2 ** 20;
 
 /** Another format would begin with another number. */

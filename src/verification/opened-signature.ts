@@ -26,7 +26,7 @@ const hashes = [
 ];
 
 /**
- * Undoes a signature with the public key of whoever may have made it. Nothing where this key did not make it, or the bytes are no
+ * Undoes a signature with the public key that may have made it. Nothing where this key did not make it, or the bytes are no
  * signature at all; several where it can be one of several hashes, the likeliest first.
  *
  * @param spki SubjectPublicKeyInfo in DER.

@@ -57,7 +57,7 @@ const recordOptions: CheckTable<VerifyRecordOptions> = {
  * key, and every amount, party, account and id that the body names is the record's (amounts by value, all other texts exactly).
  * Await it: in a condition a promise is always true.
  *
- * **Without `publicKey` this shows only that the record is consistent in itself.** Whoever can write records can also put their own
+ * **Without `publicKey` this shows only that the record is consistent in itself.** Anyone who can write records can also put their own
  * key and signature into one. Pass the sending gateway's public key as you know it to learn that this gateway signed.
  *
  * What the service adds (id, times, statuses, transaction ids of receiver and blockchain) is no part of the signed request,
@@ -75,7 +75,7 @@ export async function verifyPaymentRecord(payment: SignedPayment, options: Verif
  * key, and the fields that the body names are the record's (the amount by value, all other texts exactly).
  * Await it: in a condition a promise is always true.
  *
- * **Without `publicKey` this shows only that the record is consistent in itself.** Whoever can write records can also put their own
+ * **Without `publicKey` this shows only that the record is consistent in itself.** Anyone who can write records can also put their own
  * key and signature into one. Pass the gateway's public key as you know it to learn that this gateway signed.
  *
  * A deposit that was updated after its creation no longer agrees with the request that created it: `compareFields: false`

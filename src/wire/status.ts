@@ -1,6 +1,6 @@
 /** What a 4xx says that can't be told from its first digit. */
 interface Exception {
-  /** Something may have been done before it was sent, whoever sent it. */
+  /** Something may have been done before it was sent, by any sender. */
   readonly provesNothing?: true;
   /** The same request can go well at another time. */
   readonly passes?: true;

@@ -65,7 +65,7 @@ export function reasonOf(error: unknown): string {
       if (typeof value === "string" && isCode.test(value)) return value;
     }
   } catch {
-    // A getter, or a proxy, of whoever threw it.
+    // A getter, or a proxy, of what was thrown.
   }
   return "UNKNOWN";
 }

@@ -31,7 +31,7 @@ async function look(
 const token = (number: number): Mark => ({ id: `p-${number}`, token: String(number) });
 
 describe("a look is complete", () => {
-  it("where it met its mark, and read on behind it for as long as the service's clocks may differ", async () => {
+  it("where it met its mark, and read on beyond it for as long as the service's clocks may differ", async () => {
     const service = listedService(paymentsFrom(1, 500));
     expect(await look(service, token(490))).toMatchObject({
       complete: true,

@@ -78,7 +78,7 @@ describe("a look at a list of more than 100,000 payments", () => {
     });
   });
 
-  it("reads on behind its mark for as long as the clocks of a service's machines may differ", async () => {
+  it("reads on beyond its mark for as long as the clocks of a service's machines may differ", async () => {
     // A hundred a second; the mark is the last payment of the first page.
     const { seen, requests } = await readMany(100_001, "99902", (token) => token / 100);
     expect([seen, requests]).toEqual([6139, 124]);
@@ -177,7 +177,7 @@ const decision = { by: "Olga Operator", why: "the service's back office has no s
 describe("an operator's release", () => {
   const lost = () => Response.json({ message: "upstream timed out" }, { status: 504 });
 
-  it("ends its look at the mark where the money was taken for the first time behind it", async () => {
+  it("ends its look at the mark where the money was taken for the first time after it", async () => {
     const { flow, bank, lists } = await crowdedFixture(lost);
     expect(await flow().run("k", request)).toMatchObject({ status: "held" });
     lists.length = 0;

@@ -179,7 +179,7 @@ describe("run", () => {
     expect(bank.released).toEqual([]);
   });
 
-  it("finds it behind hundreds of newer payments", async () => {
+  it("finds it after hundreds of newer payments", async () => {
     const { flow, sandbox } = await flowFixture({ ...lost, maxSize: 7 });
     // Long enough for a busy machine: a lease that has lapsed leads elsewhere.
     const leaseMs = 30_000;

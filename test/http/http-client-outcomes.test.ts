@@ -168,7 +168,7 @@ const rows: readonly Row[] = [
   ),
   ["2xx broken off", { status: 201, text: '{"id":', broken: "cut-short" }, ...notTheRecord],
   [
-    "2xx broken off behind its identity",
+    "2xx broken off after its identity",
     { status: 201, text: `${identity},"memo":"re`, broken: "cut-short" },
     ...known,
   ],

@@ -154,7 +154,7 @@ describe("assertOneOrder", () => {
 });
 
 describe("assertBehind", () => {
-  it("lets a page pass that begins behind the last one", () => {
+  it("lets a page pass that begins after the last one", () => {
     expect(() => behind(fields(["3", "4"], ["c", "d"]), fields(["1", "2"], ["a", "b"]), "up")).not.toThrow();
     expect(() =>
       behind(fields(["2", "1"], undefined, "down"), fields(["4", "3"], undefined, "down"), "down"),

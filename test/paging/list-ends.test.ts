@@ -31,7 +31,7 @@ describe("an empty page", () => {
     }
   });
 
-  it("for good behind records is an error, not the end", async () => {
+  it("for good after records is an error, not the end", async () => {
     const from = (first: number) => new Set(Array.from({ length: 20 }, (_, index) => first + index));
     for (const query of [{}, { size: 1 }, { prefetch: true }, descending]) {
       const list = service(adding(9), { emptyAt: from(4) });
@@ -55,7 +55,7 @@ describe("an empty page", () => {
     expect(await readList(list, { trustCursor: true })).toEqual({ ids: idsUpTo(3), error: undefined });
   });
 
-  it("is no surprise behind a cursor of the caller's, and an empty list is asked for twice", async () => {
+  it("is no surprise after a cursor of the caller's, and an empty list is asked for twice", async () => {
     const continued = service(adding(3));
     await readList(continued, { after: "30" });
     expect(continued.requested).toHaveLength(1);
@@ -124,7 +124,7 @@ describe("records that come, move and leave while a list is read", () => {
   const during = (first: readonly ListEvent[], then: readonly ListEvent[], cap = 3) =>
     service([...first, ...then], { replicas: [{ knows: first.length, learns: 1 }], cap });
 
-  it("are handed out where they come behind the end, while it is being proved", async () => {
+  it("are handed out where they come after the end, while it is being proved", async () => {
     const then = [added(5), added(6), added(7), added(8)];
     expect(await readList(during(adding(4), then))).toEqual({ ids: idsUpTo(8), error: undefined });
   });

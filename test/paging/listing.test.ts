@@ -175,7 +175,7 @@ describe("a listing", () => {
     expect(service.requested).toHaveLength(1);
   });
 
-  it("has no next behind an empty page", async () => {
+  it("has no next after an empty page", async () => {
     const page = await list(new ListService({ rows: [] }));
     expect([page.items, page.next, page.nextQuery]).toEqual([[], undefined, undefined]);
   });
@@ -277,7 +277,7 @@ describe("tokens that do not follow the sort order", () => {
     expect(JSON.parse(JSON.stringify(page))).toEqual({ items: page.items });
   });
 
-  it("have no next behind an empty page either", async () => {
+  it("have no next after an empty page either", async () => {
     expect((await list(new ListService({ rows: [] }), { sort: "name.asc" })).next).toBeUndefined();
   });
 
@@ -360,7 +360,7 @@ describe("records without a paging token", () => {
   const rows = ["a", "b", "c", "d", "e"].map((name): Row => ({ id: name, name }));
   const byName = { rows, tokenOf: (row: Row) => row.name ?? "" };
 
-  it("throw behind a page that may be full", async () => {
+  it("throw after a page that may be full", async () => {
     const service = new ListService({ ...byName, cap: 3 });
     const seen: Row[] = [];
     const walk = async (query: Query) => {
@@ -378,7 +378,7 @@ describe("records without a paging token", () => {
     expect(() => page.next).toThrow("its records have no pagingToken");
   });
 
-  it("are read behind the bound that the caller gave", async () => {
+  it("are read after the bound that the caller gave", async () => {
     const service = new ListService(byName);
     expect(await collect(list(service, { after: "b" }))).toEqual(rows.slice(2));
     expect(service.requested.every(({ paging }) => paging._after === "b")).toBe(true);

@@ -108,7 +108,7 @@ describe("pages from the newest record back", () => {
     expect(list.asked).toEqual([]);
   });
 
-  it("are not proved to end behind a single record", async () => {
+  it("are not proved to end after a single record", async () => {
     expect(await judge(new TokenList({ created: [["1"]] }), [["1"], []])).toEqual([true, false]);
   });
 
@@ -120,7 +120,7 @@ describe("pages from the newest record back", () => {
     expect(await judge(new TokenList({ created: rising }), pages)).toEqual(judged);
   });
 
-  it("pass over 999 where it comes behind 1000 as a text", async () => {
+  it("pass over 999 where it comes after 1000 as a text", async () => {
     const list = new TokenList({ created: [["998"], ["999"], ["1000"], ["1001"]], compare: asTexts });
     expect(await judge(list, [["1001", "1000"], []])).toEqual([false, false]);
   });

@@ -38,7 +38,7 @@ it("does not pile up the stack when much waiting work throws before it returns a
   expect(settled.every((result) => result.status === "rejected" && result.reason.message === "at once")).toBe(true);
 });
 
-it("lets nobody overtake: a newcomer waits behind those that waited before it", async () => {
+it("lets nobody overtake: a newcomer waits after those that waited before it", async () => {
   const limited = limitConcurrency(1);
   const order: string[] = [];
   const first = limited(async () => void order.push("first"));

@@ -16,7 +16,7 @@ describe("readPemBlocks", () => {
     ]);
   });
 
-  it("reads the block behind one that was cut off", () => {
+  it("reads the block after one that was cut off", () => {
     const text = "-----BEGIN A-----\nZm9v\n-----BEGIN B-----\nZm9vYmFy\n-----END B-----\n";
     expect(readPemBlocks(text)).toEqual([{ label: "B", isEncrypted: false, bytes: foobar }]);
   });

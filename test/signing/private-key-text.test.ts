@@ -122,7 +122,7 @@ describe("a key beside other letters", () => {
     expect(holdsPrivateKey(`${word}${base64(rsaDer)}`)).toBe(true);
   });
 
-  it("is found behind a word that joins it where the lines are joined", () => {
+  it("is found after a word that joins it where the lines are joined", () => {
     expect(holdsPrivateKey(`key ${rsaDer.toString("hex")}`)).toBe(true);
     expect(holdsPrivateKey(base64(`key ${base64(rsaDer)}`))).toBe(true);
     expect(holdsPrivateKey(base64(`key ${rsaDer.toString("hex")}`))).toBe(true);

@@ -157,7 +157,7 @@ export const mutations: readonly Mutation[] = [
     replace: "return this.seen < 0 && isAnyKnown",
   },
   {
-    name: "a look reads on behind its mark for as long as the service's clocks may differ",
+    name: "a look reads on beyond its mark for as long as the service's clocks may differ",
     profile: "machines' clocks",
     file: flows("looking/look-for-payment"),
     find: "(service.clockSkewMs ?? defaultClockSkewMs)",

@@ -78,7 +78,7 @@ async function write(
   return output.filter((chunk) => chunk.type === "chunk");
 }
 
-/** Every module that the main entry loads is in one file: whoever imports anything imports that, and each further file costs time. */
+/** Every module that the main entry loads is in one file: every import loads it, and each further file costs time. */
 function core(main: string): GetManualChunk {
   const loaded = new Set<string>();
   return (id, { getModuleInfo }) => {

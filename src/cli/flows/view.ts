@@ -9,7 +9,7 @@ import type { FlowDetails } from "./details.js";
 
 type Line = readonly [label: string, text: string];
 
-/** Shows a flow for whoever has to decide about it: one line a fact, wrapped on a narrow terminal. */
+/** Shows a flow to the person who has to decide about it: one line a fact, wrapped on a narrow terminal. */
 export function showFlow(flow: FlowDetails, terminal: Terminal): void {
   showLines(linesOf(flow), terminal);
 }

@@ -91,7 +91,7 @@ async function* pagesOf(
       yield page;
     }
   } finally {
-    // Whoever stops reading is not told what the watch met meanwhile.
+    // A reader that stops is not told what the watch met meanwhile.
     next.catch(() => {});
     await events.return?.();
   }

@@ -84,7 +84,7 @@ function parse(text: string, path: string): Progress {
   throw new InvalidArgumentError(`${path} is none that this command has written, or was changed since`);
 }
 
-/** Whoever edits the file makes it useless, and not a list with gaps. */
+/** Editing the file makes it useless, rather than a list with gaps. */
 function checkOf({ query, after, begun, bytes, records, tailBytes, tailSha256 }: Progress): string {
   const facts = JSON.stringify([query, after, begun, bytes, records, tailBytes, tailSha256]);
   return createHash("sha256").update(facts).digest("hex");

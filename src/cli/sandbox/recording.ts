@@ -25,7 +25,7 @@ export class Recording implements Disposable {
     this.failed = new Promise((_, reject) => {
       fail = reject;
     });
-    // Whoever waits for it is told, and nobody has to.
+    // A caller that waits for it is told; none has to wait.
     this.failed.catch(() => {});
     this.#fail = fail;
   }

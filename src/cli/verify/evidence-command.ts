@@ -11,7 +11,7 @@ import { printJson } from "../terminal.js";
 
 export const evidenceCommand = command({
   name: "evidence",
-  summary: "Writes what proves a stored payment, for whoever asks in ten years.",
+  summary: "Writes what proves a stored payment, for anyone who asks in ten years.",
   description:
     "One JSON text: the record, the bytes that were signed, signature, key and fingerprints, and how to check them with nothing but openssl. PAYMENT is the record's id or its senderGatewayTransactionId.",
   operands: ["PAYMENT"],

@@ -5,7 +5,7 @@ import type { Journal, JournalEntry, JournalState, LeaseId } from "../journal.js
 import type { Claim } from "../state/flow-state.js";
 import { isCertainlyRefused, unsettledWrite } from "./journal-failure.js";
 
-/** Thrown where an owner finds that the flow is no longer its own. Internal: whoever runs the flow then waits for the new owner. */
+/** Thrown where an owner finds that the flow is no longer its own. Internal: the caller then waits for the new owner. */
 export class LeaseLost extends Error {}
 
 /** In the past, by either clock. */
@@ -119,7 +119,7 @@ export class Lease {
     this.#until = later(askedAt, this.#leaseMs);
   }
 
-  /** The time of a claim. Whoever makes it stores it with `writeClaim`, which renews the lease: a claim begins with a whole one. */
+  /** The time of a claim. Its maker stores it with `writeClaim`, which renews the lease: a claim begins with a whole one. */
   beginClaim(): Pick<Claim, "epoch" | "claimedAtMs" | "sendByMs"> {
     const at = now();
     this.#ownedSinceMs = at.monotonicMs;
@@ -150,7 +150,7 @@ export class Lease {
 
   /** Stores a claim, and renews the lease in the same write. @throws {LeaseLost} when another owner has the flow, or may have had it. */
   async writeClaim(state: JournalState): Promise<void> {
-    // Whoever gets the flow next takes it over, and looks.
+    // The next owner takes the flow over, and looks.
     if (this.#mayHaveBeenTaken) throw new LeaseLost();
     const askedAt = await this.#write(state, this.#leaseMs);
     this.#until = later(askedAt, this.#leaseMs);

@@ -13,7 +13,7 @@ export class OpenWork {
   readonly #pending = new Set<Promise<unknown>>();
   /** Of each work: its caller's signal stops it too. */
   readonly #stops = new Set<AbortController>();
-  /** Goes off when the time to close is almost over: whoever still waits for a request gives it up. */
+  /** Goes off when the time to close is almost over: a flow that still waits for a request gives it up. */
   readonly abandon = new Alarm();
   #closing: Promise<CloseReport> | undefined;
 

@@ -93,7 +93,7 @@ async function owning<T>(key: string, { phase }: FlowState, write: () => Promise
   }
 }
 
-/** Whoever's response was lost knows by the nonce whether the flow is theirs. */
+/** An owner whose response was lost knows by the nonce whether the flow is its own. */
 async function lease(
   context: FlowContext,
   key: string,

@@ -7,7 +7,7 @@ import { clock } from "../../timing/clock.js";
 export class RecoverySlots {
   #limit: number;
   #busy = 0;
-  /** Whoever comes back from a wait, the one that waited longest first. */
+  /** Flows that come back from a wait, the one that waited longest first. */
   readonly #queue: (() => void)[] = [];
   #onChange = () => {};
 
@@ -52,7 +52,7 @@ export class RecoverySlots {
     }
   }
 
-  /** Lets all in: whoever is to stop does little more than that. */
+  /** Lets all in: a flow that is to stop does little more than that. */
   open(): void {
     this.#limit = Number.POSITIVE_INFINITY;
     for (const next of this.#queue.splice(0)) next();

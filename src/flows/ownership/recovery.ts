@@ -59,7 +59,7 @@ export class Recovery {
     return this.#isStopped;
   }
 
-  /** Takes a slot for one more flow if there is one. Whoever took it gives it back. */
+  /** Takes a slot for one more flow if there is one. The flow gives it back. */
   tryEnter(): boolean {
     return this.#calls.size < this.#mostRunning && this.slots.tryEnter();
   }

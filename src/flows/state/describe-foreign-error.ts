@@ -2,7 +2,7 @@ import type { FlowFailures } from "./flow-state.js";
 
 /**
  * What a journal may store of an error that is not the library's own: its name and its code. Its text may hold anything, so that only
- * whoever gets the error itself may show it.
+ * the program that gets the error itself may show it.
  */
 export function describeForeignError(thrown: unknown): Pick<FlowFailures, "code" | "errorCode" | "message"> {
   if (!(thrown instanceof Error)) return { code: typeof thrown, message: "what was thrown is no error" };

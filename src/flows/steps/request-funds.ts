@@ -23,7 +23,7 @@ export async function requestFunds(context: FlowContext, owned: OwnedFlow, begun
   if (!wasTaken) context.circuitBreaker?.assertClosed();
   const funds = owned.funds ?? (await askForFunds(context, owned.lease.key, state));
   if (funds === null) return { state: declined(state) };
-  // Whoever takes a key's money first knows that nobody claimed its payment before.
+  // The first process that takes a key's money knows that nobody claimed its payment before.
   if (owned.funds === undefined && !funds.replayed) owned.lease.noteKnowsAllClaims();
   owned.funds = funds;
   const { senderGatewayTransactionId, takenAtMs = state.takenAtMs } = funds;
@@ -64,7 +64,7 @@ async function lookFirst(
   const waited = await waitAsOwner(context, owned, funded, { aloneMs: wholeMs, togetherMs: wholeMs, betweenMs: 0 });
   if (!waited.isDue) return { ...waited, isPartial: true };
   const { isProof } = waited;
-  // Of an entry that was lost, nobody knows who claimed: whoever continues the one that replaces it has to wait.
+  // Of an entry that was lost, nobody knows who claimed: an owner of the one that replaces it has to wait.
   if (isProof && owned.mustLook) owned.lease.noteKnowsAllClaims();
   const { look, found } = await lookFor(context, owned, funded, request);
   const looks = withLook(funded.looks, look);

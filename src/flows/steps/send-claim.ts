@@ -92,7 +92,7 @@ const meanings: Readonly<Record<Effect, string>> = {
   done: ": the payment was made, but its record could not be read",
 };
 
-/** This claim was certainly not sent: it is dropped, and whoever runs the flow gets the error. */
+/** This claim was certainly not sent: it is dropped, and the caller gets the error. */
 function notSent({ claim: _, ...state }: StateOf<"claimed">, error: CrossBorderError): StepResult {
   const claims = state.claims.slice(0, -1);
   const claim = openClaim(claims);

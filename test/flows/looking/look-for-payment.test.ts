@@ -304,7 +304,7 @@ describe("a look", () => {
     expect(seen).toMatchObject({ seen: 300, complete: true });
   });
 
-  it("is not complete where the list does not go on behind a token", async () => {
+  it("is not complete where the list does not go on after a token", async () => {
     const service = serviceOf("growing numbers", 300);
     const stuck = fakeApiClient({
       call: () =>
@@ -411,7 +411,7 @@ describe("a payment", () => {
     expect([found, seen.lookalike]).toEqual([undefined, undefined]);
   });
 
-  it("is found behind a lookalike", async () => {
+  it("is found after a lookalike", async () => {
     const service = serviceOf("growing numbers", 3);
     const made = add(service, own);
     add(service, { ...own, creationRequestSignatureBase64: foreign });

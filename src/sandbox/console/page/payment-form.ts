@@ -13,7 +13,7 @@ type End = "sender" | "receiver";
 let gateways: readonly GatewayLine[] = [];
 let accounts: ConsoleState["accounts"] = [];
 let intent: IntentLine | undefined;
-/** A request is under way: whoever presses a button twice does not mean two payments. */
+/** A request is under way: a second press of the button does not mean a second payment. */
 let isBusy = false;
 /** Transactions that were paid for. */
 const paid = new Set<string>();
