@@ -111,12 +111,12 @@ export function tokenEndpointAddress(auth: IdentityProviderAuth): BaseUrl {
   return endpointAddress(auth, "token");
 }
 
-/** The address beside it where a session is ended. */
+/** The address where a session is ended. */
 export function logoutAddress(auth: IdentityProviderAuth): BaseUrl {
   return endpointAddress(auth, "logout");
 }
 
-/** The address beside them where users log in. */
+/** The address where users log in. */
 export function authorizationAddress(auth: IdentityProviderAuth): BaseUrl {
   return endpointAddress(auth, "auth");
 }

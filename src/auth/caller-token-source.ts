@@ -10,7 +10,7 @@ import { isBearerToken, type TokenSource } from "./token-source.js";
  * keeping a token until it expires is the function's job.
  */
 export function callerTokenSource({ accessToken }: AccessTokenAuth): TokenSource {
-  /** Of a call that asked for no other one: the next call tells of it. */
+  /** The refused token of a call that asked for no other one: the next call tells of it. */
   let refused: string | undefined;
   return {
     current(deadline) {

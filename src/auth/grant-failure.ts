@@ -7,7 +7,6 @@ import type { TokenEvent } from "./token-event.js";
 /** How a token is requested. The names are the values of `grant_type`. */
 export type Grant = TokenEvent["grant"];
 
-/** How a token request can fail. */
 export type GrantFailureClass =
   | "unsent" // refused, DNS, connect timeout, handshake reset: no byte was written
   | "untrusted" // certificate, TLS version: no byte was written, and another try can't help
@@ -107,7 +106,6 @@ export function isDeadGrant({ class: kind, serviceCode }: GrantFailure): boolean
   return kind === "refused" && serviceCode === "invalid_grant";
 }
 
-/** What a transport's error is as a failure. */
 export function failureOfWire(error: unknown): GrantFailure {
   if (error instanceof Ended) return { class: error.sent ? "maybe-sent" : "unsent", reason: "DEADLINE" };
   if (error instanceof ConfigError) return { class: "unprepared", reason: "UNDICI_NOT_LOADED" };

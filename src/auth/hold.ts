@@ -6,7 +6,7 @@ import { backOffMs } from "./token-timing.js";
 /** A time in which the token endpoint is left alone. There is no timer while nobody waits for its end. */
 export interface Hold {
   readonly untilMonotonicMs: number;
-  /** For messages only: the wall clock can be set. */
+  /** Used in messages only, since the wall clock can be set. */
   readonly untilWallMs: number;
   /** Waiting does not help: the login was refused, say. */
   readonly final: boolean;
@@ -45,7 +45,7 @@ export class EndpointHold {
     return this.#hold === hold;
   }
 
-  /** A token came. */
+  /** To be called when a token came. */
   clear(): void {
     this.#hold = undefined;
     this.#failures = 0;

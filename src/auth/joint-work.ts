@@ -43,7 +43,6 @@ export class JointWork<T> {
 
 interface Begun<T> {
   readonly limit: Timestamp;
-  /** Absent until the work has been called. */
   result: Promise<T> | undefined;
 }
 

@@ -17,10 +17,9 @@ import type { TokenFields } from "./token-response.js";
 
 /** One token request, as openid-client is to make it. */
 export interface GrantRequest {
-  /** The address of the token endpoint. */
   readonly endpoint: BaseUrl;
   readonly grant: Grant | "authorization_code";
-  /** Of the authorization code grant. */
+  /** Set for the authorization code grant only. */
   readonly callback?: LoginCallback | undefined;
   readonly clientId: string;
   /** Every field of the form but `grant_type`, the client's own included where they belong into it. */
@@ -51,7 +50,6 @@ export interface UserClaims {
 }
 
 export interface LoginRequest {
-  /** The address of the login page. */
   readonly endpoint: BaseUrl;
   readonly clientId: string;
   readonly redirectUri: string;
@@ -60,7 +58,7 @@ export interface LoginRequest {
 
 export interface GrantedTokens {
   readonly tokens: TokenFields;
-  /** Of the authorization code grant. */
+  /** Set for the authorization code grant only. */
   readonly claims?: UserClaims;
 }
 

@@ -3,7 +3,6 @@ import { type Grant, type GrantFailure, isDeadGrant } from "./grant-failure.js";
 import type { LastToken } from "./shared-session.js";
 import type { Granted } from "./token-endpoint.js";
 
-/** A session at the identity server. */
 interface Session {
   readonly refreshToken: string;
   readonly expiresAt?: Timestamp | undefined;
@@ -34,12 +33,12 @@ export class OwnSession {
     return this.#ended;
   }
 
-  /** Whatever is known of it. */
+  /** The refresh token, whether or not the session goes on. */
   get refreshToken(): string | undefined {
     return this.#session?.refreshToken;
   }
 
-  /** The one to end a session with that goes on, as far as is known. */
+  /** The refresh token to end the session with, if it goes on as far as is known. */
   get livingToken(): string | undefined {
     return this.#session?.isOver === true ? undefined : this.#session?.refreshToken;
   }
@@ -69,7 +68,7 @@ export class OwnSession {
     else if (this.#session !== undefined) this.#session = { ...this.#session, mayBeUsed: false };
   }
 
-  /** The identity server does not continue it. */
+  /** To be called when the identity server does not continue the session. */
   end(failure: GrantFailure): void {
     this.#ended = { ...failure, class: "session-ended" };
     if (this.#session === undefined) return;

@@ -5,11 +5,10 @@ import { firstRejectedHoldMs, rejectedHoldMs } from "./token-timing.js";
 export class RefusedTokens {
   #accepted: string | undefined;
   #refused: string | undefined;
-  /** Renewals in a row because of a 401. */
+  /** How many renewals in a row a 401 caused. */
   #renewals = 0;
   #lastRenewal: Timestamp | undefined;
 
-  /** The one that was refused last. */
   get last(): string | undefined {
     return this.#refused;
   }

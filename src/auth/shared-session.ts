@@ -12,7 +12,7 @@ export interface SharedSessionOptions {
   readonly store: TokenStore;
   readonly auth: PasswordAuth | SessionAuth;
   readonly endpoint: TokenEndpoint;
-  /** Of one token request. */
+  /** The timeout of one token request. */
   readonly timeoutMs: number;
   readonly leewayMs: number | undefined;
   readonly random: () => number;
@@ -20,11 +20,10 @@ export interface SharedSessionOptions {
   readonly signal: AbortSignal;
 }
 
-/** What a process needs a token for. */
 export interface TokenNeed {
   /** The one that it has, which may have expired: by the wall clock alone, what is stored of it may seem to last. */
   readonly current: Token | undefined;
-  /** One that the service refused. */
+  /** The token that the service refused. */
   readonly rejected: string | undefined;
   readonly validForMs: number;
   /** Tokens that a response might repeat and no error may show. */
@@ -133,7 +132,7 @@ export class SharedSession {
     return this.#unstored ?? found?.value.refreshToken ?? this.#given;
   }
 
-  /** An entry that is lost may have had another one. */
+  /** A lost entry may have had a newer refresh token. */
   #isNewest(refreshToken: string, found: Found | undefined): boolean {
     const isStored = refreshToken === found?.value.refreshToken && refreshToken !== this.#spent;
     return isStored || refreshToken === this.#unstored;
@@ -281,7 +280,7 @@ export class SharedSession {
     return token === this.#spent ? undefined : token;
   }
 
-  /** With a password, a login brings other ones. */
+  /** Not noted where there is a password, since a login brings other tokens. */
   #noteSpent(refreshToken: string): void {
     if (!this.#endpoint.canLogIn) this.#spent = refreshToken;
   }

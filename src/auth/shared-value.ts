@@ -32,7 +32,7 @@ export function writeSharedValue(value: SharedValue): string {
   return JSON.stringify({ v: 1, ...value });
 }
 
-/** Undefined where the text is not what this release writes. */
+/** Returns `undefined` where the text is not what this release writes. */
 export function readSharedValue(text: string): SharedValue | undefined {
   const { v, accessToken, lifetimeMs, expiresAtMs, refreshToken, refreshExpiresAtMs, spentBy } = parseJsonObject(text);
   const isValid =

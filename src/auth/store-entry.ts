@@ -6,7 +6,6 @@ import { type PasswordAuth, type SessionAuth, tokenEndpointAddress } from "./aut
 import { readSharedValue, type SharedValue, usefulForMs, writeSharedValue } from "./shared-value.js";
 import type { TokenStore } from "./token-store.js";
 
-/** What lies in the store. */
 export interface Found {
   /** Empty where the text makes no sense, or is longer than any session. */
   readonly value: SharedValue;
@@ -81,7 +80,7 @@ export class StoreEntry {
 
 const timeoutMs = 2000;
 
-/** Of a text. Tokens that fill it fit into no header. */
+/** The longest text that is read. Tokens that are longer fit into no header. */
 const maxLength = 2 ** 18;
 
 /**

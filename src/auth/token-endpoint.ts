@@ -21,15 +21,13 @@ import { readLogoutResponse, readTokenResponse, type TokenFields } from "./token
 /** A token that the endpoint issued. */
 export interface Granted {
   readonly accessToken: string;
-  /** Absent where the response has none. */
   readonly refreshToken: string | undefined;
-  /** Absent where the response gives none. */
   readonly lifetimeMs: number | undefined;
   /** How long the refresh token lives; absent where the response gives nothing, or no end. */
   readonly refreshLifetimeMs: number | undefined;
   /** A time before the request was sent. */
   readonly sentAt: Timestamp;
-  /** Of the ID token, where a user has logged in. */
+  /** The ID token's claims, where a user has logged in. */
   readonly claims?: UserClaims;
 }
 
@@ -38,7 +36,7 @@ export type GrantResult = { readonly granted: Granted } | { readonly failure: Gr
 export interface TokenEndpointOptions {
   readonly auth: IdentityProviderAuth | PasswordAuth;
   readonly transport: Transport;
-  /** For each request. */
+  /** The timeout of each request. */
   readonly timeoutMs: number;
   /** Ends every request. */
   readonly signal?: AbortSignal;
@@ -50,7 +48,6 @@ interface Credentials {
   readonly clientSecret: string;
 }
 
-/** A grant and what it shows to the endpoint. */
 interface PreparedGrant {
   readonly grant: Grant | "authorization_code";
   readonly callback?: LoginCallback;
@@ -76,7 +73,7 @@ export class TokenEndpoint {
   readonly #signal: AbortSignal | undefined;
   readonly #tracing: Tracing | undefined;
   #hasResponded = false;
-  /** Those of the last login. */
+  /** The credentials of the last login. */
   #used: Credentials | undefined;
 
   constructor({ auth, transport, timeoutMs, signal, tracing }: TokenEndpointOptions) {
@@ -88,12 +85,10 @@ export class TokenEndpoint {
     this.#signal = signal;
   }
 
-  /** Scheme, host and port. */
   get origin(): string {
     return this.#address.origin;
   }
 
-  /** Whether there is anything to log in with. */
   get canLogIn(): boolean {
     return "password" in this.#auth;
   }
@@ -231,7 +226,7 @@ export class TokenEndpoint {
     return { password: await readSecret("password", password), clientSecret: await this.#readClientSecret() };
   }
 
-  /** Those that the endpoint has seen, whatever this request holds. */
+  /** The credentials that the endpoint has seen, whatever this request holds. */
   #knownCredentials(): string[] {
     const { username = undefined, password = undefined } = "password" in this.#auth ? this.#auth : {};
     return [username, typeof password === "string" ? password : this.#used?.password].filter(
@@ -320,7 +315,7 @@ function toMs(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * 1000;
 }
 
-/** A caller's function that takes too long counts as one that failed. */
+/** A function of the caller's that takes too long counts as one that failed. */
 function toSecretFailure(error: unknown): never {
   if (error instanceof Ended) throw new GrantError({ class: "no-secret", reason: "DEADLINE" });
   throw error;

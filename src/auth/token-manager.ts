@@ -390,7 +390,7 @@ export class TokenManager implements TokenSource {
 
 const logoutTimeoutMs = 2000;
 
-/** Of a user's logout, who has to know whether it worked. */
+/** The timeout of a logout, whose user has to know whether it worked. */
 const endTimeoutMs = 10_000;
 
 /** Over this time the processes of a fleet log in that have lost their store. */

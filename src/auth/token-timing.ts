@@ -2,12 +2,11 @@ import { nextDelayMs } from "../timing/backoff.js";
 import { later, leftMs, type Timestamp } from "../timing/timestamp.js";
 import type { GrantFailure } from "./grant-failure.js";
 
-/** An access token and its lifetime. */
 export interface Token {
   readonly value: string;
   /** Absent where the response gave no lifetime: such a token is used until the service refuses it. */
   readonly expiresAt?: Timestamp;
-  /** Absent where that is. */
+  /** Absent where the lifetime is. */
   readonly lifetimeMs?: number;
   /** How long before its expiry it is renewed. */
   readonly leewayMs: number;

@@ -21,7 +21,7 @@ export class FlowCall {
     this.#headers = { headers };
   }
 
-  /** Of requests that can be given up and repeated: all but the payment. */
+  /** The options of requests that can be given up and repeated: of all but the payment. */
   get requestOptions(): RequestOptions {
     return { ...this.#headers, signal: this.#stop };
   }
@@ -31,7 +31,7 @@ export class FlowCall {
     return this.#headers;
   }
 
-  /** Waits. @throws {AbortedError} as soon as the call is to stop. */
+  /** @throws {AbortedError} as soon as the call is to stop. */
   pause(ms: number): Promise<void> {
     return this.#untilStopped(this.#deadline.sleep(ms));
   }

@@ -24,7 +24,6 @@ export interface ServiceFacts {
   readonly clockSkewMs?: number | undefined;
 }
 
-/** What all flows of one `PaymentFlow` have in common. */
 export interface FlowContext {
   readonly client: ApiClient;
   readonly journal: Journal;
@@ -42,9 +41,8 @@ export interface FlowContext {
   readonly newestPayment: NewestPayment;
   readonly knownPayments: KnownPayments;
   readonly readings: SharedReadings;
-  /** `undefined` where it was turned off. */
   readonly circuitBreaker: CircuitBreaker | undefined;
-  /** The client's, with the hooks of the flow. */
+  /** The client's reporter, with the hooks of the flow. */
   readonly reporter: Reporter;
   readonly openWork: OpenWork;
   readonly leaseObserver: LeaseObserver;
@@ -68,17 +66,16 @@ export interface OwnedFlow {
   hasNoResponse?: true;
 }
 
-/** What a step of a flow led to. */
 export interface StepResult {
-  /** Stored before anything else happens. */
+  /** It is stored before anything else happens. */
   readonly state: FlowState;
-  /** Set where the step is not over: only a part of its wait is. */
+  /** Set where only a part of the step's wait is over, and not the step. */
   readonly isPartial?: true;
-  /** Thrown to the caller that runs the flow, once the state is stored. */
+  /** It is thrown to the caller once the state is stored. */
   readonly error?: unknown;
 }
 
-/** Who wants a flow. Each request has a nonce of its own. */
+/** Each request has a nonce of its own. */
 export function leaseRequest({ owner, leaseMs }: FlowContext): LeaseRequest {
   return { owner, leaseMs, nonce: globalThis.crypto.randomUUID() };
 }

@@ -78,7 +78,7 @@ export interface RunOptions {
 }
 
 export interface RecoverOptions {
-  /** Ends the waiting. What is stored stays. */
+  /** Ends the waiting, and changes nothing that is stored. */
   readonly signal?: AbortSignal | undefined;
   /**
    * How many flows are recovered at a time. Those that only wait, or whose `takeFunds` or `releaseFunds` has not returned within
@@ -108,7 +108,7 @@ export interface FlowQuery {
 }
 
 const longestMs = 2 ** 31 - 1;
-/** A week: nobody keeps a payment's sender waiting for longer. */
+/** A week, since nobody keeps a payment's sender waiting for longer. */
 const longestListedWithinMs = 7 * 86_400_000;
 const isWholeFrom = (least: number, most: number) => (value: unknown) =>
   Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;

@@ -139,7 +139,6 @@ function toRejected(key: string, state: StateOf<"rejected">): RejectedFlow {
   };
 }
 
-/** The looks of a flow, where there were any. */
 export function looksOf(state: FlowState): { readonly looks?: readonly Look[] } {
   const { looks = [] } = state as Partial<StateOf<"claimed">>;
   return looks.length === 0 ? {} : { looks };

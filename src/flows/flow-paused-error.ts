@@ -11,7 +11,7 @@ import type { FlowPhase } from "../events/flow-event.js";
 export class FlowPausedError extends CrossBorderError {
   /** @internal */
   static override readonly className: string = "FlowPausedError";
-  /** Of the flow. */
+  /** The key of the flow. */
   readonly key: string;
   /** How far the flow has got, as far as that is known. */
   declare readonly phase?: FlowPhase;
@@ -24,7 +24,7 @@ export class FlowPausedError extends CrossBorderError {
       readonly phase?: FlowPhase | undefined;
       readonly cause?: unknown;
       readonly request?: SentRequest | undefined;
-      /** What to do, where it is not the usual. */
+      /** What to do, where that is not to call again with the key. */
       readonly advice?: string | undefined;
     } = {},
   ) {

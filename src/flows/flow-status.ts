@@ -38,11 +38,11 @@ export interface FlowStatus {
   readonly leaseUntilMs?: number;
   /** Absent where the service refused it, and after pruning. */
   readonly intent?: PaymentIntent;
-  /** Of a quote: until when its price can be confirmed. */
+  /** Until when the price of a quote can be confirmed. */
   readonly expiresAtMs?: number;
-  /** Of a quote: whether that time is over. */
+  /** Whether the time of a quote is over. */
   readonly isExpired?: boolean;
-  /** Absent while the flow gets further. */
+  /** How often it failed in a row. Absent while the flow gets further. */
   readonly failures?: FlowFailures;
   /** The looks for its payment, and what each of them rests on. Absent where there was none, and after pruning. */
   readonly looks?: readonly Look[];
@@ -75,7 +75,6 @@ export type FlowGrounds = Pick<
   "senderGatewayTransactionId" | "claims" | "looks" | "lookalike" | "decisions"
 >;
 
-/** What reading flows needs of a `PaymentFlow`. */
 export type StoredFlows = Pick<FlowContext, "journal" | "codec" | "elsewhere"> & KeyHolder;
 
 /** How many flows are in each phase, and how many are open or held under another base URL. */
@@ -189,7 +188,7 @@ function toStuck(key: string, state: FlowState, failures: FlowFailures | undefin
   return { status: "stuck", key, phase, failures, ...intentOf(state), ...groundsOf(state) };
 }
 
-/** Of what keeps a flow from going on before any step of it fails. */
+/** Codes of what keeps a flow from going on before any step of it fails. */
 const outsideCodes: ReadonlySet<string> = new Set(["flow_foreign", overlongCode, noProgressCode]);
 
 /** The grounds of a flow in any phase, as far as it has them. */

@@ -60,7 +60,7 @@ export class ElsewhereFinder {
   }
 }
 
-/** What to do about such flows, for people. */
+/** Says what to do about such flows. */
 export function describeElsewhere({ service, gateway, open, held }: FlowsElsewhere): string {
   return `under another base URL, ${service}, the journal has ${counted(open, "open flow")} and ${counted(held, "held flow")} of the gateway ${JSON.stringify(gateway)}, which nobody recovers here: if it was this service's address, flow.move or "cross-border flows move" brings them here`;
 }

@@ -61,7 +61,7 @@ export interface JournalState {
   readonly quoteTtlMs?: number | undefined;
   /** Of a `write`: stored as the entry's `incarnationMark`. 1 to 128 bytes. Without it, that one stays as it is. */
   readonly incarnationMark?: string | undefined;
-  /** Of a `write`: whose flow it is from now on, where it moves. */
+  /** Given to a `write` that moves the flow: whose it is from now on. */
   readonly scope?: FlowScope | undefined;
 }
 
@@ -77,7 +77,7 @@ export interface JournalEntry extends StateId, Omit<JournalState, "quoteTtlMs" |
   readonly createdAtMs: number;
   /** When the state was stored. Acquiring, renewing and releasing a lease do not change it. */
   readonly updatedAtMs: number;
-  /** Of a quote: until when it holds. */
+  /** Until when a quote holds. */
   readonly expiresAtMs?: number | undefined;
   /** Whether that time has come, by the journal's clock. */
   readonly isExpired: boolean;
@@ -103,11 +103,11 @@ export interface JournalEntry extends StateId, Omit<JournalState, "quoteTtlMs" |
 /** Which flows to list, by key. */
 export interface JournalQuery {
   readonly scope: ScopeFilter;
-  /** Default: all. */
+  /** Lists flows of this phase only. Default: flows of all phases. */
   readonly phase?: string | undefined;
-  /** A key: the flows after it. */
+  /** Lists the flows after this key. */
   readonly after?: string | undefined;
-  /** How many at most. */
+  /** How many flows to list at most. */
   readonly limit: number;
 }
 

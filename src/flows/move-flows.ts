@@ -31,7 +31,6 @@ export interface MoveReport {
   readonly isStopped: boolean;
 }
 
-/** A move whose options are in order. */
 export interface CheckedMove {
   readonly from: ScopeFilter;
   readonly to: string;
@@ -83,7 +82,7 @@ function addressOf(name: string, service: unknown): string {
   }
 }
 
-/** So many at a time, which share the commits of the journal. */
+/** Flows that move at the same time share the commits of the journal. */
 const pageSize = 64;
 
 /**
@@ -153,7 +152,7 @@ class Moving {
     }
   }
 
-  /** It may be another state than the one that was listed. */
+  /** The state that is written may be another than the one that was listed. */
   async #rewrite({ entry }: OwnedEntry, lease: Lease): Promise<Moved> {
     if (!this.#isToBeMoved(entry)) return "gone";
     if (isFreshQuote(entry)) return "quoted";
@@ -162,7 +161,7 @@ class Moving {
     return "moved";
   }
 
-  /** What nobody could lease is another's, or gone. */
+  /** A flow that could not be leased is another owner's, or gone. */
   async #isStillThere(key: string): Promise<Moved> {
     const present = await retryJournal(() => this.#context.journal.read(key));
     const isLeft = present !== undefined && present.prunedAtMs === undefined && this.#isToBeMoved(present);

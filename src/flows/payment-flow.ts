@@ -257,7 +257,6 @@ export class PaymentFlow {
     }
   }
 
-  /** Opens a call about a key. */
   async #call<Result extends { readonly status: string }>(
     operation: FlowOperation,
     key: string,

@@ -79,7 +79,7 @@ export async function renewQuote(
   return (await context.journal.read(seen.key)) ?? beginQuote(context, seen.key, request, call);
 }
 
-/** Before what another process stores as well is tried, or read, once more. */
+/** How long to wait before what another process stores as well is tried, or read, again. */
 const pauseMs = 50;
 
 function toQuotedFlow({ key, expiresAtMs = 0 }: JournalEntry, intent: PaymentIntent): QuotedFlow {

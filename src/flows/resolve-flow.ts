@@ -48,7 +48,6 @@ export type Resolution<Action extends ResolveAction = ResolveAction> = {
       readonly withoutProof?: boolean | undefined;
     });
 
-/** A resolution whose action and grounds are in order. */
 export interface CheckedResolution {
   readonly decision: OperatorDecision;
   readonly payment: Payment | undefined;
@@ -74,7 +73,6 @@ export function checkResolution(
   return { decision, payment: frozenCopy(payment), withoutProof };
 }
 
-/** All that can be stated of any action. */
 type GivenResolution = Omit<Resolution, "payment"> & Pick<Resolution<"found">, "payment">;
 
 const resolutionOptions: OptionTable<GivenResolution> = {
@@ -355,7 +353,7 @@ function unresolved(code: ErrorCode, message: string): InvalidArgumentError {
   return new InvalidArgumentError(message, { code, effect: "possible" });
 }
 
-/** Of a flow about which nothing can be decided now. */
+/** The error for a flow about which nothing can be decided now. */
 export function notHeld(key: string, why: string): InvalidArgumentError {
   return new InvalidArgumentError(`the flow of key ${JSON.stringify(key)} can't be resolved: ${why}`, {
     code: "flow_not_held",

@@ -4,7 +4,6 @@ import { Deadline } from "../timing/deadline.js";
 import { type Recovery, RecoveryRound, type ReportRecovered } from "./ownership/recovery.js";
 import { isWaiting } from "./steps/asked-wait.js";
 
-/** What `work` needs of its flow. */
 export interface FlowWork {
   /** Takes over every flow whose owner is gone, and reports each as it ends. */
   readonly takeOver: (report: ReportRecovered) => Promise<TakenOver>;
@@ -13,7 +12,6 @@ export interface FlowWork {
   readonly random: () => number;
 }
 
-/** The flows that one round has taken over. */
 export interface TakenOver {
   /** Resolves when all of them have ended. Never rejects. */
   readonly ended: Promise<void>;

@@ -9,10 +9,9 @@ import type { ValidationMode } from "./read-response.js";
 import type { RetryBudget } from "./retry-budget.js";
 import type { SchemaLoader } from "./schema.js";
 
-/** What a call needs of the client that makes it. */
 export interface CallContext extends RequestSettings {
   readonly origin: string;
-  /** What spans say of the origin. */
+  /** Attributes of spans that describe the origin. */
   readonly server: Attributes;
   readonly transport: Transport;
   readonly tokens: TokenSource;
@@ -22,12 +21,11 @@ export interface CallContext extends RequestSettings {
   readonly reporter: Reporter;
   /** Whether the service has responded to anything. */
   hasResponded?: boolean;
-  /** The mismatches that were reported before. */
   readonly reported: Set<string>;
   readonly budget: RetryBudget;
   readonly inFlight: InFlight;
   readonly random: () => number;
-  /** Of every call, in lower case. Those of one call come before them. */
+  /** Headers of every call, with names in lower case. Those of one call come before them. */
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly maxRetries: number;

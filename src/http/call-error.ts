@@ -19,7 +19,6 @@ import { closingHint, describeProxyRefusal, type WireFailure } from "../wire/wir
 import type { OperationKind } from "./decision.js";
 import { endedReasons, type Failure, type RefusedStatus, type UnusableResponse } from "./failure.js";
 
-/** What is known of a call when it fails, whatever went wrong. */
 export interface CallFacts {
   readonly operation: string;
   readonly kind: OperationKind;
@@ -29,16 +28,15 @@ export interface CallFacts {
   readonly attempts: number;
   /** What all attempts together may have done. */
   readonly effect: Effect;
-  /** Absent where nothing was to be sent. */
   readonly request?: SentRequest | undefined;
   readonly signed?: SignedText | undefined;
-  /** Of the last response that had one. */
+  /** The id that the last response with one gave. */
   readonly requestId: string | undefined;
   /** Values that may appear in no message. */
   readonly secrets: readonly string[];
 }
 
-/** The one place where the failure of a call becomes an error. */
+/** Turns the failure of a call into an error; nothing else does. */
 export function toError(failure: Failure, facts: CallFacts): CrossBorderError {
   const error = errorOf(failure, facts);
   // Errors of tokens and signatures are made where nothing is known of the call.

@@ -13,7 +13,6 @@ import { textsIn } from "./check-raw-input.js";
 import type { Failure } from "./failure.js";
 import { type Mismatch, unprintable } from "./schema.js";
 
-/** What only the call itself knows of its failure. */
 export type KnownByCall = Pick<CallFacts, "kind" | "attempts" | "effect" | "request" | "signed">;
 
 /** What one call tells: events, what its response was, and the error that it ends with. Nothing that the request kept secret is in them. */
@@ -28,7 +27,7 @@ export class CallReport {
   /** Without the text: keeping the promise of a call keeps this alive too. */
   #response: Pick<WireResponse, "status" | "headers"> | undefined;
   #latencyMs: number | undefined;
-  /** As the last response that had one gave it. */
+  /** The id that the last response with one gave. */
   #sentRequestId: string | undefined;
 
   /** @param headers the caller's own: some of them carry credentials. */
@@ -38,14 +37,14 @@ export class CallReport {
     this.#secrets = new Set(Object.entries(headers).flatMap(([name, value]) => (credential.test(name) ? value : [])));
   }
 
-  /** Of the last response, once there was one. */
+  /** What is told of the last response, once there was one. */
   get response(): ResponseInfo | undefined {
     if (this.#response === undefined) return undefined;
     const { status, headers } = this.#response;
     return { status, headers, ...(headers[requestIdHeader] !== undefined && this.#requestId()) };
   }
 
-  /** From the start of the last attempt that got a response to the end of that. */
+  /** How long the last attempt that got a response took. */
   get latencyMs(): number | undefined {
     return this.#latencyMs;
   }
@@ -157,7 +156,6 @@ export function reportFailure(
   });
 }
 
-/** What a call is, without anything that it holds. */
 function named({ name: operation, method, path }: AnyOperation) {
   return { operation, method, path: path.text };
 }

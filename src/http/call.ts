@@ -24,7 +24,6 @@ export type CallSource =
   | { readonly ids: readonly string[]; readonly input: CallInput<unknown>; readonly signed: boolean }
   | { readonly presigned: SignedRequest; readonly sendBy: Timestamp };
 
-/** How far a call has got. */
 interface Progress {
   signature: string | undefined;
   attempts: number;
@@ -32,12 +31,11 @@ interface Progress {
   effect: Effect;
 }
 
-/** One attempt of a call. */
 interface Attempt {
   readonly request: PreparedRequest;
   readonly signature: string | undefined;
   readonly token: string;
-  /** From 1. */
+  /** The first attempt is number 1. */
   readonly number: number;
 }
 
@@ -45,7 +43,6 @@ type Outcome = { readonly data: unknown } | Failure;
 
 /** One call, in the order in which it happens: prepare, sign, attempt, read, and one place where a failure becomes an error. */
 export class Call {
-  /** What it tells. */
   readonly report: CallReport;
   readonly #client: CallContext;
   readonly #operation: AnyOperation;

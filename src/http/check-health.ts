@@ -25,7 +25,7 @@ export interface HealthReport {
   readonly latencyMs?: number;
   /** The whole check: a token request, where one was needed, and the connection included. */
   readonly durationMs: number;
-  /** Why not `ok`. */
+  /** What failed, unless the status is `ok`. */
   readonly error?: CrossBorderError;
 }
 
@@ -52,7 +52,7 @@ export async function checkHealth(call: Call): Promise<HealthReport> {
   };
 }
 
-/** What says something of the service or of the token. */
+/** The error, where it says something of the service or of the token. */
 function operational(thrown: unknown): CrossBorderError {
   if (thrown instanceof CrossBorderError && !(thrown instanceof AbortedError)) return thrown;
   throw thrown;
@@ -78,5 +78,5 @@ function findingOf(error: CrossBorderError, hasResponse: boolean): Finding {
   return { service, token: isKnown ? "accepted" : "unknown" };
 }
 
-/** What the service itself responds with. */
+/** Failures in the service's own words. */
 const ownWords: ReadonlySet<FailureClass | undefined> = new Set(["unauthorized", "refused", "throttled"]);

@@ -97,7 +97,6 @@ function unreadable(what: string, thrown: unknown, fields: FieldTable, given: un
   return new InvalidArgumentError(`${what} can't be read: one of its getters or toJSON methods threw`, { cause });
 }
 
-/** As many as fit into a message. */
 const mostProblems = 10;
 
 /** A filter may be half a numeral, or a pattern of the service's own: only its type is certain. */

@@ -12,7 +12,6 @@ export type Failure = NoStatus | RefusedStatus | UnusableResponse | Thrown;
 export interface NoStatus {
   readonly kind: "no-status";
   readonly class: FailureClass;
-  /** For `on.retry`. */
   readonly reason: string;
   readonly cause: WireFailure | Ended;
 }
@@ -32,7 +31,6 @@ export interface UnusableResponse {
   readonly class: FailureClass;
   readonly reason: string;
   readonly response: WireResponse;
-  /** What is wrong with it. */
   readonly problem: string;
 }
 

@@ -31,7 +31,6 @@ export class HttpClient implements ApiClient {
   readonly #signedOperations: ReadonlySet<string>;
   readonly #inFlight = new InFlight();
   #isPreloading = false;
-  /** Whether the key or the signer has made a trial signature. */
   #hasSigned = false;
   #keyId: Promise<string | undefined> | undefined;
   #isClosed = false;

@@ -12,7 +12,7 @@ export class InFlight {
     if (this.#count === 0) this.#onNone?.();
   }
 
-  /** Resolves when there are none. To be called once no call begins any more. */
+  /** Resolves when there are none. Call it when no call begins any more. */
   none(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#count === 0) resolve();

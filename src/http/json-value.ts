@@ -53,7 +53,7 @@ function copyValue(path: string, value: unknown, level: number): unknown {
   return copy;
 }
 
-/** More than any real value has, and few enough for the stack of every engine. */
+/** More levels than any real value has, and few enough for the stack of every engine. */
 const mostLevels = 1000;
 
 /** A path of many levels, or of a value in the place of a name, is cut off. */

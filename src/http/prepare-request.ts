@@ -6,7 +6,6 @@ import { holdsPrivateKey, shortestPrivateKey } from "../signing/private-key-text
 import { checkBody, checkQuery, type QueryValues } from "./check-input.js";
 import { checkRawBody, checkRawQuery } from "./check-raw-input.js";
 
-/** How the client makes requests out of rows. */
 export interface RequestSettings {
   /** Path of the base URL, without a slash at its end; may be empty. */
   readonly basePath: string;
@@ -14,7 +13,6 @@ export interface RequestSettings {
   readonly signQuery: boolean;
 }
 
-/** A request whose input is in order. */
 export interface PreparedRequest {
   /** Path and query as they stand in the request line. */
   readonly path: string;
@@ -47,10 +45,8 @@ export function checkRequest(
   return { pathname, path: pathname + encodeQuery(operation.name, { ...input.paging, ...query }), body, values };
 }
 
-/** What is sent beside the path. */
 interface Content {
   readonly query: QueryValues | undefined;
-  /** `undefined` where there is none. */
   readonly body: unknown;
   readonly values: PreparedRequest["values"];
 }

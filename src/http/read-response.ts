@@ -52,7 +52,7 @@ export function readResponse(
   return { outcome: unreadable(response, difference, operation.verb === "create"), mismatches };
 }
 
-/** Any JSON, or no body: nothing else is known of it. */
+/** Takes any JSON, or no body, since nothing else is known of a raw response. */
 function readRaw(response: WireResponse): ReadResponse["outcome"] {
   const { text, broken } = response;
   if (broken !== undefined) return brokenOff(response, broken, false);
@@ -109,7 +109,7 @@ function isArrayOfObjects(value: unknown, textLength: number): boolean {
   return true;
 }
 
-/** By its body: frameworks call an empty body HTML too. */
+/** Decided by the body, since frameworks call an empty body HTML too. */
 function isPage({ text, headers, broken }: WireResponse): boolean {
   if (broken !== undefined && text === "") return /html/i.test(headers["content-type"] ?? "");
   return /^\s{0,9999}</.test(text);

@@ -18,7 +18,7 @@ export class RetryBudget {
     return true;
   }
 
-  /** A call succeeded. */
+  /** To be called when a call has succeeded. */
   giveBack(): void {
     if (this.#left < this.#capacity) this.#left += 1;
   }

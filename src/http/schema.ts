@@ -17,7 +17,6 @@ type Zod = typeof import("#schemas");
 
 /** Loads zod with the first call. */
 export class SchemaLoader {
-  /** Set once zod is loaded. */
   loaded: Schemas | undefined;
   #loading: Promise<Schemas> | undefined;
 
@@ -103,11 +102,9 @@ export class Schemas {
   }
 }
 
-/** How a record is compared with the description. */
 interface RecordSchema {
   readonly whole: $ZodType;
   readonly shape: Readonly<Record<string, $ZodType>>;
-  /** How many fields there are. */
   readonly count: number;
   /** Each field for itself, from the first record on that differs. */
   fields: readonly (readonly [name: string, schema: $ZodType])[] | undefined;

@@ -3,7 +3,6 @@ import { ConfigError } from "../errors/errors.js";
 /** The version of the tables of release 0.2.0. Those of 0.1.0, which had version 1, are no longer read. */
 export const firstMigrated = 2;
 
-/** The version that all of these migrations lead to. */
 export function newestOf(migrations: readonly unknown[]): number {
   return firstMigrated + migrations.length - 1;
 }

@@ -13,7 +13,6 @@ export class KeyTurns {
     return mine;
   }
 
-  /** Resolves when no key has work. */
   async idle(): Promise<void> {
     while (this.#last.size > 0) await Promise.allSettled(this.#last.values());
   }

@@ -64,7 +64,7 @@ export class PostgresBatches {
     });
   }
 
-  /** The first that waits, and all that can go with it. */
+  /** Takes the first that waits, and all that can go with it. */
   #take(): readonly Pending[] {
     const taken: Pending[] = [];
     let text = 0;

@@ -17,7 +17,6 @@ const meanings: readonly (readonly [sqlState: RegExp, meaning: string])[] = [
 // The statement was certainly not sent. Of all other failures without an SQLSTATE, nobody can tell how far the statement got.
 const neverConnected = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|EHOSTUNREACH|ENETUNREACH)$/;
 
-/** The SQLSTATE of a server's error. */
 export function sqlStateOf(error: unknown): string | undefined {
   const code = codeOf(error);
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;

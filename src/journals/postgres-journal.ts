@@ -284,7 +284,7 @@ class PostgresStore implements Journal {
 /** How many flows `prune` deletes or empties at a time, so that others are not kept waiting. One that is locked at this moment is left out. */
 const sliceSize = 1_000;
 
-/** Of `begin`, where the flow is neither there nor not. */
+/** How often `begin` tries where the database says both that the flow is there and that it is not. */
 const mostTries = 8;
 
 function neitherThereNorNot(): JournalError {

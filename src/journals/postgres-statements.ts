@@ -32,7 +32,6 @@ export type KeyedInput<Name extends KeyedName> = Readonly<
   Record<keyof (typeof inputs)[Name], string | number | boolean | null>
 >;
 
-/** A statement about one key, in two forms. */
 export interface KeyedStatement {
   /** For one key: takes the input's values, in the order of `columns`. */
   readonly alone: string;

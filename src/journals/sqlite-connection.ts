@@ -2,14 +2,14 @@ import { openSqliteEngine, type SqliteDatabase, type SqliteOperation, type Sqlit
 
 /** A SQLite file, on this thread or another. */
 export interface SqliteConnection {
-  /** Statements that return no rows. */
+  /** Runs statements that return no rows. */
   exec(sql: string): Promise<void>;
   all(sql: string): Promise<readonly unknown[]>;
   /** Gives what tells the file from every other one; `undefined` where nothing does. */
   start(statements: Readonly<Record<string, string>>): Promise<string | undefined>;
-  /** After `start`. First in, first out; resolves after the commit. */
+  /** May be called after `start`. Operations run in their order; resolves after the commit. */
   run(operation: SqliteOperation): Promise<SqliteReply>;
-  /** Lets what is pending end. */
+  /** Waits until what is pending has ended. */
   close(): Promise<void>;
 }
 

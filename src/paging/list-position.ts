@@ -6,7 +6,6 @@ import { type CursorFields, type Direction, type ListOrder, leadsOn } from "./cu
  */
 export type PageStart = "after" | "overlap" | "further back";
 
-/** A page as it came. */
 export interface ReceivedPage<Item> {
   readonly items: readonly Item[];
   readonly fields: CursorFields;
@@ -30,7 +29,6 @@ export class ListPosition {
   /** The last page as it came, with what it repeated of the one before it. */
   last: CursorFields | undefined;
   first: CursorFields | undefined;
-  /** How many pages were handed out. */
   pages = 0;
   order: ListOrder | undefined;
   /** Whether a page has shown the order of the tokens: one record shows none. */
@@ -197,7 +195,7 @@ export class ListPosition {
     return idOf(item) ?? this.#tokenOf(item as never);
   }
 
-  /** By its id too: its token may have grown. */
+  /** Compares ids too, since the record's token may have grown. */
   #isLast(item: unknown, token: string): boolean {
     const id = idOf(item);
     return id === undefined ? token === this.#tail.at(-1) : id === this.#lastId;
@@ -208,7 +206,7 @@ export class ListPosition {
     return id === undefined ? this.last?.tokens.includes(token) === true : this.last?.ids.has(id) === true;
   }
 
-  /** Not where records that are listed late fill the page. */
+  /** Whether the page ends further on than the last one. False where records that are listed late fill it. */
   #goesOn({ fields }: { readonly fields: CursorFields }): boolean {
     const [last, end] = [this.#tail.at(-1), fields.tokens.at(-1)];
     return last === undefined || end === undefined || leadsOn(last, end, this.#direction);

@@ -71,7 +71,7 @@ export class NewestFirstProof {
     return oldest?.[0] === token;
   }
 
-  /** `undefined` where the service refuses the question. */
+  /** Returns `undefined` where the service refuses the question. */
   async #ask(paging: PagingValues): Promise<readonly (string | undefined)[] | undefined> {
     try {
       return await this.#read(paging);

@@ -8,7 +8,6 @@ import type { Page } from "./page.js";
 export class RecordIterator<Item> implements AsyncGenerator<Item, void, undefined> {
   readonly #pages: AsyncGenerator<Page<Item>, void, undefined>;
   #items: readonly Item[] = [];
-  /** How many of them were handed out. */
   #count = 0;
   /** What is being done, and what waits for that. */
   #work: Promise<unknown> | undefined;

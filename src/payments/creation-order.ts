@@ -4,7 +4,6 @@ import type { Payment } from "../resources/payments.js";
 import { isNamed, nameOf, tokenOf } from "./listed-payment.js";
 import type { PaymentPages } from "./payment-pages.js";
 
-/** What comes next. */
 export interface NextInCreation {
   /** Payments of the page before may come again. */
   readonly payments: readonly Payment[];

@@ -4,7 +4,6 @@ import type { Payment } from "../resources/payments.js";
 import { isNamed, nameOf, tokenOf } from "./listed-payment.js";
 import type { PaymentPages } from "./payment-pages.js";
 
-/** What comes next in a list. */
 export interface NextPage {
   /** Those that were not on the page before. */
   readonly payments: readonly Payment[];
@@ -29,7 +28,6 @@ export class PageSequence {
   #isBegun = false;
   #last: Payment | undefined;
   #beforeLast: Payment | undefined;
-  /** How many payments the longest page had. */
   #longest = 0;
   /** Whether each page is asked for by the last payment of the page before, where there is no way to overlap. */
   #isPlain = false;

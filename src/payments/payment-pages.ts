@@ -3,7 +3,6 @@ import type { RequestOptions } from "../api/request-options.js";
 import { UnexpectedResponseError } from "../errors/errors.js";
 import { type Payment, payments } from "../resources/payments.js";
 
-/** Where payments are read from. */
 export interface PaymentSource {
   readonly client: ApiClient;
   readonly options?: RequestOptions | undefined;

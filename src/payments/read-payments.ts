@@ -52,7 +52,6 @@ export interface ReadingLimits {
   readonly clockSkewMs?: number | undefined;
 }
 
-/** What is read again, in the order of creation. */
 interface Rereading {
   /** Which way the tokens go from older payments to newer ones. */
   readonly direction: Direction;
@@ -87,13 +86,12 @@ export class PaymentReading {
     this.#goals = new Set(goals);
   }
 
-  /** Nothing is read for it any more. */
+  /** Reads nothing more for this goal. */
   leave(goal: PaymentGoal): void {
     this.#goals.delete(goal);
     this.#deciding.delete(goal);
   }
 
-  /** Whether nobody reads along any more. */
   get isOver(): boolean {
     return this.#isRead && this.#deciding.size === 0;
   }
@@ -323,7 +321,7 @@ function tokenFromBefore(payments: readonly Payment[], timeMs: number): string |
   return tokenOf(payments.find((payment) => updatedMsOf(payment) < timeMs));
 }
 
-/** What is no timestamp shows nothing. */
+/** A text that is no timestamp shows nothing. */
 function isNewer(createdAt: string, before: string): boolean {
   return Date.parse(createdAt) > Date.parse(before);
 }

@@ -1,7 +1,6 @@
 import { PaymentPages, type PaymentSource } from "./payment-pages.js";
 import { type PaymentGoal, PaymentReading, type ReadingLimits } from "./read-payments.js";
 
-/** One of those for whom a reading is made. */
 interface Participant {
   readonly goal: PaymentGoal;
   readonly fail: (error: unknown) => void;
@@ -14,7 +13,6 @@ interface Lane {
   readonly waiting: Set<Participant>;
 }
 
-/** A place in a reading. */
 export interface Place {
   /** Resolves when the reading is over for the goal; rejects when a request has failed. */
   readonly over: Promise<void>;

@@ -21,7 +21,7 @@ export function digestOf(text: string): Digest {
   return { high: mixedHigh >>> 0, low: mixedLow >>> 0 };
 }
 
-/** The sum of the digests of a set, whatever their order. Equal sums mean equal sets. */
+/** The sum of the digests of a set, whatever their order. Different sets almost never have equal sums. */
 export class DigestSum implements Digest {
   high = 0;
   low = 0;
@@ -37,7 +37,7 @@ export class DigestSum implements Digest {
   }
 }
 
-/** 16 hexadecimal digits. */
+/** Writes a digest as 16 hexadecimal digits. */
 export function digestText({ high, low }: Digest): string {
   return high.toString(16).padStart(8, "0") + low.toString(16).padStart(8, "0");
 }

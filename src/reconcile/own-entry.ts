@@ -103,7 +103,7 @@ function parseField(name: string, value: unknown, refuse: (problem: string) => E
 /** A point in time with its zone. `Date.parse` alone would read others in the zone of this machine. */
 const zoned = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
-/** Milliseconds since 1970. */
+/** Parses a time into milliseconds since 1970. */
 export function parseTime(name: string, value: unknown, refuse: (problem: string) => Error): number {
   const isZoned = typeof value === "string" && zoned.test(value) && isDay(value.slice(0, 10));
   const ms = value instanceof Date ? value.getTime() : isZoned ? Date.parse(value) : Number.NaN;

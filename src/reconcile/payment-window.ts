@@ -39,7 +39,7 @@ interface Stretch extends StretchMark {
   count: number;
 }
 
-/** More make restarts hand out fewer payments again, and cursors longer. */
+/** More stretches make restarts hand out fewer payments again, and cursors longer. */
 const mostStretches = 32;
 
 /** So many payments are kept beyond their time where nothing shows that the tokens follow time. */
@@ -51,7 +51,7 @@ const unknownState: Digest = { high: 0, low: 0 };
 /** The recent payments as they were handed out last. */
 export class PaymentWindow {
   readonly #entries = new Map<string, Entry>();
-  /** In the order of their tokens. */
+  /** In the order of the payments' tokens. */
   readonly #order: Entry[] = [];
   readonly #stretches: Stretch[] = [];
   #after: string | undefined;
@@ -67,7 +67,6 @@ export class PaymentWindow {
     return this.#after;
   }
 
-  /** The highest token that was seen. */
   get last(): string | undefined {
     return this.#last;
   }

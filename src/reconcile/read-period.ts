@@ -41,7 +41,6 @@ export async function readPeriod(
 
 const limits = { newestFirst: "createdAt.desc,pagingToken.desc" };
 
-/** The payments of a period. */
 class PeriodGoal implements PaymentGoal {
   hasSeen: boolean;
   readonly #period: Period;
@@ -98,7 +97,7 @@ class PeriodGoal implements PaymentGoal {
     this.#ending = ending;
   }
 
-  /** What has no time that can be read is of every period. */
+  /** A payment whose time can't be read belongs to every period. */
   #isOfPeriod(createdMs: number): boolean {
     return !(createdMs < this.#period.fromMs || createdMs >= this.#period.toMs);
   }

@@ -76,7 +76,7 @@ export class RecordStore {
   }
 }
 
-/** JSON has no line breaks of its own. */
+/** Lines are safe, since JSON has no line breaks of its own. */
 function append(records: StoredRecord[], text: string): void {
   for (const line of text.split("\n")) {
     if (line !== "") records.push(JSON.parse(line) as StoredRecord);

@@ -18,7 +18,7 @@ const mostUnreadable = 10;
 /** A machine that lags behind catches up, and a cache runs out. What has gone from the list stays so. */
 const mostUnproved = 10;
 
-/** The identity server is away, or busy. */
+/** Codes of an identity server that is away, or busy. */
 const passingTokenErrors: ReadonlySet<ErrorCode> = new Set([
   "token_endpoint_failing",
   "token_endpoint_unreachable",

@@ -1,6 +1,5 @@
 import { CrossBorderError } from "../errors/errors.js";
 
-/** Where a piece lies in the file. */
 export interface Piece {
   readonly position: number;
   readonly length: number;

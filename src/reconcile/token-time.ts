@@ -1,7 +1,7 @@
 /** Whether payments with higher tokens were created later: they were, they were not, or there are too few to tell. */
 export type TokenTime = "follows" | "unclear" | "none";
 
-/** So many pairs in one order are no accident. */
+/** Twenty pairs in one order are no accident. */
 const provingPairs = 20;
 
 /**

@@ -2,7 +2,6 @@ import { InvalidArgumentError } from "../errors/errors.js";
 import { type Digest, digestOf, digestText } from "./digest.js";
 import type { StretchMark, WindowMark } from "./payment-window.js";
 
-/** Begins every cursor of this version. */
 const version = "pw1";
 
 type Refuse = (problem: string) => InvalidArgumentError;

@@ -167,11 +167,7 @@ const rows: readonly Row[] = [
     (status): Row => [`${status}`, { status }, ...open(ApiError, `http_${status}`)],
   ),
   ["2xx broken off", { status: 201, text: '{"id":', broken: "cut-short" }, ...notTheRecord],
-  [
-    "2xx broken off after its identity",
-    { status: 201, text: `${identity},"memo":"re`, broken: "cut-short" },
-    ...known,
-  ],
+  ["2xx broken off after its identity", { status: 201, text: `${identity},"memo":"re`, broken: "cut-short" }, ...known],
   [
     "2xx over the cap",
     { text: "[[[", broken: "too-large" },

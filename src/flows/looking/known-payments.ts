@@ -8,7 +8,7 @@ export interface KnownPayment extends PaymentName {
   readonly sinceMs: number;
 }
 
-/** So many cover the lag that is relied on, however many payments are made. */
+/** Eight cover the lag that is relied on, however many payments are made. */
 const mostKnown = 8;
 
 /**
@@ -27,7 +27,6 @@ export class KnownPayments {
     this.#skewMs = skewMs;
   }
 
-  /** Whether any payment is known. */
   get hasAny(): boolean {
     return this.#known.length > 0;
   }

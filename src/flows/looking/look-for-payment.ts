@@ -10,16 +10,13 @@ import type { Look, StateOf } from "../state/flow-state.js";
 import { LookGoal, type LookRange, markedPayment } from "./look-goal.js";
 import { paymentMatcher, type Recognisable } from "./match-payment.js";
 
-/** What a look at the list of payments came to. */
 export interface Sight {
   readonly look: Look;
   readonly found: Payment | undefined;
 }
 
-/** What a look needs to know of a flow. */
 export type Sought = Recognisable & Pick<StateOf<"funds-requested">, "since" | "isTakenSince" | "takenAtMs">;
 
-/** What a look needs of a `PaymentFlow`. */
 export type LookContext = Pick<
   FlowContext,
   "client" | "journal" | "scope" | "service" | "bankSkewMs" | "knownPayments" | "readings"
@@ -33,7 +30,6 @@ function limitsOf({ clockSkewMs = defaultClockSkewMs }: LookContext["service"]):
 /** A difference in somebody's record must not stop the search for another. */
 const lenient = true;
 
-/** The readings that the looks of one `PaymentFlow` share. */
 export function sharedReadings(client: ApiClient, service: LookContext["service"]): SharedReadings {
   return new SharedReadings({ client, lenient }, limitsOf(service));
 }

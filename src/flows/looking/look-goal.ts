@@ -92,7 +92,6 @@ export class LookGoal implements PaymentGoal {
     if (this.#newest !== undefined) this.#known.note(this.#newest.payment);
   }
 
-  /** What absence would rest on. */
   grounds(): LookGrounds {
     const { at = "unproved", ageSeconds = 0 } = this.#ending ?? {};
     const freshBy = this.#toBeListed.findLast((known) => !this.#missing.has(known));

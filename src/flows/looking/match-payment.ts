@@ -10,9 +10,7 @@ import type { Claim, StateOf } from "../state/flow-state.js";
  */
 export type PaymentMatch = "own" | "lookalike" | undefined;
 
-/** What of a flow its payment is recognised by. */
 export interface Recognisable extends Pick<StateOf<"unknown">, "senderGatewayTransactionId" | "intent"> {
-  /** Requests that may have been sent. */
   readonly claims: readonly Pick<Claim, "signature" | "body">[];
 }
 

@@ -3,13 +3,11 @@ import type { FlowContext, OwnedFlow } from "../flow-context.js";
 import type { AskedWait, Claim, Waits } from "../state/flow-state.js";
 import { isWaiting, waitAsAsked } from "../steps/asked-wait.js";
 
-/** A state whose next look waits. */
 interface Waiting {
   readonly waits?: Waits;
   readonly claims: readonly Claim[];
 }
 
-/** What is waited for before a look. */
 export interface LookWait {
   /** So long this owner must have had the flow alone, for the look to be a proof; `undefined` where it proves nothing in any case. */
   readonly aloneMs: number | undefined;
@@ -80,7 +78,7 @@ function msAlone({ lease, refusedAtMs = Number.NEGATIVE_INFINITY }: OwnedFlow): 
   return clock.monotonicMs() - Math.max(lease.ownedSinceMs, refusedAtMs);
 }
 
-/** Soon at first, for owners that are about to end; each time twice as late. */
+/** The first wait is stored soon, for owners that are about to end; each later one twice as late. */
 function storedAfterMs({ leaseMs }: FlowContext, owned: OwnedFlow): number {
   return Math.min(Math.max(msAlone(owned), shortestMs), leaseMs / 3);
 }

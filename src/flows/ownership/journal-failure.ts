@@ -5,7 +5,7 @@ export function isCertainlyRefused(error: unknown): boolean {
   return isUnstorable(error) || (error instanceof JournalError && error.stored === "nothing");
 }
 
-/** What can't be stored at all. */
+/** Whether a failure is of a state that can't be stored at all. */
 export function isUnstorable(error: unknown): boolean {
   return error instanceof InvalidArgumentError && error.code === "invalid_argument";
 }

@@ -5,7 +5,7 @@ import type { JournalEntry, ObservedLease } from "../journal.js";
 const mostWatched = 10_000;
 
 interface Observation extends ObservedLease {
-  /** By the monotonic clock. */
+  /** When it was first seen, by the monotonic clock. */
   readonly sinceMs: number;
 }
 

@@ -8,10 +8,8 @@ import { isCertainlyRefused, unsettledWrite } from "./journal-failure.js";
 /** Thrown where an owner finds that the flow is no longer its own. Internal: the caller then waits for the new owner. */
 export class LeaseLost extends Error {}
 
-/** In the past, by either clock. */
 const over: Timestamp = { wallMs: Number.NEGATIVE_INFINITY, monotonicMs: Number.NEGATIVE_INFINITY };
 
-/** The entry that made an owner. */
 export type LeasedEntry = Pick<
   JournalEntry,
   "key" | "epoch" | "nonce" | "revision" | "leaseUntilMs" | "incarnation" | "incarnationMark"
@@ -20,9 +18,8 @@ export type LeasedEntry = Pick<
 /** A write that was handed to the journal, and of which nobody knows yet whether it was stored. */
 interface UnsettledWrite {
   readonly state: JournalState;
-  /** As it was handed over: a repetition stores the same. */
+  /** A repetition stores the same. */
   readonly stored: JournalState;
-  /** When it was handed over first. */
   readonly askedAt: Timestamp;
 }
 
@@ -41,7 +38,7 @@ export class Lease {
   /** Goes off when it turns out that another owner has the flow. */
   readonly lost = new Alarm();
   #heartbeat: Timer;
-  /** By the journal's clock, when the lease was granted. */
+  /** When the lease was granted, by the journal's clock. */
   readonly #grantedAtMs: number;
   readonly #askedAt: Timestamp;
   #isOver = false;
@@ -50,7 +47,7 @@ export class Lease {
   #until: Timestamp;
   /** Until when the claim that was made under this lease may be sent. */
   #claimSendBy: Timestamp | undefined;
-  /** Of the newest state that is known to be stored. */
+  /** The revision of the newest state that is known to be stored. */
   #revision: number;
   #unsettled: UnsettledWrite | undefined;
   /** The journal's history in which this owner got the flow. */

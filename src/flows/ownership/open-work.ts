@@ -11,7 +11,7 @@ export interface CloseReport {
 /** The work that a flow has been asked for and that has not ended. */
 export class OpenWork {
   readonly #pending = new Set<Promise<unknown>>();
-  /** Of each work: its caller's signal stops it too. */
+  /** A controller for each work, which its caller's signal aborts too. */
   readonly #stops = new Set<AbortController>();
   /** Goes off when the time to close is almost over: a flow that still waits for a request gives it up. */
   readonly abandon = new Alarm();

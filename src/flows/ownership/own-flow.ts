@@ -7,10 +7,8 @@ import type { FlowState } from "../state/flow-state.js";
 import { isCertainlyRefused, isUnstorable, unsettledWrite } from "./journal-failure.js";
 import { LeaseLost } from "./lease.js";
 
-/** A flow that was asked for. */
 export interface OwnedEntry {
   readonly entry: JournalEntry;
-  /** When it was asked for. */
   readonly askedAt: Timestamp;
 }
 

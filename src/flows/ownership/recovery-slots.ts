@@ -15,7 +15,6 @@ export class RecoverySlots {
     this.#limit = limit;
   }
 
-  /** Takes a slot if one is free. */
   tryEnter(): boolean {
     if (this.#busy >= this.#limit) return false;
     this.#busy += 1;
@@ -28,7 +27,6 @@ export class RecoverySlots {
     await new Promise<void>((resolve) => this.#queue.push(resolve));
   }
 
-  /** Gives a slot back. */
   leave(): void {
     const next = this.#queue.shift();
     if (next === undefined) this.#busy -= 1;

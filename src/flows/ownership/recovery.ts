@@ -23,7 +23,7 @@ export type ReportRecovered = (recovered: Recovered) => void;
 /** Flows that wait are busy with nothing, but their leases are renewed. */
 const acquiredPerSlot = 16;
 
-/** Of one round: what is left comes in the next ones. */
+/** One round checks so many; the next ones check the rest. */
 const mostOverlong = 1000;
 
 /** Takes over flows whose owners are gone, in one round or in many. How many may be busy, and what stops them, is one for all. */
@@ -154,7 +154,6 @@ export class RecoveryRound {
   readonly #recovery: Recovery;
   readonly #report: ReportRecovered;
   readonly #running = new Set<Promise<void>>();
-  /** The key of the last flow that was taken over. */
   #after: string | undefined;
   /** Flows whose lease is over although the journal's clock says otherwise: they come after all others. */
   #overlong: JournalEntry[] | undefined;
@@ -165,7 +164,6 @@ export class RecoveryRound {
     this.#report = report;
   }
 
-  /** Whether it takes over no more. */
   get isOver(): boolean {
     return this.#isThrough || this.#recovery.isStopped;
   }

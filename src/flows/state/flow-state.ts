@@ -117,11 +117,11 @@ export interface OperatorDecision {
 /** How often in a row a flow stopped without getting any further. What a caller's signal ended is not counted. */
 export interface FlowFailures {
   readonly count: number;
-  /** Milliseconds since 1970, of the first one. */
+  /** When the first one was, in milliseconds since 1970. */
   readonly sinceMs: number;
-  /** Milliseconds since 1970, of the last one. */
+  /** When the last one was, in milliseconds since 1970. */
   readonly atMs: number;
-  /** Of the last one: the library's own code, or the name of another error. */
+  /** What the last one failed with: the library's own code, or the name of another error. */
   readonly code: string;
   /** The `code` of that other error or of its cause, where it is an identifier such as `ECONNREFUSED` or `23505`. */
   readonly errorCode?: string;
@@ -157,7 +157,7 @@ interface WithIntent extends Begun {
 
 /** How long owners have waited, by their monotonic clocks, since the newest claim. */
 export interface Waits {
-  /** Since the last look too. */
+  /** Includes the time since the last look. */
   readonly ms: number;
   /** How many looks were taken when all owners together had waited for long enough, and none of them alone. */
   readonly looks: number;
@@ -233,7 +233,6 @@ export type OutcomePhase = (typeof outcomePhases)[number];
 export type UnsettledPhase = Exclude<FlowPhase, OutcomePhase | "quoted">;
 export type OutcomeState = StateOf<OutcomePhase>;
 
-/** Whether the flow has an outcome. */
 export function hasOutcome(state: FlowState): state is OutcomeState {
   return (outcomePhases as readonly FlowPhase[]).includes(state.phase);
 }

@@ -12,7 +12,6 @@ export function writeJson(value: object): string {
   }
 }
 
-/** An array or an object of which some items are written. */
 interface Open {
   readonly value: object;
   /** Absent for an array. */

@@ -17,7 +17,7 @@ export interface CircuitBreakerOptions {
 export class CircuitBreaker {
   readonly #opensAfter: number;
   readonly #firstPauseMs: number;
-  /** In a row. */
+  /** How many outcomes in a row were unknown. */
   #unknown = 0;
   #open: OpenCircuit | undefined;
 
@@ -77,7 +77,7 @@ const longestPauseMs = 600_000;
 
 interface OpenCircuit {
   readonly pauseMs: number;
-  /** By the monotonic clock: before that no payment is let through. */
+  /** No payment is let through before this time of the monotonic clock. */
   probeAtMs: number;
   isProbing: boolean;
 }

@@ -16,13 +16,10 @@ import { askedWaitOf, isWaiting } from "./asked-wait.js";
 import { emitStep } from "./emit-step.js";
 import { takeStep } from "./flow-steps.js";
 
-/** A flow as it was when this process got the lease of it. */
 export interface LeasedFlow {
   readonly entry: LeasedEntry;
   readonly state: FlowState;
-  /** When the lease was asked for. */
   readonly askedAt: Timestamp;
-  /** See `OwnedFlow`. */
   readonly mustLook: boolean;
 }
 

@@ -38,7 +38,7 @@ function responseTo({ refusal, response }: Answered): Pick<FlowEvent, "status" |
   return response === undefined ? {} : shown(response);
 }
 
-/** Any state: those that know of no response have neither field. */
+/** States that know of no response have neither field. */
 interface Answered extends Pick<FlowState, "phase">, Pick<StateOf<"unknown">, "refusal" | "response"> {}
 
 function refusalBy({ by, status, code }: FlowRefusal): Pick<FlowEvent, "status" | "serviceCode"> {

@@ -53,7 +53,6 @@ function looksForIt({ looks, claims }: Pick<Unknown, "looks" | "claims">): reado
   return looks.filter((look) => look.claims === claims.length);
 }
 
-/** What the next look waits for. */
 function waitBefore(context: FlowContext, { lease }: OwnedFlow, state: Unknown): LookWait {
   const leaseMs = longestLeaseMs(context, state.claims);
   if (state.refusal !== undefined) {
