@@ -6,7 +6,7 @@ export interface KeyInput extends Readable {
   setRawMode(isRaw: boolean): unknown;
 }
 
-/** The user has had enough. */
+/** Thrown when the user interrupts the command. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
@@ -55,11 +55,9 @@ function readLine(input: Readable): Promise<string> {
 
 interface Typed {
   readonly state: "more" | "done" | "interrupted";
-  /** What came after the end of the line. */
   readonly rest: string;
 }
 
-/** A line as keys make it. */
 class SecretLine {
   text = "";
   /** The beginning of a sequence that some key sends, such as an arrow. */

@@ -4,7 +4,6 @@ import type { Terminal } from "./terminal.js";
 export interface CommandOption {
   readonly type: "string" | "boolean";
   readonly multiple?: true;
-  /** What stands for its value in the help. */
   readonly value?: string;
   readonly help: string;
   readonly isRequired?: true;
@@ -20,7 +19,6 @@ type ValueOf<Option extends CommandOption> = Option extends { readonly type: "bo
       ? string
       : string | undefined;
 
-/** What a command was given, checked. */
 export interface Given<Options extends CommandOptions> {
   readonly values: { readonly [Name in keyof Options]: ValueOf<Options[Name]> };
   readonly operands: readonly string[];
@@ -31,9 +29,9 @@ export const exitCodes = {
   done: 0,
   /** It was done, and what it found is not as it should be: a signature that does not fit, say. */
   refuted: 1,
-  /** It was called wrongly, and nothing was done. */
+  /** The command was called wrongly, and nothing was done. */
   usage: 2,
-  /** It could not be done. */
+  /** The command could not do what was asked. */
   failed: 3,
   /** By Ctrl-C, as shells count it: 128 and the number of the signal. */
   interrupted: 130,
@@ -44,9 +42,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 export interface Command<Options extends CommandOptions = CommandOptions> {
   /** Its words, such as `keys generate`. */
   readonly name: string;
-  /** One line. */
   readonly summary: string;
-  /** What else the help says of it. */
   readonly description: string;
   /** The names of what it takes beside options, in the order of the command line. */
   readonly operands: readonly string[];
@@ -56,12 +52,11 @@ export interface Command<Options extends CommandOptions = CommandOptions> {
   run(given: Given<Options>, terminal: Terminal): Promise<ExitCode>;
 }
 
-/** For the types of its values. */
+/** Lets the compiler infer the types of the options' values. */
 export function command<const Options extends CommandOptions>(of: Command<Options>): Command {
   return of as unknown as Command;
 }
 
-/** The command line is wrong. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

@@ -16,7 +16,7 @@ import { evidenceCommand } from "./verify/evidence-command.js";
 import { explainSignatureCommand } from "./verify/explain-signature-command.js";
 import { verifyCommand } from "./verify/verify-command.js";
 
-/** In the order of their help. */
+/** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
   keysGenerateCommand,
   keysShowCommand,

@@ -11,7 +11,6 @@ interface CompletedOption {
   readonly value?: Wanted;
 }
 
-/** A command, as shells complete it. */
 interface CompletedCommand {
   readonly name: string;
   readonly summary: string;
@@ -91,7 +90,7 @@ _cross_border() {
 /** A file that zsh loads by itself is the function's first call; one that is sourced is none. */
 const zshTail = `if [ "\${funcstack[1]}" = _cross-border ]; then _cross_border; else compdef _cross_border cross-border; fi`;
 
-/** Of a function that bash and zsh both understand. */
+/** Writes the body of a function that bash and zsh both understand. */
 function body(commands: readonly CompletedCommand[]): string {
   const groups = groupsOf(commands);
   return [
@@ -167,7 +166,6 @@ function fishValue(value: Wanted | undefined): string {
   return value.length === 0 ? " -x" : ` -x -a ${quoted(value.join(" "))}`;
 }
 
-/** In fish's quotes. */
 function quoted(text: string): string {
   return `'${text.replace(/[\\']/g, "\\$&")}'`;
 }

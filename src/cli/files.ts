@@ -41,7 +41,6 @@ export async function* readLines(path: string, terminal: Terminal): AsyncGenerat
 class LineSplitter {
   readonly #name: string;
   #decoder: TextDecoder | undefined;
-  /** What came before the encoding can be told. */
   #first = Buffer.alloc(0);
   /** The line that has begun. */
   #pieces: string[] = [];

@@ -23,7 +23,6 @@ export function overview(commands: readonly Command[], width?: number): string {
   ].join("\n");
 }
 
-/** What a command's `--help` shows. */
 export function helpOf({ name, summary, description, operands, options, examples }: Command, width?: number): string {
   const rows = Object.entries(options).map(([option, { value, help, isRequired }]): [string, string] => [
     `--${option}${value === undefined ? "" : ` ${value}`}`,

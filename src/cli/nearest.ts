@@ -14,7 +14,7 @@ export function nearest(given: string, candidates: Iterable<string>): string | u
   return best ?? longer;
 }
 
-/** For the end of a message. */
+/** Writes a suggestion for the end of a message. */
 export function didYouMean(given: string, candidates: Iterable<string>): string {
   const meant = nearest(given, candidates);
   return meant === undefined ? "" : `; did you mean ${meant}?`;

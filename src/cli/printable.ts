@@ -3,7 +3,7 @@ import { isShown } from "./secrets.js";
 /** Controls of the terminal, line breaks, and what turns the direction of writing. */
 const steering = /[\p{Cc}\u2028\u2029\p{Bidi_Control}]/gu;
 
-/** What data holds must not steer the terminal. */
+/** Puts spaces in place of what could steer the terminal. */
 export function printable(text: string): string {
   return text.replace(steering, " ");
 }

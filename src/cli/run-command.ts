@@ -109,7 +109,7 @@ export function describeError(error: unknown): string {
   return printableLines(isExpected ? error.message : ((error as Error)?.stack ?? String(error)));
 }
 
-/** A file that is not there, say. */
+/** Whether the system refused something, such as a file that is not there. */
 function isOfSystem(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error;
 }

@@ -76,7 +76,7 @@ async function readStored(values: Readonly<Record<string, unknown>>, terminal: T
     : readSettingsFile({ config, profile }, terminal.env);
 }
 
-/** A command line is seen by every process of the machine. */
+/** Refuses a password on the command line, which every process of the machine sees. */
 function assertNoPassword({ proxy }: Readonly<Record<string, unknown>>): void {
   if (typeof proxy !== "string" || !proxy.includes("@")) return;
   throw new UsageError(

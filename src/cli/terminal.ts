@@ -14,7 +14,7 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether `stdout` shows colours. */
   readonly hasColors: boolean;
-  /** Of `stdout`, in characters; absent where it is no terminal. */
+  /** The width of `stdout`, in characters; absent where it is no terminal. */
   readonly width?: number | undefined;
   /** Whether somebody sees `stderr`, and may see what the service said itself. */
   readonly showsServiceText: boolean;
@@ -30,7 +30,6 @@ export interface Terminal {
   untilStopped(): Promise<void>;
 }
 
-/** The one of this process. */
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process;
   const isTerminal = stdout.isTTY === true;

@@ -24,7 +24,6 @@ export function clipped(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** The text in exactly this many columns. */
 export function padded(text: string, width: number): string {
   const fitting = clipped(text, width);
   return fitting + " ".repeat(Math.max(0, width - widthOf(fitting)));

@@ -10,7 +10,7 @@ export function describeValue(value: unknown): string {
   return `${/^[aeio]/i.test(name) ? "an" : "a"} ${/^(?:Object|Array)$/.test(name) ? name.toLowerCase() : name}`;
 }
 
-/** A class may call itself anything. */
+/** A name that does not look like one is not shown: a class may call itself anything. */
 function className(value: unknown): string {
   const name = Object.prototype.toString.call(value).slice("[object ".length, -1);
   return looksLikeName(name) ? name : "object";

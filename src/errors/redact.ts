@@ -57,11 +57,8 @@ function repeats(text: string, values: readonly string[]): boolean {
   return wanted.length > 0 && readings(text).some((reading) => isIn(reading, wanted));
 }
 
-/** A value without its spelling. */
 interface Needle {
-  /** Its letters and digits. */
   readonly joined: string;
-  /** Its words, between spaces. */
   readonly words: readonly string[];
 }
 

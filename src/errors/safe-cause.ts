@@ -22,7 +22,7 @@ function isError(thrown: unknown): thrown is Error {
   return thrown instanceof Error || Object.prototype.toString.call(thrown) === "[object Error]";
 }
 
-/** Each property is read once: it may be a getter. */
+/** Reads each property once, since it may be a getter. */
 function copyOf(thrown: Error, values: readonly string[]): Error {
   const { name: givenName, message: givenMessage, stack, code } = thrown as Error & { readonly code?: unknown };
   const name = isWord(givenName, values) ? givenName : "Error";

@@ -29,7 +29,6 @@ export class BrowserLogin implements UserAuth {
   readonly #tokens = new UserTokens();
   #claims: UserClaims | undefined;
   #resuming: Promise<boolean> | undefined;
-  /** How often it was asked for. */
   #logouts = 0;
 
   /** @throws {ConfigError} that names the option, what was found and what is wanted. */

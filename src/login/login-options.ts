@@ -28,13 +28,12 @@ export interface LoginOptions {
 /** What both logins need of their options, checked. */
 export interface LoginSettings {
   readonly auth: IdentityProviderAuth;
-  /** As a URL parser writes it. */
+  /** The redirect URI as a URL parser writes it. */
   readonly redirectUri: string;
   readonly scope: string;
   readonly issuer: string;
 }
 
-/** The options of every login. */
 export const loginOptions = {
   ...identityProviderOptions,
   // `parseBaseUrl` checks it, with a message for each mistake.

@@ -1,6 +1,5 @@
 import { ConfigError } from "../errors/errors.js";
 
-/** What a login needs of a page. */
 export interface BrowserPage {
   readonly location: { readonly href: string; assign(url: string): void; reload(): void };
   readonly history: { readonly state: unknown; replaceState(state: unknown, unused: string, url: string): void };

@@ -9,7 +9,7 @@ export function writePending(checks: LoginChecks): string {
   return JSON.stringify(checks);
 }
 
-/** Undefined where the text is none that was written here. */
+/** Returns `undefined` where the text is none that was written here. */
 export function readPending(text: string): LoginChecks | undefined {
   const { state, nonce, verifier } = parseJsonObject(text);
   if (typeof state !== "string" || typeof nonce !== "string" || typeof verifier !== "string") return undefined;

@@ -20,7 +20,7 @@ export class UserTokens {
     return this.#manager !== undefined && !this.#hasEnded;
   }
 
-  /** Replaces whatever session there was. */
+  /** Opens a session, and replaces the one before it. */
   open(options: Omit<TokenManagerOptions, "onToken">): TokenManager {
     this.#hasEnded = false;
     this.#manager = new TokenManager({
@@ -32,7 +32,7 @@ export class UserTokens {
     return this.#manager;
   }
 
-  /** The session is being ended. */
+  /** Pending while the session is being ended. */
   get ending(): Promise<unknown> | undefined {
     return this.#ending.current;
   }

@@ -3,7 +3,6 @@ import { dropExpired } from "./drop-expired.js";
 import { loginPage, refusalPage } from "./pages.js";
 import type { SandboxSettings } from "./sandbox-options.js";
 
-/** A login that a code stands for. */
 export interface Login {
   readonly redirectUri: string;
   readonly challenge: string;
@@ -48,7 +47,7 @@ export class AuthorizationEndpoint {
     return redirect(lead({ code }));
   }
 
-  /** The login of a code, once; or why there is none. */
+  /** Gives the login of a code, once; or says why there is none. */
   redeem(code: string, redirectUri: string, verifier: string): Login | string {
     const login = this.#logins.get(code);
     this.#logins.delete(code);

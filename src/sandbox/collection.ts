@@ -1,6 +1,6 @@
 /** A stored record, with what the service knows of it beside its fields. */
 export interface Row<T> {
-  /** Its place in the ledger, which is its paging token. */
+  /** The row's place in the ledger, which is its paging token. */
   readonly token: number;
   /** The liquidity provider under which it is kept; empty for records of their own. */
   readonly owner: string;

@@ -18,7 +18,7 @@ export function createHandlers(service: Service): Handlers {
   };
 }
 
-/** Of the records that are more than what was sent. */
+/** Rules of the records that are more than what was sent. */
 function rulesOf({ ledger, newTransactionId }: Service): Rules {
   return {
     paymentGateways: { settle: (gateway) => checkGateway(ledger, gateway) },

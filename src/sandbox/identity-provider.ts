@@ -54,7 +54,7 @@ export class IdentityProvider {
     return endpoint === "token" ? this.tokens.respond(form) : this.tokens.logOut(form);
   }
 
-  /** OpenID Connect RP-Initiated Logout 1.0. */
+  /** Ends a session as OpenID Connect RP-Initiated Logout 1.0 says. */
   async #logOut(asked: URLSearchParams): Promise<Response> {
     const claims = await this.#idTokens.read(asked.get("id_token_hint") ?? "");
     if (claims === undefined) return refusalPage("Missing or invalid parameter: id_token_hint");

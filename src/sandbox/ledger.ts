@@ -25,7 +25,6 @@ export type StoredRecords = {
 
 type Collections = { readonly [Name in keyof StoredRecords]: Collection<StoredRecords[Name][number]> };
 
-/** Everything that one sandbox stores. */
 export interface Ledger extends Collections {
   /** The gateway that a field of a record names, by its `institutionId` or by its `id`. */
   gatewayNamed(name: string): PaymentGateway | undefined;

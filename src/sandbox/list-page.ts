@@ -4,7 +4,6 @@ import { decimalNumeral, exact } from "../money.js";
 import { Refusal } from "./responses.js";
 import { pagingParameters, shownName } from "./shown-query.js";
 
-/** A record in a list, with its paging token. */
 export interface Listed {
   readonly token: number;
   readonly record: object;

@@ -43,7 +43,6 @@ async function callOf({ ledger, settings }: Service, request: OperationRequest):
   return { params, query, body, rawText: seen.body, signedPath: signed.signedPath, signature };
 }
 
-/** A request as its signature sees it. */
 export function signedRequest(
   settings: SandboxSettings,
   { seen, bytes, route }: OperationRequest,

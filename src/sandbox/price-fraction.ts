@@ -58,7 +58,7 @@ function isCloser(first: Fraction, second: Fraction, to: Fraction): boolean {
   return distance(first, to) * second[1] < distance(second, to) * first[1];
 }
 
-/** The distance of two fractions, times both denominators. */
+/** Returns the distance of two fractions, times both denominators. */
 function distance(first: Fraction, second: Fraction): bigint {
   const difference = first[0] * second[1] - second[0] * first[1];
   return difference < 0n ? -difference : difference;

@@ -96,7 +96,7 @@ export class SandboxTokens {
     });
   }
 
-  /** Nothing continues it from now on. */
+  /** Ends a session, which nothing continues from now on. */
   endSession(session: unknown): void {
     for (const [token, issued] of this.#refreshTokens) if (issued.session === session) end(this.#refreshTokens, token);
   }

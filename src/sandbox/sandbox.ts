@@ -55,7 +55,6 @@ export interface SandboxClientOptions {
 /** Stands around the work on every request. What it returns is the response. */
 export type SandboxWatcher = (arrived: Arrived, respond: () => Promise<Response>) => Promise<Response>;
 
-/** What a watcher may look into. */
 export interface SandboxInterior {
   readonly service: Service;
   readonly tokens: SandboxTokens;

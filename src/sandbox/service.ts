@@ -19,7 +19,6 @@ export interface SandboxCall<Body> {
   readonly signature: VerifiedSignature | undefined;
 }
 
-/** What the handlers of one sandbox work on. */
 export interface Service {
   readonly settings: SandboxSettings;
   readonly ledger: Ledger;

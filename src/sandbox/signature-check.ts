@@ -10,7 +10,6 @@ import { Refusal } from "./responses.js";
 /** Name of the header that carries signatures (Interface description 0.0.1, "Digital signatures", 1). */
 export const signatureHeader = "X-SERVICE-SIGNATURE-BASE64";
 
-/** A request as far as its signature is concerned. */
 export interface RequestToVerify {
   readonly operation: Operation;
   readonly params: readonly string[];

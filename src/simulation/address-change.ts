@@ -6,7 +6,6 @@ import type { SimulatedService } from "./simulated-service.js";
 import type { Truth } from "./truth.js";
 import type { World } from "./world.js";
 
-/** What has to do with a base URL that changes. */
 interface Surroundings {
   readonly world: World;
   readonly cluster: Cluster;

@@ -1,16 +1,15 @@
-/** A base URL of the service. */
 export interface Address {
   readonly origin: string;
   readonly basePath: string;
 }
 
-/** Under which every process reaches the service at first. */
+/** The base URL under which every process reaches the service at first. */
 export const firstAddress: Address = { origin: "https://service.test", basePath: "" };
 
-/** Under which it is reached after its base URL has changed. */
+/** The base URL under which the service is reached after the change. */
 export const nextAddress: Address = { origin: "https://next.service.test", basePath: "/v1" };
 
-/** As flows are stored under it. */
+/** Writes the base URL as flows are stored under it. */
 export function baseUrlOf({ origin, basePath }: Address): string {
   return origin + basePath;
 }

@@ -8,7 +8,6 @@ import type { SimulatedProcess } from "./simulated-process.js";
 import type { CallKind, SimulatedCall, Truth } from "./truth.js";
 import type { World } from "./world.js";
 
-/** What a call is made with. */
 interface CallDetails {
   readonly withoutProof?: boolean;
   /** The intent whose price the customer's page shows. */

@@ -12,23 +12,23 @@ export class Choices {
     this.#source = source;
   }
 
-  /** Random ones. The same seed gives the same decisions. */
+  /** Makes random choices. The same seed gives the same decisions. */
   static fromSeed(seed: number): Choices {
     const random = randomNumbers(seed);
     return new Choices(random);
   }
 
-  /** Those of an earlier schedule; 0 where there is none. */
+  /** Repeats the choices of an earlier schedule, and 0 after its last one. */
   static replay(made: readonly number[]): Choices {
     return new Choices((index) => made[index] ?? 0);
   }
 
-  /** From now on nothing goes wrong. */
+  /** Lets nothing go wrong from now on. */
   quieten(): void {
     this.#isQuiet = true;
   }
 
-  /** A whole number from 0, below `count`. */
+  /** Chooses a whole number from 0, below `count`. */
   below(count: number): number {
     if (this.#isQuiet || count <= 1) return 0;
     const drawn = this.#source(this.made.length) % count;
@@ -41,12 +41,12 @@ export class Choices {
     return perMille > 0 && this.below(1000) >= 1000 - perMille;
   }
 
-  /** One of them; the first where nothing goes wrong. */
+  /** Chooses one of the items; the first where nothing goes wrong. */
   of<T>(items: readonly [T, ...T[]]): T {
     return items[this.below(items.length)] ?? items[0];
   }
 
-  /** One of them, as often as its weight says. */
+  /** Chooses one of the items, as often as its weight says. */
   weighted<T>(items: readonly [readonly [item: T, weight: number], ...(readonly [item: T, weight: number])[]]): T {
     let drawn = this.below(items.reduce((sum, [, weight]) => sum + weight, 0));
     for (const [item, weight] of items) {

@@ -18,7 +18,7 @@ import type { World } from "./world.js";
 /** Loaded once for all simulations: a schedule must wait for nothing real. */
 const schemas = new SchemaLoader();
 
-/** To be awaited before the first schedule. */
+/** Await it before the first schedule. */
 export async function prepareClients(): Promise<void> {
   await schemas.load();
 }

@@ -22,7 +22,7 @@ export class SimulatedService {
   readonly #lists: SimulatedLists;
   readonly #nextToken: (madeMs: number) => string | undefined;
   #ids = 0;
-  /** Where it is reached no more. */
+  /** The address that no longer reaches the service. */
   #ended: Address | undefined;
 
   constructor(world: World, truth: Truth) {
@@ -137,7 +137,7 @@ export class SimulatedService {
 /** `JSON.parse` reads it, and `JSON.stringify` runs out of stack. */
 const deepExtras = "[".repeat(10_000) + "]".repeat(10_000);
 
-/** What nobody looks at, and the description has. */
+/** Fields of the description that no flow reads. */
 const otherFields = {
   receiverProcessingGatewayId: "their gateway",
   receiverGatewayTransactionId: "",
@@ -160,7 +160,6 @@ export function jsonResponse(status: number, text: string): WireResponse {
   return { status, headers: { "content-type": "application/json" }, text };
 }
 
-/** The service's own error. */
 export function refusal(status: number, error: string): WireResponse {
   return jsonResponse(status, JSON.stringify({ error, message: "the service refuses it" }));
 }
@@ -173,7 +172,6 @@ function sorted(body: Json): string {
   );
 }
 
-/** Base64url without padding. */
 function inOtherForm(base64: string): string {
   return base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

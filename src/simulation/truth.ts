@@ -31,7 +31,6 @@ export class Violation extends Error {
 /** What a customer, a worker or an operator calls. */
 export type CallKind = "run" | "quote" | "confirm" | "cancel" | "found" | "release" | "resend";
 
-/** One call about one key. */
 export interface SimulatedCall {
   readonly key: string;
   readonly kind: CallKind;
@@ -40,7 +39,7 @@ export interface SimulatedCall {
   readonly wasListed: boolean;
   /** Calls about the same key that began before, and may still do something. */
   readonly others: number;
-  /** Of a confirmation: the intent whose price was shown. */
+  /** The intent whose price was shown, where the call is a confirmation. */
   readonly intentId: string | undefined;
   isOver: boolean;
   /** Whether its error said that nothing was done and nothing will be done. */
@@ -87,7 +86,7 @@ export class KeyTruth {
 /** The world's own record of what happened, and the laws that are held against it. */
 export class Truth {
   readonly keys = new Map<string, KeyTruth>();
-  /** The first one. */
+  /** The first violation. */
   violation: Violation | undefined;
   errors = 0;
   /** Called with the id of each transaction that took money. */
@@ -318,10 +317,10 @@ export class Truth {
   }
 }
 
-/** They say something about the call, not about the payment. */
+/** Codes that say something about the call, not about the payment. */
 const aboutTheCall: ReadonlySet<string> = new Set(["quote_changed", "flow_not_held", "flow_unknown"]);
 
-/** They stop a worker, whatever it works on. */
+/** Codes of errors that stop a worker, whatever it works on. */
 const aboutNoFlow: ReadonlySet<string> = new Set(["flow_closed", "journal_failed"]);
 
 const moving: ReadonlySet<CallKind> = new Set<CallKind>(["run", "confirm", "release", "resend"]);

@@ -46,7 +46,7 @@ function faultOf({ choices, profile }: World): RemoteFault {
   return choices.chance(profile.bankFailsAfter) ? "after" : undefined;
 }
 
-/** At once where there is nothing to wait for. */
+/** Notes the result at once where there is nothing to wait for. */
 function noted<T>(result: T | Promise<T>, note: (result: T) => void): T | Promise<T> {
   if (result instanceof Promise) {
     return result.then((value) => {

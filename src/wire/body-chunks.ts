@@ -5,7 +5,6 @@ import { decodeBody } from "./decode-body.js";
  * takes a hundred times its size otherwise. The usual body of one chunk is never copied.
  */
 export class BodyChunks {
-  /** The bytes so far. */
   bytes = 0;
   readonly #chunks: Uint8Array[] = [];
   /** Where small chunks go: they are joined between `#start` and `#end`. */

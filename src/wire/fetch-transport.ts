@@ -3,7 +3,7 @@ import { BodyChunks } from "./body-chunks.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
 import { isStatus, reasonOf, WireFailure } from "./wire-failure.js";
 
-/** What is needed of a `fetch`. */
+/** The part of `fetch` that the library needs. */
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
 
 /**

@@ -5,7 +5,7 @@ import type { Transport } from "./transport.js";
 import { type UndiciTransportOptions, undiciTransport } from "./undici-transport.js";
 
 export interface TransportOptions extends UndiciTransportOptions {
-  /** Used instead of anything else. */
+  /** If given, it sends every request. */
   readonly fetch?: FetchLike | undefined;
   /** Named in the `User-Agent` of every request. */
   readonly appInfo?: AppInfo | undefined;

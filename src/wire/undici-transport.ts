@@ -69,14 +69,13 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
   };
 }
 
-/** An error for each call: flows add facts to theirs. */
+/** Makes a new error for each call, since flows add facts to theirs. */
 function notLoaded(): ConfigError {
   return new ConfigError(
     "the package undici can't be loaded (UNDICI_NOT_LOADED), so nothing was sent; is it installed completely? A bundle that is an ES module for Node needs a require, by a banner: see docs/bundling.md",
   );
 }
 
-/** Where requests go out. */
 interface Route {
   readonly dispatcher: Pick<Dispatcher, "dispatch">;
   /** Set where it is the client's own. */
@@ -322,7 +321,7 @@ function markAsUsed(body: Uint8Array): void {
   Object.defineProperty(body, Symbol.for("nodejs.stream.disturbed"), { value: true, configurable: true });
 }
 
-/** Codes that nothing but a connection that was not made has. */
+/** Codes that only a connection that was not made has. */
 const failsToConnect =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|(?:CERT_|EPROTO|ERR_SSL_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_|UND_ERR_INVALID_ARG|ERR_INVALID_)[\w/]*)$/;
 

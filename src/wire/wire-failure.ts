@@ -9,7 +9,7 @@ export class WireFailure extends Error {
   readonly permanent: boolean;
   /** An error code such as `ECONNREFUSED`. Never a message: messages carry addresses and bodies. */
   readonly reason: string;
-  /** Where a proxy did not make the connection. */
+  /** Set where a proxy did not make the connection. */
   readonly proxy: ProxyRefusal | undefined;
 
   constructor(details: {

@@ -60,7 +60,6 @@ export async function* examine(settings: Settings, terminal: Terminal): AsyncGen
   yield* examineService(known);
 }
 
-/** What is known before anything is sent. */
 interface Known {
   readonly settings: Settings;
   readonly connection: Connection;
@@ -117,7 +116,7 @@ async function* examineSession(granted: Granted, known: Known): AsyncGenerator<F
   yield* examineKeys(known, list.status === "ok" ? client : undefined);
 }
 
-/** The session was for this alone. */
+/** Ends the session, which was opened for this check alone. */
 async function endSession(endpoint: TokenEndpoint, { refreshToken }: Granted): Promise<void> {
   if (refreshToken === undefined) return;
   const deadline = new Deadline({ timeoutMs: 2000 });

@@ -3,11 +3,9 @@ export interface Finding {
   readonly check: string;
   readonly status: "ok" | "warning" | "failed" | "skipped";
   readonly found: string;
-  /** What to do. */
   readonly remedy?: string;
 }
 
-/** What a check found, without its name. */
 export type Result = Omit<Finding, "check">;
 
 export const ok = (found: string): Result => ({ status: "ok", found });

@@ -109,7 +109,7 @@ function judge(socket: TLSSocket): Result {
   return days < 14 ? warning(found, "tell the other side that it ends soon") : ok(found);
 }
 
-/** By Node's names of what is wrong with a certificate. */
+/** Remedies by Node's codes for a certificate that is wrong. */
 const remedies: ReadonlyMap<string, string> = new Map([
   ["ERR_TLS_CERT_ALTNAME_INVALID", "the certificate is of another name: check the address"],
   ["CERT_HAS_EXPIRED", "the other side has to renew it; check this machine's clock as well"],

@@ -9,7 +9,7 @@ import { parseObject } from "../json.js";
 export interface FlowDetails extends FlowStatus, Partial<FlowGrounds> {
   /** Whether it is held or stuck, and so waits for an operator. */
   readonly isWaiting: boolean;
-  /** Of a flow that was pruned: what was kept of it. */
+  /** What was kept of a flow that was pruned. */
   readonly evidence?: Readonly<Record<string, unknown>>;
 }
 

@@ -34,7 +34,6 @@ export const journalOptions = {
   ...(gatewayId && { "gateway-id": gatewayId }),
 } satisfies CommandOptions;
 
-/** Flows in a journal that is open. */
 export interface OpenFlows extends AsyncDisposable {
   readonly context: FlowContext;
   readonly journal: Journal;

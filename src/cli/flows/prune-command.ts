@@ -94,7 +94,6 @@ function since(ms: number | undefined): string {
   return ms === undefined ? "" : ` from before ${instant(ms)}`;
 }
 
-/** What `prune` would find now. */
 async function countOld(
   journal: Journal,
   scope: ScopeFilter,

@@ -23,9 +23,7 @@ import { instant, showFlow, showLines } from "./view.js";
 interface Action {
   /** On what grounds it may be decided. */
   readonly evidence: string;
-  /** What the command does. */
   readonly does: string;
-  /** What follows. */
   readonly follows: string;
 }
 

@@ -93,7 +93,6 @@ function failuresText(failures: FlowFailures): string {
   return `${count} since ${instant(sinceMs)}, the last at ${instant(atMs)}: ${failureText(failures)}`;
 }
 
-/** What failed last. */
 export function failureText({ code, errorCode, message }: FlowFailures): string {
   return `${[code, errorCode].filter(Boolean).join(", ")}: ${message}`;
 }

@@ -58,7 +58,7 @@ export async function* followPayments(
   }
 }
 
-/** As in `watchPayments` by default. */
+/** The default of `watchPayments`. */
 const rereadAfterPolls = 30;
 
 /** Whether a record passes filters that are compared here, and not by the service. */
@@ -194,7 +194,7 @@ export function outageReports({ stderr, showsProgress }: Terminal): ClientEvents
   };
 }
 
-/** It is thrown, and says itself what is wrong. */
+/** Whether the service refused the request for good. The error itself says what is wrong. */
 function isRefusal(status: number | undefined): boolean {
   return status !== undefined && status >= 400 && status < 500 && status !== 403 && !isPassingStatus(status);
 }

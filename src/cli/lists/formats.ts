@@ -6,9 +6,8 @@ import { spreadsheetText } from "./spreadsheet-text.js";
 
 export type ListedRecord = Readonly<Record<string, unknown>>;
 
-/** How records are written. */
 export interface Format {
-  /** Before the first record. */
+  /** Text before the first record. */
   readonly head: string;
   write(records: readonly ListedRecord[]): string;
   /** Names of fields that were not written, for a message; empty where there are none. */
@@ -18,7 +17,6 @@ export interface Format {
 export const formatNames = ["table", "ndjson", "csv"] as const;
 export type FormatName = (typeof formatNames)[number];
 
-/** A column of a table. */
 export interface Column {
   readonly title: string;
   cell(record: ListedRecord): unknown;
@@ -32,13 +30,13 @@ export function column(title: string, ...fields: readonly string[]): Column {
 }
 
 export interface FormatOptions {
-  /** Of the description. */
+  /** The description's fields. */
   readonly fields: FieldTable;
-  /** Of a table, unless `chosen` says otherwise. */
+  /** Columns of a table, unless `chosen` says otherwise. */
   readonly columns: readonly Column[];
   /** The only fields to write, in this order. */
   readonly chosen: readonly string[] | undefined;
-  /** Of the terminal; `undefined` where records go elsewhere. */
+  /** The terminal's width; `undefined` where records go elsewhere. */
   readonly width: number | undefined;
   /** Whether fields of kind `secret` are written. */
   readonly withCredentials: boolean;
@@ -54,7 +52,7 @@ export function formatOf(name: FormatName, options: FormatOptions): Format {
   return table(chosen === undefined ? columns : chosen.filter(visible).map((field) => column(field)), width);
 }
 
-/** Every field, but credentials. */
+/** Writes every field but credentials. */
 export const ndjson: Format = ndjsonOf(undefined, false);
 
 function ndjsonOf(chosen: readonly string[] | undefined, withCredentials: boolean): Format {
@@ -149,7 +147,7 @@ export function table(columns: readonly Column[], width = Number.POSITIVE_INFINI
   };
 }
 
-/** Ids are whole. */
+/** Wide enough for a whole id. */
 const widestColumn = 36;
 
 /** The text of a value; of one with parts, JSON. */

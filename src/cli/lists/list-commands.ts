@@ -43,7 +43,6 @@ function aboutFollow({ name }: ListSource): string {
   return `${always} ${seen} While the service is away, it waits.`;
 }
 
-/** One call of a command. */
 interface ListCall {
   readonly source: ListSource;
   readonly options: ListOptions;

@@ -13,7 +13,6 @@ import { type ListSource, parentOptions } from "./sources.js";
 
 export type Values = Readonly<Record<string, string | readonly string[] | boolean | undefined>>;
 
-/** What a list command was asked for. */
 export interface ListOptions {
   readonly filter: Readonly<Record<string, string>> | undefined;
   readonly sort: readonly SortTerm<ListedRecord>[] | undefined;

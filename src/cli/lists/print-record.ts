@@ -5,7 +5,7 @@ import { print, type Terminal } from "../terminal.js";
 import { type ListedRecord, shown } from "./formats.js";
 
 export interface RecordStyle {
-  /** As JSON at a terminal too. */
+  /** Prints JSON at a terminal too. */
   readonly isJson?: boolean;
   /** Fields of kind `secret` are left out otherwise. */
   readonly withCredentials?: boolean;

@@ -3,7 +3,6 @@ import { lstat, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { InvalidArgumentError } from "../../errors/errors.js";
 
-/** How far a list has been written. */
 export interface Progress {
   /** What was asked for, so that nothing else is continued. */
   readonly query: string;

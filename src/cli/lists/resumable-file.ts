@@ -50,7 +50,6 @@ export class ResumableFile implements AsyncDisposable {
     }
   }
 
-  /** Where to continue. */
   get after(): string | undefined {
     return this.#progress.after;
   }

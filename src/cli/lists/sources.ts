@@ -15,7 +15,7 @@ export type Rows = { readonly [V in Verb]?: Operation };
 
 /** A resource of the catalogue, as its commands need it. */
 export interface RecordSource {
-  /** The first word of its commands. */
+  /** The first word of the resource's commands. */
   readonly name: string;
   /** What its records are called. */
   readonly title: string;
@@ -77,7 +77,7 @@ const tableColumns: Readonly<Partial<Record<ListedResource<OperationName>, reado
   ],
 };
 
-/** So many fit a usual window. */
+/** Six columns fit a usual window. */
 const mostColumns = 6;
 
 /** What commands need of each resource. Names, titles and options follow from its rows. */
@@ -108,7 +108,6 @@ export function sourcesOf(resources: readonly Rows[]): readonly RecordSource[] {
   return sources;
 }
 
-/** In the order of the description. */
 export const sources = sourcesOf(catalogue);
 
 export function hasList(source: RecordSource): source is ListSource {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Terminal } from "../terminal.js";
 
-/** Writes as fast as it is read. */
+/** Writes text as fast as it is read. */
 export async function writeOut(text: string, { stdout }: Terminal): Promise<void> {
   if (text !== "" && !stdout.write(text)) await once(stdout, "drain");
 }

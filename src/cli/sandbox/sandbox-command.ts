@@ -137,7 +137,7 @@ function show(facts: Facts, terminal: Terminal): void {
   );
 }
 
-/** For a shell: a folder can have any name. */
+/** Quotes a path for a shell, since a folder can have any name. */
 function asWord(path: string): string {
   return /^[\w./:@%+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -53,14 +53,14 @@ const providers = [
 
 const memos = ["school fees", "rent", "invoice 2041", "", "harvest advance", "thank you"];
 
-/** In turn: most payments are honored. */
+/** Statuses that payments get in turn: most are honored. */
 const statuses = [
   ...["processed", "processed", "processed", "error"],
   ...["processed", "processed", "reverted", "processed"],
 ] as readonly PaymentStatus[];
 
 const paymentCount = 24;
-/** The newest ones. */
+/** So many of the newest payments are pending. */
 const pendingCount = 3;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -14,7 +14,6 @@ export interface ConsoleState {
   readonly tokens: readonly TokenLine[];
   /** Accounts that name verification knows: suggestions for the form. */
   readonly accounts: readonly { readonly gatewayId: string; readonly account: string; readonly name: string }[];
-  /** Names of all operations. */
   readonly operations: readonly string[];
 }
 
@@ -37,7 +36,6 @@ export interface RequestLine {
   /** Of the response; 0 for a connection that was broken off, nothing while there is none. */
   readonly status: number | undefined;
   readonly tookMs: number | undefined;
-  /** What a refusal says. */
   readonly error: string | undefined;
   readonly signature: SignatureLine;
   /** What a button of the console did to it. */

@@ -6,7 +6,7 @@ export const pageHeader = "x-sandbox-console";
 
 export interface ConsoleRequest {
   readonly method: string;
-  /** Without its query. */
+  /** The path without its query. */
   readonly path: string;
   readonly headers: Headers;
   readonly body: Uint8Array;

@@ -27,7 +27,7 @@ export class PaymentDesk {
   readonly #sandbox: Sandbox;
   readonly #service: Service;
   readonly #registered: RegisteredKeys;
-  /** By the fingerprints of their public halves. */
+  /** Signing keys by the fingerprints of their public halves. */
   readonly #keys = new Map<string, ReturnType<typeof parseSigningKey>>();
   #token: string | undefined;
 

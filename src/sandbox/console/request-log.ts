@@ -5,7 +5,6 @@ import type { FaultKind, RequestLine } from "./console-state.js";
 import { pageHeader } from "./own-page-only.js";
 import type { SignatureNote } from "./signature-note.js";
 
-/** What is known of a request beside itself. */
 interface RequestFacts {
   readonly atMs: number;
   readonly note: SignatureNote;

@@ -8,7 +8,6 @@ import { checkSignature, type RequestToVerify, signersOf } from "../signature-ch
 import type { SignatureLine } from "./console-state.js";
 import type { RegisteredKeys } from "./registered-keys.js";
 
-/** What is said of a request's signature. */
 export interface SignatureNote {
   readonly line: SignatureLine;
   /** Where it is wrong: finds out why, which takes up to a second. It waits until somebody looks. */
@@ -70,7 +69,7 @@ async function note(
   return { line: { verdict: "explaining", signer }, explain };
 }
 
-/** Of a longer body, tens of thousands of hashes take too long. */
+/** A longer body is not explained, since tens of thousands of hashes take too long. */
 const longestExplained = 8 * 1024;
 
 function unchecked(why: string): SignatureNote {

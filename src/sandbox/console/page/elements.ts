@@ -1,4 +1,3 @@
-/** The element with this id. */
 export function byId<Kind extends HTMLElement>(id: string, kind: abstract new () => Kind): Kind {
   const found = document.getElementById(id);
   if (found instanceof kind) return found;
