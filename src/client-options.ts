@@ -40,7 +40,7 @@ export interface ClientOptions {
    * `RequestSigner` for a KMS or an HSM. RSA, 2,048 bits or more. Only signed operations need it.
    */
   readonly signingKey?: SigningKey | RequestSigner | undefined;
-  /** Operations to sign besides `payments.create` and `liquidityProviders.deposits.create`: the description does not list them all. */
+  /** Operations to sign besides those that always are, such as `payments.create`: the description does not list them all. */
   readonly signedOperations?: readonly OperationName[] | undefined;
   /** Whether the query is part of the signed text, which the description does not show. Default: false. */
   readonly signQuery?: boolean | undefined;
@@ -133,7 +133,7 @@ export const clientOptions = {
     wanted: "an array of operations",
     default: [] as readonly OperationName[],
     documentedDefault: "`[]`",
-    documentation: "operations to sign besides `payments.create` and `liquidityProviders.deposits.create`",
+    documentation: "operations to sign besides those that [Resources](#resources) calls signed",
     logins: [],
   },
   signQuery: {
