@@ -114,6 +114,12 @@ export const mutations: readonly Mutation[] = [
         find: "if (!isProved) return false;",
         replace: "",
       },
+      // What is read again in the order of creation shows it, too.
+      {
+        file: reading("read-payments"),
+        find: "const again = this.#seen > onFirstPage ? rereading : undefined;",
+        replace: "const again = this.#seen < 0 ? rereading : undefined;",
+      },
     ],
   },
   {
@@ -132,6 +138,17 @@ export const mutations: readonly Mutation[] = [
         file: reading("page-sequence"),
         find: "...(isOnly ? undefined : { doubt: oneByOne })",
         replace: "...(isOnly ? undefined : {})",
+      },
+      // What is read again in the order of creation shows it, too.
+      {
+        file: reading("read-payments"),
+        find: "const again = this.#seen > onFirstPage ? rereading : undefined;",
+        replace: "const again = this.#seen < 0 ? rereading : undefined;",
+      },
+      {
+        file: reading("read-payments"),
+        find: "isOnePage ? undefined : rereading",
+        replace: "isOnePage ? undefined : undefined",
       },
     ],
   },
