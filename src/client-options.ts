@@ -13,7 +13,6 @@ import type { ValidationMode } from "./http/read-response.js";
 import {
   isBoolean,
   isFunction,
-  isPlainObject,
   isPositiveInteger,
   type OptionTable,
   parseOptions,
@@ -179,8 +178,9 @@ export const clientOptions = {
     logins: [],
   },
   appInfo: {
-    accepts: isPlainObject,
-    wanted: 'an object such as { name: "school-fees", version: "2.4.1" }',
+    // `parseAppInfo` checks it.
+    accepts: () => true,
+    wanted: "the program",
     documentedDefault: "none",
     documentation:
       "`{ name, version }` of your program, added to the `User-Agent` of calls and token requests; not in pages",
@@ -295,7 +295,7 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   return {
     ...options,
     headers,
-    appInfo: options.appInfo && parseAppInfo(options.appInfo),
+    appInfo: options.appInfo === undefined ? undefined : parseAppInfo(options.appInfo),
     baseUrl,
     tls,
     on: readClientHooks(options.on),
