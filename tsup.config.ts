@@ -24,6 +24,7 @@ const symbolsOfDisposal = '/// <reference lib="esnext.disposable" />';
 /** The code is built by Rollup, which tsup has for its types, since tsup's own way to split CommonJS miscompiles class fields. See docs/decisions/0053. */
 export default defineConfig(async () => {
   await buildCode(entryPoints);
+  for (const name of Object.keys(entryPoints)) writeTypesForImport(name);
   return {
     entry: entryPoints,
     format: "cjs",
@@ -32,7 +33,6 @@ export default defineConfig(async () => {
     outDir: "dist",
     external: [/^#/, /^cloudflare:/],
     dts: { only: true, banner: symbolsOfDisposal, compilerOptions: { stripInternal: true } },
-    onSuccess: async () => Object.keys(entryPoints).forEach(writeTypesForImport),
   };
 });
 

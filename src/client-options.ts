@@ -13,7 +13,6 @@ import type { ValidationMode } from "./http/read-response.js";
 import {
   isBoolean,
   isFunction,
-  isPlainObject,
   isPositiveInteger,
   type OptionTable,
   parseOptions,
@@ -40,7 +39,7 @@ export interface ClientOptions {
    * `RequestSigner` for a KMS or an HSM. RSA, 2,048 bits or more. Only signed operations need it.
    */
   readonly signingKey?: SigningKey | RequestSigner | undefined;
-  /** Operations to sign besides `payments.create` and `liquidityProviders.deposits.create`: the description does not list them all. */
+  /** Operations to sign besides those that always are, such as `payments.create`: the description does not list them all. */
   readonly signedOperations?: readonly OperationName[] | undefined;
   /** Whether the query is part of the signed text, which the description does not show. Default: false. */
   readonly signQuery?: boolean | undefined;
@@ -133,7 +132,7 @@ export const clientOptions = {
     wanted: "an array of operations",
     default: [] as readonly OperationName[],
     documentedDefault: "`[]`",
-    documentation: "operations to sign besides `payments.create` and `liquidityProviders.deposits.create`",
+    documentation: "operations to sign besides those that [Resources](#resources) calls signed",
     logins: [],
   },
   signQuery: {
@@ -179,8 +178,9 @@ export const clientOptions = {
     logins: [],
   },
   appInfo: {
-    accepts: isPlainObject,
-    wanted: 'an object such as { name: "school-fees", version: "2.4.1" }',
+    // `parseAppInfo` checks it.
+    accepts: () => true,
+    wanted: "the program",
     documentedDefault: "none",
     documentation:
       "`{ name, version }` of your program, added to the `User-Agent` of calls and token requests; not in pages",
@@ -295,7 +295,7 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   return {
     ...options,
     headers,
-    appInfo: options.appInfo && parseAppInfo(options.appInfo),
+    appInfo: options.appInfo === undefined ? undefined : parseAppInfo(options.appInfo),
     baseUrl,
     tls,
     on: readClientHooks(options.on),

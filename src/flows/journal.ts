@@ -115,7 +115,10 @@ export interface JournalQuery {
 export interface PruneOptions {
   /** Flows whose phase is one of `finalPhases`, and which were stored before this time by the journal's clock. Default: none. */
   readonly settledBeforeMs?: number | undefined;
-  /** Quotes whose time was over before this time. They are deleted: nothing was taken for them. Default: none. */
+  /**
+   * Quotes whose time was over before this time. They are deleted: nothing was taken for them. A day ago at the latest: a write that comes
+   * later than that could bring back a quote that was told as expired, and confirm it. Default: none.
+   */
   readonly quotedBeforeMs?: number | undefined;
   /** `evidence` keeps the flow's evidence. Default: `nothing`. */
   readonly keep?: "evidence" | "nothing" | undefined;

@@ -65,9 +65,10 @@ export class Schemas {
       found ??= new Map();
       if (differs) this.#addDifferent(found, schema, record, item);
       if (hasMore) addUnknown(found, record, item);
-      if (hasMore && !differs && isReporting) this.#remember(operation, item);
       looked += 1;
       if (found.size >= mostMismatches || looked >= mostRecordsLookedAt) break;
+      // Not where the limit may have cut its fields off: they would never be reported.
+      if (hasMore && !differs && isReporting) this.#remember(operation, item);
     }
     return found === undefined ? noMismatches : [...found.values()];
   }

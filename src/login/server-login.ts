@@ -5,7 +5,7 @@ import { isTokenStore, type TokenStore } from "../auth/token-store.js";
 import { isTokenLeeway } from "../auth/token-timing.js";
 import { describeValue } from "../errors/describe-value.js";
 import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
-import { type CheckTable, isFunction, isPlainObject } from "../options/option-table.js";
+import { type CheckTable, isFunction } from "../options/option-table.js";
 import { type AppInfo, parseAppInfo } from "../wire/app-info.js";
 import { parseBaseUrl } from "../wire/base-url.js";
 import type { FetchLike } from "../wire/fetch-transport.js";
@@ -206,10 +206,11 @@ export const serverLoginOptions: CheckTable<ServerLoginOptions> = {
     wanted: "a token store: an object with the methods read, lock, unlock and write",
   },
   tokenLeewayMs: { accepts: isTokenLeeway, wanted: "a number of milliseconds, 0 or more" },
-  tls: { accepts: isPlainObject, wanted: "an object of certificates" },
+  // `parseTlsOptions` checks it, and `parseAppInfo` the program.
+  tls: { accepts: () => true, wanted: "certificates" },
   fetch: { accepts: isFunction, wanted: "a function" },
   dispatcher: { accepts: isDispatcher, wanted: "an undici dispatcher: an object with a dispatch method" },
-  appInfo: { accepts: isPlainObject, wanted: 'an object such as { name: "school-fees", version: "2.4.1" }' },
+  appInfo: { accepts: () => true, wanted: "the program" },
 };
 
 function toTransport({ authUrl, tls, fetch, dispatcher, appInfo }: ServerLoginOptions): Transport {
@@ -221,7 +222,7 @@ function toTransport({ authUrl, tls, fetch, dispatcher, appInfo }: ServerLoginOp
     throw new ConfigError("ServerLogin: tls has no use with an http authUrl: make it https, or leave tls out");
   }
   const material = tls === undefined ? undefined : parseTlsOptions(tls);
-  const app = appInfo && parseAppInfo(appInfo, "ServerLogin: ");
+  const app = appInfo === undefined ? undefined : parseAppInfo(appInfo, "ServerLogin: ");
   return openTransport({ fetch, dispatcher, connections: 64, connectTimeoutMs: 10_000, tls: material, appInfo: app });
 }
 

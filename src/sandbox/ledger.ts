@@ -63,7 +63,7 @@ type StoredName<Name extends string> = Name extends `${infer Stored}.create`
 /** Does not compile where a resource that can be created is none of the `StoredRecords`. */
 type CreatedRecords = { readonly [Row in CataloguedOperation as StoredName<Row["name"]>]: readonly RecordOf<Row>[] };
 type RecordOf<Row> = Row extends TypedOperation<string, readonly string[], infer _Body, infer Item> ? Item : never;
-type EveryOne<_Records extends CreatedRecords> = keyof _Records;
+type EveryOne<_Records extends CreatedRecords> = keyof CreatedRecords;
 
 /** The name under which the records of a `create` are stored. */
 export function storedNameOf({ name }: { readonly name: string }): EveryOne<StoredRecords> {

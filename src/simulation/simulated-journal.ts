@@ -3,7 +3,7 @@ import type { Journal, JournalEntry, ScopeCounts } from "../flows/journal.js";
 import { MemoryJournal } from "../flows/memory-journal.js";
 import type { SimulatedProcess } from "./simulated-process.js";
 import type { Truth } from "./truth.js";
-import type { RemoteFault, World } from "./world.js";
+import { mostLeasesLate, type RemoteFault, type World } from "./world.js";
 
 /** What a change does to whose flow it is, or may lead to. */
 export type Turn = "begins" | "takes over" | "claims";
@@ -78,10 +78,14 @@ export class SimulatedJournal {
     return this.#journal.scopes();
   }
 
-  /** Somebody tidies up. Quotes are left alone until a while after they have expired. */
+  /** Somebody tidies up. Quotes are left alone until no write of theirs can be on its way any more. */
   async prune(keep: "nothing" | "evidence"): Promise<void> {
     const { nowMs } = this;
-    const options = { settledBeforeMs: nowMs, quotedBeforeMs: nowMs - this.#world.profile.leaseMs, keep };
+    const options = {
+      settledBeforeMs: nowMs,
+      quotedBeforeMs: nowMs - mostLeasesLate * this.#world.profile.leaseMs,
+      keep,
+    };
     const apply = (journal: Journal) => journal.prune(options);
     this.#changes.push({ atMs: nowMs, apply });
     const { settled, quoted } = await apply(this.#journal);

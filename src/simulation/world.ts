@@ -27,6 +27,9 @@ export interface RemoteCall<T> {
 /** When the world begins: 1 January 2026. */
 const beginMs = 1_767_225_600_000;
 
+/** What is done late is done within so many leases. */
+export const mostLeasesLate = 40;
+
 /**
  * Virtual time, and the events that happen in it, one after another. Each one that reaches a process is a point where that process may be
  * paused, suspended or killed.
@@ -94,11 +97,16 @@ export class World {
       if (fault === "before" || fault === "late") this.plan(latencyMs, label, process, fail);
       // What certainly was not done does not arrive.
       if (fault === "late" || (isRepeated && fault !== "before")) {
-        this.plan(this.choices.below(this.choices.of([2, 8, 40]) * this.profile.leaseMs), label, undefined, () => {
-          this.note(`${label} arrives late`);
-          const done = call.execute();
-          if (done instanceof Promise) done.catch(() => {});
-        });
+        this.plan(
+          this.choices.below(this.choices.of([2, 8, mostLeasesLate]) * this.profile.leaseMs),
+          label,
+          undefined,
+          () => {
+            this.note(`${label} arrives late`);
+            const done = call.execute();
+            if (done instanceof Promise) done.catch(() => {});
+          },
+        );
       }
       if (fault === "before" || fault === "late") return;
       const execute = () => {

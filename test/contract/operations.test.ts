@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callEverything, withdrawal } from "./call-everything.js";
-import { describedOperations } from "./described-operations.js";
+import { callEverything, describedOperations, withdrawal } from "./described-operations.js";
 import { harnesses, intentRequest, prepareCorridor } from "./harness.js";
 
 describe.each(harnesses)("$name", ({ open }) => {
@@ -9,9 +8,11 @@ describe.each(harnesses)("$name", ({ open }) => {
     await callEverything(harness);
     const requests = harness.sandbox.requests.filter(({ operation }) => operation !== "token");
     const reached = new Set(requests.map(({ method, path }) => `${method} ${templateOf(path)}`));
-    const notCalled = describedOperations.filter((operation) => !reached.has(operation));
-    expect(notCalled, "operations that `callEverything` does not call").toEqual([]);
-    expect([...reached].sort()).toEqual([...describedOperations].sort());
+    expect([...reached].sort()).toEqual(
+      Object.values(describedOperations)
+        .map(({ text }) => text)
+        .sort(),
+    );
   });
 
   it("gets a 200 from every one of them", async () => {
@@ -20,11 +21,12 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(harness.sandbox.requests.filter(({ status }) => status !== 200)).toEqual([]);
   });
 
-  it("signs payments and deposits, and nothing else by default", async () => {
+  it("signs what the description says is signed, and nothing else by default", async () => {
     await using harness = await open();
     await callEverything(harness);
     const signed = harness.sandbox.requests.filter((request) => request.signed).map(({ operation }) => operation);
-    expect([...new Set(signed)].sort()).toEqual(["liquidityProviders.deposits.create", "payments.create"]);
+    const described = Object.entries(describedOperations).filter(([, { isSigned }]) => isSigned);
+    expect([...new Set(signed)].sort()).toEqual(described.map(([name]) => name).sort());
   });
 
   it("signs further operations that it is told to sign", async () => {

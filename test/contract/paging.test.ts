@@ -1,82 +1,9 @@
-import { type CrossBorderClient, type OperationName, PagingError } from "cross-border-payments";
+import { PagingError } from "cross-border-payments";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isThorough } from "../support/thorough.js";
-import { harnesses, intentRequest, prepareCorridor } from "./harness.js";
-
-interface Query {
-  readonly size: number | undefined;
-  readonly sort?: "id.asc" | "id.desc";
-}
-
-interface ListCase {
-  /** Makes a record, and gives its id. */
-  readonly create: (client: CrossBorderClient, owner: string, number: number) => Promise<{ readonly id: string }>;
-  readonly list: (client: CrossBorderClient, owner: string, query: Query) => AsyncIterable<{ readonly id: string }>;
-}
-
-const gatewayIds = { paymentGatewayId: "beta-mobile", baseGatewayId: "alpha-bank", counterGatewayId: "beta-mobile" };
-const { baseGatewayId, counterGatewayId, paymentGatewayId } = gatewayIds;
-const money = (number: number) => ({ paymentGatewayId, amount: `${number + 1}.00`, currency: "KES" });
-
-const createWithdrawal: ListCase["create"] = (client, owner, number) =>
-  client.liquidityProviders.withdrawals(owner).create(money(number));
-
-/** Every resource that has a list: one without a case does not compile. */
-type ListedResource = OperationName extends infer Name
-  ? Name extends `${infer Resource}.list`
-    ? Resource
-    : never
-  : never;
-
-const cases: Readonly<Record<ListedResource, ListCase>> = {
-  paymentGateways: {
-    create: ({ paymentGateways }, _, number) => paymentGateways.create({ institutionId: `bank-${number}` }),
-    list: ({ paymentGateways }, _, query) => paymentGateways.list(query),
-  },
-  "paymentGateways.withdrawals": {
-    create: createWithdrawal,
-    async *list({ paymentGateways }, _, query) {
-      const [beta] = (await paymentGateways.list({ filter: { institutionId: paymentGatewayId } })).items;
-      yield* paymentGateways.withdrawals(beta?.id ?? "").list(query);
-    },
-  },
-  liquidityProviders: {
-    create: ({ liquidityProviders }, _, number) => liquidityProviders.create({ firstName: `P${number}` }),
-    list: ({ liquidityProviders }, _, query) => liquidityProviders.list(query),
-  },
-  "liquidityProviders.deposits": {
-    create: ({ liquidityProviders }, owner, number) => liquidityProviders.deposits(owner).create(money(number)),
-    list: ({ liquidityProviders }, owner, query) => liquidityProviders.deposits(owner).list(query),
-  },
-  "liquidityProviders.withdrawals": {
-    create: createWithdrawal,
-    list: ({ liquidityProviders }, owner, query) => liquidityProviders.withdrawals(owner).list(query),
-  },
-  "liquidityProviders.exchangeRates": {
-    create: ({ liquidityProviders }, owner, number) =>
-      liquidityProviders.exchangeRates(owner).create({
-        ...{ baseGatewayId, counterGatewayId, baseCurrency: "EUR", counterCurrency: "KES" },
-        ...{ buyPrice: `${number + 1}`, sellPrice: `${number + 1}` },
-      }),
-    list: ({ liquidityProviders }, owner, query) => liquidityProviders.exchangeRates(owner).list(query),
-  },
-  "liquidityProviders.transfers": {
-    create: ({ liquidityProviders }, owner, number) =>
-      liquidityProviders.transfers(owner).create({
-        ...{ from: "wallet", to: "wallet", exchangeRateId: "", gatewayId: "beta-mobile" },
-        ...{ currency: "KES", amount: `${number + 1}` },
-      }),
-    list: ({ liquidityProviders }, owner, query) => liquidityProviders.transfers(owner).list(query),
-  },
-  payments: {
-    async create(client, _, number) {
-      const outcome = await client.pay(intentRequest, () => ({ senderGatewayTransactionId: `T-${number}` }));
-      return outcome.status === "paid" ? outcome.payment : { id: "" };
-    },
-    list: ({ payments }, _, query) => payments.list(query),
-  },
-};
+import { lists, prepareCalls } from "./described-operations.js";
+import { harnesses } from "./harness.js";
 
 /** The ids as they came, and whether the list ended in a `PagingError`. */
 async function read(list: AsyncIterable<{ readonly id: string }>) {
@@ -96,37 +23,34 @@ describe.each(harnesses)("$name", ({ name, open }) => {
     (_, index) => isThorough || name === harnesses[index]?.name,
   );
 
-  it.each(Object.entries(cases))(
-    "gives every record of %s once, or a PagingError",
-    async (resource, { create, list }) => {
-      for (const pagingTokens of kindsOfTokens) {
-        const maxSize = 3;
-        await using harness = await open({ maxSize, defaultSize: 2, pagingTokens });
-        const { client, liquidityProviderId: owner } = await prepareCorridor(harness);
-        const made = (await read(list(client, owner, { size: undefined }))).ids;
-        while (made.length < 5) {
-          const { length } = made;
-          for (const size of [1, 1_000, undefined]) {
-            const hasTokens = resource === "payments" || pagingTokens === "all";
-            const pageSize = Math.min(size ?? 2, maxSize);
-            const { ids, isWhole } = await read(list(client, owner, { size }));
-            if (isWhole) expect(ids).toEqual(made);
-            else expect(ids).toEqual(made.slice(0, pageSize));
-            // Two are asked for where a page of one was.
-            expect(isWhole).toBe(hasTokens || length <= Math.max(pageSize, 2));
-            for (const sort of ["id.asc", "id.desc"] as const) {
-              const sorted = await read(list(client, owner, { size, sort }));
-              const expected = made.toSorted();
-              if (sort === "id.desc") expected.reverse();
-              if (sorted.isWhole) expect(sorted.ids).toEqual(expected);
-              expect(sorted.isWhole).toBe(length <= pageSize);
-            }
+  it.each(lists)("gives every record of %s once, or a PagingError", async (name) => {
+    for (const pagingTokens of kindsOfTokens) {
+      const maxSize = 3;
+      await using harness = await open({ maxSize, defaultSize: 2, pagingTokens });
+      const { create, list } = await prepareCalls(harness);
+      const made = (await read(list(name, {}))).ids;
+      while (made.length < 5) {
+        const { length } = made;
+        for (const size of [1, 1_000, undefined]) {
+          const hasTokens = name === "payments.list" || pagingTokens === "all";
+          const pageSize = Math.min(size ?? 2, maxSize);
+          const { ids, isWhole } = await read(list(name, { size }));
+          if (isWhole) expect(ids).toEqual(made);
+          else expect(ids).toEqual(made.slice(0, pageSize));
+          // Two are asked for where a page of one was.
+          expect(isWhole).toBe(hasTokens || length <= Math.max(pageSize, 2));
+          for (const sort of ["id.asc", "id.desc"] as const) {
+            const sorted = await read(list(name, { size, sort }));
+            const expected = made.toSorted();
+            if (sort === "id.desc") expected.reverse();
+            if (sorted.isWhole) expect(sorted.ids).toEqual(expected);
+            expect(sorted.isWhole).toBe(length <= pageSize);
           }
-          made.push((await create(client, owner, length)).id);
         }
+        made.push(await create(name));
       }
-    },
-  );
+    }
+  });
 
   it("gives every record once, for any page size, any maximum of the service, and either direction", async () => {
     await fc.assert(

@@ -260,3 +260,17 @@ it("takes nothing that others have added to every object for a field of a record
   }
   expect(found).toEqual([[], ["colour"], ["amount"]]);
 });
+
+it("reports each field that is not described, however many another record of the list had", () => {
+  const schemas = new Schemas(compiled);
+  const numbered = (prefix: string, count: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [`${prefix}${"abcdefghijklmnopqrstuvwxyz"[index]}`, 1]),
+    );
+  const record = recordOf(payments.list.record);
+  const first = { ...record, ...numbered("first", 19) };
+  const second = { ...record, ...numbered("second", 3) };
+  const names = (...items: object[]) => schemas.mismatches(payments.list, items, 100, true).map(({ field }) => field);
+  const reported = new Set([...names(first, second), ...names(second)]);
+  expect([...reported].filter((name) => name.startsWith("second"))).toEqual(["seconda", "secondb", "secondc"]);
+});

@@ -1,4 +1,4 @@
-import { type ClientOptions, ConfigError, CrossBorderClient, type Logger } from "cross-border-payments";
+import { type ClientOptions, ConfigError, CrossBorderClient, type Logger, ServerLogin } from "cross-border-payments";
 import { type SandboxRequest, startSandbox } from "cross-border-payments/sandbox";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { clientOptions } from "../../src/client-options.js";
@@ -120,6 +120,7 @@ it.each<[Partial<ClientOptions>, string]>([
   [{ headers: { "x-a": "a\nb" } }, "headers: the value of x-a is not a text of Latin-1 characters on one line"],
   [{ headers: "x" as never }, 'headers must be an object such as { "x-name": "value" }; found a string'],
   [{ appInfo: { name: "a b", version: "1" } }, "appInfo: name must be up to 100 letters, digits"],
+  [{ appInfo: null as never }, "appInfo: it must be an object; found null"],
   [{ appInfo: { name: "a" } as never }, "appInfo: version must be up to 100 letters, digits"],
   [{ appInfo: { ...appInfo, url: "x" } as never }, 'appInfo: there is no option "url"; there are name, version'],
 ])("refuses %j as the client is built", (options, message) => {
@@ -127,4 +128,22 @@ it.each<[Partial<ClientOptions>, string]>([
   const build = () => new CrossBorderClient({ baseUrl: "https://service.test", auth, ...options });
   expect(build).toThrow(ConfigError);
   expect(build).toThrow(message);
+});
+
+it("reads the program and the certificates of instances of a class, as it does all options", () => {
+  class Program {
+    readonly name = "school-fees";
+    get version(): string {
+      return "2.4.1";
+    }
+  }
+  class Certificates {
+    readonly servername = "id.internal";
+  }
+  const login = { authUrl: "https://id.test", realm: "r", clientId: "c", redirectUri: "https://bank.test/callback" };
+  const build = [
+    () => new CrossBorderClient({ baseUrl: login.authUrl, auth: { accessToken: () => "t" }, appInfo: new Program() }),
+    () => new ServerLogin({ ...login, appInfo: new Program(), tls: new Certificates() }),
+  ];
+  for (const one of build) expect(one).not.toThrow();
 });

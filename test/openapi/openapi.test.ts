@@ -3,7 +3,7 @@ import { CrossBorderClient } from "cross-border-payments";
 import { type SandboxOptions, startSandbox } from "cross-border-payments/sandbox";
 import { expect, it, onTestFinished } from "vitest";
 import { operationNames } from "../../src/resources/catalogue.js";
-import { callEverything } from "../contract/call-everything.js";
+import { callEverything } from "../contract/described-operations.js";
 import type { Harness } from "../contract/harness.js";
 import { run, startPrism } from "./prism.js";
 
