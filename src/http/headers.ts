@@ -17,7 +17,7 @@ export function checkHeaders(
   if (Symbol.iterator in headers) {
     throw refuse('headers must be an object such as { "x-name": "value" }; found one to iterate over');
   }
-  const checked: Record<string, string> = {};
+  const checked = new Map<string, string>();
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
@@ -32,9 +32,10 @@ export function checkHeaders(
         : `a name of ${counted(name.length, "character")}`;
       throw refuse(`headers: the value of ${shown} is not a text of Latin-1 characters on one line`);
     }
-    checked[lower] = value;
+    if (checked.has(lower)) throw refuse(`headers: ${lower} is there twice, in another case: give one of them`);
+    checked.set(lower, value);
   }
-  return checked;
+  return Object.fromEntries(checked);
 }
 
 /**

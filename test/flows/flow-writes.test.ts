@@ -33,6 +33,19 @@ function counted(journal: Journal): { readonly journal: Journal; readonly calls:
   };
 }
 
+it("takes no money for an entry that a journal of somebody's own returned under another key", async () => {
+  const { flow, journal, sandbox, bank } = await flowFixture();
+  const begin: Journal["begin"] = async (...args) => {
+    const { entry, created } = await journal.begin(...args);
+    return { entry: { ...entry, key: "other" }, created };
+  };
+  const error = await errorOf(flow({ journal: boundJournal(journal, { begin }) }).run("k", request));
+  expect(error).toMatchObject({ code: "flow_paused", effect: "possible", key: "k", cause: { code: "journal_failed" } });
+  expect([bank.calls, sandbox.payments.length]).toEqual([0, 0]);
+  await vi.waitFor(async () => expect(await flow().run("k", request)).toMatchObject({ status: "paid" }));
+  expect([...bank.taken.keys()]).toEqual(["k"]);
+});
+
 describe("durable writes", () => {
   /** Long enough for a busy machine: a lease that gets old is renewed. */
   const leaseMs = 60_000;

@@ -15,6 +15,14 @@ it("refuses an object whose headers are not its properties", () => {
   expect(() => checkHeaders(headers as Record<string, string>)).toThrow('headers must be an object such as { "x-name"');
 });
 
+it("refuses one header in two cases, and loses none, whatever its name", () => {
+  expect(() => checkHeaders({ "X-A": "1", "x-a": "2" })).toThrow("headers: x-a is there twice");
+  expect(Object.entries(checkHeaders(JSON.parse('{ "__proto__": "1", "x-a": "2" }')))).toEqual([
+    ["__proto__", "1"],
+    ["x-a", "2"],
+  ]);
+});
+
 it("takes any text of Latin-1 characters on one line, and gives the names in lower case", () => {
   const headers = { "X-Trace": "00-abc\t~", "X-Name": "Zoë", "X-Empty": "" };
   expect(checkHeaders(headers)).toEqual({ "x-trace": "00-abc\t~", "x-name": "Zoë", "x-empty": "" });

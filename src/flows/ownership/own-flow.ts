@@ -1,3 +1,4 @@
+import { JournalError } from "../../errors/errors.js";
 import { sleep } from "../../timing/clock.js";
 import { now, type Timestamp } from "../../timing/timestamp.js";
 import { type FlowContext, leaseRequest } from "../flow-context.js";
@@ -22,11 +23,19 @@ export async function beginEntry(
   const stored = await context.codec.encode(key, scope, state);
   const lease = leaseRequest(context);
   const askedAt = now();
-  const { entry } = await owning(key, state, () =>
-    retryJournal(() => context.journal.begin(key, scope, stored, lease)),
-  );
+  const entry = await owning(key, state, async () => {
+    const begun = await retryJournal(() => context.journal.begin(key, scope, stored, lease));
+    assertEntryOf(key, begun.entry);
+    return begun.entry;
+  });
   // It may have been an earlier try that stored it, whose response was lost.
   return { entry, askedAt, isMine: entry.nonce === lease.nonce };
+}
+
+/** What a journal of somebody's own returns is worked on under its key: with another one, its money would be taken twice. */
+function assertEntryOf(key: string, entry: JournalEntry): void {
+  if (entry.key === key) return;
+  throw new JournalError(`begin of key ${JSON.stringify(key)} returned an entry of another key`, { stored: "unknown" });
 }
 
 /**
