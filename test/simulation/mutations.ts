@@ -64,6 +64,13 @@ const lookalikeIsNothing: Patch = {
 
 const owned = "return flow?.epoch === id.epoch && flow.nonce === id.nonce && isPresent(flow) ? flow : undefined;";
 
+/** A write has to name the newest revision, which hides what its epoch and nonce are compared for. */
+const ofAnyRevision = {
+  file: flows("memory-journal"),
+  find: "if (flow?.revision !== id.revision) return false;",
+  replace: "if (flow === undefined) return false;",
+};
+
 /** The rules of the durable flow that someone might take for superfluous. */
 export const mutations: readonly Mutation[] = [
   {
@@ -216,15 +223,25 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a nonce is compared beside the epoch",
     profile: "restores",
-    file: flows("memory-journal"),
-    find: owned,
-    replace: "return flow?.epoch === id.epoch && isPresent(flow) ? flow : undefined;",
+    patches: [
+      {
+        file: flows("memory-journal"),
+        find: owned,
+        replace: "return flow?.epoch === id.epoch && isPresent(flow) ? flow : undefined;",
+      },
+      ofAnyRevision,
+    ],
   },
   {
     name: "a write is refused once another process owns the flow",
-    file: flows("memory-journal"),
-    find: owned,
-    replace: "return flow !== undefined && isPresent(flow) && id.epoch > 0 ? flow : undefined;",
+    patches: [
+      {
+        file: flows("memory-journal"),
+        find: owned,
+        replace: "return flow !== undefined && isPresent(flow) && id.epoch > 0 ? flow : undefined;",
+      },
+      ofAnyRevision,
+    ],
   },
   {
     name: "a row that holds another flow can't be read",
@@ -239,12 +256,6 @@ export const mutations: readonly Mutation[] = [
     file: flows("ownership/recovery"),
     find: "return { error: error instanceof FlowPausedError ? error : new FlowPausedError(key, { cause: error }) };",
     replace: "return { error: error as FlowPausedError };",
-  },
-  {
-    name: "what is nested deeply is stored all the same",
-    file: flows("state/write-json"),
-    find: "return writeDeepJson(value);",
-    replace: "return JSON.stringify(value);",
   },
   {
     name: "pruning leaves a tombstone",
