@@ -142,18 +142,18 @@ export const clientOptions = {
     documentation: "whether the query is part of the signed text",
     logins: [],
   },
-  timeoutMs: /* @__PURE__ */ Object.assign(
-    {
-      default: 30_000,
-      documentation: "the whole call: token, signature, connection, response, waits and retries",
-      logins: ["client"],
-    } as const,
-    timeoutMsOption,
-  ),
-  maxRetries: /* @__PURE__ */ Object.assign(
-    { default: 2, documentation: "how often a safe failure is retried", logins: [] } as const,
-    maxRetriesOption,
-  ),
+  timeoutMs: {
+    ...timeoutMsOption,
+    default: 30_000,
+    documentation: "the whole call: token, signature, connection, response, waits and retries",
+    logins: ["client"],
+  },
+  maxRetries: {
+    ...maxRetriesOption,
+    default: 2,
+    documentation: "how often a safe failure is retried",
+    logins: [],
+  },
   validation: {
     accepts: (value) => value === "report" || value === "strict" || value === "off",
     wanted: '"report", "strict" or "off"',

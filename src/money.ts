@@ -48,7 +48,7 @@ export function exactExchangeRate(intent: IntentAmounts, options: RateOptions = 
 export const decimalNumeral: RegExp = /^-?\d+(?:\.\d+)?$/;
 
 /** A constructor of our own: programs may change the settings of the one that big.js exports. */
-const Exact = /* @__PURE__ */ Big();
+const Exact = Big();
 
 /** A decimal that keeps every digit of sums and products. `toFixed()` prints it without an exponent. */
 export function exact(value: string | number | Big): Big {

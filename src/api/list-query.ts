@@ -85,8 +85,8 @@ const token = (documentation: string) => ({
 
 const listQueryOptions: OptionTable<ListQuery<unknown, object>> = {
   size: { accepts: isPositiveInteger, wanted: "a whole number above 0", documentation: "records on a page" },
-  after: /* @__PURE__ */ token("only records after this paging token"),
-  before: /* @__PURE__ */ token("only records before this paging token"),
+  after: token("only records after this paging token"),
+  before: token("only records before this paging token"),
   sort: {
     accepts: (value) => typeof value === "string" || Array.isArray(value),
     wanted: 'a term such as "createdAt.desc", several with commas (and no spaces) between them, or an array of terms',

@@ -58,8 +58,8 @@ export const requestOptions: OptionTable<RequestOptions> = {
     wanted: "an AbortSignal",
     documentation: "ends the call",
   },
-  timeoutMs: /* @__PURE__ */ Object.assign({ documentation: "total time of the call" }, timeoutMsOption),
-  maxRetries: /* @__PURE__ */ Object.assign({ documentation: "how often a safe failure is retried" }, maxRetriesOption),
+  timeoutMs: { ...timeoutMsOption, documentation: "total time of the call" },
+  maxRetries: { ...maxRetriesOption, documentation: "how often a safe failure is retried" },
   headers: {
     // Names and values are checked where the headers are put together, with a message for each.
     accepts: isPlainObject,
@@ -74,13 +74,14 @@ export interface ParsedOptions extends RequestOptions {
 }
 
 /** A single read takes the query parameters that the description declares for it. */
-const getOptions: OptionTable<ParsedOptions> = /* @__PURE__ */ Object.assign({}, requestOptions, {
+const getOptions: OptionTable<ParsedOptions> = {
+  ...requestOptions,
   query: {
-    accepts: (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value),
+    accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
     wanted: "an object of the record's fields",
     documentation: "declared query parameters",
   },
-});
+};
 
 /**
  * A copy of the options, headers included, in which each was read once.

@@ -128,7 +128,7 @@ function base64Readings(text: string): string[] {
   return [0, 1, 2, 3].map((start) => runs.map((run) => decodeBase64(run.slice(start))).join(" "));
 }
 
-const decoder = /* @__PURE__ */ new TextDecoder();
+const decoder = new TextDecoder();
 
 function utf8(bytes: readonly number[]): string {
   return decoder.decode(Uint8Array.from(bytes));

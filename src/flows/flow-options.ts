@@ -157,7 +157,7 @@ export const flowOptions = {
     documentation: "gives it back after a definite refusal",
   },
   leaseMs: {
-    accepts: /* @__PURE__ */ isWholeFrom(100, longestMs),
+    accepts: isWholeFrom(100, longestMs),
     wanted: "a whole number of milliseconds, 100 or more",
     default: 30_000,
     documentation: "how long a flow stays with an owner that gives no sign of life",
@@ -170,13 +170,13 @@ export const flowOptions = {
       "time between two read-backs of a payment whose response was lost, and before the look that follows a refusal; 0 would give the money back while a payment that a proxy sent twice is not listed yet",
   },
   readBacks: {
-    accepts: /* @__PURE__ */ isWholeFrom(2, 2 ** 53 - 1),
+    accepts: isWholeFrom(2, 2 ** 53 - 1),
     wanted: "a whole number, 2 or more (one look proves nothing)",
     default: 2,
     documentation: "how often such a payment is looked for before it is held; 2 or more",
   },
   quoteTtlMs: {
-    accepts: /* @__PURE__ */ isWholeFrom(1000, 365 * 86_400_000),
+    accepts: isWholeFrom(1000, 365 * 86_400_000),
     wanted: "a whole number of milliseconds, 1000 or more",
     default: 900_000,
     documentation: "for how long a quote can be confirmed",
@@ -188,7 +188,7 @@ export const flowOptions = {
     documentation: "whose flows these are, where several gateways share a journal",
   },
   bankSkewMs: {
-    accepts: /* @__PURE__ */ isWholeFrom(0, longestMs),
+    accepts: isWholeFrom(0, longestMs),
     wanted: "a whole number of milliseconds, 0 or more",
     default: 3_600_000,
     documentation:
@@ -300,7 +300,7 @@ const workOptions = {
   signal,
   concurrency,
   everyMs: {
-    accepts: /* @__PURE__ */ isWholeFrom(1, longestMs),
+    accepts: isWholeFrom(1, longestMs),
     wanted: "a whole number of milliseconds, 1 or more",
     default: 5000,
     documentation: "time between two rounds",
@@ -309,7 +309,7 @@ const workOptions = {
 
 const closeOptions = {
   timeoutMs: {
-    accepts: /* @__PURE__ */ isWholeFrom(0, longestMs),
+    accepts: isWholeFrom(0, longestMs),
     wanted: "a whole number of milliseconds, 0 or more",
     default: 10_000,
     documentation: "how long to wait for what is pending",

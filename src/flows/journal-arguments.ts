@@ -119,7 +119,7 @@ export function assertPrune({ settledBeforeMs, quotedBeforeMs, keep }: PruneOpti
   }
 }
 
-const utf8 = /* @__PURE__ */ new TextEncoder();
+const utf8 = new TextEncoder();
 
 function assertText(name: string, value: string, minLength: 0 | 1, maxBytes: number): void {
   assertStorable(name, value);

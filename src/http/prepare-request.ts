@@ -94,7 +94,7 @@ export function presignedRequest({ signQuery }: RequestSettings, request: Signed
   };
 }
 
-const utf8 = /* @__PURE__ */ new TextEncoder();
+const utf8 = new TextEncoder();
 
 function assertNoKey({ name, path }: AnyOperation, ids: readonly string[]): void {
   for (const [index, id] of ids.entries()) {

@@ -77,10 +77,10 @@ const keyTypes: ReadonlyMap<string, string> = new Map([
   ["1.3.101.113", "ed448"],
 ]);
 
-const versionZero = /* @__PURE__ */ writeElement(derTags.integer, Uint8Array.of(0));
+const versionZero = writeElement(derTags.integer, Uint8Array.of(0));
 
 /** `rsaEncryption`, 1.2.840.113549.1.1.1, with its parameters, NULL. */
-const rsaAlgorithm = /* @__PURE__ */ writeElement(
+const rsaAlgorithm = writeElement(
   derTags.sequence,
   writeElement(derTags.oid, Uint8Array.of(0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01)),
   writeElement(derTags.null),

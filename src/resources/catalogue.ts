@@ -28,20 +28,18 @@ type RowOf<Resource> = Resource extends unknown ? Resource[keyof Resource] : nev
 /** One of the rows, with its types. */
 export type CataloguedOperation = RowOf<CataloguedResource>;
 
-const rows: readonly CataloguedOperation[] = /* @__PURE__ */ catalogue.flatMap((resource) =>
+const rows: readonly CataloguedOperation[] = catalogue.flatMap((resource) =>
   Object.values<CataloguedOperation>(resource),
 );
 
 /** The names of all operations. */
-export const operationNames = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ rows.map(({ name }) => name));
+export const operationNames = Object.freeze(rows.map(({ name }) => name));
 
 /** The name of an operation: its path in code, such as `liquidityProviders.deposits.create`. */
 export type OperationName = (typeof operationNames)[number];
 
 /** Every row by its name. */
-export const operations: ReadonlyMap<string, Operation> = /* @__PURE__ */ new Map(
-  /* @__PURE__ */ rows.map((row) => [row.name, row]),
-);
+export const operations: ReadonlyMap<string, Operation> = new Map(rows.map((row) => [row.name, row]));
 
 export function isOperationName(name: unknown): name is OperationName {
   return typeof name === "string" && operations.has(name);

@@ -49,7 +49,7 @@ const writable = [
 ] as const;
 
 /** The description's rows of this resource. */
-export const deposits = /* @__PURE__ */ resource<Deposit, DepositFields>()(
+export const deposits = resource<Deposit, DepositFields>()(
   "liquidityProviders.deposits",
   "/liquidity-providers/{liquidityProviderId}/deposits",
   {

@@ -48,7 +48,7 @@ const writable = [
 ] as const;
 
 /** The description's rows of this resource. */
-export const exchangeRates = /* @__PURE__ */ resource<ExchangeRate, ExchangeRateFields>()(
+export const exchangeRates = resource<ExchangeRate, ExchangeRateFields>()(
   "liquidityProviders.exchangeRates",
   "/liquidity-providers/{liquidityProviderId}/exchange-rates",
   {

@@ -32,7 +32,7 @@ export interface GatewayWithdrawalFilter extends Partial<GatewayWithdrawal> {}
 const writable = ["amount", "fee", "currency", "blockchainTransactionId", "status"] as const;
 
 /** The description's rows of this resource. */
-export const gatewayWithdrawals = /* @__PURE__ */ resource<GatewayWithdrawal, GatewayWithdrawalFields>()(
+export const gatewayWithdrawals = resource<GatewayWithdrawal, GatewayWithdrawalFields>()(
   "paymentGateways.withdrawals",
   "/payment-gateways/{paymentGatewayId}/withdrawals",
   {

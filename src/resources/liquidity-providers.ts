@@ -26,7 +26,7 @@ export interface LiquidityProviderFilter extends Partial<LiquidityProvider> {}
 const writable = ["firstName", "lastName", "email"] as const;
 
 /** The description's rows of this resource. */
-export const liquidityProviders = /* @__PURE__ */ resource<LiquidityProvider, LiquidityProviderFields>()(
+export const liquidityProviders = resource<LiquidityProvider, LiquidityProviderFields>()(
   "liquidityProviders",
   "/liquidity-providers",
   {

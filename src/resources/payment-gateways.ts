@@ -70,7 +70,7 @@ const writable = [
 ] as const;
 
 /** The description's rows of this resource. */
-export const paymentGateways = /* @__PURE__ */ resource<PaymentGateway, PaymentGatewayFields>()(
+export const paymentGateways = resource<PaymentGateway, PaymentGatewayFields>()(
   "paymentGateways",
   "/payment-gateways",
   {

@@ -59,30 +59,26 @@ const writable = [
 ] as const;
 
 /** The description's rows of this resource. */
-export const paymentIntents = /* @__PURE__ */ resource<PaymentIntent, PaymentIntentRequest>()(
-  "paymentIntents",
-  "/payment-intents",
-  {
-    fields: {
-      id: "text",
-      senderGatewayId: "text",
-      senderAmount: "decimal",
-      senderCurrency: "text",
-      senderAccount: "account",
-      senderName: "account",
-      receiverGatewayId: "text",
-      receiverAmount: "decimal",
-      receiverCurrency: "text",
-      receiverAccount: "account",
-      receiverName: "account",
-      receivingGatewayFee: "decimal",
-      memo: "text",
-      extras: "any",
-    },
-    create: { body: writable, required: writable, signed: false, signer: "senderGatewayId", repeatable: true },
-    get: true,
+export const paymentIntents = resource<PaymentIntent, PaymentIntentRequest>()("paymentIntents", "/payment-intents", {
+  fields: {
+    id: "text",
+    senderGatewayId: "text",
+    senderAmount: "decimal",
+    senderCurrency: "text",
+    senderAccount: "account",
+    senderName: "account",
+    receiverGatewayId: "text",
+    receiverAmount: "decimal",
+    receiverCurrency: "text",
+    receiverAccount: "account",
+    receiverName: "account",
+    receivingGatewayFee: "decimal",
+    memo: "text",
+    extras: "any",
   },
-);
+  create: { body: writable, required: writable, signed: false, signer: "senderGatewayId", repeatable: true },
+  get: true,
+});
 
 /** Payment intents: the first of the two steps. */
 export class PaymentIntents {

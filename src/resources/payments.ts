@@ -112,7 +112,7 @@ const required = [
 const bodyOf = <const Names extends readonly string[]>(names: Names) => ["id", ...names, "extras"] as const;
 
 /** The description's rows of this resource. */
-export const payments = /* @__PURE__ */ resource<Payment, PaymentRequest>()("payments", "/payments", {
+export const payments = resource<Payment, PaymentRequest>()("payments", "/payments", {
   fields: {
     id: "text",
     createdAt: "timestamp",
@@ -149,7 +149,7 @@ export const payments = /* @__PURE__ */ resource<Payment, PaymentRequest>()("pay
   // The filters of this list are not shown.
   filters: "open",
   create: {
-    body: /* @__PURE__ */ bodyOf(required),
+    body: bodyOf(required),
     required,
     signed: true,
     signer: "senderGatewayId",

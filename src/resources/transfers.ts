@@ -40,7 +40,7 @@ const writable = ["from", "to", "exchangeRateId", "gatewayId", "currency", "amou
 const ends = ["wallet", "exchange-rate"] as const;
 
 /** The description's rows of this resource. */
-export const transfers = /* @__PURE__ */ resource<Transfer, TransferFields, TransferUpdate>()(
+export const transfers = resource<Transfer, TransferFields, TransferUpdate>()(
   "liquidityProviders.transfers",
   "/liquidity-providers/{liquidityProviderId}/transfers",
   {

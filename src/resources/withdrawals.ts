@@ -35,7 +35,7 @@ export interface WithdrawalFilter extends Partial<Withdrawal> {}
 const writable = ["paymentGatewayId", "amount", "fee", "currency", "blockchainTransactionId", "status"] as const;
 
 /** The description's rows of this resource. */
-export const withdrawals = /* @__PURE__ */ resource<Withdrawal, WithdrawalFields>()(
+export const withdrawals = resource<Withdrawal, WithdrawalFields>()(
   "liquidityProviders.withdrawals",
   "/liquidity-providers/{liquidityProviderId}/withdrawals",
   {

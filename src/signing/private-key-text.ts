@@ -54,7 +54,7 @@ function encodedRuns(text: string): readonly string[] {
 }
 
 /** What private keys have in DER and public ones have not, one byte a character. */
-const keyInDer = /* @__PURE__ */ new RegExp(
+const keyInDer = new RegExp(
   [
     // PKCS#8: a version before the algorithm of a key. The first three algorithms sign nothing under their own number (a certificate
     // has its serial number, maybe 1, before that of its signature); after the others, the key follows.

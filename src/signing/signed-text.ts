@@ -20,7 +20,7 @@ export function signedText(path: string, body: string | Uint8Array): Uint8Array 
   return text;
 }
 
-const utf8 = /* @__PURE__ */ new TextEncoder();
+const utf8 = new TextEncoder();
 
 function assertPath(path: unknown): void {
   const wanted = 'wanted: the request path without host, base path included, such as "/payments"';

@@ -58,7 +58,7 @@ export class BodyChunks {
   }
 }
 
-const nothing = /* @__PURE__ */ new Uint8Array();
+const nothing = new Uint8Array();
 const smallestBlock = 4096;
 const largestBlock = 65_536;
 

@@ -18,5 +18,5 @@ function join(chunks: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-const strictUtf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true });
-const lenientUtf8 = /* @__PURE__ */ new TextDecoder("utf-8");
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+const lenientUtf8 = new TextDecoder("utf-8");

@@ -187,17 +187,17 @@ it.each([
   [
     "the client, where a rate is used",
     'import { exchangeRate } from "cross-border-payments"; console.log(exchangeRate);',
-    7500,
+    6000,
   ],
   [
     "the client, where an error is used",
     'import { ApiError } from "cross-border-payments"; console.log(ApiError);',
-    7500,
+    6000,
   ],
   [
     "the flow, where its journal is used",
     'import { MemoryJournal } from "cross-border-payments/flow"; console.log(MemoryJournal);',
-    11_000,
+    9000,
   ],
 ])("leaves out of a bundle what is not used: %s", async (_, script, bytes) => {
   expect(await sizeOf(script)).toBeLessThan(bytes);

@@ -110,18 +110,22 @@ function sources(copies: boolean): Plugin {
     },
     async transform(text, id) {
       const loader = id.endsWith(".ts") ? "ts" : "js";
-      const { code } = await transform(withoutComments(text), { loader, target: "node20", supported });
+      const { code } = await transform(withPureConstants(withoutComments(text)), {
+        loader,
+        target: "node20",
+        supported,
+      });
       return { code, map: null };
     },
   };
 }
 
-/** What they say is in the types, or in the repository; those for bundlers stay. */
+/** What they say is in the types, or in the repository. */
 function withoutComments(text: string): string {
   const ends = new Map<number, number>();
   const visit = (node: ts.Node) => {
     for (const { pos, end } of ts.getLeadingCommentRanges(text, node.pos) ?? []) {
-      if (!/^\/\* @__PURE__|^#!/.test(text.slice(pos, end))) ends.set(pos, end);
+      if (!text.startsWith("#!", pos)) ends.set(pos, end);
     }
     ts.forEachChild(node, visit);
   };
@@ -129,6 +133,28 @@ function withoutComments(text: string): string {
   const starts = [...ends.keys()].sort((one, other) => one - other);
   const kept = [0, ...starts.map((start) => ends.get(start))].map((from, index) => text.slice(from, starts[index]));
   return kept.join("");
+}
+
+/** Bundlers keep what is made by a call, from other objects or from texts, used or not. No constant here does more than being made. */
+function withPureConstants(text: string): string {
+  const parts: string[] = [];
+  let end = 0;
+  for (const statement of ts.createSourceFile("source.ts", text, ts.ScriptTarget.Latest).statements) {
+    if (!ts.isVariableStatement(statement)) continue;
+    for (const { initializer } of statement.declarationList.declarations) {
+      if (initializer === undefined || !isMade(initializer)) continue;
+      const { pos } = initializer;
+      parts.push(text.slice(end, pos), ` /* @__PURE__ */ (() => (${text.slice(pos, initializer.end)}))()`);
+      end = initializer.end;
+    }
+  }
+  return [...parts, text.slice(end)].join("");
+}
+
+function isMade(node: ts.Node): boolean {
+  if (ts.isSpreadAssignment(node) || ts.isSpreadElement(node) || ts.isTemplateExpression(node)) return true;
+  if (ts.isCallExpression(node) || ts.isNewExpression(node)) return true;
+  return !ts.isFunctionLike(node) && !ts.isClassLike(node) && ts.forEachChild(node, isMade) === true;
 }
 
 function writeTestingForImport(chunks: readonly OutputChunk[]): void {

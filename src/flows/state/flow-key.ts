@@ -11,7 +11,7 @@ export function assertFlowKey(key: unknown): asserts key is string {
   );
 }
 
-const utf8 = /* @__PURE__ */ new TextEncoder();
+const utf8 = new TextEncoder();
 
 /**
  * The order of keys in every journal: by UTF-8 bytes, which is the order of code points. JavaScript's own order is by UTF-16 units, and differs from it above U+FFFF.

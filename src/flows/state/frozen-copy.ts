@@ -56,7 +56,7 @@ export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest
   return Object.freeze(copy);
 }
 
-const fields = /* @__PURE__ */ fieldsOfRequest();
+const fields = fieldsOfRequest();
 
 function fieldsOfRequest(): readonly string[] {
   return Object.keys(paymentIntents.create.body?.fields ?? {});

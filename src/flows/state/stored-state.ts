@@ -31,4 +31,4 @@ function withDecisions(state: StoredState): StoredState {
 
 const claimedPhases: ReadonlySet<string> = new Set(["claimed", "unknown", "held"]);
 
-const knownPhases: ReadonlySet<string> = /* @__PURE__ */ new Set(allPhases);
+const knownPhases: ReadonlySet<string> = new Set(allPhases);
