@@ -1,7 +1,7 @@
 import type { Journal, PaymentFlow } from "cross-border-payments/flow";
 import { expect, it, vi } from "vitest";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, request } from "./flow-fixture.js";
+import { flowFixture, isPayment, request } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
 
 /**
@@ -29,6 +29,19 @@ class StandingStill {
 
   /** Until somebody else has paid, and that is forgotten. */
   async untilForgotten(other: PaymentFlow): Promise<void> {
+    await this.#untilPaid(other);
+    await this.#forget();
+    this.#canGoOn = true;
+  }
+
+  /** Until what it has done is forgotten, and somebody else has paid. */
+  async whileRestored(other: PaymentFlow): Promise<void> {
+    await this.#forget();
+    await this.#untilPaid(other);
+    this.#canGoOn = true;
+  }
+
+  async #untilPaid(other: PaymentFlow): Promise<void> {
     await vi.waitFor(
       async () => {
         for await (const { status } of other.recover()) expect(status).toBe("paid");
@@ -36,9 +49,11 @@ class StandingStill {
       },
       { timeout: 20_000 },
     );
+  }
+
+  async #forget(): Promise<void> {
     await this.#restorable.restore(1);
     expect(await this.journal.read("k")).toMatchObject({ phase: "funds-requested", epoch: 1 });
-    this.#canGoOn = true;
   }
 }
 
@@ -81,4 +96,26 @@ it("makes no claim when the lease ended after the look, and looks again", async 
   );
   expect(await owner.run("k", request)).toMatchObject({ status: "paid" });
   expect(sandbox.payments).toHaveLength(1);
+});
+
+it("gives no money back when the lease ended before that, and an owner that knew of no refusal has paid", async () => {
+  let refusals = 0;
+  const { sandbox, flow, bank } = await flowFixture({
+    onRequest: (seen) => {
+      if (!isPayment(seen) || refusals > 0) return undefined;
+      refusals += 1;
+      return Response.json({ error: "limit", message: "no" }, { status: 400 });
+    },
+  });
+  const still = new StandingStill();
+  const journal = boundJournal(still.stillJournal, {
+    write: async (...args) => {
+      const isStored = await still.stillJournal.write(...args);
+      if (args[2].phase === "refused") await still.whileRestored(flow({ journal: still.journal }));
+      return isStored;
+    },
+  });
+  expect(await flow({ journal }).run("k", request)).toMatchObject({ status: "paid" });
+  expect(sandbox.payments).toHaveLength(1);
+  expect(bank.released).toEqual([]);
 });

@@ -30,6 +30,8 @@ async function releaseFunds(
   { lease }: OwnedFlow,
   state: StateOf<"refused">,
 ): Promise<StepResult> {
+  // An owner that stood still may find another one that has paid: the journal may have lost the refusal.
+  await lease.retake();
   const { intent, senderGatewayTransactionId, refusal } = state;
   const release = { key: lease.key, intent, senderGatewayTransactionId, refusal };
   await context.releaseFunds(frozenCopy(release));
