@@ -21,7 +21,11 @@ export async function waitingFixture(sandboxOptions?: SandboxOptions) {
     { journal = store, ...options }: Partial<PaymentFlowOptions> = {},
     clientOptions: Partial<ClientOptions> = {},
   ): PaymentFlow =>
-    fixture.flow({ leaseMs, readBackDelayMs, journal: inIncarnation(journal, incarnation), ...options }, clientOptions);
+    fixture.flow(
+      { leaseMs, readBackDelayMs, journal: inIncarnation(journal, incarnation), ...options },
+      // A call that is under way while the time jumps does not end by that.
+      { timeoutMs: 10 * leaseMs, ...clientOptions },
+    );
   const stateOf = async (journal: Journal = store) => {
     const { data = "{}", ...entry } = (await journal.read("k")) ?? {};
     const { state = {} } = JSON.parse(data);
