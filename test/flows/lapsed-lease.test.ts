@@ -3,6 +3,7 @@ import { expect, it, vi } from "vitest";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, isPayment, request } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
+import { errorOf } from "./results.js";
 
 /**
  * An owner whose lease ends while it stands still, and another one that takes its flow over and pays. Then the journal is restored to
@@ -27,9 +28,9 @@ class StandingStill {
     });
   }
 
-  /** Until somebody else has paid, and that is forgotten. */
-  async untilForgotten(other: PaymentFlow): Promise<void> {
-    await this.#untilPaid(other);
+  /** Until somebody else has brought the flow to its end, and that is forgotten. */
+  async untilForgotten(other: PaymentFlow, outcome = "paid"): Promise<void> {
+    await this.#until(outcome, other);
     await this.#forget();
     this.#canGoOn = true;
   }
@@ -37,15 +38,15 @@ class StandingStill {
   /** Until what it has done is forgotten, and somebody else has paid. */
   async whileRestored(other: PaymentFlow): Promise<void> {
     await this.#forget();
-    await this.#untilPaid(other);
+    await this.#until("paid", other);
     this.#canGoOn = true;
   }
 
-  async #untilPaid(other: PaymentFlow): Promise<void> {
+  async #until(outcome: string, other: PaymentFlow): Promise<void> {
     await vi.waitFor(
       async () => {
-        for await (const { status } of other.recover()) expect(status).toBe("paid");
-        expect((await this.journal.read("k"))?.phase).toBe("paid");
+        for await (const { status } of other.recover()) expect(status).toBe(outcome);
+        expect((await this.journal.read("k"))?.phase).toBe(outcome);
       },
       { timeout: 20_000 },
     );
@@ -118,4 +119,32 @@ it("gives no money back when the lease ended before that, and an owner that knew
   expect(await flow({ journal }).run("k", request)).toMatchObject({ status: "paid" });
   expect(sandbox.payments).toHaveLength(1);
   expect(bank.released).toEqual([]);
+});
+
+it("asks the bank again after it has waited for claims that the journal may have lost: their money may have been given back", async () => {
+  let refusals = 0;
+  const { sandbox, flow, bank } = await flowFixture({
+    onRequest: (seen) => {
+      if (!isPayment(seen) || refusals > 0) return undefined;
+      refusals += 1;
+      return Response.json({ error: "limit", message: "no" }, { status: 400 });
+    },
+  });
+  const still = new StandingStill();
+  const owner = flow({
+    journal: still.stillJournal,
+    takeFunds: async (call) => {
+      const funds = bank.takeFunds(call);
+      if (bank.released.length === 0) await still.untilForgotten(flow({ journal: still.journal }), "rejected");
+      return funds;
+    },
+  });
+  const error = await errorOf(owner.run("k", request));
+  expect(error).toMatchObject({ code: "flow_paused", phase: "funds-requested" });
+  expect(error).toHaveProperty(
+    "cause.message",
+    expect.stringContaining("takeFunds returned null for money that it had taken before"),
+  );
+  expect(bank.released).toEqual(["k"]);
+  expect(sandbox.payments).toEqual([]);
 });

@@ -72,6 +72,8 @@ async function lookFirst(
   const looked = { ...funded, looks, waits: afterLook(funded, isProof) };
   const obstacle = obstacleTo(looked, look, isLost);
   if (obstacle !== undefined) return obstacle;
+  // An owner that the journal has forgotten may have given the money back meanwhile.
+  if (isProof && !isSure) await askForFunds(context, owned.lease.key, looked);
   if (isProof) return looked;
   return hastyLooks(looked) < context.readBacks ? { state: looked } : heldFor(looked, describeShortLives(wholeMs));
 }
