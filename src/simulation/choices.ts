@@ -5,6 +5,8 @@
 export class Choices {
   /** The decisions so far. */
   readonly made: number[] = [];
+  /** From which numbers each of them was chosen. */
+  readonly ranges: ChoiceRange[] = [];
   readonly #source: (index: number) => number;
   #isQuiet = false;
 
@@ -30,15 +32,12 @@ export class Choices {
 
   /** Chooses a whole number from 0, below `count`. */
   below(count: number): number {
-    if (this.#isQuiet || count <= 1) return 0;
-    const drawn = this.#source(this.made.length) % count;
-    this.made.push(drawn);
-    return drawn;
+    return this.#draw(count, count);
   }
 
   /** True in so many of a thousand cases. */
   chance(perMille: number): boolean {
-    return perMille > 0 && this.below(1000) >= 1000 - perMille;
+    return perMille > 0 && this.#draw(1000, 1000 - perMille) >= 1000 - perMille;
   }
 
   /** Chooses one of the items; the first where nothing goes wrong. */
@@ -55,6 +54,21 @@ export class Choices {
     }
     return items[0][0];
   }
+
+  #draw(count: number, happensFrom: number): number {
+    if (this.#isQuiet || count <= 1) return 0;
+    const drawn = this.#source(this.made.length) % count;
+    this.made.push(drawn);
+    this.ranges.push({ count, happensFrom });
+    return drawn;
+  }
+}
+
+/** What a decision was chosen from: the numbers below `count`. From `happensFrom` on, something happens that else does not. */
+export interface ChoiceRange {
+  readonly count: number;
+  /** The same as `count` where something is chosen, and nothing goes wrong in any case. */
+  readonly happensFrom: number;
 }
 
 /** The seed of one schedule of many. */

@@ -1,9 +1,11 @@
 import { fork } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type SimulateFlowsOptions, simulateWith } from "../../src/simulation/simulate-flows.js";
 import { SimulationError } from "../../src/simulation/simulation-error.js";
+import { describeMarks, reportMarks } from "./mark-report.js";
 import { isProfileName, type ProfileName, profiles } from "./profiles.js";
 import { addUp, describeReport, type ShardReport } from "./shard-report.js";
 
@@ -35,6 +37,8 @@ async function runAll(): Promise<number> {
       "as-found": { type: "boolean", default: false },
       choices: { type: "string" },
       profile: { type: "string" },
+      "all-marks": { type: "boolean", default: false },
+      "marks-to": { type: "string" },
       "false-facts": { type: "boolean", default: false },
     },
   });
@@ -81,7 +85,13 @@ async function runAll(): Promise<number> {
   }
   if (violations.length > 0) return 1;
   const reports = messages.flatMap((message) => ("report" in message ? [message.report] : []));
-  console.log(describeReport(addUp(reports), (performance.now() - startMs) / 1000));
+  const total = addUp(reports);
+  console.log(describeReport(total, (performance.now() - startMs) / 1000));
+  const marks = reportMarks(total.marks);
+  if (profile === undefined) console.log(describeMarks(marks));
+  if (values["marks-to"] !== undefined) writeFileSync(values["marks-to"], JSON.stringify(total.marks, undefined, 1));
+  const isIncomplete = values["all-marks"] && marks.unexplained.length > 0;
+  if (isIncomplete || marks.foreign.length > 0) return 1;
   return 0;
 }
 
