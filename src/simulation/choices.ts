@@ -20,6 +20,11 @@ export class Choices {
     return new Choices(random);
   }
 
+  /** Makes the choices that a function gives, by their number: any whole numbers from 0. */
+  static from(source: (index: number) => number): Choices {
+    return new Choices(source);
+  }
+
   /** Repeats the choices of an earlier schedule, and 0 after its last one. */
   static replay(made: readonly number[]): Choices {
     return new Choices((index) => made[index] ?? 0);
@@ -77,7 +82,7 @@ export function seedOf(seed: number, index: number): number {
 }
 
 /** SplitMix32: 32 bits at a time, any seed is a good one. */
-function randomNumbers(seed: number): () => number {
+export function randomNumbers(seed: number): () => number {
   let state = seed | 0;
   return () => {
     state = (state + 0x9e3779b9) | 0;

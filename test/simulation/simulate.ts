@@ -3,11 +3,14 @@ import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type SimulateFlowsOptions, simulateWith } from "../../src/simulation/simulate-flows.js";
+import { Guide } from "../../src/simulation/guide.js";
+import { type Guiding, type SimulateFlowsOptions, simulateWith } from "../../src/simulation/simulate-flows.js";
 import { SimulationError } from "../../src/simulation/simulation-error.js";
+import { branchesName } from "./branches.js";
 import { describeMarks, reportMarks } from "./mark-report.js";
 import { isProfileName, type ProfileName, profiles } from "./profiles.js";
 import { addUp, describeReport, type ShardReport } from "./shard-report.js";
+import { describeEnumeration, enumerate, isSmallWorldName, smallWorlds } from "./small-worlds.js";
 
 /** `npm run simulate`: many schedules on all cores. See docs/simulation.md. */
 
@@ -17,6 +20,8 @@ interface Shard extends SimulateFlowsOptions {
   readonly seed: number;
   /** What happens more often. */
   readonly profile: ProfileName | undefined;
+  /** Whether schedules that reached something new are changed in places. */
+  readonly isGuided: boolean;
 }
 
 type Message = { readonly report: ShardReport } | { readonly violation: string };
@@ -37,11 +42,15 @@ async function runAll(): Promise<number> {
       "as-found": { type: "boolean", default: false },
       choices: { type: "string" },
       profile: { type: "string" },
+      enumerate: { type: "string" },
+      faults: { type: "string", default: "1" },
+      guided: { type: "boolean", default: false },
       "all-marks": { type: "boolean", default: false },
       "marks-to": { type: "string" },
       "false-facts": { type: "boolean", default: false },
     },
   });
+  if (values.enumerate !== undefined) return runSmallWorld(values.enumerate, Number(values.faults));
   const { profile } = values;
   if (profile !== undefined && !isProfileName(profile)) {
     console.error(`--profile is one of: ${Object.keys(profiles).join(", ")}`);
@@ -64,6 +73,7 @@ async function runAll(): Promise<number> {
     first: first + core * share,
     schedules: Math.max(1, Math.min(share, schedules - core * share)),
     profile,
+    isGuided: values.guided,
     flows: Number(values.flows),
     processes: Number(values.processes),
     hasFalseFacts: values["false-facts"],
@@ -95,6 +105,24 @@ async function runAll(): Promise<number> {
   return 0;
 }
 
+/** `--enumerate NAME`, or `all`: every schedule of a small world with so many faults at most. */
+async function runSmallWorld(name: string, faults: number): Promise<number> {
+  const isAll = name === "all";
+  if (!isAll && !isSmallWorldName(name)) {
+    console.error(`--enumerate is all, or one of: ${Object.keys(smallWorlds).join(", ")}`);
+    return 1;
+  }
+  // Thousands of errors are thrown, and nobody reads where.
+  Error.stackTraceLimit = 0;
+  for (const [known, world] of Object.entries(smallWorlds)) {
+    if (!isAll && known !== name) continue;
+    const result = await enumerate(world, faults);
+    console.log(describeEnumeration(world, faults, result));
+    if (result.broken !== undefined) return 1;
+  }
+  return 0;
+}
+
 function runInProcess(shard: Shard): Promise<Message> {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, CBP_SIMULATION_SHARD: JSON.stringify(shard) };
@@ -106,14 +134,30 @@ function runInProcess(shard: Shard): Promise<Message> {
 
 async function runShard(shard: Shard): Promise<void> {
   try {
-    const { profile, ...options } = shard;
-    const report = await simulateWith(profile === undefined ? undefined : profiles[profile], options);
+    const { profile, isGuided, ...options } = shard;
+    const emphasis = profile === undefined ? undefined : profiles[profile];
+    const report = await simulateWith(emphasis, options, isGuided ? guideOf(shard.seed + shard.first) : undefined);
     const { user, system } = process.cpuUsage();
     send({ report: { ...report, cpuSeconds: (user + system) / 1e6 } });
   } catch (error) {
     if (!(error instanceof SimulationError)) throw error;
     send({ violation: error.message });
   }
+}
+
+/** Looks for new marks, and new pairs of them; and for new branches, in a program that notes them. */
+function guideOf(seed: number): Guiding {
+  const guide = new Guide(seed);
+  return {
+    next() {
+      Reflect.set(globalThis, branchesName, new Set<string>());
+      return guide.next();
+    },
+    learn(choices, marks) {
+      const branches = Reflect.get(globalThis, branchesName) as ReadonlySet<string>;
+      guide.learn(choices, [...marks.keys(), ...branches], (mark) => marks.has(mark));
+    },
+  };
 }
 
 function send(message: Message): void {

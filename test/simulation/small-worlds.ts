@@ -73,21 +73,17 @@ export interface Enumeration {
   readonly points: number;
   /** In how many schedules each mark was reached. */
   readonly marks: Readonly<Record<string, number>>;
-  /** Of the first schedule that breaks a law. */
-  readonly broken: { readonly choices: readonly number[]; readonly message: string } | undefined;
+  /** Of the first schedule that breaks a law: its choices, and what happened step by step. */
+  readonly broken: { readonly choices: readonly number[]; readonly trace: readonly string[] } | undefined;
   readonly seconds: number;
 }
 
 /**
  * Runs every schedule of a small world that differs from the one in which nothing goes wrong in so many places at most. A place is a fault,
- * or a choice that goes otherwise, such as which process a call reaches. How long a fault lasts is part of it: the shortest, a middle and
- * the longest time are tried.
+ * or a choice that goes otherwise, such as which process a call reaches. How long a fault lasts is part of it: the shortest time and the longest
+ * are tried.
  */
-export async function enumerate(
-  { profile, leases }: SmallWorld,
-  mostFaults: number,
-  onProgress: (schedules: number) => void = () => {},
-): Promise<Enumeration> {
+export async function enumerate({ profile, leases }: SmallWorld, mostFaults: number): Promise<Enumeration> {
   await prepareClients();
   const startMs = performance.now();
   const calm = drawProfile(Choices.replay([]), { flows: 1, processes: 2, hasFalseFacts: false });
@@ -109,10 +105,10 @@ export async function enumerate(
     const choices = Choices.replay(prefix.choices);
     const { violation, marks: reached } = await runSchedule(choices, options);
     schedules += 1;
-    if (schedules % 1000 === 0) onProgress(schedules);
     for (const mark of reached.keys()) marks[mark] = (marks[mark] ?? 0) + 1;
     if (violation !== undefined) {
-      const broken = { choices: choices.made, message: violation.message };
+      const { trace } = await runSchedule(Choices.replay(choices.made), { ...options, isTraced: true });
+      const broken = { choices: choices.made, trace };
       return { schedules, points, marks, broken, seconds: secondsSince(startMs) };
     }
     const next = further(prefix, choices, mostFaults);
@@ -120,6 +116,24 @@ export async function enumerate(
     stack.push(...next);
   }
   return { schedules, points, marks, broken: undefined, seconds: secondsSince(startMs) };
+}
+
+export function describeEnumeration({ about }: SmallWorld, mostFaults: number, result: Enumeration): string {
+  const { schedules, points, seconds, broken } = result;
+  const faults = mostFaults === 1 ? "one fault" : `${mostFaults} faults`;
+  const ran = `${schedules} schedules, ${Math.round(seconds)} s`;
+  if (broken === undefined) {
+    return `No schedule of at most ${faults}, with one key and two processes (${about}), breaks a law: ${ran}. Without a fault it has ${points} places where one can be.`;
+  }
+  return [
+    `A schedule of at most ${faults} breaks a law (${ran}):`,
+    JSON.stringify(broken.choices),
+    ...broken.trace,
+  ].join("\n");
+}
+
+export function isSmallWorldName(name: string): name is SmallWorldName {
+  return Object.hasOwn(smallWorlds, name);
 }
 
 /** The beginning of a schedule, which goes on without a fault. */
@@ -159,7 +173,7 @@ function isPartOfFault(made: readonly number[], ranges: readonly ChoiceRange[], 
   return false;
 }
 
-/** Besides 0: that it happens, each of a few, or the middle and the last of many. */
+/** Besides 0: that it happens, or the last of the numbers. */
 function othersOf({ count, happensFrom }: ChoiceRange): readonly number[] {
   if (happensFrom < count) return happensFrom > 0 ? [count - 1] : [];
 
