@@ -10,7 +10,7 @@ import { branchesName } from "./branches.js";
 import { describeMarks, reportMarks } from "./mark-report.js";
 import { isProfileName, type ProfileName, profiles } from "./profiles.js";
 import { addUp, describeReport, type ShardReport } from "./shard-report.js";
-import { describeEnumeration, enumerate, isSmallWorldName, smallWorlds } from "./small-worlds.js";
+import { describeEnumeration, type Enumeration, enumerate, isSmallWorldName, smallWorlds } from "./small-worlds.js";
 
 /** `npm run simulate`: many schedules on all cores. See docs/simulation.md. */
 
@@ -46,11 +46,12 @@ async function runAll(): Promise<number> {
       faults: { type: "string", default: "1" },
       guided: { type: "boolean", default: false },
       "all-marks": { type: "boolean", default: false },
-      "marks-to": { type: "string" },
+      "report-to": { type: "string" },
       "false-facts": { type: "boolean", default: false },
     },
   });
-  if (values.enumerate !== undefined) return runSmallWorld(values.enumerate, Number(values.faults));
+  if (values.enumerate !== undefined)
+    return runSmallWorld(values.enumerate, Number(values.faults), values["report-to"]);
   const { profile } = values;
   if (profile !== undefined && !isProfileName(profile)) {
     console.error(`--profile is one of: ${Object.keys(profiles).join(", ")}`);
@@ -99,14 +100,14 @@ async function runAll(): Promise<number> {
   console.log(describeReport(total, (performance.now() - startMs) / 1000));
   const marks = reportMarks(total.marks);
   if (profile === undefined) console.log(describeMarks(marks));
-  if (values["marks-to"] !== undefined) writeFileSync(values["marks-to"], JSON.stringify(total.marks, undefined, 1));
+  writeReport(values["report-to"], total);
   const isIncomplete = values["all-marks"] && marks.unexplained.length > 0;
   if (isIncomplete || marks.foreign.length > 0) return 1;
   return 0;
 }
 
 /** `--enumerate NAME`, or `all`: every schedule of a small world with so many faults at most. */
-async function runSmallWorld(name: string, faults: number): Promise<number> {
+async function runSmallWorld(name: string, faults: number, reportTo: string | undefined): Promise<number> {
   const isAll = name === "all";
   if (!isAll && !isSmallWorldName(name)) {
     console.error(`--enumerate is all, or one of: ${Object.keys(smallWorlds).join(", ")}`);
@@ -114,13 +115,21 @@ async function runSmallWorld(name: string, faults: number): Promise<number> {
   }
   // Thousands of errors are thrown, and nobody reads where.
   Error.stackTraceLimit = 0;
+  const results: Enumeration[] = [];
   for (const [known, world] of Object.entries(smallWorlds)) {
     if (!isAll && known !== name) continue;
     const result = await enumerate(world, faults);
     console.log(describeEnumeration(world, faults, result));
     if (result.broken !== undefined) return 1;
+    results.push(result);
   }
+  writeReport(reportTo, results);
   return 0;
+}
+
+/** What a program reads, beside what a person does. */
+function writeReport(file: string | undefined, report: unknown): void {
+  if (file !== undefined) writeFileSync(file, `${JSON.stringify(report)}\n`);
 }
 
 function runInProcess(shard: Shard): Promise<Message> {

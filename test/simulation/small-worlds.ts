@@ -111,9 +111,8 @@ export async function enumerate({ profile, leases }: SmallWorld, mostFaults: num
       const broken = { choices: choices.made, trace };
       return { schedules, points, marks, broken, seconds: secondsSince(startMs) };
     }
-    const next = further(prefix, choices, mostFaults);
-    if (prefix.faults === 0) points = new Set(next.map(({ choices: { length } }) => length)).size;
-    stack.push(...next);
+    if (schedules === 1) points = choices.made.length;
+    stack.push(...further(prefix, choices, mostFaults));
   }
   return { schedules, points, marks, broken: undefined, seconds: secondsSince(startMs) };
 }
