@@ -76,17 +76,18 @@ export function simulateFlows(options: SimulateFlowsOptions = {}): Promise<Simul
   return simulateWith(undefined, options);
 }
 
-/** What looks for schedules that reach something new. */
-export interface Guiding {
-  next(): Choices;
+/** Who is asked for each schedule, and told what it reached. */
+export interface Observer {
+  /** `undefined`: the one that follows from the seed. */
+  next(): Choices | undefined;
   learn(choices: Choices, marks: ReadonlyMap<string, number>): void;
 }
 
-/** As `simulateFlows` does, in a world in which some things happen more often, with schedules that a guide draws where there is one. */
+/** As `simulateFlows` does, in a world in which some things happen more often, and with an observer. */
 export async function simulateWith(
   emphasis: Emphasis | undefined,
   options: SimulateFlowsOptions,
-  guide?: Guiding,
+  observer?: Observer,
 ): Promise<SimulationReport> {
   const { schedules, first, seed, choices, shrinks, ...given } = checked(options);
   const schedule = { ...given, emphasis };
@@ -103,13 +104,13 @@ export async function simulateWith(
     const count = choices === undefined ? schedules : 1;
     for (let index = first; index < first + count; index++) {
       const drawn =
-        choices === undefined ? (guide?.next() ?? Choices.fromSeed(seedOf(seed, index))) : Choices.replay(choices);
+        choices === undefined ? (observer?.next() ?? Choices.fromSeed(seedOf(seed, index))) : Choices.replay(choices);
       const { violation, figures, marks: reached } = await runSchedule(drawn, schedule);
       if (violation !== undefined) {
         const where = { seed, schedule: index, choices: drawn.made };
         throw await explain(violation, where, schedule, shrinks && choices === undefined);
       }
-      guide?.learn(drawn, reached);
+      observer?.learn(drawn, reached);
       for (const name of figureNames) total[name] += figures[name];
       for (const mark of reached.keys()) marks.set(mark, (marks.get(mark) ?? 0) + 1);
     }

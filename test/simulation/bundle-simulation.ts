@@ -1,10 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { build } from "esbuild";
 import { programOptions } from "../support/build-programs.js";
+import { rulesFile } from "./branches.js";
 import { markBranches } from "./mark-branches.js";
 import type { Patch } from "./mutations.js";
 import { patched, root } from "./patch-sources.js";
+import { ruleBranches } from "./rule-branches.js";
 
 /** What decides about payments. */
 const marked = /^src\/(flows|payments)\/|^src\/timing\/(timestamp|deadline)|^src\/http\/(call|decision|read-response)/;
@@ -41,12 +43,14 @@ export async function bundleSimulation(
               const isMarked = marksBranches && marked.test(name);
               if (own.length === 0 && !isMarked) return undefined;
               const source = own.reduce(patched, readFileSync(path, "utf8"));
-              return { contents: isMarked ? markBranches(source, name) : source, loader: "ts" };
+              return { contents: isMarked ? markBranches(source, name).text : source, loader: "ts" };
             });
           },
         },
       ],
     });
+    // What is taken out is not where it was.
+    if (marksBranches && patches.length === 0) writeFileSync(join(folder, rulesFile), JSON.stringify(ruleBranches()));
   } catch (error) {
     remove();
     throw error;

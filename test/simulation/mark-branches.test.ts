@@ -22,7 +22,7 @@ function run(text: string): { readonly value: unknown; readonly branches: readon
 }
 
 it("notes each branch that is taken, and changes nothing else", () => {
-  const marked = run(markBranches(source, "choose.ts"));
+  const marked = run(markBranches(source, "choose.ts").text);
   expect(marked.value).toBe(run(source).value);
   expect(marked.value).toBe("many two none one zero");
   // The function, three arms of if, catch, two arms of ?:, and the right sides of ?? and ||. Nothing follows a zero and &&.

@@ -9,17 +9,31 @@ interface Insertion {
   readonly isEnd: boolean;
 }
 
+/** A part of a source that runs, or does not. */
+export interface Branch {
+  readonly id: string;
+  /** Offsets in the source as it was. */
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface MarkedSource {
+  readonly text: string;
+  readonly branches: readonly Branch[];
+}
+
 /**
  * The source with a note in every branch: each arm of `if`, `?:`, `&&`, `||` and `??`, each function and each `catch`. What is guided by
  * marks finds more with these.
  */
-export function markBranches(source: string, file: string): string {
+export function markBranches(source: string, file: string): MarkedSource {
   const parsed = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
   const insertions: Insertion[] = [];
-  let count = 0;
-  const note = () => {
-    count += 1;
-    return `globalThis.${branchesName}?.add(${JSON.stringify(`${file}#${count}`)})`;
+  const branches: Branch[] = [];
+  const note = (node: ts.Node) => {
+    const id = `${file}#${branches.length}`;
+    branches.push({ id, from: node.getStart(), to: node.getEnd() });
+    return `globalThis.${branchesName}?.add(${JSON.stringify(id)})`;
   };
   const around = (node: ts.Node, before: string, after: string) => {
     insertions.push(
@@ -27,10 +41,10 @@ export function markBranches(source: string, file: string): string {
       { at: node.getEnd(), text: after, isEnd: true },
     );
   };
-  const ofExpression = (node: ts.Expression) => around(node, `(${note()}, `, ")");
+  const ofExpression = (node: ts.Expression) => around(node, `(${note(node)}, `, ")");
   const ofStatement = (node: ts.Statement) => {
-    if (ts.isBlock(node)) insertions.push({ at: node.getStart() + 1, text: `${note()};`, isEnd: false });
-    else around(node, `{ ${note()}; `, " }");
+    if (ts.isBlock(node)) insertions.push({ at: node.getStart() + 1, text: `${note(node)};`, isEnd: false });
+    else around(node, `{ ${note(node)}; `, " }");
   };
   const visit = (node: ts.Node): void => {
     if (ts.isIfStatement(node)) {
@@ -49,7 +63,7 @@ export function markBranches(source: string, file: string): string {
     ts.forEachChild(node, visit);
   };
   visit(parsed);
-  return applied(source, insertions);
+  return { text: applied(source, insertions), branches };
 }
 
 const shortcuts: ReadonlySet<ts.SyntaxKind> = new Set([

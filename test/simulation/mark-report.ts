@@ -1,4 +1,6 @@
 import { allCells, fundsMarks } from "../../src/simulation/marks.js";
+import { ruleMark } from "./branches.js";
+import { mutations } from "./mutations.js";
 import { reasonFor } from "./unreached.js";
 
 /** In how many schedules each mark was reached. */
@@ -17,7 +19,7 @@ export interface MarkReport {
 }
 
 export function allMarks(): readonly string[] {
-  return [...allCells(), ...Object.keys(fundsMarks)];
+  return [...allCells(), ...Object.keys(fundsMarks), ...mutations.map(({ name }) => ruleMark(name))];
 }
 
 export function reportMarks(counts: MarkCounts): MarkReport {

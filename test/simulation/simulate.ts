@@ -1,14 +1,15 @@
 import { fork } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Guide } from "../../src/simulation/guide.js";
-import { type Guiding, type SimulateFlowsOptions, simulateWith } from "../../src/simulation/simulate-flows.js";
+import { type Observer, type SimulateFlowsOptions, simulateWith } from "../../src/simulation/simulate-flows.js";
 import { SimulationError } from "../../src/simulation/simulation-error.js";
-import { branchesName } from "./branches.js";
+import { branchesName, rulesFile } from "./branches.js";
 import { describeMarks, reportMarks } from "./mark-report.js";
 import { isProfileName, type ProfileName, profiles } from "./profiles.js";
+import type { RuleBranches } from "./rule-branches.js";
 import { addUp, describeReport, type ShardReport } from "./shard-report.js";
 import { describeEnumeration, type Enumeration, enumerate, isSmallWorldName, smallWorlds } from "./small-worlds.js";
 
@@ -145,28 +146,40 @@ async function runShard(shard: Shard): Promise<void> {
   try {
     const { profile, isGuided, ...options } = shard;
     const emphasis = profile === undefined ? undefined : profiles[profile];
-    const report = await simulateWith(emphasis, options, isGuided ? guideOf(shard.seed + shard.first) : undefined);
+    const observer = observerOf(isGuided ? new Guide(shard.seed + shard.first) : undefined);
+    const { marks, ...report } = await simulateWith(emphasis, options, observer);
     const { user, system } = process.cpuUsage();
-    send({ report: { ...report, cpuSeconds: (user + system) / 1e6 } });
+    send({ report: { ...report, marks: { ...marks, ...observer.rules }, cpuSeconds: (user + system) / 1e6 } });
   } catch (error) {
     if (!(error instanceof SimulationError)) throw error;
     send({ violation: error.message });
   }
 }
 
-/** Looks for new marks, and new pairs of them; and for new branches, in a program that notes them. */
-function guideOf(seed: number): Guiding {
-  const guide = new Guide(seed);
+/** Counts the schedules that reached each rule, and lets a guide look for new marks, new pairs of them, and new branches. */
+function observerOf(guide: Guide | undefined): Observer & { readonly rules: Readonly<Record<string, number>> } {
+  const ofRules = Object.entries(readRules());
+  const rules: Record<string, number> = {};
+  const taken = new Set<string>();
+  Reflect.set(globalThis, branchesName, taken);
   return {
+    rules,
     next() {
-      Reflect.set(globalThis, branchesName, new Set<string>());
-      return guide.next();
+      taken.clear();
+      return guide?.next();
     },
     learn(choices, marks) {
-      const branches = Reflect.get(globalThis, branchesName) as ReadonlySet<string>;
-      guide.learn(choices, [...marks.keys(), ...branches], (mark) => marks.has(mark));
+      for (const [rule, branches] of ofRules) {
+        if (branches.some((branch) => taken.has(branch))) rules[rule] = (rules[rule] ?? 0) + 1;
+      }
+      guide?.learn(choices, [...marks.keys(), ...taken], (mark) => marks.has(mark));
     },
   };
+}
+
+function readRules(): RuleBranches {
+  const file = new URL(rulesFile, import.meta.url);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as RuleBranches) : {};
 }
 
 function send(message: Message): void {
