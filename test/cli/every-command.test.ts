@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { commands } from "../../src/cli/commands.js";
+import { resolutionOptions } from "../../src/flows/resolve-flow.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { run } from "./run.js";
 
@@ -47,4 +48,10 @@ it.each(online)("$name only reads, and shows no credential", async ({ examples: 
     expect(stdout + stderr).not.toContain(credential);
     expect(stdout).toContain(line[0] === "doctor" ? "login" : "4711");
   }
+});
+
+it("flows resolve can state whatever a decision can have", () => {
+  const { options = {} } = commands.find(({ name }) => name === "flows resolve") ?? {};
+  const wanted = Object.keys(resolutionOptions).map((name) => name.replace(/[A-Z]/g, "-$&").toLowerCase());
+  expect(Object.keys(options)).toEqual(expect.arrayContaining(wanted));
 });
