@@ -36,6 +36,18 @@ export class PostgresServer implements AsyncDisposable {
     return new PostgresServer(folder, (await script(all, "start", folder)).trim(), all);
   }
 
+  /** A replica of it, which streams what it commits. Disposed of before it, or after. */
+  async standby(): Promise<PostgresServer> {
+    const folder = `/tmp/cbp-crash-${randomUUID().slice(0, 8)}`;
+    const url = await script(this.#environment, "standby", folder, this.#folder);
+    return new PostgresServer(folder, url.trim(), this.#environment);
+  }
+
+  /** Lets this replica take the place of its server. What it has not received is lost. */
+  async promote(): Promise<void> {
+    await script(this.#environment, "promote", this.#folder);
+  }
+
   /** The back ends of a worker's connections, the one that was busy last first: it is the one that `pg` uses next. */
   async backends(application = ""): Promise<readonly Backend[]> {
     const rows = await this.#ask(
