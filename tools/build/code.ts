@@ -35,14 +35,13 @@ const supported = { "regexp-unicode-property-escapes": true };
  * @param entryPoints what package.json names in `exports`: names of files without their endings, and their sources.
  */
 export async function buildCode<Names extends string>(
-  entryPoints: Readonly<Record<Names | "index" | "testing", string>>,
+  entryPoints: Readonly<Record<Names | "index" | "sandbox" | "testing", string>>,
 ): Promise<void> {
   rmSync("dist", { recursive: true, force: true });
-  /** Simulations and checks, for tests on Node: ES modules get them from the CommonJS build, so that the package holds them once. */
-  const { testing: _, ...asModules } = entryPoints;
+  const { sandbox, testing, ...asModules } = entryPoints;
   await write("es", { ...asModules, ...inner, ...modulesOnly }, entryPoints.index);
   const chunks = await write("cjs", { ...entryPoints, ...inner, ...once }, entryPoints.index);
-  writeTestingForImport(chunks);
+  for (const name of Object.keys({ sandbox, testing })) passOnForImport(name, chunks);
   writeFileSync("dist/THIRD-PARTY-LICENSES.txt", licences());
 }
 
@@ -53,7 +52,7 @@ async function write(
 ): Promise<readonly OutputChunk[]> {
   const bundle = await rollup({
     input: { ...input },
-    plugins: [sources(format === "cjs")],
+    plugins: [sources(format)],
     treeshake: { moduleSideEffects: (id) => id === `${root}${modulesOnly.cli}` },
     onwarn(warning) {
       throw new Error(warning.message);
@@ -94,7 +93,7 @@ function core(main: string): GetManualChunk {
 }
 
 /** Finds the sources and what is copied; everything else is for Node to find. */
-function sources(copies: boolean): Plugin {
+function sources(format: "es" | "cjs"): Plugin {
   return {
     name: "sources",
     resolveId(name, importer) {
@@ -103,14 +102,16 @@ function sources(copies: boolean): Plugin {
         const path = fileURLToPath(new URL(name, pathToFileURL(importer)));
         return importer.endsWith(".ts") ? path.replace(/\.js$/, ".ts") : path;
       }
-      if (copies && copied.some((copy) => name === copy || name.startsWith(`${copy}/`))) {
+      if (format === "cjs" && copied.some((copy) => name === copy || name.startsWith(`${copy}/`))) {
         return fileURLToPath(import.meta.resolve(name));
       }
       return { id: name, external: true };
     },
     async transform(text, id) {
       const loader = id.endsWith(".ts") ? "ts" : "js";
-      const { code } = await transform(withPureConstants(withoutComments(text)), {
+      const stripped = withoutComments(text);
+      // CommonJS is shaken by nobody.
+      const { code } = await transform(format === "es" ? withPureConstants(stripped) : stripped, {
         loader,
         target: "node20",
         supported,
@@ -157,9 +158,14 @@ function isMade(node: ts.Node): boolean {
   return !ts.isFunctionLike(node) && !ts.isClassLike(node) && ts.forEachChild(node, isMade) === true;
 }
 
-function writeTestingForImport(chunks: readonly OutputChunk[]): void {
-  const names = chunks.find(({ name, isEntry }) => isEntry && name === "testing")?.exports ?? [];
-  writeFileSync("dist/testing.js", `export { ${names.join(", ")} } from "./testing.cjs";\n`);
+/** What is for development, on Node, is there once: ES modules get it from the CommonJS build. */
+function passOnForImport(entry: string, chunks: readonly OutputChunk[]): void {
+  const names = chunks.find(({ name, isEntry }) => isEntry && name === entry)?.exports ?? [];
+  writeFileSync(
+    `dist/${entry}.js`,
+    `export { ${names.join(", ")} } from "./${entry}.cjs";
+`,
+  );
 }
 
 function licences(): string {
