@@ -64,7 +64,7 @@ async function write(
     format,
     entryFileNames: `[name].${ending}`,
     chunkFileNames: `shared/[name].${ending}`,
-    manualChunks: core(main),
+    manualChunks: chunks(main),
     // Jest has no `import()` without a flag of Node's.
     dynamicImportInCjs: false,
     // Of the package's own files, which have no default export.
@@ -77,18 +77,22 @@ async function write(
   return output.filter((chunk) => chunk.type === "chunk");
 }
 
-/** Every module that the main entry loads is in one file: every import loads it, and each further file costs time. */
-function core(main: string): GetManualChunk {
-  const loaded = new Set<string>();
+/**
+ * Every module that the main entry loads is in one file: every import loads it, and each further file costs time. What requests tokens is
+ * in another one, which the first call loads.
+ */
+function chunks(main: string): GetManualChunk {
+  const chunkOf = new Map<string, string>();
   return (id, { getModuleInfo }) => {
-    const add = (module: string) => {
+    const add = (module: string, chunk: string) => {
       const info = getModuleInfo(module);
-      if (info === null || info.isExternal || loaded.has(module)) return;
-      loaded.add(module);
-      info.importedIds.forEach(add);
+      if (info === null || info.isExternal || chunkOf.has(module)) return;
+      chunkOf.set(module, chunk);
+      for (const imported of info.importedIds) add(imported, chunk);
     };
-    add(root + main);
-    return loaded.has(id) ? "core" : undefined;
+    add(root + main, "core");
+    add(`${root}src/auth/token-manager.ts`, "tokens");
+    return chunkOf.get(id);
   };
 }
 
