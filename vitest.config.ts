@@ -24,6 +24,7 @@ export const alias = [
   { find: /^#login$/, replacement: source("auth/openid-grant.ts") },
   { find: /^#console-page$/, replacement: source("sandbox/console/page-text.ts") },
   { find: /^#platform$/, replacement: source("platform/node.ts") },
+  { find: /^#sandbox$/, replacement: source("sandbox/index.ts") },
   { find: /^#undici$/, replacement: "undici" },
   { find: /^#schemas$/, replacement: source("http/compiled-schemas.ts") },
   ...Object.entries(entries).map(([name, path]) => ({
