@@ -154,7 +154,8 @@ export default defineConfig({
           include: [built.package],
           exclude: leftOut,
           globalSetup: "test/package/install.ts",
-          testTimeout: 120_000,
+          // A compiler takes minutes on a busy machine.
+          testTimeout: 600_000,
           retry,
           // The compilers and bundlers that the thorough run starts use every core themselves.
           fileParallelism: !isThorough,

@@ -38,7 +38,16 @@ export const importTable: ImportTable = {
     paging: ["errors", "timing", "api"],
     resources: ["api", "paging"],
     payments: ["errors", "api", "paging", "resources"],
-    verification: ["errors", "options", "signing", "resources", "api", "money.ts", "platform"],
+    verification: [
+      "errors",
+      "options",
+      "wire/parse-json-object.ts",
+      "signing",
+      "resources",
+      "api",
+      "money.ts",
+      "platform",
+    ],
     flows: [
       "errors",
       "options",
