@@ -108,7 +108,12 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       title: "Promises",
       about: "each sentence of the README and of some pages, and the tests that hold it",
     },
-    { name: "simulation", title: "The simulator", about: "the flow in a world in which everything fails" },
+    {
+      name: "simulation",
+      title: "The simulator",
+      about: "what is proved of the flow, for which bounds, what is assumed, and what is not covered",
+    },
+    { name: "proof", title: "What was proved", about: "the figures, with the commands that give them again" },
     { name: "mutation", title: "Mutation testing", about: "whether a test notices when the code is changed" },
     { name: "migration", title: "Migration", about: "what breaks, and what has to be done" },
   ],
