@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pages as guides } from "../../tools/site/pages.js";
@@ -39,7 +39,7 @@ it("has every guide, and the reference", () => {
   expect(addresses.filter((address) => address.startsWith("/reference/")).length).toBeGreaterThan(200);
 });
 
-it("shows every page whole, however wide the window is", async () => {
+it("shows every page whole, however wide the window is", { timeout: 600_000 }, async () => {
   const profile = await browser.newProfile({ javaScriptEnabled: false });
   const faults: string[] = [];
   const left = [...addresses];
@@ -98,6 +98,39 @@ describe("a page", () => {
     expect(await page.locator("button.copy").count()).toBeGreaterThan(0);
     await profile.close();
   });
+});
+
+it.each([
+  ["webhook", "/webhooks"],
+  ["idempotency", "/durable-flow"],
+  ["retry", "/errors"],
+  ["refund", "/refund"],
+  ["timeout", "/errors"],
+])("finds a guide for the word %s before anything of the reference", async (word, guide) => {
+  const profile = await browser.newProfile();
+  const page = await profile.newPage();
+  await visit(page, "/concepts");
+  await page.click(".DocSearch-Button");
+  await page.waitForSelector(".VPLocalSearchBox input");
+  await page.fill(".VPLocalSearchBox input", word);
+  await page.waitForSelector(".VPLocalSearchBox .result");
+  const found = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('.VPLocalSearchBox a.result')].map((link) => new URL(link.href).pathname)",
+  );
+  await profile.close();
+  const inReference = found.findIndex((address) => address.startsWith("/reference/"));
+  expect(found.slice(0, inReference === -1 ? undefined : inReference)).toContain(guide);
+});
+
+it("names the class of every error that the reference says is thrown", () => {
+  const staged = "tools/site/staged/reference";
+  const files = readdirSync(staged, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".md"));
+  const entries = files.flatMap((file) => {
+    const throws = readFileSync(join(staged, file), "utf8").matchAll(/^#+ Throws\n\n(.*)$/gm);
+    return [...throws].map(([, text = ""]) => `${file}: ${text}`);
+  });
+  expect(entries.length).toBeGreaterThan(80);
+  expect(entries.filter((entry) => !/: (?:\[`?|`)[A-Z]\w+(?:Error|Failure)/.test(entry))).toEqual([]);
 });
 
 const pictures = process.env.CBP_SITE_SCREENSHOTS;

@@ -16,8 +16,13 @@ const tools = join(installTools(here, "site"), "node_modules");
 
 for (const folder of [entries, staged, dist]) rmSync(folder, { recursive: true, force: true });
 stage(root, staged);
-const plugin = join(tools, "typedoc-plugin-markdown/dist/index.js");
-run("typedoc", "--options", join(here, "typedoc.json"), "--plugin", plugin, ...writeEntries());
+// It finds TypeDoc beside itself only where TypeDoc is.
+cpSync(join(here, "typedoc-throws.mjs"), join(tools, "../typedoc-throws.mjs"));
+const plugins = ["typedoc-plugin-markdown/dist/index.js", "../typedoc-throws.mjs"].flatMap((file) => [
+  "--plugin",
+  join(tools, file),
+]);
+run("typedoc", "--options", join(here, "typedoc.json"), ...plugins, ...writeEntries());
 mkdirSync(join(staged, ".vitepress/theme"), { recursive: true });
 writeFileSync(join(staged, ".vitepress/config.ts"), 'export { default } from "../../vitepress.config.ts";\n');
 // VitePress looks for both here, and finds its own theme only from here.

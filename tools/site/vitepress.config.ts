@@ -3,8 +3,11 @@ import { anchorOf } from "./anchors.js";
 import { lastChanges } from "./history.js";
 import { editAddress, filesAddress, repositoryAddress, version } from "./manifest.js";
 import { chapters, pages } from "./pages.js";
+import { referenceTree } from "./reference-tree.js";
 import { breakNames, labelCells } from "./tables.js";
 
+/** What TypeDoc has written before VitePress begins. */
+const reference = fileURLToPath(new URL("staged/reference", import.meta.url));
 const changes = lastChanges(fileURLToPath(new URL("../..", import.meta.url)), "README.md", "docs", "tools/site");
 const sources = new Map(pages.map(({ name, source }) => [`${name}.md`, source ?? `docs/${name}.md`]));
 
@@ -51,11 +54,14 @@ export default {
       { text: "Reference", link: "/reference/" },
       { text: version, link: `${filesAddress}/CHANGELOG.md` },
     ],
-    sidebar: Object.entries(chapters).map(([text, pages]) => ({
-      text,
-      collapsed: text === "Inside",
-      items: pages.map(({ name, title }) => ({ text: title, link: `/${name}` })),
-    })),
+    sidebar: {
+      "/": Object.entries(chapters).map(([text, pages]) => ({
+        text,
+        collapsed: text === "Inside",
+        items: pages.map(({ name, title }) => ({ text: title, link: `/${name}` })),
+      })),
+      "/reference/": [{ text: "Reference", link: "/reference/", items: referenceTree(reference) }],
+    },
     outline: [2, 3],
     search: {
       provider: "local",
