@@ -6,6 +6,9 @@ export type Span = readonly [earliestMs: number, latestMs: number];
 /** Journals round to milliseconds, and may read their clock twice in an operation. */
 export const roundingMs = 2;
 
+/** What is added where the clock was set: it can have been anything between two operations. */
+const clockSetMs = 50;
+
 /**
  * By how much the journal's clock is ahead of the clients'. Each time that the journal tells lies between the start and the end of its operation. Where
  * that can't be true of all of them, the clock was set meanwhile, and everything that it can have been ahead by counts.
@@ -18,7 +21,7 @@ export function clockAhead(operations: readonly Operation[]): Span {
   const least = spans.map(([ms]) => ms);
   const most = spans.map(([, ms]) => ms);
   const ahead: Span = [highest(least), lowest(most)];
-  return ahead[0] <= ahead[1] ? ahead : [lowest(least), highest(most)];
+  return ahead[0] <= ahead[1] ? ahead : [lowest(least) - clockSetMs, highest(most) + clockSetMs];
 }
 
 /** When an operation was done, by the journal's clock. */
