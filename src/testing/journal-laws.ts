@@ -860,7 +860,9 @@ async function histories({ journal, second, prefix, workers, flows, wait }: LawF
     const recording = { client: name, record, nowMs: () => clock.monotonicMs() };
     const recorded = recordedJournal(pick(worker, journal, second), recording);
     const scope = scopeOf(prefix);
-    const client = new CompetingClient({ journal: recorded, name, scope, nextKey, shortMs: 30, random: Math.random });
+    const client = new CompetingClient({
+      ...{ journal: recorded, name, scopeOf: () => scope, nextKey, shortMs: 30, random: Math.random },
+    });
     for (let index = 1; index <= 2 * flows; index += 1) {
       await client.act();
       // Some leases and quotes end meanwhile.

@@ -12,7 +12,7 @@ export interface CompetingClientOptions {
   readonly journal: Journal;
   /** Different for each client. */
   readonly name: string;
-  readonly scope: FlowScope;
+  readonly scopeOf: (key: string) => FlowScope;
   /** The flow to work on next, of the few that all clients work on. */
   readonly nextKey: () => string;
   /** How long leases and quotes last that end meanwhile. */
@@ -59,15 +59,14 @@ export class CompetingClient {
     // Epochs repeat in a journal that was restored, with another nonce.
     const nonce = random() < 0.04 ? randomUUID() : seen?.nonce;
     if (seen !== undefined && nonce !== undefined) return [key, this.#workOn({ ...seen, nonce })];
-    const { scope } = this.#options;
-    const [state, lease] = [this.#state(), this.#lease()];
+    const [scope, state, lease] = [this.#options.scopeOf(key), this.#state(), this.#lease()];
     const begin: Work = async () => (await journal.begin(key, scope, state, lease)).entry;
     return [key, random() < 0.6 ? begin : () => journal.read(key)];
   }
 
   #workOn(seen: JournalEntry): Work {
-    const { journal, scope } = this.#options;
-    const { key, leaseUntilMs } = seen;
+    const { journal } = this.#options;
+    const { key, scope, leaseUntilMs } = seen;
     const [state, lease] = [this.#state(), this.#lease()];
     const written = { ...seen, phase: state.phase, data: state.data, revision: seen.revision + 1 };
     const write = (leaseMs?: number): Work => {

@@ -202,7 +202,14 @@ async function sequential(seed: number, count: number, stretchMs: number): Promi
   const clients = Array.from(
     { length: 4 },
     (_, index) =>
-      new CompetingClient({ journal, name: `client ${index}`, scope, nextKey: () => key, shortMs: 20, random }),
+      new CompetingClient({
+        journal,
+        name: `client ${index}`,
+        scopeOf: () => scope,
+        nextKey: () => key,
+        shortMs: 20,
+        random,
+      }),
   );
   for (let index = 0; index < count; index += 1) {
     nowMs += 1 + random() * 4;

@@ -26,18 +26,18 @@ export async function compete(
     const name = `client ${index}`;
     const recorded = recordedJournal(journal, { client: name, record, nowMs: () => performance.now() });
     const scope = { service: "https://service.example", gateway: "gateway" };
-    const client = new CompetingClient({ journal: recorded, name, scope, nextKey, shortMs: 10, random });
+    const client = new CompetingClient({ journal: recorded, name, scopeOf: () => scope, nextKey, shortMs: 10, random });
     for (let index = 0; index < operationsEach; index += 1) await client.act();
   };
   await Promise.all(Array.from({ length: clients }, work));
   return toOperations(events);
 }
 
-/** A journal whose requests and responses take their time, with some of its methods replaced. */
-export function distant(journal: Journal, random: () => number, change: Partial<Journal> = {}): Journal {
+/** A journal whose requests and responses take their time. */
+export function distant(journal: Journal, random: () => number): Journal {
   return new Proxy(journal, {
     get(_, name) {
-      const method: unknown = Reflect.get(change, name) ?? Reflect.get(journal, name);
+      const method: unknown = Reflect.get(journal, name);
       if (typeof method !== "function") return method;
       return async (...given: unknown[]) => {
         await pause(random() * 3);
