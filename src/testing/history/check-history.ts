@@ -1,6 +1,6 @@
 import { findOrder, type TimedOperation, type Verdict } from "./find-order.js";
 import type { Call, Operation, Told } from "./history.js";
-import { clockAhead, timeOf } from "./journal-time.js";
+import { clockAhead, whenDone } from "./journal-time.js";
 
 /** What was told of one flow, and no order of its operations explains. */
 export interface Unexplained {
@@ -43,7 +43,7 @@ function partition(operations: readonly Operation[]): ReadonlyMap<string, readon
   const ofMany: TimedOperation[] = [];
   for (const operation of operations) {
     const { call, told } = operation;
-    const timed = { ...operation, now: timeOf(operation, ahead) };
+    const timed = { ...operation, when: whenDone(operation, ahead) };
     const key = "key" in call ? call.key : told?.entry?.key;
     if (key !== undefined) byKey.set(key, [...(byKey.get(key) ?? []), timed]);
     else if (call.name === "prune") ofMany.push(...prunings(timed));

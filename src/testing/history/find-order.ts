@@ -1,10 +1,9 @@
 import type { Operation } from "./history.js";
-import type { Span } from "./journal-time.js";
+import type { When } from "./journal-time.js";
 import { type Row, rowsAfter, rowsChanged } from "./row.js";
 
 export interface TimedOperation extends Operation {
-  /** When it was done, by the journal's clock. */
-  readonly now: Span;
+  readonly when: When;
 }
 
 /** `undecided`: there are too many orders to try. */
@@ -74,7 +73,7 @@ class Search {
         startMs <= firstEndMs && endMs >= step.latestStartMs && !step.maybes.includes(index),
     );
     const steps: Step[] = maybes.flatMap(([index, operation]) =>
-      rowsChanged(step.row, operation.call, operation.now).map((row) =>
+      rowsChanged(step.row, operation.call, operation.when).map((row) =>
         this.#next({ ...step, maybes: [...step.maybes, index].sort(byNumber) }, operation, row),
       ),
     );
@@ -105,9 +104,9 @@ class Search {
     return candidates;
   }
 
-  #rowsAfter({ row, replaced }: Step, { call, now, told }: TimedOperation): readonly (Row | undefined)[] {
+  #rowsAfter({ row, replaced }: Step, { call, when, told }: TimedOperation): readonly (Row | undefined)[] {
     if (told === undefined) return [];
-    const rows = rowsAfter(row, call, now, told);
+    const rows = rowsAfter(row, call, when, told);
     if (call.name !== "restore") return rows;
     return [...replaced.filter(({ endMs }) => endMs >= call.asOfMs).map((each) => each.row), ...rows];
   }

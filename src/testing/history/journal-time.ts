@@ -24,10 +24,18 @@ export function clockAhead(operations: readonly Operation[]): Span {
   return ahead[0] <= ahead[1] ? ahead : [lowest(least) - clockSetMs, highest(most) + clockSetMs];
 }
 
-/** When an operation was done, by the journal's clock. */
-export function timeOf({ startMs, endMs, call, told }: Operation, ahead: Span): Span {
+/** When a journal did an operation, by its clock, which it may read more than once meanwhile. */
+export interface When {
+  readonly checked: Span;
+  readonly stored: Span;
+  readonly shown: Span;
+}
+
+export function whenDone({ startMs, endMs, call, told }: Operation, ahead: Span): When {
+  const [earliest, latest]: Span = [startMs + ahead[0], endMs + ahead[1]];
   const atMs = toldTime(call, told);
-  return atMs === undefined ? [startMs + ahead[0], endMs + ahead[1]] : [atMs, atMs];
+  const stored: Span = atMs === undefined ? [earliest, latest] : [atMs, atMs];
+  return { checked: [earliest, stored[1]], stored, shown: [stored[0], latest] };
 }
 
 /** A time of the journal's clock, at which the operation was done: of what it stored itself. */

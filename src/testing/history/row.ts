@@ -12,7 +12,7 @@ import {
 import { isRepetition } from "../../flows/journal-arguments.js";
 import { compareKeys } from "../../flows/state/flow-key.js";
 import type { Call, Told } from "./history.js";
-import { roundingMs, type Span } from "./journal-time.js";
+import { roundingMs, type Span, type When } from "./journal-time.js";
 
 const times = ["createdAtMs", "updatedAtMs", "expiresAtMs", "leaseUntilMs", "prunedAtMs"] as const;
 type Times = { readonly [Name in (typeof times)[number]]?: Span | undefined };
@@ -32,18 +32,19 @@ interface Outcomes {
 }
 
 /** What may be there after a call, if it told this. */
-export function rowsAfter(row: Row | undefined, call: Call, now: Span, told: Told): Rows {
-  const { done, isRefused } = outcomesOf(row, call, now);
+export function rowsAfter(row: Row | undefined, call: Call, when: When, told: Told): Rows {
+  const { done, isRefused } = outcomesOf(row, call, when);
   const rows = told.isDone ? done : isRefused ? [row] : [];
-  return told.entry === undefined ? rows : rows.flatMap((each) => asTold(each, told.entry, now));
+  return told.entry === undefined ? rows : rows.flatMap((each) => asTold(each, told.entry, when.shown));
 }
 
 /** What may be there after a call of which nobody knows what it told, where it changes something. */
-export function rowsChanged(row: Row | undefined, call: Call, now: Span): Rows {
-  return call.name === "read" ? [] : outcomesOf(row, call, now).done.filter((each) => each !== row);
+export function rowsChanged(row: Row | undefined, call: Call, when: When): Rows {
+  return call.name === "read" ? [] : outcomesOf(row, call, when).done.filter((each) => each !== row);
 }
 
-function outcomesOf(row: Row | undefined, call: Call, now: Span): Outcomes {
+function outcomesOf(row: Row | undefined, call: Call, when: When): Outcomes {
+  const now = when.stored;
   switch (call.name) {
     case "begin": {
       if (row !== undefined) return refused;
@@ -54,9 +55,9 @@ function outcomesOf(row: Row | undefined, call: Call, now: Span): Outcomes {
     case "read":
       return row === undefined ? refused : done(row);
     case "acquire":
-      return acquired(row, call.lease, now, call.observed);
+      return acquired(row, call.lease, when, call.observed);
     case "acquireAbandoned":
-      return isWanted(row, call.scope, call.after) ? acquired(row, call.lease, now) : refused;
+      return isWanted(row, call.scope, call.after) ? acquired(row, call.lease, when) : refused;
     case "renew":
       if (!isOwned(row, call.id) || row.leaseUntilMs === undefined) return refused;
       return done({ ...row, ...extended(call.leaseMs, now) });
@@ -65,7 +66,7 @@ function outcomesOf(row: Row | undefined, call: Call, now: Span): Outcomes {
     case "replaceQuote": {
       if (!isQuote(row, call.id)) return refused;
       const { state, lease, expired } = call;
-      const isExpired = isOver(row.expiresAtMs, now);
+      const isExpired = isOver(row.expiresAtMs, when.checked);
       const isNot = { possibly: !isExpired.certainly, certainly: !isExpired.possibly };
       const isMet = expired === undefined ? always : expired ? isExpired : isNot;
       return choice(isMet, leased({ ...row, ...stored(row, state, now) }, state.settled, lease, now));
@@ -100,15 +101,15 @@ function choice({ possibly, certainly }: Truth, row: Row | undefined): Outcomes 
   return { done: possibly ? [row] : [], isRefused: !certainly };
 }
 
-function acquired(row: Row | undefined, lease: LeaseRequest, now: Span, observed?: ObservedLease): Outcomes {
+function acquired(row: Row | undefined, lease: LeaseRequest, when: When, observed?: ObservedLease): Outcomes {
   if (row === undefined || row.prunedAtMs !== undefined) return refused;
-  const isFree = row.leaseUntilMs === undefined ? always : isOver(row.leaseUntilMs, now);
+  const isFree = row.leaseUntilMs === undefined ? always : isOver(row.leaseUntilMs, when.checked);
   const isSeen = isLeasedAs(row, observed);
   const isGranted = {
     possibly: isFree.possibly || isSeen.possibly,
     certainly: isFree.certainly || isSeen.certainly,
   };
-  return choice(isGranted, leased(row, false, lease, now));
+  return choice(isGranted, leased(row, false, lease, when.stored));
 }
 
 function written(

@@ -70,6 +70,26 @@ describe("histories that are known to be good", () => {
       [30, 31, write(1, "second"), done],
       [40, 41, read, shows({ ...second, updatedAtMs: 20 })],
     ],
+    "a quote that expires while a database is at work on it": [
+      [
+        ...([0, 0] as const),
+        { name: "begin", key, scope, state: quote("first", 100), lease: lease("one") },
+        shows({ ...quote("first", 100), expiresAtMs: 100, leaseUntilMs: undefined, leaseMs: undefined }),
+      ],
+      [
+        60,
+        130,
+        acquire("two"),
+        shows({
+          ...quote("first", 100),
+          epoch: 2,
+          nonce: "two",
+          expiresAtMs: 100,
+          leaseUntilMs: 1090,
+          isExpired: true,
+        }),
+      ],
+    ],
     "a lease that is taken over at its end": [
       begun,
       [999, 999, acquire("two"), no],
