@@ -147,8 +147,8 @@ async function record(
 }
 
 interface Slot {
-  child: ChildProcess;
-  ended: Promise<void>;
+  child?: ChildProcess;
+  ended?: Promise<void>;
 }
 
 /** Processes, and others in the place of those that end. */
@@ -166,15 +166,16 @@ class Workers implements AsyncDisposable {
     this.#options = options;
     this.#place = place;
     this.#script = script;
-    this.#slots = Array.from({ length: options.processes }, () => this.#start());
+    this.#slots = Array.from({ length: options.processes }, () => ({}));
+    for (const slot of this.#slots) this.#start(slot);
   }
 
   async ready(): Promise<void> {
-    await Promise.all(this.#slots.map(({ child }) => once(child, "message")));
+    await Promise.all(this.#slots.map(({ child }) => child && once(child, "message")));
   }
 
   kill(at: number): void {
-    this.#pick(at)?.child.kill("SIGKILL");
+    this.#pick(at)?.child?.kill("SIGKILL");
   }
 
   async stop(at: number, ms: number): Promise<void> {
@@ -190,7 +191,7 @@ class Workers implements AsyncDisposable {
     await this[Symbol.asyncDispose]();
     return () => {
       this.#isHalted = false;
-      for (const slot of this.#slots) Object.assign(slot, this.#start());
+      for (const slot of this.#slots) this.#start(slot);
     };
   }
 
@@ -210,7 +211,7 @@ class Workers implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isHalted = true;
-    for (const { child } of this.#slots) child.kill("SIGKILL");
+    for (const { child } of this.#slots) child?.kill("SIGKILL");
     await Promise.all(this.#slots.map(({ ended }) => ended));
   }
 
@@ -218,7 +219,7 @@ class Workers implements AsyncDisposable {
     return this.#slots[Math.floor(at * this.#slots.length)];
   }
 
-  #start(): Slot {
+  #start(slot: Slot): void {
     this.#started += 1;
     const name = `process ${this.#started}`;
     const { seed, clients, flowsMs = 300, defect } = this.#options;
@@ -234,12 +235,11 @@ class Workers implements AsyncDisposable {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
     child.send(settings, () => {});
-    const slot: Slot = { child, ended: Promise.resolve() };
+    slot.child = child;
     slot.ended = once(child, "exit").then(() => {
       this.#ends.set(name, nowMs());
-      if (!this.#isHalted) Object.assign(slot, this.#start());
+      if (!this.#isHalted) this.#start(slot);
     });
-    return slot;
   }
 }
 

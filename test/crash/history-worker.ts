@@ -39,6 +39,18 @@ async function openJournal(place: HistoryPlace): Promise<Journal> {
   return PostgresJournal.open(place.url, { timeoutMs: place.timeoutMs });
 }
 
+/** The database may be gone for a while, or be slower than the journal waits. */
+async function openSoon(place: HistoryPlace): Promise<Journal> {
+  for (;;) {
+    try {
+      return await openJournal(place);
+    } catch (error) {
+      if (place.kind !== "postgres") throw error;
+      await pause(50);
+    }
+  }
+}
+
 /** What a proxy does that sends reads to a replica, and hides that it is one. */
 function splitPool(url: string, replicaUrl: string, timeoutMs: number): PostgresPool {
   const [primary, replica] = [url, replicaUrl].map((connectionString) => {
@@ -66,7 +78,7 @@ async function main(): Promise<void> {
   const [settings]: HistoryWorkerSettings[] = await once(process, "message");
   if (settings === undefined) return;
   const { place, name, records, clients, seed, flowsMs, defect } = settings;
-  const opened = await openJournal(place);
+  const opened = await openSoon(place);
   const journal = defect === undefined ? opened : defective(opened, defect);
   const random = seededRandom(seed);
   const record = (event: HistoryEvent): void => appendFileSync(records, `${JSON.stringify(event)}\n`);
@@ -89,6 +101,7 @@ async function main(): Promise<void> {
       }
     }
   };
+  process.on("disconnect", () => process.exit());
   process.send?.("ready");
   await Promise.all(Array.from({ length: clients }, work));
   process.exit();
