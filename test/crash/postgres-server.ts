@@ -75,15 +75,14 @@ export class PostgresServer implements AsyncDisposable {
 
   /** Stops a back end, wherever it is. False where it is gone. */
   async halt({ pid }: Pick<Backend, "pid">): Promise<boolean> {
-    if (!(await isPostgres(pid))) return false;
-    process.kill(pid, "SIGSTOP");
+    if (!(await isPostgres(pid)) || !signal(pid, "SIGSTOP")) return false;
     this.#halted.add(pid);
     return true;
   }
 
   /** Lets a back end go on: what it was sent meanwhile, it does now. */
   async resume({ pid }: Pick<Backend, "pid">): Promise<void> {
-    if (this.#halted.delete(pid) && (await isPostgres(pid))) process.kill(pid, "SIGCONT");
+    if (this.#halted.delete(pid) && (await isPostgres(pid))) signal(pid, "SIGCONT");
   }
 
   /** Resolves when these back ends have done what they were sent and ended, as they do when their clients are gone. */
@@ -146,6 +145,15 @@ const run = promisify(execFile);
 async function script(env: NodeJS.ProcessEnv, ...given: readonly string[]): Promise<string> {
   const path = fileURLToPath(new URL("../support/postgres.sh", import.meta.url));
   return (await run("bash", [path, ...given], { env })).stdout;
+}
+
+/** False where the process has ended since it was found. */
+function signal(pid: number, name: "SIGSTOP" | "SIGCONT"): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
 }
 
 /** A pid may belong to somebody else by now, who must not be stopped. */
