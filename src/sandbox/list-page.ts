@@ -37,7 +37,10 @@ export function pageOf<T extends Listed>(
   const after = _after === undefined ? -1 : parseToken("_after", _after, textTokens) - isWith("after");
   const before = _before === undefined ? Infinity : parseToken("_before", _before, textTokens) + isWith("before");
   const sort = ignoredSort === "further" ? _sort?.split(",")[0] : _sort;
-  const order = sort === undefined || ignoredSort === "all" ? byToken(1) : parseSort(sort, operation);
+  const order =
+    sort === undefined || ignoredSort === "all"
+      ? byToken(quirks.newestFirst === true ? -1 : 1)
+      : parseSort(sort, operation);
   const wanted = Object.entries(filters).map(([name, value]) => filterOf(name, filterKind(operation, name), value));
   return rows
     .filter((row) => row.token > after && row.token < before && wanted.every((fits) => fits(row.record)))
@@ -49,12 +52,15 @@ export function pageOf<T extends Listed>(
 export function assertQuery(
   query: URLSearchParams,
   operation: Operation,
-  { unknownFilters }: SandboxQuirks = {},
+  { unknownFilters, paymentFilters }: SandboxQuirks = {},
 ): Record<string, string> {
   const values: Record<string, string> = {};
+  const isFilter = (name: string) =>
+    operation.name !== "payments.list" || paymentFilters === undefined || paymentFilters.includes(name);
   for (const [name, value] of query) {
     const known =
-      (operation.verb === "list" && pagingParameters.has(name)) || filterKind(operation, name) !== undefined;
+      (operation.verb === "list" && pagingParameters.has(name)) ||
+      (filterKind(operation, name) !== undefined && isFilter(name));
     if (!known && unknownFilters === "ignored") continue;
     if (!known) throw new Refusal("invalid_query", `${shownName(name)} is not a query parameter of ${operation.name}`);
     if (Object.hasOwn(values, name)) throw new Refusal("invalid_query", `${name} comes more than once`);

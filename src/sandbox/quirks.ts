@@ -15,6 +15,10 @@ export interface SandboxQuirks {
   readonly inclusiveBounds?: "none" | "after" | "before" | "both";
   /** What of `_sort` is ignored: `none`, every term but the first (`further`), or `all`. Default: `none`. */
   readonly ignoredSort?: "none" | "further" | "all";
+  /** Records are listed newest first where no order is asked for. Default: `false`. */
+  readonly newestFirst?: boolean;
+  /** The filters that `GET /payments` has. Default: every field but `extras`. */
+  readonly paymentFilters?: readonly string[];
   /** A filter that a list does not have is `refused` or `ignored`. Default: `refused`. */
   readonly unknownFilters?: "refused" | "ignored";
   /** Paging tokens are texts in place of numbers. Default: `false`. */
@@ -89,6 +93,8 @@ const sandboxQuirks: CheckTable<SandboxQuirks> = {
   oversize: oneOf("clipped", "refused"),
   inclusiveBounds: oneOf("none", "after", "before", "both"),
   ignoredSort: oneOf("none", "further", "all"),
+  newestFirst: flag,
+  paymentFilters: { accepts: Array.isArray, wanted: "an array of fields" },
   unknownFilters: oneOf("refused", "ignored"),
   textTokens: flag,
   listedAfterMs: amount,
