@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "../../errors/errors.js";
 import { parseObject } from "../json.js";
-import type { Question, Value } from "./question.js";
+import type { Value } from "./answer.js";
+import type { Question } from "./question.js";
 import type { ReportedQuestion } from "./report.js";
 
 /** One answer that is not what it was. */

@@ -1,7 +1,9 @@
 import { CrossBorderError } from "../../errors/errors.js";
 import { codeOf } from "../doctor/finding.js";
+import type { Answer } from "./answer.js";
+import { NoAnswer } from "./no-answer.js";
 import type { Probe } from "./probe.js";
-import { type Answer, NoAnswer, type Question } from "./question.js";
+import type { Question } from "./question.js";
 
 /** What came of one question. */
 export interface Asked {

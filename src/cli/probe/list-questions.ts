@@ -2,8 +2,11 @@ import { randomUUID } from "node:crypto";
 import { counted } from "../../errors/counted.js";
 import { compareTokens } from "../../paging/cursor-order.js";
 import { operations } from "../../resources/catalogue.js";
-import { createdAtMs, directionOf, isCached, type Probe, type Row, rowsOf, tokensOf } from "./probe.js";
-import { type Answer, NoAnswer, type Question } from "./question.js";
+import type { Answer } from "./answer.js";
+import { NoAnswer } from "./no-answer.js";
+import type { Probe } from "./probe.js";
+import type { Question } from "./question.js";
+import { createdAtMs, directionOf, isCached, type Row, rowsOf, tokensOf } from "./responses.js";
 
 /** A page that is larger than this is not asked for. */
 const largestAsked = 1000;

@@ -3,9 +3,9 @@ import type { PaymentIntentRequest } from "../../resources/payment-intents.js";
 import type { SigningKey } from "../../signing/keys.js";
 import { signRequest } from "../../signing/sign-request.js";
 import { clock } from "../../timing/clock.js";
-import { codeIn, createdAtMs, describe, isRefused, type Row } from "./probe.js";
+import { NoAnswer } from "./no-answer.js";
 import type { ProbeRequest, Prober, Seen, SentRequest } from "./prober.js";
-import { NoAnswer } from "./question.js";
+import { codeIn, createdAtMs, describe, isRefused, type Row } from "./responses.js";
 
 /** What was made at the service, or may have been: a request without a response. */
 export interface Made {

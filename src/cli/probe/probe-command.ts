@@ -212,7 +212,9 @@ async function confirm(
   );
   if (isAgreed) return;
   if (ask === undefined) throw new UsageError("nobody is there to agree: --yes does");
-  if ((await ask("Type yes to go on, which is not shown: ")) !== "yes") throw new Interrupted();
+  if ((await ask("Type yes to go on, which is not shown: ")) === "yes") return;
+  stderr.write("Nothing was sent.\n");
+  throw new Interrupted();
 }
 
 function authOf({ authUrl, realm, clientId, clientSecret, username, password }: Settings) {

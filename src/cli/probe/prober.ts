@@ -6,7 +6,7 @@ import { parseRetryAfterMs } from "../../timing/retry-after.js";
 import type { BaseUrl } from "../../wire/base-url.js";
 import type { Transport, WireRequest, WireResponse } from "../../wire/transport.js";
 import { WireFailure } from "../../wire/wire-failure.js";
-import { BudgetSpent, NoAnswer } from "./question.js";
+import { BudgetSpent, NoAnswer } from "./no-answer.js";
 
 /** One request and what came of it, as evidence: without its body, and without anything secret. */
 export interface SentRequest {

@@ -1,10 +1,11 @@
 import { counted } from "../../errors/counted.js";
 import { printable, toJson } from "../printable.js";
 import { readVersion } from "../version.js";
+import type { Settings, Value } from "./answer.js";
 import type { Asked } from "./interview.js";
 import type { Made } from "./payments.js";
 import type { Prober, SentRequest } from "./prober.js";
-import type { Question, Settings, Value } from "./question.js";
+import type { Question } from "./question.js";
 
 /** One question, as programs read it. */
 export interface ReportedQuestion {

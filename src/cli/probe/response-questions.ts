@@ -2,10 +2,13 @@ import { randomUUID } from "node:crypto";
 import { clock } from "../../timing/clock.js";
 import { Deadline, Ended } from "../../timing/deadline.js";
 import { openSocket } from "../doctor/network-checks.js";
+import type { Answer, Value } from "./answer.js";
 import { roundedUp } from "./list-questions.js";
-import { describe, formOf, isCached, isRefused, type Probe, sampleCount } from "./probe.js";
+import { NoAnswer } from "./no-answer.js";
+import { type Probe, sampleCount } from "./probe.js";
 import type { Seen } from "./prober.js";
-import { type Answer, NoAnswer, type Question, type Value } from "./question.js";
+import type { Question } from "./question.js";
+import { describe, formOf, isCached, isRefused } from "./responses.js";
 
 const caches: Question = {
   id: "caches",

@@ -5,10 +5,12 @@ import { generateSigningKeyPair } from "../../signing/keys.js";
 import { signRequest } from "../../signing/sign-request.js";
 import { clock } from "../../timing/clock.js";
 import { knownFilters, roundedUp, sort } from "./list-questions.js";
+import { NoAnswer } from "./no-answer.js";
 import { type Asked, codeOf, type Made, type Payments } from "./payments.js";
-import { describe, isRefused, type Probe, type Row, rowsOf } from "./probe.js";
+import type { Probe } from "./probe.js";
 import type { Seen } from "./prober.js";
-import { NoAnswer, type Question } from "./question.js";
+import type { Question } from "./question.js";
+import { describe, isRefused, type Row, rowsOf } from "./responses.js";
 
 /** Asked first: how the others sign follows from it. */
 const signedPath: Question = {

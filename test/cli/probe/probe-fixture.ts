@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Value } from "../../../src/cli/probe/question.js";
+import type { Value } from "../../../src/cli/probe/answer.js";
 import type { Report } from "../../../src/cli/probe/report.js";
 import { signRequest } from "../../../src/index.js";
 import { type SandboxServer, type SandboxServerOptions, startSandbox } from "../../../src/sandbox/index.js";
