@@ -24,6 +24,7 @@ export const alias = [
   { find: /^#login$/, replacement: source("auth/openid-grant.ts") },
   { find: /^#console-page$/, replacement: source("sandbox/console/page-text.ts") },
   { find: /^#platform$/, replacement: source("platform/node.ts") },
+  { find: /^#sandbox$/, replacement: source("sandbox/index.ts") },
   { find: /^#undici$/, replacement: "undici" },
   { find: /^#schemas$/, replacement: source("http/compiled-schemas.ts") },
   ...Object.entries(entries).map(([name, path]) => ({
@@ -154,7 +155,8 @@ export default defineConfig({
           include: [built.package],
           exclude: leftOut,
           globalSetup: "test/package/install.ts",
-          testTimeout: 120_000,
+          // A compiler takes minutes on a busy machine.
+          testTimeout: 600_000,
           retry,
           // The compilers and bundlers that the thorough run starts use every core themselves.
           fileParallelism: !isThorough,

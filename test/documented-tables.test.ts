@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import ts from "typescript";
 import { expect, it } from "vitest";
 import type { Operation } from "../src/api/operation.js";
+import { commands } from "../src/cli/commands.js";
+import { sources } from "../src/cli/lists/sources.js";
 import type { Makes } from "../src/cli/probe/question.js";
 import { questions } from "../src/cli/probe/questions.js";
 import { clientOptions } from "../src/client-options.js";
@@ -86,6 +88,23 @@ it("says of every question of the probe what it asks", () => {
     ({ id, asks, makes }) => `| \`${id}\` | ${asks} | ${makes === undefined ? "" : madeBy(makes)} |`,
   );
   expect(tableUnder("Questions", "docs/probe.md")).toEqual(rows.map((row) => row.replace("|  |", "| |")));
+});
+
+it("has a row for every list and every record that the command shows, and what they need", () => {
+  const rows = sources.map(({ name, list, get, parents }) => {
+    const cells = [`\`${name}\``, list && "yes", get && "yes", parents.map((parent) => `\`--${parent} ID\``).join(" ")];
+    return `| ${cells.map((cell) => (cell ? `${cell} |` : "|")).join(" ")}`;
+  });
+  expect(tableUnder("Lists", "docs/command.md")).toEqual(rows);
+});
+
+it("names every other command in the table of commands", () => {
+  const table = /^\| command \|.*\n(?:\|.*\n)+/m.exec(readFileSync("docs/command.md", "utf8"))?.[0] ?? "";
+  const others = commands
+    .map(({ name }) => name)
+    .filter((name) => !/ (?:list|show)$/.test(name) || /^(?:flows|keys)/.test(name));
+  expect(others.length).toBeGreaterThan(10);
+  expect(others.filter((name) => !new RegExp(`\`${name}[ \`]`).test(table))).toEqual([]);
 });
 
 it("describes no option that the client does not use", () => {

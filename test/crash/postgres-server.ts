@@ -36,6 +36,18 @@ export class PostgresServer implements AsyncDisposable {
     return new PostgresServer(folder, (await script(all, "start", folder)).trim(), all);
   }
 
+  /** A replica of it, which streams what it commits. Disposed of before it, or after. */
+  async standby(): Promise<PostgresServer> {
+    const folder = `/tmp/cbp-crash-${randomUUID().slice(0, 8)}`;
+    const url = await script(this.#environment, "standby", folder, this.#folder);
+    return new PostgresServer(folder, url.trim(), this.#environment);
+  }
+
+  /** Lets this replica take the place of its server. What it has not received is lost. */
+  async promote(): Promise<void> {
+    await script(this.#environment, "promote", this.#folder);
+  }
+
   /** The back ends of a worker's connections, the one that was busy last first: it is the one that `pg` uses next. */
   async backends(application = ""): Promise<readonly Backend[]> {
     const rows = await this.#ask(
@@ -49,15 +61,14 @@ export class PostgresServer implements AsyncDisposable {
 
   /** Stops a back end, wherever it is. False where it is gone. */
   async halt({ pid }: Pick<Backend, "pid">): Promise<boolean> {
-    if (!(await isPostgres(pid))) return false;
-    process.kill(pid, "SIGSTOP");
+    if (!(await isPostgres(pid)) || !signal(pid, "SIGSTOP")) return false;
     this.#halted.add(pid);
     return true;
   }
 
   /** Lets a back end go on: what it was sent meanwhile, it does now. */
   async resume({ pid }: Pick<Backend, "pid">): Promise<void> {
-    if (this.#halted.delete(pid) && (await isPostgres(pid))) process.kill(pid, "SIGCONT");
+    if (this.#halted.delete(pid) && (await isPostgres(pid))) signal(pid, "SIGCONT");
   }
 
   /** Resolves when these back ends have done what they were sent and ended, as they do when their clients are gone. */
@@ -111,6 +122,16 @@ const run = promisify(execFile);
 async function script(env: NodeJS.ProcessEnv, ...given: readonly string[]): Promise<string> {
   const path = fileURLToPath(new URL("../support/postgres.sh", import.meta.url));
   return (await run("bash", [path, ...given], { env })).stdout;
+}
+
+/** False where the process ended meanwhile. */
+function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch (error) {
+    if (Reflect.get(Object(error), "code") !== "ESRCH") throw error;
+    return false;
+  }
 }
 
 /** A pid may belong to somebody else by now, who must not be stopped. */

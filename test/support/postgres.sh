@@ -2,6 +2,8 @@
 # A PostgreSQL of its own for tests, thrown away afterwards. Flushing to the disk stays on, as in production.
 #   bash test/support/postgres.sh with COMMAND...   runs the command with CBP_POSTGRES_URL set, then stops the server
 #   bash test/support/postgres.sh start FOLDER      prints the URL; FOLDER must not exist yet
+#   bash test/support/postgres.sh standby FOLDER OF prints the URL of a replica, which streams what the server in the folder OF commits
+#   bash test/support/postgres.sh promote FOLDER    lets a replica take the server's place
 #   bash test/support/postgres.sh signal FOLDER S   sends a signal to it: STOP and CONT to all of its processes, QUIT to shut down at once
 #   bash test/support/postgres.sh restart FOLDER    starts it again after that, on the same port, with what is on its disk
 #   bash test/support/postgres.sh stop FOLDER       stops that server and removes the folder
@@ -58,6 +60,25 @@ END
   echo "postgresql://tests:$password@127.0.0.1:$port/postgres"
 }
 
+standby() {
+  local folder=$1 primary=$2 port password
+  password=$(cat "$primary/password")
+  mkdir "$folder"
+  chmod 700 "$folder"
+  [ "$(id -u)" != 0 ] || chown postgres: "$folder"
+  as_owner "$(find_binaries)/pg_basebackup" --pgdata="$folder/data" --write-recovery-conf --checkpoint=fast \
+    --dbname="postgresql://tests:$password@127.0.0.1:$(sed -n 4p "$primary/data/postmaster.pid")/postgres" > /dev/null
+  port=$(free_port)
+  as_owner tee -a "$folder/data/postgresql.conf" > /dev/null << END
+port = $port
+unix_socket_directories = '$folder'
+END
+  launch "$folder"
+  echo "postgresql://tests:$password@127.0.0.1:$port/postgres"
+}
+
+promote() { as_owner "$(find_binaries)/pg_ctl" promote --pgdata="$1/data" --timeout=60 -w > /dev/null; }
+
 launch() {
   local folder=$1
   as_owner env ${CBP_POSTGRES_ENV-} "$(find_binaries)/pg_ctl" start --pgdata="$folder/data" --log="$folder/server.log" --timeout=60 -w > /dev/null ||
@@ -90,6 +111,8 @@ stop() {
 
 case ${1:-} in
   start) start "${2:?usage: postgres.sh start FOLDER}" ;;
+  standby) standby "${2:?usage: postgres.sh standby FOLDER OF}" "${3:?usage: postgres.sh standby FOLDER OF}" ;;
+  promote) promote "${2:?usage: postgres.sh promote FOLDER}" ;;
   signal) send_signal "${2:?usage: postgres.sh signal FOLDER SIGNAL}" "${3:?usage: postgres.sh signal FOLDER SIGNAL}" ;;
   restart) launch "${2:?usage: postgres.sh restart FOLDER}" ;;
   stop) stop "${2:?usage: postgres.sh stop FOLDER}" ;;
@@ -103,7 +126,7 @@ case ${1:-} in
     "$@"
     ;;
   *)
-    sed -n '2,9p' "$0" >&2
+    sed -n '2,11p' "$0" >&2
     exit 2
     ;;
 esac

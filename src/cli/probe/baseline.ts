@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../../errors/errors.js";
-import { parseObject } from "../json.js";
+import { parseObject } from "../../wire/parse-json-object.js";
 import type { Value } from "./answer.js";
 import type { Question } from "./question.js";
 import type { ReportedQuestion } from "./report.js";

@@ -1,10 +1,9 @@
+import type { SandboxOptions, SandboxServer } from "#sandbox";
 import { counted } from "../../errors/counted.js";
 import { InvalidArgumentError } from "../../errors/errors.js";
-import type { SandboxOptions } from "../../sandbox/sandbox-options.js";
-import { type SandboxServer, startSandbox } from "../../sandbox/server.js";
+import { parseObject } from "../../wire/parse-json-object.js";
 import { command, exitCodes, UsageError } from "../command.js";
 import { readText } from "../files.js";
-import { parseObject } from "../json.js";
 import { wrapped, wrappedCommand } from "../layout.js";
 import { toJson } from "../printable.js";
 import { program } from "../program.js";
@@ -49,6 +48,7 @@ export const sandboxCommand = command({
   async run({ values: { port, folder, record, json, options: file } }, terminal) {
     const listenAt = portOf(port);
     const options = file === undefined ? {} : parseOptionsFile(await readText(file, terminal), file);
+    const { startSandbox } = await import("#sandbox");
     // From now on Ctrl-C waits until there is something to end.
     const stopped = terminal.untilStopped();
     await using files = await SettingsFiles.open(folder);
