@@ -111,6 +111,42 @@ it("tells programs on one line", async () => {
   });
 });
 
+it("is a service like yours, by options of a file", async () => {
+  writeFileSync(file("like-yours.json"), JSON.stringify({ maxSize: 3, quirks: { inclusiveBounds: "after" } }));
+  const result = await whileRunning(
+    "like-yours",
+    async ({ settings }) => {
+      const { stdout } = await run([
+        "probe",
+        "--config",
+        settings,
+        "--json",
+        "--only",
+        "size.largest",
+        "--only",
+        "bounds",
+      ]);
+      const [size, bounds] = JSON.parse(stdout).questions;
+      expect([size.value.largest, bounds.value]).toEqual([3, { after: "inclusive", before: "exclusive" }]);
+    },
+    "--options",
+    file("like-yours.json"),
+  );
+  expect(result).toMatchObject({ code: 0, stderr: "" });
+});
+
+it.each([
+  ["[]", 3, "is not a JSON object of the sandbox's options"],
+  ['{"port": 1}', 3, "the command sets port itself"],
+  ['{"quirks": {"oversize": "cut"}}', 3, 'quirks: oversize must be "clipped" or "refused"'],
+  ['{"quirks": {"slow": true}}', 3, 'quirks: there is no option "slow"; there are oversize'],
+])("refuses the options %s", async (text, code, message) => {
+  writeFileSync(file("wrong.json"), text);
+  const result = await run(["sandbox", "--options", file("wrong.json")]);
+  expect(result.code).toBe(code);
+  expect(result.stderr).toContain(message);
+});
+
 it("ends with the npx that started it, and takes its key files along", async () => {
   const folder = file("npx");
   const line = `${process.execPath} ${command} sandbox --folder ${folder}`;
