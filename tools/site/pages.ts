@@ -55,6 +55,12 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       alsoFoundBy: "database balance transaction",
     },
     {
+      name: "orders",
+      title: "An order and its flow",
+      about: "stored together, and what happens when the process dies between them",
+      alsoFoundBy: "outbox transaction queue",
+    },
+    {
       name: "paused-flows",
       title: "When there is no outcome yet",
       about: "a paused flow, its status, and how another process takes it over",
