@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 
 /** What is used of a page of playwright-core. */
-export interface Page {
+export interface ChromiumPage {
   goto(url: string): Promise<unknown>;
   reload(): Promise<unknown>;
   url(): string;
@@ -35,7 +35,7 @@ export interface Route {
 
 /** A person's browser, with its cookies. */
 export interface Profile {
-  newPage(): Promise<Page>;
+  newPage(): Promise<ChromiumPage>;
   close(): Promise<void>;
 }
 

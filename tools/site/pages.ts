@@ -192,6 +192,11 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       about: "each question, how this library reads it, and the option that changes that",
     },
     {
+      name: "probe",
+      title: "What your service does",
+      about: "measuring on a staging system what the description leaves open, and the settings that follow",
+    },
+    {
       name: "promises",
       title: "Promises",
       about: "each sentence of the README and of some pages, and the tests that hold it",
