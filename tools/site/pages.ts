@@ -75,7 +75,13 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "reconcile",
       title: "After a payment",
-      about: "watching payments, and comparing your ledger with the service's",
+      about: "watching payments: what becomes of them after they were made",
+    },
+    {
+      name: "statement",
+      title: "Yesterday's statement",
+      about: "comparing your ledger with the service's payments, and the payments of a period",
+      alsoFoundBy: "reconciliation report export",
     },
     {
       name: "webhooks",
