@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import ts from "typescript";
 import { expect, it } from "vitest";
 import type { Operation } from "../src/api/operation.js";
+import { commands } from "../src/cli/commands.js";
+import { sources } from "../src/cli/lists/sources.js";
 import { clientOptions } from "../src/client-options.js";
 import { flowOptions } from "../src/flows/flow-options.js";
 import type { Option } from "../src/options/option-table.js";
@@ -66,6 +68,23 @@ it("has a row for every option of the sandbox and its server, with its default",
   const sandbox = membersOf("src/sandbox/sandbox-options.ts", "SandboxOptions");
   const server = membersOf("src/sandbox/server.ts", "SandboxServerOptions");
   expect(tableUnder("Options", "docs/sandbox.md")).toEqual([...sandbox, ...server]);
+});
+
+it("has a row for every list and every record that the command shows, and what they need", () => {
+  const rows = sources.map(({ name, list, get, parents }) => {
+    const cells = [`\`${name}\``, list && "yes", get && "yes", parents.map((parent) => `\`--${parent} ID\``).join(" ")];
+    return `| ${cells.map((cell) => (cell ? `${cell} |` : "|")).join(" ")}`;
+  });
+  expect(tableUnder("Lists", "docs/command.md")).toEqual(rows);
+});
+
+it("names every other command in the table of commands", () => {
+  const table = /^\| command \|.*\n(?:\|.*\n)+/m.exec(readFileSync("docs/command.md", "utf8"))?.[0] ?? "";
+  const others = commands
+    .map(({ name }) => name)
+    .filter((name) => !/ (?:list|show)$/.test(name) || /^(?:flows|keys)/.test(name));
+  expect(others.length).toBeGreaterThan(10);
+  expect(others.filter((name) => !new RegExp(`\`${name}[ \`]`).test(table))).toEqual([]);
 });
 
 it("describes no option that the client does not use", () => {

@@ -14,6 +14,7 @@ import {
   GrantError,
   type GrantFailure,
 } from "./grant-failure.js";
+import { loadOpenIdGrant } from "./loaded.js";
 import type { GrantedTokens, LoginCallback, UserClaims } from "./openid-grant.js";
 import { readSecret } from "./secret-source.js";
 import { readLogoutResponse, readTokenResponse, type TokenFields } from "./token-response.js";
@@ -95,7 +96,7 @@ export class TokenEndpoint {
 
   /** Starts to load what a request needs. */
   preload(): void {
-    loadGrant().catch(() => {});
+    loadOpenIdGrant().catch(() => {});
   }
 
   /** @param knownTokens tokens that the response might repeat and no error may show. */
@@ -185,7 +186,7 @@ export class TokenEndpoint {
       const { grant, callback, fields, clientSecret } = await deadline.race(prepare()).catch(toSecretFailure);
       const client = this.#authenticate(clientSecret);
       const secrets = [...Object.values(fields), clientSecret, ...this.#knownCredentials(), ...knownTokens];
-      const { requestGrant } = await loadGrant();
+      const { requestGrant } = await loadOpenIdGrant();
       // The server's own count of the lifetime can only start later.
       const sentAt = now();
       const granted = await requestGrant({
@@ -270,10 +271,6 @@ const isOfWire: ReadonlySet<string> = new Set([
 ] satisfies GrantFailure["class"][]);
 
 const maxResponseBytes = 2 ** 20;
-
-function loadGrant() {
-  return import("#login");
-}
 
 /** The description's form of a refresh has no client_secret, but Keycloak demands it of clients that have one. */
 function withoutEmptySecret(

@@ -106,6 +106,11 @@ export function assertQuery(query: JournalQuery): void {
   assertWhole("limit", query.limit, longestLeaseMs);
 }
 
+export function assertExpired(expired: boolean | undefined): void {
+  if (expired === undefined || typeof expired === "boolean") return;
+  throw new InvalidArgumentError("journal: expired must be a boolean, or be left out");
+}
+
 export function assertAfter(after: string | undefined): void {
   if (after !== undefined) assertText("after", after, 0, 1024);
 }

@@ -14,15 +14,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { Recording } from "../../src/cli/sandbox/recording.js";
 import { CrossBorderClient } from "../../src/index.js";
 import { startSandbox } from "../../src/sandbox/index.js";
 import { command } from "../support/program.js";
 import { type CommandResult, run } from "./run.js";
-
-// Each process starts from the sources, which takes seconds where others work as well.
-vi.setConfig({ testTimeout: 60_000 });
 
 let base: string;
 const file = (name: string) => join(base, name);

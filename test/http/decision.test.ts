@@ -125,7 +125,7 @@ describe("decisions", () => {
     }
   });
 
-  it("says the same of a create, whoever signs it", () => {
+  it("says the same of a create, whether it is signed or not", () => {
     for (const { create, signed, repeatable } of Object.values(decisions)) {
       expect([signed.effect, repeatable.effect]).toEqual([create.effect, create.effect]);
     }

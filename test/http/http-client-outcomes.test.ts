@@ -247,7 +247,7 @@ describe("a call that fails for good", () => {
     }
     expect(signer.sign).toHaveBeenCalledTimes(kind === "signed" ? 1 : 0);
     expect(tokens.renew).toHaveBeenCalledTimes(Class === AuthenticationError ? 1 : 0);
-    // What came is there for whoever has to find out.
+    // What came is there for the operator who has to find out.
     if (Class === UnexpectedResponseError) expect(Reflect.get(error, "response").text).toBe(Object(step).text);
   });
 
@@ -517,7 +517,7 @@ describe("a create that the caller has signed", () => {
       signedOperations: new Set(["liquidityProviders.create", "paymentIntents.create"]),
     });
     expect(await errorOf(calls.create(client))).toMatchObject({ effect: "possible", attempts: 1 });
-    // An intent moves nothing, whoever signs it.
+    // An intent moves nothing, signed or not.
     expect(await errorOf(calls.repeatable(client))).toMatchObject({ effect: "possible", attempts: 3 });
     expect(transport.sent).toHaveLength(4);
     expect(signer.sign).toHaveBeenCalledTimes(2);

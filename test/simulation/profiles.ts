@@ -90,6 +90,12 @@ export const profiles = {
     repeats: 700,
     quotes: choices.of([0, 600]),
   }),
+  /** A server takes the journal's place that lacks the claim of a payment which is sent once more, after a refusal that passes. */
+  "failovers after refusals": (_, choices) => ({
+    ...calmFailovers,
+    passingRefusals: choices.of([400, 600]),
+    refusals: choices.of([0, 200]),
+  }),
   /** No process lives for as long as the flow waits before it gives money back, or the journal's clock was set back. */
   "short lives": (drawn, choices) => ({
     livesMs: choices.of([0.9, 0.5]) * drawn.leaseMs,
@@ -162,6 +168,21 @@ export const profiles = {
     listedWithinMs: 2000,
     tellsListedWithin: choices.chance(500),
   }),
+  /** As `stops`, while connections are slow and the operators promise how soon a payment is listed. */
+  "stops before sending": (_, choices) => ({
+    pauses: choices.of([0, 60]),
+    suspends: choices.of([60, 150]),
+    clockJumps: choices.of([0, 60]),
+    operators: choices.of([0, 900]),
+    listedWithinMs: 1000,
+    tellsListedWithin: true,
+    // Between the claim and its first byte there is time to be stopped in.
+    unsent: 500,
+    kills: 0,
+    lateRequests: 0,
+    listFailures: 0,
+    quotes: 0,
+  }),
   /** Processes stop for longer than their leases, and wake with another time. */
   "set clocks": (_, choices) => ({
     pauses: choices.of([60, 150]),
@@ -178,11 +199,16 @@ export const profiles = {
   /** Machines are suspended for longer than the leases, and wake with another time. */
   suspensions: (_, choices) => ({
     suspends: choices.of([60, 150]),
+    pauses: 0,
     kills: 0,
     clockJumpsOnWaking: 1000,
     listLagMs: 0,
     listedWithinMs: 1000,
     tellsListedWithin: true,
+    unsent: 500,
+    lateRequests: 0,
+    listFailures: 0,
+    quotes: 0,
   }),
   /** Processes stop for longer than their leases, and the journal is restored to the time before. */
   "restores beside stops": (_, choices) => ({
@@ -336,6 +362,46 @@ export const profiles = {
     kills: choices.of([15, 60]),
   }),
 } satisfies Readonly<Record<string, Emphasis>>;
+
+/** Nothing is on its way for long but connections, and what was paid is listed as late as is relied on. */
+const calmFailovers = {
+  failsOver: true,
+  leaseMs: 1000,
+  readBackDelayMs: 1500,
+  listLagMs: 1490,
+  kills: 0,
+  pauses: 0,
+  suspends: 0,
+  clockJumps: 0,
+  shutdowns: 0,
+  aborts: 0,
+  latencyMs: 50,
+  slowMs: 900,
+  unsent: 500,
+  journalFailsBefore: 0,
+  journalFailsAfter: 0,
+  journalIsLate: 0,
+  journalRepeats: 0,
+  journalIsSlow: 0,
+  setsJournalBack: false,
+  lostRequests: 0,
+  lostResponses: 0,
+  foreignRefusals: 0,
+  cachedLists: 0,
+  stalePages: 0,
+  emptyPages: 0,
+  listFailures: 0,
+  livesMs: undefined,
+  tokens: "growing",
+  mostListed: 100,
+  bankFailsAfter: 0,
+  bankFailsBefore: 0,
+  bankIsSlow: 0,
+  declines: 0,
+  repeats: 0,
+  quotes: 0,
+  operators: 0,
+} satisfies Partial<Profile>;
 
 /** Nothing stops a confirmation but the journal. */
 const undisturbed = {

@@ -1,5 +1,5 @@
+import type { SandboxServer } from "#sandbox";
 import { counted } from "../../errors/counted.js";
-import { type SandboxServer, startSandbox } from "../../sandbox/server.js";
 import { command, exitCodes, UsageError } from "../command.js";
 import { wrapped, wrappedCommand } from "../layout.js";
 import { toJson } from "../printable.js";
@@ -34,6 +34,7 @@ export const sandboxCommand = command({
   examples: ["sandbox", "sandbox --port 4400 --folder my-sandbox", "sandbox --record requests.ndjson"],
   async run({ values: { port, folder, record, json } }, terminal) {
     const listenAt = portOf(port);
+    const { startSandbox } = await import("#sandbox");
     // From now on Ctrl-C waits until there is something to end.
     const stopped = terminal.untilStopped();
     await using files = await SettingsFiles.open(folder);
