@@ -66,6 +66,8 @@ standby() {
   mkdir "$folder"
   chmod 700 "$folder"
   [ "$(id -u)" != 0 ] || chown postgres: "$folder"
+  # A replica that was promoted may have replicas too.
+  as_owner cp "$primary/password" "$folder/password"
   as_owner "$(find_binaries)/pg_basebackup" --pgdata="$folder/data" --write-recovery-conf --checkpoint=fast \
     --dbname="postgresql://tests:$password@127.0.0.1:$(sed -n 4p "$primary/data/postmaster.pid")/postgres" > /dev/null
   port=$(free_port)
