@@ -68,10 +68,16 @@ it("shows the recipes for workflow engines as they are tested", () => {
   }
 });
 
-it("shows the ledger in SQL as it is tested", () => {
+it("shows the ledger in SQL, and orders, as they are tested", () => {
   const page = readFileSync("docs/ledger-in-sql.md", "utf8");
-  for (const file of ["postgres-ledger.ts", "sqlite-ledger.ts"]) {
-    expect(page).toContain(`\`\`\`ts\n${readFileSync(join("examples/ledger-sql", file), "utf8")}\`\`\``);
+  const shown = {
+    "postgres-ledger.ts": page,
+    "sqlite-ledger.ts": page,
+    "orders.ts": readFileSync("docs/orders.md", "utf8"),
+    "statement.ts": readFileSync("docs/statement.md", "utf8"),
+  };
+  for (const [file, where] of Object.entries(shown)) {
+    expect(where).toContain(`\`\`\`ts\n${readFileSync(join("examples/ledger-sql", file), "utf8")}\`\`\``);
   }
   const tables = (/^```sql\n([\s\S]*?);\n```$/m.exec(page)?.[1] ?? "").replaceAll(/^/gm, "  ");
   expect(postgresTables.trimStart()).toBe(tables.trimStart());

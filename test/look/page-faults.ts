@@ -3,9 +3,10 @@ export const cutParts = `(() => {
   const width = document.documentElement.clientWidth;
   const faults = [];
   if (document.documentElement.scrollWidth > width) faults.push("the page scrolls sideways");
-  const isHidden = (element) => element.closest("thead, .VPNavScreen, .VPNavBarHamburger, .visually-hidden, .header-anchor, svg") !== null;
+  // Below 960 pixels the sidebar is out of the window until it is asked for.
+  const isHidden = (element) => (width < 960 && element.closest(".VPSidebar") !== null) || element.closest("thead, .VPNavScreen, .VPNavBarHamburger, .visually-hidden, .header-anchor, svg") !== null;
   const nameOf = (element) => element.tagName + "." + element.className + " " + (element.textContent ?? "").trim().slice(0, 60);
-  for (const element of document.querySelectorAll(".VPContent *, .VPNavBar *")) {
+  for (const element of document.querySelectorAll(".VPContent *, .VPNavBar *, .VPSidebar *")) {
     if (isHidden(element) || element.getClientRects().length === 0) continue;
     const { left, right } = element.getBoundingClientRect();
     const isCut = element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== "visible";

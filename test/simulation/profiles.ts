@@ -90,12 +90,6 @@ export const profiles = {
     repeats: 700,
     quotes: choices.of([0, 600]),
   }),
-  /** A server takes the journal's place that lacks the claim of a payment which is sent once more, after a refusal that passes. */
-  "failovers after refusals": (_, choices) => ({
-    ...calmFailovers,
-    passingRefusals: choices.of([400, 600]),
-    refusals: choices.of([0, 200]),
-  }),
   /** No process lives for as long as the flow waits before it gives money back, or the journal's clock was set back. */
   "short lives": (drawn, choices) => ({
     livesMs: choices.of([0.9, 0.5]) * drawn.leaseMs,
@@ -362,46 +356,6 @@ export const profiles = {
     kills: choices.of([15, 60]),
   }),
 } satisfies Readonly<Record<string, Emphasis>>;
-
-/** Nothing is on its way for long but connections, and what was paid is listed as late as is relied on. */
-const calmFailovers = {
-  failsOver: true,
-  leaseMs: 1000,
-  readBackDelayMs: 1500,
-  listLagMs: 1490,
-  kills: 0,
-  pauses: 0,
-  suspends: 0,
-  clockJumps: 0,
-  shutdowns: 0,
-  aborts: 0,
-  latencyMs: 50,
-  slowMs: 900,
-  unsent: 500,
-  journalFailsBefore: 0,
-  journalFailsAfter: 0,
-  journalIsLate: 0,
-  journalRepeats: 0,
-  journalIsSlow: 0,
-  setsJournalBack: false,
-  lostRequests: 0,
-  lostResponses: 0,
-  foreignRefusals: 0,
-  cachedLists: 0,
-  stalePages: 0,
-  emptyPages: 0,
-  listFailures: 0,
-  livesMs: undefined,
-  tokens: "growing",
-  mostListed: 100,
-  bankFailsAfter: 0,
-  bankFailsBefore: 0,
-  bankIsSlow: 0,
-  declines: 0,
-  repeats: 0,
-  quotes: 0,
-  operators: 0,
-} satisfies Partial<Profile>;
 
 /** Nothing stops a confirmation but the journal. */
 const undisturbed = {

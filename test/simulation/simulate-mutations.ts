@@ -15,7 +15,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     only: { type: "string", default: "" },
     profile: { type: "string" },
-    "at-random": { type: "boolean", default: false },
+    guided: { type: "boolean", default: false },
     cores: { type: "string", default: String(availableParallelism()) },
   },
 });
@@ -54,7 +54,7 @@ async function work(): Promise<void> {
 }
 
 async function simulate(mutation: Mutation): Promise<Found> {
-  const { file, remove } = await bundleSimulation(patchesOf(mutation), { marksBranches: !values["at-random"] });
+  const { file, remove } = await bundleSimulation(patchesOf(mutation), { marksBranches: values.guided });
   try {
     const output = await run(file, worldOf(mutation));
     const [, law = ""] = /^Broken: (.*)\.$/m.exec(output) ?? [];
@@ -69,7 +69,7 @@ async function simulate(mutation: Mutation): Promise<Found> {
 function run(file: string, profile: string | undefined): Promise<string> {
   const { schedules, seed } = values;
   const world = profile === undefined ? [] : ["--profile", profile];
-  const guided = values["at-random"] ? [] : ["--guided"];
+  const guided = values.guided ? ["--guided"] : [];
   const script = [file, ...guided, "--cores", "1", "--as-found", "--schedules", schedules, "--seed", seed, ...world];
   return new Promise((resolve) => {
     // A broken law is what is looked for: it ends with 1.

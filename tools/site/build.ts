@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { installTools } from "../../test/support/install-tools.js";
 import { deadLinksOf } from "./anchors.js";
+import { entryPoints } from "./entry-points.js";
 import { stage } from "./staging.js";
 
 /** Builds the documentation's site into `tools/site/dist`, and fails on a link or an anchor that leads nowhere. */
@@ -46,7 +47,9 @@ function writeEntries(): string[] {
   return names.map((name) => {
     const file = join(entries, `${name}.ts`);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, `export * from ${JSON.stringify(name)};\n`);
+    const line = entryPoints[name];
+    if (line === undefined) throw new Error(`tools/site/entry-points.ts does not name ${name}`);
+    writeFileSync(file, `/**\n * ${line}\n *\n * @module\n */\nexport * from ${JSON.stringify(name)};\n`);
     return file;
   });
 }

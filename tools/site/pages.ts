@@ -55,6 +55,12 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       alsoFoundBy: "database balance transaction",
     },
     {
+      name: "orders",
+      title: "An order and its flow",
+      about: "stored together, and what happens when the process dies between them",
+      alsoFoundBy: "outbox transaction queue",
+    },
+    {
       name: "paused-flows",
       title: "When there is no outcome yet",
       about: "a paused flow, its status, and how another process takes it over",
@@ -69,7 +75,13 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "reconcile",
       title: "After a payment",
-      about: "watching payments, and comparing your ledger with the service's",
+      about: "watching payments: what becomes of them after they were made",
+    },
+    {
+      name: "statement",
+      title: "Yesterday's statement",
+      about: "comparing your ledger with the service's payments, and the payments of a period",
+      alsoFoundBy: "reconciliation report export",
     },
     {
       name: "webhooks",
@@ -178,6 +190,11 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       name: "open-questions",
       title: "What the description leaves open",
       about: "each question, how this library reads it, and the option that changes that",
+    },
+    {
+      name: "probe",
+      title: "What your service does",
+      about: "measuring on a staging system what the description leaves open, and the settings that follow",
     },
     {
       name: "promises",

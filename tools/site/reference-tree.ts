@@ -20,7 +20,8 @@ const kinds: Readonly<Record<string, string>> = {
 /** The reference as a tree: an entry point, and below it what it exports, by kind. */
 export function referenceTree(folder: string): SidebarItem[] {
   return entryPoints(folder).map((path) => ({
-    text: relative(folder, path),
+    // The package's name is in each of them.
+    text: relative(folder, path).replace(/^[^/]+\//, ""),
     link: `/reference/${relative(folder, path)}/`,
     collapsed: true,
     items: Object.entries(kinds).flatMap(([kind, text]) => {
