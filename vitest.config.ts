@@ -79,6 +79,9 @@ const built = {
 /** What other programs make of `openapi.json`: `npm run test:openapi`. */
 const openapi = "test/openapi/**/*.test.ts";
 
+/** The documentation's site in Chromium, which `npm run site` builds first: `npm run test:site`. */
+const look = "test/look/**/*.test.ts";
+
 /** Compiles what these tests start as processes. */
 const programs = "test/support/build-programs.ts";
 
@@ -107,7 +110,7 @@ export default defineConfig({
           isolate: false,
           setupFiles: "test/support/undo.ts",
           include: ["test/**/*.test.ts"],
-          exclude: [...system, ...alone, keycloak, engines, openapi, ...Object.values(built), ...leftOut],
+          exclude: [...system, ...alone, keycloak, engines, openapi, look, ...Object.values(built), ...leftOut],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },
           testTimeout,
           hookTimeout: testTimeout,
@@ -195,6 +198,7 @@ export default defineConfig({
         },
       },
       { resolve: { alias }, test: { name: "openapi", include: [openapi], testTimeout: 120_000, retry } },
+      { test: { name: "look", include: [look], testTimeout, hookTimeout: testTimeout, retry } },
       { test: { name: "guard", include: [built.guard], testTimeout: 60_000 } },
     ],
     coverage: {

@@ -19,7 +19,6 @@ import type { GrantedTokens, LoginCallback, UserClaims } from "./openid-grant.js
 import { readSecret } from "./secret-source.js";
 import { readLogoutResponse, readTokenResponse, type TokenFields } from "./token-response.js";
 
-/** A token that the endpoint issued. */
 export interface Granted {
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
@@ -37,9 +36,7 @@ export type GrantResult = { readonly granted: Granted } | { readonly failure: Gr
 export interface TokenEndpointOptions {
   readonly auth: IdentityProviderAuth | PasswordAuth;
   readonly transport: Transport;
-  /** The timeout of each request. */
   readonly timeoutMs: number;
-  /** Ends every request. */
   readonly signal?: AbortSignal;
   readonly tracing?: Tracing | undefined;
 }

@@ -78,12 +78,15 @@ export function assertLeaseId({ epoch, nonce }: LeaseId): void {
   assertNonce(nonce);
 }
 
+type StoredState = StateId &
+  Pick<JournalEntry, "phase" | "settled" | "data" | "evidence"> & { readonly prunedAtMs?: unknown };
+
 /**
  * Whether a write that did not apply is the repetition of one that did.
  *
  * @param present the entry as it was read afterwards.
  */
-export function isRepetition(present: JournalEntry | undefined, id: StateId, state: JournalState): boolean {
+export function isRepetition(present: StoredState | undefined, id: StateId, state: JournalState): boolean {
   return (
     present?.epoch === id.epoch &&
     present.nonce === id.nonce &&

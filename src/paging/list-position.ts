@@ -12,7 +12,6 @@ export interface ReceivedPage<Item> {
   readonly start: PageStart;
 }
 
-/** The paging token of a record. */
 export type TokenOf = (item: never) => string | undefined;
 
 /** A page of one record, which shows no order, and the page before it. */

@@ -40,6 +40,7 @@ import {
   scriptedClient,
   unsent,
 } from "./scripted-transport.js";
+import { provingNothing } from "./statuses.js";
 
 type Kind = keyof typeof calls;
 type ErrorClass = new (...args: never) => CrossBorderError;
@@ -139,7 +140,7 @@ const rows: readonly Row[] = [
       [`${status} as somebody else's JSON`, json({ message: "no" }, status), ...open(Class, `http_${status}`)],
     ];
   }),
-  ...[409, 421, 425, 499].flatMap((status): Row[] => {
+  ...provingNothing.flatMap((status): Row[] => {
     const Class = statusClasses.get(status) ?? ApiError;
     return [
       [`${status}`, ownError(status), ...open(Class, `http_${status}`)],

@@ -3,7 +3,6 @@ import { CrossBorderClient } from "../../client.js";
 import type { PaymentStatus } from "../../resources/payments.js";
 import { generateSigningKeyPair, type SigningKeyPair } from "../../signing/keys.js";
 
-/** A gateway, and its keys. */
 export interface SeededGateway {
   readonly institutionId: string;
   readonly name: string;
