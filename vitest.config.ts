@@ -46,7 +46,7 @@ const leftOut = isThorough ? [] : onlyThorough;
 /** Tests of the sources that start processes, or make thousands of trials. */
 const system = [
   "test/faults/**/*.test.ts",
-  "test/cli/probe/services.test.ts",
+  "test/cli/probe/**/*.test.ts",
   "test/examples.test.ts",
   "test/executed-blocks.test.ts",
   "test/opentelemetry/set-up.test.ts",
