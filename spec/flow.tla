@@ -120,15 +120,16 @@ Look(o, n) ==
       known == IF n = 2 /\ ListedWithin THEN {} ELSE v.claims
       visible == IF v.sure \/ ~Rule("look without the mark") THEN listed \ v.since ELSE listed
       unsure == n = 2 /\ ~own[o].knows /\ own[o].must
+      proves == n = 2 /\ ~own[o].over
   IN /\ own[o].busy = None
      /\ n >= 1 /\ v.no /\ v.new \in payments => v.new \in listed
-     /\ n = 2 => payments \ known \subseteq listed
-     /\ inFlight' = IF n = 2 THEN inFlight \cap known ELSE inFlight
+     /\ proves => payments \ known \subseteq listed
+     /\ inFlight' = IF proves THEN inFlight \cap known ELSE inFlight
      /\ own' = [q \in 1..Len(own) |->
           IF q = o
-          THEN [own[o] EXCEPT !.saw = IF visible = {} THEN "nothing there" ELSE "found", !.waited = n, !.knows = @ \/ (n = 2 /\ ~own[o].over),
+          THEN [own[o] EXCEPT !.saw = IF visible = {} THEN "nothing there" ELSE "found", !.waited = n, !.knows = @ \/ proves,
                               !.funds = IF unsure /\ Rule("ask again") THEN "unasked" ELSE @]
-          ELSE IF n = 2 THEN [own[q] EXCEPT !.over = TRUE, !.live = 0] ELSE own[q]]
+          ELSE IF proves THEN [own[q] EXCEPT !.over = TRUE, !.live = 0] ELSE own[q]]
      /\ UNCHANGED <<journal, made, sent, refused, payments, listed, bank, operators>>
 
 Lost(o) == own[o].funds = "replayed" /\ ~own[o].must /\ ~own[o].view.txn
@@ -191,27 +192,29 @@ Options(o) ==
     [] v.phase = "refused" -> if(bank = "released", to("rejected"))
     [] OTHER -> {}
 
+Knows(o) == own[o].knows /\ ~own[o].over
+
 (* Hands a write to the journal. Until it knows what became of it, the owner does nothing else. *)
-Hand(o, c, decides) ==
+Hand(o, c, decides, marks) ==
   LET me == own[o]
-      m == [o |-> o, rev |-> me.rev, c |-> c, mark |-> IF me.knows /\ ~me.over THEN me.inc ELSE 0]
-      goesOn == me.view.phase # "funds-requested" /\ c.phase = "funds-requested" /\ c.claims # me.view.claims
-  IN /\ me.busy = None /\ msgs' = msgs \cup {m}
+      m == [o |-> o, rev |-> me.rev, c |-> c, mark |-> IF marks THEN me.inc ELSE 0]
+      goesOn == me.view.phase = "unknown" /\ c.phase = "funds-requested"
+  IN /\ me.busy = None /\ (marks => Knows(o)) /\ msgs' = msgs \cup {m}
      /\ own' = [own EXCEPT ![o] = [me EXCEPT !.busy = m, !.saw = "nothing", !.waited = 0, !.live = 0,
-                                             !.must = @ /\ ~decides /\ ~goesOn /\ ~(SingleUse /\ me.view.phase = "unknown"),
+                                             !.must = @ /\ ~decides /\ ~goesOn,
                                              !.funds = IF c.phase = "claimed" THEN "unasked" ELSE @]]
      /\ made' = IF c.phase = "claimed" /\ me.view.phase = "funds-requested" THEN Append(made, o) ELSE made
 
-Write(o, c) == c \in Options(o) /\ Hand(o, c, FALSE) /\ UNCHANGED <<row, past, inc, stored, service, bank, operators>>
+Write(o, c, marks) == c \in Options(o) /\ Hand(o, c, FALSE, marks) /\ UNCHANGED <<row, past, inc, stored, service, bank, operators>>
 
 (* A person decides about a flow that is held or stuck: whoever owns it then. *)
-Decide(o, action) ==
+Decide(o, action, marks) ==
   LET v == own[o].view
       calm == [v EXCEPT !.no = FALSE]
   IN /\ v.txn /\ v.phase \in {"funds-requested", "claimed", "unknown", "held", "refused"} /\ (action = "resend" => v.phase # "refused")
-     /\ CASE action = "resend"  -> Hand(o, [calm EXCEPT !.phase = "funds-requested"], TRUE) /\ resends' = resends + 1 /\ UNCHANGED releases
-          [] action = "release" -> Hand(o, [calm EXCEPT !.phase = "refused"], TRUE) /\ releases' = releases + 1 /\ UNCHANGED resends
-          [] action = "found"   -> listed # {} /\ Hand(o, [calm EXCEPT !.phase = "paid"], TRUE) /\ UNCHANGED operators
+     /\ CASE action = "resend"  -> Hand(o, [calm EXCEPT !.phase = "funds-requested"], TRUE, marks) /\ resends' = resends + 1 /\ UNCHANGED releases
+          [] action = "release" -> Hand(o, [calm EXCEPT !.phase = "refused"], TRUE, marks) /\ releases' = releases + 1 /\ UNCHANGED resends
+          [] action = "found"   -> listed # {} /\ Hand(o, [calm EXCEPT !.phase = "paid"], TRUE, marks) /\ UNCHANGED operators
      /\ UNCHANGED <<row, past, inc, stored, service, bank>>
 
 (* The owner is told that its write was stored. *)
@@ -221,10 +224,6 @@ Learn(o) ==
      /\ own' = [own EXCEPT ![o].view = m.c, ![o].rev = @ + 1, ![o].busy = None,
                            ![o].live = IF m.c.phase = "claimed" /\ made[m.c.new] = o /\ ~own[o].over THEN m.c.new ELSE 0]
      /\ UNCHANGED <<journal, made, service, bank, operators>>
-
-(* The owner is told that its write certainly was not stored, and no copy of it is on its way. *)
-Fail(o) == /\ own[o].busy # None /\ own[o].busy \notin stored /\ msgs' = msgs \ {own[o].busy} /\ own' = [own EXCEPT ![o].busy = None]
-           /\ UNCHANGED <<row, past, inc, stored, made, service, bank, operators>>
 
 ------------------------------------------------------------------------------
 Next ==
@@ -239,8 +238,8 @@ Next ==
        \/ GiveBack(o) \/ OrderRelease(o) \/ Send(o) \/ Learn(o) \/ LetGo(o)
        \/ MostRestores > 0 /\ Retake(o)
        \/ own[o].saw = "nothing" /\ \E n \in Looks(o) : Look(o, n)
-       \/ \E c \in Options(o) : c # own[o].view /\ (c.phase = "claimed" => Len(made) < MostClaims) /\ Write(o, c)
-       \/ resends + releases < MostDecisions /\ \E action \in {"resend", "release"} : Decide(o, action)
+       \/ \E c \in Options(o) : c # own[o].view /\ (c.phase = "claimed" => Len(made) < MostClaims) /\ Write(o, c, Knows(o))
+       \/ resends + releases < MostDecisions /\ \E action \in {"resend", "release"} : Decide(o, action, Knows(o))
 
 Spec == Init /\ [][Next]_vars
 

@@ -5,6 +5,7 @@ import type { Choices } from "./choices.js";
 import { Cluster } from "./cluster.js";
 import { JournalRestore } from "./journal-restore.js";
 import { drawProfile, type Profile, type ProfileOptions } from "./profile.js";
+import type { ScheduleRecorder } from "./schedule-recorder.js";
 import { SimulatedBank } from "./simulated-bank.js";
 import { SimulatedJournal } from "./simulated-journal.js";
 import { SimulatedNetwork } from "./simulated-network.js";
@@ -21,6 +22,7 @@ export interface ScheduleOptions extends ProfileOptions {
   /** The key of a flow, by its number. */
   readonly keyOf: (flow: number) => string;
   readonly isTraced: boolean;
+  readonly recorder?: ScheduleRecorder | undefined;
 }
 
 /** What came of one schedule. */
@@ -52,6 +54,8 @@ const mostEvents = 20_000;
 export async function runSchedule(choices: Choices, options: ScheduleOptions): Promise<ScheduleResult> {
   const profile = drawProfile(choices, options);
   const world = new World(choices, profile, options.isTraced);
+  world.recorder = options.recorder;
+  options.recorder?.begin(world);
   const truth = new Truth(world);
   const service = new SimulatedService(world, truth);
   if (profile.hasLookalike) truth.onTaken = (transactionId) => service.addLookalike(transactionId);

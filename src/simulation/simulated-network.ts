@@ -81,6 +81,7 @@ export class SimulatedNetwork {
     const { choices, profile } = this.#world;
     const key = kind === "payment" ? String(parseJsonObject(decoder.decode(request.body)).memo) : "";
     const sending = kind === "payment" ? this.#truth.sent(key) : 0;
+    if (kind === "payment") this.#world.recorder?.note({ type: "sent", key, process: process.name, sending });
     const fate = this.#fateOf(kind);
     this.#world.note(`${describe(request, kind, key)} ${fate}`);
     const latencyMs = choices.below(profile.latencyMs);

@@ -27,16 +27,25 @@ export function watchedFunds(funds: FundsPair, process: SimulatedProcess, world:
   return {
     takeFunds: (context) =>
       remote(`takeFunds of ${context.key}`, () =>
-        noted(funds.takeFunds(context), (response) => truth.asked(context.key, response)),
+        noted(funds.takeFunds(context), (response) => {
+          world.recorder?.note({ type: "asked", key: context.key, process: process.name, response });
+          truth.asked(context.key, response);
+        }),
       ),
     releaseFunds: (context) =>
       remote(
         `releaseFunds of ${context.key}`,
         () => {
           truth.releaseArrived(context.key);
-          return noted(funds.releaseFunds(context), () => truth.released(context.key));
+          return noted(funds.releaseFunds(context), () => {
+            world.recorder?.note({ type: "released", key: context.key, process: process.name });
+            truth.released(context.key);
+          });
         },
-        () => truth.releaseSent(context.key),
+        () => {
+          world.recorder?.note({ type: "releaseSent", key: context.key, process: process.name });
+          truth.releaseSent(context.key);
+        },
       ),
   };
 }

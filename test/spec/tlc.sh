@@ -101,7 +101,7 @@ case ${1:-} in
   mutations) mutations ;;
   run)
     cd "$2"
-    tlc "$3"
+    tlc -deadlock "$3"
     ;;
   *)
     sed -n '2,7p' "$0" >&2
