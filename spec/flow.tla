@@ -172,7 +172,7 @@ Options(o) ==
   IN {v} \cup                                                  \* what was waited, looked at, or failed; another base URL
   CASE v.phase = "funds-requested" ->
          if(me.funds = "null" /\ ~v.txn, to("declined"))
-         \cup if(me.funds \in {"first", "replayed"}, {Funded(o), [Funded(o) EXCEPT !.phase = "held"]})
+         \cup if(me.funds \in {"first", "replayed"} \/ me.waited = 2, {Funded(o), [Funded(o) EXCEPT !.phase = "held"]})
          \cup if(MayClaim(o), {[Funded(o) EXCEPT !.phase = "claimed", !.claims = @ \cup {Len(made) + 1}, !.new = Len(made) + 1, !.no = FALSE]})
          \cup if(me.saw = "found", {[Funded(o) EXCEPT !.phase = "paid"]})
     [] v.phase = "claimed" ->

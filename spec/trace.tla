@@ -38,10 +38,6 @@ Restored == \E earlier \in past :
      ELSE earlier # None /\ earlier.nonce = e.o /\ earlier.rev = e.rev /\ earlier.c.phase = e.phase /\ earlier.lease = e.lease
   /\ Restore(earlier)
 
-Looked == \/ UNCHANGED vars
-          \/ \E look \in Range(e.looks) :
-               own[look.o].view.phase \in {"funds-requested", "unknown"} /\ \E n \in 0..look.waited : Look(look.o, n)
-
 Recorded ==
   \/ e.op = "begin" /\ Begin(e.phase)
   \/ e.op = "replace" /\ ReplaceQuote(e.phase)
@@ -54,7 +50,7 @@ Recorded ==
   \/ e.op = "prune" /\ Prune
   \/ e.op = "prune quote" /\ PruneQuote
   \/ e.op = "restore" /\ Restored
-  \/ e.op = "look" /\ Looked
+  \/ e.op = "look" /\ UNCHANGED vars
   \/ e.op = "take" /\ \E o \in Range(e.os) : Take(o, e.answer)
   \/ e.op = "order" /\ \E o \in Range(e.os) : OrderRelease(o)
   \/ e.op = "give" /\ \E o \in Range(e.os) : GiveBack(o)
@@ -63,14 +59,18 @@ Recorded ==
 
 Sent == e.op = "send" /\ \E o \in Range(e.os) : Send(o) /\ sendings' = Append(sendings, own[o].live)
 
-(* That a request was refused shows only in what its owner stores. *)
-Unrecorded == /\ e.op = "hand" /\ e.phase = "unknown" /\ e.no /\ own[e.o].view.phase = "claimed" /\ own[e.o].view.new \in inFlight
-              /\ Refuse(own[e.o].view.new) /\ UNCHANGED <<t, i, sendings>>
+(* That a request was refused shows only in what its owner stores. Flows of a process share what they read. *)
+Unrecorded ==
+  \/ /\ e.op = "hand" /\ e.phase = "unknown" /\ e.no /\ own[e.o].view.phase = "claimed" /\ own[e.o].view.new \in inFlight
+     /\ Refuse(own[e.o].view.new)
+  \/ /\ e.op = "look"
+     /\ \E look \in Range(e.looks) :
+          own[look.o].view.phase \in {"funds-requested", "unknown"} /\ \E n \in {0, look.waited} : Look(look.o, n)
 
 TraceNext == /\ i <= Len(Traces[t])
              /\ \/ Recorded /\ i' = i + 1 /\ UNCHANGED <<t, sendings>>
                 \/ Sent /\ i' = i + 1 /\ UNCHANGED t
-                \/ Unrecorded
+                \/ Unrecorded /\ UNCHANGED <<t, i, sendings>>
 
 TraceSpec == TraceInit /\ [][TraceNext]_traced
 

@@ -11,8 +11,15 @@ export interface Bundle {
   remove(): void;
 }
 
-/** Builds the simulation of the sources, with some rules taken out. One file is faster than the loader of sources, from the start to the end. */
-export async function bundleSimulation(patches: readonly Patch[] = []): Promise<Bundle> {
+/**
+ * Builds the simulation of the sources, with some rules taken out. One file is faster than the loader of sources, from the start to the end.
+ *
+ * @param program which runs it.
+ */
+export async function bundleSimulation(
+  patches: readonly Patch[] = [],
+  program = "test/simulation/simulate.ts",
+): Promise<Bundle> {
   const caches = join(root, "node_modules", ".cache");
   mkdirSync(caches, { recursive: true });
   const folder = mkdtempSync(join(caches, "simulation-"));
@@ -21,7 +28,7 @@ export async function bundleSimulation(patches: readonly Patch[] = []): Promise<
   try {
     await build({
       absWorkingDir: root,
-      entryPoints: ["test/simulation/simulate.ts"],
+      entryPoints: [program],
       outfile: file,
       ...programOptions,
       plugins: [

@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Facts, Step, Trace } from "./trace.js";
 
 /** Recorded steps that are no behaviour of the specification. */
@@ -21,8 +20,6 @@ export interface TraceReport {
   readonly states: number;
   readonly mismatches: readonly Mismatch[];
 }
-
-const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Lets TLC hold traces against spec/flow.tla, in as few runs as there are different promises of the service. */
 export async function checkTraces(traces: readonly Trace[]): Promise<TraceReport> {
@@ -88,7 +85,7 @@ export function describeMismatch({ trace, law, steps, log }: Mismatch): string {
 async function runTlc(group: readonly Trace[], also: readonly string[], stop = 0): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "cbp-traces-"));
   try {
-    for (const name of ["flow.tla", "trace.tla"]) copyFileSync(join(root, "spec", name), join(folder, name));
+    for (const name of ["flow.tla", "trace.tla"]) copyFileSync(join("spec", name), join(folder, name));
     const [first] = group;
     if (first === undefined) throw new TypeError("there is no trace");
     writeFileSync(join(folder, "trace.cfg"), settings(first.facts, also));
@@ -98,7 +95,7 @@ async function runTlc(group: readonly Trace[], also: readonly string[], stop = 0
       `---- MODULE data ----\nEXTENDS Naturals\nStop == ${stop}\nTraces == <<\n${traces.join(",\n")}\n>>\n====\n`,
     );
     return await new Promise((resolve, reject) => {
-      const child = spawn("bash", [join(root, "test/spec/tlc.sh"), "run", folder, "trace"]);
+      const child = spawn("bash", ["test/spec/tlc.sh", "run", folder, "trace"]);
       let log = "";
       for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (log += String(text)));
       child.on("error", reject);

@@ -71,7 +71,7 @@ interface OwnerId {
 
 /** Writes the steps of one flow down, from what its journal, its service and its bank were asked. */
 export class FlowTrace {
-  readonly steps: Step[] = [];
+  readonly #steps: Step[] = [];
   readonly #waits: Waits;
   readonly #owners = new Map<string, Owner>();
   /** Claims by what is stored of them. */
@@ -85,12 +85,36 @@ export class FlowTrace {
     this.#waits = waits;
   }
 
+  /** Without looks that nothing rests on: TLC would try each. */
+  get steps(): readonly Step[] {
+    const resting = new Set<number>();
+    const steps: Step[] = [];
+    for (const step of this.#steps.toReversed()) {
+      if (step.op === "hand") {
+        const rests = step.mark === true || step.sawNothing === true || restingPhases.has(String(step.phase));
+        if (rests) resting.add(Number(step.o));
+        else resting.delete(Number(step.o));
+      }
+      if (step.op !== "look") steps.push(step);
+      else {
+        const looks = looksIn(step).filter(({ o }) => resting.has(o));
+        if (looks.length > 0) steps.push({ op: "look", looks });
+      }
+    }
+    return steps.reverse();
+  }
+
   add(atMs: number, step: Step): void {
     if (this.isOver) return;
+    this.#list(atMs);
+    this.#steps.push(step);
+  }
+
+  /** What is listed by now. */
+  #list(atMs: number): void {
     const due = this.#pending.filter((listing) => listing.atMs <= atMs);
     this.#pending = this.#pending.filter((listing) => listing.atMs > atMs);
-    for (const { sending } of due) this.steps.push({ op: "listed", sending });
-    this.steps.push(step);
+    for (const { sending } of due) this.#steps.push({ op: "listed", sending });
   }
 
   begun(atMs: number, entry: JournalEntry, process: string): void {
@@ -209,8 +233,9 @@ export class FlowTrace {
     const looks = this.#of(process)
       .filter(({ hasEnded }) => !hasEnded)
       .map(({ number, sinceMs }) => ({ o: number, waited: this.#waited(atMs - sinceMs) }));
-    if (looks.length === 0) return;
-    const last = this.steps.at(-1);
+    if (looks.length === 0 || this.isOver) return;
+    this.#list(atMs);
+    const last = this.#steps.at(-1);
     if (last?.op === "look" && JSON.stringify(last.looks) === JSON.stringify(looks)) return;
     this.add(atMs, { op: "look", looks });
   }
@@ -241,6 +266,15 @@ export class FlowTrace {
   #of(process: string): readonly Owner[] {
     return [...this.#owners.values()].filter((owner) => owner.process === process);
   }
+}
+
+/** States that follow from a look, or may. */
+const restingPhases: ReadonlySet<string> = new Set(["paid", "held", "refused", "claimed"]);
+
+type StepLook = { readonly o: number; readonly waited: number };
+
+function looksIn({ looks }: Step): readonly StepLook[] {
+  return looks as unknown as readonly StepLook[];
 }
 
 /** The ciphers of the simulation write a word before it. */
