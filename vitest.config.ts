@@ -77,6 +77,9 @@ const built = {
 /** What other programs make of `openapi.json`: `npm run test:openapi`. */
 const openapi = "test/openapi/**/*.test.ts";
 
+/** Traces of changed sources, held against spec/flow.tla, which needs Java: `npm run test:spec`. */
+const spec = "test/spec/**/*.test.ts";
+
 /** Compiles what these tests start as processes. */
 const programs = "test/support/build-programs.ts";
 
@@ -105,7 +108,7 @@ export default defineConfig({
           isolate: false,
           setupFiles: "test/support/undo.ts",
           include: ["test/**/*.test.ts"],
-          exclude: [...system, ...alone, keycloak, engines, openapi, ...Object.values(built), ...leftOut],
+          exclude: [...system, ...alone, keycloak, engines, openapi, spec, ...Object.values(built), ...leftOut],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },
           testTimeout,
           hookTimeout: testTimeout,
@@ -192,6 +195,7 @@ export default defineConfig({
         },
       },
       { resolve: { alias }, test: { name: "openapi", include: [openapi], testTimeout: 120_000, retry } },
+      { test: { name: "spec", include: [spec], testTimeout: 600_000 } },
       { test: { name: "guard", include: [built.guard], testTimeout: 60_000 } },
     ],
     coverage: {

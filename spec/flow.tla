@@ -64,7 +64,7 @@ Acquire ==
   LET o == Len(own) + 1
       new == [row EXCEPT !.epoch = @ + 1, !.nonce = o, !.lease = TRUE]
   IN /\ row # None /\ row.c.phase # "pruned" /\ Put(new)
-     /\ own' = Append(IF Rule("lease") THEN [own EXCEPT ![row.nonce].over = TRUE] ELSE own, Owner(new, TRUE))
+     /\ own' = Append([own EXCEPT ![row.nonce].over = TRUE], Owner(new, TRUE))
      /\ UNCHANGED <<inc, msgs, stored, made, service, bank, operators>>
 
 IsOwn(o) == row # None /\ (Rule("owner") => row.epoch = own[o].epoch /\ row.nonce = o) /\ row.c.phase # "pruned"
@@ -142,7 +142,7 @@ Wait(o) ==
 (* Other looks change nothing. *)
 Looks(o) ==
   LET v == own[o].view
-      decides == (v.phase = "unknown" /\ (v.no \/ ListedWithin)) \/ (v.phase = "funds-requested" /\ own[o].funds \in {"first", "replayed"} /\ own[o].must)
+      decides == (v.phase = "unknown" /\ (v.no \/ ListedWithin \/ ~Rule("absence proves nothing"))) \/ (v.phase = "funds-requested" /\ own[o].funds \in {"first", "replayed"} /\ own[o].must)
   IN (IF decides THEN {IF Rule("wait") THEN Wait(o) ELSE 0} ELSE {})
      \cup (IF v.phase \in {"unknown", "funds-requested"} /\ listed # {} THEN {0} ELSE {})
 

@@ -75,7 +75,6 @@ mutations() {
   printf '| rule of `spec/flow.tla` that is taken out | law that breaks | after so many steps | bounds other than those of `flow.cfg` |\n|---|---|---|---|\n'
   breaks "revision"
   breaks "owner" MostRestores=1
-  breaks "lease"
   breaks "look"
   breaks "wait"
   breaks "absence proves nothing"
@@ -99,6 +98,7 @@ case ${1:-} in
     kept MostOwners=3
     ;;
   mutations) mutations ;;
+  breaks) breaks "${@:2}" ;;
   run)
     cd "$2"
     tlc -deadlock "$3"
