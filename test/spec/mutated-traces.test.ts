@@ -13,7 +13,7 @@ it.each([
 ])("finds flows that are no behaviour of the specification without: %s", async (name, step) => {
   const mutation = mutations.find((known) => known.name === name);
   if (mutation === undefined) throw new Error(`there is no such mutation: ${name}`);
-  const { file, remove } = await bundleSimulation(patchesOf(mutation), program);
+  const { file, remove } = await bundleSimulation(patchesOf(mutation), { program });
   try {
     const output = await run(file, mutation.profile ?? "any");
     expect(output).toMatch(/no behaviour of spec\/flow\.tla/);

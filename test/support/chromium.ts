@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 
 /** What is used of a page of playwright-core. */
-export interface Page {
+export interface ChromiumPage {
   goto(url: string): Promise<unknown>;
   reload(): Promise<unknown>;
   url(): string;
@@ -35,12 +35,12 @@ export interface Route {
 
 /** A person's browser, with its cookies. */
 export interface Profile {
-  newPage(): Promise<Page>;
+  newPage(): Promise<ChromiumPage>;
   close(): Promise<void>;
 }
 
 export interface Browser extends AsyncDisposable {
-  newProfile(): Promise<Profile>;
+  newProfile(options?: { readonly javaScriptEnabled?: boolean }): Promise<Profile>;
 }
 
 /** Debian's Chromium, by playwright-core of `tools`, with more flags of the command line. */
@@ -53,7 +53,7 @@ export async function openBrowser(tools: string, flags: readonly string[] = []):
     args: ["--no-sandbox", "--disable-dev-shm-usage", ...flags],
   });
   return {
-    newProfile: () => browser.newContext({ viewport: { width: 960, height: 640 } }),
+    newProfile: (options = {}) => browser.newContext({ viewport: { width: 960, height: 640 }, ...options }),
     [Symbol.asyncDispose]: () => browser.close(),
   };
 }

@@ -3,7 +3,7 @@ import { type FlowGrounds, groundsOf, toStatus } from "../../flows/flow-status.j
 import type { FlowCipher, FlowStatus, JournalEntry } from "../../flows/index.js";
 import { readState } from "../../flows/state/flow-scope.js";
 import { isStuck } from "../../flows/state/flow-state.js";
-import { parseObject } from "../json.js";
+import { parseObject } from "../../wire/parse-json-object.js";
 
 /** A flow with everything that an operator decides by; lists that would be empty are absent. */
 export interface FlowDetails extends FlowStatus, Partial<FlowGrounds> {

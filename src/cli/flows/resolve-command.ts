@@ -6,11 +6,11 @@ import { type CheckedResolution, checkResolution, decideFlow, notHeld } from "..
 import type { FlowState, ResolveAction } from "../../flows/state/flow-state.js";
 import type { Payment } from "../../resources/payments.js";
 import { clock } from "../../timing/clock.js";
+import { parseObject } from "../../wire/parse-json-object.js";
 import { Interrupted } from "../ask-secret.js";
 import { command, exitCodes, UsageError } from "../command.js";
 import { readText } from "../files.js";
 import { interruption } from "../interruption.js";
-import { parseObject } from "../json.js";
 import { openClient } from "../open-client.js";
 import { printableLines } from "../printable.js";
 import { type Settings, settingOptions } from "../settings.js";

@@ -109,7 +109,9 @@ function lookText({ atMs, seen, complete, problem, found, grounds }: Look): stri
   return `at ${instant(atMs)}: ${counted(seen, "payment")} seen, ${found ? "and this flow's is one of them" : all}${rests}`;
 }
 
-function decisionText({ action, by, why, atMs, withoutProof }: OperatorDecision): string {
+function decisionText({ action, by, why, atMs, withoutProof, ...more }: OperatorDecision): string {
+  // Does not compile where a decision has what is not shown here.
+  more satisfies Readonly<Record<string, never>>;
   return `${action}${withoutProof ? ", without proof," : ""} by ${by} at ${instant(atMs)}: ${why}`;
 }
 
