@@ -24,7 +24,7 @@ it.each([
 });
 
 function run(file: string, profile: string): Promise<string> {
-  const script = [file, "--schedules", "60", "--seed", "1", "--profile", profile];
+  const script = [file, "--schedules", "20", "--seed", "1", "--profile", profile];
   return new Promise((resolve) => {
     execFile(process.execPath, script, { maxBuffer: 2 ** 26 }, (_, stdout, stderr) => resolve(stdout + stderr));
   });
