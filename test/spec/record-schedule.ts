@@ -2,9 +2,8 @@ import type { Journal, JournalEntry } from "../../src/flows/journal.js";
 import { Choices, seedOf } from "../../src/simulation/choices.js";
 import type { Emphasis } from "../../src/simulation/profile.js";
 import { runSchedule } from "../../src/simulation/run-schedule.js";
-import type { RecordedEvent, ScheduleRecorder } from "../../src/simulation/schedule-recorder.js";
+import type { RecordedEvent, RecordedWorld, ScheduleRecorder } from "../../src/simulation/schedule-recorder.js";
 import type { SimulatedProcess } from "../../src/simulation/simulated-process.js";
-import type { World } from "../../src/simulation/world.js";
 import { FlowTrace, type Trace } from "./trace.js";
 
 export interface RecordedSchedule {
@@ -44,7 +43,7 @@ export async function recordSchedule(
 class Recorder implements ScheduleRecorder {
   readonly flows = new Map<string, FlowTrace>();
   readonly #keys: readonly string[];
-  #world: World | undefined;
+  #world: RecordedWorld | undefined;
   #store: Journal | undefined;
   #isReplaying = false;
 
@@ -52,7 +51,7 @@ class Recorder implements ScheduleRecorder {
     this.#keys = keys;
   }
 
-  begin(world: World): void {
+  begin(world: RecordedWorld): void {
     this.#world = world;
     const { leaseMs, readBackDelayMs, tellsListedWithin, listedWithinMs } = world.profile;
     const lagMs = Math.max(readBackDelayMs, tellsListedWithin ? (listedWithinMs ?? 0) : 0);
