@@ -74,6 +74,7 @@ it("shows the ledger in SQL, and orders, as they are tested", () => {
     "postgres-ledger.ts": page,
     "sqlite-ledger.ts": page,
     "orders.ts": readFileSync("docs/orders.md", "utf8"),
+    "statement.ts": readFileSync("docs/statement.md", "utf8"),
   };
   for (const [file, where] of Object.entries(shown)) {
     expect(where).toContain(`\`\`\`ts\n${readFileSync(join("examples/ledger-sql", file), "utf8")}\`\`\``);

@@ -5,6 +5,7 @@ import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { confirmOrder, orderTables, payConfirmed } from "../../examples/ledger-sql/orders.js";
 import { PostgresLedger, postgresTables } from "../../examples/ledger-sql/postgres-ledger.js";
+import { compareTakings } from "../../examples/ledger-sql/statement.js";
 import { startPracticeService } from "../../examples/support/practice-service.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
@@ -50,6 +51,7 @@ async function bank() {
   return {
     pool,
     flow,
+    client,
     payments: () => practice.server.sandbox.payments.length,
     status: async () => (await pool.query<{ status: string }>("select status from orders")).rows[0]?.status,
     takings: async () => (await pool.query("select from takings")).rowCount,
@@ -113,5 +115,21 @@ describe.skipIf(url === "")(`an order and its flow${skipped}`, () => {
     expect(await confirmOrder(pool, "order-1", intent.id)).toBe(true);
     await payConfirmed(pool, flow);
     expect([await status(), payments()]).toEqual(["paid", 1]);
+  });
+
+  it("is in the statement where its taking and its payment differ, and not otherwise", async () => {
+    const { pool, flow, client } = await bank();
+    const from = new Date(Date.now() - 60_000);
+    expect(await flow.run("order-1", request)).toMatchObject({ status: "paid" });
+    const compare = async () => {
+      const found: string[] = [];
+      for await (const { type } of compareTakings(client, pool, "alpha-bank", from, new Date())) found.push(type);
+      return found.sort();
+    };
+    expect(await compare()).toEqual([]);
+    await pool.query("update takings set amount = amount + 1");
+    expect(await compare()).toEqual(["different"]);
+    await pool.query("update takings set transaction_id = 'TX-of-nobody'");
+    expect(await compare()).toEqual(["missing-here", "missing-there"]);
   });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { CrossBorderClient, generateSigningKeyPair, paymentFromIntent, signRequest } from "cross-border-payments";
 import { type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
-import { type Browser, type ChromiumPage, openBrowser, type Profile } from "../support/chromium.js";
+import { type Browser, openBrowser, type Page, type Profile } from "../support/chromium.js";
 
 const { CBP_CONSOLE_SCREENSHOTS } = process.env;
 
@@ -33,10 +33,10 @@ describe("the sandbox's console", () => {
     readonly client: CrossBorderClient;
     readonly alpha: Awaited<ReturnType<typeof generateSigningKeyPair>>;
     readonly profile: Profile;
-    readonly page: ChromiumPage;
+    readonly page: Page;
     /** Addresses that pages of the profile have asked for. */
     readonly asked: readonly string[];
-    newTab(): Promise<ChromiumPage>;
+    newTab(): Promise<Page>;
   }
 
   /** Two gateways with a rate between them; the console can sign for the first. Somebody has opened the page. */
@@ -73,18 +73,18 @@ describe("the sandbox's console", () => {
     return { server, client, alpha, profile, page: await newTab(), asked, newTab };
   }
 
-  const textOf = async (page: ChromiumPage, selector: string) => (await page.locator(selector).textContent()) ?? "";
+  const textOf = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? "";
   // The page's own policy allows nobody to evaluate a text in it: playwright's `waitForFunction` would.
-  const until = (page: ChromiumPage, condition: string) =>
+  const until = (page: Page, condition: string) =>
     expect.poll(() => page.evaluate<boolean>(condition), { timeout: 20_000, message: condition }).toBe(true);
-  const shows = (page: ChromiumPage, selector: string, text: string) =>
+  const shows = (page: Page, selector: string, text: string) =>
     until(
       page,
       `[...document.querySelectorAll(${JSON.stringify(selector)})].some((one) => one.textContent.includes(${JSON.stringify(text)}))`,
     );
 
   /** Presses the key for the next control until it is this one, and sees that each control on the way shows that it has the focus. */
-  async function tabTo(page: ChromiumPage, selector: string): Promise<void> {
+  async function tabTo(page: Page, selector: string): Promise<void> {
     for (let presses = 0; presses < 100; presses += 1) {
       await page.keyboard.press("Tab");
       const [isThere, outline] = await page.evaluate<[boolean, string]>(

@@ -1,5 +1,5 @@
 import { createRealm, type Realm, type RealmOptions } from "../keycloak/keycloak.js";
-import { type Browser, type ChromiumPage, openBrowser } from "../support/chromium.js";
+import { type Browser, openBrowser, type Page } from "../support/chromium.js";
 import { startTellerService, type TellerService } from "./teller-service.js";
 
 export const lifetimeSeconds = 10;
@@ -48,14 +48,14 @@ export async function openOffice(
 }
 
 /** Keycloak's form. */
-export async function fillForm(page: ChromiumPage, { username, password }: Realm["credentials"]): Promise<void> {
+export async function fillForm(page: Page, { username, password }: Realm["credentials"]): Promise<void> {
   await page.fill("#username", username);
   await page.fill("#password", password);
   await page.click("#kc-login");
 }
 
 /** The form, where Keycloak does not remember the user, and then the question whether they consent. */
-export async function consent(page: ChromiumPage, credentials: Realm["credentials"]): Promise<void> {
+export async function consent(page: Page, credentials: Realm["credentials"]): Promise<void> {
   await page.waitForSelector("#username, [name=accept]");
   if ((await page.locator("#username").count()) > 0) await fillForm(page, credentials);
   await page.click("[name=accept]");

@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { tellerApp } from "../../examples/login/teller-app.js";
 import { isActive, isKeycloakRunning, keycloakOrigin } from "../keycloak/keycloak.js";
-import type { ChromiumPage } from "../support/chromium.js";
+import type { Page } from "../support/chromium.js";
 import { consent, eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
 
 /** In Chromium: the example with Fastify and sessions, before a real Keycloak that rotates refresh tokens and ends reused sessions. */
@@ -28,7 +28,7 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
   });
 
   /** The server, and somebody who opens its list of payments. */
-  async function open(more: Partial<ServerLoginOptions> = {}, { credentials } = office.realm): Promise<ChromiumPage> {
+  async function open(more: Partial<ServerLoginOptions> = {}, { credentials } = office.realm): Promise<Page> {
     const { clientId, clientSecret } = credentials;
     const login = new ServerLogin({
       ...{ authUrl: keycloakOrigin, realm: office.realm.name, clientId, clientSecret },
@@ -48,7 +48,7 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
     return page;
   }
 
-  const shown = async (page: ChromiumPage) => JSON.parse((await page.locator("body").textContent()) ?? "");
+  const shown = async (page: Page) => JSON.parse((await page.locator("body").textContent()) ?? "");
   const payments = () => ({
     user: office.realm.userId,
     payments: [{ id: expect.any(String), receiverAmount: "15.00" }],

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { isActive, isKeycloakRunning, keycloakOrigin } from "../keycloak/keycloak.js";
-import type { ChromiumPage, Profile } from "../support/chromium.js";
+import type { Page, Profile } from "../support/chromium.js";
 import { consent, eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
 import { type PageServer, quote, startPageServer } from "./teller-service.js";
 
@@ -45,24 +45,24 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
     return browser.newProfile();
   }
 
-  async function openPage(profile: Profile): Promise<ChromiumPage> {
+  async function openPage(profile: Profile): Promise<Page> {
     const page = await profile.newPage();
     page.on("pageerror", (error) => expect.soft(error, "an error of the page").toBeUndefined());
     await page.goto(pages.origin);
     return page;
   }
 
-  const isIn = (page: ChromiumPage) => page.waitForSelector("body.in");
-  const isOut = (page: ChromiumPage) => page.waitForSelector("body:not(.in) #log-in");
-  const textOf = async (page: ChromiumPage, selector: string) => (await page.locator(selector).textContent()) ?? "";
+  const isIn = (page: Page) => page.waitForSelector("body.in");
+  const isOut = (page: Page) => page.waitForSelector("body:not(.in) #log-in");
+  const textOf = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? "";
 
-  async function problemOf(page: ChromiumPage): Promise<string> {
+  async function problemOf(page: Page): Promise<string> {
     await page.waitForSelector("#problem:not(:empty)");
     return (await textOf(page, "#problem")).split(":", 1)[0] ?? "";
   }
 
   /** The button of the page, and the form where Keycloak shows it. */
-  async function logInAnew(page: ChromiumPage, isRemembered: boolean): Promise<void> {
+  async function logInAnew(page: Page, isRemembered: boolean): Promise<void> {
     await page.click("#log-in");
     if (!isRemembered) await fillForm(page, office.realm.credentials);
     await isIn(page);

@@ -15,6 +15,8 @@ export interface Branch {
   /** Offsets in the source as it was. */
   readonly from: number;
   readonly to: number;
+  /** Whether it only gives a value that is missing: the right side of `??`. */
+  readonly isDefault: boolean;
 }
 
 export interface MarkedSource {
@@ -32,7 +34,7 @@ export function markBranches(source: string, file: string): MarkedSource {
   const branches: Branch[] = [];
   const note = (node: ts.Node) => {
     const id = `${file}#${branches.length}`;
-    branches.push({ id, from: node.getStart(), to: node.getEnd() });
+    branches.push({ id, from: node.getStart(), to: node.getEnd(), isDefault: isDefault(node) });
     return `globalThis.${branchesName}?.add(${JSON.stringify(id)})`;
   };
   const around = (node: ts.Node, before: string, after: string) => {
@@ -64,6 +66,10 @@ export function markBranches(source: string, file: string): MarkedSource {
   };
   visit(parsed);
   return { text: applied(source, insertions), branches };
+}
+
+function isDefault({ parent }: ts.Node): boolean {
+  return ts.isBinaryExpression(parent) && parent.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken;
 }
 
 const shortcuts: ReadonlySet<ts.SyntaxKind> = new Set([

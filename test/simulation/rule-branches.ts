@@ -24,7 +24,7 @@ function branchesOf({ file, find }: Patch): readonly string[] {
   const from = source.indexOf(find);
   const to = from + find.length;
   // Its arm may go on behind the text.
-  const own = branches.filter((branch) => branch.from > from && branch.from < to);
+  const own = branches.filter((branch) => !branch.isDefault && branch.from > from && branch.from < to);
   const around = branches.filter((branch) => branch.from <= from && branch.to >= to);
   const innermost = around.reduce<Branch | undefined>(
     (best, branch) => (best === undefined || branch.from >= best.from ? branch : best),

@@ -79,6 +79,11 @@ export const reasons: readonly Reason[] = [
     why: "the mark is one request, which serves all flows of a process for a second",
   },
   {
+    cells:
+      /^rule: (what is stored of a flow names its new base URL, too|.* flow that is moved .*|open flows under another .*)$/,
+    why: "a base URL changes in the world of addresses alone",
+  },
+  {
     cells: /^takeFunds was called after a release$/,
     why: "a released flow is settled: the bank is asked once more only where the journal has lost that",
   },

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 
 /** What is used of a page of playwright-core. */
-export interface ChromiumPage {
+export interface Page {
   goto(url: string): Promise<unknown>;
   reload(): Promise<unknown>;
   url(): string;
@@ -35,7 +35,7 @@ export interface Route {
 
 /** A person's browser, with its cookies. */
 export interface Profile {
-  newPage(): Promise<ChromiumPage>;
+  newPage(): Promise<Page>;
   close(): Promise<void>;
 }
 

@@ -65,14 +65,20 @@ function sectionOf({ name, statement, bound, figures, command, version, commit, 
 function markTable(marks: ProofFile["marks"]): readonly string[] {
   const ways = Object.keys(marks);
   const rows = (Object.keys(happenings) as Happening[]).map((what) => {
-    const cells = Object.values(marks).map((counts) => countsOf(what, counts));
+    const cells = Object.values(marks).map((counts) => countsOf(counts, (mark) => mark.split(": ")[1] === what));
     return `| ${what} | ${cells.join(" | ")} |`;
   });
-  return [`| what happened | ${ways.join(" | ")} |`, `|---|${"---|".repeat(ways.length)}`, ...rows];
+  const rules = Object.values(marks).map((counts) => countsOf(counts, (mark) => mark.startsWith("rule: ")));
+  return [
+    `| what happened | ${ways.join(" | ")} |`,
+    `|---|${"---|".repeat(ways.length)}`,
+    ...rows,
+    `| a rule of the flow decides | ${rules.join(" | ")} |`,
+  ];
 }
 
-function countsOf(what: Happening, counts: MarkCounts): string {
-  const reached = Object.entries(counts).flatMap(([mark, count]) => (mark.split(": ")[1] === what ? [count] : []));
+function countsOf(counts: MarkCounts, isMeant: (mark: string) => boolean): string {
+  const reached = Object.entries(counts).flatMap(([mark, count]) => (isMeant(mark) ? [count] : []));
   return reached.length === 0 ? "–" : `${reached.length}, in ${inThousands(Math.min(...reached))} at least`;
 }
 

@@ -75,7 +75,13 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "reconcile",
       title: "After a payment",
-      about: "watching payments, and comparing your ledger with the service's",
+      about: "watching payments: what becomes of them after they were made",
+    },
+    {
+      name: "statement",
+      title: "Yesterday's statement",
+      about: "comparing your ledger with the service's payments, and the payments of a period",
+      alsoFoundBy: "reconciliation report export",
     },
     {
       name: "webhooks",
@@ -114,6 +120,12 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
   ],
   Operate: [
     { name: "go-live", title: "The go-live checklist", about: "before the first payment with somebody's money" },
+    {
+      name: "probe",
+      title: "What your service does",
+      about: "measuring on a staging system what the description leaves open, and the settings that follow",
+      alsoFoundBy: "staging test system",
+    },
     {
       name: "production",
       title: "In production",
@@ -184,11 +196,6 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       name: "open-questions",
       title: "What the description leaves open",
       about: "each question, how this library reads it, and the option that changes that",
-    },
-    {
-      name: "probe",
-      title: "What your service does",
-      about: "measuring on a staging system what the description leaves open, and the settings that follow",
     },
     {
       name: "promises",
