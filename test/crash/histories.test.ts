@@ -5,7 +5,9 @@ import { seed } from "./kept.js";
 import { say } from "./script-options.js";
 
 const nothingWrong = { unexplained: [], undecided: 0, sameIncarnations: 0 };
-const few = { processes: 3, clients: 3, flowsMs: 150, seed };
+const few = { processes: 3, clients: 3, seed };
+/** The slower a journal is, the longer its clients need to meet. */
+const flowsMsOf = { sqlite: 150, log: 300, postgres: 600 };
 
 describe("what processes are told has an order that explains it", () => {
   it.each([
@@ -13,7 +15,7 @@ describe("what processes are told has an order that explains it", () => {
     ["log", { kills: 3, stops: 2, restores: 1 }],
     ["postgres", { kills: 3, stops: 2, backendStops: 2, delays: 4, failovers: 1 }],
   ] as const)("over %s", async (kind, faults) => {
-    const result = await runHistories({ kind, ...few, ...faults, seconds: 3 });
+    const result = await runHistories({ kind, ...few, ...faults, seconds: 3, flowsMs: flowsMsOf[kind] });
     say(`${kind}, seed ${seed}: ${describeHistories(result)}`);
     expect(result).toMatchObject({ ...nothingWrong, ...faults });
     expect(result.operations).toBeGreaterThan(100);
@@ -34,7 +36,13 @@ describe("histories of processes show", () => {
     const one = wrong === "reads of a server's replica" ? { kind, readsReplica: true } : { kind, defect: wrong };
     // On a busy machine few operations meet.
     for (let round = 1; round <= 10; round += 1) {
-      const { unexplained } = await runHistories({ ...one, ...few, seconds: 1.5, seed: seed + round });
+      const { unexplained } = await runHistories({
+        ...one,
+        ...few,
+        seconds: 1.5,
+        flowsMs: flowsMsOf[kind],
+        seed: seed + round,
+      });
       if (unexplained.length > 0) return;
     }
     expect.unreachable("it was not found");
