@@ -1,6 +1,7 @@
 import type { Command } from "./command.js";
 import { completionCommandOf } from "./completion-command.js";
 import { doctorCommand } from "./doctor/doctor-command.js";
+import { flowsDeskCommand } from "./flows/desk-command.js";
 import { flowsListCommand } from "./flows/list-command.js";
 import { flowsMoveCommand } from "./flows/move-command.js";
 import { flowsApproveCommand, flowsProposeCommand, flowsRefuseCommand } from "./flows/pair-commands.js";
@@ -33,6 +34,7 @@ export const commands: readonly Command[] = [
   flowsProposeCommand,
   flowsApproveCommand,
   flowsRefuseCommand,
+  flowsDeskCommand,
   flowsPruneCommand,
   flowsScopesCommand,
   flowsMoveCommand,

@@ -77,7 +77,7 @@ export const neededToDecide = ["gatewayId", "authUrl", "realm", "clientId", "use
 /** Does what an operator decided, with a lease that is long enough for it. */
 export async function asOperator<Result>(
   context: FlowContext,
-  { claims = [] }: FlowDetails,
+  { claims = [] }: Pick<FlowDetails, "claims">,
   action: ResolveAction,
   { stderr }: Terminal,
   work: (context: FlowContext, call: FlowCall) => Promise<Result>,

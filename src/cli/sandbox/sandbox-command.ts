@@ -1,7 +1,8 @@
 import { counted } from "../../errors/counted.js";
 import { type SandboxServer, startSandbox } from "../../sandbox/server.js";
-import { command, exitCodes, UsageError } from "../command.js";
+import { command, exitCodes } from "../command.js";
 import { wrapped, wrappedCommand } from "../layout.js";
+import { portOf } from "../port.js";
 import { toJson } from "../printable.js";
 import { program } from "../program.js";
 import { print, styled, type Terminal } from "../terminal.js";
@@ -55,13 +56,6 @@ export const sandboxCommand = command({
     return exitCodes.done;
   },
 });
-
-/** @throws {UsageError} */
-function portOf(text: string | undefined): number {
-  if (text === undefined) return 0;
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new UsageError("--port is a number from 1 to 65535");
-}
 
 interface Facts {
   readonly baseUrl: string;
