@@ -25,6 +25,7 @@ export const alias = [
   { find: /^#login$/, replacement: source("auth/openid-grant.ts") },
   { find: /^#console-page$/, replacement: source("sandbox/console/page-text.ts") },
   { find: /^#platform$/, replacement: source("platform/node.ts") },
+  { find: /^#sandbox$/, replacement: source("sandbox/index.ts") },
   { find: /^#undici$/, replacement: "undici" },
   { find: /^#schemas$/, replacement: source("http/compiled-schemas.ts") },
   ...Object.entries(entries).map(([name, path]) => ({
@@ -46,6 +47,7 @@ const leftOut = isThorough ? [] : onlyThorough;
 /** Tests of the sources that start processes, or make thousands of trials. */
 const system = [
   "test/faults/**/*.test.ts",
+  "test/cli/probe/services.test.ts",
   "test/examples.test.ts",
   "test/executed-blocks.test.ts",
   "test/opentelemetry/set-up.test.ts",
@@ -78,6 +80,9 @@ const built = {
 /** What other programs make of `openapi.json`: `npm run test:openapi`. */
 const openapi = "test/openapi/**/*.test.ts";
 
+/** The documentation's site in Chromium, which `npm run site` builds first: `npm run test:site`. */
+const look = "test/look/**/*.test.ts";
+
 /** Compiles what these tests start as processes. */
 const programs = "test/support/build-programs.ts";
 
@@ -106,7 +111,7 @@ export default defineConfig({
           isolate: false,
           setupFiles: "test/support/undo.ts",
           include: ["test/**/*.test.ts"],
-          exclude: [...system, ...alone, keycloak, engines, openapi, ...Object.values(built), ...leftOut],
+          exclude: [...system, ...alone, keycloak, engines, openapi, look, ...Object.values(built), ...leftOut],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },
           testTimeout,
           hookTimeout: testTimeout,
@@ -154,7 +159,8 @@ export default defineConfig({
           include: [built.package],
           exclude: leftOut,
           globalSetup: "test/package/install.ts",
-          testTimeout: 120_000,
+          // A compiler takes minutes on a busy machine.
+          testTimeout: 600_000,
           retry,
           // The compilers and bundlers that the thorough run starts use every core themselves.
           fileParallelism: !isThorough,
@@ -193,6 +199,7 @@ export default defineConfig({
         },
       },
       { resolve: { alias }, test: { name: "openapi", include: [openapi], testTimeout: 120_000, retry } },
+      { test: { name: "look", include: [look], testTimeout, hookTimeout: testTimeout, retry } },
       { test: { name: "guard", include: [built.guard], testTimeout: 60_000 } },
     ],
     coverage: {

@@ -1,30 +1,13 @@
 /**
  * How a gateway's back end builds its one client: from the environment, with hooks for its log, and closed at the end.
- * As it is, it talks to a sandbox; with the variables set, it talks to the service.
+ * As it is, it talks to a sandbox; with `CROSS_BORDER_BASE_URL` and its like set, it talks to the service.
  */
-import { readFile } from "node:fs/promises";
-import { type ClientOptions, CrossBorderClient } from "cross-border-payments";
+import { CrossBorderClient } from "cross-border-payments";
+import { readSettings } from "cross-border-payments/settings";
 import { startPracticeService } from "./support/practice-service.js";
 
-async function optionsFromEnvironment(env: NodeJS.ProcessEnv): Promise<ClientOptions | undefined> {
-  const { CBP_BASE_URL, CBP_AUTH_URL, CBP_REALM, CBP_CLIENT_ID, CBP_USERNAME, CBP_PASSWORD, CBP_KEY_FILE } = env;
-  if (CBP_BASE_URL === undefined) return undefined;
-  return {
-    baseUrl: CBP_BASE_URL,
-    auth: {
-      authUrl: CBP_AUTH_URL ?? "",
-      realm: CBP_REALM ?? "",
-      clientId: CBP_CLIENT_ID ?? "",
-      username: CBP_USERNAME ?? "",
-      password: CBP_PASSWORD ?? "",
-    },
-    ...(CBP_KEY_FILE === undefined ? undefined : { signingKey: await readFile(CBP_KEY_FILE, "utf8") }),
-  };
-}
-
-await using practice = process.env.CBP_BASE_URL === undefined ? await startPracticeService() : undefined;
-const options = (await optionsFromEnvironment(process.env)) ?? practice?.options;
-if (options === undefined) throw new Error("there are no options to build a client from");
+await using practice = process.env.CROSS_BORDER_BASE_URL === undefined ? await startPracticeService() : undefined;
+const options = practice?.options ?? (await readSettings());
 
 const log = (event: string, facts: object) => console.log(JSON.stringify({ event, ...facts }));
 

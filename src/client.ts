@@ -1,8 +1,8 @@
 import { type ApiClient, apiClientKey } from "./api/api-client.js";
 import type { ApiPromise, RequestOptions } from "./api/request-options.js";
 import { callerTokenSource } from "./auth/caller-token-source.js";
+import { LateTokenManager } from "./auth/late-token-manager.js";
 import type { TokenEvent } from "./auth/token-event.js";
-import { TokenManager } from "./auth/token-manager.js";
 import { type TokenSource, tokenSourceKey } from "./auth/token-source.js";
 import { type ClientOptions, type ResolvedOptions, resolveOptions } from "./client-options.js";
 import { openChannels } from "./events/channels.js";
@@ -171,5 +171,5 @@ function createTokens(options: ResolvedOptions, transport: Transport, reporter: 
   const onToken = (event: TokenEvent) => reporter.emit("token", event);
   if (tokenSourceKey in auth) return auth[tokenSourceKey](onToken);
   if ("accessToken" in auth) return callerTokenSource(auth);
-  return new TokenManager({ auth, transport, leewayMs, store, onToken, tracing: reporter.tracing });
+  return new LateTokenManager({ auth, transport, leewayMs, store, onToken, tracing: reporter.tracing });
 }

@@ -18,6 +18,7 @@ it.each([
   "[a](LICENSE)",
   "[a](CHANGELOG.md#010)",
   "## Here\n\n[a](#here)",
+  '<a id="here"></a>There\n\n[a](#here)',
   "[a](https://semver.org/spec/v2.0.0.html)",
   `[a](${filesAddress}/docs/errors.md#what-to-do)`,
   `[a](${filesAddress}/examples)`,

@@ -2,10 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
+import { postgresTables } from "../examples/ledger-sql/postgres-ledger.js";
 import { deadLinks, filesIn } from "./support/dead-links.js";
 
-const documents = ["README.md", ...readdirSync("docs").map((file) => `docs/${file}`)].filter((file) =>
-  file.endsWith(".md"),
+const documents = ["README.md", "tools/site/home.md", ...readdirSync("docs").map((file) => `docs/${file}`)].filter(
+  (file) => file.endsWith(".md"),
 );
 
 /** The TypeScript blocks of a document, each as a module of its own at the root of the project. A block's first line may name its file. */
@@ -65,6 +66,21 @@ it("shows the recipes for workflow engines as they are tested", () => {
   for (const recipe of recipes) {
     expect(page).toContain(`\`\`\`ts\n${readFileSync(join("test/engines/recipes", recipe), "utf8")}\`\`\``);
   }
+});
+
+it("shows the ledger in SQL, and orders, as they are tested", () => {
+  const page = readFileSync("docs/ledger-in-sql.md", "utf8");
+  const shown = {
+    "postgres-ledger.ts": page,
+    "sqlite-ledger.ts": page,
+    "orders.ts": readFileSync("docs/orders.md", "utf8"),
+    "statement.ts": readFileSync("docs/statement.md", "utf8"),
+  };
+  for (const [file, where] of Object.entries(shown)) {
+    expect(where).toContain(`\`\`\`ts\n${readFileSync(join("examples/ledger-sql", file), "utf8")}\`\`\``);
+  }
+  const tables = (/^```sql\n([\s\S]*?);\n```$/m.exec(page)?.[1] ?? "").replaceAll(/^/gm, "  ");
+  expect(postgresTables.trimStart()).toBe(tables.trimStart());
 });
 
 it("leads from every document to files that are there", () => {

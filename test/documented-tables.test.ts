@@ -2,7 +2,12 @@ import { readFileSync } from "node:fs";
 import ts from "typescript";
 import { expect, it } from "vitest";
 import type { Operation } from "../src/api/operation.js";
+import { commands } from "../src/cli/commands.js";
+import { sources } from "../src/cli/lists/sources.js";
+import type { Makes } from "../src/cli/probe/question.js";
+import { questions } from "../src/cli/probe/questions.js";
 import { clientOptions } from "../src/client-options.js";
+import { counted } from "../src/errors/counted.js";
 import { flowOptions } from "../src/flows/flow-options.js";
 import type { Option } from "../src/options/option-table.js";
 import { catalogue } from "../src/resources/catalogue.js";
@@ -36,6 +41,12 @@ function documentedDefault({ default: value, documentedDefault }: Option<unknown
   return value === undefined ? "" : `\`${JSON.stringify(value)}\``;
 }
 
+/** `4 intents, 4 payments`. */
+function madeBy(makes: Makes): string {
+  const kinds = Object.entries(makes).filter(([, count]) => count > 0);
+  return kinds.map(([kind, count]) => counted(count, kind.replace(/s$/, ""))).join(", ");
+}
+
 /** A row for each member of an interface, from its comment, which ends with its default. */
 function membersOf(file: string, name: string): string[] {
   const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
@@ -66,6 +77,34 @@ it("has a row for every option of the sandbox and its server, with its default",
   const sandbox = membersOf("src/sandbox/sandbox-options.ts", "SandboxOptions");
   const server = membersOf("src/sandbox/server.ts", "SandboxServerOptions");
   expect(tableUnder("Options", "docs/sandbox.md")).toEqual([...sandbox, ...server]);
+});
+
+it("has a row for every quirk of the sandbox, with its default", () => {
+  expect(tableUnder("Quirks", "docs/sandbox.md")).toEqual(membersOf("src/sandbox/quirks.ts", "SandboxQuirks"));
+});
+
+it("says of every question of the probe what it asks", () => {
+  const rows = questions.map(
+    ({ id, asks, makes }) => `| \`${id}\` | ${asks} | ${makes === undefined ? "" : madeBy(makes)} |`,
+  );
+  expect(tableUnder("Questions", "docs/probe.md")).toEqual(rows.map((row) => row.replace("|  |", "| |")));
+});
+
+it("has a row for every list and every record that the command shows, and what they need", () => {
+  const rows = sources.map(({ name, list, get, parents }) => {
+    const cells = [`\`${name}\``, list && "yes", get && "yes", parents.map((parent) => `\`--${parent} ID\``).join(" ")];
+    return `| ${cells.map((cell) => (cell ? `${cell} |` : "|")).join(" ")}`;
+  });
+  expect(tableUnder("Lists", "docs/command.md")).toEqual(rows);
+});
+
+it("names every other command in the table of commands", () => {
+  const table = /^\| command \|.*\n(?:\|.*\n)+/m.exec(readFileSync("docs/command.md", "utf8"))?.[0] ?? "";
+  const others = commands
+    .map(({ name }) => name)
+    .filter((name) => !/ (?:list|show)$/.test(name) || /^(?:flows|keys)/.test(name));
+  expect(others.length).toBeGreaterThan(10);
+  expect(others.filter((name) => !new RegExp(`\`${name}[ \`]`).test(table))).toEqual([]);
 });
 
 it("describes no option that the client does not use", () => {

@@ -128,8 +128,8 @@ it.each(rows.map(({ promise, holders }) => [promise, holders] as const))("names 
   }
 });
 
-/** Every text that a call begins with, the titles of tests and of their groups among them. */
+/** Every text that a call begins with, the titles of tests and of their groups among them, and every name in a table. */
 function titlesIn(path: string): ReadonlySet<string> {
-  const texts = readFileSync(path, "utf8").matchAll(/\(\s*(["`])(.+?)\1/g);
+  const texts = readFileSync(path, "utf8").matchAll(/(?:\(\s*|\bname: )(["`])(.+?)\1/g);
   return new Set([...texts].map(([, , title = ""]) => title));
 }

@@ -3,11 +3,11 @@
  * order. `payments-app.ts` has the routes.
  */
 import { setMaxListeners } from "node:events";
-import { readFile } from "node:fs/promises";
 import { CrossBorderClient } from "cross-border-payments";
 import { type Journal, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
+import { readSettings } from "cross-border-payments/settings";
 import { Ledger } from "./ledger.js";
 import { paymentsApp } from "./payments-app.js";
 
@@ -30,17 +30,7 @@ const closeMs = Number(setting("CLOSE_MS", "15000"));
 const gatewayId = setting("GATEWAY_ID");
 const journal = await openJournal(setting("JOURNAL", "memory"));
 const ledger = await Ledger.open(setting("LEDGER_FOLDER"));
-const client = new CrossBorderClient({
-  baseUrl: setting("CBP_BASE_URL"),
-  auth: {
-    authUrl: setting("CBP_AUTH_URL"),
-    realm: setting("CBP_REALM"),
-    clientId: setting("CBP_CLIENT_ID"),
-    username: setting("CBP_USERNAME"),
-    password: setting("CBP_PASSWORD"),
-  },
-  signingKey: await readFile(setting("CBP_KEY_FILE"), "utf8"),
-});
+const client = new CrossBorderClient(await readSettings());
 
 const stopping = new AbortController();
 // Every customer who waits listens to it.

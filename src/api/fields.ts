@@ -36,7 +36,6 @@ export const fieldKinds: Readonly<Record<FieldKind, FieldKindFacts>> = {
   integer: { wanted: "a whole number that JavaScript holds exactly" },
   /** A public key as the service takes it. A private key in its place is never sent. */
   publicKey: { wanted: "Base64 of the PEM public key, as publicKeyToBase64 makes it" },
-  /** A credential. */
   secret: { wanted: aString, isConfidential: true },
   /** An account number, or the name of an account's holder. */
   account: { wanted: aString, isConfidential: true },

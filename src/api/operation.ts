@@ -7,7 +7,6 @@ export type Method = "GET" | "POST" | "PUT";
 /** Of a described operation, or of one that the description does not have yet. */
 export type CallMethod = Method | "PATCH" | "DELETE";
 
-/** The fields of a body. */
 export interface BodyFields {
   readonly fields: FieldTable;
   /** The fields without which the body is refused before it is sent. The description makes few certain. */
@@ -26,7 +25,6 @@ export interface Operation {
   readonly verb: Verb;
   readonly method: Method;
   readonly path: PathTemplate;
-  /** The fields of its record. */
   readonly record: FieldTable;
   /** Absent where the request has no body. */
   readonly body?: BodyFields;

@@ -68,7 +68,6 @@ export const requestOptions: OptionTable<RequestOptions> = {
   },
 };
 
-/** Options of any method. */
 export interface ParsedOptions extends RequestOptions {
   readonly query?: object;
 }

@@ -12,7 +12,6 @@ export interface SharedSessionOptions {
   readonly store: TokenStore;
   readonly auth: PasswordAuth | SessionAuth;
   readonly endpoint: TokenEndpoint;
-  /** The timeout of one token request. */
   readonly timeoutMs: number;
   readonly leewayMs: number | undefined;
   readonly random: () => number;

@@ -14,11 +14,11 @@ import {
   GrantError,
   type GrantFailure,
 } from "./grant-failure.js";
+import { loadOpenIdGrant } from "./loaded.js";
 import type { GrantedTokens, LoginCallback, UserClaims } from "./openid-grant.js";
 import { readSecret } from "./secret-source.js";
 import { readLogoutResponse, readTokenResponse, type TokenFields } from "./token-response.js";
 
-/** A token that the endpoint issued. */
 export interface Granted {
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
@@ -36,9 +36,7 @@ export type GrantResult = { readonly granted: Granted } | { readonly failure: Gr
 export interface TokenEndpointOptions {
   readonly auth: IdentityProviderAuth | PasswordAuth;
   readonly transport: Transport;
-  /** The timeout of each request. */
   readonly timeoutMs: number;
-  /** Ends every request. */
   readonly signal?: AbortSignal;
   readonly tracing?: Tracing | undefined;
 }
@@ -95,7 +93,7 @@ export class TokenEndpoint {
 
   /** Starts to load what a request needs. */
   preload(): void {
-    loadGrant().catch(() => {});
+    loadOpenIdGrant().catch(() => {});
   }
 
   /** @param knownTokens tokens that the response might repeat and no error may show. */
@@ -185,7 +183,7 @@ export class TokenEndpoint {
       const { grant, callback, fields, clientSecret } = await deadline.race(prepare()).catch(toSecretFailure);
       const client = this.#authenticate(clientSecret);
       const secrets = [...Object.values(fields), clientSecret, ...this.#knownCredentials(), ...knownTokens];
-      const { requestGrant } = await loadGrant();
+      const { requestGrant } = await loadOpenIdGrant();
       // The server's own count of the lifetime can only start later.
       const sentAt = now();
       const granted = await requestGrant({
@@ -270,10 +268,6 @@ const isOfWire: ReadonlySet<string> = new Set([
 ] satisfies GrantFailure["class"][]);
 
 const maxResponseBytes = 2 ** 20;
-
-function loadGrant() {
-  return import("#login");
-}
 
 /** The description's form of a refresh has no client_secret, but Keycloak demands it of clients that have one. */
 function withoutEmptySecret(

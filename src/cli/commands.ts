@@ -13,6 +13,7 @@ import { keysGenerateCommand, keysShowCommand } from "./keys-commands.js";
 import { listCommandsOf } from "./lists/list-commands.js";
 import { showCommandsOf } from "./lists/show-commands.js";
 import { sources } from "./lists/sources.js";
+import { probeCommand } from "./probe/probe-command.js";
 import { sandboxCommand } from "./sandbox/sandbox-command.js";
 import { evidenceCommand } from "./verify/evidence-command.js";
 import { explainSignatureCommand } from "./verify/explain-signature-command.js";
@@ -23,6 +24,7 @@ export const commands: readonly Command[] = [
   keysGenerateCommand,
   keysShowCommand,
   doctorCommand,
+  probeCommand,
   explainSignatureCommand,
   verifyCommand,
   evidenceCommand,

@@ -8,7 +8,7 @@ import { printableLines } from "./printable.js";
 import { program } from "./program.js";
 import { serviceText } from "./service-text.js";
 import { print, type Terminal } from "./terminal.js";
-import { readVersion } from "./version.js";
+import { asksForVersion, readVersion } from "./version.js";
 
 /** Finds the command of a command line, and runs it. Never rejects: what goes wrong is written to `stderr`. */
 export async function runCommandLine(
@@ -67,7 +67,7 @@ function didYouMeanOption(given: string, options: readonly string[]): string {
 
 function showWhatThereIs(commands: readonly Command[], line: readonly string[], terminal: Terminal): ExitCode {
   const [first] = line;
-  if (first === "--version" || first === "-v") {
+  if (asksForVersion(line)) {
     print(terminal, readVersion());
     return exitCodes.done;
   }

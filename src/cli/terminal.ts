@@ -12,7 +12,6 @@ export interface Terminal {
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether `stdout` shows colours. */
   readonly hasColors: boolean;
   /** The width of `stdout`, in characters; absent where it is no terminal. */
   readonly width?: number | undefined;

@@ -9,7 +9,6 @@ export interface Telemetry {
   readonly kind: "opentelemetry";
 }
 
-/** What it needs of it. */
 export interface TelemetryParts {
   readonly listener: Listener;
   readonly tracing: Tracing;

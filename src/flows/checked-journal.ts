@@ -15,6 +15,7 @@ import type {
 } from "./journal.js";
 import {
   assertAfter,
+  assertExpired,
   assertKey,
   assertLease,
   assertLeaseId,
@@ -30,99 +31,107 @@ import {
   isRepetition,
 } from "./journal-arguments.js";
 
+/** What each argument of each method must be: a method whose arguments are not all here does not compile. */
+type Checks<Parameters extends readonly unknown[]> = {
+  readonly [Index in keyof Parameters]-?: (value: Parameters[Index]) => void;
+};
+
+const checks: { readonly [Name in keyof Journal]: Checks<Parameters<Journal[Name]>> } = {
+  begin: [assertKey, assertScope, assertState, assertLease],
+  read: [assertKey],
+  acquire: [assertKey, assertLease, assertObserved],
+  acquireAbandoned: [assertScopeFilter, assertLease, assertAfter],
+  overlong: [assertQuery],
+  renew: [assertKey, assertLeaseId, assertLeaseMs],
+  write: [assertKey, assertStateId, assertState, (leaseMs) => leaseMs === undefined || assertLeaseMs(leaseMs)],
+  replaceQuote: [assertKey, assertStateId, assertState, assertLease, assertExpired],
+  fenceQuote: [assertKey, assertStateId, assertNonce],
+  release: [assertKey, assertLeaseId],
+  list: [assertQuery],
+  counts: [assertScopeFilter],
+
+  scopes: [],
+  prune: [assertPrune],
+  close: [],
+};
+
+/** The journal, whose methods check their arguments first. */
+function checked(store: Journal): Journal {
+  const methods = Object.entries<readonly ((value: never) => void)[]>(checks).map(([name, assertions]) => [
+    name,
+    async (...given: readonly unknown[]) => {
+      // The table has an assertion for each argument, of its type.
+      for (const [index, assert] of assertions.entries()) assert(given[index] as never);
+      return Reflect.apply(Reflect.get(store, name), store, given);
+    },
+  ]);
+  // Every method of a journal is in the table.
+  return Object.fromEntries(methods) as Journal;
+}
+
 /** What the journals of this package have in common: their arguments are checked before anything is stored or read. */
 export abstract class CheckedJournal implements Journal {
   readonly #store: Journal;
 
   /**
-   * @param store gets arguments that are in order. Its `write` need not know its own repetition.
+   * @param store gets arguments that were checked. Its `write` need not know its own repetition.
    * @internal
    */
   constructor(store: Journal) {
-    this.#store = store;
+    this.#store = checked(store);
   }
 
-  async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
-    assertKey(key);
-    assertScope(scope);
-    assertState(state);
-    assertLease(lease);
+  begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
     return this.#store.begin(key, scope, state, lease);
   }
 
-  async read(key: string): Promise<JournalEntry | undefined> {
-    assertKey(key);
+  read(key: string): Promise<JournalEntry | undefined> {
     return this.#store.read(key);
   }
 
-  async acquire(key: string, lease: LeaseRequest, observed?: ObservedLease): Promise<JournalEntry | undefined> {
-    assertKey(key);
-    assertLease(lease);
-    assertObserved(observed);
+  acquire(key: string, lease: LeaseRequest, observed?: ObservedLease): Promise<JournalEntry | undefined> {
     return this.#store.acquire(key, lease, observed);
   }
 
-  async acquireAbandoned(scope: ScopeFilter, lease: LeaseRequest, after: string | undefined) {
-    assertScopeFilter(scope);
-    assertLease(lease);
-    assertAfter(after);
+  acquireAbandoned(scope: ScopeFilter, lease: LeaseRequest, after: string | undefined) {
     return this.#store.acquireAbandoned(scope, lease, after);
   }
 
-  async overlong(query: Omit<JournalQuery, "phase">): Promise<readonly JournalEntry[]> {
-    assertQuery(query);
+  overlong(query: Omit<JournalQuery, "phase">): Promise<readonly JournalEntry[]> {
     return this.#store.overlong(query);
   }
 
-  async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
-    assertKey(key);
-    assertLeaseId(id);
-    assertLeaseMs(leaseMs);
+  renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
     return this.#store.renew(key, id, leaseMs);
   }
 
   async write(key: string, id: StateId, state: JournalState, leaseMs?: number): Promise<boolean> {
-    assertKey(key);
-    assertStateId(id);
-    assertState(state);
-    if (leaseMs !== undefined) assertLeaseMs(leaseMs);
     return (await this.#store.write(key, id, state, leaseMs)) || isRepetition(await this.#store.read(key), id, state);
   }
 
-  async replaceQuote(
+  replaceQuote(
     key: string,
     seen: StateId,
     state: JournalState,
     lease: LeaseRequest,
     expired: boolean | undefined,
   ): Promise<JournalEntry | undefined> {
-    assertKey(key);
-    assertStateId(seen);
-    assertState(state);
-    assertLease(lease);
     return this.#store.replaceQuote(key, seen, state, lease, expired);
   }
 
-  async fenceQuote(key: string, seen: StateId, nonce: string): Promise<JournalEntry | undefined> {
-    assertKey(key);
-    assertStateId(seen);
-    assertNonce(nonce);
+  fenceQuote(key: string, seen: StateId, nonce: string): Promise<JournalEntry | undefined> {
     return this.#store.fenceQuote(key, seen, nonce);
   }
 
-  async release(key: string, id: LeaseId): Promise<void> {
-    assertKey(key);
-    assertLeaseId(id);
+  release(key: string, id: LeaseId): Promise<void> {
     return this.#store.release(key, id);
   }
 
-  async list(query: JournalQuery): Promise<readonly JournalEntry[]> {
-    assertQuery(query);
+  list(query: JournalQuery): Promise<readonly JournalEntry[]> {
     return this.#store.list(query);
   }
 
-  async counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>> {
-    assertScopeFilter(scope);
+  counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>> {
     return this.#store.counts(scope);
   }
 
@@ -130,8 +139,7 @@ export abstract class CheckedJournal implements Journal {
     return this.#store.scopes();
   }
 
-  async prune(options: PruneOptions): Promise<PruneReport> {
-    assertPrune(options);
+  prune(options: PruneOptions): Promise<PruneReport> {
     return this.#store.prune(options);
   }
 

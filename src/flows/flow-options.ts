@@ -155,7 +155,7 @@ export const flowOptions = {
     accepts: isFunction,
     wanted: "a function",
     isRequired: true,
-    documentation: "takes the sender's money; see [Your two functions](#your-two-functions)",
+    documentation: "takes the sender's money; see [Your two functions](funds-functions.md)",
   },
   releaseFunds: {
     accepts: isFunction,

@@ -78,12 +78,15 @@ export function assertLeaseId({ epoch, nonce }: LeaseId): void {
   assertNonce(nonce);
 }
 
+type StoredState = StateId &
+  Pick<JournalEntry, "phase" | "settled" | "data" | "evidence"> & { readonly prunedAtMs?: unknown };
+
 /**
  * Whether a write that did not apply is the repetition of one that did.
  *
  * @param present the entry as it was read afterwards.
  */
-export function isRepetition(present: JournalEntry | undefined, id: StateId, state: JournalState): boolean {
+export function isRepetition(present: StoredState | undefined, id: StateId, state: JournalState): boolean {
   return (
     present?.epoch === id.epoch &&
     present.nonce === id.nonce &&
@@ -101,6 +104,11 @@ export function assertQuery(query: JournalQuery): void {
   if (query.phase !== undefined) assertText("phase", query.phase, 1, 128);
   assertAfter(query.after);
   assertWhole("limit", query.limit, longestLeaseMs);
+}
+
+export function assertExpired(expired: boolean | undefined): void {
+  if (expired === undefined || typeof expired === "boolean") return;
+  throw new InvalidArgumentError("journal: expired must be a boolean, or be left out");
 }
 
 export function assertAfter(after: string | undefined): void {

@@ -82,7 +82,7 @@ export function checkResolution(
 
 type GivenResolution = Omit<Resolution, "payment"> & Pick<Resolution<"found">, "payment">;
 
-const resolutionOptions: OptionTable<GivenResolution> = {
+export const resolutionOptions: OptionTable<GivenResolution> = {
   by: { accepts: isText, isRequired: true, wanted: "who decides", documentation: "who decides" },
   why: {
     accepts: isText,

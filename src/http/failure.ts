@@ -8,7 +8,6 @@ import { classifyBroken, classifyFailure, type FailureClass } from "./decision.j
 /** How an attempt failed, as data. `toError` turns it into the error of the call. */
 export type Failure = NoStatus | RefusedStatus | UnusableResponse | Thrown;
 
-/** No status arrived. */
 export interface NoStatus {
   readonly kind: "no-status";
   readonly class: FailureClass;

@@ -1,6 +1,6 @@
 import type { Row } from "./entry-of-row.js";
 import { isOfOneStatement, isRolledBack, maxAttempts, postgresFailure, replicaFailure } from "./postgres-failure.js";
-import type { PostgresPool } from "./postgres-pool.js";
+import type { OpenedPool } from "./postgres-pool.js";
 import { type KeyedInput, type KeyedName, type PostgresStatements, postgresWork } from "./postgres-statements.js";
 
 /** Statements of many keys at a time. What arrives meanwhile gathers, and goes together: each costs the server a plan and a commit. */
@@ -19,7 +19,7 @@ interface Pending {
 
 /** Runs statements about single keys, many keys of one statement at a time. Never give it a key that is still under way. */
 export class PostgresBatches {
-  readonly #pool: PostgresPool;
+  readonly #query: OpenedPool["queryOften"];
   readonly #statements: PostgresStatements["keyed"];
   #queue: Pending[] = [];
   /** What a batch left out or failed with. */
@@ -27,8 +27,8 @@ export class PostgresBatches {
   readonly #inFlight = { batches: 0, alone: 0 };
   #isScheduled = false;
 
-  constructor(pool: PostgresPool, statements: PostgresStatements["keyed"]) {
-    this.#pool = pool;
+  constructor(query: OpenedPool["queryOften"], statements: PostgresStatements["keyed"]) {
+    this.#query = query;
     this.#statements = statements;
   }
 
@@ -84,7 +84,7 @@ export class PostgresBatches {
     const values = columns.map((column) => input[column] ?? null);
     for (let attempt = 1; ; attempt++) {
       try {
-        const [row] = (await this.#pool.query(alone, values)).rows as Row[];
+        const [row] = (await this.#query(alone, values)).rows as Row[];
         if (row?.is_replica === true) throw replicaFailure(postgresWork[name]);
         return resolve(isFound(row) ? row : undefined);
       } catch (error) {
@@ -97,7 +97,7 @@ export class PostgresBatches {
     const name = batch[0]?.name ?? "read";
     const { together, skipsLocked } = this.#statements[name];
     try {
-      const rows = (await this.#pool.query(together, [JSON.stringify(batch.map(({ input }) => input))])).rows as Row[];
+      const rows = (await this.#query(together, [JSON.stringify(batch.map(({ input }) => input))])).rows as Row[];
       if (rows[0]?.is_replica === true) throw replicaFailure(postgresWork[name]);
       const byKey = new Map(rows.map((row) => [row.free_key ?? row.key, row]));
       for (const pending of batch) {

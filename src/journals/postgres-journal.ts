@@ -22,7 +22,7 @@ import { countsOf, lastKey, optionalEntry, type Row, scopeCountsOf, storedEntry,
 import { KeyTurns } from "./key-turns.js";
 import { PostgresBatches } from "./postgres-batches.js";
 import { isRolledBack, maxAttempts, postgresFailure, replicaFailure, sqlStateOf } from "./postgres-failure.js";
-import { type OwnPool, openPool, type PostgresPool } from "./postgres-pool.js";
+import { foreignPool, type OpenedPool, openPool, type PostgresPool } from "./postgres-pool.js";
 import {
   incarnationOfServer,
   type KeyedInput,
@@ -99,8 +99,7 @@ export class PostgresJournal extends CheckedJournal {
     const read: PostgresJournalOptions = parseOptions(journalOptions, options, "the options", refuse);
     const { schema = "public", table = "cross_border_flows", timeoutMs = 10_000, migrate = true } = read;
     const tables = tablesOf(schema, table);
-    const own =
-      typeof place === "string" ? await openPool(place, timeoutMs) : { pool: assertPool(place), close: async () => {} };
+    const own = typeof place === "string" ? await openPool(place, timeoutMs) : foreignPool(assertPool(place));
     try {
       await assertEncoding(own.pool);
       await (migrate ? migrateTables(own.pool, tables) : assertMigrated(own.pool, tables));
@@ -131,11 +130,11 @@ class PostgresStore implements Journal {
   readonly #turns = new KeyTurns();
   #isClosed = false;
 
-  constructor({ pool, close }: OwnPool, statements: PostgresStatements) {
+  constructor({ pool, queryOften, close }: OpenedPool, statements: PostgresStatements) {
     this.#pool = pool;
     this.#closePool = close;
     this.#statements = statements;
-    this.#batches = new PostgresBatches(pool, this.#statements.keyed);
+    this.#batches = new PostgresBatches(queryOften, this.#statements.keyed);
   }
 
   async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {

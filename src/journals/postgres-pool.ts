@@ -1,4 +1,6 @@
+import type { Pool, PoolClient } from "pg";
 import { ConfigError } from "../errors/errors.js";
+import { sqlStateOf } from "./postgres-failure.js";
 
 /** What a journal needs of a pool: `Pool` of `pg`, or one like it. */
 export interface PostgresPool {
@@ -12,13 +14,22 @@ export interface PostgresConnection {
   release(destroy?: boolean): void;
 }
 
-export interface OwnPool {
+type Query = PostgresPool["query"];
+
+export interface OpenedPool {
   readonly pool: PostgresPool;
+  /** For statements that are sent again and again: prepared, where that is safe. */
+  readonly queryOften: Query;
   readonly close: () => Promise<void>;
 }
 
+/** A pool of somebody else's. What its connections lead to is not known, so that nothing is prepared on them. */
+export function foreignPool(pool: PostgresPool): OpenedPool {
+  return { pool, queryOften: (text, values) => pool.query(text, values), close: async () => {} };
+}
+
 /** A pool of `pg`, which is loaded here and only here. `timeoutMs` bounds connecting and each statement. */
-export async function openPool(url: string, timeoutMs: number): Promise<OwnPool> {
+export async function openPool(url: string, timeoutMs: number): Promise<OpenedPool> {
   assertUrl(url);
   const { Pool } = await loadPg();
   const pool = new Pool({
@@ -30,8 +41,59 @@ export async function openPool(url: string, timeoutMs: number): Promise<OwnPool>
   });
   // The pool drops an idle connection that breaks; without a listener, the error would end the process.
   pool.on("error", () => {});
-  return { pool, close: () => pool.end() };
+  // So does one that breaks while it is used, beside the failure of its statement.
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return { pool, queryOften: preparing(pool), close: () => pool.end() };
 }
+
+/**
+ * Sends statements by name, which the server then parses and plans once for each connection. A pooler may give each of them to another
+ * server process, where the name means nothing: then they are sent as they are.
+ */
+function preparing(pool: Pool): Query {
+  const names = new Map<string, string>();
+  const direct = new WeakMap<PoolClient, boolean>();
+  let mayPrepare = true;
+  const send = async (isPrepared: boolean, text: string, values: Parameters<Query>[1] = []) => {
+    const client = await pool.connect();
+    let failure: unknown;
+    try {
+      if (!isPrepared || !(await isDirect(client))) return await client.query(text, values);
+      const name = names.get(text) ?? `cross_border_${names.size}`;
+      names.set(text, name);
+      return await client.query({ name, text, values });
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      // As `pool.query` does.
+      client.release(failure !== undefined);
+    }
+  };
+  const isDirect = async (client: PoolClient): Promise<boolean> => {
+    const known = direct.get(client);
+    if (known !== undefined) return known;
+    const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
+    // Which process the connection was told that it leads to. A pooler tells of none, or of one of its own.
+    const found = Reflect.get(client, "processID") === rows[0]?.pid;
+    // A plan that is kept has to fit the table when it has grown too.
+    if (found) await client.query("SET enable_seqscan = off");
+    direct.set(client, found);
+    return found;
+  };
+  return async (text, values) => {
+    try {
+      return await send(mayPrepare, text, values);
+    } catch (error) {
+      if (!mayPrepare || !isOfPreparing.test(sqlStateOf(error) ?? "")) throw error;
+      mayPrepare = false;
+      return send(false, text, values);
+    }
+  };
+}
+
+/** The server knows no statement of that name, or another one, or its result would have other columns. Nothing was executed. */
+const isOfPreparing = /^(?:26000|42P05|0A000)$/;
 
 async function loadPg(): Promise<Pick<typeof import("pg"), "Pool">> {
   try {

@@ -1,36 +1,31 @@
 import { authorizationAddress } from "../auth/auth-options.js";
-import { toTokenError } from "../auth/grant-failure.js";
-import type { LoginChecks, UserClaims } from "../auth/openid-grant.js";
-import { type Granted, TokenEndpoint, type TokenEndpointOptions } from "../auth/token-endpoint.js";
-import { ConfigError, type TokenError } from "../errors/errors.js";
+import { loaded, loadOpenIdGrant } from "../auth/loaded.js";
+import type { LoginChecks } from "../auth/openid-grant.js";
+import type { TokenEndpointOptions } from "../auth/token-endpoint.js";
+import { ConfigError } from "../errors/errors.js";
 import type { Transport } from "../wire/transport.js";
-import { toLoginError } from "./login-error.js";
+import type { CodeExchange, LoggedIn } from "./code-exchange.js";
 import type { LoginSettings } from "./login-options.js";
-import { readCallback } from "./read-callback.js";
 import type { UserTokens } from "./user-tokens.js";
-
-/** A user who has logged in, and the tokens of that. */
-export interface LoggedIn {
-  readonly granted: Granted;
-  readonly refreshToken: string;
-  readonly claims: UserClaims;
-}
 
 /** The authorization code grant: to the login page, and from the callback to tokens. It keeps nothing. */
 export class Authorization {
   readonly #settings: LoginSettings;
-  readonly #endpoint: TokenEndpoint;
+  readonly #auth: TokenEndpointOptions["auth"];
+  readonly #transport: Transport;
+  #exchange: CodeExchange | undefined;
 
   constructor(settings: LoginSettings, auth: TokenEndpointOptions["auth"], transport: Transport) {
     this.#settings = settings;
-    this.#endpoint = new TokenEndpoint({ auth, transport, timeoutMs: requestTimeoutMs });
+    this.#auth = auth;
+    this.#transport = transport;
   }
 
   /** The address to send the user to, and what to keep meanwhile. */
   async begin(): Promise<{ readonly url: string; readonly checks: LoginChecks }> {
     const { auth, redirectUri, scope } = this.#settings;
     try {
-      const { beginLogin } = await import("#login");
+      const { beginLogin } = await loadOpenIdGrant();
       return await beginLogin({ endpoint: authorizationAddress(auth), clientId: auth.clientId, redirectUri, scope });
     } catch {
       throw new ConfigError(
@@ -46,25 +41,19 @@ export class Authorization {
    * @throws {TokenError}
    */
   async finish(parameters: URLSearchParams, checks: LoginChecks | undefined): Promise<LoggedIn> {
-    const callback = readCallback(parameters, checks, this.#settings);
-    const result = await this.#endpoint.redeem(callback);
-    if ("failure" in result) throw toLoginError(result.failure, this.#endpoint.origin);
-    const { granted } = result;
-    const { refreshToken, claims } = granted;
-    if (refreshToken !== undefined && claims !== undefined) return { granted, refreshToken, claims };
-    throw toLoginError({ class: "unreadable", status: 200 }, this.#endpoint.origin);
+    return (await this.#openExchange()).finish(parameters, checks);
   }
 
   /** @throws {TokenError} where the session is not known to have ended. */
   async end(tokens: UserTokens): Promise<void> {
     const failure = await tokens.end();
     if (failure === undefined) return;
-    throw this.#toLogoutError(failure);
+    throw (await this.#openExchange()).toLogoutError(failure);
   }
 
-  #toLogoutError(failure: Parameters<typeof toTokenError>[0]): TokenError {
-    return toTokenError(failure, this.#endpoint.origin, undefined, "the tokens are gone, but the session may go on");
+  async #openExchange(): Promise<CodeExchange> {
+    const { CodeExchange } = await loaded(import("./code-exchange.js"));
+    this.#exchange ??= new CodeExchange(this.#settings, this.#auth, this.#transport);
+    return this.#exchange;
   }
 }
-
-const requestTimeoutMs = 10_000;

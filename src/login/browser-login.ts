@@ -7,7 +7,7 @@ import type { Transport } from "../wire/transport.js";
 import { Authorization } from "./authorization.js";
 import { type LoginOptions, type LoginSettings, loginOptions, resolveLogin } from "./login-options.js";
 import { type BrowserPage, callbackOf, cleanAddress, currentPage, reloadWhenShownAgain } from "./page.js";
-import { readPending, writePending } from "./read-callback.js";
+import { readPending, writePending } from "./pending-login.js";
 import { UserTokens } from "./user-tokens.js";
 
 /**

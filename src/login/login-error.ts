@@ -1,7 +1,7 @@
-import { type GrantFailure, toTokenError } from "../auth/grant-failure.js";
 import { TokenError, type TokenErrorCode } from "../errors/errors.js";
 
-const effect = "nobody is logged in";
+/** The beginning of each message. */
+export const nobody = "nobody is logged in";
 
 /** The error of a login that came to nothing. What is said of the callback is what this library found; `details` are the server's words. */
 export function loginError(
@@ -9,20 +9,7 @@ export function loginError(
   message: string,
   details: { readonly serviceCode?: string | undefined; readonly serviceMessage?: string | undefined } = {},
 ): TokenError {
-  return new TokenError(`${effect}: ${message}`, { code, ...details });
-}
-
-/** The error of a code that brought no tokens. */
-export function toLoginError(failure: GrantFailure, origin: string): TokenError {
-  const { status, serviceCode, serviceMessage } = failure;
-  if (failure.class === "unverified" && failure.reason === "iss") return issuerMismatch("ID token");
-  if (failure.class !== "refused") return toTokenError(failure, origin, undefined, effect);
-  const isCode = serviceCode === "invalid_grant";
-  const says = isCode
-    ? `${origin} takes the code of the callback no more: it was used before, or is too old; begin a new login`
-    : `${origin} refused the client with ${status}; check clientId, clientSecret, and that the client has the standard flow`;
-  const code = isCode ? "login_code_refused" : "login_refused";
-  return new TokenError(`${effect}: ${says}`, { code, status, serviceCode, serviceMessage });
+  return new TokenError(`${nobody}: ${message}`, { code, ...details });
 }
 
 /** @param where the issuer was named. Its name is not shown: a forger chooses it. */

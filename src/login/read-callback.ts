@@ -1,20 +1,7 @@
 import type { LoginCallback, LoginChecks } from "../auth/openid-grant.js";
 import { toSafeLine } from "../auth/token-response.js";
-import { parseJsonObject } from "../wire/parse-json-object.js";
 import { issuerMismatch, loginError } from "./login-error.js";
 import type { LoginSettings } from "./login-options.js";
-
-/** What is kept while the user is at the login page, as one text. */
-export function writePending(checks: LoginChecks): string {
-  return JSON.stringify(checks);
-}
-
-/** Returns `undefined` where the text is none that was written here. */
-export function readPending(text: string): LoginChecks | undefined {
-  const { state, nonce, verifier } = parseJsonObject(text);
-  if (typeof state !== "string" || typeof nonce !== "string" || typeof verifier !== "string") return undefined;
-  return { state, nonce, verifier };
-}
 
 /**
  * Reads the way back from the login page (RFC 6749, 4.1.2; RFC 9207). What the callback says counts only where it repeats the state of

@@ -16,7 +16,7 @@ import type { Transport } from "../wire/transport.js";
 import { type DispatcherLike, isDispatcher } from "../wire/undici-transport.js";
 import { Authorization } from "./authorization.js";
 import { type LoginOptions, loginOptions, resolveLogin } from "./login-options.js";
-import { readPending, writePending } from "./read-callback.js";
+import { readPending, writePending } from "./pending-login.js";
 import { UserTokens } from "./user-tokens.js";
 
 /** How to build a `ServerLogin`. */

@@ -12,7 +12,6 @@ export interface ReceivedPage<Item> {
   readonly start: PageStart;
 }
 
-/** The paging token of a record. */
 export type TokenOf = (item: never) => string | undefined;
 
 /** A page of one record, which shows no order, and the page before it. */
@@ -63,7 +62,7 @@ export class ListPosition {
 
   /**
    * How the next page is asked for. A page that may be the last one is followed by one that shows its last record again, which costs no
-   * request. In a descending list every page is: behind a gap, a machine that lags behind shows older records only.
+   * request. In a descending list every page is: after a gap, a machine that lags behind shows older records only.
    */
   get next(): PageStart {
     if (this.#direction === "down") return this.#tail.length > 1 && this.#hasRoomForTwo ? "overlap" : "after";

@@ -6,7 +6,6 @@ export class TokenOrder {
   #last: string | undefined;
   #ways: readonly Way[] = allWays;
 
-  /** How many tokens there were. */
   get count(): number {
     return this.#count;
   }

@@ -4,7 +4,6 @@ export interface DerElement {
   readonly content: Uint8Array;
 }
 
-/** The tags that occur in keys. */
 export const derTags = {
   integer: 0x02,
   bitString: 0x03,

@@ -1,4 +1,3 @@
-/** What is needed of a socket. */
 export interface IdleSocket {
   readonly bytesWritten: number;
   ref(): unknown;

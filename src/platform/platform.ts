@@ -18,7 +18,6 @@ export interface PublicKey {
   spki(): Uint8Array;
 }
 
-/** A new pair in DER. */
 export interface KeyPairDer {
   readonly pkcs8: Uint8Array;
   readonly spki: Uint8Array;
@@ -66,6 +65,5 @@ export interface Platform {
   readonly outliveRequest: ((work: Promise<unknown>) => void) | undefined;
   /** A channel for the diagnostics of the process. On the web there are none. */
   readonly openChannel: ((name: string) => Channel) | undefined;
-  /** Makes an RSA key pair. */
   generateKeyPair(bits: number): Promise<KeyPairDer>;
 }

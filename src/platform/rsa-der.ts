@@ -8,7 +8,6 @@ import {
   writeElement,
 } from "./der.js";
 
-/** A public RSA key. */
 export interface RsaPublicKeyDer {
   /** Size of the modulus. */
   readonly bits: number;

@@ -12,13 +12,11 @@ export interface AgentOptions {
   readonly tls?: TlsMaterial | undefined;
 }
 
-/** What is used of undici. */
 interface UndiciParts {
   readonly Pool: new (origin: string, options: Pool.Options) => OpenedAgent;
   readonly buildConnector: (options: buildConnector.BuildOptions) => buildConnector.connector;
 }
 
-/** Where it is loaded from. */
 export interface UndiciModules {
   /** The file of the pool. */
   poolFile(): Promise<unknown>;

@@ -40,7 +40,7 @@ const time = {
   wanted: "a Date, or ISO 8601 with a time zone",
 } as const;
 
-/** Every option, with its default and its line in docs/reconcile.md. */
+/** Every option, with its default and its line in docs/statement.md. */
 export const listPaymentsOptions = {
   from: {
     ...time,

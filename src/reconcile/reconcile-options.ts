@@ -52,7 +52,7 @@ const time = {
   isRequired: true,
 } as const;
 
-/** Every option, with its default and its line in docs/reconcile.md. One that is missing here does not compile. */
+/** Every option, with its default and its line in docs/statement.md. One that is missing here does not compile. */
 export const reconcileOptions = {
   from: { ...time, documentation: "the first instant of the period: a `Date`, or ISO 8601 with a time zone" },
   to: { ...time, documentation: "the first instant after it; not in the future" },

@@ -197,7 +197,7 @@ export class PaymentWatch {
 
   /**
    * Whether a payment is listed before others with lower tokens, so that it never comes after them. Of a token that comes after all that
-   * were handed out, the service itself says what it has behind that one: a replica that lags behind has nothing there.
+   * were handed out, the service itself says what it has after that one: a replica that lags behind has nothing there.
    */
   async #isOutOfOrder(newest: WatchedPayment | undefined): Promise<boolean> {
     const { last } = this.#window;

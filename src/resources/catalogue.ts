@@ -22,7 +22,6 @@ export const catalogue = [
   payments,
 ] as const;
 
-/** The rows of each resource. */
 export type CataloguedResource = (typeof catalogue)[number];
 type RowOf<Resource> = Resource extends unknown ? Resource[keyof Resource] : never;
 /** One of the rows, with its types. */
@@ -38,7 +37,6 @@ export const operationNames = Object.freeze(rows.map(({ name }) => name));
 /** The name of an operation: its path in code, such as `liquidityProviders.deposits.create`. */
 export type OperationName = (typeof operationNames)[number];
 
-/** Every row by its name. */
 export const operations: ReadonlyMap<string, Operation> = new Map(rows.map((row) => [row.name, row]));
 
 export function isOperationName(name: unknown): name is OperationName {

@@ -4,6 +4,9 @@ export interface Row<T> {
   readonly token: number;
   /** The liquidity provider under which it is kept; empty for records of their own. */
   readonly owner: string;
+  readonly addedAtMs: number;
+  /** Of an intent: a payment was made of it. */
+  isPaid?: true;
   record: Readonly<T>;
 }
 
@@ -11,14 +14,16 @@ export interface Row<T> {
 export class Collection<T extends { readonly id: string }> {
   readonly #rows = new Map<string, Row<T>>();
   readonly #nextToken: () => number;
+  readonly #now: () => number;
 
   /** `nextToken` is shared by the collections of one ledger: tokens rise, with gaps within one collection. */
-  constructor(nextToken: () => number) {
+  constructor(nextToken: () => number, now: () => number) {
     this.#nextToken = nextToken;
+    this.#now = now;
   }
 
   add(record: T, owner = ""): Row<T> {
-    const row = { token: this.#nextToken(), owner, record };
+    const row = { token: this.#nextToken(), owner, addedAtMs: this.#now(), record };
     this.#rows.set(record.id, row);
     return row;
   }

@@ -7,6 +7,7 @@
 export type { Account, AccountDirectory } from "./account-directory.js";
 export type { StoredRecords } from "./ledger.js";
 export { type MswHandlersOptions, type MswHttp, type MswResolver, mswHandlers } from "./msw-handlers.js";
+export type { SandboxQuirks } from "./quirks.js";
 export {
   createSandbox,
   type LoggedRequest,

@@ -32,11 +32,13 @@ export interface Ledger extends Collections {
   find(storedName: string, id: string, owner: string): object | undefined;
 }
 
-export function createLedger(): Ledger {
+export function createLedger(now: () => number): Ledger {
   let lastToken = 0;
   // Shared by all collections: tokens rise, with gaps within one collection.
   const nextToken = () => ++lastToken;
-  const collections = Object.fromEntries(storedNames.map((name) => [name, new Collection(nextToken)])) as Collections;
+  const collections = Object.fromEntries(
+    storedNames.map((name) => [name, new Collection(nextToken, now)]),
+  ) as Collections;
   const { paymentGateways } = collections;
   return {
     ...collections,

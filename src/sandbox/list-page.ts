@@ -1,6 +1,7 @@
 import { type FieldKind, kindOfField } from "../api/fields.js";
 import type { Operation } from "../api/operation.js";
 import { decimalNumeral, exact } from "../money.js";
+import type { SandboxQuirks } from "./quirks.js";
 import { Refusal } from "./responses.js";
 import { pagingParameters, shownName } from "./shown-query.js";
 
@@ -12,6 +13,7 @@ export interface Listed {
 export interface PageLimits {
   readonly maxSize: number;
   readonly defaultSize: number;
+  readonly quirks?: SandboxQuirks;
 }
 
 /**
@@ -23,13 +25,22 @@ export function pageOf<T extends Listed>(
   rows: readonly T[],
   operation: Operation,
   query: URLSearchParams,
-  { maxSize, defaultSize }: PageLimits,
+  { maxSize, defaultSize, quirks = {} }: PageLimits,
 ): T[] {
-  const { _size, _after, _before, _sort, ...filters } = assertQuery(query, operation);
+  const { inclusiveBounds = "none", ignoredSort = "none", textTokens } = quirks;
+  const { _size, _after, _before, _sort, ...filters } = assertQuery(query, operation, quirks);
   const size = _size === undefined ? defaultSize : parseSize(_size);
-  const after = _after === undefined ? -1 : parseToken("_after", _after);
-  const before = _before === undefined ? Infinity : parseToken("_before", _before);
-  const order = _sort === undefined ? byToken(1) : parseSort(_sort, operation);
+  if (size > maxSize && quirks.oversize === "refused") {
+    throw new Refusal("invalid_query", `_size must be ${maxSize} at most`);
+  }
+  const isWith = (bound: string) => (inclusiveBounds === bound || inclusiveBounds === "both" ? 1 : 0);
+  const after = _after === undefined ? -1 : parseToken("_after", _after, textTokens) - isWith("after");
+  const before = _before === undefined ? Infinity : parseToken("_before", _before, textTokens) + isWith("before");
+  const sort = ignoredSort === "further" ? _sort?.split(",")[0] : _sort;
+  const order =
+    sort === undefined || ignoredSort === "all"
+      ? byToken(quirks.newestFirst === true ? -1 : 1)
+      : parseSort(sort, operation);
   const wanted = Object.entries(filters).map(([name, value]) => filterOf(name, filterKind(operation, name), value));
   return rows
     .filter((row) => row.token > after && row.token < before && wanted.every((fits) => fits(row.record)))
@@ -38,11 +49,19 @@ export function pageOf<T extends Listed>(
 }
 
 /** @throws {Refusal} on a parameter that the operation does not have, or that comes twice. */
-export function assertQuery(query: URLSearchParams, operation: Operation): Record<string, string> {
+export function assertQuery(
+  query: URLSearchParams,
+  operation: Operation,
+  { unknownFilters, paymentFilters }: SandboxQuirks = {},
+): Record<string, string> {
   const values: Record<string, string> = {};
+  const isFilter = (name: string) =>
+    operation.name !== "payments.list" || paymentFilters === undefined || paymentFilters.includes(name);
   for (const [name, value] of query) {
     const known =
-      (operation.verb === "list" && pagingParameters.has(name)) || filterKind(operation, name) !== undefined;
+      (operation.verb === "list" && pagingParameters.has(name)) ||
+      (filterKind(operation, name) !== undefined && isFilter(name));
+    if (!known && unknownFilters === "ignored") continue;
     if (!known) throw new Refusal("invalid_query", `${shownName(name)} is not a query parameter of ${operation.name}`);
     if (Object.hasOwn(values, name)) throw new Refusal("invalid_query", `${name} comes more than once`);
     values[name] = value;
@@ -71,9 +90,16 @@ function parseSize(value: string): number {
   return Number(value);
 }
 
-function parseToken(name: string, value: string): number {
-  if (!/^\d+$/.test(value)) throw new Refusal("invalid_query", `${name} must be a paging token of this list`);
-  return Number(value);
+/** The paging token of a place in the ledger. */
+export function tokenText(token: number, { textTokens = false }: SandboxQuirks): string {
+  // As texts these are in the order of the numbers, and the first digit can be a letter.
+  return textTokens ? `t${token.toString(36).padStart(8, "0")}` : String(token);
+}
+
+function parseToken(name: string, value: string, isText = false): number {
+  const [, token] = (isText ? /^t([\da-z]{8})$/ : /^(\d+)$/).exec(value) ?? [];
+  if (token === undefined) throw new Refusal("invalid_query", `${name} must be a paging token of this list`);
+  return Number.parseInt(token, isText ? 36 : 10);
 }
 
 function parseSort(value: string, operation: Operation): Order {

@@ -13,11 +13,16 @@ export interface OperationRequest {
   readonly route: Route;
 }
 
+interface Responder {
+  /** Number of the machine that responds. */
+  readonly machine: number;
+}
+
 /** Does what is asked for: everything or nothing. */
 export async function respondToOperation(
   service: Service,
   handlers: Handlers,
-  request: OperationRequest,
+  request: OperationRequest & Responder,
 ): Promise<Response> {
   const { operation } = request.route;
   try {
@@ -32,15 +37,20 @@ export async function respondToOperation(
 
 const noBody: JsonObject = {};
 
-async function callOf({ ledger, settings }: Service, request: OperationRequest): Promise<SandboxCall<JsonObject>> {
-  const { seen, bytes, route } = request;
+async function callOf(
+  { ledger, settings }: Service,
+  request: OperationRequest & Responder,
+): Promise<SandboxCall<JsonObject>> {
+  const { seen, bytes, route, machine } = request;
   const { operation, params } = route;
   const body = operation.body === undefined ? noBody : parseBody(bytes, seen.headers.get("content-type"));
   const signed = signedRequest(settings, request, body);
-  const signature = settings.signedOperations.has(operation.name) ? await checkSignature(ledger, signed) : undefined;
-  assertBody(operation, body);
+  const signature = settings.signedOperations.has(operation.name)
+    ? await checkSignature(ledger, signed, settings.quirks)
+    : undefined;
+  assertBody(operation, body, settings.quirks.requiredFields);
   const query = new URLSearchParams(seen.query);
-  return { params, query, body, rawText: seen.body, signedPath: signed.signedPath, signature };
+  return { params, query, body, rawText: seen.body, signedPath: signed.signedPath, signature, machine };
 }
 
 export function signedRequest(
@@ -48,7 +58,8 @@ export function signedRequest(
   { seen, bytes, route }: OperationRequest,
   body: JsonObject,
 ): RequestToVerify {
-  const { path, query, headers } = seen;
+  const { query, headers } = seen;
+  const path = settings.quirks.signedPath === "withoutBase" ? seen.path.slice(settings.basePath.length) : seen.path;
   const signedPath = settings.signQuery && query !== "" ? `${path}?${query}` : path;
   return { ...route, body, signedPath, rawBody: bytes, signature: headers.get(signatureHeader) };
 }

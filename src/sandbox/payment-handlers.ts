@@ -1,14 +1,17 @@
-import { exact } from "../money.js";
+import { divide, exact } from "../money.js";
 import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { type Payment, type PaymentRequest, payments } from "../resources/payments.js";
+import type { Row } from "./collection.js";
 import { blankRecord } from "./ledger.js";
+import { tokenText } from "./list-page.js";
 import { type PaymentEnd, quote } from "./quote.js";
 import { requireGateway, requireNotNegative, requirePositive } from "./record-rules.js";
 import { Refusal } from "./responses.js";
 import type { SandboxCall, Service } from "./service.js";
 
 /** The first step: computes what the sender pays, and verifies both names. */
-export function createIntent(service: Service, { body }: SandboxCall<PaymentIntentRequest>): PaymentIntent {
+export function createIntent(service: Service, call: SandboxCall<PaymentIntentRequest>): PaymentIntent {
+  const body = allowedIntent(service, { ...blankRecord(paymentIntents.create), ...call.body });
   requirePositive("receiverAmount", body.receiverAmount);
   const sender = endOf(service, "senderGatewayId", body.senderGatewayId, body.senderCurrency);
   const receiver = endOf(service, "receiverGatewayId", body.receiverGatewayId, body.receiverCurrency);
@@ -20,7 +23,6 @@ export function createIntent(service: Service, { body }: SandboxCall<PaymentInte
     throw new Refusal("no_exchange_rate", "no liquidity provider has an exchange rate between these gateways");
   }
   const intent: PaymentIntent = {
-    ...blankRecord(paymentIntents.create),
     ...body,
     id: service.newId(),
     senderAmount,
@@ -33,14 +35,19 @@ export function createIntent(service: Service, { body }: SandboxCall<PaymentInte
 
 /** The second step: stores the payment together with the request that created it. */
 export function createPayment(service: Service, call: SandboxCall<PaymentRequest>): Payment {
-  const { body, signature } = call;
-  checkPayment(service, body);
+  const { signature } = call;
+  const repeated = repeatedPayment(service, call);
+  if (repeated !== undefined) return repeated;
+  const intent = call.body.id === undefined ? undefined : service.ledger.paymentIntents.find(call.body.id);
+  // Every field is there already, unless a quirk makes it optional.
+  const body = { ...blankRecord(payments.create), ...intent?.record, ...call.body };
+  checkPayment(service, body, call.body.id === undefined ? "none" : intent);
   const sender = requireGateway(service.ledger, "senderGatewayId", body.senderGatewayId);
   const receiver = requireGateway(service.ledger, "receiverGatewayId", body.receiverGatewayId);
-  const createdAt = service.timestamp();
+  const createdAt = service.timestamp(call.machine);
   const row = service.ledger.payments.add({
-    ...blankRecord(payments.create),
     ...body,
+    ...(service.settings.quirks.losesExtras === true && { extras: null }),
     id: service.newId(),
     createdAt,
     updatedAt: createdAt,
@@ -56,24 +63,66 @@ export function createPayment(service: Service, call: SandboxCall<PaymentRequest
     creationRequestPublicKeyBase64: signature?.publicKeyBase64 ?? "",
     creationRequestSignatureBase64: signature?.signatureBase64 ?? "",
   });
-  row.record = { ...row.record, pagingToken: String(row.token) };
+  if (intent !== undefined) intent.isPaid = true;
+  const { pagingTokens, quirks } = service.settings;
+  const pagingToken = tokenText(row.token, quirks);
+  if (pagingTokens !== "none") row.record = { ...row.record, pagingToken };
   return row.record;
 }
 
-function checkPayment({ ledger }: Service, payment: PaymentRequest): void {
+/** The payment of the same bytes, where these don't make another one. @throws {Refusal} */
+function repeatedPayment({ ledger, settings }: Service, call: SandboxCall<PaymentRequest>): Payment | undefined {
+  const { repeatedRequests = "taken" } = settings.quirks;
+  if (repeatedRequests === "taken") return undefined;
+  const made = ledger.payments
+    .rows()
+    .find(
+      ({ record }) =>
+        record.creationRequestBody === call.rawText &&
+        record.creationRequestSignatureBase64 === call.signature?.signatureBase64,
+    );
+  if (made === undefined || repeatedRequests === "same") return made?.record;
+  throw new Refusal("repeated_request", "this request has come before");
+}
+
+/** The request as it is stored. @throws {Refusal} where a quirk forbids its amount or its memo. */
+function allowedIntent<Body extends PaymentIntentRequest>({ settings }: Service, body: Body): Body {
+  const { receiverAmountScale: scale = Infinity, excessDigits, ...memos } = settings.quirks;
+  const { maxMemoLength = Infinity, memoCharacters = "any", excessMemo } = memos;
+  const hasExcess = (body.receiverAmount.split(".")[1]?.length ?? 0) > scale;
+  if (hasExcess && excessDigits !== "rounded") {
+    throw new Refusal("invalid_value", `receiverAmount must have ${scale} digits after the point at most`);
+  }
+  const receiverAmount = hasExcess
+    ? divide(exact(body.receiverAmount), exact(1), { scale, rounding: "half-even" })
+    : body.receiverAmount;
+  const characters = [...body.memo].filter((each) => memoCharacters === "any" || /[ -~]/.test(each));
+  const memo = characters.slice(0, maxMemoLength).join("");
+  if (memo !== body.memo && excessMemo !== "cut") throw new Refusal("invalid_value", "memo is not allowed");
+  return { ...body, receiverAmount, memo };
+}
+
+function checkPayment(
+  { settings }: Service,
+  payment: PaymentRequest,
+  intentRow: Row<PaymentIntent> | "none" | undefined,
+): void {
   requirePositive("senderAmount", payment.senderAmount);
   requirePositive("receiverAmount", payment.receiverAmount);
   requireNotNegative("receivingGatewayFee", payment.receivingGatewayFee);
   if (payment.senderGatewayTransactionId === "") {
     throw new Refusal("missing_field", "senderGatewayTransactionId must not be empty");
   }
-  if (payment.id === undefined) return;
-  const intent = ledger.paymentIntents.find(payment.id)?.record;
-  if (intent === undefined) throw new Refusal("unknown_intent", "id names no payment intent");
+  if (intentRow === "none") return;
+  if (intentRow === undefined) throw new Refusal("unknown_intent", "id names no payment intent");
+  const { record: intent, isPaid, addedAtMs } = intentRow;
   const differing = intentFields.find(
     (field) => !sameValue(field, String(Reflect.get(intent, field)), String(Reflect.get(payment, field))),
   );
   if (differing !== undefined) throw new Refusal("intent_mismatch", `${differing} is not what the intent says`);
+  const { singleUseIntents = false, intentLifetimeMs = Infinity } = settings.quirks;
+  if (singleUseIntents && isPaid) throw new Refusal("intent_paid", "the intent was paid already");
+  if (settings.now() >= addedAtMs + intentLifetimeMs) throw new Refusal("intent_expired", "the intent has expired");
 }
 
 /** The fields that a payment has to bring back as they were in its intent. */

@@ -2,6 +2,7 @@ import type { FieldKind } from "../api/fields.js";
 import type { Operation } from "../api/operation.js";
 import { decimalNumeral } from "../money.js";
 import type { OperationName } from "../resources/catalogue.js";
+import type { SandboxQuirks } from "./quirks.js";
 import { Refusal } from "./responses.js";
 import { shownName } from "./shown-query.js";
 
@@ -24,7 +25,11 @@ export function parseBody(bytes: Uint8Array, contentType: string | null): JsonOb
  *
  * @throws {Refusal} on an unknown field, a value of the wrong type, an amount that is not a numeral, and a missing field.
  */
-export function assertBody(operation: Operation, body: JsonObject): void {
+export function assertBody(
+  operation: Operation,
+  body: JsonObject,
+  requiredFields: SandboxQuirks["requiredFields"] = {},
+): void {
   const { name: operationName, body: wanted } = operation;
   if (wanted === undefined) return;
   for (const [name, value] of Object.entries(body)) {
@@ -36,7 +41,8 @@ export function assertBody(operation: Operation, body: JsonObject): void {
       throw new Refusal("invalid_value", `${name} must be ${allowed.join(" or ")}`);
     }
   }
-  const required = [...wanted.required, ...(requiredBeyondTheRows[operationName] ?? [])];
+  const byDefault = [...wanted.required, ...(requiredBeyondTheRows[operationName] ?? [])];
+  const required = Object.entries(requiredFields).find(([name]) => name === operationName)?.[1] ?? byDefault;
   const missing = required.find((name) => !Object.hasOwn(body, name));
   if (missing !== undefined) throw new Refusal("missing_field", `${missing} is missing`);
 }

@@ -3,7 +3,7 @@ import { type CataloguedResource, catalogue } from "../resources/catalogue.js";
 import type { Collection, Row } from "./collection.js";
 import type { HandlersOf } from "./handler.js";
 import { blankRecord, type Ledger, type StoredRecords, storedNameOf } from "./ledger.js";
-import { assertQuery, pageOf } from "./list-page.js";
+import { assertQuery, pageOf, tokenText } from "./list-page.js";
 import { Refusal } from "./responses.js";
 import type { SandboxCall, Service } from "./service.js";
 
@@ -38,14 +38,17 @@ export function recordHandlers(service: Service, rules: Rules): HandlersOf<RowsO
 
 /** One page of a list. Stored payments carry `pagingToken`; other records get it where all lists are to have it. */
 export function listPage<T extends object>(
-  { settings }: Service,
+  { settings, isLaggingRead }: Service,
   operation: Operation,
   query: URLSearchParams,
   rows: readonly Row<T>[],
 ): T[] {
-  const page = pageOf(rows, operation, query, settings);
-  if (settings.pagingTokens === "payments") return page.map(({ record }) => record);
-  return page.map(({ token, record }) => ({ ...record, pagingToken: String(token) }));
+  const { listedAfterMs = 0, replicaLagMs = 0 } = settings.quirks;
+  const lagMs = listedAfterMs + (replicaLagMs > 0 && isLaggingRead() ? replicaLagMs : 0);
+  const listed = lagMs === 0 ? rows : rows.filter(({ addedAtMs }) => addedAtMs + lagMs <= settings.now());
+  const page = pageOf(listed, operation, query, settings);
+  if (settings.pagingTokens !== "all") return page.map(({ record }) => record);
+  return page.map(({ token, record }) => ({ ...record, pagingToken: tokenText(token, settings.quirks) }));
 }
 
 export function notFound(what: string): Refusal {
@@ -87,7 +90,9 @@ function handlersOf(
     },
     update(operation, call) {
       const row = rowAt(operation, call);
-      row.record = settled({ ...row.record, ...call.body }, row.owner);
+      const fields = service.settings.quirks.updateClears === true ? Object.keys(operation.body?.fields ?? {}) : [];
+      const cleared = Object.entries(blank).filter(([name]) => fields.includes(name));
+      row.record = settled({ ...row.record, ...Object.fromEntries(cleared), ...call.body }, row.owner);
     },
   };
   return Object.values(rows).map((row) => [row.name, (call) => byVerb[row.verb](row, call)]);

@@ -11,6 +11,7 @@ import {
 } from "../options/option-table.js";
 import { isOperationName, type OperationName, operations } from "../resources/catalogue.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
+import { assertQuirks, type SandboxQuirks } from "./quirks.js";
 
 /** Who may ask for tokens. The names are those of the client's `auth` option. */
 export interface SandboxCredentials {
@@ -69,8 +70,10 @@ export interface SandboxOptions {
   readonly signedOperations?: readonly OperationName[];
   /** The query string belongs to the signed text. Default: `false`. */
   readonly signQuery?: boolean;
-  /** Which lists carry `pagingToken`: payments only, which is all that the description shows, or all. Default: `payments`. */
-  readonly pagingTokens?: "all" | "payments";
+  /** Which lists carry `pagingToken`: payments only, which is all that the description shows, all, or none. Default: `payments`. */
+  readonly pagingTokens?: "all" | "payments" | "none";
+  /** How else it differs where the description leaves it open: see [Quirks](#quirks). Default: none. */
+  readonly quirks?: SandboxQuirks;
   /** The clock of everything: milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
   /**
@@ -101,7 +104,8 @@ export interface SandboxSettings {
   readonly requireAccounts: boolean;
   readonly signedOperations: ReadonlySet<string>;
   readonly signQuery: boolean;
-  readonly pagingTokens: "all" | "payments";
+  readonly pagingTokens: "all" | "payments" | "none";
+  readonly quirks: SandboxQuirks;
   readonly now: () => number;
 }
 
@@ -112,6 +116,7 @@ export function toSettings(given: SandboxOptions): SandboxSettings {
     assertOptions(credentialOptions, options.credentials, "it", refuseOf("credentials"));
   if (options.tokenThrottle !== undefined)
     assertOptions(throttleOptions, options.tokenThrottle, "it", refuseOf("tokenThrottle"));
+  if (options.quirks !== undefined) assertQuirks(options.quirks, refuseOf("quirks"));
   const { credentials, tokenThrottle: throttle } = options;
   return {
     credentials: { ...defaultCredentials(), ...credentials },
@@ -129,6 +134,7 @@ export function toSettings(given: SandboxOptions): SandboxSettings {
     signedOperations: toSignedOperations(options.signedOperations),
     signQuery: options.signQuery ?? false,
     pagingTokens: options.pagingTokens ?? "payments",
+    quirks: { ...options.quirks },
     now: options.now ?? Date.now,
   };
 }
@@ -159,7 +165,11 @@ export const sandboxOptions: CheckTable<SandboxOptions> = {
   requireAccounts: flag,
   signedOperations: { accepts: Array.isArray, wanted: "an array of operations" },
   signQuery: flag,
-  pagingTokens: { accepts: (value) => value === "payments" || value === "all", wanted: '"payments" or "all"' },
+  pagingTokens: {
+    accepts: (value) => value === "payments" || value === "all" || value === "none",
+    wanted: '"payments", "all" or "none"',
+  },
+  quirks: { accepts: isPlainObject, wanted: "an object of quirks" },
   now: aFunction,
   onRequest: aFunction,
   onResponse: aFunction,

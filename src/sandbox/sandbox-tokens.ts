@@ -204,7 +204,7 @@ export class SandboxTokens {
       token_type: "Bearer",
     };
     if (!this.#settings.rotateRefreshTokens) return tokenResponse(response);
-    end(this.#refreshTokens, refreshToken);
+    if (this.#settings.quirks.spentRefreshTokens !== "taken") end(this.#refreshTokens, refreshToken);
     return tokenResponse({ ...response, refresh_token: this.#newRefreshToken(session) });
   }
 

@@ -7,6 +7,7 @@ import { createHandlers, type Handlers } from "./handlers.js";
 import { type IdentityEndpoint, IdentityProvider } from "./identity-provider.js";
 import { type StoredRecords, storedRecords } from "./ledger.js";
 import { respondToOperation } from "./operation.js";
+import { QuirkyResponses } from "./quirky-responses.js";
 import { setReceiverStatus } from "./receiver-status.js";
 import { Refusal, refusalResponse } from "./responses.js";
 import { type Route, routeOf } from "./routes.js";
@@ -77,6 +78,7 @@ export class Sandbox {
   readonly #service: Service;
   readonly #handlers: Handlers;
   readonly #identity: IdentityProvider;
+  readonly #quirky: QuirkyResponses;
   readonly #requests: Writable<LoggedRequest>[] = [];
   readonly #tokenRequests: TokenRequest[] = [];
   #watcher: SandboxWatcher = (_, respond) => respond();
@@ -89,6 +91,7 @@ export class Sandbox {
     this.#service = createService(this.#settings, this.accounts);
     this.#handlers = createHandlers(this.#service);
     this.#identity = new IdentityProvider(this.#settings);
+    this.#quirky = new QuirkyResponses(this.#settings.quirks, this.#settings.now);
   }
 
   /** What a client has to log in with. */
@@ -207,13 +210,21 @@ export class Sandbox {
     return (await this.#options.onResponse?.(arrived.seen, response)) ?? response;
   }
 
-  async #respond({ seen, bytes, route, address, origin }: Arrived): Promise<Response> {
+  async #respond(arrived: Arrived): Promise<Response> {
+    const { seen, route, address, origin } = arrived;
     if (typeof route === "string") return this.#identity.respond(route, { ...seen, address, origin });
+    const machine = this.#quirky.nextMachine();
+    return this.#quirky.leave(await this.#respondToRoute({ ...arrived, route, machine }), machine);
+  }
+
+  async #respondToRoute({ seen, bytes, route, machine }: RoutedArrival): Promise<Response> {
     if (route instanceof Refusal) return refusalResponse(route, undefined);
     if (!this.#identity.tokens.accepts(seen.headers.get("authorization"))) {
       return refusalResponse(unauthorized, route.operation.verb);
     }
-    return respondToOperation(this.#service, this.#handlers, { seen, bytes, route });
+    const respond = () => respondToOperation(this.#service, this.#handlers, { seen, bytes, route, machine });
+    if (route.operation.verb !== "list") return respond();
+    return this.#quirky.cached(`${seen.path}?${seen.query}`, seen.headers, respond);
   }
 
   #routeOf(path: string, method: string): Destination {
@@ -264,6 +275,8 @@ export interface Arrived {
   readonly address: string;
   readonly origin: string;
 }
+
+type RoutedArrival = Arrived & { readonly route: Route | Refusal; readonly machine: number };
 
 const unauthorized = new Refusal("unauthorized", "the access token is missing or invalid", 401, {
   "www-authenticate": "Bearer",

@@ -66,8 +66,10 @@ export async function startSandbox(options: SandboxServerOptions = {}): Promise<
   const { port = 0, host = "127.0.0.1", maxBodyBytes = 1024 * 1024, console: wanted = false, ...others } = options;
   const sandbox = createSandbox(others);
   const sandboxConsole = wanted === false ? undefined : await openConsole(sandbox, host, wanted === true ? {} : wanted);
-  const served = { sandbox, sandboxConsole, maxBodyBytes };
+  const { idleSeconds, compresses = false } = others.quirks ?? {};
+  const served = { sandbox, sandboxConsole, maxBodyBytes, compresses };
   const server = createServer((request, response) => void exchange(served, request, response));
+  if (idleSeconds !== undefined) server.keepAliveTimeout = 1000 * idleSeconds;
   server.on("connect", (_, socket) => socket.end(tunnelRefusal));
   const url = await listen(server, port, host);
   const clientOptions = sandbox.clientOptions({ baseUrl: url, authUrl: url });
@@ -103,6 +105,7 @@ interface Served {
   readonly sandbox: Sandbox;
   readonly sandboxConsole: SandboxConsole | undefined;
   readonly maxBodyBytes: number;
+  readonly compresses: boolean;
 }
 
 async function openConsole(sandbox: Sandbox, host: string, options: SandboxConsoleOptions): Promise<SandboxConsole> {
@@ -149,7 +152,7 @@ function closing(server: Server): () => Promise<void> {
 
 /** One request and its response. Never rejects: whatever goes wrong ends this connection only. */
 async function exchange(served: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const { sandbox, sandboxConsole, maxBodyBytes } = served;
+  const { sandbox, sandboxConsole, maxBodyBytes, compresses } = served;
   try {
     const body = await readBody(incoming, maxBodyBytes);
     const [path = ""] = (incoming.url ?? "").split("?");
@@ -159,7 +162,12 @@ async function exchange(served: Served, incoming: IncomingMessage, outgoing: Ser
     }
     const response = body === undefined ? tooLarge() : await responseTo(sandbox, incoming, body);
     incoming.resume();
-    await send(response, outgoing, incoming.headers.origin);
+    const accepted = String(incoming.headers["accept-encoding"] ?? "");
+    await send(
+      compresses && /\bgzip\b/.test(accepted) ? zipped(response) : response,
+      outgoing,
+      incoming.headers.origin,
+    );
   } catch {
     // A hook that throws, a malformed path, a caller that disconnected.
     if (!outgoing.headersSent && !outgoing.destroyed) await send(failure(), outgoing);
@@ -221,6 +229,13 @@ async function send(response: Response, outgoing: ServerResponse, origin?: strin
   const headers = { ...Object.fromEntries(response.headers), ...allowOrigin(origin) };
   outgoing.writeHead(response.status, { ...headers, "content-length": body.length });
   outgoing.end(body);
+}
+
+function zipped(response: Response): Response {
+  if (response.body === null) return response;
+  const { status } = response;
+  const headers = { ...Object.fromEntries(response.headers), "content-encoding": "gzip", vary: "accept-encoding" };
+  return new Response(response.body.pipeThrough(new CompressionStream("gzip")), { status, headers });
 }
 
 /** The target of a `CONNECT` is no path: it stands for the whole server. */

@@ -17,6 +17,8 @@ export interface SandboxCall<Body> {
   readonly signedPath: string;
   /** Present where the operation has to be signed. */
   readonly signature: VerifiedSignature | undefined;
+  /** Number of the machine that responds. */
+  readonly machine: number;
 }
 
 export interface Service {
@@ -25,16 +27,22 @@ export interface Service {
   readonly accounts: AccountDirectory;
   newId(): string;
   newTransactionId(): string;
-  timestamp(): string;
+  /** By the clock of a machine; of the first one unless given. */
+  timestamp(machine?: number): string;
+  /** Whether a read of a list is one that lags behind. */
+  isLaggingRead(): boolean;
 }
 
 export function createService(settings: SandboxSettings, accounts: AccountDirectory): Service {
+  const clocks = (settings.quirks.machineClocksMs ?? [0]).map((ms) => timestamps(() => settings.now() + ms));
+  let reads = 0;
   return {
     settings,
     accounts,
-    ledger: createLedger(),
+    ledger: createLedger(settings.now),
     newId: () => randomUUID(),
     newTransactionId: () => randomBytes(32).toString("hex"),
-    timestamp: timestamps(settings.now),
+    timestamp: (machine = 0) => clocks[machine]?.() ?? "",
+    isLaggingRead: () => reads++ % 2 === 1,
   };
 }

@@ -3,7 +3,9 @@ import { CrossBorderError } from "../errors/errors.js";
 import { operations } from "../resources/catalogue.js";
 import type { PaymentGateway } from "../resources/payment-gateways.js";
 import { verifySignature } from "../signing/verify-signature.js";
+import { explainSignature } from "../verification/explain-signature.js";
 import type { Ledger } from "./ledger.js";
+import type { SandboxQuirks } from "./quirks.js";
 import type { JsonObject } from "./request-body.js";
 import { Refusal } from "./responses.js";
 
@@ -31,11 +33,18 @@ export interface VerifiedSignature {
  *
  * @throws {Refusal} when the signature is missing, the gateway is not known, or the signature is not its key's.
  */
-export async function checkSignature(ledger: Ledger, request: RequestToVerify): Promise<VerifiedSignature> {
+export async function checkSignature(
+  ledger: Ledger,
+  request: RequestToVerify,
+  { tellsWrongKey = false }: Pick<SandboxQuirks, "tellsWrongKey"> = {},
+): Promise<VerifiedSignature> {
   const { signature } = request;
   if (signature === null) throw new Refusal("missing_signature", `the header ${signatureHeader} is missing`);
   for (const { rsaPublicKeyBase64: publicKeyBase64 } of signersOf(ledger, request)) {
     if (await isSignedWith(publicKeyBase64, signature, request)) return { signatureBase64: signature, publicKeyBase64 };
+  }
+  if (tellsWrongKey && signersOf(ledger, request).every((gateway) => isOfAnotherKey(gateway, signature, request))) {
+    throw new Refusal("wrong_key", "the signature was not made with the gateway's registered key");
   }
   throw new Refusal(
     "invalid_signature",
@@ -69,6 +78,14 @@ function signerInPath(ledger: Ledger, { name }: Operation, params: readonly stri
     if (signer !== undefined) return signer;
   }
   return undefined;
+}
+
+function isOfAnotherKey(
+  { rsaPublicKeyBase64: publicKey }: PaymentGateway,
+  signature: string,
+  { signedPath: path, rawBody: body }: RequestToVerify,
+): boolean {
+  return explainSignature({ publicKey, path, body, signature }).findings.some(({ aspect }) => aspect === "key");
 }
 
 async function isSignedWith(

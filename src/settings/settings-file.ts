@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { ConfigError } from "../errors/errors.js";
+import { parseObject } from "../wire/parse-json-object.js";
 import { type SettingName, type Settings, settingNames, settingTable } from "./setting-table.js";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -60,7 +61,7 @@ async function assertPrivate(path: string): Promise<void> {
  * @throws {ConfigError} where it is not an object of settings.
  */
 export function parseSettings(text: string, file: string): Partial<Settings> {
-  const stored = parseObject(text);
+  const stored = parseObject(text.replace(/^\ufeff/, ""));
   if (stored === undefined) throw new ConfigError(`${file} is not a JSON object of settings`);
   const settings: Partial<Record<SettingName, string>> = {};
   for (const [name, value] of Object.entries(stored)) {
@@ -77,14 +78,4 @@ export function parseSettings(text: string, file: string): Partial<Settings> {
 
 function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(settingTable, name);
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -50,6 +50,7 @@ export class AddressChange {
     if (cluster.address === nextAddress) return;
     cluster.address = nextAddress;
     world.note("the service's base URL changes");
+    world.marks.happenedToAll("the base URL changes");
     cluster.replace(cluster.any());
     this.#moveOn();
   }

@@ -129,11 +129,13 @@ export class Callers {
     const { choices, profile } = this.#world;
     const abort = new AbortController();
     if (choices.chance(profile.aborts)) {
-      this.#world.plan(choices.below(2 * profile.leaseMs), `the end of ${kind} of ${key}`, process, () =>
-        abort.abort(),
-      );
+      this.#world.plan(choices.below(2 * profile.leaseMs), `the end of ${kind} of ${key}`, process, () => {
+        if (!call.isOver) this.#world.marks.happened(key, "its caller gives up");
+        abort.abort();
+      });
     }
     this.#world.note(`${process.name} is asked to ${kind} ${key}`);
+    this.#noteCall(key, kind);
     this.#pending.set(call, process);
     let calling: Promise<unknown>;
     try {
@@ -145,6 +147,12 @@ export class Callers {
       () => this.#returned(call),
       (error: unknown) => this.#failed(call, error),
     );
+  }
+
+  #noteCall(key: string, kind: CallKind): void {
+    const { marks } = this.#world;
+    if (kind === "found" || kind === "release" || kind === "resend") marks.happened(key, `an operator decides ${kind}`);
+    else if (marks.isOpen(key)) marks.happened(key, "another caller asks for it");
   }
 
   async #invoke(

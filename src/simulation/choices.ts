@@ -5,6 +5,8 @@
 export class Choices {
   /** The decisions so far. */
   readonly made: number[] = [];
+  /** From which numbers each of them was chosen. */
+  readonly ranges: ChoiceRange[] = [];
   readonly #source: (index: number) => number;
   #isQuiet = false;
 
@@ -16,6 +18,11 @@ export class Choices {
   static fromSeed(seed: number): Choices {
     const random = randomNumbers(seed);
     return new Choices(random);
+  }
+
+  /** Makes the choices that a function gives, by their number: any whole numbers from 0. */
+  static from(source: (index: number) => number): Choices {
+    return new Choices(source);
   }
 
   /** Repeats the choices of an earlier schedule, and 0 after its last one. */
@@ -30,15 +37,12 @@ export class Choices {
 
   /** Chooses a whole number from 0, below `count`. */
   below(count: number): number {
-    if (this.#isQuiet || count <= 1) return 0;
-    const drawn = this.#source(this.made.length) % count;
-    this.made.push(drawn);
-    return drawn;
+    return this.#draw(count, count);
   }
 
   /** True in so many of a thousand cases. */
   chance(perMille: number): boolean {
-    return perMille > 0 && this.below(1000) >= 1000 - perMille;
+    return perMille > 0 && this.#draw(1000, 1000 - perMille) >= 1000 - perMille;
   }
 
   /** Chooses one of the items; the first where nothing goes wrong. */
@@ -55,6 +59,21 @@ export class Choices {
     }
     return items[0][0];
   }
+
+  #draw(count: number, happensFrom: number): number {
+    if (this.#isQuiet || count <= 1) return 0;
+    const drawn = this.#source(this.made.length) % count;
+    this.made.push(drawn);
+    this.ranges.push({ count, happensFrom });
+    return drawn;
+  }
+}
+
+/** What a decision was chosen from: the numbers below `count`. From `happensFrom` on, something happens that else does not. */
+export interface ChoiceRange {
+  readonly count: number;
+  /** The same as `count` where something is chosen, and nothing goes wrong in any case. */
+  readonly happensFrom: number;
 }
 
 /** The seed of one schedule of many. */
@@ -63,7 +82,7 @@ export function seedOf(seed: number, index: number): number {
 }
 
 /** SplitMix32: 32 bits at a time, any seed is a good one. */
-function randomNumbers(seed: number): () => number {
+export function randomNumbers(seed: number): () => number {
   let state = seed | 0;
   return () => {
     state = (state + 0x9e3779b9) | 0;

@@ -67,6 +67,7 @@ export class Cluster {
   shutDown(process: SimulatedProcess): void {
     const { world } = this.#surroundings;
     world.note(`${process.name} shuts down`);
+    world.marks.happenedTo(process.name, "its process shuts down");
     void process.flow.close().then(() => {
       if (!process.isDead) this.replace(process);
     });
@@ -125,6 +126,7 @@ export class Cluster {
       readBackDelayMs: profile.readBackDelayMs,
       quoteTtlMs: profile.quoteTtlMs,
       owner: process.name,
+      on: { flow: (event) => world.marks.decided(event) },
       bankSkewMs: profile.bankSkewMs,
       service: {
         clockSkewMs: profile.machineSkewMs,

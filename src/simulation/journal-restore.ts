@@ -46,14 +46,14 @@ export class JournalRestore {
     const { choices, profile } = world;
     const when = this.#isSudden
       ? choices.of(["after a claim", "after a claim", "after a change", "after a takeover", "some time"])
-      : choices.of(["some time", "after a change", "after a takeover"]);
+      : choices.of(["some time", "after a change", "after a takeover", "after a claim"]);
     if (when === "some time") {
       this.#soon(choices.below(10 * profile.leaseMs));
       return;
     }
     // Where a process has just stored something, and goes on.
     if (when === "after a claim") {
-      const isAgain = choices.chance(700);
+      const isAgain = this.#isSudden && choices.chance(700);
       let earlier = choices.below(isAgain ? 2 : 6);
       journal.onChanged = (turn) => {
         if (turn !== "claims" || (isAgain && !journal.isClaimedAgain) || earlier-- > 0) return;
@@ -122,6 +122,8 @@ export class JournalRestore {
     if (`${entry?.phase} ${entry?.nonce}` === known) return;
     const keyTruth = truth.of(key);
     keyTruth.wasLost = true;
+    if (world.marks.isOpen(key))
+      world.marks.happened(key, this.#isSudden ? "the journal fails over" : "the journal is restored");
     keyTruth.toldNothing = undefined;
     // The caller of a flow that is gone asks for it again.
     if (entry === undefined && world.choices.chance(500)) callers.runAgain(key);

@@ -21,6 +21,8 @@ export interface ScheduleOptions extends ProfileOptions {
   /** The key of a flow, by its number. */
   readonly keyOf: (flow: number) => string;
   readonly isTraced: boolean;
+  /** What the schedule is made of, where that is not drawn, and for how many leases things go wrong at least. */
+  readonly fixed?: { readonly profile: Profile; readonly leases: number } | undefined;
 }
 
 /** What came of one schedule. */
@@ -29,6 +31,8 @@ export interface ScheduleResult {
   readonly violation: Violation | undefined;
   readonly trace: readonly string[];
   readonly figures: Figures;
+  /** How often each mark was reached. */
+  readonly marks: ReadonlyMap<string, number>;
 }
 
 /** Counts, to be added up. */
@@ -50,7 +54,7 @@ const mostEvents = 20_000;
 
 /** Runs the flows of one schedule to their ends, and holds what happened against the laws. */
 export async function runSchedule(choices: Choices, options: ScheduleOptions): Promise<ScheduleResult> {
-  const profile = drawProfile(choices, options);
+  const profile = options.fixed?.profile ?? drawProfile(choices, options);
   const world = new World(choices, profile, options.isTraced);
   const truth = new Truth(world);
   const service = new SimulatedService(world, truth);
@@ -76,7 +80,7 @@ export async function runSchedule(choices: Choices, options: ScheduleOptions): P
   const hasViolation = () => truth.violation !== undefined;
   let violation: Violation | undefined;
   try {
-    const workUntilMs = world.nowMs + choices.below(12) * profile.leaseMs;
+    const workUntilMs = world.nowMs + (options.fixed?.leases ?? choices.below(12)) * profile.leaseMs;
     const endMs = world.nowMs + 40 * profile.leaseMs;
     const isOver = () => (callers.areDone && world.nowMs >= workUntilMs) || world.nowMs >= endMs;
     await world.run(() => hasViolation() || isOver(), mostEvents);
@@ -90,7 +94,7 @@ export async function runSchedule(choices: Choices, options: ScheduleOptions): P
   }
   violation = truth.violation ?? violation;
   const figures = await figuresOf(world, truth, journal);
-  return { profile, violation, trace: world.trace ?? [], figures };
+  return { profile, violation, trace: world.trace ?? [], figures, marks: world.marks.reached };
 }
 
 function bankOf(world: World): SimulatedBank {

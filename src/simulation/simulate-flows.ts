@@ -4,6 +4,7 @@ import type { ReleaseFundsByKey, TakeFundsByKey } from "../flows/funds-functions
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import { Choices, seedOf } from "./choices.js";
 import { prepareClients } from "./cluster.js";
+import { fundsMarks } from "./marks.js";
 import type { Emphasis } from "./profile.js";
 import { type Figures, runSchedule, type ScheduleOptions } from "./run-schedule.js";
 import { shrink } from "./shrink.js";
@@ -51,6 +52,13 @@ export interface SimulationReport extends Figures {
   /** Share of the errors with effect `possible` that were about a flow of which no payment was ever sent. */
   readonly needlessShare: number;
   readonly schedulesPerSecond: number;
+  /**
+   * In how many schedules each mark was reached. A mark is a step of a flow, `phase: what happened before it: what followed`, or a case of
+   * your functions, such as `takeFunds returned null`.
+   */
+  readonly marks: Readonly<Record<string, number>>;
+  /** Cases of your functions that never came up, each as a sentence, such as `releaseFunds was never called`. */
+  readonly neverHappened: readonly string[];
 }
 
 /**
@@ -68,10 +76,18 @@ export function simulateFlows(options: SimulateFlowsOptions = {}): Promise<Simul
   return simulateWith(undefined, options);
 }
 
-/** As `simulateFlows` does, in a world in which some things happen more often. */
+/** Who is asked for each schedule, and told what it reached. */
+export interface Observer {
+  /** `undefined`: the one that follows from the seed. */
+  next(): Choices | undefined;
+  learn(choices: Choices, marks: ReadonlyMap<string, number>): void;
+}
+
+/** As `simulateFlows` does, in a world in which some things happen more often, and with an observer. */
 export async function simulateWith(
   emphasis: Emphasis | undefined,
   options: SimulateFlowsOptions,
+  observer?: Observer,
 ): Promise<SimulationReport> {
   const { schedules, first, seed, choices, shrinks, ...given } = checked(options);
   const schedule = { ...given, emphasis };
@@ -79,6 +95,7 @@ export async function simulateWith(
   isRunning = true;
   const startMs = performance.now();
   const total = { ...noFigures };
+  const marks = new Map<string, number>();
   const traceLimit = Error.stackTraceLimit;
   // Thousands of errors are thrown, and nobody reads where.
   Error.stackTraceLimit = 0;
@@ -86,16 +103,19 @@ export async function simulateWith(
     await prepareClients();
     const count = choices === undefined ? schedules : 1;
     for (let index = first; index < first + count; index++) {
-      const drawn = choices === undefined ? Choices.fromSeed(seedOf(seed, index)) : Choices.replay(choices);
-      const { violation, figures } = await runSchedule(drawn, schedule);
+      const drawn =
+        choices === undefined ? (observer?.next() ?? Choices.fromSeed(seedOf(seed, index))) : Choices.replay(choices);
+      const { violation, figures, marks: reached } = await runSchedule(drawn, schedule);
       if (violation !== undefined) {
         const where = { seed, schedule: index, choices: drawn.made };
         throw await explain(violation, where, schedule, shrinks && choices === undefined);
       }
+      observer?.learn(drawn, reached);
       for (const name of figureNames) total[name] += figures[name];
+      for (const mark of reached.keys()) marks.set(mark, (marks.get(mark) ?? 0) + 1);
     }
     if (given.funds !== undefined && choices === undefined) assertTested(total);
-    return toReport(total, seed, count, performance.now() - startMs);
+    return { ...toReport(total, seed, count, performance.now() - startMs), ...toMarkReport(marks) };
   } finally {
     Error.stackTraceLimit = traceLimit;
     isRunning = false;
@@ -118,7 +138,17 @@ const noFigures: { -readonly [Name in keyof Figures]: number } = {
 };
 const figureNames = Object.keys(noFigures) as (keyof Figures)[];
 
-function toReport(figures: Figures, seed: number, schedules: number, tookMs: number): SimulationReport {
+function toMarkReport(marks: ReadonlyMap<string, number>): Pick<SimulationReport, "marks" | "neverHappened"> {
+  const missing = Object.entries(fundsMarks).filter(([mark]) => !marks.has(mark));
+  return { marks: Object.fromEntries(marks), neverHappened: missing.map(([, sentence]) => sentence) };
+}
+
+function toReport(
+  figures: Figures,
+  seed: number,
+  schedules: number,
+  tookMs: number,
+): Omit<SimulationReport, "marks" | "neverHappened"> {
   const share = (part: number, whole: number) => (whole === 0 ? 0 : part / whole);
   return {
     ...figures,

@@ -112,6 +112,7 @@ export class SimulatedJournal {
   /** Somebody sets its clock. */
   setClock(byMs: number): void {
     this.#aheadMs += byMs;
+    this.#world.marks.happenedToAll("the journal's clock is set back");
     this.#world.note(`the journal's clock is set by ${byMs} ms`);
   }
 
@@ -130,27 +131,34 @@ export class SimulatedJournal {
   of(process: SimulatedProcess): Journal {
     const read = <T>(label: string, apply: (journal: Journal) => Promise<T>) => this.#call(process, label, apply);
     const change = <T>(label: string, apply: (journal: Journal) => Promise<T>, turn?: Turn, key?: string) =>
-      this.#change(process, label, async (journal) => {
-        const stored: Change = { atMs: this.nowMs, apply };
-        this.#changes.push(stored);
-        const result = await apply(journal);
-        if (turn !== undefined && result !== undefined && result !== false) {
-          stored.turn = turn;
-          stored.key = key ?? keyIn(result);
-        }
-        this.onChanged(stored.turn);
-        return result;
-      });
+      this.#call(
+        process,
+        label,
+        async (journal) => {
+          const stored: Change = { atMs: this.nowMs, apply };
+          this.#changes.push(stored);
+          const result = await apply(journal);
+          if (turn !== undefined && result !== undefined && result !== false) {
+            stored.turn = turn;
+            stored.key = key ?? keyIn(result);
+            if (stored.key !== undefined && turn !== "claims") this.#world.marks.owns(process.name, stored.key);
+          }
+          this.onChanged(stored.turn);
+          return result;
+        },
+        true,
+        key,
+      );
     return {
       begin: (key, scope, state, lease) =>
         change(`begin ${key} as ${state.phase}`, (journal) => journal.begin(key, scope, state, lease), "begins", key),
       read: (key) => read(`read ${key}`, (journal) => journal.read(key)),
       acquire: (key, lease, observed) =>
-        change(`acquire ${key}`, (journal) => journal.acquire(key, lease, observed), "takes over"),
+        change(`acquire ${key}`, (journal) => journal.acquire(key, lease, observed), "takes over", key),
       acquireAbandoned: (scope, lease, after) =>
         change("acquire an abandoned flow", (journal) => journal.acquireAbandoned(scope, lease, after), "takes over"),
       overlong: (query) => read("list overlong leases", (journal) => journal.overlong(query)),
-      renew: (key, id, leaseMs) => change(`renew ${key}`, (journal) => journal.renew(key, id, leaseMs)),
+      renew: (key, id, leaseMs) => change(`renew ${key}`, (journal) => journal.renew(key, id, leaseMs), undefined, key),
       write: (key, id, state, leaseMs) =>
         change(
           `write ${key} as ${state.phase}`,
@@ -159,16 +167,22 @@ export class SimulatedJournal {
           key,
         ),
       replaceQuote: (key, seen, state, lease, expired) =>
-        change(`replace the quote of ${key} by ${state.phase}`, async (journal) => {
-          const before = journal.read(key);
-          const replaced = await journal.replaceQuote(key, seen, state, lease, expired);
-          const quote = await before;
-          if (replaced !== undefined && quote !== undefined && state.phase === "funds-requested")
-            this.#truth.confirmed(quote);
-          return replaced;
-        }),
+        change(
+          `replace the quote of ${key} by ${state.phase}`,
+          async (journal) => {
+            const before = journal.read(key);
+            const replaced = await journal.replaceQuote(key, seen, state, lease, expired);
+            const quote = await before;
+            if (replaced !== undefined && quote !== undefined && state.phase === "funds-requested")
+              this.#truth.confirmed(quote);
+            if (replaced !== undefined && state.phase === "funds-requested") this.#world.marks.owns(process.name, key);
+            return replaced;
+          },
+          undefined,
+          key,
+        ),
       fenceQuote: (key, seen, nonce) =>
-        change(`fence the quote of ${key}`, (journal) => journal.fenceQuote(key, seen, nonce)),
+        change(`fence the quote of ${key}`, (journal) => journal.fenceQuote(key, seen, nonce), undefined, key),
       release: (key, id) => change(`release ${key}`, (journal) => journal.release(key, id)),
       list: (query) => read("list", (journal) => journal.list(query)),
       counts: (scope) => read("count", (journal) => journal.counts(scope)),
@@ -178,26 +192,33 @@ export class SimulatedJournal {
     };
   }
 
-  #change<T>(process: SimulatedProcess, label: string, apply: (journal: Journal) => Promise<T>): Promise<T> {
-    return this.#call(process, label, apply, true);
-  }
-
   #call<T>(
     process: SimulatedProcess,
     label: string,
     apply: (journal: Journal) => Promise<T>,
     isChange = false,
+    key?: string,
   ): Promise<T> {
     const { choices, profile } = this.#world;
     const fault = this.#fault(isChange);
+    const isSlow = choices.chance(profile.journalIsSlow);
+    const isRepeated = isChange && choices.chance(profile.journalRepeats);
+    if (key !== undefined) this.#noteWrite(key, fault, isSlow, isRepeated);
     return this.#world.remote(process, {
       label,
       fault,
-      isSlow: choices.chance(profile.journalIsSlow),
-      isRepeated: isChange && choices.chance(profile.journalRepeats),
+      isSlow,
+      isRepeated,
       execute: () => apply(this.#journal),
       toError: () => new JournalError("the journal is away", { stored: fault === "before" ? "nothing" : "unknown" }),
     });
+  }
+
+  #noteWrite(key: string, fault: RemoteFault, isSlow: boolean, isRepeated: boolean): void {
+    const { marks } = this.#world;
+    if (fault !== undefined) marks.happened(key, writeFaults[fault]);
+    if (isSlow) marks.happened(key, "a write is slow");
+    if (isRepeated) marks.happened(key, "a write comes twice");
   }
 
   #fault(isChange: boolean): RemoteFault {
@@ -214,6 +235,12 @@ export class SimulatedJournal {
     });
   }
 }
+
+const writeFaults = {
+  before: "a write fails",
+  after: "a write is stored, and its response is lost",
+  late: "a write comes late",
+} as const;
 
 /** Of an entry that was acquired. */
 function keyIn(result: unknown): string | undefined {

@@ -43,6 +43,7 @@ export class SimulatedLists {
     if (choices.chance(profile.cachedLists)) {
       // Somebody read the same page so long ago. Time is short in a simulation: its caches count every begun second.
       const ageMs = 1 + choices.below(4 * profile.leaseMs);
+      this.#world.marks.happenedTo(reader, "the list comes from a cache");
       this.#world.note(`a cache responds with what is ${ageMs} ms old`);
       return listResponse(this.#list.page(path, nowMs - ageMs, profile.mostListed), Math.ceil(ageMs / 1000));
     }
@@ -60,10 +61,12 @@ export class SimulatedLists {
     if (first === undefined || isMark(path)) return page;
     const hasCursor = /_(after|before)=/.test(path);
     if ((hasCursor || profile.othersPayments > 0 || isPaid) && choices.chance(profile.emptyPages)) {
+      this.#world.marks.happenedTo(reader, "a page is empty once");
       this.#world.note("the page is empty once");
       return [];
     }
     if (hasCursor && choices.chance(profile.stalePages)) {
+      this.#world.marks.happenedTo(reader, "a page is stale");
       this.#world.note(`a replica responds that lacks ${first.id}`);
       return read(first.listedAtMs - 1);
     }
@@ -71,6 +74,7 @@ export class SimulatedLists {
     if (!hasCursor) this.#old.set(reader, choices.chance(profile.oldLists) ? this.#oldMs(reader) : undefined);
     const oldMs = this.#old.get(reader);
     if (oldMs === undefined) return page;
+    this.#world.marks.happenedTo(reader, "the list is old");
     this.#world.note(`a replica responds that is ${atMs - oldMs} ms old`);
     return read(Math.min(atMs, oldMs));
   }

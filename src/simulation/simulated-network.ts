@@ -1,6 +1,7 @@
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
 import { WireFailure } from "../wire/wire-failure.js";
+import type { Happening } from "./marks.js";
 import type { SimulatedProcess } from "./simulated-process.js";
 import { jsonResponse, refusal, type SimulatedService } from "./simulated-service.js";
 import type { Truth } from "./truth.js";
@@ -41,7 +42,7 @@ export class SimulatedNetwork {
       send: async (request, deadline) => {
         const stopListening: (() => void)[] = [];
         try {
-          await this.#connect(process, deadline);
+          await this.#connect(process, request, deadline);
           deadline.assertMaySend();
           return await new Promise<WireResponse>((resolve, reject) => {
             stopListening.push(deadline.onEnd(() => reject(deadline.failure(true))));
@@ -55,11 +56,18 @@ export class SimulatedNetwork {
     };
   }
 
-  #connect(process: SimulatedProcess, deadline: Parameters<Transport["send"]>[1]): Promise<void> | undefined {
+  #connect(
+    process: SimulatedProcess,
+    request: WireRequest,
+    deadline: Parameters<Transport["send"]>[1],
+  ): Promise<void> | undefined {
     const { choices, profile } = this.#world;
     if (!choices.chance(profile.unsent)) return undefined;
     const delayMs = choices.below(profile.slowMs);
     const isRefused = choices.chance(500);
+    if (kindOf(request) === "payment") {
+      this.#world.marks.happened(keyOf(request), isRefused ? "the connection is refused" : "the connection is slow");
+    }
     return new Promise((resolve, reject) => {
       const stop = deadline.onEnd(() => reject(deadline.failure(false)));
       this.#world.plan(delayMs, isRefused ? "a refused connection" : "a slow connection", process, () => {
@@ -79,10 +87,13 @@ export class SimulatedNetwork {
   ): void {
     const kind = kindOf(request);
     const { choices, profile } = this.#world;
-    const key = kind === "payment" ? String(parseJsonObject(decoder.decode(request.body)).memo) : "";
+    const key = kind === "list" ? "" : keyOf(request);
     const sending = kind === "payment" ? this.#truth.sent(key) : 0;
     const fate = this.#fateOf(kind);
     this.#world.note(`${describe(request, kind, key)} ${fate}`);
+    const what = meanings[kind][fate];
+    if (what !== undefined && kind === "list") this.#world.marks.happenedTo(process.name, what);
+    else if (what !== undefined) this.#world.marks.happened(key, what);
     const latencyMs = choices.below(profile.latencyMs);
     const responds = (response: WireResponse) =>
       this.#world.plan(latencyMs, `response ${response.status} to ${kind}`, process, () => resolve(response));
@@ -228,6 +239,41 @@ function kindOf({ method, path }: WireRequest): Kind {
   if (path.includes("/payment-intents")) return "intent";
   return method === "POST" ? "payment" : "list";
 }
+
+/** The memo of every request of a flow is its key. */
+function keyOf({ body }: WireRequest): string {
+  return String(parseJsonObject(decoder.decode(body)).memo);
+}
+
+/** What a fate means for the flow. */
+const meanings: Readonly<Record<Kind, Readonly<Partial<Record<Fate, Happening>>>>> = {
+  list: {
+    "does not arrive, and something else responds": "no list comes",
+    "is refused for now": "no list comes",
+    "is lost": "no list comes",
+  },
+  intent: {
+    "is lost": "the intent's request is lost",
+    "arrives, and its response is lost": "the intent's response is lost",
+    "is refused": "the intent is refused",
+    "is refused for now": "the intent is refused for now",
+    "arrives, and something else responds": "something else responds to the intent",
+    "does not arrive, and something else responds": "something else responds to the intent",
+  },
+  payment: {
+    "is lost": "the payment is lost",
+    "arrives, and its response is lost": "the payment's response is lost",
+    "arrives late": "the payment arrives late",
+    "is sent twice by a proxy": "the payment is sent twice by a proxy",
+    "is sent twice by a proxy, the second time late": "the payment is sent twice, the second time late",
+    "is refused": "the payment is refused",
+    "is refused for now": "the payment is refused for now",
+    "arrives, and something else responds": "the payment arrives, and something else responds",
+    "arrives late, and something else responds before": "the payment arrives late, and something else responds before",
+    "does not arrive, and something else responds": "something else responds to the payment",
+    "arrives, and a proxy refuses it": "the payment arrives, and a proxy refuses it",
+  },
+};
 
 function describe({ path }: WireRequest, kind: Kind, key: string): string {
   return kind === "list" ? `GET ${path}` : kind === "intent" ? "POST /payment-intents" : `POST /payments for ${key}`;

@@ -47,6 +47,7 @@ export class SimulatedService {
     if (address === this.#ended) return request.method === "POST" ? refusal(404, "moved") : jsonResponse(200, "[]");
     if (request.path.startsWith(`${address.basePath}/payment-intents`)) return this.#createIntent(bodyOf(request));
     if (request.method === "POST") return this.#createPayment(request, bodyOf(request), sending);
+    this.#noteList(name);
     return this.#lists.respond(request.path, name, this.#truth.isAnyPaid);
   }
 
@@ -67,6 +68,12 @@ export class SimulatedService {
   addLookalike(senderGatewayTransactionId: string): void {
     const body = { senderGatewayId: "our gateway", senderGatewayTransactionId, memo: "of another system" };
     this.#add(body, JSON.stringify(body), "bm90IG91cnM=", 0);
+  }
+
+  #noteList(reader: string): void {
+    const { marks, profile } = this.#world;
+    if (profile.hasLookalike) marks.happenedTo(reader, "a lookalike is listed");
+    for (const key of this.#truth.unlistedKeys()) marks.happened(key, "the payment is not listed yet");
   }
 
   #createIntent(body: Json): WireResponse {

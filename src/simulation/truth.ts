@@ -102,6 +102,12 @@ export class Truth {
     return [...this.keys.values()].some(({ paidAs, wasLost }) => paidAs !== undefined && !wasLost);
   }
 
+  /** Keys of which a payment was made that can't be seen yet. */
+  unlistedKeys(): readonly string[] {
+    const isUnlisted = ({ listedAtMs }: MadePayment) => listedAtMs > this.#world.nowMs;
+    return [...this.keys.values()].filter(({ payments }) => payments.some(isUnlisted)).map(({ key }) => key);
+  }
+
   of(key: string): KeyTruth {
     let truth = this.keys.get(key);
     if (truth === undefined) {
@@ -200,6 +206,7 @@ export class Truth {
   /** `takeFunds` has responded. */
   asked(key: string, response: FlowFunds | null): void {
     const truth = this.of(key);
+    this.#noteAsked(truth, response);
     this.#assertHonest(truth, response);
     if (response === null) {
       if (truth.funds === "untouched") truth.funds = "declined";
@@ -214,6 +221,15 @@ export class Truth {
     }
   }
 
+  #noteAsked({ key, funds, transactionId }: KeyTruth, response: FlowFunds | null): void {
+    const { marks } = this.#world;
+    if (funds === "released") marks.noteFunds("takeFunds was called after a release");
+    else if (transactionId !== undefined) marks.noteFunds("takeFunds was called again");
+    marks.noteFunds(response === null ? "takeFunds returned null" : "takeFunds took money");
+    if (response === null) marks.happened(key, "takeFunds declines");
+    else if (transactionId !== undefined) marks.happened(key, "takeFunds had taken before");
+  }
+
   releaseSent(key: string): void {
     this.of(key).open += 1;
   }
@@ -224,6 +240,8 @@ export class Truth {
 
   released(key: string): void {
     const truth = this.of(key);
+    const { marks } = this.#world;
+    marks.noteFunds(truth.funds === "released" ? "releaseFunds was called again" : "releaseFunds was called");
     truth.funds = "released";
     if (truth.payments.length > 0 && !isAllowed(truth, "release")) {
       this.#broken("release", `money was given back for ${key}, which is paid`);

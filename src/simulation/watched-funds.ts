@@ -12,13 +12,22 @@ export interface FundsPair {
 
 /** Calls the bank's functions over a network that fails before and after them, and tells the truth what they did. */
 export function watchedFunds(funds: FundsPair, process: SimulatedProcess, world: World, truth: Truth): FundsPair {
-  const remote = <T>(label: string, execute: () => T | Promise<T>, onSent?: () => void): Promise<T> => {
+  const remote = <T>(
+    name: "takeFunds" | "releaseFunds",
+    key: string,
+    execute: () => T | Promise<T>,
+    onSent?: () => void,
+  ): Promise<T> => {
     const fault = faultOf(world);
+    const isSlow = world.choices.chance(world.profile.bankIsSlow);
     if (fault !== "before") onSent?.();
+    if (fault === "before") world.marks.happened(key, `${name} fails`);
+    else if (fault === "after") world.marks.happened(key, lostResponses[name]);
+    if (isSlow) world.marks.happened(key, `${name} is slow`);
     return world.remote(process, {
-      label,
+      label: `${name} of ${key}`,
       fault,
-      isSlow: world.choices.chance(world.profile.bankIsSlow),
+      isSlow,
       execute,
       isReal: true,
       toError: () => new CrossBorderError("the bank is away", { code: "unexpected_failure" }),
@@ -26,12 +35,13 @@ export function watchedFunds(funds: FundsPair, process: SimulatedProcess, world:
   };
   return {
     takeFunds: (context) =>
-      remote(`takeFunds of ${context.key}`, () =>
+      remote("takeFunds", context.key, () =>
         noted(funds.takeFunds(context), (response) => truth.asked(context.key, response)),
       ),
     releaseFunds: (context) =>
       remote(
-        `releaseFunds of ${context.key}`,
+        "releaseFunds",
+        context.key,
         () => {
           truth.releaseArrived(context.key);
           return noted(funds.releaseFunds(context), () => truth.released(context.key));
@@ -40,6 +50,11 @@ export function watchedFunds(funds: FundsPair, process: SimulatedProcess, world:
       ),
   };
 }
+
+const lostResponses = {
+  takeFunds: "takeFunds takes, and its response is lost",
+  releaseFunds: "releaseFunds releases, and its response is lost",
+} as const;
 
 function faultOf({ choices, profile }: World): RemoteFault {
   if (choices.chance(profile.bankFailsBefore)) return "before";

@@ -1,6 +1,7 @@
 import { type Clock, setClock, type Timer } from "../timing/clock.js";
 import type { Choices } from "./choices.js";
 import { EventQueue, type WorldEvent } from "./event-queue.js";
+import { Marks } from "./marks.js";
 import type { Profile } from "./profile.js";
 import type { SimulatedProcess } from "./simulated-process.js";
 
@@ -37,6 +38,7 @@ export const mostLeasesLate = 40;
 export class World {
   readonly choices: Choices;
   readonly profile: Profile;
+  readonly marks = new Marks();
   /** Called when a process was killed. */
   onKilled: (process: SimulatedProcess) => void = () => {};
   /** What happened, for the reader of a failing schedule; `undefined` where there is none. */
@@ -186,6 +188,7 @@ export class World {
     if (kills > 0 && this.choices.chance(kills)) {
       this.note(`${process.name} is killed before "${event.label}"`);
       process.isDead = true;
+      this.marks.happenedTo(process.name, "its process is killed");
       this.onKilled(process);
       return false;
     }
@@ -198,6 +201,7 @@ export class World {
   #setClock(process: SimulatedProcess): void {
     const byMs = this.choices.of([-1, 1, -60, 60]) * this.profile.leaseMs;
     process.wallOffsetMs += byMs;
+    this.marks.happenedTo(process.name, "its process's clock is set");
     this.note(`the clock of ${process.name} is set by ${byMs} ms`);
   }
 
@@ -207,6 +211,7 @@ export class World {
     process.pausedUntilMs = this.#nowMs + forMs;
     if (isSuspended) process.suspendedMs += forMs;
     if (this.choices.chance(this.profile.clockJumpsOnWaking)) this.#setClock(process);
+    this.marks.happenedTo(process.name, isSuspended ? "its process is suspended" : "its process is paused");
     this.note(`${process.name} is ${isSuspended ? "suspended" : "paused"} for ${forMs} ms before "${event.label}"`);
     return this.#later(event, process.pausedUntilMs);
   }

@@ -2,6 +2,10 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { FlowScope, Journal, JournalEntry, JournalState, LeaseRequest } from "../flows/journal.js";
 import { clock, sleep } from "../timing/clock.js";
+import { checkHistory, describeUnexplained } from "./history/check-history.js";
+import { CompetingClient } from "./history/competing-client.js";
+import { type HistoryEvent, toOperations } from "./history/history.js";
+import { recordedJournal } from "./history/recorded-journal.js";
 
 /** What a law is checked with. */
 export interface LawFixture {
@@ -78,6 +82,7 @@ export const laws: readonly JournalLaw[] = [
   ["strings that can't be stored exactly are refused or stored exactly", oddTexts],
   ["data and evidence come back exactly as they were given, even 1 MiB of them", exactData],
   ["no flow has two owners at once, and no write is lost", contention],
+  ["what competing clients are told of a flow has one order that explains it", histories],
 ];
 
 async function begin(
@@ -839,6 +844,35 @@ async function contention({ journal, second, prefix, workers, flows }: LawFixtur
     assertSame([entry.data, entry.epoch], [String(rounds * workers), rounds * workers + 1]);
     assert.equal(await journal.write(key, entry, done()), true);
   }
+}
+
+async function histories({ journal, second, prefix, workers, flows, wait }: LawFixture): Promise<void> {
+  const events: HistoryEvent[] = [];
+  const record = (event: HistoryEvent) => void events.push(event);
+  let count = 0;
+  // Two flows at a time, so that each has many clients.
+  const nextKey = (): string => {
+    count += 1;
+    return `${prefix}${Math.floor(count / 120)} ${count % 2}`;
+  };
+  const work = async (worker: number): Promise<void> => {
+    const name = `client ${worker}`;
+    const recording = { client: name, record, nowMs: () => clock.monotonicMs() };
+    const recorded = recordedJournal(pick(worker, journal, second), recording);
+    const scope = scopeOf(prefix);
+    const client = new CompetingClient({
+      ...{ journal: recorded, name, scopeOf: () => scope, nextKey, shortMs: 30, random: Math.random },
+    });
+    for (let index = 1; index <= 2 * flows; index += 1) {
+      await client.act();
+      // Some leases and quotes end meanwhile.
+      if (index % 10 === 0) await wait(5);
+    }
+  };
+  await Promise.all(times(workers, work));
+  const { unexplained } = checkHistory(toOperations(events));
+  const first = unexplained.find(({ operations }) => operations.length > 0);
+  if (first !== undefined) assert.fail(describeUnexplained(first));
 }
 
 /** Different in bytes, although some database would take them for equal, or order them otherwise. */

@@ -22,7 +22,7 @@ export interface VerifyJournalOptions {
   readonly wait?: (ms: number) => Promise<void>;
   /** How many workers compete. Default: 8. */
   readonly workers?: number;
-  /** For how many flows they compete. Default: 50. */
+  /** For how many flows they compete; in the history that is checked at last, how often each does so, twice over. Default: 50. */
   readonly flows?: number;
 }
 
@@ -47,6 +47,9 @@ export interface JournalReport {
 
 /**
  * Checks every law of the interface `Journal` on a journal of your own, with any test runner or none.
+ *
+ * At last, clients compete for few flows at random, and what they were told of each has to have an order that explains it
+ * (linearisability). Where it has none, `cause` shows the shortest part of its history that has none.
  *
  * It leaves flows behind: give it a store of its own, never one with real flows, since it takes over whatever is abandoned. It may run
  * again on the same store. It does not kill processes or make disks fail.

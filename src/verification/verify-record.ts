@@ -10,6 +10,7 @@ import { parsePublicKey } from "../signing/keys.js";
 import { readPublicKey } from "../signing/read-key.js";
 import { signedText } from "../signing/signed-text.js";
 import { decodeSignature } from "../signing/verify-signature.js";
+import { parseObject } from "../wire/parse-json-object.js";
 
 /** The fields of a payment that its signature covers, and those that the service keeps of the creating request. */
 export interface SignedPayment
@@ -177,13 +178,4 @@ function sameValue(signed: unknown, stored: unknown, isDecimal: boolean): boolea
 
 function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && one.every((byte, index) => byte === other[index]);
-}
-
-function parseObject(json: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

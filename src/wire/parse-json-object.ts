@@ -1,9 +1,15 @@
-/** The JSON object that a text holds; an empty one when it holds none. For responses that are not taken on trust. */
-export function parseJsonObject(text: string): Record<string, unknown> {
+/** The JSON object of a text; undefined where it is anything else. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
-    return {};
+    return undefined;
   }
+}
+
+/** The same, and an empty object where it is anything else. For responses that are not taken on trust. */
+export function parseJsonObject(text: string): Readonly<Record<string, unknown>> {
+  return parseObject(text) ?? {};
 }

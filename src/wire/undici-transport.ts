@@ -5,6 +5,7 @@ import type { AgentOptions, Dispatcher, FreshAgent } from "../platform/undici-ag
 import type { Deadline, EndKind } from "../timing/deadline.js";
 import { BodyChunks } from "./body-chunks.js";
 import { parseContentCodings } from "./content-codings.js";
+import { isPassingStatus } from "./status.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
 import { isStatus, type ProxyRefusal, proxyRefusalOf, reasonOf, WireFailure } from "./wire-failure.js";
 
@@ -288,7 +289,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   /** Without a tunnel nothing can have been sent. Passing statuses are those of HTTP. */
   #refuse(proxy: ProxyRefusal): void {
     const { status } = proxy;
-    const permanent = status >= 400 && status < 500 && ![408, 425, 429].includes(status);
+    const permanent = status >= 400 && !isPassingStatus(status);
     this.#fail(new WireFailure({ sent: false, permanent, reason: `PROXY_RESPONSE_${status}`, proxy }));
   }
 

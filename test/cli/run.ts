@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { commands } from "../../src/cli/commands.js";
 import { runCommandLine } from "../../src/cli/run-command.js";
+import type { Terminal } from "../../src/cli/terminal.js";
 
 export interface CommandResult {
   readonly code: number;
@@ -12,7 +13,14 @@ export interface CommandResult {
 /** Runs a command line in this process. */
 export async function run(
   line: readonly string[],
-  more: { stdin?: string; env?: object; width?: number; showsServiceText?: boolean; stopped?: Promise<void> } = {},
+  more: {
+    stdin?: string;
+    env?: object;
+    width?: number;
+    showsServiceText?: boolean;
+    stopped?: Promise<void>;
+    ask?: Terminal["ask"];
+  } = {},
 ): Promise<CommandResult> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(more.stdin ?? "");
@@ -26,6 +34,7 @@ export async function run(
     showsProgress: false,
     showsServiceText: more.showsServiceText ?? false,
     width: more.width,
+    ask: more.ask,
     untilStopped: () => more.stopped ?? new Promise<void>(() => {}),
   };
   const code = await runCommandLine(commands, line, terminal);

@@ -13,13 +13,13 @@ export interface BuiltWorker extends AsyncDisposable {
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Runs what is published of this working tree: `npm run build` comes first. */
-export async function buildWorker(): Promise<BuiltWorker> {
+export async function buildWorker(program = "worker.ts"): Promise<BuiltWorker> {
   const folder = await mkdtemp(join(tmpdir(), "cbp-worker-"));
   const entryPoints = await builtEntryPoints();
   // The repository's tsconfig maps the package to its sources; the worker is to run what is published.
   const tsconfig = join(folder, "tsconfig.json");
   await writeFile(tsconfig, "{}");
-  return bundle(folder, tsconfig, entryPoints);
+  return bundle(folder, tsconfig, entryPoints, program);
 }
 
 /** The commit of the newest release, whose processes work beside this one's while it is deployed. */
@@ -42,10 +42,15 @@ export async function buildWorkerOf(commit: string): Promise<BuiltWorker> {
   return bundle(folder, join(folder, "tsconfig.json"), {});
 }
 
-async function bundle(folder: string, tsconfig: string, alias: Record<string, string>): Promise<BuiltWorker> {
+async function bundle(
+  folder: string,
+  tsconfig: string,
+  alias: Record<string, string>,
+  program = "worker.ts",
+): Promise<BuiltWorker> {
   await build({
     config: false,
-    entry: { worker: fileURLToPath(new URL("worker.ts", import.meta.url)) },
+    entry: { worker: fileURLToPath(new URL(program, import.meta.url)) },
     outDir: folder,
     format: "cjs",
     target: "node20",

@@ -111,7 +111,7 @@ export function judge({ keys, outcomes, told, payments, bank }: Evidence): Verdi
 function brokenLaws(outcome: Outcome, payments: readonly Payment[], entries: readonly BankEntry[]): string[] {
   const takes = entries.filter(({ kind }) => kind === "take");
   const releases = entries.filter(({ kind }) => kind === "release");
-  const laws: Readonly<Record<Outcome["status"], readonly Law[]>> = {
+  const laws: Readonly<Record<Outcome["status"], readonly JudgedLaw[]>> = {
     paid: [
       [payments.length === 1, `paid, with ${payments.length} payments at the service`],
       [payments[0]?.id === outcome.paymentId, "paid, with another payment"],
@@ -137,11 +137,11 @@ function brokenLaws(outcome: Outcome, payments: readonly Payment[], entries: rea
   };
   const takenAs = takes[0]?.transactionId;
   const isOwn = outcome.transactionId === undefined || outcome.transactionId === takenAs;
-  const all: readonly Law[] = [...laws[outcome.status], [isOwn, "names another transaction"]];
+  const all: readonly JudgedLaw[] = [...laws[outcome.status], [isOwn, "names another transaction"]];
   return all.flatMap(([holds, otherwise]) => (holds ? [] : [otherwise]));
 }
 
-type Law = readonly [holds: boolean, otherwise: string];
+type JudgedLaw = readonly [holds: boolean, otherwise: string];
 
 function isSame(one: Outcome, other: Outcome | undefined): boolean {
   return one.status === other?.status && one.paymentId === other.paymentId && one.transactionId === other.transactionId;

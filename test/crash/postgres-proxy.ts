@@ -32,7 +32,7 @@ export class PostgresProxy implements AsyncDisposable {
   /** Asked about each statement. Default: each is delivered at once. */
   fateOf: (statement: ClientStatement) => StatementFate | undefined = () => undefined;
   readonly #server = createServer({ allowHalfOpen: true }, (client) => this.#join(client));
-  readonly #target: URL;
+  #target: URL;
   readonly #sockets = new Set<Socket>();
 
   private constructor(target: string) {
@@ -50,6 +50,12 @@ export class PostgresProxy implements AsyncDisposable {
     // It listens on a port, not on a pipe, so that the address is an object.
     url.port = String((this.#server.address() as AddressInfo).port);
     return url.href;
+  }
+
+  /** All connections break, and new ones lead to another server, as when a name is given to it. */
+  leadTo(target: string): void {
+    this.#target = new URL(target);
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -29,11 +29,37 @@ export class PostgresServer implements AsyncDisposable {
 
   /** @param environment of the server's own processes, for a clock that can be set. */
   static async start(environment: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
-    // Directly under /tmp: the server's socket needs a short path.
-    const folder = `/tmp/cbp-crash-${randomUUID().slice(0, 8)}`;
+    const folder = newFolder();
     const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
     const all = { ...process.env, CBP_POSTGRES_ENV: variables.join(" ") };
     return new PostgresServer(folder, (await script(all, "start", folder)).trim(), all);
+  }
+
+  /** Another server, which follows this one. */
+  async standby(): Promise<PostgresServer> {
+    const folder = newFolder();
+    const url = (await script(this.#environment, "standby", folder, this.#folder)).trim();
+    return new PostgresServer(folder, url, this.#environment);
+  }
+
+  /** From now on this standby lags behind, by everything that its server does. */
+  async detach(): Promise<void> {
+    await this.#ask("ALTER SYSTEM SET primary_conninfo = ''", []);
+    await this.#ask("SELECT pg_reload_conf()", []);
+    while ((await this.#ask("SELECT 1 FROM pg_stat_wal_receiver", [])).length > 0) await pause(5);
+  }
+
+  /** A standby accepts writes from now on. */
+  async promote(): Promise<void> {
+    await script(this.#environment, "promote", this.#folder);
+  }
+
+  /** The server is gone at once, and does not come back. */
+  async kill(): Promise<void> {
+    const pid = await this.#postmaster();
+    await script(this.#environment, "signal", this.#folder, "KILL");
+    for (const halted of this.#halted) await this.resume({ pid: halted });
+    while (await isPostgres(pid)) await pause(5);
   }
 
   /** The back ends of a worker's connections, the one that was busy last first: it is the one that `pg` uses next. */
@@ -49,15 +75,14 @@ export class PostgresServer implements AsyncDisposable {
 
   /** Stops a back end, wherever it is. False where it is gone. */
   async halt({ pid }: Pick<Backend, "pid">): Promise<boolean> {
-    if (!(await isPostgres(pid))) return false;
-    process.kill(pid, "SIGSTOP");
+    if (!(await isPostgres(pid)) || !signal(pid, "SIGSTOP")) return false;
     this.#halted.add(pid);
     return true;
   }
 
   /** Lets a back end go on: what it was sent meanwhile, it does now. */
   async resume({ pid }: Pick<Backend, "pid">): Promise<void> {
-    if (this.#halted.delete(pid) && (await isPostgres(pid))) process.kill(pid, "SIGCONT");
+    if (this.#halted.delete(pid) && (await isPostgres(pid))) signal(pid, "SIGCONT");
   }
 
   /** Resolves when these back ends have done what they were sent and ended, as they do when their clients are gone. */
@@ -72,7 +97,7 @@ export class PostgresServer implements AsyncDisposable {
 
   /** The server is gone at once, as when its machine's power fails (`KILL`) or in an immediate shutdown (`QUIT`), and comes back. */
   async crash(how: "KILL" | "QUIT"): Promise<void> {
-    const postmaster = Number((await readFile(`${this.#folder}/data/postmaster.pid`, "utf8")).split("\n")[0]);
+    const postmaster = await this.#postmaster();
     await script(this.#environment, "signal", this.#folder, how);
     for (const pid of this.#halted) await this.resume({ pid });
     while (await isPostgres(postmaster)) await pause(20);
@@ -93,6 +118,10 @@ export class PostgresServer implements AsyncDisposable {
     await script(this.#environment, "stop", this.#folder);
   }
 
+  async #postmaster(): Promise<number> {
+    return Number((await readFile(`${this.#folder}/data/postmaster.pid`, "utf8")).split("\n")[0]);
+  }
+
   async #ask(text: string, values: unknown[]): Promise<unknown[]> {
     const client = new pg.Client({ connectionString: this.url, application_name: "the test" });
     client.on("error", () => {});
@@ -105,12 +134,26 @@ export class PostgresServer implements AsyncDisposable {
   }
 }
 
+/** Directly under /tmp: the server's socket needs a short path. */
+function newFolder(): string {
+  return `/tmp/cbp-crash-${randomUUID().slice(0, 8)}`;
+}
+
 const run = promisify(execFile);
 
 /** The service and the bank run in this process, and must not stand still while a server starts. */
 async function script(env: NodeJS.ProcessEnv, ...given: readonly string[]): Promise<string> {
   const path = fileURLToPath(new URL("../support/postgres.sh", import.meta.url));
   return (await run("bash", [path, ...given], { env })).stdout;
+}
+
+/** False where the process has ended since it was found. */
+function signal(pid: number, name: "SIGSTOP" | "SIGCONT"): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
 }
 
 /** A pid may belong to somebody else by now, who must not be stopped. */

@@ -3,15 +3,29 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { JournalChoice } from "./journal-place.js";
 
+interface CommonOptions<Kind> {
+  readonly kind: Kind;
+  readonly node?: string | undefined;
+  readonly seed: number;
+}
+
 /** `--journal`, `--node` and `--seed`, and an option with a whole number for each of the defaults. */
 export function scriptOptions<Name extends string>(
   defaults: Readonly<Record<Name, number>>,
-): JournalChoice & { readonly seed: number } & Readonly<Record<Name, number>> {
+): CommonOptions<JournalChoice["kind"]> & Readonly<Record<Name, number>> {
+  return scriptOptionsOver(["sqlite", "postgres"], defaults);
+}
+
+/** The same, with other journals to choose from, the first one by default. */
+export function scriptOptionsOver<Name extends string, Kind extends string>(
+  kinds: readonly Kind[],
+  defaults: Readonly<Record<Name, number>>,
+): CommonOptions<Kind> & Readonly<Record<Name, number>> {
   const names = ["journal", "node", "seed", ...Object.keys(defaults)];
   const options = Object.fromEntries(names.map((name) => [name, { type: "string" } as const]));
   const { values } = parseArgs({ options });
-  const kind = values.journal ?? "sqlite";
-  if (kind !== "sqlite" && kind !== "postgres") throw new Error("--journal must be sqlite or postgres");
+  const kind = kinds.find((each) => each === (values.journal ?? kinds[0]));
+  if (kind === undefined) throw new Error(`--journal must be ${kinds.join(" or ")}`);
   const numbers = Object.entries<number>(defaults).map(([name, byDefault]) => [
     name,
     whole(name, values[name]) ?? byDefault,

@@ -29,13 +29,13 @@ export class BackEnd {
     const { baseUrl, authUrl, sandbox } = practice.server;
     const { realm, clientId, username, password } = sandbox.credentials;
     this.#settings = {
-      CBP_BASE_URL: baseUrl,
-      CBP_AUTH_URL: authUrl,
-      CBP_REALM: realm,
-      CBP_CLIENT_ID: clientId,
-      CBP_USERNAME: username,
-      CBP_PASSWORD: password,
-      CBP_KEY_FILE: join(folder, "key.pem"),
+      CROSS_BORDER_BASE_URL: baseUrl,
+      CROSS_BORDER_AUTH_URL: authUrl,
+      CROSS_BORDER_REALM: realm,
+      CROSS_BORDER_CLIENT_ID: clientId,
+      CROSS_BORDER_USERNAME: username,
+      CROSS_BORDER_PASSWORD: password,
+      CROSS_BORDER_SIGNING_KEY: join(folder, "key.pem"),
       GATEWAY_ID: "alpha-bank",
       LEDGER_FOLDER: this.ledgerFolder,
       JOURNAL: { postgres: process.env.CBP_POSTGRES_URL ?? "", sqlite: join(folder, "flows.db"), memory: "memory" }[

@@ -1,5 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type Sandbox, type SandboxOptions, type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
+import { provingNothing } from "../http/statuses.js";
 import { derivedSeed, seededRandom, weighted } from "./seeded-random.js";
 
 /** What the sandbox did for one request, identified by a key in its body. */
@@ -179,7 +180,7 @@ function standIn(random: () => number, operation: string | undefined, stray: str
     [1, () => Response.json({ message: "no such route" }, { status: 404 })],
     [1, () => Response.json([error], { status: 422 })],
     [2, () => new Response(page, { status: 429, headers: { "retry-after": "0" } })],
-    ...[408, 409, 421, 425, 499].flatMap((status): [number, () => Response][] => [
+    ...[408, ...provingNothing].flatMap((status): [number, () => Response][] => [
       [1, () => Response.json(error, { status })],
       [1, () => new Response(page, { status })],
     ]),

@@ -8,7 +8,7 @@ import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
 const table = new Map<string, Set<string>>();
 
 beforeAll(async () => {
-  const guide = await readFile(new URL("../../docs/durable-flow.md", import.meta.url), "utf8");
+  const guide = await readFile(new URL("../../docs/flow-states.md", import.meta.url), "utf8");
   const [, rows = ""] = guide.split("| state | who moves it | to |\n|---|---|---|\n");
   let states: readonly string[] = [];
   for (const row of rows.slice(0, rows.indexOf("\n\n")).split("\n")) {

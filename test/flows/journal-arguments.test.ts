@@ -120,6 +120,11 @@ it.each<[string, (journal: Journal) => Promise<unknown>, RegExp]>([
   ["a wrong time for quotes", (journal) => journal.prune({ quotedBeforeMs: 0 }), /quotedBeforeMs .*from 1/],
   ["no time to prune by", (journal) => journal.prune({}), /settledBeforeMs.*quotedBeforeMs/],
   ["what to keep", (journal) => journal.prune({ quotedBeforeMs: 1, keep: "all" as never }), /keep .*evidence.*nothing/],
+  [
+    "an end of a quote that is none",
+    (journal) => journal.replaceQuote("k", id, state, lease, "no" as never),
+    /expired .*boolean/,
+  ],
   ["a truth that is none", (journal) => journal.write("k", id, { ...state, settled: 1 as never }), /settled .*boolean/],
   [
     "a quote without its time",

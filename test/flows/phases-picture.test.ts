@@ -11,7 +11,7 @@ vi.mock("../../src/flows/steps/emit-step.js", { spy: true });
 afterAll(() => void vi.resetModules());
 
 const picture = readFileSync("docs/images/flow-phases.svg", "utf8");
-const guide = readFileSync("docs/durable-flow.md", "utf8");
+const guide = readFileSync("docs/flow-states.md", "utf8");
 
 /** A step of a flow, as `claimed → paid`. */
 const step = (from: string, to: string): string => `${from === "" ? "none" : from} → ${to}`;

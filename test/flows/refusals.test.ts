@@ -10,7 +10,7 @@ import { errorOf } from "./results.js";
 const documented = new Map<string, string>();
 
 beforeAll(async () => {
-  const guide = await readFile(new URL("../../docs/durable-flow.md", import.meta.url), "utf8");
+  const guide = await readFile(new URL("../../docs/paused-flows.md", import.meta.url), "utf8");
   const [, rows = ""] = guide.split("| `code` | `effect` |\n|---|---|\n");
   for (const row of rows.slice(0, rows.indexOf("\n\n")).trim().split("\n")) {
     const [, codes = "", effect = ""] = row.split(" | ").join("|").split("|");

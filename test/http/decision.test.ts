@@ -17,6 +17,7 @@ import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { Ended, type EndKind } from "../../src/timing/deadline.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
+import { provingNothing } from "./statuses.js";
 
 const kinds: readonly OperationKind[] = ["read", "update", "create", "repeatable", "signed"];
 
@@ -55,7 +56,7 @@ const rows: readonly Row[] = [
     [`${status}`, own(status), "fail none"],
     [`${status} of somebody else`, anothers(status), ...nothing],
   ]),
-  ...[409, 421, 425, 499].flatMap((status): Row[] => [
+  ...provingNothing.flatMap((status): Row[] => [
     [`${status}`, own(status), ...nothing],
     [`${status} of somebody else`, anothers(status), ...nothing],
   ]),
@@ -125,7 +126,7 @@ describe("decisions", () => {
     }
   });
 
-  it("says the same of a create, whoever signs it", () => {
+  it("says the same of a create, whether it is signed or not", () => {
     for (const { create, signed, repeatable } of Object.values(decisions)) {
       expect([signed.effect, repeatable.effect]).toEqual([create.effect, create.effect]);
     }
@@ -153,8 +154,8 @@ describe("classifyResponse", () => {
       success: from(200, 299),
       redirect: from(300, 399),
       unauthorized: [401],
-      refused: from(400, 499, 401, 408, 409, 421, 425, 429, 499),
-      "refused-by-another": [409, 421, 425, 499],
+      refused: from(400, 499, 401, 408, 429, ...provingNothing),
+      "refused-by-another": [...provingNothing],
       throttled: [429],
       "server-error": [408, ...from(500, 999)],
     });

@@ -40,6 +40,7 @@ import {
   scriptedClient,
   unsent,
 } from "./scripted-transport.js";
+import { provingNothing } from "./statuses.js";
 
 type Kind = keyof typeof calls;
 type ErrorClass = new (...args: never) => CrossBorderError;
@@ -139,7 +140,7 @@ const rows: readonly Row[] = [
       [`${status} as somebody else's JSON`, json({ message: "no" }, status), ...open(Class, `http_${status}`)],
     ];
   }),
-  ...[409, 421, 425, 499].flatMap((status): Row[] => {
+  ...provingNothing.flatMap((status): Row[] => {
     const Class = statusClasses.get(status) ?? ApiError;
     return [
       [`${status}`, ownError(status), ...open(Class, `http_${status}`)],
@@ -247,7 +248,7 @@ describe("a call that fails for good", () => {
     }
     expect(signer.sign).toHaveBeenCalledTimes(kind === "signed" ? 1 : 0);
     expect(tokens.renew).toHaveBeenCalledTimes(Class === AuthenticationError ? 1 : 0);
-    // What came is there for whoever has to find out.
+    // What came is there for the operator who has to find out.
     if (Class === UnexpectedResponseError) expect(Reflect.get(error, "response").text).toBe(Object(step).text);
   });
 
@@ -517,7 +518,7 @@ describe("a create that the caller has signed", () => {
       signedOperations: new Set(["liquidityProviders.create", "paymentIntents.create"]),
     });
     expect(await errorOf(calls.create(client))).toMatchObject({ effect: "possible", attempts: 1 });
-    // An intent moves nothing, whoever signs it.
+    // An intent moves nothing, signed or not.
     expect(await errorOf(calls.repeatable(client))).toMatchObject({ effect: "possible", attempts: 3 });
     expect(transport.sent).toHaveLength(4);
     expect(signer.sign).toHaveBeenCalledTimes(2);

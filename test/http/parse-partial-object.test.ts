@@ -82,9 +82,10 @@ describe("parsePartialObject", () => {
       unit.repeat(size / unit.length),
     );
     for (const text of [...texts, `{"a":"${"b".repeat(size)}`, `{"a":"${"\\".repeat(size)}`]) {
-      const startMs = performance.now();
+      const start = process.cpuUsage();
       parsePartialObject(text);
-      expect(performance.now() - startMs).toBeLessThan(1000);
+      // The processor's time: a busy machine takes more of the clock's.
+      expect(process.cpuUsage(start).user).toBeLessThan(1_000_000);
     }
     expect(parsePartialObject(`{"a":1,"b":"${"b".repeat(2 ** 17)}","c":1}`)).toEqual({ a: 1 });
   });

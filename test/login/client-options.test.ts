@@ -21,6 +21,15 @@ it("says of each of the client's options whether a ServerLogin and a BrowserLogi
   expect(countingFor("BrowserLogin")).toEqual(of(browserLoginOptions));
 });
 
+it.each([
+  ["ServerLogin", serverLoginOptions, "src/login/server-login.ts"],
+  ["BrowserLogin", browserLoginOptions, "src/login/browser-login.ts"],
+])("uses each option that a %s takes", (_, table, file) => {
+  const shared = ["src/login/login-options.ts", "src/auth/auth-options.ts"];
+  const read = new Set([file, ...shared].flatMap((each) => [...namesReadIn(each)]));
+  expect(Object.keys(table).filter((name) => !read.has(name))).toEqual([]);
+});
+
 it("says of each of the client's options whether token requests go by it", () => {
   const read = namesReadIn("src/client.ts", ["createTransport", "createTokens", "reporterOf"]);
   // It is needed where the credentials are checked, before there are any requests.

@@ -248,7 +248,7 @@ describe("the sandbox's console", () => {
     await shows(page, "#message", "no signing key");
     await page.click("#replace-key");
     await until(page, "document.querySelector('#keyless').hidden");
-    // Whoever presses twice pays once.
+    // A user who presses twice pays once.
     await page.evaluate(
       "for (let time = 0; time < 2; time += 1) document.querySelector('#payment-form [type=submit]').click()",
     );

@@ -14,9 +14,9 @@ function rowsOf(options: Readonly<Record<string, Option<unknown>>>): string {
 }
 
 it.each([
-  ["watchPayments", rowsOf(watchOptions)],
-  ["reconcilePayments", rowsOf(reconcileOptions)],
-  ["listPayments", rowsOf(listPaymentsOptions)],
-])("has a row for every option of %s, with its default", (_, rows) => {
-  expect(readFileSync("docs/reconcile.md", "utf8")).toContain(`\n|---|---|---|\n${rows}\n\n`);
+  ["watchPayments", "docs/reconcile.md", rowsOf(watchOptions)],
+  ["reconcilePayments", "docs/statement.md", rowsOf(reconcileOptions)],
+  ["listPayments", "docs/statement.md", rowsOf(listPaymentsOptions)],
+])("has a row for every option of %s, with its default", (_, document, rows) => {
+  expect(readFileSync(document, "utf8")).toContain(`\n|---|---|---|\n${rows}\n\n`);
 });

@@ -196,6 +196,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "what could not be read makes a look incomplete",
+    profile: "cached lists",
     patches: [
       { file: flows("looking/look-for-payment"), find: "complete: problem === undefined,", replace: "complete: true," },
     ],
@@ -412,7 +413,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a lease is over when the wall clock says so",
-    profile: "stops",
+    profile: "stops before sending",
     file: "src/timing/timestamp.ts",
     find: "return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs);",
     replace: "return Math.min(until.monotonicMs - at.monotonicMs);",

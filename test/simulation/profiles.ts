@@ -162,6 +162,21 @@ export const profiles = {
     listedWithinMs: 2000,
     tellsListedWithin: choices.chance(500),
   }),
+  /** As `stops`, while connections are slow and the operators promise how soon a payment is listed. */
+  "stops before sending": (_, choices) => ({
+    pauses: choices.of([0, 60]),
+    suspends: choices.of([60, 150]),
+    clockJumps: choices.of([0, 60]),
+    operators: choices.of([0, 900]),
+    listedWithinMs: 1000,
+    tellsListedWithin: true,
+    // Between the claim and its first byte there is time to be stopped in.
+    unsent: 500,
+    kills: 0,
+    lateRequests: 0,
+    listFailures: 0,
+    quotes: 0,
+  }),
   /** Processes stop for longer than their leases, and wake with another time. */
   "set clocks": (_, choices) => ({
     pauses: choices.of([60, 150]),
@@ -178,11 +193,16 @@ export const profiles = {
   /** Machines are suspended for longer than the leases, and wake with another time. */
   suspensions: (_, choices) => ({
     suspends: choices.of([60, 150]),
+    pauses: 0,
     kills: 0,
     clockJumpsOnWaking: 1000,
     listLagMs: 0,
     listedWithinMs: 1000,
     tellsListedWithin: true,
+    unsent: 500,
+    lateRequests: 0,
+    listFailures: 0,
+    quotes: 0,
   }),
   /** Processes stop for longer than their leases, and the journal is restored to the time before. */
   "restores beside stops": (_, choices) => ({

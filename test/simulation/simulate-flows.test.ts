@@ -64,6 +64,16 @@ it("gives the functions the intent that it is told, or the one that is documente
   expect((await simulateFlows({ ...byDefault, schedules: 20, seed: 1 })).paid).toBeGreaterThan(0);
 });
 
+it("says which cases of a user's functions never came up", async () => {
+  const bank = new Bank();
+  const { neverHappened, marks } = await simulateFlows({ ...bank, schedules: 5, seed: 1 });
+  const hasReleased = [...bank.taken.values()].includes("released");
+  expect(neverHappened.includes("releaseFunds was never called")).toBe(!hasReleased);
+  expect(neverHappened).toContain("takeFunds never returned null: no flow was declined");
+  expect(marks["takeFunds took money"]).toBeGreaterThan(0);
+  expect(marks["claimed: nothing: paid"]).toBeGreaterThan(0);
+});
+
 it("does the same again with the same seed", async () => {
   const [one, other] = [
     await simulateFlows({ schedules: 40, seed: 3 }),

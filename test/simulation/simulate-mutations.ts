@@ -15,6 +15,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     only: { type: "string", default: "" },
     profile: { type: "string" },
+    guided: { type: "boolean", default: false },
     cores: { type: "string", default: String(availableParallelism()) },
   },
 });
@@ -53,7 +54,7 @@ async function work(): Promise<void> {
 }
 
 async function simulate(mutation: Mutation): Promise<Found> {
-  const { file, remove } = await bundleSimulation(patchesOf(mutation));
+  const { file, remove } = await bundleSimulation(patchesOf(mutation), { marksBranches: values.guided });
   try {
     const output = await run(file, worldOf(mutation));
     const [, law = ""] = /^Broken: (.*)\.$/m.exec(output) ?? [];
@@ -68,7 +69,8 @@ async function simulate(mutation: Mutation): Promise<Found> {
 function run(file: string, profile: string | undefined): Promise<string> {
   const { schedules, seed } = values;
   const world = profile === undefined ? [] : ["--profile", profile];
-  const script = [file, "--cores", "1", "--as-found", "--schedules", schedules, "--seed", seed, ...world];
+  const guided = values.guided ? ["--guided"] : [];
+  const script = [file, ...guided, "--cores", "1", "--as-found", "--schedules", schedules, "--seed", seed, ...world];
   return new Promise((resolve) => {
     // A broken law is what is looked for: it ends with 1.
     execFile(process.execPath, script, { maxBuffer: 2 ** 26 }, (_, stdout, stderr) => resolve(stdout + stderr));

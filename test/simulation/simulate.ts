@@ -1,11 +1,17 @@
 import { fork } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type SimulateFlowsOptions, simulateWith } from "../../src/simulation/simulate-flows.js";
+import { Guide } from "../../src/simulation/guide.js";
+import { type Observer, type SimulateFlowsOptions, simulateWith } from "../../src/simulation/simulate-flows.js";
 import { SimulationError } from "../../src/simulation/simulation-error.js";
+import { branchesName, rulesFile } from "./branches.js";
+import { describeMarks, reportMarks } from "./mark-report.js";
 import { isProfileName, type ProfileName, profiles } from "./profiles.js";
+import type { RuleBranches } from "./rule-branches.js";
 import { addUp, describeReport, type ShardReport } from "./shard-report.js";
+import { describeEnumeration, type Enumeration, enumerate, isSmallWorldName, smallWorlds } from "./small-worlds.js";
 
 /** `npm run simulate`: many schedules on all cores. See docs/simulation.md. */
 
@@ -15,6 +21,8 @@ interface Shard extends SimulateFlowsOptions {
   readonly seed: number;
   /** What happens more often. */
   readonly profile: ProfileName | undefined;
+  /** Whether schedules that reached something new are changed in places. */
+  readonly isGuided: boolean;
 }
 
 type Message = { readonly report: ShardReport } | { readonly violation: string };
@@ -35,9 +43,16 @@ async function runAll(): Promise<number> {
       "as-found": { type: "boolean", default: false },
       choices: { type: "string" },
       profile: { type: "string" },
+      enumerate: { type: "string" },
+      faults: { type: "string", default: "1" },
+      guided: { type: "boolean", default: false },
+      "all-marks": { type: "boolean", default: false },
+      "report-to": { type: "string" },
       "false-facts": { type: "boolean", default: false },
     },
   });
+  if (values.enumerate !== undefined)
+    return runSmallWorld(values.enumerate, Number(values.faults), values["report-to"]);
   const { profile } = values;
   if (profile !== undefined && !isProfileName(profile)) {
     console.error(`--profile is one of: ${Object.keys(profiles).join(", ")}`);
@@ -60,6 +75,7 @@ async function runAll(): Promise<number> {
     first: first + core * share,
     schedules: Math.max(1, Math.min(share, schedules - core * share)),
     profile,
+    isGuided: values.guided,
     flows: Number(values.flows),
     processes: Number(values.processes),
     hasFalseFacts: values["false-facts"],
@@ -81,8 +97,40 @@ async function runAll(): Promise<number> {
   }
   if (violations.length > 0) return 1;
   const reports = messages.flatMap((message) => ("report" in message ? [message.report] : []));
-  console.log(describeReport(addUp(reports), (performance.now() - startMs) / 1000));
+  const total = addUp(reports);
+  console.log(describeReport(total, (performance.now() - startMs) / 1000));
+  const marks = reportMarks(total.marks);
+  if (profile === undefined) console.log(describeMarks(marks));
+  writeReport(values["report-to"], total);
+  const isIncomplete = values["all-marks"] && marks.unexplained.length > 0;
+  if (isIncomplete || marks.foreign.length > 0) return 1;
   return 0;
+}
+
+/** `--enumerate NAME`, or `all`: every schedule of a small world with so many faults at most. */
+async function runSmallWorld(name: string, faults: number, reportTo: string | undefined): Promise<number> {
+  const isAll = name === "all";
+  if (!isAll && !isSmallWorldName(name)) {
+    console.error(`--enumerate is all, or one of: ${Object.keys(smallWorlds).join(", ")}`);
+    return 1;
+  }
+  // Thousands of errors are thrown, and nobody reads where.
+  Error.stackTraceLimit = 0;
+  const results: Enumeration[] = [];
+  for (const [known, world] of Object.entries(smallWorlds)) {
+    if (!isAll && known !== name) continue;
+    const result = await enumerate(world, faults);
+    console.log(describeEnumeration(world, faults, result));
+    if (result.broken !== undefined) return 1;
+    results.push(result);
+  }
+  writeReport(reportTo, results);
+  return 0;
+}
+
+/** What a program reads, beside what a person does. */
+function writeReport(file: string | undefined, report: unknown): void {
+  if (file !== undefined) writeFileSync(file, `${JSON.stringify(report)}\n`);
 }
 
 function runInProcess(shard: Shard): Promise<Message> {
@@ -96,14 +144,42 @@ function runInProcess(shard: Shard): Promise<Message> {
 
 async function runShard(shard: Shard): Promise<void> {
   try {
-    const { profile, ...options } = shard;
-    const report = await simulateWith(profile === undefined ? undefined : profiles[profile], options);
+    const { profile, isGuided, ...options } = shard;
+    const emphasis = profile === undefined ? undefined : profiles[profile];
+    const observer = observerOf(isGuided ? new Guide(shard.seed + shard.first) : undefined);
+    const { marks, ...report } = await simulateWith(emphasis, options, observer);
     const { user, system } = process.cpuUsage();
-    send({ report: { ...report, cpuSeconds: (user + system) / 1e6 } });
+    send({ report: { ...report, marks: { ...marks, ...observer.rules }, cpuSeconds: (user + system) / 1e6 } });
   } catch (error) {
     if (!(error instanceof SimulationError)) throw error;
     send({ violation: error.message });
   }
+}
+
+/** Counts the schedules that reached each rule, and lets a guide look for new marks, new pairs of them, and new branches. */
+function observerOf(guide: Guide | undefined): Observer & { readonly rules: Readonly<Record<string, number>> } {
+  const ofRules = Object.entries(readRules());
+  const rules: Record<string, number> = {};
+  const taken = new Set<string>();
+  Reflect.set(globalThis, branchesName, taken);
+  return {
+    rules,
+    next() {
+      taken.clear();
+      return guide?.next();
+    },
+    learn(choices, marks) {
+      for (const [rule, branches] of ofRules) {
+        if (branches.some((branch) => taken.has(branch))) rules[rule] = (rules[rule] ?? 0) + 1;
+      }
+      guide?.learn(choices, [...marks.keys(), ...taken], (mark) => marks.has(mark));
+    },
+  };
+}
+
+function readRules(): RuleBranches {
+  const file = new URL(rulesFile, import.meta.url);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as RuleBranches) : {};
 }
 
 function send(message: Message): void {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { deadAnchors } from "../../tools/site/anchors.js";
+import { deadLinksOf } from "../../tools/site/anchors.js";
 import { pages } from "../../tools/site/pages.js";
 import { stage } from "../../tools/site/staging.js";
 
@@ -25,12 +25,24 @@ it("leads to pages where there are pages, and to the repository otherwise", () =
   const folder = newFolder();
   stage(".", folder);
   const read = (name: string) => readFileSync(join(folder, name), "utf8");
-  expect(read("overview.md")).toContain("[The guide](./durable-flow.md)");
+  expect(read("overview.md")).toContain("[the guide](./durable-flow.md)");
   expect(read("overview.md")).toMatch(/\(https:\/\/github\.com\/.*\/blob\/main\/examples\//);
   expect(read("overview.md")).toContain("(./errors.md#what-to-do)");
   expect(read("promises.md")).toContain("(./overview.md)");
   expect(read("open-questions.md")).toMatch(/\(https:.*\/docs\/decisions\/0001-/);
-  expect(read("index.md")).toContain("(./fleet.md)");
+  expect(read("index.md")).toContain("(./runtimes.md)");
+});
+
+it("has tabs where blocks of code are alternatives, and brings the pictures that another host has", () => {
+  const folder = newFolder();
+  stage(".", folder);
+  const read = (name: string) => readFileSync(join(folder, name), "utf8");
+  for (const page of ["install.md", "index.md"]) {
+    expect(read(page)).toMatch(/^::: code-group\n```sh \[npm\]\n(?:.*\n)*```\n\n:::$/m);
+    expect(read(page).match(/^```sh \[/gm)).toHaveLength(5);
+  }
+  expect(read("overview.md")).toContain("](./images/results.svg)");
+  expect(readdirSync(join(folder, "images"))).toContain("results.svg");
 });
 
 it("refuses a document that no chapter names", () => {
@@ -40,13 +52,13 @@ it("refuses a document that no chapter names", () => {
   expect(() => stage(root, newFolder())).toThrow("tools/site/pages.ts does not name new-page");
 });
 
-it("finds links to parts of pages that are not there", () => {
+it("finds links to pages, and to parts of pages, that are not there", () => {
   const folder = newFolder();
   mkdirSync(join(folder, "reference"));
   writeFileSync(
     join(folder, "one.html"),
-    '<h2 id="here"></h2><a href="#here"></a><a href="#gone"></a><a href="/reference/#kept"></a><a href="https://x.example/#y"></a>',
+    '<h2 id="here"></h2><a href="#here"></a><a href="#gone"></a><a href="/lost"></a><a href="/reference/"></a><a href="/reference/#kept"></a><a href="https://x.example/#y"></a>',
   );
   writeFileSync(join(folder, "reference/index.html"), '<h2 id="kept"></h2><a class="a" href="/one#lost"></a>');
-  expect(deadAnchors(folder).sort()).toEqual(["/one → /one#gone", "/reference/ → /one#lost"]);
+  expect(deadLinksOf(folder).sort()).toEqual(["/one → /lost", "/one → /one#gone", "/reference/ → /one#lost"]);
 });

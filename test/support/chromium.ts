@@ -40,7 +40,7 @@ export interface Profile {
 }
 
 export interface Browser extends AsyncDisposable {
-  newProfile(): Promise<Profile>;
+  newProfile(options?: { readonly javaScriptEnabled?: boolean }): Promise<Profile>;
 }
 
 /** Debian's Chromium, by playwright-core of `tools`, with more flags of the command line. */
@@ -53,7 +53,7 @@ export async function openBrowser(tools: string, flags: readonly string[] = []):
     args: ["--no-sandbox", "--disable-dev-shm-usage", ...flags],
   });
   return {
-    newProfile: () => browser.newContext({ viewport: { width: 960, height: 640 } }),
+    newProfile: (options = {}) => browser.newContext({ viewport: { width: 960, height: 640 }, ...options }),
     [Symbol.asyncDispose]: () => browser.close(),
   };
 }

@@ -37,8 +37,10 @@ function targetsIn(markdown: string): string[] {
   );
 }
 
+/** Of headings, and of places that keep the address of a heading that is no longer there. */
 function anchorsOf(markdown: string): ReadonlySet<string> {
-  return new Set([...withoutBlocks(markdown).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading)));
+  const places = withoutBlocks(markdown).matchAll(/^#+ (.*)$|<a id="([^"]+)">/gm);
+  return new Set([...places].map(([, heading, id]) => id ?? anchorOf(heading ?? "")));
 }
 
 const withoutBlocks = (markdown: string): string => markdown.replace(/^```[\s\S]*?^```$/gm, "");

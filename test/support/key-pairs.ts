@@ -8,7 +8,7 @@ export interface TestKeyPair {
 
 const pairs = new Map<string, TestKeyPair>();
 
-/** The RSA pair of whoever is named, made when it is first asked for: a pair takes as long as a hundred calls. */
+/** The RSA pair of this name, made when it is first asked for: a pair takes as long as a hundred calls. */
 export function keyPairOf(owner: "gateway" | "stranger" | "third"): TestKeyPair {
   const pair = pairs.get(owner) ?? generateKeyPairSync("rsa", { modulusLength: 2048 });
   pairs.set(owner, pair);

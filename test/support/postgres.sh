@@ -4,6 +4,8 @@
 #   bash test/support/postgres.sh start FOLDER      prints the URL; FOLDER must not exist yet
 #   bash test/support/postgres.sh signal FOLDER S   sends a signal to it: STOP and CONT to all of its processes, QUIT to shut down at once
 #   bash test/support/postgres.sh restart FOLDER    starts it again after that, on the same port, with what is on its disk
+#   bash test/support/postgres.sh standby FOLDER P  starts a standby of the server in P, and prints its URL
+#   bash test/support/postgres.sh promote FOLDER    makes a standby a server of its own
 #   bash test/support/postgres.sh stop FOLDER       stops that server and removes the folder
 # CBP_POSTGRES_ENV="NAME=VALUE ..." is set for the server's own processes.
 # Installs Debian's package where there is no PostgreSQL, if it may.
@@ -33,27 +35,51 @@ free_port() {
   node --eval 'const s = require("node:net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })'
 }
 
-start() {
-  local folder=$1 binaries port password
-  binaries=$(find_binaries)
-  [ -n "$binaries" ] || { install_postgres && binaries=$(find_binaries); }
+make_folder() {
+  local folder=$1
   mkdir "$folder"
   chmod 700 "$folder"
   if [ "$(id -u)" = 0 ]; then
     id postgres > /dev/null 2>&1 || useradd --system --no-create-home --shell /usr/sbin/nologin postgres
     chown postgres: "$folder"
   fi
-  password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-  printf '%s\n' "$password" | as_owner tee "$folder/password" > /dev/null
-  as_owner "$binaries/initdb" --pgdata="$folder/data" --username=tests --pwfile="$folder/password" --auth=scram-sha-256 \
-    --encoding=UTF8 --locale=C > "$folder/initdb.log" 2>&1 || { cat "$folder/initdb.log" >&2; return 1; }
-  port=$(free_port)
+}
+
+# The last of several lines counts, in a standby's configuration.
+configure() {
+  local folder=$1 port=$2
   as_owner tee -a "$folder/data/postgresql.conf" > /dev/null << END
 port = $port
 listen_addresses = '127.0.0.1'
 unix_socket_directories = '$folder'
 max_connections = 200
 END
+}
+
+start() {
+  local folder=$1 binaries port password
+  binaries=$(find_binaries)
+  [ -n "$binaries" ] || { install_postgres && binaries=$(find_binaries); }
+  make_folder "$folder"
+  password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+  printf '%s\n' "$password" | as_owner tee "$folder/password" > /dev/null
+  as_owner "$binaries/initdb" --pgdata="$folder/data" --username=tests --pwfile="$folder/password" --auth=scram-sha-256 \
+    --encoding=UTF8 --locale=C > "$folder/initdb.log" 2>&1 || { cat "$folder/initdb.log" >&2; return 1; }
+  port=$(free_port)
+  configure "$folder" "$port"
+  launch "$folder"
+  echo "postgresql://tests:$password@127.0.0.1:$port/postgres"
+}
+
+standby() {
+  local folder=$1 primary=$2 port password
+  make_folder "$folder"
+  password=$(cat "$primary/password")
+  port=$(sed -n 4p "$primary/data/postmaster.pid")
+  as_owner env PGPASSWORD="$password" "$(find_binaries)/pg_basebackup" --pgdata="$folder/data" --write-recovery-conf --checkpoint=fast \
+    --host=127.0.0.1 --port="$port" --username=tests > "$folder/basebackup.log" 2>&1 || { cat "$folder/basebackup.log" >&2; return 1; }
+  port=$(free_port)
+  configure "$folder" "$port"
   launch "$folder"
   echo "postgresql://tests:$password@127.0.0.1:$port/postgres"
 }
@@ -91,6 +117,8 @@ stop() {
 case ${1:-} in
   start) start "${2:?usage: postgres.sh start FOLDER}" ;;
   signal) send_signal "${2:?usage: postgres.sh signal FOLDER SIGNAL}" "${3:?usage: postgres.sh signal FOLDER SIGNAL}" ;;
+  standby) standby "${2:?usage: postgres.sh standby FOLDER PRIMARY}" "${3:?usage: postgres.sh standby FOLDER PRIMARY}" ;;
+  promote) as_owner "$(find_binaries)/pg_ctl" promote --pgdata="${2:?usage: postgres.sh promote FOLDER}/data" --timeout=60 -w > /dev/null ;;
   restart) launch "${2:?usage: postgres.sh restart FOLDER}" ;;
   stop) stop "${2:?usage: postgres.sh stop FOLDER}" ;;
   with)
@@ -103,7 +131,7 @@ case ${1:-} in
     "$@"
     ;;
   *)
-    sed -n '2,9p' "$0" >&2
+    sed -n '2,11p' "$0" >&2
     exit 2
     ;;
 esac

@@ -51,7 +51,7 @@ export function openTerminal(
     for (const look of waiting) look();
   });
   const result = json(facts as Readable) as Promise<TerminalResult>;
-  // Whoever never asks how it ended is not told of it.
+  // A caller that never asks how it ended is not told of it.
   result.catch(() => {});
   return {
     send: (typed) => void keys.write(typed),

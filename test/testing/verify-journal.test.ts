@@ -49,6 +49,19 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     }),
   ],
   [
+    "compares revisions first and writes then, in two steps",
+    /one order that explains it/,
+    (store) => ({
+      write: async (key, id, state, leaseMs) => {
+        const present = await store.read(key);
+        if (present?.revision !== id.revision) return store.write(key, id, state, leaseMs);
+        await new Promise((resolve) => setImmediate(resolve));
+        const { revision = 1 } = (await store.read(key)) ?? {};
+        return store.write(key, { ...id, revision }, state, leaseMs);
+      },
+    }),
+  ],
+  [
     "takes leases that have not expired",
     /while a lease lasts/,
     (store) => ({

@@ -3,8 +3,10 @@ import type {
   FlowClient,
   FlowFunds,
   FlowPhase,
+  OperatorDecision,
   PaymentFlow,
   PaymentFlowOptions,
+  Resolution,
   ResolveAction,
 } from "cross-border-payments/flow";
 import { describe, expectTypeOf, it } from "vitest";
@@ -23,6 +25,8 @@ describe("resolve", () => {
     flow.resolve("k", "resend", resolution);
     flow.resolve("k", action, resolution);
     flow.resolve("k", action as "found" | "release", resolution);
+    // Nothing that an operator states is missing in what is stored and shown.
+    expectTypeOf<Exclude<keyof Resolution<"release">, "payment" | "seen">>().toExtend<keyof OperatorDecision>();
     // @ts-expect-error there is no such action
     flow.resolve("k", "pay", resolution);
     // @ts-expect-error it must be on record who decided

@@ -1,10 +1,10 @@
 import { makeSigningKey } from "./crypto.mjs";
-import { importClient } from "./packages.mjs";
+import { importClient, importReleaseBefore } from "./packages.mjs";
 import { intentRequest, paymentRequest, token } from "./record.mjs";
 
 /** The library as a user has it, with everything on that it has: validation, tokens, deadline, retries, hooks. */
-export async function openClient(origin, options = {}) {
-  const { CrossBorderClient } = await importClient();
+export async function openClient(origin, options = {}, load = importClient) {
+  const { CrossBorderClient } = await load();
   return new CrossBorderClient({
     baseUrl: origin,
     auth: { authUrl: new URL(origin).origin, realm: "bench", clientId: "bench", username: "bench", password: "bench" },
@@ -13,15 +13,18 @@ export async function openClient(origin, options = {}) {
   });
 }
 
+/** The release before, with the same done by it. */
+export const releaseBeforeContender = (origin) => clientContender(origin, {}, importReleaseBefore);
+
 /** @param options of its clients, in place of those that `openClient` chooses. */
-export async function clientContender(origin, options = {}) {
-  const client = await openClient(origin, options);
+export async function clientContender(origin, options = {}, load = importClient) {
+  const client = await openClient(origin, options, load);
   let signing;
   return {
     get: () => client.paymentIntents.get(token(1)),
     create: () => client.paymentIntents.create(intentRequest),
     async sign() {
-      signing ??= await openClient(origin, { ...options, signingKey: makeSigningKey() });
+      signing ??= await openClient(origin, { ...options, signingKey: makeSigningKey() }, load);
       return signing.payments.create(paymentRequest);
     },
     async records(size, take) {

@@ -1,9 +1,13 @@
 import { bareContenders, pooledSigning } from "./bare.mjs";
-import { clientContender } from "./client.mjs";
+import { clientContender, releaseBeforeContender } from "./client.mjs";
+import { commitBefore } from "./packages.mjs";
 import { sdkContenders } from "./sdks.mjs";
 
 /** The library under test, as it is called in the tables. */
 export const client = "cross-border-payments";
+
+/** Its loss shows in the next run. */
+export const releaseBefore = `the release before (${commitBefore})`;
 
 /** All ratios are to this one. */
 export const yardstick = "undici.request";
@@ -12,11 +16,16 @@ export const yardstick = "undici.request";
 export const secondYardstick = "undici.dispatch";
 
 /** By name: a function that opens it. */
-export const contenders = { [client]: clientContender, ...bareContenders, ...sdkContenders };
+export const contenders = {
+  [client]: clientContender,
+  [releaseBefore]: releaseBeforeContender,
+  ...bareContenders,
+  ...sdkContenders,
+};
 
 /** Those that the client is to be ahead of. */
 export const peers = Object.keys(contenders).filter(
-  (name) => ![client, yardstick, secondYardstick, pooledSigning].includes(name),
+  (name) => ![client, releaseBefore, yardstick, secondYardstick, pooledSigning].includes(name),
 );
 
 export { pooledSigning };

@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
 
@@ -12,6 +14,16 @@ export const clientFolder = new URL("./.client/node_modules/cross-border-payment
 export const importUndici = () => import(undiciName);
 
 export const importClient = () => import(new URL("dist/index.js", clientFolder).href);
+
+/** The commit of the release before, which the library is not to fall behind. */
+export const commitBefore = "76ee5d2";
+
+const folderBefore = join(tmpdir(), "cross-border-payments-bench", commitBefore);
+/** Where that release is packed, and a folder whose programs find it. */
+export const placesBefore = { folder: folderBefore, project: join(folderBefore, "project") };
+
+export const importReleaseBefore = () =>
+  import(pathToFileURL(join(placesBefore.project, "node_modules/cross-border-payments/dist/index.js")).href);
 
 /** What a package calls its version. */
 export function versionOf(name) {

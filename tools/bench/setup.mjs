@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeF
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { commitBefore, placesBefore } from "./packages.mjs";
 
 const bench = fileURLToPath(new URL(".", import.meta.url));
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -43,21 +44,17 @@ export function placeClient(node, dist) {
   rmSync(modules, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   cpSync(dist ?? join(root, "dist"), join(folder, "dist"), { recursive: true });
-  for (const file of ["package.json", "README.md", "CHANGELOG.md", "LICENSE"])
+  for (const file of ["package.json", "openapi.json", "README.md", "LICENSE"])
     cpSync(join(root, file), join(folder, file));
   const print = 'import("./packages.mjs").then((packages) => console.log(packages.undiciName))';
   const undici = execFileSync(node, ["--eval", print], { cwd: bench, encoding: "utf8" }).trim();
   symlinkSync(join(bench, "node_modules", undici), join(modules, "undici"), "junction");
 }
 
-/** The release before, which the library is not to fall behind. */
-export const commitBefore = "76ee5d2";
-
 /** Builds and packs that release once, and gives a folder whose programs find it. */
 export function placeReleaseBefore() {
-  const folder = join(tmpdir(), "cross-border-payments-bench", commitBefore);
+  const { folder, project } = placesBefore;
   const sources = join(folder, "sources");
-  const project = join(folder, "project");
   if (existsSync(join(project, "node_modules/cross-border-payments"))) return project;
   rmSync(folder, { recursive: true, force: true });
   run("git", ["clone", "--quiet", "--no-checkout", root, sources], tmpdir());

@@ -35,14 +35,13 @@ const supported = { "regexp-unicode-property-escapes": true };
  * @param entryPoints what package.json names in `exports`: names of files without their endings, and their sources.
  */
 export async function buildCode<Names extends string>(
-  entryPoints: Readonly<Record<Names | "index" | "testing", string>>,
+  entryPoints: Readonly<Record<Names | "index" | "sandbox" | "testing", string>>,
 ): Promise<void> {
   rmSync("dist", { recursive: true, force: true });
-  /** Simulations and checks, for tests on Node: ES modules get them from the CommonJS build, so that the package holds them once. */
-  const { testing: _, ...asModules } = entryPoints;
+  const { sandbox, testing, ...asModules } = entryPoints;
   await write("es", { ...asModules, ...inner, ...modulesOnly }, entryPoints.index);
   const chunks = await write("cjs", { ...entryPoints, ...inner, ...once }, entryPoints.index);
-  writeTestingForImport(chunks);
+  for (const name of Object.keys({ sandbox, testing })) passOnForImport(name, chunks);
   writeFileSync("dist/THIRD-PARTY-LICENSES.txt", licences());
 }
 
@@ -53,7 +52,7 @@ async function write(
 ): Promise<readonly OutputChunk[]> {
   const bundle = await rollup({
     input: { ...input },
-    plugins: [sources(format === "cjs")],
+    plugins: [sources(format)],
     treeshake: { moduleSideEffects: (id) => id === `${root}${modulesOnly.cli}` },
     onwarn(warning) {
       throw new Error(warning.message);
@@ -65,7 +64,7 @@ async function write(
     format,
     entryFileNames: `[name].${ending}`,
     chunkFileNames: `shared/[name].${ending}`,
-    manualChunks: core(main),
+    manualChunks: chunks(main),
     // Jest has no `import()` without a flag of Node's.
     dynamicImportInCjs: false,
     // Of the package's own files, which have no default export.
@@ -78,23 +77,27 @@ async function write(
   return output.filter((chunk) => chunk.type === "chunk");
 }
 
-/** Every module that the main entry loads is in one file: every import loads it, and each further file costs time. */
-function core(main: string): GetManualChunk {
-  const loaded = new Set<string>();
+/**
+ * Every module that the main entry loads is in one file: every import loads it, and each further file costs time. What requests tokens is
+ * in another one, which the first call loads.
+ */
+function chunks(main: string): GetManualChunk {
+  const chunkOf = new Map<string, string>();
   return (id, { getModuleInfo }) => {
-    const add = (module: string) => {
+    const add = (module: string, chunk: string) => {
       const info = getModuleInfo(module);
-      if (info === null || info.isExternal || loaded.has(module)) return;
-      loaded.add(module);
-      info.importedIds.forEach(add);
+      if (info === null || info.isExternal || chunkOf.has(module)) return;
+      chunkOf.set(module, chunk);
+      for (const imported of info.importedIds) add(imported, chunk);
     };
-    add(root + main);
-    return loaded.has(id) ? "core" : undefined;
+    add(root + main, "core");
+    add(`${root}src/auth/token-manager.ts`, "tokens");
+    return chunkOf.get(id);
   };
 }
 
 /** Finds the sources and what is copied; everything else is for Node to find. */
-function sources(copies: boolean): Plugin {
+function sources(format: "es" | "cjs"): Plugin {
   return {
     name: "sources",
     resolveId(name, importer) {
@@ -103,14 +106,16 @@ function sources(copies: boolean): Plugin {
         const path = fileURLToPath(new URL(name, pathToFileURL(importer)));
         return importer.endsWith(".ts") ? path.replace(/\.js$/, ".ts") : path;
       }
-      if (copies && copied.some((copy) => name === copy || name.startsWith(`${copy}/`))) {
+      if (format === "cjs" && copied.some((copy) => name === copy || name.startsWith(`${copy}/`))) {
         return fileURLToPath(import.meta.resolve(name));
       }
       return { id: name, external: true };
     },
     async transform(text, id) {
       const loader = id.endsWith(".ts") ? "ts" : "js";
-      const { code } = await transform(withPureConstants(withoutComments(text)), {
+      const stripped = withoutComments(text);
+      // CommonJS is shaken by nobody.
+      const { code } = await transform(format === "es" ? withPureConstants(stripped) : stripped, {
         loader,
         target: "node20",
         supported,
@@ -157,9 +162,14 @@ function isMade(node: ts.Node): boolean {
   return !ts.isFunctionLike(node) && !ts.isClassLike(node) && ts.forEachChild(node, isMade) === true;
 }
 
-function writeTestingForImport(chunks: readonly OutputChunk[]): void {
-  const names = chunks.find(({ name, isEntry }) => isEntry && name === "testing")?.exports ?? [];
-  writeFileSync("dist/testing.js", `export { ${names.join(", ")} } from "./testing.cjs";\n`);
+/** What is for development, on Node, is there once: ES modules get it from the CommonJS build. */
+function passOnForImport(entry: string, chunks: readonly OutputChunk[]): void {
+  const names = chunks.find(({ name, isEntry }) => isEntry && name === entry)?.exports ?? [];
+  writeFileSync(
+    `dist/${entry}.js`,
+    `export { ${names.join(", ")} } from "./${entry}.cjs";
+`,
+  );
 }
 
 function licences(): string {

@@ -3,7 +3,8 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { installTools } from "../../test/support/install-tools.js";
-import { deadAnchors } from "./anchors.js";
+import { deadLinksOf } from "./anchors.js";
+import { entryPoints } from "./entry-points.js";
 import { stage } from "./staging.js";
 
 /** Builds the documentation's site into `tools/site/dist`, and fails on a link or an anchor that leads nowhere. */
@@ -16,16 +17,24 @@ const tools = join(installTools(here, "site"), "node_modules");
 
 for (const folder of [entries, staged, dist]) rmSync(folder, { recursive: true, force: true });
 stage(root, staged);
-const plugin = join(tools, "typedoc-plugin-markdown/dist/index.js");
-run("typedoc", "--options", join(here, "typedoc.json"), "--plugin", plugin, ...writeEntries());
-mkdirSync(join(staged, ".vitepress"), { recursive: true });
+// It finds TypeDoc beside itself only where TypeDoc is.
+cpSync(join(here, "typedoc-throws.mjs"), join(tools, "../typedoc-throws.mjs"));
+const plugins = ["typedoc-plugin-markdown/dist/index.js", "../typedoc-throws.mjs"].flatMap((file) => [
+  "--plugin",
+  join(tools, file),
+]);
+run("typedoc", "--options", join(here, "typedoc.json"), ...plugins, ...writeEntries());
+mkdirSync(join(staged, ".vitepress/theme"), { recursive: true });
 writeFileSync(join(staged, ".vitepress/config.ts"), 'export { default } from "../../vitepress.config.ts";\n');
+// VitePress looks for both here, and finds its own theme only from here.
+const theme = 'import theme from "vitepress/theme";\nimport "../../../style.css";\nexport default theme;\n';
+writeFileSync(join(staged, ".vitepress/theme/index.ts"), theme);
 run("vitepress", "build", staged, "--outDir", dist);
 for (const file of readdirSync(staged)) {
   if (file.endsWith(".md")) cpSync(join(staged, file), join(dist, file));
 }
 
-const dead = deadAnchors(dist);
+const dead = deadLinksOf(dist);
 for (const link of dead) console.error(`A link leads nowhere: ${link}`);
 if (dead.length > 0) process.exitCode = 1;
 
@@ -38,7 +47,9 @@ function writeEntries(): string[] {
   return names.map((name) => {
     const file = join(entries, `${name}.ts`);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, `export * from ${JSON.stringify(name)};\n`);
+    const line = entryPoints[name];
+    if (line === undefined) throw new Error(`tools/site/entry-points.ts does not name ${name}`);
+    writeFileSync(file, `/**\n * ${line}\n *\n * @module\n */\nexport * from ${JSON.stringify(name)};\n`);
     return file;
   });
 }

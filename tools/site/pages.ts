@@ -1,116 +1,213 @@
 /** One page of the site. */
 export interface Page {
-  /** Its file in `docs/`, without the ending. */
+  /** Of its address, and of its file in `docs/`, without the ending. */
   readonly name: string;
+  /** Its file in the repository, where that is another one. */
+  readonly source?: string;
   readonly title: string;
   /** What it answers, in one line. */
   readonly about: string;
+  /** Words that people search for and that the page answers, whether or not it has them. */
+  readonly alsoFoundBy?: string;
 }
 
 /** Every page, under the headings of the sidebar, in the order of reading. */
 export const chapters: Readonly<Record<string, readonly Page[]>> = {
-  "Making payments": [
-    { name: "overview", title: "Overview", about: "what the library does, from the first payment to the last record" },
+  Start: [
+    { name: "overview", source: "README.md", title: "Overview", about: "what the library does, on one page" },
+    { name: "install", title: "Install", about: "package managers, what it needs, and the entry points" },
     {
       name: "first-payment",
       title: "The first payment",
       about: "from an empty folder to a paid payment, and what changes for the real service",
+      alsoFoundBy: "getting started tutorial quickstart",
     },
+    {
+      name: "first-back-end",
+      title: "The first back end",
+      about: "quote and confirm in two requests, a worker, and an orderly end",
+      alsoFoundBy: "server express fastify hono nestjs next",
+    },
+    {
+      name: "concepts",
+      title: "Concepts",
+      about: "the twelve words that the other pages use",
+      alsoFoundBy: "glossary vocabulary",
+    },
+  ],
+  Guides: [
     {
       name: "durable-flow",
       title: "The durable flow",
-      about: "payments that survive crashes: states, owners, operators, and what is guaranteed",
+      about: "payments that survive crashes: quote, confirm, outcomes and options",
+      alsoFoundBy: "idempotency idempotent retry exactly once",
     },
-    { name: "journals", title: "Journals", about: "SQLite, PostgreSQL or your own; encryption, pruning, migrations" },
+    {
+      name: "funds-functions",
+      title: "Your two functions",
+      about: "what takeFunds and releaseFunds have to keep",
+      alsoFoundBy: "ledger idempotent",
+    },
+    {
+      name: "ledger-in-sql",
+      title: "A ledger in SQL",
+      about: "takeFunds and releaseFunds in one transaction each, for PostgreSQL and SQLite",
+      alsoFoundBy: "database balance transaction",
+    },
+    {
+      name: "orders",
+      title: "An order and its flow",
+      about: "stored together, and what happens when the process dies between them",
+      alsoFoundBy: "outbox transaction queue",
+    },
+    {
+      name: "paused-flows",
+      title: "When there is no outcome yet",
+      about: "a paused flow, its status, and how another process takes it over",
+      alsoFoundBy: "timeout pending recover",
+    },
+    {
+      name: "held-flows",
+      title: "Held flows",
+      about: "what a person decides, and what the service could promise so that nobody has to",
+      alsoFoundBy: "manual review unknown",
+    },
     {
       name: "reconcile",
       title: "After a payment",
-      about: "watching payments, and comparing your ledger with the service's",
+      about: "watching payments: what becomes of them after they were made",
+    },
+    {
+      name: "statement",
+      title: "Yesterday's statement",
+      about: "comparing your ledger with the service's payments, and the payments of a period",
+      alsoFoundBy: "reconciliation report export",
+    },
+    {
+      name: "webhooks",
+      title: "Webhooks?",
+      about: "there are none, and what to do instead",
+      alsoFoundBy: "webhook callback event notification",
+    },
+    {
+      name: "refund",
+      title: "A refund by hand",
+      about: "a payment that was never made, and one that failed later",
+      alsoFoundBy: "refund reversal reverted chargeback",
     },
     {
       name: "lists",
       title: "Lists and sync jobs",
       about: "every record once: cursors, resuming, how the end is proved, and what a PagingError asks for",
+      alsoFoundBy: "pagination paging",
     },
-    { name: "client", title: "The client", about: "every resource, what calls take and give, and every option" },
-    { name: "errors", title: "Errors", about: "what to do when a call fails, and every code" },
+    {
+      name: "testing",
+      title: "Testing",
+      about: "lost responses and other faults, and checks of your own functions",
+      alsoFoundBy: "mock msw",
+    },
+    { name: "front-end", title: "In a front end", about: "pages and servers whose users log in" },
+    { name: "lambda", title: "In a lambda", about: "functions that are frozen and thrown away" },
+    { name: "worker", title: "In a worker", about: "Cloudflare Workers" },
+    { name: "fleet", title: "In a fleet", about: "one session for many processes" },
+    {
+      name: "workflow-engines",
+      title: "Inside a workflow engine",
+      about: "the durable flow in the jobs of pg-boss, DBOS, BullMQ, Temporal and plain queues",
+    },
+    { name: "faq", title: "Frequent questions", about: "short answers, and where the long ones are" },
   ],
-  "In production": [
+  Operate: [
+    { name: "go-live", title: "The go-live checklist", about: "before the first payment with somebody's money" },
+    {
+      name: "production",
+      title: "In production",
+      about: "shutting down, proxies, mutual TLS, alarms and least grants",
+      alsoFoundBy: "kubernetes docker deploy shutdown timeout",
+    },
+    { name: "operator", title: "The operator's day", about: "what to look at, what to decide, and when to do nothing" },
+    {
+      name: "observability",
+      title: "Observability",
+      about: "logs, OpenTelemetry, diagnostics channels and a health check",
+      alsoFoundBy: "pino metrics tracing probe",
+    },
+    { name: "journals", title: "Journals", about: "SQLite, PostgreSQL or your own; encryption, pruning, migrations" },
+    {
+      name: "restore",
+      title: "Restoring a journal",
+      about: "coming back from a backup without paying twice, and moving a journal on purpose",
+      alsoFoundBy: "backup disaster recovery migrate",
+    },
+    { name: "base-url", title: "When the base URL changes", about: "moving flows to the service's new address" },
+    { name: "key-rotation", title: "Replacing the signing key", about: "with two keys, and no payment refused" },
+    {
+      name: "invalid-signature",
+      title: "Invalid signature",
+      about: "how the signed text is made, and how to find out which part of it differs",
+    },
+  ],
+  Reference: [
+    { name: "client", title: "The client", about: "every resource, what calls take and give, and every option" },
+    {
+      name: "errors",
+      title: "Errors",
+      about: "what to do when a call fails, and every code",
+      alsoFoundBy: "timeout retry exception",
+    },
     {
       name: "tokens",
       title: "Tokens",
       about: "how they are obtained and renewed, what happens after refusals, and what to watch",
     },
     { name: "signing", title: "Signing", about: "what is signed, keys in a KMS, and verifying stored payments" },
-    {
-      name: "invalid-signature",
-      title: "Invalid signature",
-      about: "how the signed text is made, and how to find out which part of it differs",
-    },
-    {
-      name: "observability",
-      title: "Observability",
-      about: "logs, OpenTelemetry, diagnostics channels and a health check",
-    },
-    {
-      name: "production",
-      title: "In production",
-      about: "shutting down, proxies, mutual TLS, alarms and least grants",
-    },
-    {
-      name: "key-rotation",
-      title: "Replacing the signing key",
-      about: "with two keys, and no payment refused",
-    },
-    {
-      name: "operator",
-      title: "The operator's day",
-      about: "what to look at, what to decide, and when to do nothing",
-    },
-  ],
-  "Where it runs": [
-    { name: "front-end", title: "In a front end", about: "pages and servers whose users log in" },
-    { name: "fleet", title: "In a fleet", about: "one session for many processes" },
-    { name: "lambda", title: "In a lambda", about: "functions that are frozen and thrown away" },
-    { name: "worker", title: "In a worker", about: "Cloudflare Workers" },
-    { name: "runtimes", title: "Runtimes", about: "what is tested, with versions and sizes" },
-    {
-      name: "workflow-engines",
-      title: "Inside a workflow engine",
-      about: "the durable flow in the jobs of pg-boss, DBOS, BullMQ, Temporal and plain queues",
-    },
-    { name: "bundling", title: "Bundling", about: "esbuild, rolldown, vite, webpack and bun" },
-  ],
-  Tools: [
-    { name: "command", title: "The command", about: "keys, doctor, explain-signature, lists, evidence" },
+    { name: "command", title: "The command", about: "keys, doctor, explain-signature, lists, flows, evidence" },
     { name: "sandbox", title: "The sandbox", about: "the described service in memory, for tests" },
-    { name: "testing", title: "Testing", about: "lost responses and other faults, and checks of your own functions" },
     {
       name: "raw-requests",
       title: "Raw requests",
       about: "paths that the description does not have yet, with tokens, signatures and outcomes as for any other",
     },
+    { name: "runtimes", title: "Runtimes", about: "what is tested, with versions and sizes" },
+    { name: "bundling", title: "Bundling", about: "esbuild, rolldown, vite, webpack and bun" },
     { name: "openapi", title: "OpenAPI", about: "the operations in OpenAPI 3.1" },
+    { name: "migration", title: "Migration", about: "what breaks, and what has to be done" },
   ],
-  "Why to trust it": [
+  Inside: [
     {
-      name: "security-model",
-      title: "The security model",
-      about: "what is protected against whom, and what is not",
+      name: "flow-guarantees",
+      title: "What is guaranteed",
+      about: "what a durable flow guarantees, and what no client can",
     },
+    {
+      name: "flow-states",
+      title: "States, owners and looks",
+      about: "what a flow writes and when, who may move it, and what absence rests on",
+    },
+    { name: "security-model", title: "The security model", about: "what is protected against whom, and what is not" },
     {
       name: "open-questions",
       title: "What the description leaves open",
       about: "each question, how this library reads it, and the option that changes that",
     },
     {
+      name: "probe",
+      title: "What your service does",
+      about: "measuring on a staging system what the description leaves open, and the settings that follow",
+    },
+    {
       name: "promises",
       title: "Promises",
       about: "each sentence of the README and of some pages, and the tests that hold it",
     },
-    { name: "simulation", title: "The simulator", about: "the flow in a world in which everything fails" },
+    {
+      name: "simulation",
+      title: "The simulator",
+      about: "what is proved of the flow, for which bounds, what is assumed, and what is not covered",
+    },
+    { name: "proof", title: "What was proved", about: "the figures, with the commands that give them again" },
     { name: "mutation", title: "Mutation testing", about: "whether a test notices when the code is changed" },
-    { name: "migration", title: "Migration", about: "what breaks, and what has to be done" },
   ],
 };
 

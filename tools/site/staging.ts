@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { filesAddress } from "./manifest.js";
+import { basename, join } from "node:path";
+import { filesAddress, picturesAddress } from "./manifest.js";
 import { chapters, pages } from "./pages.js";
 
 /**
@@ -11,9 +11,11 @@ export function stage(root: string, folder: string): void {
   const docs = join(root, "docs");
   mkdirSync(join(folder, "public"), { recursive: true });
   cpSync(join(docs, "images"), join(folder, "images"), { recursive: true });
+  // Pages that link a picture, instead of showing it, look for it at its address.
+  cpSync(join(docs, "images"), join(folder, "public/images"), { recursive: true });
   for (const name of names(docs)) write(folder, name, linked(readFileSync(join(docs, `${name}.md`), "utf8"), "docs"));
-  write(folder, "overview", linked(readFileSync(join(root, "README.md"), "utf8"), "."));
-  write(folder, "index", home());
+  write(folder, "overview", withPictures(linked(readFileSync(join(root, "README.md"), "utf8"), "."), root, folder));
+  write(folder, "index", linked(readFileSync(join(root, "tools/site/home.md"), "utf8"), "tools/site"));
   writeFileSync(join(folder, "public/llms.txt"), llms());
 }
 
@@ -29,14 +31,22 @@ function names(docs: string): string[] {
 }
 
 function write(folder: string, name: string, text: string): void {
-  writeFileSync(join(folder, `${name}.md`), text);
+  writeFileSync(join(folder, `${name}.md`), grouped(text));
+}
+
+/** Blocks of code with a `[label]` that follow one another are alternatives, and become tabs. */
+function grouped(text: string): string {
+  return text.replaceAll(
+    /(?:^```\w+ \[[^\]\n]+\]\n[\s\S]*?^```\n\n?){2,}/gm,
+    (blocks) => `::: code-group\n${blocks}:::\n\n`,
+  );
 }
 
 /**
  * The text with the links of a document in a folder of the repository as links of the site. The README has the addresses of the
  * repository's files, since it is read where they are not.
  */
-function linked(text: string, from: "." | "docs"): string {
+function linked(text: string, from: "." | "docs" | "tools/site"): string {
   const relative = from === "." ? text.replaceAll(`](${filesAddress}/`, "](") : text;
   return relative.replaceAll(/\]\((?!https?:|#)([^)\s]+)\)/g, (_, target: string) => {
     const [path = "", anchor] = new URL(target, `file:///${from}/`).pathname.slice(1).split("#").concat(hashOf(target));
@@ -44,19 +54,21 @@ function linked(text: string, from: "." | "docs"): string {
   });
 }
 
+/** The text with its pictures beside it, in place of those that the repository's host has. */
+function withPictures(text: string, root: string, folder: string): string {
+  return text.replaceAll(new RegExp(`\\]\\(${picturesAddress}/([^)]+)\\)`, "g"), (_, path: string) => {
+    cpSync(join(root, path), join(folder, "images", basename(path)));
+    return `](./images/${basename(path)})`;
+  });
+}
+
 const hashOf = (target: string): string[] => (target.includes("#") ? [target.slice(target.indexOf("#"))] : []);
 
 function addressOf(path: string): string {
   if (path === "README.md") return "./overview.md";
+  if (path.startsWith("docs/images/")) return `./${path.slice("docs/".length)}`;
   if (path.startsWith("docs/") && !path.startsWith("docs/decisions/")) return `./${path.slice("docs/".length)}`;
   return `${filesAddress}/${path}`;
-}
-
-function home(): string {
-  const lists = Object.entries(chapters).map(
-    ([chapter, ofChapter]) => `## ${chapter}\n\n${ofChapter.map((page) => item(page, `./${page.name}.md`)).join("\n")}`,
-  );
-  return `# cross-border-payments\n\n${summary} Begin with the [overview](./overview.md), or with the [reference](./reference/).\n\n${lists.join("\n\n")}\n`;
 }
 
 /** For programs that read documentation: https://llmstxt.org. Each page is there as Markdown too. */

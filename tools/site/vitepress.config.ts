@@ -1,6 +1,29 @@
+import { fileURLToPath } from "node:url";
 import { anchorOf } from "./anchors.js";
-import { filesAddress, version } from "./manifest.js";
-import { chapters } from "./pages.js";
+import { lastChanges } from "./history.js";
+import { editAddress, filesAddress, repositoryAddress, version } from "./manifest.js";
+import { chapters, pages } from "./pages.js";
+import { referenceTree } from "./reference-tree.js";
+import { breakNames, labelCells } from "./tables.js";
+
+/** What TypeDoc has written before VitePress begins. */
+const reference = fileURLToPath(new URL("staged/reference", import.meta.url));
+const changes = lastChanges(fileURLToPath(new URL("../..", import.meta.url)), "README.md", "docs", "tools/site");
+const sources = new Map(pages.map(({ name, source }) => [`${name}.md`, source ?? `docs/${name}.md`]));
+
+const wordsOf = new Map(pages.map(({ name, alsoFoundBy }) => [`${name}.md`, alsoFoundBy]));
+
+interface RenderedPage {
+  readonly relativePath: string;
+}
+
+/** VitePress writes its text into the page: it uses nothing from outside itself. */
+const guidesFirst = (id: string) => (id.includes("/reference/") ? 0.2 : 1);
+
+interface PageData {
+  readonly filePath: string;
+  readonly frontmatter: Readonly<Record<string, unknown>>;
+}
 
 /** VitePress's: https://vitepress.dev/reference/site-config. Dead links fail the build. */
 export default {
@@ -9,19 +32,50 @@ export default {
   lang: "en",
   cleanUrls: true,
   head: [["meta", { name: "color-scheme", content: "light dark" }]],
-  // The documents are read on GitHub too, and their links have to hold in both.
-  markdown: { anchor: { slugify: anchorOf } },
+  markdown: {
+    // The documents are read on GitHub too, and their links have to hold in both.
+    anchor: { slugify: anchorOf },
+    // Of the themes at hand, those whose every colour can be read on its ground.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+    config(markdown: Parameters<typeof labelCells>[0]) {
+      labelCells(markdown);
+      breakNames(markdown);
+    },
+  },
+  transformPageData({ filePath, frontmatter }: PageData) {
+    const source = sources.get(filePath);
+    if (source !== undefined) return { filePath: source, lastUpdated: changes.get(source) };
+    return { frontmatter: { ...frontmatter, editLink: false } };
+  },
   themeConfig: {
     nav: [
-      { text: "Overview", link: "/overview" },
+      { text: "Start", link: "/first-payment" },
+      { text: "Guides", link: "/durable-flow" },
       { text: "Reference", link: "/reference/" },
       { text: version, link: `${filesAddress}/CHANGELOG.md` },
     ],
-    sidebar: Object.entries(chapters).map(([text, pages]) => ({
-      text,
-      items: pages.map(({ name, title }) => ({ text: title, link: `/${name}` })),
-    })),
+    sidebar: {
+      "/": Object.entries(chapters).map(([text, pages]) => ({
+        text,
+        collapsed: text === "Inside",
+        items: pages.map(({ name, title }) => ({ text: title, link: `/${name}` })),
+      })),
+      "/reference/": [{ text: "Reference", link: "/reference/", items: referenceTree(reference) }],
+    },
     outline: [2, 3],
-    search: { provider: "local" },
+    search: {
+      provider: "local",
+      options: {
+        miniSearch: { searchOptions: { boostDocument: guidesFirst } },
+        _render(source: string, page: RenderedPage, markdown: { render(source: string, page: RenderedPage): string }) {
+          const words = wordsOf.get(page.relativePath);
+          const html = markdown.render(source, page);
+          // Right below the title, which is where a result leads to.
+          return words === undefined ? html : html.replace("</h1>", `$&<p>${words}</p>`);
+        },
+      },
+    },
+    editLink: { pattern: `${editAddress}/:path`, text: "Edit this page" },
+    socialLinks: [{ icon: "github", link: repositoryAddress }],
   },
 };

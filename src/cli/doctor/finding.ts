@@ -1,4 +1,3 @@
-/** What one check of `doctor` found. */
 export interface Finding {
   readonly check: string;
   readonly status: "ok" | "warning" | "failed" | "skipped";

@@ -53,7 +53,7 @@ export async function checkConnection(origin: URL, way: Way): Promise<Result> {
 }
 
 /** A socket to an address, encrypted where that is https. */
-async function openSocket(
+export async function openSocket(
   origin: URL,
   { proxyFor, tls = {} }: Way,
   { rejectUnauthorized }: { readonly rejectUnauthorized: boolean },

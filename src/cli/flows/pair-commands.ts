@@ -55,6 +55,11 @@ export const flowsProposeCommand = command({
       type: "boolean",
       help: "for release: also where not every payment can be seen, or one only looks like this flow's",
     },
+    seen: {
+      type: "string",
+      value: "HASH",
+      help: "what was looked at, as flows show --json has it; else nothing is stored",
+    },
     yes,
     ...journalOptions,
     json,
@@ -83,7 +88,7 @@ export const flowsProposeCommand = command({
       return exitCodes.done;
     }
     const stored = await asOperator(flows.context, flow, "found", terminal, (context, call) =>
-      proposeFlow(context, key, { ...checked, seen: flow.seen }, call),
+      proposeFlow(context, key, { ...checked, seen: values.seen ?? flow.seen }, call),
     );
     showStored(stored, values.json === true, terminal);
     return exitCodes.done;

@@ -8,11 +8,11 @@ import { assertDecidesAlone, checkResolution, decideFlow, notHeld } from "../../
 import type { FlowState, ResolveAction } from "../../flows/state/flow-state.js";
 import type { Payment } from "../../resources/payments.js";
 import { clock } from "../../timing/clock.js";
+import { parseObject } from "../../wire/parse-json-object.js";
 import { Interrupted } from "../ask-secret.js";
 import { command, exitCodes, UsageError } from "../command.js";
 import { readText } from "../files.js";
 import { interruption } from "../interruption.js";
-import { parseObject } from "../json.js";
 import { openClient } from "../open-client.js";
 import { printableLines } from "../printable.js";
 import { type Settings, settingOptions } from "../settings.js";
@@ -35,6 +35,11 @@ export const flowsResolveCommand = command({
       type: "boolean",
       help: "for release: also where not every payment can be seen, or one only looks like this flow's",
     },
+    seen: {
+      type: "string",
+      value: "HASH",
+      help: "what was looked at, as flows show --json has it; else nothing is stored",
+    },
     yes: { type: "boolean", help: "do it" },
     ...journalOptions,
     ...settingOptions,
@@ -50,7 +55,7 @@ export const flowsResolveCommand = command({
     const withoutProof = values["without-proof"] === true;
     assertWithoutProof(action, withoutProof);
     const payment = values.payment === undefined ? undefined : await readPayment(values.payment, action, terminal);
-    const grounds = { by, why, ...(payment && { payment }), ...(withoutProof && { withoutProof }) };
+    const grounds = { by, why, ...(payment && { payment }), ...(withoutProof && { withoutProof }), seen: values.seen };
     const resolution = checkResolution(action, grounds);
     const connection = yes
       ? { connect: (settings: Settings) => openClient(settings, terminal), needed: neededToDecide }

@@ -124,7 +124,13 @@ export function stepText({ from, to, atMs, durationMs, owner, times, code }: Flo
   return `at ${instant(atMs)}: ${phases}, in ${durationMs} ms, by ${owner}${failed}`;
 }
 
-function decisionText({ action, by, why, atMs, withoutProof }: OperatorDecision): string {
+/** `step`, which the line's label shows; hashes, which `--json` has; and a record, whose names and accounts are not for a terminal. */
+type UnshownInDecision = "step" | "saw" | "payment" | "previous";
+
+function decisionText({ action, by, why, atMs, withoutProof, ...more }: OperatorDecision): string {
+  // Does not compile where a decision has what is not shown here.
+  more satisfies Partial<Pick<OperatorDecision, UnshownInDecision>> &
+    Readonly<Record<Exclude<keyof typeof more, UnshownInDecision>, never>>;
   return `${action}${withoutProof ? ", without proof," : ""} by ${by} at ${instant(atMs)}: ${why}`;
 }
 

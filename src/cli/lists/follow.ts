@@ -11,9 +11,9 @@ import { readCursor } from "../../reconcile/watch-cursor.js";
 import { type Payment, payments } from "../../resources/payments.js";
 import { clock } from "../../timing/clock.js";
 import { Deadline } from "../../timing/deadline.js";
+import { parseObject } from "../../wire/parse-json-object.js";
 import { isPassingStatus } from "../../wire/status.js";
 import { readLines } from "../files.js";
-import { parseObject } from "../json.js";
 import type { Terminal } from "../terminal.js";
 import type { ListedRecord } from "./formats.js";
 

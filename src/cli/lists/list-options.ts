@@ -22,7 +22,6 @@ export interface ListOptions {
   /** Only payments that were created from here on, before its end if it has one. */
   readonly period: Period | undefined;
   readonly format: FormatName;
-  /** The only fields to write. */
   readonly fields: readonly string[] | undefined;
   /** Whether CSV has each value exactly as it is. */
   readonly isRaw: boolean;

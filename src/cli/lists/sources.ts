@@ -10,7 +10,6 @@ import type { CommandOptions } from "../command.js";
 import { isShown } from "../secrets.js";
 import { type Column, column, type ListedRecord } from "./formats.js";
 
-/** The rows of a resource. */
 export type Rows = { readonly [V in Verb]?: Operation };
 
 /** A resource of the catalogue, as its commands need it. */

@@ -1,10 +1,10 @@
 import { appendFileSync, closeSync, openSync } from "node:fs";
+import type { SandboxRequest } from "#sandbox";
 import type { FieldKind, FieldTable } from "../../api/fields.js";
 import type { Operation } from "../../api/operation.js";
 import { operations } from "../../resources/catalogue.js";
-import type { SandboxRequest } from "../../sandbox/sandbox-options.js";
 import { isShownField, shownQuery } from "../../sandbox/shown-query.js";
-import { parseObject } from "../json.js";
+import { parseObject } from "../../wire/parse-json-object.js";
 
 /**
  * Writes down what a sandbox is asked, and how it responds, one JSON text a line: see docs/command.md. Each line is with the operating

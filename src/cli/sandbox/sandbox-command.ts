@@ -1,6 +1,9 @@
+import type { SandboxOptions, SandboxServer } from "#sandbox";
 import { counted } from "../../errors/counted.js";
-import { type SandboxServer, startSandbox } from "../../sandbox/server.js";
+import { InvalidArgumentError } from "../../errors/errors.js";
+import { parseObject } from "../../wire/parse-json-object.js";
 import { command, exitCodes } from "../command.js";
+import { readText } from "../files.js";
 import { wrapped, wrappedCommand } from "../layout.js";
 import { portOf } from "../port.js";
 import { toJson } from "../printable.js";
@@ -25,6 +28,11 @@ export const sandboxCommand = command({
       value: "FOLDER",
       help: "where settings and keys go; an empty folder, or a new one; unless given a temporary one",
     },
+    options: {
+      type: "string",
+      value: "FILE",
+      help: "options of the sandbox, as a JSON object: quirks, for a service like yours, and others (docs/sandbox.md)",
+    },
     record: {
       type: "string",
       value: "FILE",
@@ -32,15 +40,23 @@ export const sandboxCommand = command({
     },
     json: { type: "boolean", help: "addresses and files on one line, as JSON, once it listens" },
   },
-  examples: ["sandbox", "sandbox --port 4400 --folder my-sandbox", "sandbox --record requests.ndjson"],
-  async run({ values: { port, folder, record, json } }, terminal) {
+  examples: [
+    "sandbox",
+    "sandbox --port 4400 --folder my-sandbox",
+    "sandbox --record requests.ndjson",
+    "sandbox --options like-staging.json",
+  ],
+  async run({ values: { port, folder, record, json, options: file } }, terminal) {
     const listenAt = portOf(port);
+    const options = file === undefined ? {} : parseOptionsFile(await readText(file, terminal), file);
+    const { startSandbox } = await import("#sandbox");
     // From now on Ctrl-C waits until there is something to end.
     const stopped = terminal.untilStopped();
     await using files = await SettingsFiles.open(folder);
     const clock = { agoMs: 0 };
     const gateways = await makeGateways();
     await using server = await startSandbox({
+      ...options,
       port: listenAt,
       basePath,
       console: { signingKeys: gateways.map(({ keys }) => keys.privateKey) },
@@ -56,6 +72,15 @@ export const sandboxCommand = command({
     return exitCodes.done;
   },
 });
+
+/** The sandbox checks each of them. @throws {InvalidArgumentError} where the text is no object, or has what the command sets itself. */
+function parseOptionsFile(text: string, file: string): SandboxOptions {
+  const options = parseObject(text);
+  if (options === undefined) throw new InvalidArgumentError(`${file} is not a JSON object of the sandbox's options`);
+  const own = ["port", "host", "basePath", "console"].find((name) => Object.hasOwn(options, name));
+  if (own !== undefined) throw new InvalidArgumentError(`${file}: the command sets ${own} itself`);
+  return options;
+}
 
 interface Facts {
   readonly baseUrl: string;

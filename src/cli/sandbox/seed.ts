@@ -1,9 +1,8 @@
+import type { SandboxServer } from "#sandbox";
 import { CrossBorderClient } from "../../client.js";
 import type { PaymentStatus } from "../../resources/payments.js";
-import type { SandboxServer } from "../../sandbox/server.js";
 import { generateSigningKeyPair, type SigningKeyPair } from "../../signing/keys.js";
 
-/** A gateway, and its keys. */
 export interface SeededGateway {
   readonly institutionId: string;
   readonly name: string;

@@ -5,11 +5,11 @@ import { writePem } from "../../signing/pem.js";
 import { signedText } from "../../signing/signed-text.js";
 import { fingerprintOf, sha256Hex } from "../../verification/fingerprint.js";
 import { type SignedPayment, signedPathOf, verifyPaymentRecord } from "../../verification/verify-record.js";
+import { parseObject } from "../../wire/parse-json-object.js";
 import { command, exitCodes } from "../command.js";
 import { readLines, readText } from "../files.js";
 import { journalOptions, openFlows } from "../flows/journal.js";
 import { readFlow } from "../flows/show-command.js";
-import { parseObject } from "../json.js";
 import { printJson, type Terminal } from "../terminal.js";
 
 export const evidenceCommand = command({

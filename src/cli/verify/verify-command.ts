@@ -8,9 +8,9 @@ import {
   verifyDepositRecord,
   verifyPaymentRecord,
 } from "../../verification/verify-record.js";
+import { parseObject } from "../../wire/parse-json-object.js";
 import { command, exitCodes } from "../command.js";
 import { readLines, readText } from "../files.js";
-import { parseObject } from "../json.js";
 import { wrapped } from "../layout.js";
 import { printable } from "../printable.js";
 import { print, printJson, styled, type Terminal } from "../terminal.js";

@@ -7,7 +7,6 @@ import type { Faults } from "./faults.js";
 import type { PaymentDesk } from "./payment-desk.js";
 import { intentLine } from "./read-state.js";
 
-/** What the page's buttons work on. */
 export interface Controls {
   readonly sandbox: Sandbox;
   readonly desk: PaymentDesk;

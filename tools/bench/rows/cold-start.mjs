@@ -1,7 +1,8 @@
 import { client, yardstick } from "../contenders.mjs";
 import { spread } from "../measure.mjs";
+import { commitBefore } from "../packages.mjs";
 import { probe } from "../processes.mjs";
-import { clientProject, commitBefore, placeReleaseBefore } from "../setup.mjs";
+import { clientProject, placeReleaseBefore } from "../setup.mjs";
 
 const rival = "stripe";
 
@@ -35,9 +36,9 @@ export async function coldStart({ node, server, starts }) {
     }),
     {
       work: "process start to first answered call",
-      goal: `≤ ${rival}`,
+      goal: `≤ 0.75 × ${rival}`,
       found: `${ms(first[client])}; ${rival} ${ms(first[rival])}; ${yardstick} ${ms(first[yardstick])}`,
-      met: first[client].median <= first[rival].median,
+      met: first[client].median <= 0.75 * first[rival].median,
     },
     {
       work: "client built, nothing called",

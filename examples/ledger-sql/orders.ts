@@ -1,0 +1,68 @@
+import { CrossBorderError } from "cross-border-payments";
+import { FlowPausedError, type PaymentFlow } from "cross-border-payments/flow";
+import type { Pool } from "pg";
+
+/** `confirmed` is the outbox: an order that is to be paid, and has no outcome yet. */
+export const orderTables = `
+  create table orders (
+    id text primary key,
+    intent_id text,
+    status text not null default 'open'
+      check (status in ('open', 'confirmed', 'paid', 'declined', 'rejected', 'held', 'quote_lost'))
+  );
+  create index on orders (id) where status in ('confirmed', 'held')`;
+
+/** In the customer's request: one statement, beside whatever else the order needs, and in its transaction. */
+export async function confirmOrder(pool: Pool, orderId: string, intentId: string): Promise<boolean> {
+  const confirmed = await pool.query(
+    "update orders set status = 'confirmed', intent_id = $2 where id = $1 and status in ('open', 'quote_lost')",
+    [orderId, intentId],
+  );
+  return confirmed.rowCount === 1;
+}
+
+/**
+ * Pays what is confirmed, and follows what is held. Call it every few seconds, in as many processes as you like: the flow pays each order
+ * once, and gives everybody the same outcome.
+ *
+ * @throws {AggregateError} after all others, where orders failed: somebody has to look at them.
+ */
+export async function payConfirmed(pool: Pool, flow: Pick<PaymentFlow, "confirm">): Promise<void> {
+  const { rows } = await pool.query<{ id: string; intent_id: string }>(
+    "select id, intent_id from orders where status in ('confirmed', 'held') order by id limit 100",
+  );
+  const failures: unknown[] = [];
+  for (const { id, intent_id: intentId } of rows) {
+    try {
+      const status = await statusAfter(flow, id, intentId);
+      if (status === undefined) continue;
+      await pool.query(
+        "update orders set status = $2 where id = $1 and intent_id = $3 and status in ('confirmed', 'held')",
+        [id, status, intentId],
+      );
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, "some orders could not be paid in this round");
+}
+
+/** `undefined` where there is no outcome yet: the next round asks again. */
+async function statusAfter(
+  flow: Pick<PaymentFlow, "confirm">,
+  id: string,
+  intentId: string,
+): Promise<string | undefined> {
+  try {
+    const { status } = await flow.confirm(id, { intentId });
+    return status;
+  } catch (error) {
+    if (error instanceof FlowPausedError) return undefined;
+    const isLost = error instanceof CrossBorderError && lost.has(error.code) && error.effect === "none";
+    if (isLost) return "quote_lost";
+    throw error;
+  }
+}
+
+/** Nothing was taken, nor will be: the customer has to see a new price. */
+const lost = new Set<string>(["quote_expired", "quote_changed", "flow_unknown"]);

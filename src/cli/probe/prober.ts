@@ -1,0 +1,284 @@
+import { type GrantFailure, toTokenError } from "../../auth/grant-failure.js";
+import { type Granted, type GrantResult, TokenEndpoint, type TokenEndpointOptions } from "../../auth/token-endpoint.js";
+import { clock } from "../../timing/clock.js";
+import { Deadline } from "../../timing/deadline.js";
+import { parseRetryAfterMs } from "../../timing/retry-after.js";
+import type { BaseUrl } from "../../wire/base-url.js";
+import type { Transport, WireRequest, WireResponse } from "../../wire/transport.js";
+import { WireFailure } from "../../wire/wire-failure.js";
+import { BudgetSpent, NoAnswer } from "./no-answer.js";
+
+/** One request and what came of it, as evidence: without its body, and without anything secret. */
+export interface SentRequest {
+  readonly id: string;
+  readonly at: string;
+  readonly method: string;
+  readonly path: string;
+  /** Absent where no response came. */
+  status?: number;
+  ms?: number;
+  /** The service's own id of the request, where it gives one. */
+  serviceRequestId?: string;
+  /** Why no response came, as a code. */
+  failure?: string;
+}
+
+/** A response with the time at which it was asked for and came, by the local clock. */
+export interface Seen {
+  readonly request: SentRequest;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined where the body is not JSON. */
+  readonly json: unknown;
+  readonly hasBody: boolean;
+  readonly sentAtMs: number;
+  readonly receivedAtMs: number;
+  readonly ms: number;
+}
+
+export interface ProbeRequest {
+  readonly method?: "GET" | "POST" | "PUT";
+  /** Below the base path. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The access token; `null` for none. Default: the session's, renewed in time. */
+  readonly token?: string | null;
+}
+
+export interface ProberOptions {
+  readonly baseUrl: BaseUrl;
+  readonly auth: TokenEndpointOptions["auth"];
+  readonly transport: Transport;
+  /** The most requests that are sent, token requests among them. */
+  readonly budget: number;
+  /** The longest that a question waits for anything. */
+  readonly patienceMs: number;
+  readonly signal: AbortSignal;
+}
+
+const timeoutMs = 30_000;
+const maxResponseBytes = 64 * 1024 * 1024;
+/** After a 429 that does not say how long to wait. */
+const unsaidWaitMs = 5000;
+
+/** Sends one request after another, counts them, notes each as evidence, and waits where it is told to. */
+export class Prober {
+  readonly requests: SentRequest[] = [];
+  readonly baseUrl: BaseUrl;
+  readonly patienceMs: number;
+  readonly signal: AbortSignal;
+  readonly #transport: Transport;
+  readonly #endpoint: TokenEndpoint;
+  /** Sends what has to be sent also where there is no budget left, or the user has ended the rest. */
+  readonly #lastEndpoint: TokenEndpoint;
+  readonly #budget: number;
+  #notBeforeMs = 0;
+  #session: (Granted & { readonly renewAtMs: number }) | undefined;
+
+  constructor({ baseUrl, auth, transport, budget, patienceMs, signal }: ProberOptions) {
+    this.baseUrl = baseUrl;
+    this.patienceMs = patienceMs;
+    this.signal = signal;
+    this.#transport = transport;
+    // Two are kept back: they end sessions.
+    this.#budget = budget - 2;
+    const counted: Transport = {
+      send: async (request) => (await this.#exchange(request, request.path, true)).response,
+      close: () => Promise.resolve(),
+    };
+    const last: Transport = {
+      send: async (request, deadline) => (await this.#once(request, request.path, deadline)).response,
+      close: () => Promise.resolve(),
+    };
+    this.#endpoint = new TokenEndpoint({ auth, transport: counted, timeoutMs: timeoutMs + patienceMs, signal });
+    this.#lastEndpoint = new TokenEndpoint({ auth, transport: last, timeoutMs });
+  }
+
+  /** How many requests there may still be. */
+  get left(): number {
+    return this.#budget - this.requests.length;
+  }
+
+  /** What this machine can decompress. */
+  get acceptEncoding(): string {
+    return this.#transport.acceptEncoding ?? "identity";
+  }
+
+  /** @throws {BudgetSpent | NoAnswer} where it can't be sent, or no response came. */
+  async send(request: ProbeRequest): Promise<Seen> {
+    const seen = await this.#send(request);
+    if (seen.status !== 401 || request.token !== undefined) return seen;
+    // Somebody has ended the session, or the service has another idea of its length.
+    this.#session = undefined;
+    return this.#send(request);
+  }
+
+  /** @throws {TokenError} where the session can't be had. */
+  async token(): Promise<string> {
+    if (this.#session !== undefined && clock.monotonicMs() < this.#session.renewAtMs) return this.#session.accessToken;
+    if (this.left <= 0) throw new BudgetSpent();
+    const refreshToken = this.#session?.refreshToken;
+    const refreshed = refreshToken === undefined ? undefined : await this.refresh(refreshToken);
+    const granted = refreshed !== undefined && "granted" in refreshed ? refreshed.granted : await this.logIn();
+    const lifetimeMs = granted.lifetimeMs ?? 60_000;
+    const renewAtMs = clock.monotonicMs() + lifetimeMs - Math.min(lifetimeMs / 2, 20_000);
+    this.#session = { ...granted, refreshToken: granted.refreshToken ?? refreshToken, renewAtMs };
+    return granted.accessToken;
+  }
+
+  /**
+   * Sends what undoes a change, also where there is no budget left, or the user has ended the rest. Never rejects: undefined where no
+   * response came.
+   */
+  async sendLast(request: ProbeRequest): Promise<Seen | undefined> {
+    try {
+      return await this.#send(request, true);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** A session of its own. @throws {TokenError} */
+  async logIn(): Promise<Granted> {
+    return this.#granted(await this.#endpoint.login([]));
+  }
+
+  refresh(refreshToken: string): Promise<GrantResult> {
+    return this.#endpoint.refresh(refreshToken, []);
+  }
+
+  /** Never rejects. */
+  async logOut({ refreshToken }: Pick<Granted, "refreshToken">): Promise<void> {
+    if (refreshToken === undefined) return;
+    const deadline = new Deadline({ timeoutMs: 2000 });
+    await this.#lastEndpoint.logout(refreshToken, deadline);
+    deadline.finish();
+  }
+
+  tokenError(failure: GrantFailure): Error {
+    return toTokenError(failure, this.#endpoint.origin);
+  }
+
+  /** Counts a request that somebody else sends. @throws {BudgetSpent} */
+  note(method: string, path: string): SentRequest {
+    if (this.left <= 0) throw new BudgetSpent();
+    return this.#note(method, path);
+  }
+
+  /** @throws {Ended} when the user ends it. */
+  async pause(ms: number): Promise<void> {
+    const deadline = new Deadline({ signal: this.signal });
+    try {
+      await deadline.sleep(ms);
+    } finally {
+      deadline.finish();
+    }
+  }
+
+  /** Ends the session. Never rejects. */
+  async close(): Promise<void> {
+    if (this.#session !== undefined) await this.logOut(this.#session);
+    this.#session = undefined;
+  }
+
+  #granted(result: GrantResult): Granted {
+    if ("granted" in result) return result.granted;
+    throw this.tokenError(result.failure);
+  }
+
+  async #send({ method = "GET", path, query, headers, body, token }: ProbeRequest, isLast = false): Promise<Seen> {
+    const bearer = isLast ? (this.#session?.accessToken ?? null) : token === undefined ? await this.token() : token;
+    const search = query === undefined ? "" : `?${new URLSearchParams(query)}`;
+    const fullPath = this.baseUrl.path + path + search;
+    const request: WireRequest = {
+      method,
+      origin: this.baseUrl.origin,
+      path: fullPath,
+      headers: {
+        ...{ accept: "application/json", "accept-encoding": "identity", "cache-control": "no-cache" },
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(bearer !== null && { authorization: `Bearer ${bearer}` }),
+        ...headers,
+      },
+      body: body === undefined ? undefined : new TextEncoder().encode(body),
+      maxResponseBytes,
+    };
+    const isRepeatable = method === "GET" || path === "/payment-intents";
+    const { response, noted, sentAtMs, receivedAtMs, ms } = isLast
+      ? await this.#once(request, fullPath, new Deadline({ timeoutMs: 10_000 }))
+      : await this.#exchange(request, fullPath, isRepeatable);
+    const { status, text } = response;
+    return {
+      ...{ request: noted, status, headers: response.headers, json: parsed(text), hasBody: text !== "" },
+      ...{ sentAtMs, receivedAtMs, ms },
+    };
+  }
+
+  /** @param repeatable may be sent again after a 429 or a 503 that asks for a wait. */
+  async #exchange(request: WireRequest, path: string, repeatable: boolean) {
+    for (let attempt = 1; ; attempt += 1) {
+      await this.#untilAllowed();
+      if (this.left <= 0) throw new BudgetSpent();
+      const deadline = new Deadline({ timeoutMs, signal: this.signal });
+      const exchanged = await this.#once(request, path, deadline).finally(() => deadline.finish());
+      const waitMs = waitOf(exchanged.response);
+      if (waitMs === undefined) return exchanged;
+      this.#notBeforeMs = clock.monotonicMs() + waitMs;
+      if (!repeatable || attempt === 3) return exchanged;
+    }
+  }
+
+  async #untilAllowed(): Promise<void> {
+    const waitMs = this.#notBeforeMs - clock.monotonicMs();
+    if (waitMs <= 0) return;
+    if (waitMs > this.patienceMs) {
+      throw new NoAnswer(`the service asks to wait for another ${Math.ceil(waitMs / 1000)} s, longer than --patience`);
+    }
+    await this.pause(waitMs);
+  }
+
+  #note(method: string, path: string): SentRequest {
+    const noted: SentRequest = {
+      id: `r${this.requests.length + 1}`,
+      at: new Date(clock.wallMs()).toISOString(),
+      method,
+      path,
+    };
+    this.requests.push(noted);
+    return noted;
+  }
+
+  async #once(request: WireRequest, path: string, deadline: Deadline) {
+    const sentAtMs = clock.wallMs();
+    const startMs = clock.monotonicMs();
+    const noted = this.#note(request.method, path);
+    try {
+      const response = await this.#transport.send(request, deadline);
+      const ms = clock.monotonicMs() - startMs;
+      const requestId = response.headers["x-request-id"];
+      noted.status = response.status;
+      noted.ms = Math.round(ms * 10) / 10;
+      if (requestId !== undefined) noted.serviceRequestId = requestId;
+      return { response, noted, sentAtMs, receivedAtMs: clock.wallMs(), ms };
+    } catch (error) {
+      noted.failure = error instanceof WireFailure ? error.reason : "timeout";
+      if (this.signal.aborted) throw error;
+      throw new NoAnswer(`no response came to ${noted.id} (${noted.failure})`);
+    }
+  }
+}
+
+function waitOf({ status, headers }: WireResponse): number | undefined {
+  if (status !== 429 && status !== 503) return undefined;
+  return parseRetryAfterMs(headers["retry-after"], clock.wallMs()) ?? (status === 429 ? unsaidWaitMs : undefined);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,60 @@
+import { nonEmptyText } from "../../paging/cursor-order.js";
+import { TokenOrder } from "../../payments/token-order.js";
+import type { Seen } from "./prober.js";
+
+/** A record of a list, as it came. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** The records of a response; undefined where it has none. */
+export function rowsOf({ status, json }: Seen): readonly Row[] | undefined {
+  if (status !== 200 || !Array.isArray(json)) return undefined;
+  return json.filter((row) => typeof row === "object" && row !== null);
+}
+
+export function tokensOf(rows: readonly Row[]): readonly string[] {
+  return rows.flatMap((row) => nonEmptyText(row.pagingToken) ?? []);
+}
+
+/** Which way texts go, as numbers or as texts; undefined where they go no one way. */
+export function directionOf(tokens: readonly string[]): "up" | "down" | undefined {
+  const order = new TokenOrder();
+  for (const token of tokens) order.add(token);
+  return order.direction;
+}
+
+/** Whether a cache on the way says that it made this response. */
+export function isCached({ headers }: Seen): boolean {
+  return headers.age !== undefined || /\bhit\b/i.test(headers["x-cache"] ?? "");
+}
+
+/** Status and form of a response, without anything of what it says. */
+export function describe(seen: Seen): string {
+  return `${seen.status} (${formOf(seen)})`;
+}
+
+/** Type of a body, and the names of its fields. */
+export function formOf({ headers, json, hasBody }: Seen): string {
+  if (!hasBody) return "no body";
+  const type = (headers["content-type"] ?? "no content type").split(";")[0]?.trim() ?? "";
+  const shown = /^[\w.+/-]{1,60}$/.test(type) ? type : "a content type of its own";
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return shown;
+  const names = Object.keys(json).filter((name) => /^\w{1,40}$/.test(name));
+  return `${shown}: ${names.sort().slice(0, 8).join(", ")}`;
+}
+
+/** The code of a refusal, where it is a word. */
+export function codeIn({ json }: Seen): string | undefined {
+  const { error, code, title } = Object(json) as Record<string, unknown>;
+  return [error, code, title].find((word): word is string => typeof word === "string" && /^[\w.-]{1,60}$/.test(word));
+}
+
+/** Whether the service refuses what was asked, and not who asks, or when. */
+export function isRefused({ status }: Seen): boolean {
+  return status >= 400 && status < 500 && ![401, 408, 425, 429].includes(status);
+}
+
+/** `createdAt` in milliseconds since 1970. */
+export function createdAtMs({ createdAt }: Row): number | undefined {
+  const ms = typeof createdAt === "string" ? Date.parse(createdAt) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+}

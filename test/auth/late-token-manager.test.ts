@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { FakeTokenEndpoint, granted, responded } from "./fake-token-endpoint.js";
+import { auth, within } from "./manager-fixture.js";
+
+const file = "../../src/auth/token-manager.js";
+
+beforeEach(() => {
+  vi.resetModules();
+});
+
+afterEach(() => {
+  vi.doUnmock(file);
+  vi.resetModules();
+});
+
+async function lateManager(fake: FakeTokenEndpoint) {
+  const { LateTokenManager } = await import("../../src/auth/late-token-manager.js");
+  return new LateTokenManager({ auth, transport: fake });
+}
+
+it("loads what requests tokens with the first call, and not before", async () => {
+  const load = vi.fn((original: () => Promise<object>) => original());
+  vi.doMock(file, load);
+  const fake = new FakeTokenEndpoint(granted("first"));
+  const manager = await lateManager(fake);
+  manager.accepted("none");
+  manager.refused("none");
+  expect(load).not.toHaveBeenCalled();
+  expect(await within({}, (deadline, retries) => manager.current(deadline, retries))).toBe("first");
+  expect(load).toHaveBeenCalledOnce();
+});
+
+it("has the token at once when a call has requested it", async () => {
+  const manager = await lateManager(new FakeTokenEndpoint(granted("first")));
+  await within({}, (deadline, retries) => manager.current(deadline, retries));
+  await within({}, (deadline, retries) => {
+    expect(manager.current(deadline, retries)).toBe("first");
+  });
+});
+
+it("makes one request for calls that come while it is being loaded", async () => {
+  const fake = new FakeTokenEndpoint(granted("first"));
+  const manager = await lateManager(fake);
+  manager.preload();
+  const calls = [1, 2, 3].map(() => within({}, (deadline, retries) => manager.current(deadline, retries)));
+  expect(await Promise.all(calls)).toEqual(["first", "first", "first"]);
+  expect(fake.requests).toHaveLength(1);
+});
+
+it("says so where its file can't be loaded, requests nothing, and tries again with the next call", async () => {
+  let isThere = false;
+  vi.doMock(file, (original: () => Promise<object>) => {
+    if (isThere) return original();
+    throw new Error("Failed to fetch dynamically imported module");
+  });
+  const fake = new FakeTokenEndpoint(granted("first"));
+  const manager = await lateManager(fake);
+  const call = () => within({}, (deadline, retries) => manager.current(deadline, retries));
+  manager.preload();
+  await expect(call()).rejects.toMatchObject({
+    name: "TokenError",
+    code: "token_request_failed",
+    effect: "none",
+    message: expect.stringContaining("can't be loaded, so nothing was requested"),
+  });
+  await manager.close();
+  expect(fake.requests).toHaveLength(0);
+  isThere = true;
+  vi.doUnmock(file);
+  expect(await call()).toBe("first");
+});
+
+it("ends a session that it was given before any call", async () => {
+  const fake = new FakeTokenEndpoint(responded(204, ""));
+  const { LateTokenManager } = await import("../../src/auth/late-token-manager.js");
+  const { authUrl, realm, clientId } = auth;
+  const refreshToken = crypto.randomUUID();
+  const manager = new LateTokenManager({ auth: { authUrl, realm, clientId, refreshToken }, transport: fake });
+  expect(await manager.endSession()).toBeUndefined();
+  expect(fake.forms).toMatchObject([{ refresh_token: refreshToken }]);
+});
+
+it("sends nothing when it is closed before any call", async () => {
+  const fake = new FakeTokenEndpoint();
+  const { LateTokenManager } = await import("../../src/auth/late-token-manager.js");
+  const manager = new LateTokenManager({ auth: { ...auth, endSessionOnClose: true }, transport: fake });
+  await manager.close();
+  expect(fake.requests).toHaveLength(0);
+});
+
+it("keeps the credentials that it was made with", async () => {
+  const fake = new FakeTokenEndpoint(granted("first"));
+  const { LateTokenManager } = await import("../../src/auth/late-token-manager.js");
+  const own = { ...auth };
+  const manager = new LateTokenManager({ auth: own, transport: fake });
+  own.username = "somebody else";
+  await within({}, (deadline, retries) => manager.current(deadline, retries));
+  expect(fake.forms).toMatchObject([{ username: auth.username }]);
+});

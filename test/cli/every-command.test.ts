@@ -1,0 +1,57 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { commands } from "../../src/cli/commands.js";
+import { resolutionOptions } from "../../src/flows/resolve-flow.js";
+import { operations } from "../../src/resources/catalogue.js";
+import { run } from "./run.js";
+
+const credential = "a-credential-of-the-gateway";
+const fields = [...operations.values()].flatMap((row) => Object.entries(row.record));
+/** Every field of every record, each credential with the same value. */
+const record = Object.fromEntries(fields.map(([name, kind]) => [name, kind === "secret" ? credential : "4711"]));
+
+let sent: (string | undefined)[] = [];
+const server = createServer((request, response) => {
+  const { pathname: path } = new URL(request.url ?? "/", "http://service.test");
+  request.resume();
+  response.setHeader("content-type", "application/json");
+  if (path.endsWith("/token")) {
+    return void response.end(JSON.stringify({ access_token: "t", token_type: "Bearer", expires_in: 300 }));
+  }
+  if (path.endsWith("/logout")) return void response.writeHead(204).end();
+  sent.push(request.method);
+  response.end(JSON.stringify(path.endsWith("/4711") ? record : [record]));
+});
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  env = {
+    ...{ CROSS_BORDER_BASE_URL: origin, CROSS_BORDER_AUTH_URL: origin, CROSS_BORDER_REALM: "r" },
+    ...{ CROSS_BORDER_CLIENT_ID: "c", CROSS_BORDER_USERNAME: "u", CROSS_BORDER_PASSWORD: "p" },
+  };
+});
+afterAll(() => void server.close());
+
+/** Those that reach the service by themselves: `flows` look for a payment only where a journal has a flow that waits for it. */
+const online = commands.filter(({ name, options }) => "auth-url" in options && !name.startsWith("flows "));
+
+it.each(online)("$name only reads, and shows no credential", async ({ examples: [example = ""] }) => {
+  const line = example.replace(/ --config \S+/, "").split(" ");
+  for (const more of [{}, { width: 400 }]) {
+    sent = [];
+    const { stdout, stderr } = await run(line, { env, ...more });
+    expect(new Set(sent), stderr).toContain("GET");
+    expect(sent.filter((method) => method !== "GET" && method !== "HEAD")).toEqual([]);
+    expect(stdout + stderr).not.toContain(credential);
+    expect(stdout).toContain(line[0] === "doctor" ? "login" : "4711");
+  }
+});
+
+it("flows resolve can state whatever a decision can have", () => {
+  const { options = {} } = commands.find(({ name }) => name === "flows resolve") ?? {};
+  const wanted = Object.keys(resolutionOptions).map((name) => name.replace(/[A-Z]/g, "-$&").toLowerCase());
+  expect(Object.keys(options)).toEqual(expect.arrayContaining(wanted));
+});

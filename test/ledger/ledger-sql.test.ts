@@ -1,0 +1,165 @@
+import { randomBytes } from "node:crypto";
+import type { PaymentIntent } from "cross-border-payments";
+import type { ReleaseFundsByKey, TakeFundsByKey } from "cross-border-payments/flow";
+import { verifyFundsFunctions } from "cross-border-payments/testing";
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { PostgresLedger, postgresTables } from "../../examples/ledger-sql/postgres-ledger.js";
+import { SqliteLedger, toUnits } from "../../examples/ledger-sql/sqlite-ledger.js";
+import { newFile, nodeSqlite, openHandle, withoutSqlite } from "../journals/sqlite-fixture.js";
+
+interface LedgerFixture {
+  readonly takeFunds: TakeFundsByKey;
+  readonly releaseFunds: ReleaseFundsByKey;
+  readonly balance: () => Promise<string>;
+  readonly deposit: (account: string, currency: string, amount: string) => Promise<void>;
+  /** The same tables, as another process has them. */
+  readonly elsewhere: { readonly takeFunds: TakeFundsByKey };
+  /** Lets the next transaction end right before it would commit, as where the process dies. */
+  readonly dieBeforeCommit: () => void;
+}
+
+const url = process.env.CBP_POSTGRES_URL ?? "";
+
+async function postgresLedger(): Promise<LedgerFixture> {
+  const schema = `ledger_${randomBytes(6).toString("hex")}`;
+  const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}` });
+  const otherPool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}` });
+  onTestFinished(async () => {
+    await pool.query(`drop schema ${schema} cascade`);
+    await Promise.all([pool.end(), otherPool.end()]);
+  });
+  await pool.query(`create schema ${schema}`);
+  await pool.query(postgresTables);
+  const ledger = new PostgresLedger(pool);
+  const { takeFunds, releaseFunds } = ledger;
+  return {
+    takeFunds,
+    releaseFunds,
+    elsewhere: new PostgresLedger(otherPool),
+    async balance() {
+      const { rows } = await pool.query<{ balance: string }>("select balance::text from accounts where id = 'DE-0001'");
+      return rows[0]?.balance ?? "none";
+    },
+    async deposit(account, currency, amount) {
+      await pool.query(
+        `insert into accounts values ($1, $2, $3)
+         on conflict (id) do update set balance = accounts.balance + excluded.balance`,
+        [account, currency, amount],
+      );
+    },
+    dieBeforeCommit() {
+      pool.once("acquire", (client) => {
+        const query = client.query.bind(client);
+        client.query = ((text: string, ...rest: unknown[]) =>
+          text === "commit"
+            ? query("select pg_terminate_backend(pg_backend_pid())")
+            : Reflect.apply(query, client, [text, ...rest])) as typeof client.query;
+        client.on("error", () => {});
+      });
+    },
+  };
+}
+
+async function sqliteLedger(): Promise<LedgerFixture> {
+  const path = newFile();
+  const database = openHandle(path);
+  let dies = false;
+  const { takeFunds, releaseFunds } = new SqliteLedger({
+    prepare: (sql) => database.prepare(sql),
+    exec(sql) {
+      if (sql !== "commit" || !dies) return database.exec(sql);
+      dies = false;
+      throw new Error("the process died");
+    },
+  });
+  return {
+    takeFunds,
+    releaseFunds,
+    elsewhere: new SqliteLedger(openHandle(path)),
+    async balance() {
+      const [row] = database.prepare("select balance from accounts where id = 'DE-0001'").all();
+      return String(Reflect.get(Object(row), "balance"));
+    },
+    async deposit(account, currency, amount) {
+      database
+        .prepare(
+          "insert into accounts values (?, ?, ?) on conflict (id) do update set balance = balance + excluded.balance",
+        )
+        .run(account, currency, toUnits(amount));
+    },
+    dieBeforeCommit() {
+      dies = true;
+    },
+  };
+}
+
+const intent = intentOf("DE-0001", "100.28");
+
+function intentOf(senderAccount: string, senderAmount: string): PaymentIntent {
+  return { senderAccount, senderAmount, senderCurrency: "EUR" } as PaymentIntent;
+}
+
+const ledgers = [
+  {
+    name: `PostgreSQL${url === "" ? " (skipped: CBP_POSTGRES_URL is not set)" : ""}`,
+    open: postgresLedger,
+    runs: url !== "",
+  },
+  { name: `SQLite${withoutSqlite}`, open: sqliteLedger, runs: nodeSqlite !== undefined },
+];
+
+describe.each(ledgers)("the ledger in $name", ({ open, runs }) => {
+  it.runIf(runs)("keeps what the flow needs of the two functions", async () => {
+    const ledger = await open();
+    await ledger.deposit("DE-0001", "EUR", "1000.00");
+    const { takeFunds, releaseFunds, balance } = ledger;
+    const declined = {
+      intent: intentOf("DE-0002", "5.00"),
+      accept: () => ledger.deposit("DE-0002", "EUR", "50.00"),
+    };
+    const report = await verifyFundsFunctions({ takeFunds, releaseFunds, intent, declined, ledger: balance });
+    expect(report.notChecked).toEqual([]);
+  });
+
+  it.runIf(runs)("takes nothing where the process dies before it commits, and takes it in the next call", async () => {
+    const ledger = await open();
+    await ledger.deposit("DE-0001", "EUR", "150.00");
+    const before = await ledger.balance();
+    ledger.dieBeforeCommit();
+    await expect(ledger.takeFunds({ key: "order-1", intent })).rejects.toThrow();
+    expect(await ledger.balance()).toBe(before);
+    expect(await ledger.takeFunds({ key: "order-1", intent })).toMatchObject({ replayed: false });
+    expect(await ledger.balance()).not.toBe(before);
+  });
+
+  it.runIf(runs)("takes once for a key that two processes ask for, and never more than there is", async () => {
+    const ledger = await open();
+    await ledger.deposit("DE-0001", "EUR", "150.00");
+    const taken = await Promise.all(
+      [1, 2, 3, 4].flatMap((order) =>
+        [ledger, ledger.elsewhere].map(({ takeFunds }) => takeFunds({ key: `order-${order}`, intent })),
+      ),
+    );
+    const takings = taken.filter((funds) => funds !== null);
+    expect(takings).toHaveLength(2);
+    expect(new Set(takings.map((funds) => funds.senderGatewayTransactionId)).size).toBe(1);
+    expect(takings.map(({ replayed }) => replayed).sort()).toEqual([false, true]);
+  });
+
+  it.runIf(runs)("gives nothing back for a taking that it does not know", async () => {
+    const ledger = await open();
+    await ledger.deposit("DE-0001", "EUR", "150.00");
+    const before = await ledger.balance();
+    const refusal = { code: "http_400", status: 400 };
+    await ledger.takeFunds({ key: "order-1", intent });
+    const unknown = { key: "order-1", intent, senderGatewayTransactionId: "TX-of-another", refusal };
+    await expect(Promise.resolve(ledger.releaseFunds(unknown as never))).rejects.toThrow("nothing was given back");
+    expect(await ledger.balance()).not.toBe(before);
+  });
+});
+
+it("turns amounts into whole numbers, or refuses them", () => {
+  expect([toUnits("100.28"), toUnits("7"), toUnits("0.0001")]).toEqual([1_002_800n, 70_000n, 1n]);
+  for (const amount of ["0.00001", "-1", "1e3", ""]) expect(() => toUnits(amount)).toThrow("decimals");
+});

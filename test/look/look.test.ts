@@ -1,0 +1,162 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pages as guides } from "../../tools/site/pages.js";
+import { type Browser, type ChromiumPage, openBrowser } from "../support/chromium.js";
+import { installTools } from "../support/install-tools.js";
+import { cutParts, faintTexts } from "./page-faults.js";
+import { serveFolder } from "./serve-folder.js";
+
+/** The built site, as people see it: `npm run site` makes it. */
+const dist = "tools/site/dist";
+const widths = [1_440, 1_280, 360];
+
+const addresses = existsSync(dist)
+  ? readdirSync(dist, { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".html") && file !== "404.html")
+      .map((file) => `/${file.replace(/(?:index)?\.html$/, "")}`)
+  : [];
+const ofGuides = ["/", ...guides.map(({ name }) => `/${name}`)];
+
+let site: Awaited<ReturnType<typeof serveFolder>>;
+let browser: Browser;
+beforeAll(async () => {
+  site = await serveFolder(dist);
+  browser = await openBrowser(installTools("tools/site", "site"));
+});
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await site[Symbol.asyncDispose]();
+});
+
+async function visit(page: ChromiumPage, address: string): Promise<void> {
+  await page.goto(site.url + address);
+  await page.waitForSelector(".VPContent");
+}
+
+it("has every guide, and the reference", () => {
+  expect(addresses).toEqual(expect.arrayContaining(ofGuides));
+  expect(addresses.filter((address) => address.startsWith("/reference/")).length).toBeGreaterThan(200);
+});
+
+it("shows every page whole, however wide the window is", { timeout: 600_000 }, async () => {
+  const profile = await browser.newProfile({ javaScriptEnabled: false });
+  const faults: string[] = [];
+  const left = [...addresses];
+  const look = async () => {
+    const page = await profile.newPage();
+    for (let address = left.pop(); address !== undefined; address = left.pop()) {
+      await visit(page, address);
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 900 });
+        const found = await page.evaluate<string[]>(cutParts);
+        faults.push(...found.map((fault) => `${address} at ${width} pixels: ${fault}`));
+      }
+    }
+  };
+  await Promise.all([look(), look(), look()]);
+  await profile.close();
+  expect(faults).toEqual([]);
+});
+
+it.each(["light", "dark"] as const)("can be read in %s colours", async (colorScheme) => {
+  const profile = await browser.newProfile();
+  const page = await profile.newPage();
+  await page.emulateMedia({ colorScheme });
+  const faults: string[] = [];
+  for (const address of ofGuides) {
+    await visit(page, address);
+    for (const fault of await page.evaluate<string[]>(faintTexts)) faults.push(`${address}: ${fault}`);
+  }
+  await profile.close();
+  expect(faults).toEqual([]);
+});
+
+it("asks no other host for anything", async () => {
+  const profile = await browser.newProfile();
+  const page = await profile.newPage();
+  const foreign: string[] = [];
+  page.on("request", (request) => {
+    if (!request.url().startsWith(site.url) && !request.url().startsWith("data:")) foreign.push(request.url());
+  });
+  for (const address of ofGuides) await visit(page, address);
+  await profile.close();
+  expect(foreign).toEqual([]);
+});
+
+describe("a page", () => {
+  it("can be edited, and says when it was changed and which version it is of", async () => {
+    const profile = await browser.newProfile();
+    const page = await profile.newPage();
+    await visit(page, "/errors");
+    const shown = await page.evaluate<string>("document.body.innerText");
+    expect(shown).toContain("Edit this page");
+    expect(shown).toContain("Last updated");
+    expect(await page.evaluate("document.querySelector('.edit-link-button').href")).toMatch(
+      /\/edit\/main\/docs\/errors\.md$/,
+    );
+    expect(await page.locator("button.copy").count()).toBeGreaterThan(0);
+    await profile.close();
+  });
+});
+
+it.each([
+  ["webhook", "/webhooks"],
+  ["idempotency", "/durable-flow"],
+  ["retry", "/errors"],
+  ["refund", "/refund"],
+  ["timeout", "/errors"],
+])("finds a guide for the word %s before anything of the reference", async (word, guide) => {
+  const profile = await browser.newProfile();
+  const page = await profile.newPage();
+  await visit(page, "/concepts");
+  await page.click(".DocSearch-Button");
+  await page.waitForSelector(".VPLocalSearchBox input");
+  await page.fill(".VPLocalSearchBox input", word);
+  await page.waitForSelector(".VPLocalSearchBox .result");
+  const found = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('.VPLocalSearchBox a.result')].map((link) => new URL(link.href).pathname)",
+  );
+  await profile.close();
+  const inReference = found.findIndex((address) => address.startsWith("/reference/"));
+  expect(found.slice(0, inReference === -1 ? undefined : inReference)).toContain(guide);
+});
+
+it("names the class of every error that the reference says is thrown", () => {
+  const staged = "tools/site/staged/reference";
+  const files = readdirSync(staged, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".md"));
+  const entries = files.flatMap((file) => {
+    const throws = readFileSync(join(staged, file), "utf8").matchAll(/^#+ Throws\n\n(.*)$/gm);
+    return [...throws].map(([, text = ""]) => `${file}: ${text}`);
+  });
+  expect(entries.length).toBeGreaterThan(80);
+  expect(entries.filter((entry) => !/: (?:\[`?|`)[A-Z]\w+(?:Error|Failure)/.test(entry))).toEqual([]);
+});
+
+const pictures = process.env.CBP_SITE_SCREENSHOTS;
+
+it.runIf(pictures !== undefined)("is drawn", async () => {
+  mkdirSync(pictures ?? "", { recursive: true });
+  const profile = await browser.newProfile();
+  const page = await profile.newPage();
+  for (const address of [
+    "/",
+    "/first-payment",
+    "/durable-flow",
+    "/errors",
+    "/reference/",
+    "/operator",
+    "/command",
+    "/promises",
+  ]) {
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 900 });
+      await visit(page, address);
+      await page.screenshot({
+        path: join(pictures ?? "", `${address.replaceAll("/", "") || "home"}-${width}.png`),
+        fullPage: address === "/",
+      });
+    }
+  }
+  await profile.close();
+});

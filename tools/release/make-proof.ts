@@ -1,0 +1,113 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type MarkCounts, reportMarks } from "../../test/simulation/mark-report.js";
+import type { ShardReport } from "../../test/simulation/shard-report.js";
+import { type Enumeration, smallWorlds } from "../../test/simulation/small-worlds.js";
+import { type Proof, type ProofFile, proofPage } from "./proof.js";
+
+/**
+ * `npm run proof`: runs the simulator and its small worlds, adds what is recorded in `recorded-proofs.json`, and writes `proof.json` and
+ * the page of the documentation. `--to FILE` writes the file alone, elsewhere.
+ */
+const recordedFile = "tools/release/recorded-proofs.json";
+const file = "tools/release/proof.json";
+const page = "docs/proof.md";
+
+const { values } = parseArgs({
+  options: {
+    schedules: { type: "string", default: "20000" },
+    seed: { type: "string", default: "31" },
+    faults: { type: "string", default: "1" },
+    to: { type: "string" },
+  },
+});
+
+const read = (name: string): unknown => JSON.parse(readFileSync(name, "utf8"));
+const { version } = read("package.json") as { readonly version: string };
+const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
+const run = { version, commit, date: new Date().toISOString().slice(0, "2026-01-31".length) };
+
+const simulated = simulate<ShardReport>(`--schedules ${values.schedules} --seed ${values.seed}`);
+const enumerated = simulate<readonly Enumeration[]>(`--enumerate all --faults ${values.faults}`);
+const recorded = read(recordedFile) as readonly Proof[];
+const proof: ProofFile = {
+  format: 1,
+  proofs: [ofSimulation(simulated), ofSmallWorlds(enumerated), ...recorded],
+  marks: {
+    "schedules at random": simulated.result.marks,
+    "small worlds": sumOf(enumerated.result.map(({ marks }) => marks)),
+  },
+};
+writeFileSync(values.to ?? file, `${JSON.stringify(proof, undefined, 2)}\n`);
+if (values.to === undefined) writeFileSync(page, proofPage(proof));
+
+interface Run<Result> {
+  readonly command: string;
+  readonly result: Result;
+}
+
+/** @throws when a law is broken. */
+function simulate<Result>(options: string): Run<Result> {
+  const folder = mkdtempSync(join(tmpdir(), "proof-"));
+  try {
+    const report = join(folder, "report.json");
+    const command = `npm run simulate -- ${options}`;
+    execFileSync("npm", ["run", "--silent", "simulate", "--", ...options.split(" "), "--report-to", report], {
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    return { command, result: read(report) as Result };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function ofSimulation({ command, result }: Run<ShardReport>): Proof {
+  const { schedules, flows, events, paid, givenBack, held, seed, marks } = result;
+  const { all, reached, explained, unexplained, rarest } = reportMarks(marks);
+  return {
+    name: "Schedules at random",
+    statement: "No schedule broke a law.",
+    bound: `${schedules} schedules of seed ${seed}, each of three flows and three processes. What they did not reach is in the table below.`,
+    figures: {
+      seed,
+      schedules,
+      flows,
+      events,
+      "flows that were paid": paid,
+      "flows whose money was given back": givenBack,
+      "flows that were held for a person": held,
+      marks: all,
+      "marks that were reached": reached,
+      "marks that were not, with a written reason": explained.length,
+      "marks that were not, without one": unexplained.length,
+      "schedules that reached the rarest mark": rarest.schedules,
+    },
+    command,
+    ...run,
+  };
+}
+
+function ofSmallWorlds({ command, result }: Run<readonly Enumeration[]>): Proof {
+  const names = Object.keys(smallWorlds);
+  return {
+    name: "Small worlds",
+    statement: "No schedule of these worlds with so few faults breaks a law: all of them were run.",
+    bound: `one key, two processes, at most ${values.faults === "1" ? "one fault" : `${values.faults} faults`}. A fault lasts for the shortest time or the longest one.`,
+    figures: Object.fromEntries(
+      result.map(({ schedules }, index) => [`schedules of the world “${names[index]}”`, schedules]),
+    ),
+    command,
+    ...run,
+  };
+}
+
+function sumOf(counts: readonly MarkCounts[]): MarkCounts {
+  const sum: Record<string, number> = {};
+  for (const one of counts) {
+    for (const [mark, count] of Object.entries(one)) sum[mark] = (sum[mark] ?? 0) + count;
+  }
+  return sum;
+}
