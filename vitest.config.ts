@@ -47,7 +47,7 @@ const leftOut = isThorough ? [] : onlyThorough;
 /** Tests of the sources that start processes, or make thousands of trials. */
 const system = [
   "test/faults/**/*.test.ts",
-  "test/cli/probe/services.test.ts",
+  "test/cli/probe/**/*.test.ts",
   "test/examples.test.ts",
   "test/executed-blocks.test.ts",
   "test/opentelemetry/set-up.test.ts",
@@ -83,6 +83,9 @@ const openapi = "test/openapi/**/*.test.ts";
 /** The documentation's site in Chromium, which `npm run site` builds first: `npm run test:site`. */
 const look = "test/look/**/*.test.ts";
 
+/** Traces of changed sources, held against spec/flow.tla, which needs Java: `npm run test:spec`. */
+const spec = "test/spec/**/*.test.ts";
+
 /** Compiles what these tests start as processes. */
 const programs = "test/support/build-programs.ts";
 
@@ -111,7 +114,7 @@ export default defineConfig({
           isolate: false,
           setupFiles: "test/support/undo.ts",
           include: ["test/**/*.test.ts"],
-          exclude: [...system, ...alone, keycloak, engines, openapi, look, ...Object.values(built), ...leftOut],
+          exclude: [...system, ...alone, keycloak, engines, openapi, look, spec, ...Object.values(built), ...leftOut],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },
           testTimeout,
           hookTimeout: testTimeout,
@@ -200,6 +203,7 @@ export default defineConfig({
       },
       { resolve: { alias }, test: { name: "openapi", include: [openapi], testTimeout: 120_000, retry } },
       { test: { name: "look", include: [look], testTimeout, hookTimeout: testTimeout, retry } },
+      { test: { name: "spec", include: [spec], testTimeout: 600_000 } },
       { test: { name: "guard", include: [built.guard], testTimeout: 60_000 } },
     ],
     coverage: {

@@ -5,6 +5,7 @@ import type { Choices } from "./choices.js";
 import { Cluster } from "./cluster.js";
 import { JournalRestore } from "./journal-restore.js";
 import { drawProfile, type Profile, type ProfileOptions } from "./profile.js";
+import type { ScheduleRecorder } from "./schedule-recorder.js";
 import { SimulatedBank } from "./simulated-bank.js";
 import { SimulatedJournal } from "./simulated-journal.js";
 import { SimulatedNetwork } from "./simulated-network.js";
@@ -23,6 +24,7 @@ export interface ScheduleOptions extends ProfileOptions {
   readonly isTraced: boolean;
   /** What the schedule is made of, where that is not drawn, and for how many leases things go wrong at least. */
   readonly fixed?: { readonly profile: Profile; readonly leases: number } | undefined;
+  readonly recorder?: ScheduleRecorder | undefined;
 }
 
 /** What came of one schedule. */
@@ -56,6 +58,8 @@ const mostEvents = 20_000;
 export async function runSchedule(choices: Choices, options: ScheduleOptions): Promise<ScheduleResult> {
   const profile = options.fixed?.profile ?? drawProfile(choices, options);
   const world = new World(choices, profile, options.isTraced);
+  world.recorder = options.recorder;
+  options.recorder?.begin(world);
   const truth = new Truth(world);
   const service = new SimulatedService(world, truth);
   if (profile.hasLookalike) truth.onTaken = (transactionId) => service.addLookalike(transactionId);

@@ -23,7 +23,7 @@ export class SimulatedJournal {
   readonly #world: World;
   readonly #truth: Truth;
   #atMs: number | undefined;
-  #journal: MemoryJournal;
+  #journal: Journal;
   #changes: Change[] = [];
   /** Called with each change, once it is stored. */
   onChanged: (turn: Turn | undefined) => void = () => {};
@@ -101,6 +101,7 @@ export class SimulatedJournal {
     this.#changes.push({ atMs: this.nowMs, apply });
     await apply(this.#journal);
     this.#world.note(`what is stored of ${fromKey} is copied over ${toKey}`);
+    this.#world.recorder?.note({ type: "misplaced" });
     return true;
   }
 
@@ -125,6 +126,7 @@ export class SimulatedJournal {
       await apply(this.#journal).catch(() => {});
     }
     this.#atMs = undefined;
+    this.#world.recorder?.note({ type: "restored" });
   }
 
   /** The journal as one process sees it. */
@@ -149,7 +151,7 @@ export class SimulatedJournal {
         true,
         key,
       );
-    return {
+    const journal: Journal = {
       begin: (key, scope, state, lease) =>
         change(`begin ${key} as ${state.phase}`, (journal) => journal.begin(key, scope, state, lease), "begins", key),
       read: (key) => read(`read ${key}`, (journal) => journal.read(key)),
@@ -190,6 +192,7 @@ export class SimulatedJournal {
       prune: (options) => change("prune", (journal) => journal.prune(options)),
       close: async () => {},
     };
+    return this.#world.recorder?.watchCalls(journal, process) ?? journal;
   }
 
   #call<T>(
@@ -228,11 +231,12 @@ export class SimulatedJournal {
     return choices.chance(profile.journalFailsAfter) ? "after" : undefined;
   }
 
-  #empty(): MemoryJournal {
-    return new MemoryJournal({
+  #empty(): Journal {
+    const journal = new MemoryJournal({
       nowMs: () => this.#atMs ?? this.nowMs,
       incarnation: `incarnation ${this.#incarnation}`,
     });
+    return this.#world.recorder?.watchStore(journal) ?? journal;
   }
 }
 

@@ -89,6 +89,7 @@ export class SimulatedNetwork {
     const { choices, profile } = this.#world;
     const key = kind === "list" ? "" : keyOf(request);
     const sending = kind === "payment" ? this.#truth.sent(key) : 0;
+    if (kind === "payment") this.#world.recorder?.note({ type: "sent", key, process: process.name, sending });
     const fate = this.#fateOf(kind);
     this.#world.note(`${describe(request, kind, key)} ${fate}`);
     const what = meanings[kind][fate];

@@ -47,6 +47,7 @@ export class SimulatedService {
     if (address === this.#ended) return request.method === "POST" ? refusal(404, "moved") : jsonResponse(200, "[]");
     if (request.path.startsWith(`${address.basePath}/payment-intents`)) return this.#createIntent(bodyOf(request));
     if (request.method === "POST") return this.#createPayment(request, bodyOf(request), sending);
+    this.#world.recorder?.note({ type: "listed", process: name });
     this.#noteList(name);
     return this.#lists.respond(request.path, name, this.#truth.isAnyPaid);
   }
@@ -104,7 +105,9 @@ export class SimulatedService {
     const lagMs = choices.below(profile.listLagMs + 1);
     const record = this.#add(body, stored.text, stored.signature, lagMs, 0, profile.nestsDeeply);
     this.#world.note(`the service makes ${record.id} for ${body.memo}, listed after ${lagMs} ms`);
-    this.#truth.paid({ id: record.id, key: String(body.memo), intentId, sending, listedAtMs: record.listedAtMs });
+    const { id, listedAtMs } = record;
+    this.#world.recorder?.note({ type: "paid", key: String(body.memo), sending, listedAtMs });
+    this.#truth.paid({ id, key: String(body.memo), intentId, sending, listedAtMs });
     return jsonResponse(201, record.text);
   }
 

@@ -36,7 +36,10 @@ export function watchedFunds(funds: FundsPair, process: SimulatedProcess, world:
   return {
     takeFunds: (context) =>
       remote("takeFunds", context.key, () =>
-        noted(funds.takeFunds(context), (response) => truth.asked(context.key, response)),
+        noted(funds.takeFunds(context), (response) => {
+          world.recorder?.note({ type: "asked", key: context.key, process: process.name, response });
+          truth.asked(context.key, response);
+        }),
       ),
     releaseFunds: (context) =>
       remote(
@@ -44,9 +47,15 @@ export function watchedFunds(funds: FundsPair, process: SimulatedProcess, world:
         context.key,
         () => {
           truth.releaseArrived(context.key);
-          return noted(funds.releaseFunds(context), () => truth.released(context.key));
+          return noted(funds.releaseFunds(context), () => {
+            world.recorder?.note({ type: "released", key: context.key, process: process.name });
+            truth.released(context.key);
+          });
         },
-        () => truth.releaseSent(context.key),
+        () => {
+          world.recorder?.note({ type: "releaseSent", key: context.key, process: process.name });
+          truth.releaseSent(context.key);
+        },
       ),
   };
 }

@@ -3,6 +3,7 @@ import type { Choices } from "./choices.js";
 import { EventQueue, type WorldEvent } from "./event-queue.js";
 import { Marks } from "./marks.js";
 import type { Profile } from "./profile.js";
+import type { ScheduleRecorder } from "./schedule-recorder.js";
 import type { SimulatedProcess } from "./simulated-process.js";
 
 /**
@@ -43,6 +44,8 @@ export class World {
   onKilled: (process: SimulatedProcess) => void = () => {};
   /** What happened, for the reader of a failing schedule; `undefined` where there is none. */
   readonly trace: string[] | undefined;
+  /** `undefined` where nobody writes down what happens. */
+  recorder: ScheduleRecorder | undefined;
   events = 0;
   #nowMs = beginMs;
   #order = 0;

@@ -72,6 +72,8 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
       const result = await runRound({ ...options, ...counts, flows: share(options.flows), seed, script });
       results.push(result);
       options.onProgress?.(`  round ${round + 1} of ${rounds}, seed ${seed}: ${describe(result)}`);
+      // Here too: nothing is said at the end where a later round fails altogether.
+      for (const text of result.violations) options.onProgress?.(`    ${text}`);
     }
   };
   await Promise.all(Array.from({ length: options.parallel }, runRounds));

@@ -151,7 +151,8 @@ async function script(env: NodeJS.ProcessEnv, ...given: readonly string[]): Prom
 function signal(pid: number, name: "SIGSTOP" | "SIGCONT"): boolean {
   try {
     return process.kill(pid, name);
-  } catch {
+  } catch (error) {
+    if (Reflect.get(Object(error), "code") !== "ESRCH") throw error;
     return false;
   }
 }

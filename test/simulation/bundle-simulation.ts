@@ -17,10 +17,17 @@ export interface Bundle {
   remove(): void;
 }
 
-/** Builds the simulation of the sources, with some rules taken out. One file is faster than the loader of sources, from the start to the end. */
+/**
+ * Builds the simulation of the sources, with some rules taken out. One file is faster than the loader of sources, from the start to the end.
+ *
+ * @param options.program which runs it. Default: `npm run simulate`.
+ */
 export async function bundleSimulation(
   patches: readonly Patch[] = [],
-  { marksBranches = false }: { readonly marksBranches?: boolean } = {},
+  {
+    marksBranches = false,
+    program = "test/simulation/simulate.ts",
+  }: { readonly marksBranches?: boolean; readonly program?: string } = {},
 ): Promise<Bundle> {
   const caches = join(root, "node_modules", ".cache");
   mkdirSync(caches, { recursive: true });
@@ -30,7 +37,7 @@ export async function bundleSimulation(
   try {
     await build({
       absWorkingDir: root,
-      entryPoints: ["test/simulation/simulate.ts"],
+      entryPoints: [program],
       outfile: file,
       ...programOptions,
       plugins: [

@@ -75,6 +75,8 @@ standby() {
   local folder=$1 primary=$2 port password
   make_folder "$folder"
   password=$(cat "$primary/password")
+  # A standby that was promoted may have standbys too.
+  as_owner cp "$primary/password" "$folder/password"
   port=$(sed -n 4p "$primary/data/postmaster.pid")
   as_owner env PGPASSWORD="$password" "$(find_binaries)/pg_basebackup" --pgdata="$folder/data" --write-recovery-conf --checkpoint=fast \
     --host=127.0.0.1 --port="$port" --username=tests > "$folder/basebackup.log" 2>&1 || { cat "$folder/basebackup.log" >&2; return 1; }

@@ -121,6 +121,12 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
   Operate: [
     { name: "go-live", title: "The go-live checklist", about: "before the first payment with somebody's money" },
     {
+      name: "probe",
+      title: "What your service does",
+      about: "measuring on a staging system what the description leaves open, and the settings that follow",
+      alsoFoundBy: "staging test system",
+    },
+    {
       name: "production",
       title: "In production",
       about: "shutting down, proxies, mutual TLS, alarms and least grants",
@@ -190,11 +196,6 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       name: "open-questions",
       title: "What the description leaves open",
       about: "each question, how this library reads it, and the option that changes that",
-    },
-    {
-      name: "probe",
-      title: "What your service does",
-      about: "measuring on a staging system what the description leaves open, and the settings that follow",
     },
     {
       name: "promises",

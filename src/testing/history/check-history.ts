@@ -49,7 +49,13 @@ function partition(operations: readonly Operation[]): ReadonlyMap<string, readon
     else if (call.name === "prune") ofMany.push(...prunings(timed));
     else if (call.name === "restore" || told === undefined) ofMany.push(timed);
   }
-  return new Map([...byKey].map(([key, ofKey]) => [key, [...ofKey, ...ofMany]]));
+  return new Map([...byKey].map(([key, ofKey]) => [key, [...ofKey, ...ofMany.filter(isMeanwhile(ofKey))]]));
+}
+
+function isMeanwhile(operations: readonly Operation[]): (operation: Operation) => boolean {
+  const firstMs = operations.reduce((ms, { startMs }) => Math.min(ms, startMs), Infinity);
+  const lastMs = operations.reduce((ms, { endMs, told }) => (told === undefined ? ms : Math.max(ms, endMs)), 0);
+  return ({ startMs, endMs }) => startMs <= lastMs && endMs >= firstMs;
 }
 
 /** It deletes a quote in one step, and empties what is over in another, and leaves out what somebody else has locked. */

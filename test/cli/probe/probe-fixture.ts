@@ -71,6 +71,8 @@ async function seed(server: SandboxServer, options: SandboxServerOptions, paymen
   };
   const post = async (path: string, body: object, signedPath?: string): Promise<object> => {
     const text = JSON.stringify(body);
+    // Tokens of some services are short-lived.
+    await logIn();
     const signature = signedPath && (await signRequest({ key: keys.privateKey, path: signedPath, body: text }));
     const headers = { authorization: bearer, "content-type": "application/json" };
     const response = await fetch(baseUrl + path, {
@@ -80,7 +82,6 @@ async function seed(server: SandboxServer, options: SandboxServerOptions, paymen
     if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as object;
   };
-  await logIn();
   for (const institutionId of ["alpha-bank", "beta-mobile"]) {
     await post("/payment-gateways", {
       ...{ institutionId, currency: "EUR", rsaPublicKeyBase64: keys.publicKeyBase64 },
@@ -90,7 +91,6 @@ async function seed(server: SandboxServer, options: SandboxServerOptions, paymen
   await post("/liquidity-providers", { firstName: "Lena", lastName: "Quist", email: "lena@example.org" });
   const basePath = options.quirks?.signedPath === "withoutBase" ? "" : (options.basePath ?? "");
   for (let index = 0; index < payments; index += 1) {
-    await logIn();
     // Two requests a payment would reach every second machine only.
     if (index % 2 === 1) await fetch(`${baseUrl}/payments`, { headers: { authorization: bearer } });
     const made = await post("/payment-intents", intent);

@@ -1,0 +1,142 @@
+import { spawn } from "node:child_process";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Facts, Step, Trace } from "./trace.js";
+
+/** Recorded steps that are no behaviour of the specification. */
+export interface Mismatch {
+  readonly trace: Trace;
+  /** The law that breaks, where it is not the step that is none of the specification's. */
+  readonly law: string | undefined;
+  /** How many of its steps are those of the specification. */
+  readonly steps: number;
+  readonly log: string;
+}
+
+export interface TraceReport {
+  readonly traces: number;
+  readonly steps: number;
+  readonly states: number;
+  readonly mismatches: readonly Mismatch[];
+}
+
+/** Lets TLC hold traces against spec/flow.tla, in as few runs as there are different promises of the service. */
+export async function checkTraces(traces: readonly Trace[]): Promise<TraceReport> {
+  const groups = new Map<string, Trace[]>();
+  for (const trace of traces) {
+    const name = JSON.stringify(trace.facts);
+    groups.set(name, [...(groups.get(name) ?? []), trace]);
+  }
+  const mismatches: Mismatch[] = [];
+  let states = 0;
+  for (const group of groups.values()) {
+    const log = await runTlc(group, []);
+    states += statesIn(log);
+    const law = lawIn(log);
+    const broken = law === undefined ? undefined : group[lastNumberOf("t", log) - 1];
+    if (broken !== undefined)
+      mismatches.push({ trace: broken, law, steps: lastNumberOf("i", log) - 1, log: lastState(log) });
+    else if (!log.includes("No error has been found")) throw new Error(`TLC failed:\n${log.slice(-4000)}`);
+    else mismatches.push(...(await unreached(group, log)));
+  }
+  return { traces: traces.length, steps: traces.reduce((sum, { steps }) => sum + steps.length, 0), states, mismatches };
+}
+
+/** The traces of which some step is none of the specification's. */
+async function unreached(group: readonly Trace[], log: string): Promise<Mismatch[]> {
+  const reached = group.map(() => 0);
+  for (const [, trace, step] of log.matchAll(/^<<"reached", (\d+), (\d+)>>$/gm))
+    reached[Number(trace) - 1] = Number(step);
+  const mismatches: Mismatch[] = [];
+  for (const [index, trace] of group.entries()) {
+    const step = reached[index] ?? 0;
+    if (step > trace.steps.length) continue;
+    const before = mismatches.length > 0 ? "" : lastState(await runTlc([trace], ["IsBefore"], step));
+    mismatches.push({ trace, law: undefined, steps: step - 1, log: before });
+  }
+  return mismatches;
+}
+
+function statesIn(log: string): number {
+  return Number([...log.matchAll(/^(\d+) states generated, .* left on queue\.$/gm)].at(-1)?.[1] ?? 0);
+}
+
+function lawIn(log: string): string | undefined {
+  return /Invariant (\w+) is violated/.exec(log)?.[1];
+}
+
+function lastState(log: string): string {
+  return log.slice(log.lastIndexOf("\nState "), log.lastIndexOf(" states generated"));
+}
+
+function lastNumberOf(variable: string, log: string): number {
+  return Number(new RegExp(`^/\\\\ ${variable} = (\\d+)$`, "m").exec(lastState(log))?.[1]);
+}
+
+/** What is to be seen of a mismatch. */
+export function describeMismatch({ trace, law, steps, log }: Mismatch): string {
+  const shown = trace.steps.slice(0, steps + 1).map((step, index) => `${index === steps ? "*" : " "} ${toTla(step)}`);
+  const why = law === undefined ? "the last step is none of the specification's" : `the law ${law} breaks`;
+  return [`${trace.name}: ${why}`, ...shown.slice(-40), log.trim()].join("\n");
+}
+
+/** @param stop the step before which the invariants `also` hold. */
+async function runTlc(group: readonly Trace[], also: readonly string[], stop = 0): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "cbp-traces-"));
+  try {
+    for (const name of ["flow.tla", "trace.tla"]) copyFileSync(join("spec", name), join(folder, name));
+    const [first] = group;
+    if (first === undefined) throw new TypeError("there is no trace");
+    writeFileSync(join(folder, "trace.cfg"), settings(first.facts, also));
+    const traces = group.map(({ steps }) => `<<\n${steps.map(toTla).join(",\n")} >>`);
+    writeFileSync(
+      join(folder, "data.tla"),
+      `---- MODULE data ----\nEXTENDS Naturals\nStop == ${stop}\nTraces == <<\n${traces.join(",\n")}\n>>\n====\n`,
+    );
+    return await new Promise((resolve, reject) => {
+      const child = spawn("bash", ["test/spec/tlc.sh", "run", folder, "trace"]);
+      let log = "";
+      for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (log += String(text)));
+      child.on("error", reject);
+      child.on("close", () => resolve(log));
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function settings({ singleUse, listedWithin }: Facts, also: readonly string[]): string {
+  const constants = {
+    MostOwners: "1",
+    MostClaims: "1",
+    MostRestores: "1000",
+    MostDecisions: "1",
+    Quotes: "TRUE",
+    SingleUse: toTla(singleUse),
+    ListedWithin: toTla(listedWithin),
+    Without: "{}",
+  };
+  const lines = Object.entries(constants).map(([name, value]) => `  ${name} = ${value}`);
+  return [
+    "SPECIFICATION TraceSpec",
+    "CONSTANTS",
+    ...lines,
+    `INVARIANTS ${["Once", "NeverBoth", "NothingLost", "AllTrue", "Reached", ...also].join(" ")}`,
+    "",
+  ].join("\n");
+}
+
+function toTla(value: Step[string]): string {
+  if (typeof value === "boolean") return value ? "TRUE" : "FALSE";
+  if (typeof value === "number") return String(value);
+  if (typeof value === "string") return JSON.stringify(value);
+  if (isList(value)) return `<<${value.map(toTla).join(", ")}>>`;
+  return `[${Object.entries(value)
+    .map(([name, part]) => `${name} |-> ${toTla(part)}`)
+    .join(", ")}]`;
+}
+
+function isList(value: Step[string]): value is readonly Step[string][] {
+  return Array.isArray(value);
+}
