@@ -16,6 +16,7 @@ const entryPoints = {
   "tokens/postgres": "src/tokens/postgres-token-store.ts",
   opentelemetry: "src/opentelemetry/index.ts",
   settings: "src/settings/index.ts",
+  desk: "src/desk/index.ts",
 };
 
 /** `Symbol.asyncDispose` is not in the es2022 of the compiler: who has no `@types/node` would not know it. */

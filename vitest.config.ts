@@ -18,6 +18,7 @@ const entries = {
   "/tokens/postgres": "tokens/postgres-token-store.ts",
   "/opentelemetry": "opentelemetry/index.ts",
   "/settings": "settings/index.ts",
+  "/desk": "desk/index.ts",
 };
 
 export const alias = [

@@ -1,8 +1,10 @@
 import type { Command } from "./command.js";
 import { completionCommandOf } from "./completion-command.js";
 import { doctorCommand } from "./doctor/doctor-command.js";
+import { flowsDeskCommand } from "./flows/desk-command.js";
 import { flowsListCommand } from "./flows/list-command.js";
 import { flowsMoveCommand } from "./flows/move-command.js";
+import { flowsApproveCommand, flowsProposeCommand, flowsRefuseCommand } from "./flows/pair-commands.js";
 import { flowsPruneCommand } from "./flows/prune-command.js";
 import { flowsResolveCommand } from "./flows/resolve-command.js";
 import { flowsScopesCommand } from "./flows/scopes-command.js";
@@ -31,6 +33,10 @@ export const commands: readonly Command[] = [
   flowsListCommand,
   flowsShowCommand,
   flowsResolveCommand,
+  flowsProposeCommand,
+  flowsApproveCommand,
+  flowsRefuseCommand,
+  flowsDeskCommand,
   flowsPruneCommand,
   flowsScopesCommand,
   flowsMoveCommand,

@@ -38,6 +38,8 @@ export interface FlowContext {
   readonly readBacks: number;
   readonly service: ServiceFacts;
   readonly bankSkewMs: number;
+  /** How many people a decision about a flow takes. */
+  readonly people: 1 | 2;
   readonly newestPayment: NewestPayment;
   readonly knownPayments: KnownPayments;
   readonly readings: SharedReadings;

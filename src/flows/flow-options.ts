@@ -64,10 +64,17 @@ export interface PaymentFlowOptions {
   readonly circuitBreaker?: CircuitBreakerOptions | false | undefined;
   /** Called with each step of a flow, and with each failure of `work`. */
   readonly on?: FlowEvents | undefined;
+  /** How many people a decision about a held or stuck flow takes. With 2, `resolve` is refused: see `propose`. Default: `{ people: 1 }`. */
+  readonly decisions?: DecisionOptions | undefined;
   /** Encrypts what the journal stores: the intent holds names and account numbers. Default: none. */
   readonly cipher?: FlowCipher | undefined;
   /** Name of this process, for operators. Default: a random one. */
   readonly owner?: string | undefined;
+}
+
+/** Who decides about flows that are held or stuck. */
+export interface DecisionOptions {
+  readonly people: 1 | 2;
 }
 
 export interface RunOptions {
@@ -208,6 +215,14 @@ export const flowOptions = {
     documentedDefault: "`{ opensAfter: 5, pauseMs: 30_000 }`",
     documentation: "stops `takeFunds` while one payment after the other ends unknown",
   },
+  decisions: {
+    accepts: areDecisionOptions,
+    wanted: "{ people: 1 } or { people: 2 }",
+    default: { people: 1 },
+    documentedDefault: "`{ people: 1 }`",
+    documentation:
+      "how many people [a decision](operator.md#two-people) about a held or stuck flow takes; with 2, one proposes and another approves",
+  },
   on: {
     accepts: (value) => typeof value === "object" && value !== null,
     wanted: "an object of functions",
@@ -235,6 +250,12 @@ function areServiceFacts(value: unknown): boolean {
   return isWholeFrom(1, longestListedWithinMs)(listedWithinMs) && isWholeFrom(0, longestMs)(clockSkewMs);
 }
 
+function areDecisionOptions(value: unknown): boolean {
+  if (!isPlainObject(value)) return false;
+  const { people, ...others } = value as DecisionOptions;
+  return (people === 1 || people === 2) && Object.keys(others).length === 0;
+}
+
 function isCircuitBreaker(value: unknown): boolean {
   if (value === false) return true;
   if (!isPlainObject(value)) return false;
@@ -246,7 +267,7 @@ function isCircuitBreaker(value: unknown): boolean {
 export function toFlowContext(given: PaymentFlowOptions): FlowContext {
   assertOptions(flowOptions, given, "the flow's options", (message) => new ConfigError(message));
   const options = withDefaults<PaymentFlowOptions, typeof flowOptions>(flowOptions, given);
-  const { cipher, quoteTtlMs, gatewayId, circuitBreaker, on = {}, service, ...rest } = options;
+  const { cipher, quoteTtlMs, gatewayId, circuitBreaker, on = {}, service, decisions, ...rest } = options;
   // Its row in the table refuses a client without it.
   const client = apiClientOf(options.client) as ApiClient;
   const knownPayments = new KnownPayments(
@@ -260,6 +281,7 @@ export function toFlowContext(given: PaymentFlowOptions): FlowContext {
     owner: options.owner ?? globalThis.crypto.randomUUID(),
     codec: new FlowCodec(cipher, quoteTtlMs),
     scope,
+    people: decisions.people,
     service: { ...service },
     newestPayment: new NewestPayment(client, knownPayments),
     knownPayments,

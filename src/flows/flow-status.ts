@@ -14,6 +14,7 @@ import {
   allPhases,
   type Claim,
   type FlowFailures,
+  type FlowHistory,
   type FlowState,
   fruitlessOwners,
   hasOutcome,
@@ -46,6 +47,8 @@ export interface FlowStatus {
   readonly failures?: FlowFailures;
   /** The looks for its payment, and what each of them rests on. Absent where there was none, and after pruning. */
   readonly looks?: readonly Look[];
+  /** The newest 50 of the steps that it has taken. Absent after pruning, and where release 0.2.0 alone took them. */
+  readonly history?: FlowHistory;
   /** Absent while there is none, and after pruning. */
   readonly outcome?: FlowOutcome;
   /** When what was personal about the flow was deleted. */
@@ -67,6 +70,13 @@ export interface StuckFlow {
   /** A payment with this flow's transaction id or body, but with another signature or other content: whose is it? */
   readonly lookalike?: Payment;
   readonly decisions: readonly OperatorDecision[];
+}
+
+/** Since when a flow waits. All times are milliseconds since 1970, by the journal's clock. */
+export interface WaitingSince {
+  readonly createdAtMs: number;
+  /** When its newest state was stored. */
+  readonly sinceMs: number;
 }
 
 /** What an operator decides about a flow by, besides its phase and what failed. */
@@ -99,6 +109,7 @@ export async function toStatus(context: StoredFlows, entry: JournalEntry): Promi
     ...(entry.expiresAtMs === undefined ? undefined : { expiresAtMs: entry.expiresAtMs, isExpired: entry.isExpired }),
     ...(failures === undefined ? undefined : { failures }),
     ...looksOf(state),
+    ...(state.history === undefined ? undefined : { history: state.history }),
     ...(hasOutcome(state) ? { outcome: toOutcome(key, state) } : undefined),
   };
 }
@@ -131,12 +142,15 @@ export function listFlows(
  */
 export async function* heldFlows(
   context: StoredFlows,
-): AsyncGenerator<HeldFlow | StuckFlow | FlowsElsewhere, void, undefined> {
+): AsyncGenerator<((HeldFlow | StuckFlow) & WaitingSince) | FlowsElsewhere, void, undefined> {
   yield* await context.elsewhere.find();
   yield* readAll(context, ["held", ...unsettledPhases, ...outdatedPhases], undefined, async (entry) => {
     const state = await readState(context, entry);
-    if (!isSettled(state)) return toStuck(entry.key, state, await failuresOf(context, entry, state));
-    return state.phase === "held" ? toHeld(entry.key, state) : undefined;
+    const waiting =
+      state.phase === "held"
+        ? toHeld(entry.key, state)
+        : toStuck(entry.key, state, await failuresOf(context, entry, state));
+    return waiting && { ...waiting, createdAtMs: entry.createdAtMs, sinceMs: entry.updatedAtMs };
   });
 }
 
@@ -184,8 +198,13 @@ const overlongCode = "flow_lease_overlong";
 
 function toStuck(key: string, state: FlowState, failures: FlowFailures | undefined): StuckFlow | undefined {
   const { phase } = state;
-  if (failures === undefined || !(isStuck(state) || outsideCodes.has(failures.code))) return undefined;
+  if (failures === undefined || !isWaitingFor(state, failures)) return undefined;
   return { status: "stuck", key, phase, failures, ...intentOf(state), ...groundsOf(state) };
+}
+
+/** Whether it waits for an operator. @param failures as its status has them. */
+export function isWaitingFor(state: FlowState, failures: FlowFailures | undefined): boolean {
+  return state.phase === "held" || isStuck(state) || (failures !== undefined && outsideCodes.has(failures.code));
 }
 
 /** Codes of what keeps a flow from going on before any step of it fails. */

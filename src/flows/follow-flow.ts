@@ -1,7 +1,17 @@
 import type { Reporter } from "../events/reporter.js";
 
 /** What a `PaymentFlow` is asked to do for a key. */
-export type FlowOperation = "run" | "quote" | "confirm" | "cancel" | "resolve" | "recover" | "work";
+export type FlowOperation =
+  | "run"
+  | "quote"
+  | "confirm"
+  | "cancel"
+  | "resolve"
+  | "propose"
+  | "approve"
+  | "refuse"
+  | "recover"
+  | "work";
 
 /** Does all that one of its methods does for one key, as one part of the work: whatever it calls and signs is a part of that. */
 export function followFlow<Result extends { readonly status: string } | undefined>(

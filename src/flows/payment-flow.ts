@@ -1,8 +1,20 @@
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
+import {
+  type Approval,
+  approveFlow,
+  assertName,
+  checkApproval,
+  checkRefusal,
+  proposeFlow,
+  type Refusal,
+  refuseFlow,
+  type StoredDecision,
+} from "./decide-in-pairs.js";
 import { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
+import { type FlowDetails, flowDetails } from "./flow-details.js";
 import {
   type CloseOptions,
   type FlowQuery,
@@ -27,6 +39,7 @@ import {
   listFlows,
   type StuckFlow,
   toStatus,
+  type WaitingSince,
 } from "./flow-status.js";
 import { elsewhereError, type FlowsElsewhere } from "./flows-elsewhere.js";
 import { type FlowOperation, followFlow } from "./follow-flow.js";
@@ -35,7 +48,7 @@ import type { CloseReport } from "./ownership/open-work.js";
 import { Recovery, type ReportRecovered } from "./ownership/recovery.js";
 import { cancelFlow, confirmFlow, type QuotedFlow, quoteFlow } from "./quote-flow.js";
 import { recoverFlows } from "./recover-flows.js";
-import { checkResolution, type Resolution, resolveFlow } from "./resolve-flow.js";
+import { andGoOn, checkResolution, type Resolution, resolveFlow } from "./resolve-flow.js";
 import { runFlow } from "./run-flow.js";
 import { assertFlowKey } from "./state/flow-key.js";
 import { readState } from "./state/flow-scope.js";
@@ -157,6 +170,16 @@ export class PaymentFlow {
   }
 
   /**
+   * The same, with everything that an operator decides by: the requests that may have been sent, the looks and what they rest on, the
+   * decisions, and `seen`, by which a decision names what was looked at. Only reads.
+   */
+  async details(key: string): Promise<FlowDetails | undefined> {
+    assertFlowKey(key);
+    const entry = await this.#context.journal.read(key);
+    return entry === undefined ? undefined : flowDetails(this.#context, entry);
+  }
+
+  /**
    * The status of every flow, by key, or of those of one phase, after the key `after`.
    *
    * @throws {AggregateError} when flows could not be read, after all others.
@@ -180,7 +203,7 @@ export class PaymentFlow {
    *
    * @throws {AggregateError} when flows could not be read, after all others: a `flow_unreadable` for each, with its key.
    */
-  held(): AsyncGenerator<HeldFlow | StuckFlow | FlowsElsewhere, void, undefined> {
+  held(): AsyncGenerator<((HeldFlow | StuckFlow) & WaitingSince) | FlowsElsewhere, void, undefined> {
     return heldFlows(this.#context);
   }
 
@@ -202,6 +225,8 @@ export class PaymentFlow {
    *
    * Before `release` and `resend` the payment is looked for once more, when its request can no longer be sent.
    *
+   * With `decisions: { people: 2 }` it is refused (`flow_approval_needed`): see `propose`. So it is while a proposal waits (`flow_proposed`).
+   *
    * @throws {InvalidArgumentError} `flow_not_held` when the flow is neither held nor stuck, or another process is running it;
    *   `flow_payment_not_found` when the payment is not found, or the given one belongs to another flow; `flow_payment_found` when
    *   it is there, and is to be released or sent again; `flow_payment_unseen` when that can't be told, unless `withoutProof` is true.
@@ -215,6 +240,56 @@ export class PaymentFlow {
     assertFlowKey(key);
     const checked = checkResolution(action, resolution);
     return this.#call("resolve", key, {}, (call) => resolveFlow(this.#context, key, checked, call));
+  }
+
+  /**
+   * Proposes what another person is to approve, and stores that with what was to be seen of the flow: nothing else happens. A proposal that
+   * the flow has outrun is replaced by the next one.
+   *
+   * @throws {InvalidArgumentError} `flow_not_held` as `resolve` does, and where no money is known to have been taken; `flow_proposed` while
+   *   another proposal waits; `flow_moved_on` where `seen` is given and there is more to see by now; `flow_payment_not_found` when the given
+   *   payment belongs to another flow.
+   * @throws {FlowPausedError} when something else stops it.
+   */
+  async propose<Action extends ResolveAction>(
+    key: string,
+    action: Action,
+    proposal: Resolution<Action>,
+  ): Promise<StoredDecision> {
+    assertFlowKey(key);
+    const checked = checkResolution(action, proposal, "propose");
+    assertName("propose", checked.decision.by);
+    return this.#decide("propose", key, (call) => proposeFlow(this.#context, key, checked, call));
+  }
+
+  /**
+   * Does what another person proposed, as `resolve` does it: the payment is looked for once more before `release` and `resend`.
+   *
+   * @throws {InvalidArgumentError} as `resolve` does, and `flow_not_proposed`; `flow_same_person`; `flow_moved_on` where there is more to see of
+   *   the flow than its proposer saw, or another proposal waits than the given one.
+   * @throws {FlowPausedError} when something else stops it: the flow is as before, or goes on as was decided.
+   */
+  async approve(key: string, approval: Approval): Promise<FlowOutcome> {
+    assertFlowKey(key);
+    const checked = checkApproval(approval);
+    return this.#call("approve", key, {}, (call) => approveFlow(this.#context, key, checked, call, andGoOn));
+  }
+
+  /**
+   * Ends a proposal: another person refuses it, or its proposer takes it back. The flow stays as it is.
+   *
+   * @throws {InvalidArgumentError} `flow_not_held` and `flow_not_proposed`; `flow_moved_on` where another proposal waits than the given one.
+   * @throws {FlowPausedError} when something else stops it.
+   */
+  async refuse(key: string, refusal: Refusal): Promise<StoredDecision> {
+    assertFlowKey(key);
+    const checked = checkRefusal(refusal);
+    return this.#decide("refuse", key, (call) => refuseFlow(this.#context, key, checked, call));
+  }
+
+  /** How many people a decision takes: the option `decisions`. */
+  get people(): 1 | 2 {
+    return this.#context.people;
   }
 
   /**
@@ -255,6 +330,19 @@ export class PaymentFlow {
     } catch (error) {
       reporter.emit("error", error);
     }
+  }
+
+  /** A decision leads to no other phase, so that there is no outcome to follow. */
+  async #decide(
+    operation: FlowOperation,
+    key: string,
+    work: (call: FlowCall) => Promise<StoredDecision>,
+  ): Promise<StoredDecision> {
+    const decided = await this.#call(operation, key, {}, async (call) => ({
+      status: "held",
+      stored: await work(call),
+    }));
+    return decided.stored;
   }
 
   async #call<Result extends { readonly status: string }>(

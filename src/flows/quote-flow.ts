@@ -8,6 +8,7 @@ import { type DeclinedFlow, type FlowOutcome, toDeclined } from "./flow-outcome.
 import type { JournalEntry } from "./journal.js";
 import { assertQuoted, assertSameIntent, assertSameRequest, unknownFlow } from "./ownership/known-flow.js";
 import { beginEntry, replaceQuote } from "./ownership/own-flow.js";
+import { withStep } from "./state/flow-history.js";
 import { assertOwnKey, assertOwnRequest, readState, scopeOf } from "./state/flow-scope.js";
 import type { StateOf } from "./state/flow-state.js";
 import { truthOf } from "./state/flow-truth.js";
@@ -60,7 +61,8 @@ async function beginQuote(
   call: FlowCall,
 ): Promise<JournalEntry> {
   const startMs = clock.monotonicMs();
-  const quote = await prepareQuote(context, request, call);
+  const prepared = await prepareQuote(context, request, call);
+  const quote = withStep(context, { from: undefined, startMs }, prepared);
   const { entry, isMine } = await beginEntry(context, key, scopeOf(context, request), quote);
   if (isMine) emitStep(context, key, undefined, quote, startMs);
   return entry;
@@ -73,7 +75,9 @@ export async function renewQuote(
   request: PaymentIntentRequest,
   call: FlowCall,
 ): Promise<JournalEntry> {
-  const quote = await prepareQuote(context, request, call);
+  const startMs = clock.monotonicMs();
+  const prepared = await prepareQuote(context, request, call);
+  const quote = withStep(context, { from: undefined, startMs }, prepared);
   const renewed = await replaceQuote(context, seen, scopeOf(context, request), quote, true);
   if (renewed !== undefined) return renewed.entry;
   return (await context.journal.read(seen.key)) ?? beginQuote(context, seen.key, request, call);
@@ -116,7 +120,8 @@ export async function confirmQuote(
   await assertOwnKey(context, seen.key, quote);
   await assertPayable(context.client, quote.request, quote.intent, call.requestOptions);
   const own = await withOwnKey(context.client, quote);
-  const state = payable(own, await context.newestPayment.mark(call));
+  const confirmed = payable(own, await context.newestPayment.mark(call));
+  const state = withStep(context, { from: quote, startMs }, confirmed);
   // The journal's clock decides, in the same write.
   const owned = await replaceQuote(context, seen, scopeOf(context, quote.request), state, false);
   if (owned === undefined) return undefined;
@@ -145,9 +150,13 @@ export async function cancelFlow(
       const state = await readState(context, entry);
       if (state.phase === "declined") return toDeclined(key, state);
       assertQuoted(key, "cancel", state);
-      const declined = { ...state, phase: "declined" as const, ...(reason === undefined ? undefined : { reason }) };
-      // An expired quote can be cancelled too. Where it was renewed meanwhile, the new one is what the caller no longer wants.
       const startMs = clock.monotonicMs();
+      const declined = withStep(
+        context,
+        { from: state, startMs },
+        { ...state, phase: "declined" as const, ...(reason === undefined ? undefined : { reason }) },
+      );
+      // An expired quote can be cancelled too. Where it was renewed meanwhile, the new one is what the caller no longer wants.
       const replaced = await replaceQuote(context, entry, scopeOf(context, state.request), declined, undefined);
       if (replaced === undefined) {
         await call.pause(pauseMs);

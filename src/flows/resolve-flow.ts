@@ -1,6 +1,6 @@
 import { type ErrorCode, InvalidArgumentError, SigningError } from "../errors/errors.js";
 import type { FlowPhase } from "../events/flow-event.js";
-import { isBoolean, type OptionTable, parseOptions } from "../options/option-table.js";
+import { isBoolean, isText, type OptionTable, parseOptions } from "../options/option-table.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import type { FlowCall } from "./flow-call.js";
@@ -12,6 +12,8 @@ import { paymentMatcher, type Recognisable } from "./looking/match-payment.js";
 import { Lease, LeaseLost } from "./ownership/lease.js";
 import { acquireEntry, type OwnedEntry } from "./ownership/own-flow.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
+import { openProposal, seenHash, withDecision } from "./state/decision-chain.js";
+import { withStep } from "./state/flow-history.js";
 import { assertOwnKey, otherKeyId, readState } from "./state/flow-scope.js";
 import {
   type FlowState,
@@ -34,6 +36,8 @@ export type Resolution<Action extends ResolveAction = ResolveAction> = {
   readonly by: string;
   /** On what grounds. */
   readonly why: string;
+  /** `seen` of the flow's details as they were looked at: the decision is refused where there is more to see by now. */
+  readonly seen?: string | undefined;
 } & ([Action] extends ["found"]
   ? {
       /** The service's record of the payment. Without it, the payment is looked for once more. */
@@ -49,7 +53,8 @@ export type Resolution<Action extends ResolveAction = ResolveAction> = {
     });
 
 export interface CheckedResolution {
-  readonly decision: OperatorDecision;
+  readonly decision: Omit<OperatorDecision, "previous">;
+  readonly seen?: string | undefined;
   readonly payment: Payment | undefined;
   readonly withoutProof: boolean;
 }
@@ -58,27 +63,29 @@ export interface CheckedResolution {
 export function checkResolution(
   action: ResolveAction,
   resolution: Resolution | Resolution<"found">,
+  operation: "resolve" | "propose" = "resolve",
 ): CheckedResolution {
+  const refuse = refusalOf(operation);
   if (action !== "found" && action !== "release" && action !== "resend") {
     throw refuse('the action must be "found", "release" or "resend"');
   }
   const given = parseOptions(resolutionOptions, resolution ?? {}, "the decision", refuse) as unknown as GivenResolution;
-  const { payment, withoutProof = false, ...grounds } = given;
+  const { payment, withoutProof = false, seen, ...grounds } = given;
   if (payment !== undefined && action !== "found") {
     throw refuse(`a payment can be given for "found" only, not for "${action}"`);
   }
   if (withoutProof && action === "found") throw refuse('withoutProof is for "release" and "resend" only');
   // Whatever else an operator states is kept with the flow.
   const decision = { action, ...grounds, atMs: clock.wallMs(), ...(withoutProof ? { withoutProof } : undefined) };
-  return { decision, payment: frozenCopy(payment), withoutProof };
+  return { decision, seen, payment: frozenCopy(payment), withoutProof };
 }
 
 type GivenResolution = Omit<Resolution, "payment"> & Pick<Resolution<"found">, "payment">;
 
 export const resolutionOptions: OptionTable<GivenResolution> = {
-  by: { accepts: isNonEmptyText, isRequired: true, wanted: "who decides", documentation: "who decides" },
+  by: { accepts: isText, isRequired: true, wanted: "who decides", documentation: "who decides" },
   why: {
-    accepts: isNonEmptyText,
+    accepts: isText,
     isRequired: true,
     wanted: "on what grounds it is decided",
     documentation: "on what grounds",
@@ -93,20 +100,18 @@ export const resolutionOptions: OptionTable<GivenResolution> = {
     wanted: "true or false",
     documentation: "decides although the payment can't be seen",
   },
+  seen: { accepts: isText, wanted: "what `details` has as `seen`", documentation: "what was looked at" },
 };
 
-function isNonEmptyText(value: unknown): boolean {
-  return typeof value === "string" && value !== "";
+/** Makes the error of a message about what an operation was given. */
+export function refusalOf(operation: string): (message: string) => InvalidArgumentError {
+  return (message) => new InvalidArgumentError(`${operation}: ${message}`);
 }
 
-function refuse(message: string): InvalidArgumentError {
-  return new InvalidArgumentError(`resolve: ${message}`);
-}
-
-type Resolvable = Exclude<FlowState, { readonly phase: "quoted" | "declined" | "paid" | "rejected" }>;
+export type Resolvable = Exclude<FlowState, { readonly phase: "quoted" | "declined" | "paid" | "rejected" }>;
 
 /** What an operator can decide about: money that was taken. */
-type Funded =
+export type Funded =
   | StateOf<"claimed" | "unknown" | "held" | "refused">
   | (StateOf<"funds-requested"> & { readonly senderGatewayTransactionId: string });
 
@@ -117,9 +122,7 @@ export function resolveFlow(
   resolution: CheckedResolution,
   call: FlowCall,
 ): Promise<FlowOutcome> {
-  return decideAnd(context, key, resolution, call, async (owned, decided) =>
-    toOutcome(key, await driveFlow(context, owned, decided)),
-  );
+  return decideAnd(context, key, call, alone(context, resolution), andGoOn);
 }
 
 /**
@@ -134,40 +137,99 @@ export function decideFlow(
   resolution: CheckedResolution,
   call: FlowCall,
 ): Promise<FlowState> {
-  return decideAnd(context, key, resolution, call, async (_, decided) => decided);
+  return decideAnd(context, key, call, alone(context, resolution), andLeave);
 }
 
-async function decideAnd<Result>(
+/** What follows a decision that is stored. */
+export type AfterDecision<Result> = (context: FlowContext, owned: OwnedFlow, decided: FlowState) => Promise<Result>;
+
+/** Does what was decided. */
+export const andGoOn: AfterDecision<FlowOutcome> = async (context, owned, decided) =>
+  toOutcome(owned.lease.key, await driveFlow(context, owned, decided));
+
+/** Leaves that to another process. */
+export const andLeave: AfterDecision<FlowState> = async (_, __, decided) => decided;
+
+/** @throws {InvalidArgumentError} `flow_approval_needed` where it takes two people. */
+export function assertDecidesAlone({ people }: Pick<FlowContext, "people">): void {
+  if (people === 1) return;
+  throw unresolved(
+    "flow_approval_needed",
+    "resolve: a decision takes two people here (decisions: { people: 2 }): propose it, and let another person approve it",
+  );
+}
+
+function alone(context: FlowContext, resolution: CheckedResolution): Decide {
+  assertDecidesAlone(context);
+  return async ({ lease: { key }, state }) => {
+    const hash = seenHash(state);
+    assertSeen(key, resolution.seen, hash);
+    const proposal = openProposal(state);
+    if (proposal?.saw?.hash === hash) throw alreadyProposed(key, proposal);
+    return resolution;
+  };
+}
+
+/** What is decided about a flow, once it is known what it is. */
+type Decide = (flow: OperatedFlow) => Promise<CheckedResolution>;
+
+export async function decideAnd<Result>(
   context: FlowContext,
   key: string,
-  resolution: CheckedResolution,
   call: FlowCall,
-  goOn: (owned: OwnedFlow, decided: FlowState) => Promise<Result>,
+  resolutionOf: Decide,
+  after: AfterDecision<Result>,
+): Promise<Result> {
+  return operate(context, key, call, async (flow) => {
+    const { lease, state } = flow;
+    const resolution = await resolutionOf(flow);
+    // What moves money needs to know whose flow it is.
+    if (resolution.decision.action !== "found") await assertOwnKey(context, key, state);
+    const startMs = clock.monotonicMs();
+    const reached = await decide(context, call, lease, state, resolution);
+    // The operator has just looked, or decided without a look.
+    const mustLook = reached === state;
+    const decided = mustLook ? reached : withStep(context, { from: state, startMs }, reached);
+    if (!mustLook) await storeState(context, lease, decided);
+    if (decided.phase !== state.phase) emitStep(context, key, state, decided, startMs);
+    flow.decided = decided;
+    return after(context, { lease, call, mustLook }, decided);
+  });
+}
+
+/** A flow that an operator has the lease of. */
+export interface OperatedFlow {
+  readonly lease: Lease;
+  readonly state: Resolvable;
+  readonly revision: number;
+  /** What was decided, once that is stored. */
+  decided?: FlowState;
+}
+
+/** Leases a flow that is held or stuck for an operator, and gives it back. */
+export async function operate<Result>(
+  context: FlowContext,
+  key: string,
+  call: FlowCall,
+  work: (flow: OperatedFlow) => Promise<Result>,
 ): Promise<Result> {
   const leased = await ownedByFlow(key, acquireToResolve(context, key, call));
   if (leased === undefined) throw notHeld(key, "there is no such flow, or another process is running it");
   const lease = new Lease(context.journal, leased.entry, context.leaseMs, leased.askedAt);
   let phase: FlowPhase | undefined;
-  let isDecided = false;
+  let flow: OperatedFlow | undefined;
   try {
     const read = await readState(context, leased.entry);
     phase = read.phase;
-    const state = await toResolvable(context, key, read, leased);
-    // What moves money needs to know whose flow it is.
-    if (resolution.decision.action !== "found") await assertOwnKey(context, key, state);
-    const startMs = clock.monotonicMs();
-    const decided = await decide(context, call, lease, state, resolution);
-    if (decided !== state) await storeState(context, lease, decided);
-    if (decided.phase !== state.phase) emitStep(context, key, state, decided, startMs);
-    isDecided = true;
-    phase = decided.phase;
-    // The operator has just looked, or decided without a look.
-    const mustLook = decided === state;
-    return await goOn({ lease, call, mustLook }, decided);
+    const { revision } = leased.entry;
+    flow = { lease, state: await toResolvable(context, key, read, leased), revision };
+    return await work(flow);
   } catch (error) {
+    const { decided } = flow ?? {};
+    phase = decided?.phase ?? phase;
     if (error instanceof LeaseLost) {
       // What was decided is stored: another process goes on with it.
-      throw isDecided ? new FlowPausedError(key, { phase }) : notHeld(key, "another process took it over");
+      throw decided === undefined ? notHeld(key, "another process took it over") : new FlowPausedError(key, { phase });
     }
     throw isTruth(error) ? error : new FlowPausedError(key, { phase, cause: error });
   } finally {
@@ -232,7 +294,8 @@ async function decide(
     look === undefined || action !== "release"
       ? state.looks
       : [...state.looks, { ...look, claims: state.claims.length }];
-  const decided = { ...withoutResponse(state), looks, decisions: [...state.decisions, decision] };
+  const decisions = withDecision(lease.key, state.decisions, decision);
+  const decided = { ...withoutResponse(state), looks, decisions };
   switch (action) {
     case "release":
       return { ...decided, phase: "refused", refusal: { by: "operator", code: "released", message: why } };
@@ -245,18 +308,18 @@ async function decide(
 }
 
 /** Where the money is being given back, a release that failed may still come true: nothing may be paid beside it. */
-function assertMayEndRelease(key: string, action: ResolveAction, payment: Payment | undefined): void {
+export function assertMayEndRelease(key: string, action: ResolveAction, payment: Payment | undefined): void {
   if (action === "release" || payment !== undefined) return;
   const allowed = '"release" tries that again; "found" with the service\'s record as `payment` ends it';
   throw notHeld(key, `its money is being given back, and may have been already: ${allowed}`);
 }
 
-function isFunded(state: Resolvable): state is Funded {
+export function isFunded(state: Resolvable): state is Funded {
   return "senderGatewayTransactionId" in state;
 }
 
 /** Of a flow whose claim was lost, or never made: what would be sent. Without a signature its payment is known by what is in it. */
-async function claimsToLookFor(
+export async function claimsToLookFor(
   context: FlowContext,
   call: FlowCall,
   state: Funded,
@@ -341,7 +404,7 @@ function describeLook({ lookalike, problem }: Partial<Look> = {}): string {
 }
 
 /** Whose a lookalike is, is for the operator to say. */
-function assertOwnPayment(payment: Payment, sought: Recognisable): void {
+export function assertOwnPayment(payment: Payment, sought: Recognisable): void {
   if (paymentMatcher(sought)(Object(payment)) !== undefined) return;
   throw unresolved(
     "flow_payment_not_found",
@@ -349,8 +412,25 @@ function assertOwnPayment(payment: Payment, sought: Recognisable): void {
   );
 }
 
-function unresolved(code: ErrorCode, message: string): InvalidArgumentError {
+export function unresolved(code: ErrorCode, message: string): InvalidArgumentError {
   return new InvalidArgumentError(message, { code, effect: "possible" });
+}
+
+/** @throws {InvalidArgumentError} `flow_moved_on` where somebody looked at something else. */
+export function assertSeen(key: string, seen: string | undefined, hash: string): void {
+  if (seen === undefined || seen === hash) return;
+  throw unresolved(
+    "flow_moved_on",
+    `there is more to see of the flow of key ${JSON.stringify(key)} than was looked at: look at it again, and decide then`,
+  );
+}
+
+/** The error where a proposal waits for another person. */
+export function alreadyProposed(key: string, { action, by }: OperatorDecision): InvalidArgumentError {
+  return unresolved(
+    "flow_proposed",
+    `for the flow of key ${JSON.stringify(key)} "${action}" was proposed by ${by}: approve it, or refuse it first`,
+  );
 }
 
 /** The error for a flow about which nothing can be decided now. */

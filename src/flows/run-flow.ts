@@ -6,6 +6,7 @@ import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
 import { assertSameRequest } from "./ownership/known-flow.js";
 import { beginEntry } from "./ownership/own-flow.js";
 import { confirmQuote, renewQuote } from "./quote-flow.js";
+import { withStep } from "./state/flow-history.js";
 import { assertOwnRequest, scopeOf } from "./state/flow-scope.js";
 import { hasOutcome } from "./state/flow-state.js";
 import { finishFlow } from "./steps/drive-flow.js";
@@ -42,7 +43,8 @@ async function beginFlow(
 ): Promise<FlowOutcome | undefined> {
   const startMs = clock.monotonicMs();
   context.circuitBreaker?.assertMayBegin();
-  const state = await prepareFlow(context, request, call);
+  const prepared = await prepareFlow(context, request, call);
+  const state = withStep(context, { from: undefined, startMs }, prepared);
   const { entry, askedAt, isMine } = await beginEntry(context, key, scopeOf(context, request), state);
   if (!isMine) return undefined;
   emitStep(context, key, undefined, state, startMs);

@@ -20,6 +20,8 @@ export interface Settings {
   readonly proxy?: string;
   /** Hosts that are reached without it, with commas between them. */
   readonly noProxy?: string;
+  /** How many people a decision about a flow takes: `1` or `2`. */
+  readonly people?: string;
   /** Where flows are kept: a file, or a `postgresql:` URL, which may hold a password. */
   readonly journal?: string;
 }
@@ -51,6 +53,7 @@ export const settingTable: Readonly<Record<SettingName, Setting>> = {
   key: { help: "file of the private key of cert, PEM", isPath: true },
   proxy: { help: "http:// or https:// of the proxy; a password in it comes from the variable or the file only" },
   noProxy: { help: "hosts that are reached without the proxy, with commas between them" },
+  people: { help: "how many people a decision about a flow takes: 1 or 2", isSecret: true },
   journal: { help: "the journal of flows: a SQLite file, or a postgresql:// URL", isSecret: true },
 };
 

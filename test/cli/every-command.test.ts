@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => void server.close());
 
 /** Those that reach the service by themselves: `flows` look for a payment only where a journal has a flow that waits for it. */
-const online = commands.filter(({ name, options }) => "base-url" in options && !name.startsWith("flows "));
+const online = commands.filter(({ name, options }) => "auth-url" in options && !name.startsWith("flows "));
 
 it.each(online)("$name only reads, and shows no credential", async ({ examples: [example = ""] }) => {
   const line = example.replace(/ --config \S+/, "").split(" ");

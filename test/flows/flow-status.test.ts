@@ -200,6 +200,8 @@ it("lists what is held, then what is stuck, and nothing that may still get furth
     ["a-stuck", "stuck"],
   ]);
   expect(items[1]).toStrictEqual({
+    createdAtMs: expect.any(Number),
+    sinceMs: expect.any(Number),
     status: "stuck",
     key: "b-stuck",
     phase: "funds-requested",

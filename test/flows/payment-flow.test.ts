@@ -207,7 +207,9 @@ describe("run", () => {
     expect(sandbox.requests.filter(isPayment)).toHaveLength(1);
     expect(bank.released).toEqual([]);
     expect(await flow().run("k", request)).toEqual(outcome);
-    expect(await all(flow().held())).toEqual([outcome]);
+    expect(await all(flow().held())).toEqual([
+      { ...outcome, createdAtMs: expect.any(Number), sinceMs: expect.any(Number) },
+    ]);
     expect(await all(flow().recover())).toEqual([]);
   });
 

@@ -26,7 +26,7 @@ describe("resolve", () => {
     flow.resolve("k", action, resolution);
     flow.resolve("k", action as "found" | "release", resolution);
     // Nothing that an operator states is missing in what is stored and shown.
-    expectTypeOf<Exclude<keyof Resolution<"release">, "payment">>().toExtend<keyof OperatorDecision>();
+    expectTypeOf<Exclude<keyof Resolution<"release">, "payment" | "seen">>().toExtend<keyof OperatorDecision>();
     // @ts-expect-error there is no such action
     flow.resolve("k", "pay", resolution);
     // @ts-expect-error it must be on record who decided

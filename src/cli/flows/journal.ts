@@ -3,7 +3,7 @@ import { CrossBorderClient } from "../../client.js";
 import { ConfigError } from "../../errors/errors.js";
 import type { FlowContext } from "../../flows/flow-context.js";
 import { toFlowContext } from "../../flows/flow-options.js";
-import type { FlowCipher, Journal } from "../../flows/index.js";
+import type { Journal } from "../../flows/index.js";
 import { PostgresJournal } from "../../journals/postgres-journal.js";
 import { type CommandOptions, UsageError } from "../command.js";
 import { readSomeSettings, type Settings, settingOptions } from "../settings.js";
@@ -37,7 +37,6 @@ export const journalOptions = {
 export interface OpenFlows extends AsyncDisposable {
   readonly context: FlowContext;
   readonly journal: Journal;
-  readonly cipher: FlowCipher | undefined;
 }
 
 type Values = Readonly<Record<string, unknown>>;
@@ -68,8 +67,9 @@ export async function openFlows(
   try {
     const bank = { takeFunds: refuseMoney, releaseFunds: refuseMoney };
     const { gatewayId } = settings;
-    const context = toFlowContext({ client, journal, gatewayId, cipher, owner: "cross-border", ...bank });
-    return { context, journal, cipher, [Symbol.asyncDispose]: close };
+    const decisions = { people: peopleOf(settings) };
+    const context = toFlowContext({ client, journal, gatewayId, cipher, decisions, owner: "cross-border", ...bank });
+    return { context, journal, [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();
     throw error;
@@ -81,6 +81,12 @@ async function offline({ baseUrl }: Settings): Promise<CrossBorderClient> {
     throw new ConfigError("this command sends nothing");
   };
   return new CrossBorderClient({ baseUrl, auth: { accessToken } });
+}
+
+/** An option would let the one who decides choose it. @throws {UsageError} */
+function peopleOf({ people = "1" }: Partial<Settings>): 1 | 2 {
+  if (people === "1" || people === "2") return people === "1" ? 1 : 2;
+  throw new UsageError("people is 1 or 2: see CROSS_BORDER_PEOPLE, or the file (--config)");
 }
 
 function refuseMoney(): never {

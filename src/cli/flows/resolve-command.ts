@@ -1,8 +1,10 @@
 import { InvalidArgumentError } from "../../errors/errors.js";
+import { decisionEffects } from "../../flows/decision-effects.js";
 import { FlowCall } from "../../flows/flow-call.js";
 import type { FlowContext } from "../../flows/flow-context.js";
+import type { FlowDetails } from "../../flows/flow-details.js";
 import { FlowPausedError } from "../../flows/flow-paused-error.js";
-import { type CheckedResolution, checkResolution, decideFlow, notHeld } from "../../flows/resolve-flow.js";
+import { assertDecidesAlone, checkResolution, decideFlow, notHeld } from "../../flows/resolve-flow.js";
 import type { FlowState, ResolveAction } from "../../flows/state/flow-state.js";
 import type { Payment } from "../../resources/payments.js";
 import { clock } from "../../timing/clock.js";
@@ -15,42 +17,9 @@ import { openClient } from "../open-client.js";
 import { printableLines } from "../printable.js";
 import { type Settings, settingOptions } from "../settings.js";
 import { print, printJson, type Terminal } from "../terminal.js";
-import type { FlowDetails } from "./details.js";
 import { journalOptions, openFlows } from "./journal.js";
 import { readFlow } from "./show-command.js";
 import { instant, showFlow, showLines } from "./view.js";
-
-interface Action {
-  /** On what grounds it may be decided. */
-  readonly evidence: string;
-  readonly does: string;
-  readonly follows: string;
-}
-
-const listed =
-  "the payment is looked for once more, when its request can no longer be sent; if it is there, nothing is stored";
-
-const actions: Readonly<Record<ResolveAction, Action>> = {
-  found: {
-    evidence:
-      "the service's own record of the payment: found in its list, or given by --payment, with this flow's signature, body or transaction id",
-    does: "the flow is settled as paid, with that record",
-    follows: "nothing: the money stays taken",
-  },
-  release: {
-    evidence:
-      "the word of the service's operators that the payment was not made and will not be; that it is not listed proves nothing",
-    does: listed,
-    follows: "the program that works on these flows (flow.work) calls releaseFunds, which gives the money back",
-  },
-  resend: {
-    evidence:
-      "the word of the service's operators that the payment was not made, and will not be by the requests that were sent; that it is not listed proves nothing",
-    does: listed,
-    follows:
-      "the program that works on these flows (flow.work) calls takeFunds again, looks once more, and sends the same bytes again",
-  },
-};
 
 export const flowsResolveCommand = command({
   name: "flows resolve",
@@ -65,6 +34,11 @@ export const flowsResolveCommand = command({
     "without-proof": {
       type: "boolean",
       help: "for release: also where not every payment can be seen, or one only looks like this flow's",
+    },
+    seen: {
+      type: "string",
+      value: "HASH",
+      help: "what was looked at, as flows show --json has it; else nothing is stored",
     },
     yes: { type: "boolean", help: "do it" },
     ...journalOptions,
@@ -81,7 +55,7 @@ export const flowsResolveCommand = command({
     const withoutProof = values["without-proof"] === true;
     assertWithoutProof(action, withoutProof);
     const payment = values.payment === undefined ? undefined : await readPayment(values.payment, action, terminal);
-    const grounds = { by, why, ...(payment && { payment }), ...(withoutProof && { withoutProof }) };
+    const grounds = { by, why, ...(payment && { payment }), ...(withoutProof && { withoutProof }), seen: values.seen };
     const resolution = checkResolution(action, grounds);
     const connection = yes
       ? { connect: (settings: Settings) => openClient(settings, terminal), needed: neededToDecide }
@@ -89,29 +63,34 @@ export const flowsResolveCommand = command({
     await using flows = await openFlows(values, terminal, connection);
     const flow = await readFlow(flows, key);
     assertResolvable(flow);
+    assertDecidesAlone(flows.context);
     if (!yes) {
       showPlan(flow, action, json, terminal);
       return exitCodes.done;
     }
-    const decided = await decide(flows.context, flow, resolution, terminal);
+    const decided = await asOperator(flows.context, flow, action, terminal, (context, call) =>
+      decideFlow(context, key, resolution, call),
+    );
     showDecided(key, action, decided, json, terminal);
     return exitCodes.done;
   },
 });
 
 /** Without a `gatewayId` only the signing key tells one gateway's flows from another's, and the command has none. */
-const neededToDecide = ["gatewayId", "authUrl", "realm", "clientId", "username", "password"] as const;
+export const neededToDecide = ["gatewayId", "authUrl", "realm", "clientId", "username", "password"] as const;
 
-async function decide(
+/** Does what an operator decided, with a lease that is long enough for it. */
+export async function asOperator<Result>(
   context: FlowContext,
-  { key, claims = [] }: FlowDetails,
-  resolution: CheckedResolution,
+  { claims = [] }: Pick<FlowDetails, "claims">,
+  action: ResolveAction,
   { stderr }: Terminal,
-): Promise<FlowState> {
+  work: (context: FlowContext, call: FlowCall) => Promise<Result>,
+): Promise<Result> {
   // The program may have leases that are longer than those of this command.
   const untilSentMs = Math.min((claims.at(-1)?.sendByMs ?? 0) - clock.wallMs(), longestLeaseMs);
   const leaseMs = Math.max(context.leaseMs, untilSentMs);
-  if (untilSentMs > 0 && resolution.decision.action !== "found") {
+  if (untilSentMs > 0 && action !== "found") {
     stderr.write(
       `cross-border: waiting until ${instant(clock.wallMs() + untilSentMs)}: its request may be sent until then\n`,
     );
@@ -120,7 +99,7 @@ async function decide(
   try {
     return await context.openWork.run((signal) => {
       const call = new FlowCall(signal, context.openWork.abandon, undefined);
-      return decideFlow({ ...context, leaseMs }, key, resolution, call);
+      return work({ ...context, leaseMs }, call);
     }, stop.signal);
   } catch (error) {
     if (!stop.signal.aborted || !(error instanceof FlowPausedError)) throw error;
@@ -131,8 +110,8 @@ async function decide(
 
 const longestLeaseMs = 86_400_000;
 
-function showPlan(flow: FlowDetails, action: ResolveAction, isJson: boolean, terminal: Terminal): void {
-  const { evidence, does, follows } = actions[action];
+export function showPlan(flow: FlowDetails, action: ResolveAction, isJson: boolean, terminal: Terminal): void {
+  const { evidence, does, follows } = decisionEffects[action];
   if (isJson) {
     printJson(terminal, { key: flow.key, action, isDecided: false, evidence, does, follows, flow });
     return;
@@ -151,9 +130,15 @@ function showPlan(flow: FlowDetails, action: ResolveAction, isJson: boolean, ter
   print(terminal, "", "Nothing was changed. With --yes it is.");
 }
 
-function showDecided(key: string, action: ResolveAction, state: FlowState, isJson: boolean, terminal: Terminal): void {
+export function showDecided(
+  key: string,
+  action: ResolveAction,
+  state: FlowState,
+  isJson: boolean,
+  terminal: Terminal,
+): void {
   const { phase } = state;
-  const { follows } = actions[action];
+  const { follows } = decisionEffects[action];
   const paymentId = state.phase === "paid" ? state.payment.id : undefined;
   if (isJson) {
     printJson(terminal, { key, action, isDecided: true, phase, paymentId, follows });
@@ -170,26 +155,28 @@ function showDecided(key: string, action: ResolveAction, state: FlowState, isJso
   );
 }
 
-function assertAction(action: string): asserts action is ResolveAction {
-  if (Object.hasOwn(actions, action)) return;
-  throw new UsageError(`ACTION is one of ${Object.keys(actions).join(", ")}, and not ${JSON.stringify(action)}`);
+export function assertAction(action: string): asserts action is ResolveAction {
+  if (Object.hasOwn(decisionEffects, action)) return;
+  throw new UsageError(
+    `ACTION is one of ${Object.keys(decisionEffects).join(", ")}, and not ${JSON.stringify(action)}`,
+  );
 }
 
 /** The program that sends again looks once more itself, and holds what it can't see. */
-function assertWithoutProof(action: ResolveAction, isGiven: boolean): void {
+export function assertWithoutProof(action: ResolveAction, isGiven: boolean): void {
   if (!isGiven || action === "release") return;
   const advice = action === "resend" ? ": have the program call flow.resolve, which looks and sends at once" : "";
   throw new UsageError(`--without-proof is for release only${advice}`);
 }
 
-function assertResolvable({ key, phase, isWaiting, senderGatewayTransactionId }: FlowDetails): void {
+export function assertResolvable({ key, phase, isWaiting, senderGatewayTransactionId }: FlowDetails): void {
   if (!isWaiting) throw notHeld(key, `it is ${phase}, and neither held nor stuck`);
   // Of these the library says "resend", which lets them go on: their program does so by itself.
   if (senderGatewayTransactionId !== undefined) return;
   throw notHeld(key, `it is ${phase}, no money is known to have been taken, and its program tries again by itself`);
 }
 
-async function readPayment(file: string, action: ResolveAction, terminal: Terminal): Promise<Payment> {
+export async function readPayment(file: string, action: ResolveAction, terminal: Terminal): Promise<Payment> {
   if (action !== "found") throw new UsageError("--payment is for found only");
   const payment = parseObject(await readText(file, terminal));
   if (payment === undefined) throw new InvalidArgumentError(`${file} is not a payment's record in JSON`);

@@ -1,11 +1,11 @@
 import { counted } from "../../errors/counted.js";
-import type { Claim, FlowFailures, Look, OperatorDecision } from "../../flows/index.js";
+import type { FlowDetails } from "../../flows/flow-details.js";
+import type { Claim, FlowFailures, FlowHistory, FlowStep, Look, OperatorDecision } from "../../flows/index.js";
 import { describeGrounds } from "../../flows/looking/describe-looks.js";
 import type { PaymentIntent } from "../../resources/payment-intents.js";
 import { wrappedData } from "../layout.js";
 import { printable } from "../printable.js";
 import { print, styled, type Terminal } from "../terminal.js";
-import type { FlowDetails } from "./details.js";
 
 type Line = readonly [label: string, text: string];
 
@@ -49,7 +49,11 @@ function linesOf(flow: FlowDetails): readonly Line[] {
             `payment ${flow.lookalike.id} has this flow's transaction id or content: whose is it?`,
           ] as const,
         ]),
-    ...(flow.decisions ?? []).map((decision): Line => ["decision", decisionText(decision)]),
+    ...historyLines(flow.history),
+    ...(flow.decisions ?? []).map((decision): Line => [decision.step ?? "decision", decisionText(decision)]),
+    ...(flow.proposal?.isOutdated
+      ? [["note", "the flow has moved on since that was proposed: it can't be approved any more"] as const]
+      : []),
   ];
 }
 
@@ -109,9 +113,24 @@ function lookText({ atMs, seen, complete, problem, found, grounds }: Look): stri
   return `at ${instant(atMs)}: ${counted(seen, "payment")} seen, ${found ? "and this flow's is one of them" : all}${rests}`;
 }
 
+function historyLines({ steps, dropped }: FlowHistory = { steps: [], dropped: 0 }): readonly Line[] {
+  const older: readonly Line[] = dropped === 0 ? [] : [["step", `${counted(dropped, "older step")} not kept`]];
+  return [...older, ...steps.map((step): Line => ["step", stepText(step)])];
+}
+
+export function stepText({ from, to, atMs, durationMs, owner, times, code }: FlowStep): string {
+  const phases = from === undefined || from === to ? to : `${from} → ${to}`;
+  const failed = code === undefined ? "" : `, failed: ${code}${times === undefined ? "" : `, ${times} times`}`;
+  return `at ${instant(atMs)}: ${phases}, in ${durationMs} ms, by ${owner}${failed}`;
+}
+
+/** `step`, which the line's label shows; hashes, which `--json` has; and a record, whose names and accounts are not for a terminal. */
+type UnshownInDecision = "step" | "saw" | "payment" | "previous";
+
 function decisionText({ action, by, why, atMs, withoutProof, ...more }: OperatorDecision): string {
   // Does not compile where a decision has what is not shown here.
-  more satisfies Readonly<Record<string, never>>;
+  more satisfies Partial<Pick<OperatorDecision, UnshownInDecision>> &
+    Readonly<Record<Exclude<keyof typeof more, UnshownInDecision>, never>>;
   return `${action}${withoutProof ? ", without proof," : ""} by ${by} at ${instant(atMs)}: ${why}`;
 }
 

@@ -2,9 +2,10 @@ import type { SandboxOptions, SandboxServer } from "#sandbox";
 import { counted } from "../../errors/counted.js";
 import { InvalidArgumentError } from "../../errors/errors.js";
 import { parseObject } from "../../wire/parse-json-object.js";
-import { command, exitCodes, UsageError } from "../command.js";
+import { command, exitCodes } from "../command.js";
 import { readText } from "../files.js";
 import { wrapped, wrappedCommand } from "../layout.js";
+import { portOf } from "../port.js";
 import { toJson } from "../printable.js";
 import { program } from "../program.js";
 import { print, styled, type Terminal } from "../terminal.js";
@@ -79,13 +80,6 @@ function parseOptionsFile(text: string, file: string): SandboxOptions {
   const own = ["port", "host", "basePath", "console"].find((name) => Object.hasOwn(options, name));
   if (own !== undefined) throw new InvalidArgumentError(`${file}: the command sets ${own} itself`);
   return options;
-}
-
-/** @throws {UsageError} */
-function portOf(text: string | undefined): number {
-  if (text === undefined) return 0;
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new UsageError("--port is a number from 1 to 65535");
 }
 
 interface Facts {

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../../errors/errors.js";
+import { verifyDecisions, withoutRecord } from "../../flows/state/decision-chain.js";
 import { parsePublicKey } from "../../signing/keys.js";
 import { writePem } from "../../signing/pem.js";
 import { signedText } from "../../signing/signed-text.js";
@@ -7,7 +8,9 @@ import { type SignedPayment, signedPathOf, verifyPaymentRecord } from "../../ver
 import { parseObject } from "../../wire/parse-json-object.js";
 import { command, exitCodes } from "../command.js";
 import { readLines, readText } from "../files.js";
-import { printJson } from "../terminal.js";
+import { journalOptions, openFlows } from "../flows/journal.js";
+import { readFlow } from "../flows/show-command.js";
+import { printJson, type Terminal } from "../terminal.js";
 
 export const evidenceCommand = command({
   name: "evidence",
@@ -23,6 +26,12 @@ export const evidenceCommand = command({
       help: "the sending gateway's public key, known from elsewhere than the record",
       isRequired: true,
     },
+    flow: {
+      type: "string",
+      value: "KEY",
+      help: "the flow that made the payment: with the decisions of operators about it, and whether their chain is whole",
+    },
+    ...journalOptions,
     json: { type: "boolean", help: "as JSON, which it always is" },
   },
   examples: ["evidence ALPHA-TX-1 --from payments.ndjson --trusted-key alpha-bank.pem > ALPHA-TX-1.evidence.json"],
@@ -31,10 +40,29 @@ export const evidenceCommand = command({
     parsePublicKey(publicKey);
     const payment = await find(id, readLines(values.from, terminal));
     const isGenuine = await verifyPaymentRecord(payment, { publicKey });
-    printJson(terminal, { ...evidenceOf(payment), isGenuine, trustedFingerprint: fingerprintOf(publicKey) });
-    return isGenuine ? exitCodes.done : exitCodes.refuted;
+    const flow = values.flow === undefined ? undefined : await decisionsAbout(payment, values.flow, values, terminal);
+    const trustedFingerprint = fingerprintOf(publicKey);
+    printJson(terminal, { ...evidenceOf(payment), isGenuine, trustedFingerprint, ...(flow && { flow }) });
+    return isGenuine && flow?.isIntact !== false ? exitCodes.done : exitCodes.refuted;
   },
 });
+
+/** What operators decided about the flow of a payment, also where the flow was pruned. @throws {InvalidArgumentError} */
+async function decisionsAbout(
+  { creationRequestSignatureBase64: signature }: SignedPayment,
+  key: string,
+  values: Readonly<Record<string, unknown>>,
+  terminal: Terminal,
+) {
+  await using flows = await openFlows(values, terminal);
+  const { claims = [], decisions, evidence } = await readFlow(flows, key);
+  const signatures = evidence?.signatures ?? claims.map((claim) => claim.signature);
+  if (!(Array.isArray(signatures) && signatures.includes(signature))) {
+    throw new InvalidArgumentError(`the flow of key ${JSON.stringify(key)} has not sent the request of this payment`);
+  }
+  const kept = (decisions ?? evidence?.decisions ?? []).map(withoutRecord);
+  return { key, decisions: kept, ...verifyDecisions({ key, decisions: kept }) };
+}
 
 async function find(id: string, lines: AsyncIterable<string>): Promise<SignedPayment> {
   for await (const line of lines) {

@@ -2,7 +2,8 @@ import { CrossBorderError } from "../../errors/errors.js";
 import type { FlowPhase } from "../../events/flow-event.js";
 import { parseJsonObject } from "../../wire/parse-json-object.js";
 import type { FlowScope, JournalEntry, JournalState } from "../journal.js";
-import { type FlowState, hasOutcome, isSettled } from "./flow-state.js";
+import { withoutRecord } from "./decision-chain.js";
+import { type FlowState, hasOutcome, isSettled, type OperatorDecision } from "./flow-state.js";
 import { fromStored, type StoredState, toStored } from "./stored-state.js";
 import { writeJson } from "./write-json.js";
 
@@ -45,6 +46,14 @@ export class FlowCodec {
       if (state !== undefined) return state;
     }
     throw unreadable(key);
+  }
+
+  /** What was kept of a flow that was pruned; `undefined` where nothing was. */
+  async decodeEvidence({ key, evidence }: Pick<JournalEntry, "key" | "evidence">): Promise<KeptEvidence | undefined> {
+    if (evidence === "") return undefined;
+    const kept: KeptEvidence = parseJsonObject(await this.#decrypt(key, evidence));
+    if (kept.key !== key) throw unreadable(key);
+    return kept;
   }
 
   async #encrypt(text: string): Promise<string> {
@@ -91,11 +100,22 @@ function unreadable(key: string, cause?: unknown): CrossBorderError {
   );
 }
 
-/** What stays of a flow that was pruned: nothing personal, and enough to recognise its payment. */
+/** What `evidenceOf` wrote. */
+export interface KeptEvidence {
+  readonly key?: string;
+  readonly decisions?: readonly OperatorDecision[];
+  readonly [name: string]: unknown;
+}
+
+/** What stays of a flow that was pruned: nothing personal of those who pay and are paid, and enough to recognise its payment. */
 function evidenceOf(key: string, state: FlowState): string {
-  const { intent, senderGatewayTransactionId, claims, payment } = state as Partial<
-    Extract<FlowState, { phase: "paid" }>
-  >;
+  const {
+    intent,
+    senderGatewayTransactionId,
+    claims,
+    payment,
+    decisions = [],
+  } = state as Partial<Extract<FlowState, { phase: "paid" }>>;
   const {
     id: intentId,
     senderGatewayId,
@@ -117,5 +137,6 @@ function evidenceOf(key: string, state: FlowState): string {
     receiverCurrency,
     paymentId: payment?.id,
     signatures: claims?.map(({ signature }) => signature),
+    ...(decisions.length > 0 && { decisions: decisions.map(withoutRecord) }),
   });
 }

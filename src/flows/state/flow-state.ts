@@ -103,15 +103,34 @@ export interface FlowRefusal {
 /** What an operator can decide about a flow that is held or stuck. */
 export type ResolveAction = "found" | "release" | "resend";
 
-/** What an operator decided about a flow. */
+/** What an operator decided about a flow, or proposed, approved or refused where two people decide. */
 export interface OperatorDecision {
+  /** Absent where one person decided alone. Only that, and what is `approved`, was carried out. */
+  readonly step?: "proposed" | "approved" | "refused";
   readonly action: ResolveAction;
   readonly by: string;
+  /** Of an approval that gave no grounds of its own: those of its proposal. */
   readonly why: string;
   /** Set where it was decided although the payment could not be looked for, or a lookalike was seen. */
   readonly withoutProof?: true;
   /** Milliseconds since 1970. */
   readonly atMs: number;
+  /** Of a proposal: what its proposer saw. */
+  readonly saw?: SeenFlow;
+  /** The service's record that was given with a proposal of `found`; where names and accounts were left out, its SHA-256 in hex. */
+  readonly payment?: Payment | string;
+  /** SHA-256 of the decision before it, in hex; of the first one that of the key. Absent in those of version 0.2.0. */
+  readonly previous?: string;
+}
+
+/** What somebody saw of a flow about which they decided. */
+export interface SeenFlow {
+  /** Which state it was: each one that is stored has the next number. */
+  readonly revision: number;
+  /** How many looks for its payment there were. */
+  readonly looks: number;
+  /** SHA-256 of all that there was to see, in hex. */
+  readonly hash: string;
 }
 
 /** How often in a row a flow stopped without getting any further. What a caller's signal ended is not counted. */
@@ -135,6 +154,31 @@ export interface AskedWait {
   readonly forMs: number;
 }
 
+/** A step that a flow has taken. */
+export interface FlowStep {
+  /** Absent of the first one. */
+  readonly from?: FlowPhase;
+  /** The same as `from` when the step failed, or a look for the payment decided nothing yet. */
+  readonly to: FlowPhase;
+  /** When it ended, in milliseconds since 1970, by its owner's clock. Of one that was repeated: the last time. */
+  readonly atMs: number;
+  /** How long it took, in milliseconds, without what storing it took. Of one that was repeated: the last time. */
+  readonly durationMs: number;
+  /** The process that took it: the option `owner`. */
+  readonly owner: string;
+  /** How often the same owner took it in a row with the same failure, if more than once. */
+  readonly times?: number;
+  /** What it failed with: the library's own code, or the name of another error. */
+  readonly code?: string;
+}
+
+/** The newest steps of a flow, the oldest first. */
+export interface FlowHistory {
+  readonly steps: readonly FlowStep[];
+  /** How many older ones are no longer kept. */
+  readonly dropped: number;
+}
+
 /** A promise of the service's operators that a flow relied on: see the option `service`. */
 export type ServiceFact = "singleUseIntents" | "listedWithinMs";
 
@@ -149,6 +193,8 @@ interface Begun {
   readonly askedWait?: AskedWait;
   /** Epoch of the owner that got the flow further last; absent where that is the first one. */
   readonly progressEpoch?: number;
+  /** Absent in what release 0.2.0 stored. */
+  readonly history?: FlowHistory;
 }
 
 interface WithIntent extends Begun {

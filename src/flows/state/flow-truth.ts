@@ -46,14 +46,19 @@ export function isTruth(error: unknown): boolean {
 }
 
 const truths: ReadonlySet<ErrorCode> = new Set([
+  "flow_approval_needed",
   "flow_confirmed",
   "flow_foreign",
   "flow_key_reused",
+  "flow_moved_on",
   "flow_not_held",
+  "flow_not_proposed",
   "flow_payment_found",
   "flow_payment_not_found",
   "flow_payment_unseen",
+  "flow_proposed",
   "flow_pruned",
+  "flow_same_person",
   "flow_unknown",
   "quote_changed",
   "quote_expired",

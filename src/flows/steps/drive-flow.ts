@@ -10,6 +10,7 @@ import type { JournalEntry } from "../journal.js";
 import { Lease, type LeasedEntry, LeaseLost } from "../ownership/lease.js";
 import { type OwnedEntry, retryJournal } from "../ownership/own-flow.js";
 import { describeForeignError } from "../state/describe-foreign-error.js";
+import { withStep } from "../state/flow-history.js";
 import { assertOwnKey, readState, scopeOf } from "../state/flow-scope.js";
 import { type FlowFailures, type FlowState, hasOutcome, isSettled, type OutcomeState } from "../state/flow-state.js";
 import { askedWaitOf, isWaiting } from "./asked-wait.js";
@@ -89,8 +90,9 @@ export async function driveFlow(context: FlowContext, owned: OwnedFlow, from: Fl
       if (isSettled(state)) throw new TypeError("a quote is confirmed before it is driven");
       const startMs = clock.monotonicMs();
       const { state: next, error, isPartial = false } = await stepOf(context, owned, state);
-      const reached =
+      const came =
         error === undefined ? afterProgress(owned, next, isPartial) : withFailure(owned, next, state.failures, error);
+      const reached = isPartial || came === state ? came : withStep(context, { from: state, startMs }, came);
       // What only counts failures is worth one write where the flow is still this owner's, and no waiting.
       if (next !== state) await storeState(context, owned.lease, reached);
       else if (reached !== state) await tryToStore(context, owned.lease, reached);

@@ -35,7 +35,10 @@ export interface FlowsFixture extends AsyncDisposable {
   /** Another process of the program. */
   newFlow(options?: Partial<PaymentFlowOptions>): PaymentFlow;
   /** The command line, with the journal and the settings. */
-  run(line: readonly string[], more?: { readonly width?: number; readonly stdin?: string }): ReturnType<typeof run>;
+  run(
+    line: readonly string[],
+    more?: { readonly width?: number; readonly stdin?: string; readonly env?: object },
+  ): ReturnType<typeof run>;
   /** The same, for a process of its own. */
   line(line: readonly string[]): readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -88,8 +91,8 @@ export async function openFlowsFixture(
     isHidden: false,
     env,
     line: (line) => [...line, ...place.line],
-    run: (line, { width, stdin } = {}) =>
-      run([...line, ...place.line], { env, ...(width && { width }), ...(stdin && { stdin }) }),
+    run: (line, { width, stdin, env: moreEnv } = {}) =>
+      run([...line, ...place.line], { env: { ...env, ...moreEnv }, ...(width && { width }), ...(stdin && { stdin }) }),
     async [Symbol.asyncDispose]() {
       await client.close();
       await place.close();

@@ -79,7 +79,9 @@ describe("a payment that certainly was not sent", () => {
       decisions: [{ action: "resend" }],
     });
     expect(outcome).toMatchObject({ claim: Reflect.get(held, "claim") });
-    expect(await all(flow().held())).toEqual([outcome]);
+    expect(await all(flow().held())).toEqual([
+      { ...outcome, createdAtMs: expect.any(Number), sinceMs: expect.any(Number) },
+    ]);
     expect([sent(), bank.released]).toEqual([1, []]);
   });
 

@@ -1,0 +1,172 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { userInfo } from "node:os";
+import type { DeskFlow } from "../../desk/desk-options.js";
+import { deskListener, operatorDesk } from "../../desk/index.js";
+import {
+  approveFlow,
+  assertName,
+  checkApproval,
+  checkRefusal,
+  proposeFlow,
+  refuseFlow,
+} from "../../flows/decide-in-pairs.js";
+import type { FlowCall } from "../../flows/flow-call.js";
+import type { FlowContext } from "../../flows/flow-context.js";
+import { flowDetails } from "../../flows/flow-details.js";
+import { countFlows, heldFlows } from "../../flows/flow-status.js";
+import { andLeave, checkResolution, decideFlow } from "../../flows/resolve-flow.js";
+import type { ResolveAction } from "../../flows/state/flow-state.js";
+import { command, exitCodes } from "../command.js";
+import { openClient } from "../open-client.js";
+import { portOf } from "../port.js";
+import { printable } from "../printable.js";
+import { type Settings, settingOptions } from "../settings.js";
+import { print, printJson, type Terminal } from "../terminal.js";
+import { journalOptions, openFlows } from "./journal.js";
+import { asOperator, neededToDecide } from "./resolve-command.js";
+import { instant } from "./view.js";
+
+export const flowsDeskCommand = command({
+  name: "flows desk",
+  summary: "Serves a page on this machine where operators decide about held and stuck flows.",
+  description:
+    "It listens on loopback until Ctrl-C, and opens to who has the address that it prints. As flows resolve does, it stores decisions and moves no money: the program that works on these flows (flow.work) does what follows. With people 2 in the settings, one proposes, and another approves at a desk of their own. Who asks for names and account numbers is noted on stderr.",
+  operands: [],
+  options: {
+    user: { type: "string", value: "NAME", help: "who sits at the desk; the login name of this machine unless given" },
+    port: { type: "string", value: "PORT", help: "where it listens; one that is free unless given" },
+    ...journalOptions,
+    ...settingOptions,
+    json: { type: "boolean", help: "the address on one line, as JSON, once it listens" },
+  },
+  examples: ["flows desk --journal payments.db --config gateway.json --user olga"],
+  async run({ values }, terminal) {
+    const name = values.user ?? userInfo().username;
+    assertName("flows desk", name);
+    const port = portOf(values.port);
+    const stopped = terminal.untilStopped();
+    const connection = { connect: (settings: Settings) => openClient(settings, terminal), needed: neededToDecide };
+    await using flows = await openFlows(values, terminal, connection);
+    const server = createServer();
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, "127.0.0.1", resolve);
+    });
+    try {
+      const { port: listensAt } = server.address() as AddressInfo;
+      const session = new DeskSession(listensAt);
+      const { stderr } = terminal;
+      const desk = operatorDesk({
+        flow: deskFlow(flows.context, terminal),
+        origin: [`http://127.0.0.1:${listensAt}`, `http://localhost:${listensAt}`],
+        authenticate: (request) => (session.isOf(request.headers.get("cookie")) ? { name } : null),
+        on: {
+          shown: ({ atMs, by, key }) => {
+            stderr.write(
+              `${instant(atMs)} ${printable(by)} saw names and account numbers of ${printable(JSON.stringify(key))}\n`,
+            );
+          },
+          error: (error) => {
+            stderr.write(`cross-border: ${printable(error instanceof Error ? error.message : "something failed")}\n`);
+          },
+        },
+      });
+      const listener = deskListener((request) => session.opened(request) ?? desk(request));
+      server.on("request", (incoming, outgoing) => void listener(incoming, outgoing));
+      const url = `http://127.0.0.1:${listensAt}/?key=${session.key}`;
+      if (values.json) printJson(terminal, { url, user: name, people: flows.context.people });
+      else
+        print(
+          terminal,
+          `The desk of ${printable(name)} is open. Ctrl-C closes it.`,
+          "",
+          `  ${url}`,
+          "",
+          "Who has this address decides in that name.",
+        );
+      await stopped;
+      return exitCodes.done;
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
+  },
+});
+
+/** Other users of the machine reach its loopback too: only who has the printed address gets in, once by it, and then by a cookie. */
+class DeskSession {
+  readonly key = randomBytes(24).toString("base64url");
+  /** Cookies are for a host, whatever the port. */
+  readonly #name: string;
+  readonly #cookie = randomBytes(24).toString("base64url");
+
+  constructor(port: number) {
+    this.#name = `cross-border-desk-${port}`;
+  }
+
+  isOf(cookies: string | null): boolean {
+    const given = cookies?.split(/; */).find((cookie) => cookie.startsWith(`${this.#name}=`));
+    return given !== undefined && isSame(given.slice(this.#name.length + 1), this.#cookie);
+  }
+
+  /** Takes the key out of the address. */
+  opened({ url, method }: Request): Promise<Response> | undefined {
+    const key = new URL(url).searchParams.get("key");
+    if (method !== "GET" || key === null || !isSame(key, this.key)) return undefined;
+    const cookie = `${this.#name}=${this.#cookie}; HttpOnly; SameSite=Strict; Path=/`;
+    const headers = {
+      location: "/",
+      "set-cookie": cookie,
+      "cache-control": "no-store",
+      "referrer-policy": "no-referrer",
+    };
+    return Promise.resolve(new Response(null, { status: 303, headers }));
+  }
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(wanted)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+/** What the page decides, as the command decides it: stored, and done by the program. */
+function deskFlow(context: FlowContext, terminal: Terminal): DeskFlow {
+  const decide = async <Result>(
+    key: string,
+    action: ResolveAction,
+    work: (context: FlowContext, call: FlowCall) => Promise<Result>,
+  ): Promise<Result> => {
+    const flow = await detailsOf(context, key);
+    return asOperator(context, flow ?? {}, action, terminal, work);
+  };
+  return {
+    people: context.people,
+    held: () => heldFlows(context),
+    counts: () => countFlows(context),
+    details: (key) => detailsOf(context, key),
+    resolve: (key, action, resolution) => {
+      const checked = checkResolution(action, resolution);
+      return decide(key, action, (own, call) => decideFlow(own, key, checked, call));
+    },
+    propose: (key, action, proposal) => {
+      const checked = checkResolution(action, proposal, "propose");
+      return decide(key, "found", (own, call) => proposeFlow(own, key, checked, call));
+    },
+    approve: async (key, approval) => {
+      const checked = checkApproval(approval);
+      const action = (await detailsOf(context, key))?.proposal?.action ?? "found";
+      return decide(key, action, (own, call) => approveFlow(own, key, checked, call, andLeave));
+    },
+    refuse: (key, refusal) => {
+      const checked = checkRefusal(refusal);
+      return decide(key, "found", (own, call) => refuseFlow(own, key, checked, call));
+    },
+  };
+}
+
+async function detailsOf(context: FlowContext, key: string) {
+  const entry = await context.journal.read(key);
+  return entry === undefined ? undefined : flowDetails(context, entry);
+}

@@ -1,0 +1,30 @@
+import { type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
+import { payments } from "../resources/payments.js";
+
+/** What stands for a name or an account number that nobody asked for. */
+export const hidden = "•••";
+
+/** A record of the service, or the body of a request, without names and account numbers, as JSON. */
+export function maskedJson(value: unknown, isShown: boolean): string {
+  return JSON.stringify(value, isShown ? undefined : mask, 2) ?? "";
+}
+
+/** The same of a request's body. */
+export function maskedBody(body: string, isShown: boolean): string {
+  if (isShown) return body;
+  try {
+    return JSON.stringify(JSON.parse(body, mask));
+  } catch {
+    return hidden;
+  }
+}
+
+const { record }: { readonly record: FieldTable } = payments.list;
+/** They hold the names and accounts once more. */
+const copies: ReadonlySet<string> = new Set(["creationRequestBody", "extras"]);
+
+function mask(name: string, value: unknown): unknown {
+  const kind = kindOfField(record, name);
+  const isConfidential = kind !== undefined && fieldKinds[kind].isConfidential === true;
+  return isConfidential || copies.has(name) ? hidden : value;
+}

@@ -1,0 +1,67 @@
+import { mostFormBytes } from "./read-form.js";
+
+/** What is used of a request of `node:http`, or of a framework over it. */
+export interface NodeRequest extends AsyncIterable<Uint8Array> {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly rawHeaders: readonly string[];
+}
+
+/** What is used of a response of `node:http`. */
+export interface NodeResponse {
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  end(body?: Uint8Array): unknown;
+  destroy(): unknown;
+}
+
+/**
+ * The desk as a listener of `node:http`: `createServer(deskListener(desk))`, or for Express and Fastify, whose parsers of bodies must not have
+ * read the form before. Never rejects: what fails ends the one connection.
+ */
+export function deskListener(
+  desk: (request: Request) => Promise<Response>,
+): (incoming: NodeRequest, outgoing: NodeResponse) => Promise<void> {
+  return async (incoming, outgoing) => {
+    try {
+      const response = await desk(await requestOf(incoming));
+      const body = new Uint8Array(await response.arrayBuffer());
+      const headers = { ...Object.fromEntries(response.headers), "content-length": String(body.length) };
+      // The rest of a body that was too long is not waited for.
+      const ending = response.status === 413 ? { connection: "close" } : {};
+      outgoing.writeHead(response.status, { ...headers, ...ending });
+      outgoing.end(incoming.method === "HEAD" ? undefined : body);
+    } catch {
+      outgoing.destroy();
+    }
+  };
+}
+
+async function requestOf(incoming: NodeRequest): Promise<Request> {
+  const { method = "GET", url = "/", rawHeaders } = incoming;
+  const headers = new Headers();
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    headers.append(rawHeaders[index] ?? "", rawHeaders[index + 1] ?? "");
+  }
+  // Only the query counts: whatever the path is made of, it leads nowhere else.
+  const [, query = ""] = /^[^?#]*(\?[^#]*)?/.exec(url) ?? [];
+  const isBodiless = method === "GET" || method === "HEAD";
+  // `Request` can't carry these; they are refused like any other.
+  const carried = ["CONNECT", "TRACE", "TRACK"].includes(method) ? "OPTIONS" : method;
+  const body = isBodiless || carried === "OPTIONS" ? {} : { body: await bodyOf(incoming) };
+  return new Request(`http://desk.invalid/${query}`, { method: carried, headers, ...body });
+}
+
+/** As much as the desk reads, and one byte more where there is more. */
+async function bodyOf(incoming: NodeRequest): Promise<Blob> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  // An iterator that is ended early ends the connection, and with it the response.
+  const iterator = incoming[Symbol.asyncIterator]();
+  while (bytes <= mostFormBytes) {
+    const { done, value } = await iterator.next();
+    if (done) break;
+    bytes += value.byteLength;
+    chunks.push(new Uint8Array(value));
+  }
+  return new Blob(chunks);
+}

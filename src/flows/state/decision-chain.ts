@@ -1,0 +1,119 @@
+import type { Payment } from "../../resources/payments.js";
+import type { FlowState, OperatorDecision, StateOf } from "./flow-state.js";
+import { sha256Hex } from "./sha256.js";
+import { writeJson } from "./write-json.js";
+
+/** A flow's key and what operators did about it, as `status`, `held` and outcomes have them, or the kept evidence of a flow. */
+export interface DecidedFlow {
+  readonly key: string;
+  readonly decisions?: readonly OperatorDecision[] | undefined;
+}
+
+/** What `verifyDecisions` found. */
+export interface DecisionsReport {
+  /** Whether each decision carries the hash of the one before it. */
+  readonly isIntact: boolean;
+  /**
+   * The SHA-256 of each decision, in hex. Compare it with what `propose` and `approve` returned: whoever can write to the journal can also
+   * write a whole chain anew, or leave out its end.
+   */
+  readonly hashes: readonly string[];
+  /** How many of the first ones are of release 0.2.0 and carry no hash. The next one covers them. */
+  readonly unchained: number;
+  /** What is wrong, if anything is. */
+  readonly problem?: string;
+}
+
+/**
+ * Checks that no decision about a flow was changed, left out or put in since it was stored: each carries the SHA-256 of the one before it,
+ * and the first that of the flow's key. Reads nothing but its argument.
+ */
+export function verifyDecisions({ key, decisions = [] }: DecidedFlow): DecisionsReport {
+  const first = decisions.findIndex(({ previous }) => previous !== undefined);
+  const unchained = first === -1 ? decisions.length : first;
+  const hashes: string[] = [];
+  let problem: string | undefined;
+  let before = chainStart(key);
+  for (const [index, decision] of decisions.entries()) {
+    const isLinked = decision.previous === before || (index < unchained && decision.step === undefined);
+    if (!isLinked) problem ??= `decision ${index + 1} does not carry the hash of what stood before it`;
+    before = decisionHash(decision);
+    hashes.push(before);
+  }
+  return { isIntact: problem === undefined, hashes, unchained, ...(problem !== undefined && { problem }) };
+}
+
+/** The decisions with one more, which carries the hash of the last. */
+export function withDecision(
+  key: string,
+  decisions: readonly OperatorDecision[],
+  decision: Omit<OperatorDecision, "previous">,
+): readonly OperatorDecision[] {
+  const last = decisions.at(-1);
+  const previous = last === undefined ? chainStart(key) : decisionHash(last);
+  return [...decisions, { ...decision, previous }];
+}
+
+function chainStart(key: string): string {
+  return sha256Hex(JSON.stringify({ key }));
+}
+
+/** A given payment's record counts by its own hash, which is what stays of it in the evidence. */
+export function decisionHash(decision: OperatorDecision): string {
+  const { saw, ...rest } = withoutRecord(decision);
+  return sha256Hex(JSON.stringify(byName({ ...rest, ...(saw && { saw: byName(saw) }) })));
+}
+
+/** The same for the same content, however it was put together: some databases keep the fields of JSON in an order of their own. */
+function byName(fields: object): readonly (readonly [string, unknown])[] {
+  return Object.entries(fields).sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
+/** A decision without what is personal in it. */
+export function withoutRecord({ payment, ...decision }: OperatorDecision): OperatorDecision {
+  if (payment === undefined) return decision;
+  return { ...decision, payment: typeof payment === "string" ? payment : sha256Hex(writeJson(payment)) };
+}
+
+/** The proposal that waits for another person: whatever comes after it ends it. */
+export function openProposal(state: FlowState): OperatorDecision | undefined {
+  const last = decisionsOf(state).at(-1);
+  return last?.step === "proposed" ? last : undefined;
+}
+
+/** The record that was given with a proposal. */
+export function proposedPayment({ payment }: OperatorDecision): Payment | undefined {
+  return typeof payment === "string" ? undefined : payment;
+}
+
+export function decisionsOf(state: FlowState): readonly OperatorDecision[] {
+  return (state as Partial<StateOf<"held">>).decisions ?? [];
+}
+
+/**
+ * A hash of what there is to see of a flow. It stays the same while a step fails again and again, and whatever is proposed or refused:
+ * somebody who decides has seen the same flow as long as the hash is the same.
+ */
+export function seenHash(state: FlowState): string {
+  const {
+    failures: _,
+    history: __,
+    waits: ___,
+    askedWait: ____,
+    progressEpoch: _____,
+    ...seen
+  } = state as FlowState & Partial<StateOf<"unknown">>;
+  const decided = decisionsOf(state).filter(({ step }) => step === undefined || step === "approved");
+  return sha256Hex(writeJson({ ...seen, decisions: decided }));
+}
+
+/** Whether two names are one person's. */
+export function isSamePerson(one: string, other: string): boolean {
+  return foldedName(one) === foldedName(other);
+}
+
+/** Without what nobody sees: spaces at its ends, double spaces, marks of direction, case, and forms of the same letter. */
+export function foldedName(name: string): string {
+  const visible = name.normalize("NFKC").replace(/\p{Cf}/gu, "");
+  return visible.replace(/\s+/g, " ").trim().toUpperCase().toLowerCase();
+}

@@ -1,0 +1,99 @@
+import { createServer, request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import { deskListener, type OperatorDeskOptions, operatorDesk } from "cross-border-payments/desk";
+import type { PaymentFlow } from "cross-border-payments/flow";
+import { expect, onTestFinished, vi } from "vitest";
+import { flowFixture, isPayment, request } from "../flows/flow-fixture.js";
+
+const leaseMs = 60_000;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** A desk over real sockets, a held flow, and people who are logged in by a cookie. */
+export async function deskFixture({ people = 2, ...more }: { people?: 1 | 2 } & Partial<OperatorDeskOptions> = {}) {
+  const memo = `rent</textarea><script>document.title = "attacked"</script>"'`;
+  const fixture = await flowFixture({
+    onRequest: (seen) => (isPayment(seen) ? Response.json({}, { status: 504 }) : undefined),
+  });
+  const flow: PaymentFlow = fixture.flow({ leaseMs, decisions: { people } });
+  const keyOf = "order/<b>1</b>?&flow=x#";
+  await flow.run(keyOf, { ...request, memo });
+  const laterMs = () => Math.round(performance.timeOrigin + performance.now()) + leaseMs;
+  const clock = vi.spyOn(Date, "now").mockImplementation(laterMs);
+  const sessions = new Map([
+    ["s-olga", "Olga"],
+    ["s-petra", "Petra"],
+    ["s-olga2", " OLGA "],
+  ]);
+  const shown: object[] = [];
+  const errors: unknown[] = [];
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const origin = `http://127.0.0.1:${port}`;
+  const desk = operatorDesk({
+    flow,
+    origin,
+    authenticate: (asked) => {
+      const name = sessions.get(/session=([\w-]+)/.exec(asked.headers.get("cookie") ?? "")?.[1] ?? "");
+      return name === undefined ? null : { name };
+    },
+    on: { shown: (event) => shown.push(event), error: (error) => errors.push(error) },
+    ...more,
+  });
+  const listener = deskListener(desk);
+  server.on("request", (incoming, outgoing) => void listener(incoming, outgoing));
+  onTestFinished(() => {
+    clock.mockRestore();
+    server.close();
+    server.closeAllConnections();
+  });
+
+  /** As a browser of this session sends it; what is given comes over it, and nothing for `undefined`. */
+  function ask(
+    session: string,
+    target: string,
+    { form, method = form === undefined ? "GET" : "POST", headers = {} }: Asked = {},
+  ): Promise<Answer> {
+    const own = {
+      ...{ host: `127.0.0.1:${port}`, cookie: `session=${session}` },
+      ...(form !== undefined && { origin, "content-type": "application/x-www-form-urlencoded" }),
+      ...headers,
+    };
+    const sent = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+    return new Promise((resolve, reject) => {
+      const outgoing = httpRequest({ host: "127.0.0.1", port, path: target, method, headers: sent }, (incoming) => {
+        let body = "";
+        incoming.on("data", (data) => {
+          body += data;
+        });
+        incoming.on("end", () => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body }));
+      });
+      outgoing.on("error", reject);
+      outgoing.end(typeof form === "string" ? form : form && String(new URLSearchParams(form)));
+    });
+  }
+
+  const target = `/desk?flow=${encodeURIComponent(keyOf)}`;
+  /** The fields of the page's form for a task. */
+  async function fieldsOf(session: string, task: string): Promise<Record<string, string>> {
+    const { body } = await ask(session, target);
+    const [, form = ""] =
+      new RegExp(`<form method="post">(<input type="hidden" name="do" value="${task}">.*?)</form>`, "s").exec(body) ??
+      [];
+    const hidden = [...form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
+    expect(hidden.length, `the form ${task} in ${body}`).toBeGreaterThan(2);
+    return Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, value]));
+  }
+  return { ...fixture, flow, key: keyOf, memo, origin, target, ask, fieldsOf, shown, errors, sessions };
+}
+
+interface Asked {
+  readonly form?: Record<string, string> | string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+}

@@ -1,0 +1,225 @@
+import { operatorDesk } from "cross-border-payments/desk";
+import { describe, expect, it } from "vitest";
+import { request } from "../flows/flow-fixture.js";
+import { deskFixture } from "./desk-fixture.js";
+
+const why = "ticket 4711";
+
+describe("the desk", () => {
+  it("lists what waits, and shows a flow with what it rests on, the request and its steps, without names and accounts", async () => {
+    const { ask, target, bank } = await deskFixture();
+    const list = await ask("s-olga", "/anywhere/at/all");
+    expect(list.status).toBe(200);
+    for (const text of ["150.00 EUR", "beta-mobile", "held", "the service responded with 504"]) {
+      expect(list.body).toContain(text);
+    }
+    const { status, body } = await ask("s-olga", target);
+    expect(status).toBe(200);
+    for (const text of ["POST /payments", "claimed → unknown", "calls releaseFunds", "had no payment from before"]) {
+      expect(body).toContain(text);
+    }
+    for (const secret of [request.senderAccount, request.receiverAccount]) expect(body).not.toContain(secret);
+    expect(bank.released).toEqual([]);
+  });
+
+  it("lets two people decide, and does it", async () => {
+    const { ask, target, fieldsOf, bank, flow, key } = await deskFixture();
+    const proposed = await ask("s-olga", target, {
+      form: { ...(await fieldsOf("s-olga", "propose")), action: "release", why },
+    });
+    expect([proposed.status, proposed.headers.location]).toEqual([
+      303,
+      `?${new URLSearchParams({ flow: key, said: "proposed" })}`,
+    ]);
+    expect((await ask("s-olga", target)).body).toContain("another person approves it");
+    const approved = await ask("s-petra", target, { form: await fieldsOf("s-petra", "approve") });
+    expect(approved.status).toBe(303);
+    expect(bank.released).toEqual([key]);
+    expect((await flow.details(key))?.decisions).toMatchObject([
+      { step: "proposed", by: "Olga", why },
+      { step: "approved", by: "Petra", why },
+    ]);
+  });
+
+  it("lets one decide where one is enough, and refuse what was proposed", async () => {
+    const { ask, target, fieldsOf, bank, key } = await deskFixture({ people: 1 });
+    const decided = await ask("s-olga", target, {
+      form: { ...(await fieldsOf("s-olga", "resolve")), action: "release", why },
+    });
+    expect([decided.status, bank.released]).toEqual([303, [key]]);
+    const two = await deskFixture();
+    await two.ask("s-olga", two.target, {
+      form: { ...(await two.fieldsOf("s-olga", "propose")), action: "release", why },
+    });
+    const refused = await two.ask("s-petra", two.target, {
+      form: { ...(await two.fieldsOf("s-petra", "refuse")), why: "no" },
+    });
+    expect(refused.headers.location).toContain("said=refused");
+    expect((await two.flow.details(two.key))?.proposal).toBeUndefined();
+  });
+
+  it("shows names and accounts where somebody asks for them, once that is noted, and only then", async () => {
+    const { ask, target, fieldsOf, shown, key } = await deskFixture();
+    const { body, status } = await ask("s-olga", target, { form: await fieldsOf("s-olga", "show") });
+    expect(status).toBe(200);
+    expect(body).toContain(request.senderAccount);
+    expect(shown).toEqual([{ atMs: expect.any(Number), by: "Olga", key }]);
+    const unnoted = await deskFixture({
+      on: {
+        shown: () => {
+          throw new Error("the log is full of secret-4711");
+        },
+      },
+    });
+    const failed = await unnoted.ask("s-olga", unnoted.target, { form: await unnoted.fieldsOf("s-olga", "show") });
+    expect(failed.status).toBe(500);
+    expect(failed.body).not.toMatch(/DE-0001|secret-4711/);
+    const never = await deskFixture({ on: {} });
+    expect((await never.ask("s-olga", never.target)).body).toContain("are not shown here");
+  });
+
+  it("has a policy that lets nothing in, on every page, failures included", async () => {
+    const { ask, target } = await deskFixture();
+    for (const page of [
+      await ask("s-olga", target),
+      await ask("nobody", target),
+      await ask("s-olga", "/", { method: "PUT" }),
+    ]) {
+      expect(page.headers).toMatchObject({
+        "content-security-policy": expect.stringMatching(
+          /^default-src 'none'; style-src 'nonce-[\w-]+'; .*frame-ancestors 'none'/,
+        ),
+        ...{ "cache-control": "no-store", "x-frame-options": "DENY", "x-content-type-options": "nosniff" },
+        "referrer-policy": "same-origin",
+      });
+      expect(page.body).not.toMatch(/<script|https?:\/\//);
+    }
+  });
+});
+
+describe("attacks on the desk", () => {
+  it.each([
+    ["a form of another origin's page", { origin: "http://evil.test" }, 403],
+    ["a form of a page that hides its origin", { origin: "null" }, 403],
+    ["a form that no page sent", { origin: undefined }, 403],
+    ["a form of another port of this machine", { origin: "http://127.0.0.1:1" }, 403],
+    ["a form that the browser says comes from another site", { "sec-fetch-site": "cross-site" }, 403],
+    ["a host that a resolver leads here", { host: "evil.test" }, 403],
+    ["a body as a form of text", { "content-type": "text/plain" }, 415],
+    ["a session that is none", { cookie: "session=nobody" }, 401],
+    ["a session of somebody else, with this one's form", { cookie: "session=s-petra" }, 403],
+  ])("are refused: %s", async (_, headers, status) => {
+    const { ask, target, fieldsOf, flow, key } = await deskFixture();
+    const form = { ...(await fieldsOf("s-olga", "propose")), action: "release", why };
+    expect(await ask("s-olga", target, { form, headers })).toMatchObject({ status });
+    expect((await flow.details(key))?.decisions).toBeUndefined();
+    expect(await ask("s-olga", target, { form })).toMatchObject({ status: 303 });
+  });
+
+  it.each([undefined, "", "1.2", `9999999999999.${"0".repeat(64)}`])("are refused: the token %j", async (token) => {
+    const { ask, target, fieldsOf, flow, key } = await deskFixture();
+    const { token: _, ...form } = await fieldsOf("s-olga", "propose");
+    const forged = { ...form, action: "release", why, ...(token !== undefined && { token }) };
+    expect(await ask("s-olga", target, { form: forged })).toMatchObject({ status: 403 });
+    expect((await flow.details(key))?.decisions).toBeUndefined();
+  });
+
+  it("come to nothing: an approval again, of one's own proposal, of another one, and after the flow has moved on", async () => {
+    const { ask, target, fieldsOf, bank, flow, key } = await deskFixture();
+    await ask("s-olga", target, { form: { ...(await fieldsOf("s-olga", "propose")), action: "resend", why } });
+    const stale = await fieldsOf("s-petra", "approve");
+    // Olga's page has no such form. Her other account has it neither.
+    for (const session of ["s-olga", "s-olga2"]) {
+      const { token = "" } = await fieldsOf(session, "refuse");
+      const own = await ask(session, target, { form: { ...stale, token } });
+      expect([own.status, own.body]).toEqual([409, expect.stringContaining("another person has to approve it")]);
+    }
+    await flow.refuse(key, { by: "Petra", why: "no" });
+    await flow.propose(key, "release", { by: "Olga", why });
+    expect(await ask("s-petra", target, { form: stale })).toMatchObject({ status: 409 });
+    const form = await fieldsOf("s-petra", "approve");
+    const twice = await Promise.all([ask("s-petra", target, { form }), ask("s-petra", target, { form })]);
+    expect(twice.map(({ status }) => status).sort()).toEqual([303, 409]);
+    expect(await ask("s-petra", target, { form })).toMatchObject({ status: 409 });
+    expect(bank.released).toEqual([key]);
+  });
+
+  it("come to nothing: a decision by a page that shows less than there is", async () => {
+    const { ask, target, fieldsOf, flow, key } = await deskFixture();
+    const form = { ...(await fieldsOf("s-olga", "propose")), action: "release", why, seen: "0".repeat(64) };
+    const { status, body } = await ask("s-olga", target, { form });
+    expect([status, body]).toEqual([409, expect.stringContaining("there is more to see")]);
+    expect((await flow.details(key))?.decisions).toBeUndefined();
+  });
+
+  it("come to nothing: markup in keys, memos and grounds", async () => {
+    const { ask, target, fieldsOf, memo } = await deskFixture();
+    const evil = `"><img src=x onerror=alert(1)>`;
+    await ask("s-olga", target, { form: { ...(await fieldsOf("s-olga", "propose")), action: "release", why: evil } });
+    const shown = await ask("s-petra", target, { form: await fieldsOf("s-petra", "show") });
+    for (const { body } of [await ask("s-petra", "/"), await ask("s-petra", target), shown]) {
+      expect(body).not.toContain("<script");
+      expect(body).not.toContain("<img");
+      expect(body).not.toContain("<b>1</b>");
+      expect(body).not.toContain(memo);
+    }
+    expect(shown.body).toContain("&#60;script&#62;");
+  });
+
+  it("come to nothing: paths, methods, keys and queries of any kind", async () => {
+    const { ask, errors } = await deskFixture();
+    for (const path of [
+      "/../../etc/passwd",
+      "//evil.test/",
+      "/%2e%2e/x?said=%3Cscript%3E",
+      "/?said=__proto__",
+      "/?said=constructor",
+    ]) {
+      const { status, body } = await ask("s-olga", path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(body).not.toMatch(/root:|<script|native code/);
+    }
+    for (const flow of ["", "none", "%00", "%ff", "%ed%a0%80", "a".repeat(5000)]) {
+      expect([400, 404]).toContain((await ask("s-olga", `/?flow=${flow}`)).status);
+    }
+    for (const method of ["PUT", "DELETE", "OPTIONS", "TRACE"]) {
+      expect(await ask("s-olga", "/", { method })).toMatchObject({ status: 405 });
+    }
+    expect(errors).toEqual([]);
+  });
+
+  it("come to nothing: a body of any length, with its length or without", async () => {
+    const { ask, target, fieldsOf } = await deskFixture();
+    const form = String(new URLSearchParams(await fieldsOf("s-olga", "propose")));
+    const long = `${form}&payment=${"a".repeat(300_000)}`;
+    expect(await ask("s-olga", target, { form: long })).toMatchObject({ status: 413 });
+    const chunked = { "transfer-encoding": "chunked" };
+    expect(await ask("s-olga", target, { form: long, headers: chunked })).toMatchObject({ status: 413 });
+  });
+
+  it("learn nothing of what failed", async () => {
+    const secret = "postgresql://user:secret-4711@db";
+    const { flow, ask, target, errors } = await deskFixture();
+    Reflect.set(flow, "counts", () => Promise.reject(new Error(secret)));
+    const { status, body } = await ask("s-olga", "/");
+    expect([status, errors]).toEqual([500, [expect.objectContaining({ message: secret })]]);
+    expect(body).not.toContain("secret-4711");
+    const broken = await deskFixture({ authenticate: () => ({ name: " " }) });
+    expect(await broken.ask("s-olga", target)).toMatchObject({ status: 500 });
+  });
+});
+
+it.each([
+  [{}, "flow must be a PaymentFlow"],
+  [{ flow: undefined, authenticate: () => null }, "flow must be a PaymentFlow"],
+  [{ authenticate: "olga" }, "authenticate must be a function"],
+  [{ origin: "payments.bank.example" }, "origin must be an origin"],
+  [{ origin: "https://payments.bank.example/desk" }, "origin must be an origin"],
+  [{ csrfSecret: "short-secret" }, "csrfSecret must be a string of 32 characters or more; found a string"],
+  [{ user: "olga" }, 'there is no option "user"'],
+] as const)("is refused where it is made: %j", async (wrong, message) => {
+  const { flow } = await deskFixture();
+  const given =
+    "flow" in wrong || Object.keys(wrong).length === 0 ? wrong : { flow, authenticate: () => null, ...wrong };
+  expect(() => operatorDesk(given as never)).toThrow(message);
+});

@@ -1,0 +1,61 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isSamePerson, verifyDecisions, withDecision } from "../../../src/flows/state/decision-chain.js";
+import type { OperatorDecision } from "../../../src/flows/state/flow-state.js";
+
+const decision = (by: string): OperatorDecision => ({ action: "release", by, why: "ticket", atMs: 1 });
+const chain = (...names: readonly string[]) =>
+  names.reduce<readonly OperatorDecision[]>((before, by) => withDecision("k", before, decision(by)), []);
+
+describe("the chain of decisions", () => {
+  it("is whole as it was made, in whatever order a database keeps its fields", () => {
+    const decisions = chain("a", "b", "c");
+    const turned = decisions.map((one) => Object.fromEntries(Object.entries(one).reverse()));
+    for (const given of [decisions, turned, JSON.parse(JSON.stringify(decisions))]) {
+      expect(verifyDecisions({ key: "k", decisions: given as never })).toMatchObject({ isIntact: true, unchained: 0 });
+    }
+    expect(verifyDecisions({ key: "k" })).toEqual({ isIntact: true, unchained: 0, hashes: [] });
+  });
+
+  it("shows every change of a field, every decision that was left out or moved, and one of another flow", () => {
+    const decisions = chain("a", "b", "c", "d");
+    fc.assert(
+      fc.property(fc.nat(2), fc.constantFrom("action", "by", "why", "atMs", "step"), (index, name) => {
+        const changed = decisions.map((one, at) => (at === index ? { ...one, [name]: "other" } : one));
+        return !verifyDecisions({ key: "k", decisions: changed as never }).isIntact;
+      }),
+    );
+    for (let left = 0; left < 3; left += 1) {
+      expect(verifyDecisions({ key: "k", decisions: decisions.filter((_, at) => at !== left) }).isIntact).toBe(false);
+    }
+    expect(verifyDecisions({ key: "k", decisions: decisions.toReversed() }).isIntact).toBe(false);
+    expect(verifyDecisions({ key: "other", decisions })).toMatchObject({
+      isIntact: false,
+      problem: "decision 1 does not carry the hash of what stood before it",
+    });
+  });
+
+  it("shows by its hashes that its end is gone, which the rest can't", () => {
+    const decisions = chain("a", "b", "c");
+    const { hashes } = verifyDecisions({ key: "k", decisions });
+    const cut = verifyDecisions({ key: "k", decisions: decisions.slice(0, 2) });
+    expect([cut.isIntact, cut.hashes]).toEqual([true, hashes.slice(0, 2)]);
+  });
+
+  it("covers decisions of release 0.2.0 from the next one on", () => {
+    const decisions = withDecision("k", [decision("old"), decision("older")], decision("new"));
+    expect(verifyDecisions({ key: "k", decisions })).toMatchObject({ isIntact: true, unchained: 2 });
+    const changed = [decision("old"), decision("changed"), ...decisions.slice(2)];
+    expect(verifyDecisions({ key: "k", decisions: changed }).isIntact).toBe(false);
+    expect(verifyDecisions({ key: "k", decisions: [...decisions, decision("put in")] }).isIntact).toBe(false);
+  });
+});
+
+it.each([
+  ["Olga", "OLGA ", true],
+  ["Jörg Groß", "jörg GROSS", true],
+  ["Olga", "Olaf", false],
+  ["Olga Operator", "Olga  Operator", true],
+])("tells whether %j and %j are one person", (one, other, isSame) => {
+  expect(isSamePerson(one, other)).toBe(isSame);
+});

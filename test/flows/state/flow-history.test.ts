@@ -1,0 +1,79 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { fromStoredHistory, mostSteps, toStoredHistory, withStep } from "../../../src/flows/state/flow-history.js";
+import { allPhases, type FlowHistory, type FlowState, type FlowStep } from "../../../src/flows/state/flow-state.js";
+
+const request = { senderGatewayId: "alpha" } as FlowState["request"];
+const stateOf = (phase: string, more: object = {}) => ({ phase, request, ...more }) as FlowState;
+const failed = (code: string) => ({ failures: { count: 1, sinceMs: 1, atMs: 1, code, message: "it failed" } });
+const begun = (from: FlowState | undefined) => ({ from, startMs: performance.now() });
+
+it("has each step, by whom and with what it failed, and one line for a step that fails again", () => {
+  const owner = { owner: "one" };
+  let state = withStep(owner, begun(undefined), stateOf("funds-requested"));
+  for (let round = 0; round < 3; round += 1) {
+    state = withStep(owner, begun(state), { ...state, ...failed("connection_failed") } as FlowState);
+  }
+  const { failures: _, ...rest } = state;
+  state = withStep({ owner: "two" }, begun(state), { ...rest, phase: "claimed" } as FlowState);
+  expect(state.history).toMatchObject({
+    dropped: 0,
+    steps: [
+      { to: "funds-requested", owner: "one" },
+      { from: "funds-requested", to: "funds-requested", owner: "one", code: "connection_failed", times: 3 },
+      { from: "funds-requested", to: "claimed", owner: "two" },
+    ],
+  });
+  expect(state.history?.steps[0]).not.toHaveProperty("from");
+  expect(state.history?.steps[2]).not.toHaveProperty("code");
+});
+
+it("keeps the newest steps, and counts the others", () => {
+  let state = stateOf("unknown");
+  for (let step = 0; step < mostSteps + 7; step += 1) state = withStep({ owner: `o${step}` }, begun(state), state);
+  expect(state.history?.steps).toHaveLength(mostSteps);
+  expect(state.history?.steps[0]?.owner).toBe("o7");
+  expect(state.history?.dropped).toBe(7);
+});
+
+const phase = fc.constantFrom(...allPhases);
+const step: fc.Arbitrary<FlowStep> = fc
+  .record(
+    {
+      from: phase,
+      to: phase,
+      atMs: fc.integer({ min: 0, max: 2 ** 45 }),
+      durationMs: fc.nat(),
+      owner: fc.string(),
+      times: fc.integer({ min: 2, max: 1000 }),
+      code: fc.string({ minLength: 1 }),
+    },
+    { requiredKeys: ["to", "atMs", "durationMs", "owner"] },
+  )
+  // Only what failed is repeated.
+  .map(({ times, ...one }) => ({ ...one, ...(times !== undefined && one.code !== undefined && { times }) }));
+
+it("comes back as it was from what is stored", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: mostSteps }), fc.nat(), (steps, dropped) => {
+      // Each step but the first begins somewhere.
+      const whole = steps.map((one, index) =>
+        index > 0 && one.from === undefined ? { ...one, from: "quoted" as const } : one,
+      );
+      const history: FlowHistory = { steps: whole, dropped };
+      expect(fromStoredHistory(JSON.parse(JSON.stringify(toStoredHistory(history))))).toEqual(history);
+    }),
+  );
+});
+
+it("takes about 150 bytes for the three states of a payment", () => {
+  let state = withStep({ owner: crypto.randomUUID() }, begun(undefined), stateOf("funds-requested"));
+  for (const to of ["claimed", "paid"]) {
+    state = withStep({ owner: state.history?.steps[0]?.owner ?? "" }, begun(state), {
+      ...state,
+      phase: to,
+    } as FlowState);
+  }
+  if (state.history === undefined) throw new Error("there is none");
+  expect(JSON.stringify(toStoredHistory(state.history)).length).toBeLessThan(160);
+});
