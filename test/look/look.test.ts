@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pages as guides } from "../../tools/site/pages.js";
-import { type Browser, type ChromiumPage, openBrowser } from "../support/chromium.js";
+import { type Browser, openBrowser, type Page } from "../support/chromium.js";
 import { installTools } from "../support/install-tools.js";
 import { cutParts, faintTexts } from "./page-faults.js";
 import { serveFolder } from "./serve-folder.js";
@@ -29,7 +29,7 @@ afterAll(async () => {
   await site[Symbol.asyncDispose]();
 });
 
-async function visit(page: ChromiumPage, address: string): Promise<void> {
+async function visit(page: Page, address: string): Promise<void> {
   await page.goto(site.url + address);
   await page.waitForSelector(".VPContent");
 }
