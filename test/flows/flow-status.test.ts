@@ -212,6 +212,8 @@ it("lists what is held, then what is stuck, and nothing that may still get furth
     decisions: [],
   });
   expect(items[2]).toStrictEqual({
+    createdAtMs: expect.any(Number),
+    sinceMs: expect.any(Number),
     status: "stuck",
     key: "a-stuck",
     phase: "unknown",

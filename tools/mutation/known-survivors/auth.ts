@@ -102,7 +102,7 @@ export const auth: readonly KnownSurvivor[] = [
   },
   { file: "src/auth/store-entry.ts", line: 'this.name = "StoreAway";', replacement: '""', why: isInner },
   { file: tokenEndpoint, line: "preload(): void {", replacement: "{}", why: onlyTime },
-  { file: tokenEndpoint, line: "loadGrant().catch(() => {});", replacement: ";", why: onlyTime },
+  { file: tokenEndpoint, line: "loadOpenIdGrant().catch(() => {});", replacement: ";", why: onlyTime },
   {
     file: tokenEndpoint,
     line: 'const secrets = [state, nonce, verifier, url.searchParams.get("code") ?? ""];',

@@ -2,9 +2,9 @@ import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import pg from "pg";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { PostgresServer } from "../crash/postgres-server.js";
-import { flowFixture, request } from "../flows/flow-fixture.js";
-import { errorOf } from "../flows/results.js";
-import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
+import { begin, failure, newLease, scope, state } from "../journals/journal-fixture.js";
+import { flowFixture, request } from "./flow-fixture.js";
+import { errorOf } from "./results.js";
 
 /** A server with a replica, and a pool that sends to the replica whatever begins with SELECT, as pgpool and such proxies do. */
 async function splitPool() {
