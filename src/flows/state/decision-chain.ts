@@ -112,8 +112,14 @@ export function isSamePerson(one: string, other: string): boolean {
   return foldedName(one) === foldedName(other);
 }
 
-/** Without what nobody sees: spaces at its ends, double spaces, marks of direction, case, and forms of the same letter. */
+/** Without what nobody sees: spaces at its ends, double spaces, marks that have no look of their own, case, and forms of the same letter. */
 export function foldedName(name: string): string {
-  const visible = name.normalize("NFKC").replace(/\p{Cf}/gu, "");
-  return visible.replace(/\s+/g, " ").trim().toUpperCase().toLowerCase();
+  // What is ignored keeps letters from being composed.
+  const visible = name.replace(unseen, "").normalize("NFKC");
+  // The capital of some letters is written with two, and the small one of such a capital is another letter.
+  const folded = visible.toLowerCase().toUpperCase().toLowerCase().normalize("NFKC");
+  return folded.replace(/[\s\u2800]+/g, " ").trim();
 }
+
+/** Tabs and ends of lines are spaces. */
+const unseen = /[\p{Cf}\p{Default_Ignorable_Code_Point}]|(?!\s)\p{Cc}/gu;

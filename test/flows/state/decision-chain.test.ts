@@ -56,6 +56,15 @@ it.each([
   ["Jörg Groß", "jörg GROSS", true],
   ["Olga", "Olaf", false],
   ["Olga Operator", "Olga  Operator", true],
+  ["Olga Operator", "Olga\tOperator\u2800", true],
+  ["Groß", "GROẞ", true],
+  // Marks that nobody sees: a variation selector, a joiner of graphemes (also within a letter), a filler, a control character.
+  ["Olga", "Olga\ufe0f", true],
+  ["Olga", "Ol\u034fga", true],
+  ["Jörg", "Jo\u034f\u0308rg", true],
+  ["Olga", "Olga\u3164", true],
+  ["Olga", "Olga\u0000", true],
+  ["Olga", "Olgä", false],
 ])("tells whether %j and %j are one person", (one, other, isSame) => {
   expect(isSamePerson(one, other)).toBe(isSame);
 });
