@@ -41,6 +41,24 @@ describe("the desk", () => {
     ]);
   });
 
+  it("shows who approves the record that the flow would be settled with, without names and accounts", async () => {
+    const { ask, target, fieldsOf, flow, key } = await deskFixture();
+    const [claim] = (await flow.details(key))?.claims ?? [];
+    const payment = JSON.stringify({
+      ...{ ...request, id: "p-of-olga", senderGatewayStatus: "reverted" },
+      creationRequestSignatureBase64: claim?.signature,
+    });
+    const proposed = await ask("s-olga", target, {
+      form: { ...(await fieldsOf("s-olga", "propose")), action: "found", why, payment },
+    });
+    expect(proposed.status).toBe(303);
+    const { body } = await ask("s-petra", target);
+    for (const text of ["p-of-olga", "reverted"]) expect(body).toContain(text);
+    expect(body).not.toContain(request.receiverAccount);
+    const shown = await ask("s-petra", target, { form: await fieldsOf("s-petra", "show") });
+    expect(shown.body.split(request.receiverAccount).length).toBeGreaterThan(3);
+  });
+
   it("lets one decide where one is enough, and refuse what was proposed", async () => {
     const { ask, target, fieldsOf, bank, key } = await deskFixture({ people: 1 });
     const decided = await ask("s-olga", target, {
