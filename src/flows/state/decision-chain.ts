@@ -1,5 +1,5 @@
 import type { Payment } from "../../resources/payments.js";
-import type { FlowState, OperatorDecision, StateOf } from "./flow-state.js";
+import type { FlowState, Look, OperatorDecision, StateOf } from "./flow-state.js";
 import { sha256Hex } from "./sha256.js";
 import { writeJson } from "./write-json.js";
 
@@ -101,10 +101,18 @@ export function seenHash(state: FlowState): string {
     waits: ___,
     askedWait: ____,
     progressEpoch: _____,
+    looks,
     ...seen
   } = state as FlowState & Partial<StateOf<"unknown">>;
   const decided = decisionsOf(state).filter(({ step }) => step === undefined || step === "approved");
-  return sha256Hex(writeJson({ ...seen, decisions: decided }));
+  return sha256Hex(writeJson({ ...seen, looks: looks?.map(toSee), decisions: decided }));
+}
+
+/** A stuck flow repeats a look that could not rule the payment out, and keeps the last one: when that was, and how old a cache, only counts. */
+function toSee(look: Look): Partial<Look> {
+  const { complete, lookalike, claims, problem, grounds } = look;
+  if (complete || lookalike !== undefined) return look;
+  return { claims, problem: grounds?.ageSeconds === undefined ? (problem ?? "") : "it came from a cache" };
 }
 
 /** Whether two names are one person's. */
