@@ -170,6 +170,18 @@ describe("attacks on the desk", () => {
     expect((await flow.details(key))?.decisions).toBeUndefined();
   });
 
+  it("come to nothing: a record that is nested more deeply than the stack", async () => {
+    const { ask, target, fieldsOf, flow, key } = await deskFixture();
+    const { senderGatewayTransactionId } = (await flow.details(key)) ?? {};
+    const payment = JSON.stringify({ id: "p", senderGatewayTransactionId, extra: 0 });
+    const deep = payment.replace('"extra":0', `"extra":${"[".repeat(20_000)}${"]".repeat(20_000)}`);
+    const form = { ...(await fieldsOf("s-olga", "propose")), action: "found", why, payment: deep };
+    expect((await ask("s-olga", target, { form })).status).toBe(303);
+    expect((await ask("s-petra", target)).status).toBe(200);
+    const approved = await ask("s-petra", target, { form: await fieldsOf("s-petra", "approve") });
+    expect([approved.status, (await flow.status(key))?.phase]).toEqual([303, "paid"]);
+  });
+
   it("come to nothing: markup in keys, memos and grounds", async () => {
     const { ask, target, fieldsOf, memo } = await deskFixture();
     const evil = `"><img src=x onerror=alert(1)>`;
