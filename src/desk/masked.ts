@@ -6,7 +6,12 @@ export const hidden = "•••";
 
 /** A record of the service, or the body of a request, without names and account numbers, as JSON. */
 export function maskedJson(value: unknown, isShown: boolean): string {
-  return JSON.stringify(value, isShown ? undefined : mask, 2) ?? "";
+  try {
+    return JSON.stringify(value, isShown ? undefined : mask, 2) ?? "";
+  } catch {
+    // Nested more deeply than the stack.
+    return hidden;
+  }
 }
 
 /** The same of a request's body. */

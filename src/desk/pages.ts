@@ -164,9 +164,10 @@ ${form(
 }
 
 function proposalForms(facts: FlowFacts, proposal: WaitingProposal, isOwn: boolean): Html {
-  const { action, withoutProof } = proposal;
+  const { action, withoutProof, payment } = proposal;
   return html`<section aria-labelledby="decide"><h2 id="decide">A proposal waits</h2><p>${decisionText(proposal)}</p>
 <p><b>${action}</b>${withoutProof && html` <b class="bad">without proof</b>`} ${effect(action)}</p>
+${payment !== undefined && html`<p>The record that was given with it, as which the flow is settled:</p><pre>${maskedJson(payment, facts.isShown)}</pre>`}
 ${isOwn ? html`<p>You proposed this: another person approves it.</p>` : form(facts, "approve", html`<button>Approve</button>`)}
 ${form(
   facts,

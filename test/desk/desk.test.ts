@@ -41,6 +41,24 @@ describe("the desk", () => {
     ]);
   });
 
+  it("shows who approves the record that the flow would be settled with, without names and accounts", async () => {
+    const { ask, target, fieldsOf, flow, key } = await deskFixture();
+    const [claim] = (await flow.details(key))?.claims ?? [];
+    const payment = JSON.stringify({
+      ...{ ...request, id: "p-of-olga", senderGatewayStatus: "reverted" },
+      creationRequestSignatureBase64: claim?.signature,
+    });
+    const proposed = await ask("s-olga", target, {
+      form: { ...(await fieldsOf("s-olga", "propose")), action: "found", why, payment },
+    });
+    expect(proposed.status).toBe(303);
+    const { body } = await ask("s-petra", target);
+    for (const text of ["p-of-olga", "reverted"]) expect(body).toContain(text);
+    expect(body).not.toContain(request.receiverAccount);
+    const shown = await ask("s-petra", target, { form: await fieldsOf("s-petra", "show") });
+    expect(shown.body.split(request.receiverAccount).length).toBeGreaterThan(3);
+  });
+
   it("lets one decide where one is enough, and refuse what was proposed", async () => {
     const { ask, target, fieldsOf, bank, key } = await deskFixture({ people: 1 });
     const decided = await ask("s-olga", target, {
@@ -150,6 +168,18 @@ describe("attacks on the desk", () => {
     const { status, body } = await ask("s-olga", target, { form });
     expect([status, body]).toEqual([409, expect.stringContaining("there is more to see")]);
     expect((await flow.details(key))?.decisions).toBeUndefined();
+  });
+
+  it("come to nothing: a record that is nested more deeply than the stack", async () => {
+    const { ask, target, fieldsOf, flow, key } = await deskFixture();
+    const { senderGatewayTransactionId } = (await flow.details(key)) ?? {};
+    const payment = JSON.stringify({ id: "p", senderGatewayTransactionId, extra: 0 });
+    const deep = payment.replace('"extra":0', `"extra":${"[".repeat(20_000)}${"]".repeat(20_000)}`);
+    const form = { ...(await fieldsOf("s-olga", "propose")), action: "found", why, payment: deep };
+    expect((await ask("s-olga", target, { form })).status).toBe(303);
+    expect((await ask("s-petra", target)).status).toBe(200);
+    const approved = await ask("s-petra", target, { form: await fieldsOf("s-petra", "approve") });
+    expect([approved.status, (await flow.status(key))?.phase]).toEqual([303, "paid"]);
   });
 
   it("come to nothing: markup in keys, memos and grounds", async () => {

@@ -212,6 +212,7 @@ it("lets nobody propose about money that was not taken, or about a flow that get
 it.each([
   ["approve", {}, "by must be who decides"],
   ["approve", { by: " \u200b" }, "found only spaces"],
+  ["approve", { by: "\ufe0f" }, "found only spaces"],
   ["approve", { by: "Petra", because: "x" }, "there are by, why, proposal"],
   ["refuse", { by: "Petra" }, "why must be on what grounds"],
   ["refuse", undefined, "by must be who decides"],

@@ -220,6 +220,24 @@ it("claims nothing where the claim was lost and not every payment can be read, a
   expect(paidFor("TX-1")).toBe(1);
 });
 
+it("can be decided in pairs although its workers look in vain again and again", async () => {
+  const { flow, paidFor, mend } = await restoredFixture(1, unreadable);
+  await new Promise((resolve) => setTimeout(resolve, leaseMs + 10));
+  const failAgain = () => errorOf(flow().run("k", request));
+  for (let time = 0; time < 3; time++) await failAgain();
+  const seen = async () => (await flow().details("k"))?.seen;
+  const before = await seen();
+  const { hash } = await flow().propose("k", "found", { by: "Olga Operator", why: "ticket 4711", seen: before });
+  const [look] = (await flow().status("k"))?.looks ?? [];
+  await failAgain();
+  const [again] = (await flow().status("k"))?.looks ?? [];
+  expect(again?.atMs).toBeGreaterThan(look?.atMs ?? Number.NaN);
+  expect(await seen()).toBe(before);
+  mend();
+  expect(await flow().approve("k", { by: "Petra Prüferin", proposal: hash })).toMatchObject({ status: "paid" });
+  expect(paidFor("TX-1")).toBe(1);
+});
+
 it("tells an operator that the money was given back, and what to do, where the journal was restored to before that", async () => {
   let isAway = true;
   const { bank, flow, sandbox } = await flowFixture({

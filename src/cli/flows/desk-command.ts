@@ -98,9 +98,10 @@ export const flowsDeskCommand = command({
 /** Other users of the machine reach its loopback too: only who has the printed address gets in, once by it, and then by a cookie. */
 class DeskSession {
   readonly key = randomBytes(24).toString("base64url");
-  /** Cookies are for a host, whatever the port. */
   readonly #name: string;
   readonly #cookie = randomBytes(24).toString("base64url");
+  /** Cookies are for a host, whatever the port: another user's server on this machine gets those of paths that it knows. */
+  readonly #path = `/${randomBytes(24).toString("base64url")}/`;
 
   constructor(port: number) {
     this.#name = `cross-border-desk-${port}`;
@@ -115,9 +116,9 @@ class DeskSession {
   opened({ url, method }: Request): Promise<Response> | undefined {
     const key = new URL(url).searchParams.get("key");
     if (method !== "GET" || key === null || !isSame(key, this.key)) return undefined;
-    const cookie = `${this.#name}=${this.#cookie}; HttpOnly; SameSite=Strict; Path=/`;
+    const cookie = `${this.#name}=${this.#cookie}; HttpOnly; SameSite=Strict; Path=${this.#path}`;
     const headers = {
-      location: "/",
+      location: this.#path,
       "set-cookie": cookie,
       "cache-control": "no-store",
       "referrer-policy": "no-referrer",

@@ -1,7 +1,7 @@
 import type { Payment } from "../../resources/payments.js";
-import type { FlowState, OperatorDecision, StateOf } from "./flow-state.js";
+import type { FlowState, Look, OperatorDecision, StateOf } from "./flow-state.js";
 import { sha256Hex } from "./sha256.js";
-import { writeJson } from "./write-json.js";
+import { writeJson, writeSortedJson } from "./write-json.js";
 
 /** A flow's key and what operators did about it, as `status`, `held` and outcomes have them, or the kept evidence of a flow. */
 export interface DecidedFlow {
@@ -14,8 +14,8 @@ export interface DecisionsReport {
   /** Whether each decision carries the hash of the one before it. */
   readonly isIntact: boolean;
   /**
-   * The SHA-256 of each decision, in hex. Compare it with what `propose` and `approve` returned: whoever can write to the journal can also
-   * write a whole chain anew, or leave out its end.
+   * The SHA-256 of each decision, in hex. Compare them with what you kept elsewhere, the `hash` that `propose` and `refuse` returned and the
+   * last of these of `approve`'s outcome: whoever can write to the journal can also write a whole chain anew, or leave out its end.
    */
   readonly hashes: readonly string[];
   /** How many of the first ones are of release 0.2.0 and carry no hash. The next one covers them. */
@@ -25,8 +25,8 @@ export interface DecisionsReport {
 }
 
 /**
- * Checks that no decision about a flow was changed, left out or put in since it was stored: each carries the SHA-256 of the one before it,
- * and the first that of the flow's key. Reads nothing but its argument.
+ * Checks that no decision about a flow was changed, left out or put in before another one was stored: each carries the SHA-256 of the one
+ * before it, and the first that of the flow's key. Nothing carries that of the last one: compare `hashes`. Reads nothing but its argument.
  */
 export function verifyDecisions({ key, decisions = [] }: DecidedFlow): DecisionsReport {
   const first = decisions.findIndex(({ previous }) => previous !== undefined);
@@ -72,7 +72,7 @@ function byName(fields: object): readonly (readonly [string, unknown])[] {
 /** A decision without what is personal in it. */
 export function withoutRecord({ payment, ...decision }: OperatorDecision): OperatorDecision {
   if (payment === undefined) return decision;
-  return { ...decision, payment: typeof payment === "string" ? payment : sha256Hex(writeJson(payment)) };
+  return { ...decision, payment: typeof payment === "string" ? payment : sha256Hex(writeSortedJson(payment)) };
 }
 
 /** The proposal that waits for another person: whatever comes after it ends it. */
@@ -101,10 +101,18 @@ export function seenHash(state: FlowState): string {
     waits: ___,
     askedWait: ____,
     progressEpoch: _____,
+    looks,
     ...seen
   } = state as FlowState & Partial<StateOf<"unknown">>;
   const decided = decisionsOf(state).filter(({ step }) => step === undefined || step === "approved");
-  return sha256Hex(writeJson({ ...seen, decisions: decided }));
+  return sha256Hex(writeJson({ ...seen, looks: looks?.map(toSee), decisions: decided }));
+}
+
+/** A stuck flow repeats a look that could not rule the payment out, and keeps the last one: when that was, and how old a cache, only counts. */
+function toSee(look: Look): Partial<Look> {
+  const { complete, lookalike, claims, problem, grounds } = look;
+  if (complete || lookalike !== undefined) return look;
+  return { claims, problem: grounds?.ageSeconds === undefined ? (problem ?? "") : "it came from a cache" };
 }
 
 /** Whether two names are one person's. */
@@ -112,8 +120,14 @@ export function isSamePerson(one: string, other: string): boolean {
   return foldedName(one) === foldedName(other);
 }
 
-/** Without what nobody sees: spaces at its ends, double spaces, marks of direction, case, and forms of the same letter. */
+/** Without what nobody sees: spaces at its ends, double spaces, marks that have no look of their own, case, and forms of the same letter. */
 export function foldedName(name: string): string {
-  const visible = name.normalize("NFKC").replace(/\p{Cf}/gu, "");
-  return visible.replace(/\s+/g, " ").trim().toUpperCase().toLowerCase();
+  // What is ignored keeps letters from being composed.
+  const visible = name.replace(unseen, "").normalize("NFKC");
+  // The capital of some letters is written with two, and the small one of such a capital is another letter.
+  const folded = visible.toLowerCase().toUpperCase().toLowerCase().normalize("NFKC");
+  return folded.replace(/[\s\u2800]+/g, " ").trim();
 }
+
+/** Tabs and ends of lines are spaces. */
+const unseen = /[\p{Cf}\p{Default_Ignorable_Code_Point}]|(?!\s)\p{Cc}/gu;

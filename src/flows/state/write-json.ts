@@ -12,6 +12,11 @@ export function writeJson(value: object): string {
   }
 }
 
+/** The same text for the same content, in whatever order it holds its fields. */
+export function writeSortedJson(value: object): string {
+  return writeDeepJson(value, (fields) => fields.toSorted());
+}
+
 interface Open {
   readonly value: object;
   /** Absent for an array. */
@@ -21,15 +26,15 @@ interface Open {
   isEmpty: boolean;
 }
 
-function writeDeepJson(root: object): string {
+function writeDeepJson(root: object, ordered = (fields: readonly string[]) => fields): string {
   const pieces: string[] = [];
   const open: Open[] = [];
   const ancestors = new Set<object>();
   const enter = (value: object): void => {
     if (ancestors.has(value)) throw new TypeError("an object contains itself");
     ancestors.add(value);
-    const keys = Array.isArray(value) ? undefined : Object.keys(value);
-    const items: unknown[] = Array.isArray(value) ? value : Object.values(value);
+    const keys = Array.isArray(value) ? undefined : ordered(Object.keys(value));
+    const items: unknown[] = Array.isArray(value) ? value : (keys ?? []).map((key) => Reflect.get(value, key));
     open.push({ value, keys, items, next: 0, isEmpty: true });
     pieces.push(keys === undefined ? "[" : "{");
   };

@@ -29,15 +29,18 @@ describe.each(journalKinds)("the desk of the command, over $kind", ({ kind, isHe
     expect((await fetch(`${origin}/?key=wrong`)).status).toBe(401);
     const opened = await fetch(url, { redirect: "manual" });
     const cookie = opened.headers.get("set-cookie")?.split(";")[0] ?? "";
-    expect([opened.status, opened.headers.get("set-cookie")]).toEqual([
+    // Browsers send it to every port of the host, but to no other path than this.
+    const path = opened.headers.get("location") ?? "";
+    expect([opened.status, path, opened.headers.get("set-cookie")]).toEqual([
       303,
-      expect.stringMatching(/HttpOnly; SameSite=Strict/),
+      expect.stringMatching(/^\/[\w-]{32}\/$/),
+      expect.stringContaining(`; HttpOnly; SameSite=Strict; Path=${path}`),
     ]);
-    const page = await (await fetch(`${origin}/?flow=k`, { headers: { cookie } })).text();
+    const page = await (await fetch(`${origin}${path}?flow=k`, { headers: { cookie } })).text();
     const [, token = ""] = /name="token" value="([^"]+)"/.exec(page) ?? [];
     const [, seen = ""] = /name="seen" value="([^"]+)"/.exec(page) ?? [];
     const post = (form: Record<string, string>) =>
-      fetch(`${origin}/?flow=k`, {
+      fetch(`${origin}${path}?flow=k`, {
         ...{ method: "POST", redirect: "manual" },
         headers: { cookie, origin },
         body: new URLSearchParams({ token, seen, ...form }),
