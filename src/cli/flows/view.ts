@@ -1,5 +1,5 @@
 import { counted } from "../../errors/counted.js";
-import type { FlowDetails } from "../../flows/flow-details.js";
+import type { FlowDetails, WaitingProposal } from "../../flows/flow-details.js";
 import type { Claim, FlowFailures, FlowHistory, FlowStep, Look, OperatorDecision } from "../../flows/index.js";
 import { describeGrounds } from "../../flows/looking/describe-looks.js";
 import type { PaymentIntent } from "../../resources/payment-intents.js";
@@ -51,6 +51,7 @@ function linesOf(flow: FlowDetails): readonly Line[] {
         ]),
     ...historyLines(flow.history),
     ...(flow.decisions ?? []).map((decision): Line => [decision.step ?? "decision", decisionText(decision)]),
+    ...recordLines(flow.proposal),
     ...(flow.proposal?.isOutdated
       ? [["note", "the flow has moved on since that was proposed: it can't be approved any more"] as const]
       : []),
@@ -90,6 +91,14 @@ function outcomeLines({ outcome }: FlowDetails): readonly Line[] {
     default:
       return [];
   }
+}
+
+/** What the flow would be settled with. Its names and accounts are not for a terminal. */
+function recordLines({ payment }: Partial<WaitingProposal> = {}): readonly Line[] {
+  if (payment === undefined || typeof payment === "string") return [];
+  const { id, senderGatewayStatus, receiverGatewayStatus, senderGatewayTransactionId } = payment;
+  const statuses = `sender ${senderGatewayStatus}, receiver ${receiverGatewayStatus}`;
+  return [["record", `payment ${id}, transaction ${senderGatewayTransactionId}, ${statuses}: given with the proposal`]];
 }
 
 function failuresText(failures: FlowFailures): string {
