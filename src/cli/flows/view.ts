@@ -51,7 +51,7 @@ function linesOf(flow: FlowDetails): readonly Line[] {
         ]),
     ...historyLines(flow.history),
     ...(flow.decisions ?? []).map((decision): Line => [decision.step ?? "decision", decisionText(decision)]),
-    ...recordLines(flow.proposal),
+    ...proposalLines(flow.proposal),
     ...(flow.proposal?.isOutdated
       ? [["note", "the flow has moved on since that was proposed: it can't be approved any more"] as const]
       : []),
@@ -93,12 +93,16 @@ function outcomeLines({ outcome }: FlowDetails): readonly Line[] {
   }
 }
 
-/** What the flow would be settled with. Its names and accounts are not for a terminal. */
-function recordLines({ payment }: Partial<WaitingProposal> = {}): readonly Line[] {
-  if (payment === undefined || typeof payment === "string") return [];
+/** Which one waits, and what the flow would be settled with. The record's names and accounts are not for a terminal. */
+function proposalLines(proposal: WaitingProposal | undefined): readonly Line[] {
+  if (proposal === undefined) return [];
+  const { payment, hash } = proposal;
+  const named: Line = ["proposal", hash];
+  if (payment === undefined || typeof payment === "string") return [named];
   const { id, senderGatewayStatus, receiverGatewayStatus, senderGatewayTransactionId } = payment;
   const statuses = `sender ${senderGatewayStatus}, receiver ${receiverGatewayStatus}`;
-  return [["record", `payment ${id}, transaction ${senderGatewayTransactionId}, ${statuses}: given with the proposal`]];
+  const record = `payment ${id}, transaction ${senderGatewayTransactionId}, ${statuses}: given with the proposal`;
+  return [named, ["record", record]];
 }
 
 function failuresText(failures: FlowFailures): string {

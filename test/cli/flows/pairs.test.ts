@@ -31,6 +31,7 @@ describe.each(journalKinds)("two people at the command, over $kind", ({ kind, is
     expect((await run("approve", "k", "--by", "petra", "--proposal", first.hash, "--yes")).code).toBe(3);
     const shown = await run("show", "k");
     expect(shown.stdout).toMatch(/step +at .*: funds-requested → claimed, in \d+ ms, by /);
+    expect(shown.stdout).toContain(`proposal  ${second.hash}`);
     expect(shown.stdout).toMatch(/proposed +release by olga at .*: t-1/);
     const approved = await run("approve", "k", "--by", "petra", "--proposal", second.hash, "--yes", "--json");
     expect(JSON.parse(approved.stdout)).toMatchObject({ isDecided: true, phase: "refused" });
