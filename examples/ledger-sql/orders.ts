@@ -28,21 +28,27 @@ export async function confirmOrder(pool: Pool, orderId: string, intentId: string
  * @throws {AggregateError} after all others, where orders failed: somebody has to look at them.
  */
 export async function payConfirmed(pool: Pool, flow: Pick<PaymentFlow, "confirm">): Promise<void> {
-  const { rows } = await pool.query<{ id: string; intent_id: string }>(
-    "select id, intent_id from orders where status in ('confirmed', 'held') order by id limit 100",
-  );
   const failures: unknown[] = [];
-  for (const { id, intent_id: intentId } of rows) {
-    try {
-      const status = await statusAfter(flow, id, intentId);
-      if (status === undefined) continue;
-      await pool.query(
-        "update orders set status = $2 where id = $1 and intent_id = $3 and status in ('confirmed', 'held')",
-        [id, status, intentId],
-      );
-    } catch (error) {
-      failures.push(error);
+  for (let after = ""; ; ) {
+    const { rows } = await pool.query<{ id: string; intent_id: string }>(
+      "select id, intent_id from orders where status in ('confirmed', 'held') and id > $1 order by id limit 100",
+      [after],
+    );
+    for (const { id, intent_id: intentId } of rows) {
+      try {
+        const status = await statusAfter(flow, id, intentId);
+        if (status === undefined) continue;
+        await pool.query(
+          "update orders set status = $2 where id = $1 and intent_id = $3 and status in ('confirmed', 'held')",
+          [id, status, intentId],
+        );
+      } catch (error) {
+        failures.push(error);
+      }
     }
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    after = last.id;
   }
   if (failures.length > 0) throw new AggregateError(failures, "some orders could not be paid in this round");
 }

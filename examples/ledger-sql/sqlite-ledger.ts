@@ -79,7 +79,11 @@ export class SqliteLedger {
       this.#database.exec("commit");
       return result;
     } catch (error) {
-      this.#database.exec("rollback");
+      try {
+        this.#database.exec("rollback");
+      } catch {
+        // SQLite has rolled back by itself, as it does where the disk is full.
+      }
       throw error;
     }
   }

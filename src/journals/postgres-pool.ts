@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 import { ConfigError } from "../errors/errors.js";
+import { sha256Hex } from "../flows/state/sha256.js";
 import { sqlStateOf } from "./postgres-failure.js";
 
 /** What a journal needs of a pool: `Pool` of `pg`, or one like it. */
@@ -59,7 +60,7 @@ function preparing(pool: Pool): Query {
     let failure: unknown;
     try {
       if (!isPrepared || !(await isDirect(client))) return await client.query(text, values);
-      const name = names.get(text) ?? `cross_border_${names.size}`;
+      const name = names.get(text) ?? nameOf(text);
       names.set(text, name);
       return await client.query({ name, text, values });
     } catch (error) {
@@ -90,6 +91,11 @@ function preparing(pool: Pool): Query {
       return send(false, text, values);
     }
   };
+}
+
+/** A pooler may lead to a server process that knows the name already: from another journal, it must not be another statement. */
+function nameOf(text: string): string {
+  return `cross_border_${sha256Hex(text).slice(0, 32)}`;
 }
 
 /** The server knows no statement of that name, or another one, or its result would have other columns. Nothing was executed. */

@@ -48,7 +48,7 @@ export class SqliteJournal extends CheckedJournal {
   /**
    * Opens the journal, and creates its tables if the file is new.
    *
-   * @param place A file, opened with `node:sqlite` (Node >= 22.13); or an open handle of better-sqlite3 or one like it. The caller
+   * @param place A file, opened with `node:sqlite` (Node 22.22.3, 24.15 or newer); or an open handle of better-sqlite3 or one like it. The caller
    *   closes the handle, after the journal.
    * @throws {ConfigError} Node has no `node:sqlite`; SQLite is too old to be shared by several processes (`processes`); the file
    *   belongs to another program or a newer release, or is in memory; with `migrate: false`, it has no tables or older ones.

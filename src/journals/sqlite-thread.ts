@@ -138,7 +138,7 @@ function startWorker(): Worker {
 
 function withoutNodeSqlite(): ConfigError {
   return new ConfigError(
-    `SqliteJournal: Node ${process.versions.node} has no node:sqlite. Use Node 22.13 or newer, ` +
+    `SqliteJournal: Node ${process.versions.node} has no node:sqlite. Use Node 22.22.3, 24.15 or newer, ` +
       "pass an open better-sqlite3 database in place of the path, or use PostgresJournal.",
   );
 }

@@ -41,6 +41,15 @@ describe.skipIf(url === "")("with a server", () => {
     expect(names.filter((name) => name !== "")).toEqual(first);
   });
 
+  it("names each statement after its text: behind a pooler, a server process may know the name from another journal", async () => {
+    const [one, two] = [await openJournal(), await openJournal()];
+    await runFlow(one.journal, "k");
+    await runFlow(two.journal, "k");
+    const named = [one, two].map(({ names }) => names.filter((name) => name !== ""));
+    expect(named.map(({ length }) => length)).toEqual([3, 3]);
+    expect(new Set(named.flat()).size).toBe(6);
+  });
+
   it("prepares nothing behind a pooler, which gives each statement to any server process", async () => {
     // As PgBouncer does, which tells its clients of a process that is none.
     const { journal, names } = await openJournal({

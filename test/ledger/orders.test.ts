@@ -69,6 +69,24 @@ describe.skipIf(url === "")(`an order and its flow${skipped}`, () => {
     expect(await confirmOrder(pool, "order-1", intent.id)).toBe(false);
   });
 
+  it("is paid however many orders before it are held", async () => {
+    const { pool, flow, payments } = await bank();
+    await pool.query(
+      "insert into orders (id, intent_id, status) select 'held-' || n, 'intent', 'held' from generate_series(1, 250) as n",
+    );
+    const { intent } = await flow.quote("order-1", request);
+    await confirmOrder(pool, "order-1", intent.id);
+    const asked: string[] = [];
+    const confirm: PaymentFlow["confirm"] = async (key, options) => {
+      asked.push(key);
+      if (key !== "order-1") throw new Error("it is still held");
+      return flow.confirm(key, options);
+    };
+    await expect(payConfirmed(pool, { confirm })).rejects.toMatchObject({ errors: { length: 250 } });
+    expect(asked).toHaveLength(251);
+    expect(payments()).toBe(1);
+  });
+
   it("is paid once where the process died before it stored the outcome", async () => {
     const { pool, flow, payments, status, takings } = await bank();
     const { intent } = await flow.quote("order-1", request);
