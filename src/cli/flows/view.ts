@@ -1,5 +1,5 @@
 import { counted } from "../../errors/counted.js";
-import type { FlowDetails } from "../../flows/flow-details.js";
+import type { FlowDetails, WaitingProposal } from "../../flows/flow-details.js";
 import type { Claim, FlowFailures, FlowHistory, FlowStep, Look, OperatorDecision } from "../../flows/index.js";
 import { describeGrounds } from "../../flows/looking/describe-looks.js";
 import type { PaymentIntent } from "../../resources/payment-intents.js";
@@ -51,6 +51,7 @@ function linesOf(flow: FlowDetails): readonly Line[] {
         ]),
     ...historyLines(flow.history),
     ...(flow.decisions ?? []).map((decision): Line => [decision.step ?? "decision", decisionText(decision)]),
+    ...proposalLines(flow.proposal),
     ...(flow.proposal?.isOutdated
       ? [["note", "the flow has moved on since that was proposed: it can't be approved any more"] as const]
       : []),
@@ -90,6 +91,18 @@ function outcomeLines({ outcome }: FlowDetails): readonly Line[] {
     default:
       return [];
   }
+}
+
+/** Which one waits, and what the flow would be settled with. The record's names and accounts are not for a terminal. */
+function proposalLines(proposal: WaitingProposal | undefined): readonly Line[] {
+  if (proposal === undefined) return [];
+  const { payment, hash } = proposal;
+  const named: Line = ["proposal", hash];
+  if (payment === undefined || typeof payment === "string") return [named];
+  const { id, senderGatewayStatus, receiverGatewayStatus, senderGatewayTransactionId } = payment;
+  const statuses = `sender ${senderGatewayStatus}, receiver ${receiverGatewayStatus}`;
+  const record = `payment ${id}, transaction ${senderGatewayTransactionId}, ${statuses}: given with the proposal`;
+  return [named, ["record", record]];
 }
 
 function failuresText(failures: FlowFailures): string {

@@ -31,6 +31,7 @@ describe.each(journalKinds)("two people at the command, over $kind", ({ kind, is
     expect((await run("approve", "k", "--by", "petra", "--proposal", first.hash, "--yes")).code).toBe(3);
     const shown = await run("show", "k");
     expect(shown.stdout).toMatch(/step +at .*: funds-requested → claimed, in \d+ ms, by /);
+    expect(shown.stdout).toContain(`proposal  ${second.hash}`);
     expect(shown.stdout).toMatch(/proposed +release by olga at .*: t-1/);
     const approved = await run("approve", "k", "--by", "petra", "--proposal", second.hash, "--yes", "--json");
     expect(JSON.parse(approved.stdout)).toMatchObject({ isDecided: true, phase: "refused" });
@@ -41,5 +42,18 @@ describe.each(journalKinds)("two people at the command, over $kind", ({ kind, is
     ]);
     expect(verifyDecisions(details).hashes).toContain(second.hash);
     expect(fixture.bank.released).toEqual([]);
+  });
+
+  it.skipIf(!isHere)("shows who approves which record the flow would be settled with", async () => {
+    await using fixture = await openFlowsFixture(kind, mkdtempSync(join(tmpdir(), "pairs-")), { leaseMs: 300 });
+    fixture.fate = "lost";
+    expect(await fixture.flow.run("k", request)).toMatchObject({ status: "held" });
+    const [claim] = (await fixture.flow.details("k"))?.claims ?? [];
+    const { signature: creationRequestSignatureBase64 } = claim ?? {};
+    const payment = { ...request, id: "p-of-olga", senderGatewayStatus: "reverted", creationRequestSignatureBase64 };
+    await fixture.flow.propose("k", "found", { by: "olga", why: "t-1", payment: payment as never });
+    const plan = await fixture.run(["flows", "approve", "k", "--by", "petra"]);
+    expect(plan.stdout).toMatch(/record +payment p-of-olga, transaction .*, sender reverted, receiver /);
+    expect(plan.stdout).not.toContain(request.receiverAccount);
   });
 });
