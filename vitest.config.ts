@@ -214,6 +214,8 @@ export default defineConfig({
       exclude: [
         // It runs in Chromium, as the page that is made of it: `npm run test:pages`.
         "src/sandbox/console/page/**",
+        // A process's own streams and signals: test/cli/{command-line,terminal}.test.ts start processes, which are not counted.
+        "src/cli/{interruption,outputs,terminal}.ts",
         // Node 20 has no SQLite of its own to run them with.
         ...(hasSqlite ? [] : ["src/journals/sqlite-*.ts"]),
       ],
