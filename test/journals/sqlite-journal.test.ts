@@ -19,7 +19,7 @@ it.skipIf(nodeSqlite !== undefined)("says what to do on a Node without node:sqli
   const error = await failure(SqliteJournal.open(newFile()));
   expect(error).toMatchObject({
     name: "ConfigError",
-    message: expect.stringMatching(/Node 22\.13.*better-sqlite3.*PostgresJournal/),
+    message: expect.stringMatching(/Node 22\.22\.3, 24\.15.*better-sqlite3.*PostgresJournal/),
   });
 });
 
