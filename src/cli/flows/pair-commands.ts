@@ -20,6 +20,7 @@ import {
   assertAction,
   assertResolvable,
   assertWithoutProof,
+  groundsOptions,
   neededToDecide,
   readPayment,
   showDecided,
@@ -50,16 +51,7 @@ export const flowsProposeCommand = command({
   options: {
     by,
     why: { ...why, isRequired: true },
-    payment: { type: "string", value: "FILE", help: "for found: the service's record, as JSON; - for stdin" },
-    "without-proof": {
-      type: "boolean",
-      help: "for release: also where not every payment can be seen, or one only looks like this flow's",
-    },
-    seen: {
-      type: "string",
-      value: "HASH",
-      help: "what was looked at, as flows show --json has it; else nothing is stored",
-    },
+    ...groundsOptions,
     yes,
     ...journalOptions,
     json,

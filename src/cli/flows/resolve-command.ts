@@ -21,6 +21,20 @@ import { journalOptions, openFlows } from "./journal.js";
 import { readFlow } from "./show-command.js";
 import { instant, showFlow, showLines } from "./view.js";
 
+/** What a decision rests on, whether one person makes it or one proposes it. */
+export const groundsOptions = {
+  payment: { type: "string", value: "FILE", help: "for found: the service's record, as JSON; - for stdin" },
+  "without-proof": {
+    type: "boolean",
+    help: "for release: also where not every payment can be seen, or one only looks like this flow's",
+  },
+  seen: {
+    type: "string",
+    value: "HASH",
+    help: "what was looked at, as flows show --json has it; else nothing is stored",
+  },
+} as const;
+
 export const flowsResolveCommand = command({
   name: "flows resolve",
   summary: "Stores what an operator decided about a flow that is held or stuck.",
@@ -30,16 +44,7 @@ export const flowsResolveCommand = command({
   options: {
     by: { type: "string", value: "NAME", help: "who decides; stored", isRequired: true },
     why: { type: "string", value: "TEXT", help: "on what grounds; stored", isRequired: true },
-    payment: { type: "string", value: "FILE", help: "for found: the service's record, as JSON; - for stdin" },
-    "without-proof": {
-      type: "boolean",
-      help: "for release: also where not every payment can be seen, or one only looks like this flow's",
-    },
-    seen: {
-      type: "string",
-      value: "HASH",
-      help: "what was looked at, as flows show --json has it; else nothing is stored",
-    },
+    ...groundsOptions,
     yes: { type: "boolean", help: "do it" },
     ...journalOptions,
     ...settingOptions,
