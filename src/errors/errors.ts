@@ -1,3 +1,4 @@
+import { docUrlOf } from "./doc-url.js";
 import { hide } from "./hide.js";
 import { redactText } from "./redact.js";
 import { safeCause } from "./safe-cause.js";
@@ -151,6 +152,8 @@ export class CrossBorderError extends Error {
   readonly code: ErrorCode;
   /** What the failed call did at the service. */
   readonly effect: Effect;
+  /** The address of what the documentation says about the code: what happened, and what to do. It holds nothing else of the error. */
+  readonly docUrl: string;
   /** Such as `payments.create`, where the error belongs to one call. */
   declare readonly operation?: string;
   /** How often the request was tried. */
@@ -165,6 +168,7 @@ export class CrossBorderError extends Error {
     hide(this, "name", new.target.className);
     this.code = details.code;
     this.effect = details.effect ?? "none";
+    this.docUrl = docUrlOf(details.code);
     if (details.operation !== undefined) this.operation = details.operation;
     if (details.attempts !== undefined) this.attempts = details.attempts;
     if (details.requestId !== undefined) this.requestId = details.requestId;

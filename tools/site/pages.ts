@@ -159,9 +159,10 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "errors",
       title: "Errors",
-      about: "what to do when a call fails, and every code",
+      about: "what to do when a call fails, every class, and what is retried",
       alsoFoundBy: "timeout retry exception",
     },
+    { name: "error-codes", title: "Error codes", about: "a section for each code: what happened, and what to do" },
     {
       name: "tokens",
       title: "Tokens",
