@@ -7,7 +7,7 @@ import { safeCause } from "./safe-cause.js";
  * What a failed call did at the service.
  *
  * - `none`: nothing. It is safe to call again, or to give the money back.
- * - `possible`: it is unknown. Look before doing anything (see `OutcomeUnknownError`).
+ * - `possible`: it is unknown. Look before doing anything: see {@link OutcomeUnknownError}.
  * - `done`: the service did it, although the response could not be used.
  */
 export type Effect = "none" | "possible" | "done";
@@ -97,7 +97,7 @@ export type ErrorCode =
   | "unexpected_response"
   | TokenErrorCode;
 
-/** What went wrong with an access token: see `TokenError`. */
+/** What went wrong with an access token: see {@link TokenError}. */
 export type TokenErrorCode =
   | "login_code_refused"
   | "login_denied"

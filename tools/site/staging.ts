@@ -17,7 +17,10 @@ export function stage(root: string, folder: string): void {
   for (const name of names(docs)) write(folder, name, linked(readFileSync(join(docs, `${name}.md`), "utf8"), "docs"));
   write(folder, "overview", withPictures(linked(readFileSync(join(root, "README.md"), "utf8"), "."), root, folder));
   write(folder, "index", linked(readFileSync(join(root, "tools/site/home.md"), "utf8"), "tools/site"));
-  writeFileSync(join(folder, "public/llms.txt"), llms(({ name }) => `/${name}.md`));
+  writeFileSync(
+    join(folder, "public/llms.txt"),
+    llms(({ name }) => `/${name}.md`),
+  );
 }
 
 /** The documents, each of which has to be a page. */
