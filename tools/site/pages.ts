@@ -25,7 +25,7 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "first-back-end",
       title: "The first back end",
-      about: "quote and confirm in two requests, a worker, and an orderly end",
+      about: "quote and confirm in two requests, a worker, and shutting down",
       alsoFoundBy: "server express fastify hono nestjs next",
     },
     {
