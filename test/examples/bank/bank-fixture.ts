@@ -110,7 +110,7 @@ export class BankFixture {
     await migrate(this.pool);
     await this.pool.query("insert into accounts values ('DE-0001', 'EUR', 5000), ('DE-0002', 'EUR', 50)");
     const all = new Users(this.pool, "");
-    await Promise.all(users.map((user) => all.add(user, this.#passwords[user.name] ?? "")));
+    await Promise.all(users.map((user) => all.add(user, this.passwordOf(user.name))));
     return this;
   }
 
@@ -140,9 +140,13 @@ export class BankFixture {
     });
   }
 
+  passwordOf(name: string): string {
+    return this.#passwords[name] ?? "";
+  }
+
   async logIn(address: Address, name: string): Promise<Browser> {
     const browser = new Browser(origin);
-    const { status } = await browser.post(address, "/login", { name, password: this.#passwords[name] ?? "" });
+    const { status } = await browser.post(address, "/login", { name, password: this.passwordOf(name) });
     if (status !== 303) throw new Error(`the login of ${name} ended with ${status}`);
     this.#secrets.push(browser.cookie.split("=")[1] ?? "");
     return browser;
