@@ -133,3 +133,21 @@ it("waits in Kubernetes for longer than an end takes, and asks the probes that t
 it.each(manifests)("is YAML: %s", (name) => {
   expect(read(name).split(/^---$/m).flatMap(yamlProblems)).toEqual([]);
 });
+
+it("shows in the guide what the image and the manifests have", () => {
+  const guide = readFileSync("docs/containers.md", "utf8");
+  const blocks = [...guide.matchAll(/^```(?:dockerfile|yaml)\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block);
+  expect(blocks).toHaveLength(3);
+  const unindented = (text: string) => text.replaceAll(/^ +/gm, "");
+  const files = unindented(dockerfile + read("kubernetes/bank.yaml"));
+  for (const block of blocks) expect(files).toContain(unindented(block));
+});
+
+it("has a row in its README for every variable", () => {
+  const known = [...read("README.md").matchAll(/^\| (`[A-Z_, `]+`) \|/gm)].flatMap(([, names = ""]) =>
+    names.match(/[A-Z_]+/g),
+  );
+  expect(known.filter((name) => !name?.startsWith("OTEL_")).sort()).toEqual(
+    bankVariables.filter((name) => !name.startsWith("CROSS_BORDER_")).sort(),
+  );
+});
