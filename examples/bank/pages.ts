@@ -63,7 +63,7 @@ const statusWords: Readonly<Record<Order["status"], string>> = {
   open: "not confirmed",
   confirmed: "is being paid",
   paid: "paid",
-  declined: "not paid: the account has too little money",
+  declined: "not paid: nothing was taken from the account",
   rejected: "not paid: it was refused, and the money is back in the account",
   held: "is being paid, and takes longer",
   quote_lost: "not confirmed",
@@ -75,13 +75,16 @@ export function orderPage(session: Session, order: Order, flow: FlowStatus | und
   const isUnconfirmed = status === "open" || status === "quote_lost";
   const isFresh = flow?.phase === "quoted" && flow.isExpired === false;
   const isPending = status === "confirmed" || status === "held";
-  const paymentId = flow?.outcome?.status === "paid" ? flow.outcome.payment.id : undefined;
+  const outcome = flow?.outcome;
+  const paymentId = outcome?.status === "paid" ? outcome.payment.id : undefined;
+  const whyDeclined =
+    outcome?.status === "declined" ? (outcome.reason ?? "The account has too little money.") : undefined;
   return page(
     "Payment",
     session,
     html`${flow?.intent && intentFacts(flow.intent)}
 ${isUnconfirmed ? (isFresh && flow.intent ? confirmForm(session, id, flow.intent, flow.expiresAtMs) : newPriceForm(session, id)) : html`<p role="status">This payment <b>${statusWords[status]}</b>.</p>`}
-${paymentId !== undefined && html`<p>Its number at the service: ${paymentId}</p>`}
+${whyDeclined !== undefined && html`<p>${whyDeclined}</p>`}${paymentId !== undefined && html`<p>Its number at the service: ${paymentId}</p>`}
 <p><a href="/">All payments</a></p>`,
     isPending ? 2 : undefined,
   );
@@ -110,7 +113,7 @@ ${form(
   session,
   `/orders/${id}/confirm`,
   html`<input type="hidden" name="intentId" value="${intent.id}"><button>Pay ${intent.senderAmount} ${intent.senderCurrency}</button>`,
-)}`;
+)}${form(session, `/orders/${id}/cancel`, html`<button>Don't pay</button>`)}`;
 }
 
 function newPriceForm(session: Session, id: string): Html {

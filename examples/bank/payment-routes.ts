@@ -61,11 +61,25 @@ export function paymentRoutes(app: FastifyInstance, bank: Bank, stopping: AbortS
     try {
       await flow.quote(id, requestOf(intent), callOptions(request));
     } catch (error) {
-      // Confirmed meanwhile: the order's page has what became of it.
-      if (!(error instanceof InvalidArgumentError && error.code === "flow_confirmed")) {
+      if (!isConfirmed(error)) {
         const { status, problem } = whyNoPrice(request, error);
         throw new Failure(status, problem);
       }
+    }
+    return reply.redirect(`/orders/${id}`, 303);
+  });
+
+  app.post<OrderRequest>("/orders/:order/cancel", async (request, reply) => {
+    const session = await sessionOf(bank, request, reply, "customer");
+    if (session === undefined) return reply;
+    const { id } = await orderOf(bank, session, request.params.order);
+    try {
+      await flow.cancel(id, "You cancelled it.");
+      await pool.query("update orders set status = 'declined' where id = $1 and status in ('open', 'quote_lost')", [
+        id,
+      ]);
+    } catch (error) {
+      if (!isConfirmed(error)) throw error;
     }
     return reply.redirect(`/orders/${id}`, 303);
   });
@@ -142,6 +156,10 @@ function requestOf(intent: PaymentIntentRequest): PaymentIntentRequest {
     ...{ receiverAccount, receiverCurrency, receiverAmount, memo },
   };
 }
+
+/** Confirmed meanwhile, by another click: the order's page has what became of it. */
+const isConfirmed = (error: unknown): boolean =>
+  error instanceof InvalidArgumentError && error.code === "flow_confirmed";
 
 /** Nothing was taken or paid, whatever failed: a quote moves no money. */
 function whyNoPrice({ log }: FastifyRequest, error: unknown): { readonly status: number; readonly problem: string } {

@@ -109,7 +109,7 @@ describe.skipIf(postgresUrl === "")(`a bank's back end${skipped}`, () => {
     const berta = await shared.logIn(only, "berta");
     const { path, confirm, page } = await shared.quote(only, berta);
     await berta.submit(only, page, confirm);
-    expect((await berta.get(only, path)).body).toContain("not paid: the account has too little money");
+    expect((await berta.get(only, path)).body).toContain("The account has too little money");
     expect([shared.payments, await shared.taken(), await shared.balance("DE-0002")]).toEqual([0, 0, "50"]);
   });
 
@@ -179,6 +179,26 @@ describe.skipIf(postgresUrl === "")(`a bank's back end${skipped}`, () => {
     expect(await exit).toBe(0);
     for (const { path } of orders) await until(() => ada.get(second, path), says("This payment <b>paid</b>"));
     expect([shared.payments, await shared.taken(), await shared.balance("DE-0001")]).toEqual([12, 12, "3796.64"]);
+  });
+
+  it("ends well while a response does not come, and another process finds the payment", async () => {
+    const shared = await bank({
+      onResponse: ({ operation }) => (operation === "payments.create" ? new Promise(() => {}) : undefined),
+    });
+    const [first, second] = await Promise.all([shared.process({ CLOSE_MS: "1000" }), shared.process()]);
+    const ada = await shared.logIn(first, "ada");
+    const { path, confirm, fields } = await shared.quote(first, ada);
+    const click = ada.post(first, confirm, fields());
+    await until(
+      () => shared.payments,
+      (count) => count === 1,
+    );
+    const exit = first.end("SIGTERM");
+    // The customer is not kept waiting, and learns from the other process what became of it.
+    expect(await click).toMatchObject({ status: 303, location: path });
+    expect(await exit).toBe(0);
+    await until(() => ada.get(second, path), says("This payment <b>paid</b>"));
+    expect([shared.payments, await shared.taken()]).toEqual([1, 1]);
   });
 
   it("is live and not ready while the database can't be reached, and ready again afterwards", async () => {
@@ -276,6 +296,16 @@ describe.skipIf(postgresUrl === "")(`a bank's back end${skipped}`, () => {
     await ada.submit(only, await ada.get(only, path), confirm);
     await until(() => ada.get(only, path), says("This payment <b>paid</b>"));
     expect(shared.payments).toBe(1);
+
+    const unwanted = await shared.quote(only, ada);
+    await ada.submit(only, unwanted.page, `${unwanted.path}/cancel`);
+    expect((await ada.get(only, unwanted.path)).body).toContain("You cancelled it.");
+    // A page that was left open.
+    await ada.post(only, unwanted.confirm, unwanted.fields());
+    expect((await ada.get(only, unwanted.path)).body).toContain("You cancelled it.");
+    await ada.post(only, `${path}/cancel`, fields());
+    expect((await ada.get(only, path)).body).toContain("This payment <b>paid</b>");
+    expect([shared.payments, await shared.taken()]).toEqual([1, 1]);
   });
 });
 
