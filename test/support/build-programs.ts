@@ -17,7 +17,6 @@ const programs = [
   "examples/bank/server.ts",
   "examples/bank/migrate.ts",
   "examples/bank/add-user.ts",
-  "examples/fastify/server.ts",
   "test/faults/idle-payer.ts",
   "test/http/response-costs-process.ts",
   "test/reconcile/large-comparison.ts",
