@@ -54,7 +54,7 @@ export function customerPage(
 <h2>A new payment</h2>${form(session, "/orders", html`${inputs}<button>Show the price</button>`)}
 <h2>Your payments</h2><ul>${orders.map(
       ({ id, status, createdAt }) =>
-        html`<li><a href="/orders/${id}">${createdAt.toISOString()}</a> ${statusWords[status]}</li>`,
+        html`<li><a href="/orders/${id}">${time(createdAt)}</a> ${statusWords[status]}</li>`,
     )}</ul>`,
   );
 }
@@ -83,7 +83,7 @@ export function orderPage(session: Session, order: Order, flow: FlowStatus | und
     "Payment",
     session,
     html`${flow?.intent && intentFacts(flow.intent)}
-${isUnconfirmed ? (isFresh && flow.intent ? confirmForm(session, id, flow.intent, flow.expiresAtMs) : newPriceForm(session, id)) : html`<p role="status">This payment <b>${statusWords[status]}</b>.</p>`}
+${isUnconfirmed ? (isFresh && flow.intent ? confirmForm(session, id, flow.intent, flow.expiresAtMs) : newPriceForm(session, id)) : html`<p role="status">Status: <b>${statusWords[status]}</b></p>`}
 ${whyDeclined !== undefined && html`<p>${whyDeclined}</p>`}${paymentId !== undefined && html`<p>Its number at the service: ${paymentId}</p>`}
 <p><a href="/">All payments</a></p>`,
     isPending ? 2 : undefined,
@@ -104,11 +104,13 @@ function intentFacts(intent: PaymentIntent): Html {
   return html`<dl>${Object.entries(facts).map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>`;
 }
 
+const time = (date: Date): string => `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+
 const unknownName = "nobody whom the gateway knows";
 
 /** What is confirmed is the intent that this page shows: the flow refuses any other. */
 function confirmForm(session: Session, id: string, intent: PaymentIntent, expiresAtMs = 0): Html {
-  return html`<p>This price can be confirmed until ${new Date(expiresAtMs).toISOString()}.</p>
+  return html`<p>This price can be confirmed until ${time(new Date(expiresAtMs))}.</p>
 ${form(
   session,
   `/orders/${id}/confirm`,
@@ -147,5 +149,5 @@ ${refreshSeconds !== undefined && html`<meta http-equiv="refresh" content="${Str
 
 export const styleSheet = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:44rem;padding:0 1rem}
 header{align-items:baseline;display:flex;flex-wrap:wrap;gap:1rem;justify-content:space-between}label{display:block;margin:.6rem 0}
-input:not([type=hidden]){display:block;font:inherit;padding:.3rem;width:100%;max-width:24rem}button{font:inherit;padding:.4rem .9rem}
-dl{display:grid;gap:.2rem 1rem;grid-template-columns:max-content 1fr}dd{margin:0}[role=alert]{border-left:4px solid #c33;padding-left:.8rem}`;
+input:not([type=hidden]){display:block;font:inherit;padding:.3rem;width:100%;max-width:24rem}button{font:inherit;margin-bottom:.5rem;padding:.4rem .9rem}
+dl{display:grid;gap:.2rem 1rem;grid-template-columns:fit-content(45%) 1fr}dd{margin:0}[role=alert]{border-left:4px solid #c33;padding-left:.8rem}`;

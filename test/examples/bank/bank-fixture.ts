@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import pg from "pg";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { migrate } from "../../../examples/bank/migrations.js";
 import { type User, Users } from "../../../examples/bank/users.js";
 import { type PracticeService, startPracticeService } from "../../../examples/support/practice-service.js";
@@ -16,6 +16,7 @@ import { type Address, Browser, hiddenFields, type Page } from "./browser.js";
 type SandboxOptions = NonNullable<Parameters<typeof startPracticeService>[0]>;
 
 export const postgresUrl = process.env.CBP_POSTGRES_URL ?? "";
+export const skipped = postgresUrl === "" ? " (skipped: CBP_POSTGRES_URL is not set)" : "";
 export const origin = "https://bank.example";
 
 /** Where the compiled programs of the example are, as in the working directory of its image. */
@@ -208,6 +209,22 @@ export class BankProcess implements Address {
     this.#child.kill(signal);
     const [code, killedBy] = await exit;
     return code ?? killedBy;
+  }
+}
+
+const banks: BankFixture[] = [];
+
+/** A bank with tables and users, whose logs `assertNoLeaks` looks at when the test has ended. */
+export async function bank(...sandbox: Parameters<typeof BankFixture.start>): Promise<BankFixture> {
+  const started = await BankFixture.start(...sandbox);
+  banks.push(started);
+  return started.fill();
+}
+
+export function assertNoLeaks(): void {
+  for (const one of banks.splice(0)) {
+    expect(one.output.length).toBeGreaterThan(0);
+    expect(one.leaks(), "secrets and personal data in the logs").toEqual([]);
   }
 }
 

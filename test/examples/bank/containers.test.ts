@@ -7,9 +7,8 @@ import { bankVariables, readBankSettings } from "../../../examples/bank/settings
 import { settingNames, variableOf } from "../../../src/settings/setting-table.js";
 import { yamlProblems } from "../../architecture/yaml-problems.js";
 import { startCollector } from "../../support/collector.js";
-import { BankFixture, postgresUrl, says, until } from "./bank-fixture.js";
+import { BankFixture, postgresUrl, says, skipped, until } from "./bank-fixture.js";
 
-const skipped = postgresUrl === "" ? " (skipped: CBP_POSTGRES_URL is not set)" : "";
 const read = (name: string) => readFileSync(join("examples/bank", name), "utf8");
 const dockerfile = read("Dockerfile");
 const manifests = ["compose.yaml", "collector.yaml", "kubernetes/bank.yaml", "kubernetes/migrate.yaml"];
@@ -53,7 +52,7 @@ describe.skipIf(postgresUrl === "")(`the bank's image${skipped}`, () => {
     const ada = await shared.logIn(only, "ada");
     const { path, confirm, page } = await shared.quote(only, ada);
     await ada.submit(only, page, confirm);
-    await until(() => ada.get(only, path), says("This payment <b>paid</b>"));
+    await until(() => ada.get(only, path), says("Status: <b>paid</b>"));
     await until(
       () => received.get("/v1/metrics") ?? "",
       (metrics) => metrics.includes("bank.flows") && metrics.includes("cross_border.call.duration"),
