@@ -5,7 +5,7 @@ export interface TokenHold {
    * `token-rejected` (the service refuses new tokens too), and so on. It may get further values.
    */
   readonly reason: string;
-  /** Whether waiting does not help: other credentials or another login are needed. */
+  /** Whether other credentials, or another login, are needed: waiting does not help. */
   readonly needsLogin: boolean;
   /** In how many milliseconds a token may be requested again. */
   readonly endsInMs: number;

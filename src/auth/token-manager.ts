@@ -151,7 +151,7 @@ export class TokenManager implements TokenSource {
     const rejectedMs = this.#rejectedUntil === undefined ? 0 : leftMs(this.#rejectedUntil, now());
     return rejectedMs <= 0
       ? undefined
-      : { reason: "token-rejected", needsLogin: true, endsInMs: Math.ceil(rejectedMs) };
+      : { reason: "token-rejected", needsLogin: false, endsInMs: Math.ceil(rejectedMs) };
   }
 
   /**
