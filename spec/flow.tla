@@ -52,6 +52,14 @@ Begin(phase) ==
   IN /\ row = None /\ Put(new) /\ own' = Append(own, Owner(new, FALSE))
      /\ UNCHANGED <<inc, msgs, stored, made, service, bank, operators>>
 
+(* A request to begin that arrives twice, when the row that it made is no more. *)
+BeginAgain(o) ==
+  LET phase == IF own[o].view.phase = "quoted" THEN "quoted" ELSE "funds-requested"
+  IN /\ row = None /\ own[o].epoch = 1
+     /\ Put([c |-> [First(phase) EXCEPT !.since = own[o].view.since], epoch |-> 1, nonce |-> o, rev |-> 1,
+             lease |-> phase \notin Settled, mark |-> 0])
+     /\ UNCHANGED <<inc, msgs, stored, own, made, service, bank, operators>>
+
 (* confirm, cancel, a new price, a fence: in place of a quote that is still as it was seen. *)
 ReplaceQuote(phase) ==
   LET o == Len(own) + 1
@@ -235,7 +243,7 @@ Next ==
   \/ \E c \in 1..Len(made) : Commit(c) \/ List(c) \/ Refuse(c)
   \/ \E o \in 1..Len(own) :
        \/ own[o].funds = "unasked" /\ \E answer \in Answers : Take(o, answer)
-       \/ GiveBack(o) \/ OrderRelease(o) \/ Send(o) \/ Learn(o) \/ LetGo(o)
+       \/ BeginAgain(o) \/ GiveBack(o) \/ OrderRelease(o) \/ Send(o) \/ Learn(o) \/ LetGo(o)
        \/ MostRestores > 0 /\ Retake(o)
        \/ own[o].saw = "nothing" /\ \E n \in Looks(o) : Look(o, n)
        \/ \E c \in Options(o) : c # own[o].view /\ (c.phase = "claimed" => Len(made) < MostClaims) /\ Write(o, c, Knows(o))

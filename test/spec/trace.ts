@@ -118,8 +118,10 @@ export class FlowTrace {
   }
 
   begun(atMs: number, entry: JournalEntry, process: string): void {
-    this.#own(atMs, entry, process);
-    this.add(atMs, { op: "begin", phase: entry.phase });
+    // The journal has lost the entry, and a repeated request makes it once more.
+    const owner = this.#ownerOf(entry);
+    if (owner === undefined) this.#own(atMs, entry, process);
+    this.add(atMs, owner ? { op: "begin again", o: owner.number } : { op: "begin", phase: entry.phase });
   }
 
   replaced(atMs: number, entry: JournalEntry, process: string): void {
