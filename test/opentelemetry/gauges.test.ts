@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import * as api from "@opentelemetry/api";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
@@ -5,6 +6,7 @@ import { ConfigError, CrossBorderClient } from "cross-border-payments";
 import { MemoryJournal, type PaymentFlow } from "cross-border-payments/flow";
 import { type GaugeSource, observeGauges, openTelemetry } from "cross-border-payments/opentelemetry";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { gauges } from "../../src/opentelemetry/gauges.js";
 import { boundJournal } from "../flows/bound-journal.js";
 import { closed, flowFixture, isPayment, request } from "../flows/flow-fixture.js";
 
@@ -228,24 +230,20 @@ it("exports nothing more once it is stopped", async () => {
   expect(backlog).not.toHaveBeenCalled();
 });
 
-it("says of a client whether it requests no token, be it that it was refused or that the identity server is away", async () => {
-  const { sandbox, logIn } = await flowFixture();
-  await logIn();
+it("says of a client whether it requests no token, as after a login that was refused", async () => {
+  const { sandbox } = await flowFixture();
   const { meter, collect } = collectors();
-  let isAway = false;
-  const options = sandbox.clientOptions({ baseUrl: "https://service.test", authUrl: "https://login.test" });
+  const authUrl = "https://login.test";
   const client = new CrossBorderClient({
-    ...options,
-    maxRetries: 0,
-    fetch: async (input, init) => {
-      if (isAway && String(input).startsWith("https://login.test")) throw new TypeError("fetch failed");
-      return sandbox.fetch(input, init);
-    },
+    ...sandbox.clientOptions({ baseUrl: "https://service.test", authUrl }),
+    fetch: async (input, init) =>
+      String(input).startsWith(authUrl)
+        ? Response.json({ error: "invalid_grant" }, { status: 401 })
+        : sandbox.fetch(input, init),
   });
   observeGauges(api, client, { meter });
   expect(await collect()).toEqual({ "cross_border.token.held": { all: 0 } });
-  isAway = true;
-  await expect(client.paymentGateways.list()).rejects.toThrow();
+  await expect(client.paymentGateways.list()).rejects.toMatchObject({ code: "login_refused" });
   expect(await collect()).toEqual({ "cross_border.token.held": { all: 1 } });
 });
 
@@ -274,4 +272,14 @@ it("refuses what is no meter, and attributes that are no texts", async () => {
   expect(() => observeGauges(api, flow, { meter: {} as never })).toThrow(/createObservableGauge/);
   expect(() => observeGauges(api, flow, { attributes: { a: 1 } as never })).toThrow(/attributes must be/);
   expect(() => observeGauges({} as never, flow)).toThrow(/observeGauges wants/);
+});
+
+it("has a row in the guide for each gauge", () => {
+  const rows = readFileSync("docs/observability.md", "utf8").matchAll(
+    /^\| `(cross_border\.[\w.]+)` \| (flows|s|0 or 1) \|/gm,
+  );
+  const units: Readonly<Record<string, string>> = { "{flow}": "flows", s: "s", "": "0 or 1" };
+  expect([...rows].map(([, name, unit]) => [name, unit]).sort()).toEqual(
+    gauges.map(({ name, unit = "" }) => [name, units[unit]]).sort(),
+  );
 });
