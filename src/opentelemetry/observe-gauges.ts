@@ -11,6 +11,7 @@ import { meterOf, type OpenTelemetryApi } from "./open-telemetry.js";
 /** What gauges are read of: a `PaymentFlow`, or a `CrossBorderClient` where there is no flow. */
 export type GaugeSource = Pick<PaymentFlow, "gauges"> | FlowClient;
 
+/** Options of `observeGauges`. */
 export interface GaugeOptions {
   /** Where instruments come from. Default: the meter `cross-border-payments` of the global provider. */
   readonly meter?: ObservableMeter | undefined;

@@ -31,9 +31,11 @@ export interface StoredGauges {
 
 /** How things stand, for metrics. */
 export interface FlowGauges {
-  /** Absent where the journal could not be read in time: `error` says why. */
+  /** Absent where the journal could not be read within 5 seconds. */
   readonly stored?: StoredGauges;
+  /** Why the journal could not be read. */
   readonly error?: Error;
+  /** The flows that this process has taken over. */
   readonly work: WorkGauges;
   /** Whether this process takes no money for new payments, since one after the other ended unknown. */
   readonly isCircuitOpen: boolean;
