@@ -115,15 +115,16 @@ export class JournalRestore {
     const { world, journal } = this.#surroundings;
     const { choices, profile } = world;
     const isAfterClaim = profile.failsOver === "after another claim";
-    const turn = choices.of<Turn | "lag" | "claimant" | undefined>(
+    const turn = choices.of<Turn | "lag" | "claimant" | "first claim" | undefined>(
       isAfterClaim
-        ? ["lag"]
+        ? ["lag", "first claim"]
         : this.#isSudden
           ? [undefined, "takes over", "begins", "claims", "lag", "lag", "claimant", "claimant"]
           : [undefined, "takes over", "begins"],
     );
     // By then no lease is left that the replica knows of, so that somebody takes over at once.
     if (turn === "lag") return journal.ageAgo(profile.leaseMs + choices.below(profile.leaseMs / 2));
+    if (turn === "first claim") return journal.ageAfterFirstClaim;
     if (turn === "claimant") return journal.ageBeforeClaimant;
     const ages = turn === undefined ? [] : journal.agesBefore(turn);
     const newest = ages[ages.length - 1 - choices.below(Math.min(ages.length, 4))];

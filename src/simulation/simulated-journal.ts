@@ -14,8 +14,8 @@ interface Change {
   readonly atMs: number;
   readonly apply: (journal: Journal) => Promise<unknown>;
   turn?: Turn;
-  /** Which flow's turn it is. */
-  key?: string | undefined;
+  /** Which flow it changes, where that is known. */
+  key: string | undefined;
 }
 
 /** One journal that all processes share, behind a network that fails. It can be restored to any earlier moment. */
@@ -52,9 +52,17 @@ export class SimulatedJournal {
   get ageBeforeClaimant(): number {
     const claimed = this.#changes.findLast(({ turn }) => turn === "claims")?.key;
     const got = this.#changes.findLastIndex(
-      ({ turn, key }) => turn !== "claims" && key !== undefined && key === claimed,
+      ({ turn, key }) => (turn === "begins" || turn === "takes over") && key === claimed,
     );
     return got < 0 ? this.age : got;
+  }
+
+  /** How old the journal was once it was known what became of the first claim of the flow that was claimed last. */
+  get ageAfterFirstClaim(): number {
+    const claimed = this.#changes.findLast(({ turn }) => turn === "claims")?.key;
+    const first = this.#changes.findIndex(({ turn, key }) => turn === "claims" && key === claimed);
+    const next = this.#changes.findIndex(({ key }, index) => index > first && key === claimed);
+    return next < 0 ? this.age : next + 1;
   }
 
   /** Whether the flow of the newest claim had been claimed before. */
@@ -87,7 +95,7 @@ export class SimulatedJournal {
       keep,
     };
     const apply = (journal: Journal) => journal.prune(options);
-    this.#changes.push({ atMs: nowMs, apply });
+    this.#changes.push({ atMs: nowMs, apply, key: undefined });
     const { settled, quoted } = await apply(this.#journal);
     this.#world.note(`${settled} settled flows and ${quoted} quotes are pruned`);
   }
@@ -98,7 +106,7 @@ export class SimulatedJournal {
     if (!isWhole(from) || !isWhole(to)) return false;
     const { phase, settled, data, evidence } = from;
     const apply = (journal: Journal) => journal.write(toKey, to, { phase, settled, data, evidence });
-    this.#changes.push({ atMs: this.nowMs, apply });
+    this.#changes.push({ atMs: this.nowMs, apply, key: undefined });
     await apply(this.#journal);
     this.#world.note(`what is stored of ${fromKey} is copied over ${toKey}`);
     this.#world.recorder?.note({ type: "misplaced" });
@@ -137,12 +145,12 @@ export class SimulatedJournal {
         process,
         label,
         async (journal) => {
-          const stored: Change = { atMs: this.nowMs, apply };
+          const stored: Change = { atMs: this.nowMs, apply, key };
           this.#changes.push(stored);
           const result = await apply(journal);
           if (turn !== undefined && result !== undefined && result !== false) {
             stored.turn = turn;
-            stored.key = key ?? keyIn(result);
+            stored.key ??= keyIn(result);
             if (stored.key !== undefined && turn !== "claims") this.#world.marks.owns(process.name, stored.key);
           }
           this.onChanged(stored.turn);

@@ -47,7 +47,7 @@ export const journalMutations: readonly Mutation[] = [
   },
   {
     name: "an owner that may lack a claim waits before it gives money back",
-    profile: "failovers",
+    profile: "failovers after refusals",
     file: "src/flows/steps/read-back.ts",
     find: "const aloneMs = lagMs + (lease.knowsAllClaims ? 0 : leaseMs);",
     replace: "const aloneMs = lagMs;",
@@ -68,7 +68,7 @@ export const journalMutations: readonly Mutation[] = [
   },
   {
     name: "one owner has waited the whole time before money is given back",
-    profile: "failovers",
+    profile: "failovers after refusals",
     file: waits,
     find: "return { isDue: true, isProof: false };",
     replace: "return { isDue: true, isProof: true };",

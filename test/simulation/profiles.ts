@@ -99,9 +99,9 @@ export const profiles = {
     listLagMs: 1490,
     latencyMs: 50,
     // What is sent late, by an owner that does not know yet that another one has the flow, is listed later.
-    unsent: 1000,
-    slowMs: 330,
-    passingRefusals: 500,
+    unsent: 700,
+    slowMs: 900,
+    passingRefusals: 600,
     shutdowns: 0,
     livesMs: undefined,
     clockJumps: 0,
