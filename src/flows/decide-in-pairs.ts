@@ -1,7 +1,9 @@
 import { isText, type OptionTable, parseOptions } from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
+import { type CheckedResolution, refusalOf } from "./check-resolution.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
+import { isFunded, notHeld, operate, unresolved } from "./operate-flow.js";
 import type { Lease } from "./ownership/lease.js";
 import {
   type AfterDecision,
@@ -9,14 +11,8 @@ import {
   assertMayEndRelease,
   assertOwnPayment,
   assertSeen,
-  type CheckedResolution,
   claimsToLookFor,
   decideAnd,
-  isFunded,
-  notHeld,
-  operate,
-  refusalOf,
-  unresolved,
 } from "./resolve-flow.js";
 import {
   decisionHash,

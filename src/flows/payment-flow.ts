@@ -1,6 +1,7 @@
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
+import { checkResolution, type Resolution } from "./check-resolution.js";
 import {
   type Approval,
   approveFlow,
@@ -48,7 +49,7 @@ import type { CloseReport } from "./ownership/open-work.js";
 import { Recovery, type ReportRecovered } from "./ownership/recovery.js";
 import { cancelFlow, confirmFlow, type QuotedFlow, quoteFlow } from "./quote-flow.js";
 import { recoverFlows } from "./recover-flows.js";
-import { andGoOn, checkResolution, type Resolution, resolveFlow } from "./resolve-flow.js";
+import { andGoOn, resolveFlow } from "./resolve-flow.js";
 import { runFlow } from "./run-flow.js";
 import { assertFlowKey } from "./state/flow-key.js";
 import { readState } from "./state/flow-scope.js";

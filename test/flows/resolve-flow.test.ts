@@ -7,9 +7,10 @@ import {
   type ResolveAction,
 } from "cross-border-payments/flow";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { checkResolution } from "../../src/flows/check-resolution.js";
 import { FlowCall } from "../../src/flows/flow-call.js";
 import { toFlowContext } from "../../src/flows/flow-options.js";
-import { checkResolution, decideFlow } from "../../src/flows/resolve-flow.js";
+import { decideFlow } from "../../src/flows/resolve-flow.js";
 import { Alarm } from "../../src/timing/alarm.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { boundJournal } from "./bound-journal.js";

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../../errors/errors.js";
+import { checkResolution } from "../../flows/check-resolution.js";
 import {
   approveFlow,
   assertName,
@@ -9,7 +10,7 @@ import {
   type StoredDecision,
 } from "../../flows/decide-in-pairs.js";
 import type { FlowDetails, WaitingProposal } from "../../flows/flow-details.js";
-import { andLeave, checkResolution } from "../../flows/resolve-flow.js";
+import { andLeave } from "../../flows/resolve-flow.js";
 import { command, exitCodes } from "../command.js";
 import { openClient } from "../open-client.js";
 import { type Settings, settingOptions } from "../settings.js";

@@ -1,10 +1,12 @@
 import { InvalidArgumentError } from "../../errors/errors.js";
+import { checkResolution } from "../../flows/check-resolution.js";
 import { decisionEffects } from "../../flows/decision-effects.js";
 import { FlowCall } from "../../flows/flow-call.js";
 import type { FlowContext } from "../../flows/flow-context.js";
 import type { FlowDetails } from "../../flows/flow-details.js";
 import { FlowPausedError } from "../../flows/flow-paused-error.js";
-import { assertDecidesAlone, checkResolution, decideFlow, notHeld } from "../../flows/resolve-flow.js";
+import { notHeld } from "../../flows/operate-flow.js";
+import { assertDecidesAlone, decideFlow } from "../../flows/resolve-flow.js";
 import type { FlowState, ResolveAction } from "../../flows/state/flow-state.js";
 import type { Payment } from "../../resources/payments.js";
 import { clock } from "../../timing/clock.js";
