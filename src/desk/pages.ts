@@ -1,9 +1,10 @@
 import { counted } from "../errors/counted.js";
+import { mostWhy } from "../flows/check-resolution.js";
 import { decisionEffects } from "../flows/decision-effects.js";
 import type { FlowCounts } from "../flows/flow-status.js";
 import { describeElsewhere } from "../flows/flows-elsewhere.js";
 import { describeGrounds } from "../flows/looking/describe-looks.js";
-import { isSamePerson } from "../flows/state/decision-chain.js";
+import { isSamePerson, verifyDecisions } from "../flows/state/decision-chain.js";
 import type { FlowStep, Look, OperatorDecision, ResolveAction } from "../flows/state/flow-state.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { DeskFlow, FlowDetails, WaitingProposal } from "./desk-options.js";
@@ -81,6 +82,8 @@ export function flowContent(facts: FlowFacts): Html {
   const { flow, said, isShown, nowMs } = facts;
   const { key, phase, createdAtMs, sinceMs, intent, failures, outcome, owner } = flow;
   const { claims = [], looks = [], decisions = [], history } = flow;
+  const payment = outcome?.status === "paid" ? outcome.payment : undefined;
+  const { problem } = verifyDecisions({ key, decisions, payment }, { people: facts.people });
   return html`${said !== undefined && html`<p role="status"><b>${said}</b></p>`}
 <section aria-labelledby="flow"><h2 id="flow"><bdi>${key}</bdi></h2>
 <dl>${fact("phase", phase)}${fact("begun", `${instant(createdAtMs)}, ${age(nowMs - createdAtMs)} ago`)}${fact("since", instant(sinceMs))}
@@ -110,7 +113,7 @@ ${
   html`<section><h2>Looks at the list of payments</h2><ul>${looks.map((look) => html`<li>${lookText(look)}</li>`)}</ul>
 ${flow.lookalike && html`<p>A payment that only looks like this flow's. Whose is it?</p><pre>${maskedJson(flow.lookalike, isShown)}</pre>`}</section>`
 }
-${decisions.length > 0 && html`<section><h2>Decisions</h2><ul>${decisions.map((one) => html`<li>${decisionText(one)}</li>`)}</ul></section>`}
+${decisions.length > 0 && html`<section><h2>Decisions</h2>${problem !== undefined && html`<p class="bad">Not as it should be: ${problem}.</p>`}<ul>${decisions.map((one) => html`<li>${decisionText(one)}</li>`)}</ul></section>`}
 ${
   history &&
   html`<section><h2>Steps</h2>${history.dropped > 0 && html`<p class="soft">${counted(history.dropped, "older step")} not kept</p>`}
@@ -156,7 +159,7 @@ ${form(
     (action) =>
       html`<label><input type="radio" name="action" value="${action}" required> <b>${action}</b> ${effect(action)}</label>`,
   )}</fieldset>
-<label>On what grounds, such as a ticket <input type="text" name="why" required autocomplete="off"></label>
+<label>On what grounds, such as a ticket <input type="text" name="why" required maxlength="${mostWhy}" autocomplete="off"></label>
 <label><input type="checkbox" name="withoutProof" value="yes"> release or resend although not every payment can be seen</label>
 <label>For found, where the payment is not listed: the service's record, as JSON <textarea name="payment" rows="2"></textarea></label>
 <button>${people === 2 ? "Propose" : "Decide"}</button>`,
@@ -172,7 +175,7 @@ ${isOwn ? html`<p>You proposed this: another person approves it.</p>` : form(fac
 ${form(
   facts,
   "refuse",
-  html`<label>Why not <input type="text" name="why" required autocomplete="off"></label><button class="plain">${isOwn ? "Take it back" : "Refuse"}</button>`,
+  html`<label>Why not <input type="text" name="why" required maxlength="${mostWhy}" autocomplete="off"></label><button class="plain">${isOwn ? "Take it back" : "Refuse"}</button>`,
 )}</section>`;
 }
 

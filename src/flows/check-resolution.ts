@@ -4,18 +4,19 @@ import type { Payment } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import type { OperatorDecision, ResolveAction } from "./state/flow-state.js";
 import { frozenCopy } from "./state/frozen-copy.js";
+import { writeJson } from "./state/write-json.js";
 
 /** An operator's decision about a flow that is held or stuck, for the record. `payment` is accepted for `found` only. */
 export type Resolution<Action extends ResolveAction = ResolveAction> = {
-  /** Who decides. */
+  /** Who decides, in 200 characters or fewer. */
   readonly by: string;
-  /** On what grounds. */
+  /** On what grounds, in 2,000 characters or fewer. */
   readonly why: string;
   /** `seen` of the flow's details as they were looked at: the decision is refused where there is more to see by now. */
   readonly seen?: string | undefined;
 } & ([Action] extends ["found"]
   ? {
-      /** The service's record of the payment. Without it, the payment is looked for once more. */
+      /** The service's record of the payment, as JSON of 256 KiB or less. Without it, the payment is looked for once more. */
       readonly payment?: Payment | undefined;
     }
   : {
@@ -45,29 +46,46 @@ export function checkResolution(
     throw refuse('the action must be "found", "release" or "resend"');
   }
   const given = parseOptions(resolutionOptions, resolution ?? {}, "the decision", refuse) as unknown as GivenResolution;
-  const { payment, withoutProof = false, seen, ...grounds } = given;
+  const { payment, withoutProof = false, seen, ...stated } = given;
   if (payment !== undefined && action !== "found") {
     throw refuse(`a payment can be given for "found" only, not for "${action}"`);
   }
   if (withoutProof && action === "found") throw refuse('withoutProof is for "release" and "resend" only');
   // Whatever else an operator states is kept with the flow.
-  const decision = { action, ...grounds, atMs: clock.wallMs(), ...(withoutProof ? { withoutProof } : undefined) };
+  const decision = { action, ...stated, atMs: clock.wallMs(), ...(withoutProof ? { withoutProof } : undefined) };
   return { decision, seen, payment: frozenCopy(payment), withoutProof };
 }
 
 type GivenResolution = Omit<Resolution, "payment"> & Pick<Resolution<"found">, "payment">;
 
-export const resolutionOptions: OptionTable<GivenResolution> = {
-  by: { accepts: isText, isRequired: true, wanted: "who decides", documentation: "who decides" },
-  why: {
-    accepts: isText,
+/** All decisions about a flow stay with it, and each of its states is stored whole. */
+export const mostWhy = 2000;
+const mostBy = 200;
+const mostPaymentBytes = 256 * 1024;
+
+const isTextOf = (most: number) => (value: unknown) => isText(value) && String(value).length <= most;
+
+/** Who decides, and on what grounds. */
+export const grounds = {
+  by: {
+    accepts: isTextOf(mostBy),
     isRequired: true,
-    wanted: "on what grounds it is decided",
+    wanted: `who decides, in ${mostBy} characters or fewer`,
+    documentation: "who decides",
+  },
+  why: {
+    accepts: isTextOf(mostWhy),
+    isRequired: true,
+    wanted: `on what grounds it is decided, in ${mostWhy} characters or fewer`,
     documentation: "on what grounds",
   },
+} as const;
+
+export const resolutionOptions: OptionTable<GivenResolution> = {
+  ...grounds,
   payment: {
-    accepts: (value) => typeof value === "object" && value !== null,
-    wanted: "the service's record of the payment",
+    accepts: isRecord,
+    wanted: `the service's record of the payment, as JSON of ${mostPaymentBytes} bytes or fewer`,
     documentation: "the service's record of the payment",
   },
   withoutProof: {
@@ -77,6 +95,15 @@ export const resolutionOptions: OptionTable<GivenResolution> = {
   },
   seen: { accepts: isText, wanted: "what `details` has as `seen`", documentation: "what was looked at" },
 };
+
+function isRecord(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  try {
+    return new TextEncoder().encode(writeJson(value)).length <= mostPaymentBytes;
+  } catch {
+    return false;
+  }
+}
 
 /** Makes the error of a message about what an operation was given. */
 export function refusalOf(operation: string): (message: string) => InvalidArgumentError {

@@ -46,7 +46,12 @@ export type { MoveOptions, MoveReport } from "./move-flows.js";
 export type { CloseReport } from "./ownership/open-work.js";
 export { PaymentFlow } from "./payment-flow.js";
 export type { QuotedFlow } from "./quote-flow.js";
-export { type DecidedFlow, type DecisionsReport, verifyDecisions } from "./state/decision-chain.js";
+export {
+  type DecidedFlow,
+  type DecisionsReport,
+  type VerifyDecisionsOptions,
+  verifyDecisions,
+} from "./state/decision-chain.js";
 export type { FlowCipher, KeptEvidence } from "./state/flow-codec.js";
 export type {
   Claim,

@@ -181,6 +181,50 @@ describe("a decision that takes two people", () => {
     });
   });
 
+  it("is not proposed again and again without an end, and one person's proposals don't keep others from deciding", async () => {
+    const { flow, journal } = await heldFixture();
+    const back = async (by: string) => {
+      await flow.propose("k", "release", { by, why: "w" });
+      await flow.refuse("k", { by, why: "taken back" });
+    };
+    for (let round = 0; round < 20; round += 1) await back(round % 2 === 0 ? "Olga" : "OLGA");
+    const writes = (await journal.read("k"))?.revision;
+    expect(await errorOf(flow.propose("k", "release", { by: " olga ", why: "once more" }))).toMatchObject({
+      ...{ code: "flow_too_many_proposals", effect: "possible" },
+      message: expect.stringContaining("another person has to propose"),
+    });
+    expect((await journal.read("k"))?.revision).toBe(writes);
+    for (let round = 0; round < 80; round += 1) await back(`person ${round % 7}`);
+    expect(await errorOf(flow.propose("k", "release", { by: "Quentin", why: "w" }))).toMatchObject({
+      code: "flow_too_many_proposals",
+      message: expect.stringContaining("decisions: { people: 1 }"),
+    });
+    const { decisions = [] } = (await flow.details("k")) ?? {};
+    expect(decisions).toHaveLength(200);
+    expect(verifyDecisions({ key: "k", decisions }, { people: 2 })).toMatchObject({ isIntact: true });
+  });
+
+  it("keeps a given record only while its proposal waits, and its hash for ever", async () => {
+    const { flow, journal } = await heldFixture();
+    const { claims: [claim] = [], intent } = (await flow.details("k")) ?? {};
+    if (claim === undefined) throw new Error("there is none");
+    const extras = { note: "x".repeat(200_000) };
+    const payment = { ...intent, id: "p-9", creationRequestSignatureBase64: claim.signature, extras } as never;
+    for (let round = 0; round < 10; round += 1) {
+      await flow.propose("k", "found", { ...olga, payment });
+      await flow.refuse("k", { ...petra, why: "not that one" });
+    }
+    expect((await journal.read("k"))?.data.length).toBeLessThan(50_000);
+    const { hash } = await flow.propose("k", "found", { ...olga, payment });
+    expect((await flow.details("k"))?.proposal).toMatchObject({ hash, payment: { id: "p-9" } });
+    const outcome = await flow.approve("k", petra);
+    expect(outcome).toMatchObject({ status: "paid", payment: { id: "p-9" } });
+    expect(verifyDecisions(outcome as never, { people: 2 })).toMatchObject({ isIntact: true });
+    expect(verifyDecisions({ ...outcome, payment: { ...Object(outcome).payment, id: "p-8" } } as never).isIntact).toBe(
+      false,
+    );
+  });
+
   it("costs one write for each step, and none that was not made before", async () => {
     const { flow, writes } = await heldFixture();
     await flow.propose("k", "release", olga);
@@ -211,6 +255,9 @@ it("lets nobody propose about money that was not taken, or about a flow that get
 
 it.each([
   ["approve", {}, "by must be who decides"],
+  ["approve", { by: "P".repeat(201) }, "by must be who decides, in 200 characters or fewer"],
+  ["approve", { by: "Petra", why: "w".repeat(2001) }, "why must be on what grounds it is decided, in 2000 characters"],
+  ["refuse", { by: "Petra", why: "w".repeat(2001) }, "why must be on what grounds it is decided, in 2000 characters"],
   ["approve", { by: " \u200b" }, "found only spaces"],
   ["approve", { by: "\ufe0f" }, "found only spaces"],
   ["approve", { by: "Petra", because: "x" }, "there are by, why, proposal"],

@@ -71,11 +71,21 @@ const bare = (payment: Partial<Payment>) => () => Response.json([payment]);
 describe("what resolve is given", () => {
   it.each([
     ["pay", decision, 'the action must be "found", "release" or "resend"'],
-    ["release", undefined, "by must be who decides; found undefined"],
+    ["release", undefined, "by must be who decides, in 200 characters or fewer; found undefined"],
     ["release", "because", "the decision must be an object"],
     ["release", { by: "Olga Operator" }, "why must be on what grounds it is decided"],
-    ["release", { ...decision, by: 5 }, "by must be who decides; found 5"],
+    ["release", { ...decision, by: 5 }, "by must be who decides, in 200 characters or fewer; found 5"],
     ["release", { ...decision, why: "" }, "why must be on what grounds it is decided"],
+    [
+      "release",
+      { ...decision, why: "w".repeat(2001) },
+      "grounds it is decided, in 2000 characters or fewer; found a string",
+    ],
+    [
+      "found",
+      { ...decision, payment: { note: "é".repeat(140_000) } },
+      "as JSON of 262144 bytes or fewer; found an object",
+    ],
     ["release", { ...decision, withoutproof: true }, "there are by, why, payment, withoutProof"],
     ["found", { ...decision, payment: "payment-1" }, "payment must be the service's record of the payment"],
     ["resend", { ...decision, payment: {} }, 'for "found" only, not for "resend"'],
@@ -97,6 +107,14 @@ describe("what resolve is given", () => {
     expect(unseen).toEqual({ action: "release", ...decision, atMs: unseen.atMs, withoutProof: true });
     expect(plain.atMs).toBeGreaterThanOrEqual(fromMs);
     expect(unseen.atMs).toBeLessThanOrEqual(Date.now());
+  });
+});
+
+it("takes no record that can't be written, before anything is done", async () => {
+  const { flow } = await flowFixture();
+  const payment = { id: "p-1", amount: 1n } as never;
+  expect(await errorOf(flow().resolve("k", "found", { ...decision, payment }))).toMatchObject({
+    code: "invalid_argument",
   });
 });
 
