@@ -18,12 +18,26 @@ export interface PageFacts {
   readonly nonce: string;
   /** Absent where nobody is logged in. */
   readonly user?: string;
+  /** Whether it is worth while to load it again soon. */
+  readonly isUnderway?: boolean;
 }
 
-export function page({ nonce, user }: PageFacts, title: string, content: Html): string {
+/** What somebody asked for at the desk. */
+export interface Task {
+  readonly what: "approval" | "decision";
+  readonly by: string;
+  /** When, in milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+export function taskText({ what, by, atMs }: Task): string {
+  return `the ${what} by ${by} of ${instant(atMs)}`;
+}
+
+export function page({ nonce, user, isUnderway }: PageFacts, title: string, content: Html): string {
   const { text } = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
-<link rel="icon" href="data:,"><style nonce="${nonce}">${new Html(pageStyle)}</style></head>
+${isUnderway === true && html`<meta http-equiv="refresh" content="5">`}<link rel="icon" href="data:,"><style nonce="${nonce}">${new Html(pageStyle)}</style></head>
 <body><a class="skip" href="#main">Skip to the content</a>
 <header><h1>${title}</h1>${user !== undefined && html`<p class="soft">You are <b>${user}</b>. <a href="?">All that waits</a></p>`}</header>
 <main id="main" tabindex="-1">${content}</main></body></html>
@@ -75,6 +89,9 @@ export interface FlowFacts {
   readonly canShow: boolean;
   /** What was just done. */
   readonly said?: string | undefined;
+  /** What this desk is carrying out, and what it could not. */
+  readonly underway?: Task | undefined;
+  readonly undone?: (Task & { readonly why: string }) | undefined;
   readonly nowMs: number;
 }
 
@@ -87,13 +104,14 @@ export function flowContent(facts: FlowFacts): Html {
   return html`${said !== undefined && html`<p role="status"><b>${said}</b></p>`}
 <section aria-labelledby="flow"><h2 id="flow"><bdi>${key}</bdi></h2>
 <dl>${fact("phase", phase)}${fact("begun", `${instant(createdAtMs)}, ${age(nowMs - createdAtMs)} ago`)}${fact("since", instant(sinceMs))}
-${owner !== undefined && fact("with", owner)}${intent && intentFacts(intent, isShown)}
+${owner !== undefined && fact("with", ownerText(owner, flow.leaseUntilMs, nowMs))}${intent && intentFacts(intent, isShown)}
 ${fact("money", flow.senderGatewayTransactionId === undefined ? "not known to have been taken" : `taken, transaction ${flow.senderGatewayTransactionId}`)}</dl>
 ${outcome?.status === "held" && html`<p>${outcome.reason}</p>`}
 ${failures && html`<p class="bad">${failures.code}, ${counted(failures.count, "time")} since ${instant(failures.sinceMs)}: ${failures.message}</p>`}
 ${outcome?.status === "paid" && html`<p>Paid: payment ${outcome.payment.id}.</p>`}
 ${outcome?.status === "rejected" && html`<p>Rejected: ${outcome.refusal.code}, by the ${outcome.refusal.by}.</p>`}
 ${showForm(facts)}</section>
+${undoneText(facts)}
 ${decisionForms(facts)}
 ${
   claims.length > 0 &&
@@ -139,9 +157,22 @@ function showForm(facts: FlowFacts): Html | undefined {
   );
 }
 
+function ownerText(owner: string, untilMs = 0, nowMs: number): string {
+  if (untilMs <= nowMs) return `${owner}, which is gone`;
+  return `${owner}, which runs it or carries out a decision: until ${instant(untilMs)} nothing else is decided, unless it ends before`;
+}
+
+function undoneText({ undone, flow: { outcome } }: FlowFacts): Html | undefined {
+  if (undone === undefined || (outcome !== undefined && outcome.status !== "held")) return undefined;
+  return html`<p class="bad" role="alert">Of ${taskText(undone)}: ${undone.why}</p>`;
+}
+
 function decisionForms(facts: FlowFacts): Html | undefined {
-  const { flow, user, people } = facts;
+  const { flow, user, people, underway } = facts;
   const { proposal } = flow;
+  if (underway !== undefined) {
+    return html`<section role="status"><p><b>Being carried out: ${taskText(underway)}.</b> It can take minutes: this page loads itself again.</p></section>`;
+  }
   if (!flow.isWaiting) return undefined;
   if (flow.senderGatewayTransactionId === undefined) {
     return html`<section><p>No money is known to have been taken. Its program tries again by itself: there is nothing to decide.</p></section>`;

@@ -33,7 +33,6 @@ export async function operate<Result>(
   work: (flow: OperatedFlow) => Promise<Result>,
 ): Promise<Result> {
   const leased = await ownedByFlow(key, acquireToResolve(context, key, call));
-  if (leased === undefined) throw notHeld(key, "there is no such flow, or another process is running it");
   const lease = new Lease(context.journal, leased.entry, context.leaseMs, leased.askedAt);
   let phase: FlowPhase | undefined;
   let flow: OperatedFlow | undefined;
@@ -56,18 +55,24 @@ export async function operate<Result>(
   }
 }
 
-/** Where the lease ends later than its own length from now, an operator waits for as long as that, and takes the flow over. */
+/**
+ * Where the lease ends later than its own length from now, an operator waits for as long as that, and takes the flow over.
+ *
+ * @throws {InvalidArgumentError} `flow_not_held`
+ */
 async function acquireToResolve(
   context: FlowContext,
   key: string,
   call: FlowCall,
-): Promise<(OwnedEntry & { readonly wasOverlong: boolean }) | undefined> {
+): Promise<OwnedEntry & { readonly wasOverlong: boolean }> {
   for (;;) {
     const seen = await context.journal.read(key);
     const wasOverlong = seen?.isOverlong === true;
     const owned = await acquireEntry(context, key, seen);
     if (owned !== undefined) return { ...owned, wasOverlong };
-    if (!wasOverlong) return undefined;
+    if (seen === undefined || seen.prunedAtMs !== undefined) throw notHeld(key, "there is no such flow");
+    if (!wasOverlong)
+      throw notHeld(key, `${JSON.stringify(seen.owner)} is running it, or carries out a decision about it`);
     await call.pause(Math.min(seen.leaseMs ?? context.leaseMs, context.leaseMs) / 4);
   }
 }

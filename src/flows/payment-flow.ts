@@ -228,6 +228,9 @@ export class PaymentFlow {
    *
    * With `decisions: { people: 2 }` it is refused (`flow_approval_needed`): see `propose`. So it is while a proposal waits (`flow_proposed`).
    *
+   * The wait and the look can take minutes. Only then is the decision stored: where `signal` or the end of the process comes before that,
+   * nothing is decided; where it comes after that, `work` or `recover` does what was decided.
+   *
    * @throws {InvalidArgumentError} `flow_not_held` when the flow is neither held nor stuck, or another process is running it;
    *   `flow_payment_not_found` when the payment is not found, or the given one belongs to another flow; `flow_payment_found` when
    *   it is there, and is to be released or sent again; `flow_payment_unseen` when that can't be told, unless `withoutProof` is true.
@@ -237,10 +240,12 @@ export class PaymentFlow {
     key: string,
     action: Action,
     resolution: Resolution<Action>,
+    options: RunOptions = {},
   ): Promise<FlowOutcome> {
     assertFlowKey(key);
     const checked = checkResolution(action, resolution);
-    return this.#call("resolve", key, {}, (call) => resolveFlow(this.#context, key, checked, call));
+    const work = (call: FlowCall) => resolveFlow(this.#context, key, checked, call);
+    return this.#call("resolve", key, readRunOptions("resolve", options), work);
   }
 
   /**
@@ -264,16 +269,18 @@ export class PaymentFlow {
   }
 
   /**
-   * Does what another person proposed, as `resolve` does it: the payment is looked for once more before `release` and `resend`.
+   * Does what another person proposed, as `resolve` does it: the payment is looked for once more before `release` and `resend`, the
+   * approval is stored after that, and a signal or the end of the process before that leaves the proposal waiting.
    *
    * @throws {InvalidArgumentError} as `resolve` does, and `flow_not_proposed`; `flow_same_person`; `flow_moved_on` where there is more to see of
    *   the flow than its proposer saw, or another proposal waits than the given one.
    * @throws {FlowPausedError} when something else stops it: the flow is as before, or goes on as was decided.
    */
-  async approve(key: string, approval: Approval): Promise<FlowOutcome> {
+  async approve(key: string, approval: Approval, options: RunOptions = {}): Promise<FlowOutcome> {
     assertFlowKey(key);
     const checked = checkApproval(approval);
-    return this.#call("approve", key, {}, (call) => approveFlow(this.#context, key, checked, call, andGoOn));
+    const work = (call: FlowCall) => approveFlow(this.#context, key, checked, call, andGoOn);
+    return this.#call("approve", key, readRunOptions("approve", options), work);
   }
 
   /**

@@ -1,5 +1,6 @@
 import { operatorDesk } from "cross-border-payments/desk";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { clock } from "../../src/timing/clock.js";
 import { request } from "../flows/flow-fixture.js";
 import { deskFixture } from "./desk-fixture.js";
 
@@ -74,6 +75,62 @@ describe("the desk", () => {
     });
     expect(refused.headers.location).toContain("said=refused");
     expect((await two.flow.details(two.key))?.proposal).toBeUndefined();
+  });
+
+  it("goes on where the connection is cut, shows that, takes nothing else meanwhile, and says afterwards why it was not done", async () => {
+    const { ask, target, fieldsOf, bank, flow, key, looks } = await deskFixture();
+    await flow.propose(key, "release", { by: "Olga", why });
+    const form = await fieldsOf("s-petra", "approve");
+    let respond = (_: Response | undefined): void => {};
+    looks.waitFor = new Promise((resolve) => {
+      respond = resolve;
+    });
+    const cut = new AbortController();
+    const approving = ask("s-petra", target, { form, signal: cut.signal });
+    await expect
+      .poll(async () => (await ask("s-olga", target)).body)
+      .toContain("Being carried out: the approval by Petra");
+    cut.abort();
+    await expect(approving).rejects.toThrow();
+    const meanwhile = await ask("s-olga", target);
+    expect(meanwhile.body).toContain('<meta http-equiv="refresh" content="5">');
+    expect(meanwhile.body).not.toContain('value="approve"');
+    for (const task of ["approve", "refuse"]) {
+      const again = await ask("s-petra", target, { form: { ...form, do: task, why } });
+      expect([again.status, again.body.includes("the approval by Petra")]).toEqual([409, true]);
+    }
+    respond(Response.json({}, { status: 503 }));
+    await expect.poll(async () => (await ask("s-olga", target)).body).toContain("Of the approval by Petra");
+    const { body } = await ask("s-petra", target);
+    expect(body).toContain("It is not known yet what came of it (http_503).");
+    expect(body).not.toContain("http-equiv");
+    expect([bank.released, (await flow.details(key))?.proposal?.by]).toEqual([[], "Olga"]);
+    looks.waitFor = undefined;
+    const approved = await ask("s-petra", target, { form: await fieldsOf("s-petra", "approve") });
+    expect([approved.status, bank.released]).toEqual([303, [key]]);
+    expect((await ask("s-petra", target)).body).not.toContain("Of the approval by Petra");
+  });
+
+  it("sends the page of a flow that is still being decided about after 20 s, and does what was approved", async () => {
+    const { ask, target, fieldsOf, bank, flow, key, looks } = await deskFixture();
+    await flow.propose(key, "release", { by: "Olga", why });
+    const form = await fieldsOf("s-petra", "approve");
+    let respond = (_: undefined): void => {};
+    looks.waitFor = new Promise((resolve) => {
+      respond = resolve;
+    });
+    const { setTimer } = clock;
+    const timers = vi
+      .spyOn(clock, "setTimer")
+      .mockImplementation((work, ms) => setTimer(work, ms === 20_000 ? 50 : ms));
+    onTestFinished(() => timers.mockRestore());
+    const late = await ask("s-petra", target, { form });
+    expect([late.status, late.headers.location]).toEqual([303, `?${new URLSearchParams({ flow: key })}`]);
+    expect((await ask("s-petra", target)).body).toContain("Being carried out: the approval by Petra");
+    expect(bank.released).toEqual([]);
+    respond(undefined);
+    await expect.poll(() => bank.released).toEqual([key]);
+    await expect.poll(async () => (await ask("s-petra", target)).body).toContain("approved by Petra");
   });
 
   it("shows names and accounts where somebody asks for them, once that is noted, and only then", async () => {
