@@ -37,6 +37,8 @@ export interface Profile {
   readonly setsJournalBack: boolean;
   /** Whether a server that lacks the journal's newest changes takes its place, once, while everybody goes on. */
   readonly failsOver: boolean;
+  /** Whether the first one takes its place again, which has none of what was stored since. */
+  readonly failsBack: boolean;
   /** Whether it is restored to an earlier snapshot, once. */
   readonly restoresJournal: boolean;
   /** Whether the service's base URL changes, once, and the flows are moved. */
@@ -180,6 +182,7 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     journalRepeats: some(50, 250),
     setsJournalBack: choices.chance(100),
     failsOver: false,
+    failsBack: false,
     changesAddress: false,
     restoresJournal: choices.chance(200),
     misplacesRows: flows > 1 && choices.chance(30),

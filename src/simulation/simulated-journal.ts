@@ -117,8 +117,15 @@ export class SimulatedJournal {
     this.#world.note(`the journal's clock is set by ${byMs} ms`);
   }
 
-  async restore(age: number): Promise<void> {
-    this.#changes = this.#changes.slice(0, age);
+  /** Returns what brings its whole history back, and forgets what was stored since. */
+  async restore(age: number): Promise<() => Promise<void>> {
+    const whole = this.#changes;
+    await this.#become(whole.slice(0, age));
+    return () => this.#become(whole);
+  }
+
+  async #become(changes: Change[]): Promise<void> {
+    this.#changes = changes;
     this.#incarnation += 1;
     this.#journal = this.#empty();
     for (const { atMs, apply } of this.#changes) {

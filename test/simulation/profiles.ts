@@ -60,35 +60,15 @@ export const profiles = {
    * A server that lacks the journal's newest changes takes the place of another one, while payments are being sent: the service wants some of
    * them again later, connections are slow, and what a lost claim has paid is listed late.
    */
-  failovers: (_, choices) => ({
-    failsOver: true,
-    leaseMs: 1000,
-    readBackDelayMs: 1500,
-    listLagMs: 1490,
-    kills: choices.of([15, 60]),
-    pauses: choices.of([0, 60]),
-    suspends: 0,
-    shutdowns: 0,
-    aborts: 0,
-    latencyMs: 50,
-    journalFailsBefore: 0,
-    lostRequests: 0,
-    unsent: choices.of([500, 0]),
-    slowMs: 900,
-    foreignRefusals: 0,
-    cachedLists: 0,
-    stalePages: 0,
-    livesMs: undefined,
-    tokens: choices.of(["growing", "falling"]),
-    bankFailsAfter: choices.of([0, 400]),
-    bankFailsBefore: 0,
-    bankIsSlow: choices.of([0, 400]),
-    declines: 0,
-    refusals: 0,
-    passingRefusals: choices.of([400, 100]),
-    listFailures: 0,
-    repeats: 700,
-    quotes: choices.of([0, 600]),
+  failovers: (_, choices) => failovers(choices),
+  /** The same, and then the first server takes its place again: what was stored and done meanwhile is forgotten, and refusals are remembered. */
+  failbacks: (_, choices) => ({
+    ...failovers(choices),
+    failsBack: true,
+    refusals: choices.of([400, 700]),
+    pauses: choices.of([60, 150]),
+    journalIsLate: choices.of([0, 250]),
+    operators: 0,
   }),
   /** No process lives for as long as the flow waits before it gives money back, or the journal's clock was set back. */
   "short lives": (drawn, choices) => ({
@@ -372,6 +352,39 @@ const undisturbed = {
   restoresJournal: false,
   misplacesRows: false,
 } satisfies Partial<Profile>;
+
+function failovers(choices: Choices): Partial<Profile> {
+  return {
+    failsOver: true,
+    leaseMs: 1000,
+    readBackDelayMs: 1500,
+    listLagMs: 1490,
+    kills: choices.of([15, 60]),
+    pauses: choices.of([0, 60]),
+    suspends: 0,
+    shutdowns: 0,
+    aborts: 0,
+    latencyMs: 50,
+    journalFailsBefore: 0,
+    lostRequests: 0,
+    unsent: choices.of([500, 0]),
+    slowMs: 900,
+    foreignRefusals: 0,
+    cachedLists: 0,
+    stalePages: 0,
+    livesMs: undefined,
+    tokens: choices.of(["growing", "falling"]),
+    bankFailsAfter: choices.of([0, 400]),
+    bankFailsBefore: 0,
+    bankIsSlow: choices.of([0, 400]),
+    declines: 0,
+    refusals: 0,
+    passingRefusals: choices.of([400, 100]),
+    listFailures: 0,
+    repeats: 700,
+    quotes: choices.of([0, 600]),
+  };
+}
 
 /** Much is decided by looks: payments whose first response is a refusal, or none. */
 function lists(choices: Choices): Partial<Profile> {
