@@ -44,6 +44,10 @@ export class JournalRestore {
   plan(): void {
     const { world, journal } = this.#surroundings;
     const { choices, profile } = world;
+    if (profile.failsBack && choices.chance(800)) {
+      this.#onTurn("refuses");
+      return;
+    }
     const when = this.#isSudden
       ? choices.of(["after a claim", "after a claim", "after a change", "after a takeover", "some time"])
       : choices.of(["some time", "after a change", "after a takeover", "after a claim"]);
@@ -115,6 +119,15 @@ export class JournalRestore {
       if (turn !== "claims") return;
       journal.onChanged = () => {};
       soon();
+    };
+  }
+
+  #onTurn(wanted: Turn): void {
+    const { world, journal } = this.#surroundings;
+    journal.onChanged = (turn) => {
+      if (turn !== wanted) return;
+      journal.onChanged = () => {};
+      this.#soon(world.choices.below(2));
     };
   }
 

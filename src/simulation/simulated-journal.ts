@@ -6,7 +6,10 @@ import type { Truth } from "./truth.js";
 import { mostLeasesLate, type RemoteFault, type World } from "./world.js";
 
 /** What a change does to whose flow it is, or may lead to. */
-export type Turn = "begins" | "takes over" | "claims";
+export type Turn = "begins" | "takes over" | "claims" | "refuses";
+
+/** Turns of an owner that has the flow already. */
+const ownTurns: ReadonlySet<Turn | undefined> = new Set(["claims", "refuses"]);
 
 /** A call that may change something, and when it was made. */
 interface Change {
@@ -52,7 +55,7 @@ export class SimulatedJournal {
   get ageBeforeClaimant(): number {
     const claimed = this.#changes.findLast(({ turn }) => turn === "claims")?.key;
     const got = this.#changes.findLastIndex(
-      ({ turn, key }) => turn !== "claims" && key !== undefined && key === claimed,
+      ({ turn, key }) => !ownTurns.has(turn) && key !== undefined && key === claimed,
     );
     return got < 0 ? this.age : got;
   }
@@ -150,7 +153,7 @@ export class SimulatedJournal {
           if (turn !== undefined && result !== undefined && result !== false) {
             stored.turn = turn;
             stored.key = key ?? keyIn(result);
-            if (stored.key !== undefined && turn !== "claims") this.#world.marks.owns(process.name, stored.key);
+            if (stored.key !== undefined && !ownTurns.has(turn)) this.#world.marks.owns(process.name, stored.key);
           }
           this.onChanged(stored.turn);
           return result;
@@ -172,7 +175,7 @@ export class SimulatedJournal {
         change(
           `write ${key} as ${state.phase}`,
           (journal) => journal.write(key, id, state, leaseMs),
-          state.phase === "claimed" ? "claims" : undefined,
+          turnsOfPhases[state.phase],
           key,
         ),
       replaceQuote: (key, seen, state, lease, expired) =>
@@ -246,6 +249,8 @@ export class SimulatedJournal {
     return this.#world.recorder?.watchStore(journal) ?? journal;
   }
 }
+
+const turnsOfPhases: Readonly<Record<string, Turn>> = { claimed: "claims", refused: "refuses" };
 
 const writeFaults = {
   before: "a write fails",

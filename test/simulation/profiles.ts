@@ -65,9 +65,13 @@ export const profiles = {
   failbacks: (_, choices) => ({
     ...failovers(choices),
     failsBack: true,
-    refusals: choices.of([400, 700]),
-    pauses: choices.of([60, 150]),
-    journalIsLate: choices.of([0, 250]),
+    refusals: choices.of([300, 500]),
+    passingRefusals: 0,
+    unsent: 0,
+    kills: choices.of([15, 60]),
+    bankFailsBefore: choices.of([400, 700]),
+    bankFailsAfter: 0,
+    quotes: 0,
     operators: 0,
   }),
   /** No process lives for as long as the flow waits before it gives money back, or the journal's clock was set back. */
