@@ -23,8 +23,10 @@ import { journalOptions, openFlows } from "./journal.js";
 import { readFlow } from "./show-command.js";
 import { instant, showFlow, showLines } from "./view.js";
 
-/** What a decision rests on, whether one person makes it or one proposes it. */
-export const groundsOptions = {
+/** What a decision is made of, whether one person makes it or one proposes it. */
+export const decisionOptions = {
+  by: { type: "string", value: "NAME", help: "who decides; stored", isRequired: true },
+  why: { type: "string", value: "TEXT", help: "on what grounds; stored", isRequired: true },
   payment: { type: "string", value: "FILE", help: "for found: the service's record, as JSON; - for stdin" },
   "without-proof": {
     type: "boolean",
@@ -35,6 +37,7 @@ export const groundsOptions = {
     value: "HASH",
     help: "what was looked at, as flows show --json has it; else nothing is stored",
   },
+  yes: { type: "boolean", help: "do it" },
 } as const;
 
 export const flowsResolveCommand = command({
@@ -44,10 +47,7 @@ export const flowsResolveCommand = command({
     "ACTION is found (the payment was made), release (it was not and will not be: the money is given back) or resend (it was not: it is sent again). Without --yes it says what it would do, and what that needs to be known for certain, and changes nothing. It never moves money itself: after release and resend the program that works on these flows does what follows, so keep flow.work running.",
   operands: ["KEY", "ACTION"],
   options: {
-    by: { type: "string", value: "NAME", help: "who decides; stored", isRequired: true },
-    why: { type: "string", value: "TEXT", help: "on what grounds; stored", isRequired: true },
-    ...groundsOptions,
-    yes: { type: "boolean", help: "do it" },
+    ...decisionOptions,
     ...journalOptions,
     ...settingOptions,
     json: { type: "boolean", help: "as JSON" },
