@@ -49,6 +49,10 @@ export function verifyDecisions(
   options: VerifyDecisionsOptions = {},
 ): DecisionsReport {
   const { people } = parseOptions(verifyOptions, options, "the options of verifyDecisions", refuseOptions);
+  const wrongAt = Array.isArray(decisions) ? decisions.findIndex((one) => !isDecision(one)) : 0;
+  if (wrongAt !== -1) {
+    return { isIntact: false, hashes: [], unchained: 0, problem: `decision ${wrongAt + 1} is not what a flow stores` };
+  }
   const first = decisions.findIndex(({ previous }) => previous !== undefined);
   const unchained = first === -1 ? decisions.length : first;
   const hashes: string[] = [];
@@ -69,6 +73,14 @@ export function verifyDecisions(
 const verifyOptions: CheckTable<VerifyDecisionsOptions> = {
   people: { accepts: (value) => value === 1 || value === 2, wanted: "1 or 2" },
 };
+
+/** What is checked was maybe written by somebody else. */
+function isDecision(value: unknown): boolean {
+  const { action, by, why, atMs, payment } = Object(value) as Readonly<Record<string, unknown>>;
+  const isGiven =
+    payment === undefined || typeof payment === "string" || (typeof payment === "object" && payment !== null);
+  return [action, by, why].every((text) => typeof text === "string") && typeof atMs === "number" && isGiven;
+}
 
 const refuseOptions = (message: string): InvalidArgumentError =>
   new InvalidArgumentError(`verifyDecisions: ${message}`);
@@ -126,7 +138,7 @@ function chainStart(key: string): string {
 /** A given payment's record counts by its own hash, which is what stays of it in the evidence. */
 export function decisionHash(decision: OperatorDecision): string {
   const { saw, ...rest } = withoutRecord(decision);
-  return sha256Hex(JSON.stringify(byName({ ...rest, ...(saw && { saw: byName(saw) }) })));
+  return sha256Hex(writeJson(byName({ ...rest, ...(saw && { saw: byName(saw) }) })));
 }
 
 /** The same for the same content, however it was put together: some databases keep the fields of JSON in an order of their own. */

@@ -112,7 +112,7 @@ describe("a chain that was written anew", () => {
     [[proposal, { ...approval, withoutProof: true }], "2 was approved with proof, and proposed without"],
     [[{ ...proposal, withoutProof: true }, approval], "2 was approved with proof, and proposed without"],
     [[{ ...proposal, atMs: 3 }, approval], "2 is of an earlier time than the one before it"],
-    [[proposal, { ...approval, atMs: undefined }], "2 is of an earlier time than the one before it"],
+    [[proposal, { ...approval, atMs: undefined }], "2 is not what a flow stores"],
     [[proposal, { ...proposal, by: "Quentin" }], "2 was proposed while another proposal waited"],
     [[{ ...proposal, saw: undefined }, approval], "1 does not say what its proposer saw"],
     [[proposal, { ...approval, step: "aproved" }], "2 is neither a proposal nor an approval nor a refusal"],
@@ -155,6 +155,30 @@ describe("a chain that was written anew", () => {
       { people: 2 },
     );
     expect([other.isIntact, other.hashes[1] === whole.hashes[1]]).toEqual([true, false]);
+  });
+
+  const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`);
+  it.each([
+    ...[
+      "x",
+      {},
+      [null],
+      [5],
+      [proposal, { ...approval, by: 5 }],
+      [{ ...proposal, why: deep }],
+      [{ ...proposal, payment: null }],
+    ],
+    ...[
+      [{ ...proposal, payment: 5 }],
+      [{ ...proposal, saw: null }],
+      [{ ...proposal, previous: deep }],
+      [{ ...proposal, more: deep }],
+    ],
+  ])("shows what is no decision at all: %#", (decisions) => {
+    expect(verifyDecisions({ key: "k", decisions: decisions as never })).toMatchObject({
+      isIntact: false,
+      problem: expect.stringMatching(/^decision [12] /),
+    });
   });
 
   it.each([{ people: 3 }, { person: 2 }, null])("refuses the options %j", (options) => {
