@@ -44,8 +44,12 @@ export class JournalRestore {
   plan(): void {
     const { world, journal } = this.#surroundings;
     const { choices, profile } = world;
-    if (profile.failsBack && choices.chance(800)) {
-      this.#onTurn("refuses");
+    if (profile.failsOver === "after a refusal, and back") {
+      this.#onTurn("refuses", () => this.#soon(choices.below(2)));
+      return;
+    }
+    if (profile.failsOver === "after another claim") {
+      this.#afterClaim(true, 0);
       return;
     }
     const when = this.#isSudden
@@ -58,17 +62,24 @@ export class JournalRestore {
     // Where a process has just stored something, and goes on.
     if (when === "after a claim") {
       const isAgain = this.#isSudden && choices.chance(700);
-      let earlier = choices.below(isAgain ? 2 : 6);
-      journal.onChanged = (turn) => {
-        if (turn !== "claims" || (isAgain && !journal.isClaimedAgain) || earlier-- > 0) return;
-        journal.onChanged = () => {};
-        this.#soon(choices.below(profile.latencyMs * choices.of([1, 4])));
-      };
+      this.#afterClaim(isAgain, choices.below(isAgain ? 2 : 6));
       return;
     }
     const age = choices.below(when === "after a change" ? 34 : 12);
     journal.onChanged = (turn) => {
       if (journal.age < age || (when === "after a takeover" && turn !== "takes over")) return;
+      journal.onChanged = () => {};
+      this.#soon(choices.below(profile.latencyMs * choices.of([1, 4])));
+    };
+  }
+
+  /** @param earlier how many such claims come before. */
+  #afterClaim(isAgain: boolean, earlier: number): void {
+    const { world, journal } = this.#surroundings;
+    const { choices, profile } = world;
+    let left = earlier;
+    journal.onChanged = (turn) => {
+      if (turn !== "claims" || (isAgain && !journal.isClaimedAgain) || left-- > 0) return;
       journal.onChanged = () => {};
       this.#soon(choices.below(profile.latencyMs * choices.of([1, 4])));
     };
@@ -98,12 +109,12 @@ export class JournalRestore {
     const failBack = await this.#lose(() => journal.restore(age));
     world.note(`the journal is restored: its last ${lost} changes are lost`);
     await this.#goOn();
-    if (world.profile.failsBack) this.#planFailBack(failBack);
+    if (world.profile.failsOver === "after a refusal, and back") this.#planFailBack(failBack);
   }
 
   /** When somebody has claimed a payment since, or some time later. */
   #planFailBack(failBack: () => Promise<void>): void {
-    const { world, journal } = this.#surroundings;
+    const { world } = this.#surroundings;
     const { choices, profile } = world;
     const goBack = async () => {
       await this.#lose(failBack);
@@ -111,23 +122,17 @@ export class JournalRestore {
       await this.#goOn();
     };
     const soon = () => world.plan(choices.below(2 * profile.leaseMs), "failing back", undefined, () => void goBack());
-    if (choices.chance(200)) {
-      soon();
-      return;
-    }
-    journal.onChanged = (turn) => {
-      if (turn !== "claims") return;
-      journal.onChanged = () => {};
-      soon();
-    };
+    if (choices.chance(200)) soon();
+    else this.#onTurn("claims", soon);
   }
 
-  #onTurn(wanted: Turn): void {
-    const { world, journal } = this.#surroundings;
+  /** Once. */
+  #onTurn(wanted: Turn, work: () => void): void {
+    const { journal } = this.#surroundings;
     journal.onChanged = (turn) => {
       if (turn !== wanted) return;
       journal.onChanged = () => {};
-      this.#soon(world.choices.below(2));
+      work();
     };
   }
 
@@ -148,14 +153,17 @@ export class JournalRestore {
   #chooseAge(): number {
     const { world, journal } = this.#surroundings;
     const { choices, profile } = world;
+    const isAfterClaim = profile.failsOver === "after another claim";
     const turn = choices.of<Turn | "lag" | "claimant" | undefined>(
-      this.#isSudden
-        ? [undefined, "takes over", "begins", "claims", "lag", "lag", "claimant", "claimant"]
-        : [undefined, "takes over", "begins"],
+      isAfterClaim
+        ? ["lag"]
+        : this.#isSudden
+          ? [undefined, "takes over", "begins", "claims", "lag", "lag", "claimant", "claimant"]
+          : [undefined, "takes over", "begins"],
     );
-    if (turn === "claimant") return journal.ageBeforeClaimant;
     // By then no lease is left that the replica knows of, so that somebody takes over at once.
     if (turn === "lag") return journal.ageAgo(profile.leaseMs + choices.below(profile.leaseMs / 2));
+    if (turn === "claimant") return journal.ageBeforeClaimant;
     const ages = turn === undefined ? [] : journal.agesBefore(turn);
     const newest = ages[ages.length - 1 - choices.below(Math.min(ages.length, 4))];
     return newest ?? Math.max(0, journal.age - 1 - choices.below(choices.of([4, 12, 60])));

@@ -25,7 +25,7 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "first-back-end",
       title: "The first back end",
-      about: "quote and confirm in two requests, a worker, and an orderly end",
+      about: "quote and confirm in two requests, a worker, and shutting down",
       alsoFoundBy: "server express fastify hono nestjs next",
     },
     {
@@ -98,8 +98,13 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "lists",
       title: "Lists and sync jobs",
-      about: "every record once: cursors, resuming, how the end is proved, and what a PagingError asks for",
+      about: "every record once: cursors, a job that resumes, sorting and filters",
       alsoFoundBy: "pagination paging",
+    },
+    {
+      name: "list-ends",
+      title: "The end of a list",
+      about: "how a list knows that it has every record, and what a PagingError asks for",
     },
     {
       name: "testing",
@@ -130,7 +135,13 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       name: "production",
       title: "In production",
       about: "shutting down, proxies, mutual TLS, alarms and least grants",
-      alsoFoundBy: "kubernetes docker deploy shutdown timeout",
+      alsoFoundBy: "deploy shutdown timeout",
+    },
+    {
+      name: "containers",
+      title: "In containers",
+      about: "Docker and Kubernetes: probes, shutting down, one replica and many",
+      alsoFoundBy: "kubernetes docker compose deploy liveness readiness sigterm helm",
     },
     { name: "operator", title: "The operator's day", about: "what to look at, what to decide, and when to do nothing" },
     {
@@ -139,7 +150,17 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       about: "logs, OpenTelemetry, diagnostics channels and a health check",
       alsoFoundBy: "pino metrics tracing probe",
     },
-    { name: "journals", title: "Journals", about: "SQLite, PostgreSQL or your own; encryption, pruning, migrations" },
+    {
+      name: "journals",
+      title: "Journals",
+      about: "SQLite or PostgreSQL: what they cost and hold, encryption, pruning",
+    },
+    { name: "own-journal", title: "A journal of your own", about: "the interface, and how verifyJournal checks it" },
+    {
+      name: "journal-versions",
+      title: "Versions and grants",
+      about: "migrations of a journal, the way back, and who may change tables",
+    },
     {
       name: "restore",
       title: "Restoring a journal",
@@ -159,17 +180,39 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "errors",
       title: "Errors",
-      about: "what to do when a call fails, and every code",
+      about: "what to do when a call fails, every class, and what is retried",
       alsoFoundBy: "timeout retry exception",
     },
+    { name: "error-codes", title: "Error codes", about: "a section for each code: what happened, and what to do" },
     {
       name: "tokens",
       title: "Tokens",
       about: "how they are obtained and renewed, what happens after refusals, and what to watch",
     },
     { name: "signing", title: "Signing", about: "what is signed, keys in a KMS, and verifying stored payments" },
-    { name: "command", title: "The command", about: "keys, doctor, explain-signature, lists, flows, evidence" },
-    { name: "sandbox", title: "The sandbox", about: "the described service in memory, for tests" },
+    {
+      name: "command",
+      title: "The command",
+      about: "every command, exit codes and settings; doctor, explain-signature, verify, evidence",
+    },
+    {
+      name: "command-lists",
+      title: "The command: lists",
+      about: "records as a table, JSON or CSV, over kills, and as they come",
+    },
+    {
+      name: "command-flows",
+      title: "The command: flows",
+      about: "what waits for a person, and how it is decided, pruned and moved",
+    },
+    { name: "command-sandbox", title: "The command: sandbox", about: "a service to try things out with" },
+    { name: "sandbox", title: "The sandbox", about: "the described service in memory, for tests: options and quirks" },
+    { name: "console", title: "The sandbox: console", about: "a page that shows what happens in a sandbox" },
+    {
+      name: "sandbox-invented",
+      title: "The sandbox: what was invented",
+      about: "how it decides what the description leaves open",
+    },
     {
       name: "raw-requests",
       title: "Raw requests",
@@ -190,6 +233,11 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       name: "flow-states",
       title: "States, owners and looks",
       about: "what a flow writes and when, who may move it, and what absence rests on",
+    },
+    {
+      name: "watch-guarantees",
+      title: "What a watch guarantees",
+      about: "which payments and changes watchPayments hands out for certain, and what it takes for granted",
     },
     { name: "security-model", title: "The security model", about: "what is protected against whom, and what is not" },
     {
