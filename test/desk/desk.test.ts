@@ -1,4 +1,6 @@
-import { operatorDesk } from "cross-border-payments/desk";
+import http2 from "node:http2";
+import type { AddressInfo } from "node:net";
+import { deskListener, operatorDesk } from "cross-border-payments/desk";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { clock } from "../../src/timing/clock.js";
 import { request } from "../flows/flow-fixture.js";
@@ -151,6 +153,49 @@ describe("the desk", () => {
     expect(failed.body).not.toMatch(/DE-0001|secret-4711/);
     const never = await deskFixture({ on: {} });
     expect((await never.ask("s-olga", never.target)).body).toContain("are not shown here");
+  });
+
+  it("is served by HTTP/2 as well, with the host and the origin that are asked for, and closes no connection for a form that is too long", async () => {
+    const { flow, key } = await deskFixture();
+    const server = http2.createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const listener = deskListener(operatorDesk({ flow, origin, authenticate: () => ({ name: "Olga" }) }));
+    server.on("request", (incoming, outgoing) => void listener(incoming, outgoing));
+    const session = http2.connect(origin);
+    onTestFinished(() => {
+      session.close();
+      server.close();
+    });
+    const ask = (headers: http2.OutgoingHttpHeaders, body = "") =>
+      new Promise<readonly [number | undefined, string]>((resolve, reject) => {
+        const stream = session.request(headers, { endStream: body === "" });
+        let [status, text]: [number | undefined, string] = [undefined, ""];
+        stream.on("response", (response) => {
+          status = response[":status"];
+        });
+        stream.on("data", (data) => {
+          text += data;
+        });
+        stream.on("error", reject);
+        stream.on("end", () => resolve([status, text]));
+        if (body !== "") stream.end(body);
+      });
+    const path = `/?flow=${encodeURIComponent(key)}`;
+    const [status, text] = await ask({ ":path": path });
+    expect([status, text.includes("another person approves")]).toEqual([200, true]);
+    const form = { ":method": "POST", ":path": path, origin, "content-type": "application/x-www-form-urlencoded" };
+    const [, token = ""] = /name="token" value="([^"]+)"/.exec(text) ?? [];
+    const [, seen = ""] = /name="seen" value="([^"]+)"/.exec(text) ?? [];
+    expect(await ask(form, "w".repeat(300_000))).toMatchObject([413, expect.stringContaining("too long")]);
+    const fields = new URLSearchParams({ do: "propose", token, seen, action: "release", why });
+    expect(await ask(form, String(fields))).toMatchObject([303, ""]);
+    expect((await flow.details(key))?.proposal).toMatchObject({ by: "Olga", why });
+    expect(await ask({ ...form, origin: "https://evil.example" }, String(fields))).toMatchObject([
+      403,
+      expect.anything(),
+    ]);
+    expect(await ask({ ":path": path, ":authority": "evil.example" })).toMatchObject([403, expect.anything()]);
   });
 
   it("has a policy that lets nothing in, on every page, failures included", async () => {
