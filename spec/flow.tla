@@ -132,13 +132,15 @@ Look(o, n) ==
       visible == IF v.sure \/ ~Rule("look without the mark") THEN listed \ v.since ELSE listed
       unsure == n = 2 /\ ~own[o].knows /\ own[o].must
       proves == n = 2 /\ ~own[o].over
+      \* What is there may have been paid by a claim that the journal lost, and the money is not given back.
+      tells == proves /\ (v.phase = "refused" => visible = {})
   IN /\ own[o].busy = None
      /\ n >= 1 /\ v.no /\ v.new \in payments => v.new \in listed
      /\ proves => payments \ known \subseteq listed
      /\ inFlight' = IF proves THEN inFlight \cap known ELSE inFlight
      /\ own' = [q \in 1..Len(own) |->
           IF q = o
-          THEN [own[o] EXCEPT !.saw = IF visible = {} THEN "nothing there" ELSE "found", !.knows = @ \/ proves,
+          THEN [own[o] EXCEPT !.saw = IF visible = {} THEN "nothing there" ELSE "found", !.knows = @ \/ tells,
                               !.waited = IF n = 2 /\ ~proves THEN 1 ELSE n,
                               !.funds = IF unsure /\ Rule("ask again") THEN "unasked" ELSE @]
           ELSE IF proves THEN [own[q] EXCEPT !.over = TRUE, !.live = 0, !.gives = FALSE] ELSE own[q]]
@@ -149,12 +151,14 @@ Lost(o) == own[o].funds = "replayed" /\ ~own[o].must /\ ~own[o].view.txn
 (* How long it waits before a look that decides: see Look. *)
 Wait(o) ==
   CASE own[o].view.phase = "unknown" -> IF own[o].view.no /\ own[o].knows /\ ~ListedWithin THEN 1 ELSE 2
+    [] own[o].view.phase = "refused" -> 2
     [] OTHER -> IF own[o].must /\ ~own[o].knows THEN 2 ELSE 0
 
 (* Other looks change nothing. *)
 Looks(o) ==
   LET v == own[o].view
-      decides == (v.phase = "unknown" /\ (v.no \/ ListedWithin \/ ~Rule("absence proves nothing"))) \/ (v.phase = "funds-requested" /\ own[o].funds \in {"first", "replayed"} /\ own[o].must)
+      decides == (v.phase = "unknown" /\ (v.no \/ ListedWithin \/ ~Rule("absence proves nothing"))) \/ (v.phase = "refused" /\ v.no /\ ~own[o].knows)
+                 \/ (v.phase = "funds-requested" /\ own[o].funds \in {"first", "replayed"} /\ own[o].must)
   IN (IF decides THEN {IF Rule("wait") THEN Wait(o) ELSE 0} ELSE {})
      \cup (IF v.phase \in {"unknown", "funds-requested"} /\ listed # {} THEN {0} ELSE {})
 
@@ -163,8 +167,9 @@ Send(o) == /\ own[o].live # 0 /\ ~own[o].over /\ own[o].busy = None /\ own[o].li
            /\ sent' = sent \cup {own[o].live} /\ inFlight' = inFlight \cup {own[o].live}
            /\ UNCHANGED <<journal, own, made, refused, payments, listed, bank, operators>>
 
-(* Orders the release. It arrives at the bank some time later. *)
+(* Orders the release. It arrives at the bank some time later. A stored refusal may be older than what another owner paid. *)
 OrderRelease(o) == /\ own[o].view.phase = "refused" /\ own[o].busy = None /\ ~own[o].over /\ own' = [own EXCEPT ![o].gives = TRUE]
+                   /\ (Rule("look behind a refusal") /\ own[o].view.no) => own[o].knows
                    /\ UNCHANGED <<journal, made, service, bank, operators>>
 
 IsAbsent(o, n) == ~Rule("look") \/ (own[o].saw = "nothing there" /\ (Rule("wait") => own[o].waited >= n))

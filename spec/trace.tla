@@ -66,7 +66,8 @@ Unrecorded ==
      /\ Refuse(own[e.o].view.new)
   \/ /\ e.op = "look"
      /\ \E look \in Range(e.looks) :
-          own[look.o].view.phase \in {"funds-requested", "unknown"} /\ \E n \in {0, look.waited} : Look(look.o, n)
+          \/ own[look.o].view.phase \in {"funds-requested", "unknown"} /\ \E n \in {0, look.waited} : Look(look.o, n)
+          \/ own[look.o].view.phase = "refused" /\ ~own[look.o].knows /\ look.waited = 2 /\ Look(look.o, 2)
 
 TraceNext == /\ i <= Len(Traces[t])
              /\ \/ Recorded /\ i' = i + 1 /\ UNCHANGED <<t, sendings>>

@@ -1,11 +1,11 @@
 import { ConfigError } from "../errors/errors.js";
 import { readHooks } from "../events/hooks.js";
+import type { Resolution } from "../flows/check-resolution.js";
 import type { Approval, Refusal } from "../flows/decide-in-pairs.js";
 import type { FlowDetails, WaitingProposal } from "../flows/flow-details.js";
 import type { HeldFlow } from "../flows/flow-outcome.js";
 import type { FlowCounts, StuckFlow, WaitingSince } from "../flows/flow-status.js";
 import type { FlowsElsewhere } from "../flows/flows-elsewhere.js";
-import type { Resolution } from "../flows/resolve-flow.js";
 import type { ResolveAction } from "../flows/state/flow-state.js";
 import { type CheckTable, isFunction, isText, parseOptions } from "../options/option-table.js";
 

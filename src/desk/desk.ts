@@ -7,7 +7,7 @@ import { clock } from "../timing/clock.js";
 import { type CheckedDeskOptions, type OperatorDeskOptions, readDeskOptions } from "./desk-options.js";
 import { FormTokens } from "./form-token.js";
 import { html } from "./html.js";
-import { flowContent, listContent, page, type Waiting } from "./pages.js";
+import { flowContent, listContent, page, type Task, taskText, type Waiting } from "./pages.js";
 import { readForm } from "./read-form.js";
 import { whyRefused } from "./refused-request.js";
 
@@ -39,6 +39,9 @@ class Said {
 class Desk {
   readonly #options: CheckedDeskOptions;
   readonly #tokens: FormTokens;
+  /** By key: what is being done, and what was not. A journal has neither, and other processes' desks see only who has the flow's lease. */
+  readonly #underway = new Map<string, Task>();
+  readonly #undone = new Map<string, Task & { readonly why: string }>();
 
   constructor(options: CheckedDeskOptions) {
     this.#options = options;
@@ -69,7 +72,8 @@ class Desk {
     const key = new URL(request.url).searchParams.get("flow");
     if (method === "POST") return this.#post(request, key, user, nonce);
     const content = key === null ? await this.#list() : await this.#flow(request, key, user);
-    return pageResponse(200, page({ nonce, user }, "Operators' desk", content));
+    const isUnderway = key !== null && this.#underway.has(key);
+    return pageResponse(200, page({ nonce, user, isUnderway }, "Operators' desk", content));
   }
 
   async #list() {
@@ -104,6 +108,7 @@ class Desk {
     const token = await this.#tokens.make(user);
     return flowContent({
       ...{ flow, user, people, token, isShown, said },
+      ...{ underway: this.#underway.get(flow.key), undone: this.#undone.get(flow.key) },
       canShow: on.shown !== undefined,
       nowMs: clock.wallMs(),
     });
@@ -132,7 +137,7 @@ class Desk {
       return pageResponse(200, page({ nonce, user }, "Operators' desk", await this.#flowContent(flow, user, true)));
     }
     const said = await this.#decide(task, key, user, form);
-    const location = `?${new URLSearchParams({ flow: key, said })}`;
+    const location = `?${new URLSearchParams({ flow: key, ...(said !== undefined && { said }) })}`;
     return new Response(null, { status: 303, headers: { location } });
   }
 
@@ -144,8 +149,11 @@ class Desk {
     return flow;
   }
 
-  async #decide(task: string | null, key: string, by: string, form: URLSearchParams): Promise<string> {
+  /** Returns what is said of it, and nothing where it is still being done. */
+  async #decide(task: string | null, key: string, by: string, form: URLSearchParams): Promise<string | undefined> {
     const { flow } = this.#options;
+    const underway = this.#underway.get(key);
+    if (underway !== undefined) throw new Said(409, `Not done: ${taskText(underway)} is being carried out.`);
     const text = (name: string): string | undefined => form.get(name) || undefined;
     const [action, why, seen, proposal] = [text("action"), text("why"), text("seen"), text("proposal")];
     const resolution = {
@@ -162,43 +170,69 @@ class Desk {
         await flow.refuse(key, { by, why, proposal: proposal ?? none } as never);
         return "refused";
       case "resolve":
-        return this.#inTime(flow.resolve(key, action as never, resolution));
+        return this.#inTime(key, { what: "decision", by }, () => flow.resolve(key, action as never, resolution));
       case "approve":
-        return this.#inTime(flow.approve(key, { by, proposal: proposal ?? none }));
+        return this.#inTime(key, { what: "approval", by }, () => flow.approve(key, { by, proposal: proposal ?? none }));
       default:
         throw new Said(400, "The form does not say what to do.");
     }
   }
 
-  /** What follows a decision may take minutes: the page says so, and the work goes on. */
-  async #inTime(work: Promise<unknown>): Promise<string> {
+  /** What follows a decision may take minutes: the page says so meanwhile, and the work goes on, whoever waits for its response. */
+  async #inTime(
+    key: string,
+    task: Pick<Task, "what" | "by">,
+    work: () => Promise<unknown>,
+  ): Promise<string | undefined> {
+    const done = this.#carryOut(key, { ...task, atMs: clock.wallMs() }, work);
     let timer: unknown;
-    const late = new Promise<string>((resolve) => {
-      timer = clock.setTimer(() => resolve("late"), longestMs);
+    const late = new Promise<undefined>((resolve) => {
+      timer = clock.setTimer(() => resolve(undefined), longestMs);
     });
     try {
-      const said = await Promise.race([work.then(() => "decided"), late]);
-      if (said === "late") work.catch((error) => this.#tell(error));
-      return said;
+      const ended = await Promise.race([done, late]);
+      if (ended instanceof Said) throw ended;
+      return ended;
     } finally {
       clock.clearTimer(timer);
     }
   }
 
-  /** A page for what failed. Nothing of an error is shown that is not the library's own sentence about what was asked for. */
+  /** Whoever looks at the flow next learns why it was not done: who asked for it may have gone. Never rejects. */
+  async #carryOut(key: string, task: Task, work: () => Promise<unknown>): Promise<"decided" | Said> {
+    this.#underway.set(key, task);
+    this.#undone.delete(key);
+    try {
+      await work();
+      return "decided";
+    } catch (error) {
+      const said = this.#saidOf(error);
+      this.#undone.set(key, { ...task, why: said.text });
+      const [oldest = key] = this.#undone.keys();
+      if (this.#undone.size > mostListed) this.#undone.delete(oldest);
+      return said;
+    } finally {
+      this.#underway.delete(key);
+    }
+  }
+
   #failed(error: unknown, nonce: string): Response {
-    if (error instanceof Said) return failurePage(error, nonce);
+    return failurePage(error instanceof Said ? error : this.#saidOf(error), nonce);
+  }
+
+  /** What is said of a failure: nothing that is not the library's own sentence about what was asked for. */
+  #saidOf(error: unknown): Said {
     if (error instanceof InvalidArgumentError) {
-      const status = error.code === "invalid_argument" ? 400 : 409;
-      return failurePage(new Said(status, `Not done: ${error.message}.`), nonce);
+      return new Said(error.code === "invalid_argument" ? 400 : 409, `Not done: ${error.message}.`);
     }
     this.#tell(error);
-    const code = error instanceof CrossBorderError ? ` (${error.code})` : "";
-    const text =
-      error instanceof FlowPausedError
-        ? `It is not known yet what came of it${code}. The flow is stored, and goes on as was decided, or is as before: look at it again.`
-        : `Something failed${code}. Look at the flow again before you repeat what you did.`;
-    return failurePage(new Said(error instanceof FlowPausedError ? 202 : 500, text), nonce);
+    const isPaused = error instanceof FlowPausedError;
+    const cause = (isPaused && error.cause) || error;
+    const code = cause instanceof CrossBorderError ? ` (${cause.code})` : "";
+    const text = isPaused
+      ? `It is not known yet what came of it${code}. The flow is stored, and goes on as was decided, or is as before: look at it again.`
+      : `Something failed${code}. Look at the flow again before you repeat what you did.`;
+    return new Said(isPaused ? 202 : 500, text);
   }
 
   #tell(error: unknown): void {
@@ -221,7 +255,6 @@ const sayings: Readonly<Record<string, string | undefined>> = Object.assign(Obje
   proposed: "It is proposed. Another person approves it.",
   refused: "The proposal is refused.",
   decided: "It is decided, and done.",
-  late: "It is being done, which takes longer than usual: load this page again.",
 });
 
 function paymentOf(text: string): Payment {

@@ -1,21 +1,23 @@
 import { mostFormBytes } from "./read-form.js";
 
-/** What is used of a request of `node:http`, or of a framework over it. */
+/** What is used of a request of `node:http` or `node:http2`, or of a framework over them. */
 export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
+  readonly httpVersionMajor?: number;
   readonly rawHeaders: readonly string[];
 }
 
-/** What is used of a response of `node:http`. */
+/** What is used of a response to it. */
 export interface NodeResponse {
   writeHead(status: number, headers: Record<string, string>): unknown;
-  end(body?: Uint8Array): unknown;
+  end(): unknown;
+  end(body: Uint8Array): unknown;
   destroy(): unknown;
 }
 
 /**
- * The desk as a listener of `node:http`: `createServer(deskListener(desk))`, or for Express and Fastify, whose parsers of bodies must not have
+ * The desk as a listener of `node:http` or `node:http2`: `createServer(deskListener(desk))`, or for Express and Fastify, whose parsers of bodies must not have
  * read the form before. Never rejects: what fails ends the one connection.
  */
 export function deskListener(
@@ -27,9 +29,10 @@ export function deskListener(
       const body = new Uint8Array(await response.arrayBuffer());
       const headers = { ...Object.fromEntries(response.headers), "content-length": String(body.length) };
       // The rest of a body that was too long is not waited for.
-      const ending = response.status === 413 ? { connection: "close" } : {};
+      const ending = response.status === 413 && incoming.httpVersionMajor === 1 ? { connection: "close" } : {};
       outgoing.writeHead(response.status, { ...headers, ...ending });
-      outgoing.end(incoming.method === "HEAD" ? undefined : body);
+      if (incoming.method === "HEAD") outgoing.end();
+      else outgoing.end(body);
     } catch {
       outgoing.destroy();
     }
@@ -40,7 +43,9 @@ async function requestOf(incoming: NodeRequest): Promise<Request> {
   const { method = "GET", url = "/", rawHeaders } = incoming;
   const headers = new Headers();
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    headers.append(rawHeaders[index] ?? "", rawHeaders[index + 1] ?? "");
+    // HTTP/2 has the host among what it says of the request line.
+    const name = rawHeaders[index] === ":authority" ? "host" : (rawHeaders[index] ?? "");
+    if (!name.startsWith(":")) headers.append(name, rawHeaders[index + 1] ?? "");
   }
   // Only the query counts: whatever the path is made of, it leads nowhere else.
   const [, query = ""] = /^[^?#]*(\?[^#]*)?/.exec(url) ?? [];

@@ -1,9 +1,10 @@
 import { counted } from "../errors/counted.js";
+import { mostWhy } from "../flows/check-resolution.js";
 import { decisionEffects } from "../flows/decision-effects.js";
 import type { FlowCounts } from "../flows/flow-status.js";
 import { describeElsewhere } from "../flows/flows-elsewhere.js";
 import { describeGrounds } from "../flows/looking/describe-looks.js";
-import { isSamePerson } from "../flows/state/decision-chain.js";
+import { isSamePerson, verifyDecisions } from "../flows/state/decision-chain.js";
 import type { FlowStep, Look, OperatorDecision, ResolveAction } from "../flows/state/flow-state.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { DeskFlow, FlowDetails, WaitingProposal } from "./desk-options.js";
@@ -17,12 +18,26 @@ export interface PageFacts {
   readonly nonce: string;
   /** Absent where nobody is logged in. */
   readonly user?: string;
+  /** Whether it is worth while to load it again soon. */
+  readonly isUnderway?: boolean;
 }
 
-export function page({ nonce, user }: PageFacts, title: string, content: Html): string {
+/** What somebody asked for at the desk. */
+export interface Task {
+  readonly what: "approval" | "decision";
+  readonly by: string;
+  /** When, in milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+export function taskText({ what, by, atMs }: Task): string {
+  return `the ${what} by ${by} of ${instant(atMs)}`;
+}
+
+export function page({ nonce, user, isUnderway }: PageFacts, title: string, content: Html): string {
   const { text } = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
-<link rel="icon" href="data:,"><style nonce="${nonce}">${new Html(pageStyle)}</style></head>
+${isUnderway === true && html`<meta http-equiv="refresh" content="5">`}<link rel="icon" href="data:,"><style nonce="${nonce}">${new Html(pageStyle)}</style></head>
 <body><a class="skip" href="#main">Skip to the content</a>
 <header><h1>${title}</h1>${user !== undefined && html`<p class="soft">You are <b>${user}</b>. <a href="?">All that waits</a></p>`}</header>
 <main id="main" tabindex="-1">${content}</main></body></html>
@@ -74,6 +89,9 @@ export interface FlowFacts {
   readonly canShow: boolean;
   /** What was just done. */
   readonly said?: string | undefined;
+  /** What this desk is carrying out, and what it could not. */
+  readonly underway?: Task | undefined;
+  readonly undone?: (Task & { readonly why: string }) | undefined;
   readonly nowMs: number;
 }
 
@@ -81,16 +99,19 @@ export function flowContent(facts: FlowFacts): Html {
   const { flow, said, isShown, nowMs } = facts;
   const { key, phase, createdAtMs, sinceMs, intent, failures, outcome, owner } = flow;
   const { claims = [], looks = [], decisions = [], history } = flow;
+  const payment = outcome?.status === "paid" ? outcome.payment : undefined;
+  const { problem } = verifyDecisions({ key, decisions, payment }, { people: facts.people });
   return html`${said !== undefined && html`<p role="status"><b>${said}</b></p>`}
 <section aria-labelledby="flow"><h2 id="flow"><bdi>${key}</bdi></h2>
 <dl>${fact("phase", phase)}${fact("begun", `${instant(createdAtMs)}, ${age(nowMs - createdAtMs)} ago`)}${fact("since", instant(sinceMs))}
-${owner !== undefined && fact("with", owner)}${intent && intentFacts(intent, isShown)}
+${owner !== undefined && fact("with", ownerText(owner, flow.leaseUntilMs, nowMs))}${intent && intentFacts(intent, isShown)}
 ${fact("money", flow.senderGatewayTransactionId === undefined ? "not known to have been taken" : `taken, transaction ${flow.senderGatewayTransactionId}`)}</dl>
 ${outcome?.status === "held" && html`<p>${outcome.reason}</p>`}
 ${failures && html`<p class="bad">${failures.code}, ${counted(failures.count, "time")} since ${instant(failures.sinceMs)}: ${failures.message}</p>`}
 ${outcome?.status === "paid" && html`<p>Paid: payment ${outcome.payment.id}.</p>`}
 ${outcome?.status === "rejected" && html`<p>Rejected: ${outcome.refusal.code}, by the ${outcome.refusal.by}.</p>`}
 ${showForm(facts)}</section>
+${undoneText(facts)}
 ${decisionForms(facts)}
 ${
   claims.length > 0 &&
@@ -110,7 +131,7 @@ ${
   html`<section><h2>Looks at the list of payments</h2><ul>${looks.map((look) => html`<li>${lookText(look)}</li>`)}</ul>
 ${flow.lookalike && html`<p>A payment that only looks like this flow's. Whose is it?</p><pre>${maskedJson(flow.lookalike, isShown)}</pre>`}</section>`
 }
-${decisions.length > 0 && html`<section><h2>Decisions</h2><ul>${decisions.map((one) => html`<li>${decisionText(one)}</li>`)}</ul></section>`}
+${decisions.length > 0 && html`<section><h2>Decisions</h2>${problem !== undefined && html`<p class="bad">Not as it should be: ${problem}.</p>`}<ul>${decisions.map((one) => html`<li>${decisionText(one)}</li>`)}</ul></section>`}
 ${
   history &&
   html`<section><h2>Steps</h2>${history.dropped > 0 && html`<p class="soft">${counted(history.dropped, "older step")} not kept</p>`}
@@ -136,9 +157,22 @@ function showForm(facts: FlowFacts): Html | undefined {
   );
 }
 
+function ownerText(owner: string, untilMs = 0, nowMs: number): string {
+  if (untilMs <= nowMs) return `${owner}, which is gone`;
+  return `${owner}, which runs it or carries out a decision: until ${instant(untilMs)} nothing else is decided, unless it ends before`;
+}
+
+function undoneText({ undone, flow: { outcome } }: FlowFacts): Html | undefined {
+  if (undone === undefined || (outcome !== undefined && outcome.status !== "held")) return undefined;
+  return html`<p class="bad" role="alert">Of ${taskText(undone)}: ${undone.why}</p>`;
+}
+
 function decisionForms(facts: FlowFacts): Html | undefined {
-  const { flow, user, people } = facts;
+  const { flow, user, people, underway } = facts;
   const { proposal } = flow;
+  if (underway !== undefined) {
+    return html`<section role="status"><p><b>Being carried out: ${taskText(underway)}.</b> It can take minutes: this page loads itself again.</p></section>`;
+  }
   if (!flow.isWaiting) return undefined;
   if (flow.senderGatewayTransactionId === undefined) {
     return html`<section><p>No money is known to have been taken. Its program tries again by itself: there is nothing to decide.</p></section>`;
@@ -156,7 +190,7 @@ ${form(
     (action) =>
       html`<label><input type="radio" name="action" value="${action}" required> <b>${action}</b> ${effect(action)}</label>`,
   )}</fieldset>
-<label>On what grounds, such as a ticket <input type="text" name="why" required autocomplete="off"></label>
+<label>On what grounds, such as a ticket <input type="text" name="why" required maxlength="${mostWhy}" autocomplete="off"></label>
 <label><input type="checkbox" name="withoutProof" value="yes"> release or resend although not every payment can be seen</label>
 <label>For found, where the payment is not listed: the service's record, as JSON <textarea name="payment" rows="2"></textarea></label>
 <button>${people === 2 ? "Propose" : "Decide"}</button>`,
@@ -172,7 +206,7 @@ ${isOwn ? html`<p>You proposed this: another person approves it.</p>` : form(fac
 ${form(
   facts,
   "refuse",
-  html`<label>Why not <input type="text" name="why" required autocomplete="off"></label><button class="plain">${isOwn ? "Take it back" : "Refuse"}</button>`,
+  html`<label>Why not <input type="text" name="why" required maxlength="${mostWhy}" autocomplete="off"></label><button class="plain">${isOwn ? "Take it back" : "Refuse"}</button>`,
 )}</section>`;
 }
 

@@ -75,6 +75,7 @@ export type ErrorCode =
   | "flow_pruned"
   | "flow_same_person"
   | "flow_throttled"
+  | "flow_too_many_proposals"
   | "flow_unknown"
   | "flow_unreadable"
   /** The service responded with this status, such as `http_400`. */

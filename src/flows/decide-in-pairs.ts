@@ -1,7 +1,9 @@
 import { isText, type OptionTable, parseOptions } from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
+import { type CheckedResolution, grounds, refusalOf } from "./check-resolution.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
+import { isFunded, notHeld, operate, unresolved } from "./operate-flow.js";
 import type { Lease } from "./ownership/lease.js";
 import {
   type AfterDecision,
@@ -9,18 +11,13 @@ import {
   assertMayEndRelease,
   assertOwnPayment,
   assertSeen,
-  type CheckedResolution,
   claimsToLookFor,
   decideAnd,
-  isFunded,
-  notHeld,
-  operate,
-  refusalOf,
-  unresolved,
 } from "./resolve-flow.js";
 import {
   decisionHash,
   decisionsOf,
+  endedProposals,
   foldedName,
   isSamePerson,
   openProposal,
@@ -43,7 +40,7 @@ export interface StoredDecision extends OperatorDecision {
 export interface Approval {
   /** Another person than the one who proposed: names are compared without case and spaces at their ends. */
   readonly by: string;
-  /** On what grounds. Default: those of the proposal. */
+  /** On what grounds, in 2,000 characters or fewer. Default: those of the proposal. */
   readonly why?: string | undefined;
   /** `hash` of the proposal that was looked at: it is refused where that is not the one that waits. */
   readonly proposal?: string | undefined;
@@ -54,12 +51,12 @@ export interface Refusal extends Approval {
   readonly why: string;
 }
 
-const by = { accepts: isText, isRequired: true, wanted: "who decides", documentation: "who decides" } as const;
-const why = { accepts: isText, wanted: "on what grounds it is decided", documentation: "on what grounds" };
+const { by, why } = grounds;
+const { isRequired: _, ...whyIfGiven } = why;
 const proposal = { accepts: isText, wanted: "the proposal's hash", documentation: "the proposal that was looked at" };
 
-const approvalOptions: OptionTable<Approval> = { by, why, proposal };
-const refusalOptions: OptionTable<Refusal> = { by, why: { ...why, isRequired: true }, proposal };
+const approvalOptions: OptionTable<Approval> = { by, why: whyIfGiven, proposal };
+const refusalOptions: OptionTable<Refusal> = { by, why, proposal };
 
 /** @throws {InvalidArgumentError} that names what is missing. */
 export function checkApproval(given: Approval): Approval {
@@ -97,6 +94,7 @@ export function proposeFlow(
     assertSeen(key, seen, hash);
     const open = openProposal(state);
     if (open?.saw?.hash === hash) throw alreadyProposed(key, open);
+    assertMayPropose(key, decision.by, endedProposals(decisionsOf(state)));
     if (state.phase === "refused") assertMayEndRelease(key, decision.action, payment);
     if (payment !== undefined) {
       assertOwnPayment(payment, { ...state, claims: await claimsToLookFor(context, call, state, true) });
@@ -105,6 +103,23 @@ export function proposeFlow(
     const proposed = { ...decision, step: "proposed" as const, saw, ...(payment && { payment }) };
     return store(context, lease, state, proposed);
   });
+}
+
+/** One person's needless proposals must not end another's chance to decide, and those of all of them not fill the journal. */
+const mostEndedOfOne = 20;
+const mostEnded = 100;
+
+function assertMayPropose(key: string, by: string, ended: readonly OperatorDecision[]): void {
+  const own = ended.filter((one) => isSamePerson(one.by, by)).length;
+  if (own < mostEndedOfOne && ended.length < mostEnded) return;
+  const [whose, advice] =
+    own < mostEndedOfOne
+      ? [`${mostEnded} proposals`, "a PaymentFlow with decisions: { people: 1 } can still resolve it"]
+      : [`${mostEndedOfOne} proposals of ${by}`, "another person has to propose"];
+  throw unresolved(
+    "flow_too_many_proposals",
+    `propose: ${whose} for the flow of key ${JSON.stringify(key)} have ended without an approval: ${advice}`,
+  );
 }
 
 /** See `PaymentFlow.approve`. */

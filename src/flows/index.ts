@@ -6,6 +6,7 @@
 export type { TokenHold } from "../auth/token-hold.js";
 export { type FundsTaken, JournalError } from "../errors/errors.js";
 export type { FlowEvent, FlowPhase } from "../events/flow-event.js";
+export type { Resolution } from "./check-resolution.js";
 export type { CheckedJournal } from "./checked-journal.js";
 export type { Approval, Refusal, StoredDecision } from "./decide-in-pairs.js";
 export type { FlowClient } from "./flow-client.js";
@@ -49,8 +50,12 @@ export type { MoveOptions, MoveReport } from "./move-flows.js";
 export type { CloseReport } from "./ownership/open-work.js";
 export { PaymentFlow } from "./payment-flow.js";
 export type { QuotedFlow } from "./quote-flow.js";
-export type { Resolution } from "./resolve-flow.js";
-export { type DecidedFlow, type DecisionsReport, verifyDecisions } from "./state/decision-chain.js";
+export {
+  type DecidedFlow,
+  type DecisionsReport,
+  type VerifyDecisionsOptions,
+  verifyDecisions,
+} from "./state/decision-chain.js";
 export type { FlowCipher, KeptEvidence } from "./state/flow-codec.js";
 export type {
   Claim,

@@ -1,6 +1,7 @@
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
+import { checkResolution, type Resolution } from "./check-resolution.js";
 import {
   type Approval,
   approveFlow,
@@ -49,7 +50,7 @@ import type { CloseReport } from "./ownership/open-work.js";
 import { Recovery, type ReportRecovered } from "./ownership/recovery.js";
 import { cancelFlow, confirmFlow, type QuotedFlow, quoteFlow } from "./quote-flow.js";
 import { recoverFlows } from "./recover-flows.js";
-import { andGoOn, checkResolution, type Resolution, resolveFlow } from "./resolve-flow.js";
+import { andGoOn, resolveFlow } from "./resolve-flow.js";
 import { runFlow } from "./run-flow.js";
 import { assertFlowKey } from "./state/flow-key.js";
 import { readState } from "./state/flow-scope.js";
@@ -241,6 +242,9 @@ export class PaymentFlow {
    *
    * With `decisions: { people: 2 }` it is refused (`flow_approval_needed`): see {@link PaymentFlow.propose}. So it is while a proposal waits (`flow_proposed`).
    *
+   * The wait and the look can take minutes. Only then is the decision stored: where `signal` or the end of the process comes before that,
+   * nothing is decided; where it comes after that, `work` or `recover` does what was decided.
+   *
    * @throws {InvalidArgumentError} `flow_not_held` when the flow is neither held nor stuck, or another process is running it;
    *   `flow_payment_not_found` when the payment is not found, or the given one belongs to another flow; `flow_payment_found` when
    *   it is there, and is to be released or sent again; `flow_payment_unseen` when that can't be told, unless `withoutProof` is true.
@@ -250,10 +254,12 @@ export class PaymentFlow {
     key: string,
     action: Action,
     resolution: Resolution<Action>,
+    options: RunOptions = {},
   ): Promise<FlowOutcome> {
     assertFlowKey(key);
     const checked = checkResolution(action, resolution);
-    return this.#call("resolve", key, {}, (call) => resolveFlow(this.#context, key, checked, call));
+    const work = (call: FlowCall) => resolveFlow(this.#context, key, checked, call);
+    return this.#call("resolve", key, readRunOptions("resolve", options), work);
   }
 
   /**
@@ -277,16 +283,18 @@ export class PaymentFlow {
   }
 
   /**
-   * Does what another person proposed, as `resolve` does it: the payment is looked for once more before `release` and `resend`.
+   * Does what another person proposed, as `resolve` does it: the payment is looked for once more before `release` and `resend`, the
+   * approval is stored after that, and a signal or the end of the process before that leaves the proposal waiting.
    *
    * @throws {InvalidArgumentError} as `resolve` does, and `flow_not_proposed`; `flow_same_person`; `flow_moved_on` where there is more to see of
    *   the flow than its proposer saw, or another proposal waits than the given one.
    * @throws {FlowPausedError} when something else stops it: the flow is as before, or goes on as was decided.
    */
-  async approve(key: string, approval: Approval): Promise<FlowOutcome> {
+  async approve(key: string, approval: Approval, options: RunOptions = {}): Promise<FlowOutcome> {
     assertFlowKey(key);
     const checked = checkApproval(approval);
-    return this.#call("approve", key, {}, (call) => approveFlow(this.#context, key, checked, call, andGoOn));
+    const work = (call: FlowCall) => approveFlow(this.#context, key, checked, call, andGoOn);
+    return this.#call("approve", key, readRunOptions("approve", options), work);
   }
 
   /**

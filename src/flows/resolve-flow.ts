@@ -1,119 +1,29 @@
-import { type ErrorCode, InvalidArgumentError, SigningError } from "../errors/errors.js";
-import type { FlowPhase } from "../events/flow-event.js";
-import { isBoolean, isText, type OptionTable, parseOptions } from "../options/option-table.js";
+import { type InvalidArgumentError, SigningError } from "../errors/errors.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
+import type { CheckedResolution } from "./check-resolution.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext, OwnedFlow } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
-import { FlowPausedError } from "./flow-paused-error.js";
 import { lookForPayment, type Sought } from "./looking/look-for-payment.js";
 import { paymentMatcher, type Recognisable } from "./looking/match-payment.js";
-import { Lease, LeaseLost } from "./ownership/lease.js";
-import { acquireEntry, type OwnedEntry } from "./ownership/own-flow.js";
+import {
+  type Funded,
+  isFunded,
+  notHeld,
+  type OperatedFlow,
+  operate,
+  type Resolvable,
+  unresolved,
+} from "./operate-flow.js";
+import type { Lease } from "./ownership/lease.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
 import { openProposal, seenHash, withDecision } from "./state/decision-chain.js";
 import { withStep } from "./state/flow-history.js";
-import { assertOwnKey, otherKeyId, readState } from "./state/flow-scope.js";
-import {
-  type FlowState,
-  fruitlessOwners,
-  isSettled,
-  isStuck,
-  type Look,
-  type OperatorDecision,
-  type ResolveAction,
-  type StateOf,
-} from "./state/flow-state.js";
-import { isTruth, ownedByFlow } from "./state/flow-truth.js";
-import { frozenCopy } from "./state/frozen-copy.js";
+import { assertOwnKey, otherKeyId } from "./state/flow-scope.js";
+import type { FlowState, Look, OperatorDecision, ResolveAction } from "./state/flow-state.js";
 import { driveFlow, storeState } from "./steps/drive-flow.js";
 import { emitStep } from "./steps/emit-step.js";
-
-/** An operator's decision about a flow that is held or stuck, for the record. `payment` is accepted for `found` only. */
-export type Resolution<Action extends ResolveAction = ResolveAction> = {
-  /** Who decides. */
-  readonly by: string;
-  /** On what grounds. */
-  readonly why: string;
-  /** `seen` of the flow's details as they were looked at: the decision is refused where there is more to see by now. */
-  readonly seen?: string | undefined;
-} & ([Action] extends ["found"]
-  ? {
-      /** The service's record of the payment. Without it, the payment is looked for once more. */
-      readonly payment?: Payment | undefined;
-    }
-  : {
-      readonly payment?: undefined;
-      /**
-       * Decides even if the look for the payment, which comes first, can't see every payment, or sees one that only looks like it.
-       * Default: false.
-       */
-      readonly withoutProof?: boolean | undefined;
-    });
-
-export interface CheckedResolution {
-  readonly decision: Omit<OperatorDecision, "previous">;
-  readonly seen?: string | undefined;
-  readonly payment: Payment | undefined;
-  readonly withoutProof: boolean;
-}
-
-/** @throws {InvalidArgumentError} that names what is missing. */
-export function checkResolution(
-  action: ResolveAction,
-  resolution: Resolution | Resolution<"found">,
-  operation: "resolve" | "propose" = "resolve",
-): CheckedResolution {
-  const refuse = refusalOf(operation);
-  if (action !== "found" && action !== "release" && action !== "resend") {
-    throw refuse('the action must be "found", "release" or "resend"');
-  }
-  const given = parseOptions(resolutionOptions, resolution ?? {}, "the decision", refuse) as unknown as GivenResolution;
-  const { payment, withoutProof = false, seen, ...grounds } = given;
-  if (payment !== undefined && action !== "found") {
-    throw refuse(`a payment can be given for "found" only, not for "${action}"`);
-  }
-  if (withoutProof && action === "found") throw refuse('withoutProof is for "release" and "resend" only');
-  // Whatever else an operator states is kept with the flow.
-  const decision = { action, ...grounds, atMs: clock.wallMs(), ...(withoutProof ? { withoutProof } : undefined) };
-  return { decision, seen, payment: frozenCopy(payment), withoutProof };
-}
-
-type GivenResolution = Omit<Resolution, "payment"> & Pick<Resolution<"found">, "payment">;
-
-export const resolutionOptions: OptionTable<GivenResolution> = {
-  by: { accepts: isText, isRequired: true, wanted: "who decides", documentation: "who decides" },
-  why: {
-    accepts: isText,
-    isRequired: true,
-    wanted: "on what grounds it is decided",
-    documentation: "on what grounds",
-  },
-  payment: {
-    accepts: (value) => typeof value === "object" && value !== null,
-    wanted: "the service's record of the payment",
-    documentation: "the service's record of the payment",
-  },
-  withoutProof: {
-    accepts: isBoolean,
-    wanted: "true or false",
-    documentation: "decides although the payment can't be seen",
-  },
-  seen: { accepts: isText, wanted: "what `details` has as `seen`", documentation: "what was looked at" },
-};
-
-/** Makes the error of a message about what an operation was given. */
-export function refusalOf(operation: string): (message: string) => InvalidArgumentError {
-  return (message) => new InvalidArgumentError(`${operation}: ${message}`);
-}
-
-export type Resolvable = Exclude<FlowState, { readonly phase: "quoted" | "declined" | "paid" | "rejected" }>;
-
-/** What an operator can decide about: money that was taken. */
-export type Funded =
-  | StateOf<"claimed" | "unknown" | "held" | "refused">
-  | (StateOf<"funds-requested"> & { readonly senderGatewayTransactionId: string });
 
 /** See `PaymentFlow.resolve`. */
 export function resolveFlow(
@@ -197,81 +107,6 @@ export async function decideAnd<Result>(
   });
 }
 
-/** A flow that an operator has the lease of. */
-export interface OperatedFlow {
-  readonly lease: Lease;
-  readonly state: Resolvable;
-  readonly revision: number;
-  /** What was decided, once that is stored. */
-  decided?: FlowState;
-}
-
-/** Leases a flow that is held or stuck for an operator, and gives it back. */
-export async function operate<Result>(
-  context: FlowContext,
-  key: string,
-  call: FlowCall,
-  work: (flow: OperatedFlow) => Promise<Result>,
-): Promise<Result> {
-  const leased = await ownedByFlow(key, acquireToResolve(context, key, call));
-  if (leased === undefined) throw notHeld(key, "there is no such flow, or another process is running it");
-  const lease = new Lease(context.journal, leased.entry, context.leaseMs, leased.askedAt);
-  let phase: FlowPhase | undefined;
-  let flow: OperatedFlow | undefined;
-  try {
-    const read = await readState(context, leased.entry);
-    phase = read.phase;
-    const { revision } = leased.entry;
-    flow = { lease, state: await toResolvable(context, key, read, leased), revision };
-    return await work(flow);
-  } catch (error) {
-    const { decided } = flow ?? {};
-    phase = decided?.phase ?? phase;
-    if (error instanceof LeaseLost) {
-      // What was decided is stored: another process goes on with it.
-      throw decided === undefined ? notHeld(key, "another process took it over") : new FlowPausedError(key, { phase });
-    }
-    throw isTruth(error) ? error : new FlowPausedError(key, { phase, cause: error });
-  } finally {
-    await lease.end();
-  }
-}
-
-/** Where the lease ends later than its own length from now, an operator waits for as long as that, and takes the flow over. */
-async function acquireToResolve(
-  context: FlowContext,
-  key: string,
-  call: FlowCall,
-): Promise<(OwnedEntry & { readonly wasOverlong: boolean }) | undefined> {
-  for (;;) {
-    const seen = await context.journal.read(key);
-    const wasOverlong = seen?.isOverlong === true;
-    const owned = await acquireEntry(context, key, seen);
-    if (owned !== undefined) return { ...owned, wasOverlong };
-    if (!wasOverlong) return undefined;
-    await call.pause(Math.min(seen.leaseMs ?? context.leaseMs, context.leaseMs) / 4);
-  }
-}
-
-/** @throws {InvalidArgumentError} `flow_not_held` */
-async function toResolvable(
-  context: FlowContext,
-  key: string,
-  state: FlowState,
-  { entry: { epoch }, wasOverlong }: OwnedEntry & { readonly wasOverlong: boolean },
-): Promise<Resolvable> {
-  if (isResolvable(state)) {
-    const isWaiting = isStuck(state) || fruitlessOwners(state, epoch) !== undefined;
-    const isStopped = state.phase === "held" || isWaiting || wasOverlong;
-    if (isStopped || (await otherKeyId(context, state)) !== undefined) return state;
-  }
-  throw notHeld(key, `it is ${state.phase}`);
-}
-
-function isResolvable(state: FlowState): state is Resolvable {
-  return state.phase === "held" || !isSettled(state);
-}
-
 /** What follows from a decision. A stuck flow for which no money was taken, as far as is known, can only go on. */
 async function decide(
   context: FlowContext,
@@ -312,10 +147,6 @@ export function assertMayEndRelease(key: string, action: ResolveAction, payment:
   if (action === "release" || payment !== undefined) return;
   const allowed = '"release" tries that again; "found" with the service\'s record as `payment` ends it';
   throw notHeld(key, `its money is being given back, and may have been already: ${allowed}`);
-}
-
-export function isFunded(state: Resolvable): state is Funded {
-  return "senderGatewayTransactionId" in state;
 }
 
 /** Of a flow whose claim was lost, or never made: what would be sent. Without a signature its payment is known by what is in it. */
@@ -412,10 +243,6 @@ export function assertOwnPayment(payment: Payment, sought: Recognisable): void {
   );
 }
 
-export function unresolved(code: ErrorCode, message: string): InvalidArgumentError {
-  return new InvalidArgumentError(message, { code, effect: "possible" });
-}
-
 /** @throws {InvalidArgumentError} `flow_moved_on` where somebody looked at something else. */
 export function assertSeen(key: string, seen: string | undefined, hash: string): void {
   if (seen === undefined || seen === hash) return;
@@ -431,12 +258,4 @@ export function alreadyProposed(key: string, { action, by }: OperatorDecision): 
     "flow_proposed",
     `for the flow of key ${JSON.stringify(key)} "${action}" was proposed by ${by}: approve it, or refuse it first`,
   );
-}
-
-/** The error for a flow about which nothing can be decided now. */
-export function notHeld(key: string, why: string): InvalidArgumentError {
-  return new InvalidArgumentError(`the flow of key ${JSON.stringify(key)} can't be resolved: ${why}`, {
-    code: "flow_not_held",
-    effect: "possible",
-  });
 }

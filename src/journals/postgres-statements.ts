@@ -106,8 +106,8 @@ const columnsWithoutState = `f.key, f.service, f.gateway, f.epoch, f.nonce, f.re
   ${isExpired}::int AS is_expired, ${milliseconds("pruned_at")}`;
 const columns = `${columnsWithoutState}, f.phase, f.settled::int AS settled, f.data, f.evidence`;
 
-const state = `phase = i.phase, settled = i.settled, data = i.data, evidence = i.evidence,
-  updated_at = clock_timestamp(), expires_at = ${after("i.ttl_ms")}, revision = f.revision + 1`;
+const stateAt = (time: string): string => `phase = i.phase, settled = i.settled, data = i.data, evidence = i.evidence,
+  updated_at = ${time}, expires_at = ${after("i.ttl_ms")}, revision = f.revision + 1`;
 const length = "lease_ms = i.lease_ms, lease_nonce = i.nonce";
 const isReplaced = `${isOwned} AND f.revision = i.revision`;
 
@@ -125,7 +125,7 @@ const updatesOf = (incarnation: string) =>
     ],
     renew: [`lease_until = ${after("i.lease_ms")}, ${length}`, `${isOwned} AND f.lease_until IS NOT NULL`, "f.key"],
     write: [
-      `${state}, lease_until = CASE WHEN i.settled THEN NULL ELSE coalesce(${after("i.lease_ms")}, f.lease_until) END,
+      `${stateAt("clock_timestamp()")}, lease_until = CASE WHEN i.settled THEN NULL ELSE coalesce(${after("i.lease_ms")}, f.lease_until) END,
         lease_ms = coalesce(i.lease_ms, f.lease_ms),
         lease_nonce = CASE WHEN i.lease_ms IS NULL THEN f.lease_nonce ELSE i.nonce END,
         incarnation_mark = coalesce(i.incarnation_mark, f.incarnation_mark),
@@ -134,7 +134,8 @@ const updatesOf = (incarnation: string) =>
       "f.key",
     ],
     replaceQuote: [
-      `${state}, epoch = f.epoch + 1, nonce = i.new_nonce, owner = i.owner,
+      // A server that is stopped within the statement reads a later time here than where it finds that the quote has not expired.
+      `${stateAt("least(clock_timestamp(), CASE WHEN i.expired = false THEN f.expires_at END)")}, epoch = f.epoch + 1, nonce = i.new_nonce, owner = i.owner,
         lease_until = CASE WHEN i.settled THEN NULL ELSE ${after("i.lease_ms")} END,
         lease_ms = i.lease_ms, lease_nonce = i.new_nonce`,
       `${isReplaced} AND f.phase = 'quoted' AND coalesce(i.expired, ${isExpired}) = ${isExpired}`,

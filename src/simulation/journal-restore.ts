@@ -44,6 +44,10 @@ export class JournalRestore {
   plan(): void {
     const { world, journal } = this.#surroundings;
     const { choices, profile } = world;
+    if (profile.failsOver === "after a refusal, and back") {
+      this.#onTurn("refuses", () => this.#soon(choices.below(2)));
+      return;
+    }
     if (profile.failsOver === "after another claim") {
       this.#afterClaim(true, 0);
       return;
@@ -93,21 +97,56 @@ export class JournalRestore {
       if (this.#delays <= mostDelays) this.#soon(world.profile.leaseMs / 2);
       return;
     }
-    const before = new Map<string, string>();
     for (const [key, { sendings }] of truth.keys) {
       const entry = await journal.read(key);
       if (entry === undefined) continue;
-      before.set(key, `${entry.phase} ${entry.nonce}`);
       const owner = cluster.processes.find(({ name, isDead }) => name === entry.owner && !isDead);
       const isSending = entry.phase === "claimed" || entry.phase === "unknown" || sendings > 0;
       if (owner !== undefined && isSending && !this.#isSudden) cluster.replace(owner);
     }
     const age = this.#chooseAge();
     const lost = journal.age - age;
-    await journal.restore(age);
+    const failBack = await this.#lose(() => journal.restore(age));
     world.note(`the journal is restored: its last ${lost} changes are lost`);
-    for (const [key, known] of before) await this.#afterLoss(key, known);
     await this.#goOn();
+    if (world.profile.failsOver === "after a refusal, and back") this.#planFailBack(failBack);
+  }
+
+  /** When somebody has claimed a payment since, or some time later. */
+  #planFailBack(failBack: () => Promise<void>): void {
+    const { world } = this.#surroundings;
+    const { choices, profile } = world;
+    const goBack = async () => {
+      await this.#lose(failBack);
+      world.note("the journal fails back: all changes since are lost");
+      await this.#goOn();
+    };
+    const soon = () => world.plan(choices.below(2 * profile.leaseMs), "failing back", undefined, () => void goBack());
+    if (choices.chance(200)) soon();
+    else this.#onTurn("claims", soon);
+  }
+
+  /** Once. */
+  #onTurn(wanted: Turn, work: () => void): void {
+    const { journal } = this.#surroundings;
+    journal.onChanged = (turn) => {
+      if (turn !== wanted) return;
+      journal.onChanged = () => {};
+      work();
+    };
+  }
+
+  /** What a flow's caller was told may be forgotten. */
+  async #lose<T>(work: () => Promise<T>): Promise<T> {
+    const { journal, truth } = this.#surroundings;
+    const before = new Map<string, string>();
+    for (const key of truth.keys.keys()) {
+      const entry = await journal.read(key);
+      if (entry !== undefined) before.set(key, `${entry.phase} ${entry.nonce}`);
+    }
+    const lost = await work();
+    for (const [key, known] of before) await this.#afterLoss(key, known);
+    return lost;
   }
 
   /** Any number of changes, or just what gave a flow to its owner and everything after it; of a replica, also those of its lag. */

@@ -36,7 +36,7 @@ export interface Profile {
   /** Whether the journal's clock is set back, by hours, once. */
   readonly setsJournalBack: boolean;
   /** When a server that lacks the journal's newest changes takes its place, once, while everybody goes on. */
-  readonly failsOver: "no" | "any time" | "after another claim";
+  readonly failsOver: "no" | "any time" | "after another claim" | "after a refusal, and back";
   /** Whether it is restored to an earlier snapshot, once. */
   readonly restoresJournal: boolean;
   /** Whether the service's base URL changes, once, and the flows are moved. */

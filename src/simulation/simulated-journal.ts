@@ -6,7 +6,10 @@ import type { Truth } from "./truth.js";
 import { mostLeasesLate, type RemoteFault, type World } from "./world.js";
 
 /** What a change does to whose flow it is, or may lead to. */
-export type Turn = "begins" | "takes over" | "claims";
+export type Turn = "begins" | "takes over" | "claims" | "refuses";
+
+/** Turns of an owner that has the flow already. */
+const ownTurns: ReadonlySet<Turn | undefined> = new Set(["claims", "refuses"]);
 
 /** A call that may change something, and when it was made. */
 interface Change {
@@ -125,8 +128,15 @@ export class SimulatedJournal {
     this.#world.note(`the journal's clock is set by ${byMs} ms`);
   }
 
-  async restore(age: number): Promise<void> {
-    this.#changes = this.#changes.slice(0, age);
+  /** Returns what brings its whole history back, and forgets what was stored since. */
+  async restore(age: number): Promise<() => Promise<void>> {
+    const whole = this.#changes;
+    await this.#become(whole.slice(0, age));
+    return () => this.#become(whole);
+  }
+
+  async #become(changes: Change[]): Promise<void> {
+    this.#changes = changes;
     this.#incarnation += 1;
     this.#journal = this.#empty();
     for (const { atMs, apply } of this.#changes) {
@@ -151,7 +161,7 @@ export class SimulatedJournal {
           if (turn !== undefined && result !== undefined && result !== false) {
             stored.turn = turn;
             stored.key ??= keyIn(result);
-            if (stored.key !== undefined && turn !== "claims") this.#world.marks.owns(process.name, stored.key);
+            if (stored.key !== undefined && !ownTurns.has(turn)) this.#world.marks.owns(process.name, stored.key);
           }
           this.onChanged(stored.turn);
           return result;
@@ -173,7 +183,7 @@ export class SimulatedJournal {
         change(
           `write ${key} as ${state.phase}`,
           (journal) => journal.write(key, id, state, leaseMs),
-          state.phase === "claimed" ? "claims" : undefined,
+          turnsOfPhases[state.phase],
           key,
         ),
       replaceQuote: (key, seen, state, lease, expired) =>
@@ -248,6 +258,8 @@ export class SimulatedJournal {
     return this.#world.recorder?.watchStore(journal) ?? journal;
   }
 }
+
+const turnsOfPhases: Readonly<Record<string, Turn>> = { claimed: "claims", refused: "refuses" };
 
 const writeFaults = {
   before: "a write fails",

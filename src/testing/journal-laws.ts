@@ -1,40 +1,37 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import type { BacklogCount, FlowScope, Journal, JournalEntry, JournalState, LeaseRequest } from "../flows/journal.js";
-import { clock, sleep } from "../timing/clock.js";
-import { checkHistory, describeUnexplained } from "./history/check-history.js";
-import { CompetingClient } from "./history/competing-client.js";
-import { type HistoryEvent, toOperations } from "./history/history.js";
-import { recordedJournal } from "./history/recorded-journal.js";
-
-/** What a law is checked with. */
-export interface LawFixture {
-  readonly journal: Journal;
-  /** Another handle of the same store, or the same one where there is no other. */
-  readonly second: Journal;
-  /** Every key of this law begins with it, and follows all keys of the laws before. */
-  readonly prefix: string;
-  /** A lease whose end is waited for. */
-  readonly shortMs: number;
-  /** Waits until a lease of `shortMs` that was granted before has expired. */
-  readonly outliveShortLease: () => Promise<void>;
-  readonly wait: (ms: number) => Promise<void>;
-  readonly workers: number;
-  readonly flows: number;
-}
-
-type JournalLaw = readonly [name: string, check: (fixture: LawFixture) => Promise<void>];
-
-const longMs = 600_000;
-/** For all competing workers together, in real time. */
-const patienceMs = 60_000;
-const service = "https://service.example";
-/** Each law has a gateway of its own. */
-const scopeOf = (prefix: string): FlowScope => ({ service, gateway: prefix });
-const open = (data = "{}", phase = "open"): JournalState => ({ phase, settled: false, data, evidence: "{}" });
-const done = (data = "{}", phase = "done"): JournalState => ({ phase, settled: true, data, evidence: "{}" });
-const quote = (quoteTtlMs: number, data = "{}"): JournalState => ({ ...done(data, "quoted"), quoteTtlMs });
-const lease = (leaseMs: number, owner = "a worker"): LeaseRequest => ({ owner, leaseMs, nonce: randomUUID() });
+import type { BacklogCount, FlowScope, Journal, JournalEntry, JournalState } from "../flows/journal.js";
+import { contention, histories } from "./competing-laws.js";
+import {
+  abandon,
+  assertSame,
+  begin,
+  byBytes,
+  defined,
+  done,
+  isEntry,
+  type JournalLaw,
+  type LawFixture,
+  lease,
+  longMs,
+  open,
+  pick,
+  quote,
+  scopeOf,
+  service,
+  settleAll,
+  stateOf,
+  times,
+} from "./law-fixture.js";
+import {
+  quoteConfirmedInTime,
+  quoteFenced,
+  quoteKept,
+  quoteOfAnotherLife,
+  quoteReplaced,
+  quoteReplacedOnce,
+  quotesExpire,
+} from "./quote-laws.js";
 
 /** The laws of the interface `Journal`, in the order of its methods. */
 export const laws: readonly JournalLaw[] = [
@@ -85,25 +82,6 @@ export const laws: readonly JournalLaw[] = [
   ["no flow has two owners at once, and no write is lost", contention],
   ["what competing clients are told of a flow has one order that explains it", histories],
 ];
-
-async function begin(
-  journal: Journal,
-  key: string,
-  state: JournalState,
-  request: LeaseRequest,
-  scope: FlowScope = scopeOf(key),
-): Promise<JournalEntry> {
-  const { entry, created } = await journal.begin(key, scope, state, request);
-  assert.equal(created, true, `${JSON.stringify(key)} is a new flow`);
-  return entry;
-}
-
-/** All of an entry that is not about its lease. */
-function stateOf(entry: JournalEntry | undefined): object | undefined {
-  if (entry === undefined) return undefined;
-  const { epoch, nonce, owner, leaseUntilMs, leaseMs, isOverlong, ...state } = entry;
-  return state;
-}
 
 async function beginStores({ journal, second, prefix }: LawFixture): Promise<void> {
   const request = lease(longMs);
@@ -370,127 +348,6 @@ async function beginSettled({ journal, second, prefix }: LawFixture): Promise<vo
   assert.equal(entry.leaseUntilMs, undefined);
   assert.equal(await journal.renew(prefix, entry, longMs), false);
   assert.equal((await second.acquire(prefix, lease(longMs)))?.epoch, 2);
-}
-
-async function quotesExpire({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
-  const short = await begin(journal, `${prefix}short`, quote(shortMs), lease(longMs));
-  const long = await begin(journal, `${prefix}long`, quote(longMs), lease(longMs));
-  assertSame([short.isExpired, long.isExpired], [false, false]);
-  assert.equal((short.expiresAtMs ?? 0) > short.createdAtMs, true, "expiresAtMs is when the quote expires");
-  await outliveShortLease();
-  assertSame(await second.read(short.key), { ...short, isExpired: true });
-  assertSame(await second.read(long.key), long);
-  const taken = defined(await journal.acquire(long.key, lease(longMs)));
-  assert.equal(await journal.write(long.key, taken, open()), true);
-  assert.equal((await journal.read(long.key))?.expiresAtMs, undefined, "only a quote expires");
-}
-
-async function quoteReplaced({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
-  const quoted = await begin(journal, `${prefix}confirmed`, quote(longMs), lease(longMs));
-  const request = lease(longMs, "a confirming process");
-  const state = { ...open("confirmed", "funds-requested"), evidence: "the price" };
-  const confirmed = defined(await second.replaceQuote(quoted.key, quoted, state, request, false));
-  assertSame([confirmed.epoch, confirmed.nonce, confirmed.owner], [2, request.nonce, request.owner]);
-  assertSame(
-    { ...stateOf(confirmed), updatedAtMs: 0 },
-    { ...stateOf(quoted), ...state, revision: 2, updatedAtMs: 0, expiresAtMs: undefined },
-  );
-  assertSame(await journal.read(quoted.key), confirmed);
-  assert.equal(await journal.acquire(quoted.key, lease(longMs)), undefined, "it is leased");
-  assert.equal(await journal.write(quoted.key, quoted, open()), false, "the quote's owner has it no longer");
-  assert.equal(await second.write(quoted.key, confirmed, done(), longMs), true);
-
-  const cancelled = await begin(journal, `${prefix}cancelled`, quote(longMs), lease(longMs));
-  const declined = await journal.replaceQuote(cancelled.key, cancelled, done("", "declined"), lease(longMs), undefined);
-  assertSame([declined?.epoch, declined?.phase, declined?.leaseUntilMs], [2, "declined", undefined]);
-
-  const expired = await begin(journal, `${prefix}expired`, quote(shortMs), lease(longMs));
-  await outliveShortLease();
-  const renewed = defined(await journal.replaceQuote(expired.key, expired, quote(longMs), lease(longMs), true));
-  assertSame([renewed.epoch, renewed.phase, renewed.isExpired], [2, "quoted", false]);
-  assert.equal((renewed.expiresAtMs ?? 0) > (expired.expiresAtMs ?? 0), true, "its time begins again");
-}
-
-async function quoteKept({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
-  const fresh = await begin(journal, `${prefix}fresh`, quote(longMs), lease(longMs));
-  const expired = await begin(journal, `${prefix}expired`, quote(shortMs), lease(longMs));
-  const other = await begin(journal, `${prefix}other`, done(), lease(longMs));
-  await outliveShortLease();
-  const replace = (quoted: JournalEntry, isExpired: boolean | undefined, epoch = quoted.epoch) =>
-    second.replaceQuote(quoted.key, { ...quoted, epoch }, open("taken"), lease(longMs), isExpired);
-  assert.equal(await replace(fresh, true), undefined, "it has not expired");
-  assert.equal(await replace(expired, false), undefined, "it has expired");
-  assert.equal(await replace(fresh, undefined, 2), undefined, "an epoch that was never given");
-  assert.equal(await replace(other, undefined), undefined, "it is no quote");
-  assertSame(await journal.read(fresh.key), fresh);
-  assertSame(await journal.read(expired.key), { ...expired, isExpired: true });
-  assertSame(await journal.read(other.key), other);
-}
-
-async function quoteReplacedOnce({ journal, second, prefix }: LawFixture): Promise<void> {
-  const quoted = await begin(journal, prefix, quote(longMs), lease(longMs));
-  const replaced = await Promise.all(
-    times(20, (index) =>
-      pick(index, journal, second).replaceQuote(prefix, quoted, open(String(index)), lease(longMs), false),
-    ),
-  );
-  const [winner, ...others] = replaced.filter(isEntry);
-  assertSame(others, []);
-  assertSame(await journal.read(prefix), winner);
-  await settleAll(journal, [prefix]);
-}
-
-async function quoteConfirmedInTime({ journal, second, prefix, shortMs, wait }: LawFixture): Promise<void> {
-  const keys = times(30, (index) => `${prefix}${String(index).padStart(2, "0")}`);
-  const quotes = await Promise.all(keys.map((key) => begin(journal, key, quote(shortMs), lease(longMs))));
-  // From before the end of their time until after it.
-  await wait(Math.max(0, shortMs - 2 * keys.length));
-  for (const [index, quoted] of quotes.entries()) {
-    await wait(4);
-    const handle = pick(index, journal, second);
-    const state = open("confirmed", "funds-requested");
-    const confirmed = await handle.replaceQuote(quoted.key, quoted, state, lease(longMs), false);
-    if (confirmed === undefined) continue;
-    const isInTime = confirmed.updatedAtMs < (quoted.expiresAtMs ?? 0);
-    assert.equal(isInTime, true, "a quote was confirmed when its time was over");
-    await settleAll(journal, [confirmed.key]);
-  }
-}
-
-async function quoteFenced({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
-  const quoted = await begin(journal, `${prefix}quote`, quote(longMs, "the price"), lease(longMs));
-  const nonce = randomUUID();
-  const fenced = defined(await second.fenceQuote(quoted.key, quoted, nonce));
-  assertSame(fenced, { ...quoted, epoch: 2, revision: 2, nonce });
-  assertSame(await journal.read(quoted.key), fenced);
-  for (const expired of [undefined, true, false]) {
-    const late = await journal.replaceQuote(quoted.key, quoted, open("late"), lease(longMs), expired);
-    assert.equal(late, undefined, "the quote as it was seen is there no longer");
-  }
-  assert.equal(await journal.fenceQuote(quoted.key, quoted, randomUUID()), undefined);
-  assertSame(await second.read(quoted.key), fenced);
-  const confirmed = defined(await journal.replaceQuote(quoted.key, fenced, open(), lease(longMs), false));
-  assertSame([confirmed.epoch, confirmed.revision], [3, 3]);
-  assert.equal(await journal.fenceQuote(quoted.key, confirmed, randomUUID()), undefined, "it is a quote no longer");
-  await settleAll(journal, [quoted.key]);
-  const short = await begin(journal, `${prefix}short`, quote(shortMs), lease(longMs));
-  const kept = defined(await second.fenceQuote(short.key, short, randomUUID()));
-  assert.equal(kept.expiresAtMs, short.expiresAtMs);
-  await outliveShortLease();
-  assert.equal((await journal.read(short.key))?.isExpired, true, "a fence does not prolong a quote");
-}
-
-async function quoteOfAnotherLife(fixture: LawFixture): Promise<void> {
-  const { journal, second, prefix, shortMs, outliveShortLease } = fixture;
-  const first = await begin(journal, prefix, quote(shortMs, "first"), lease(longMs));
-  await outliveShortLease();
-  await journal.prune({ quotedBeforeMs: (first.expiresAtMs ?? 0) + 1 });
-  const again = await begin(journal, prefix, quote(longMs, "second"), lease(longMs));
-  assertSame([again.epoch, again.revision], [first.epoch, first.revision]);
-  const late = await second.replaceQuote(prefix, first, open("late"), lease(longMs), undefined);
-  assert.equal(late, undefined, "revisions repeat, and nonces do not");
-  assert.equal(await second.fenceQuote(prefix, first, randomUUID()), undefined);
-  assertSame(await journal.read(prefix), again);
 }
 
 async function observedLease({ journal, second, prefix }: LawFixture): Promise<void> {
@@ -841,78 +698,6 @@ async function exactData({ journal, second, prefix }: LawFixture): Promise<void>
   );
 }
 
-async function contention({ journal, second, prefix, workers, flows }: LawFixture): Promise<void> {
-  const rounds = 5;
-  const keys = times(Math.max(1, Math.ceil(flows / 10)), (index) => `${prefix}${index}`);
-  for (const key of keys) await abandon(journal, key, scopeOf(prefix), "0");
-  const owners = new Map<string, number>();
-  const epochs = new Set<string>();
-  const work = async (worker: number, key: string): Promise<boolean> => {
-    const handle = pick(worker, journal, second);
-    const entry = await handle.acquire(key, lease(longMs));
-    if (entry === undefined) return false;
-    assert.equal(owners.get(key), undefined, "a flow has two owners");
-    owners.set(key, worker);
-    assert.equal(epochs.has(`${entry.epoch} ${key}`), false, "an epoch was given twice");
-    epochs.add(`${entry.epoch} ${key}`);
-    const now = await handle.read(key);
-    assertSame([now?.epoch, now?.nonce, now?.data], [entry.epoch, entry.nonce, entry.data]);
-    assert.equal(await handle.write(key, entry, open(String(Number(entry.data) + 1))), true);
-    owners.delete(key);
-    await handle.release(key, entry);
-    return true;
-  };
-  let giveUpAt = clock.monotonicMs() + patienceMs;
-  const workMuch = async (worker: number): Promise<void> => {
-    for (const key of times(rounds, () => keys).flat()) {
-      while (!(await work(worker, key))) {
-        assert.equal(clock.monotonicMs() < giveUpAt, true, "nobody gets a released flow");
-        await sleep(1);
-      }
-    }
-  };
-  try {
-    await Promise.all(times(workers, workMuch));
-  } finally {
-    // When one has failed, the others stop waiting for it.
-    giveUpAt = 0;
-  }
-  for (const key of keys) {
-    const entry = defined(await journal.read(key));
-    assertSame([entry.data, entry.epoch], [String(rounds * workers), rounds * workers + 1]);
-    assert.equal(await journal.write(key, entry, done()), true);
-  }
-}
-
-async function histories({ journal, second, prefix, workers, flows, wait }: LawFixture): Promise<void> {
-  const events: HistoryEvent[] = [];
-  const record = (event: HistoryEvent) => void events.push(event);
-  let count = 0;
-  // Two flows at a time, so that each has many clients.
-  const nextKey = (): string => {
-    count += 1;
-    return `${prefix}${Math.floor(count / 120)} ${count % 2}`;
-  };
-  const work = async (worker: number): Promise<void> => {
-    const name = `client ${worker}`;
-    const recording = { client: name, record, nowMs: () => clock.monotonicMs() };
-    const recorded = recordedJournal(pick(worker, journal, second), recording);
-    const scope = scopeOf(prefix);
-    const client = new CompetingClient({
-      ...{ journal: recorded, name, scopeOf: () => scope, nextKey, shortMs: 30, random: Math.random },
-    });
-    for (let index = 1; index <= 2 * flows; index += 1) {
-      await client.act();
-      // Some leases and quotes end meanwhile.
-      if (index % 10 === 0) await wait(5);
-    }
-  };
-  await Promise.all(times(workers, work));
-  const { unexplained } = checkHistory(toOperations(events));
-  const first = unexplained.find(({ operations }) => operations.length > 0);
-  if (first !== undefined) assert.fail(describeUnexplained(first));
-}
-
 /** Different in bytes, although some database would take them for equal, or order them otherwise. */
 const awkwardEndings = [
   ..."aAzZ0_%'\"`\\-.~?$;",
@@ -939,50 +724,3 @@ const awkwardEndings = [
   ],
   ...["\n", "\t", "\u00A0", "\u200B", "\u202E", "𐀀", "\uE000", "null", "undefined", "__proto__"],
 ];
-
-async function abandon(journal: Journal, key: string, scope: FlowScope, data?: string): Promise<void> {
-  const entry = await begin(journal, key, open(data), lease(longMs), scope);
-  await journal.release(key, entry);
-}
-
-async function settleAll(journal: Journal, keys: readonly string[]): Promise<void> {
-  for (const key of keys) {
-    const entry = defined(await journal.read(key));
-    assert.equal(await journal.write(key, entry, done()), true);
-  }
-}
-
-/** An entry's property that is `undefined` may as well be absent. */
-function assertSame(actual: unknown, expected: unknown, message?: string): void {
-  assert.deepEqual(withoutUndefined(actual), withoutUndefined(expected), message);
-}
-
-function withoutUndefined(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutUndefined);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).filter(([, part]) => part !== undefined);
-  // What a journal said of its history when it leased a flow, no read repeats.
-  const repeated = entries.filter(([name]) => name !== "incarnation");
-  return Object.fromEntries(repeated.map(([name, part]) => [name, withoutUndefined(part)]));
-}
-
-function defined(entry: JournalEntry | undefined): JournalEntry {
-  assert.ok(entry, "there is such a flow");
-  return entry;
-}
-
-function byBytes(keys: readonly string[]): string[] {
-  return [...keys].sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
-}
-
-function times<T>(count: number, make: (index: number) => T): T[] {
-  return Array.from({ length: count }, (_, index) => make(index));
-}
-
-function pick(index: number, one: Journal, other: Journal): Journal {
-  return index % 2 === 0 ? one : other;
-}
-
-function isEntry(entry: JournalEntry | undefined): entry is JournalEntry {
-  return entry !== undefined;
-}

@@ -6,7 +6,8 @@ import type { Journal, JournalState } from "../flows/journal.js";
 import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
 import { BrokenLawError } from "./broken-law-error.js";
-import { type LawFixture, laws } from "./journal-laws.js";
+import { laws } from "./journal-laws.js";
+import type { LawFixture } from "./law-fixture.js";
 
 export interface VerifyJournalOptions {
   /**

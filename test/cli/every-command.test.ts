@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { commands } from "../../src/cli/commands.js";
-import { resolutionOptions } from "../../src/flows/resolve-flow.js";
+import { resolutionOptions } from "../../src/flows/check-resolution.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { run } from "./run.js";
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { deskListener, type OperatorDeskOptions, operatorDesk } from "cross-border-payments/desk";
 import type { PaymentFlow } from "cross-border-payments/flow";
 import { expect, onTestFinished, vi } from "vitest";
-import { flowFixture, isPayment, request } from "../flows/flow-fixture.js";
+import { flowFixture, isList, isPayment, request } from "../flows/flow-fixture.js";
 
 const leaseMs = 60_000;
 
@@ -16,8 +16,12 @@ export interface Answer {
 /** A desk over real sockets, a held flow, and people who are logged in by a cookie. */
 export async function deskFixture({ people = 2, ...more }: { people?: 1 | 2 } & Partial<OperatorDeskOptions> = {}) {
   const memo = `rent</textarea><script>document.title = "attacked"</script>"'`;
+  const looks: { waitFor: Promise<Response | undefined> | undefined } = { waitFor: undefined };
   const fixture = await flowFixture({
-    onRequest: (seen) => (isPayment(seen) ? Response.json({}, { status: 504 }) : undefined),
+    onRequest: (seen) => {
+      if (isPayment(seen)) return Response.json({}, { status: 504 });
+      return isList(seen) ? looks.waitFor : undefined;
+    },
   });
   const flow: PaymentFlow = fixture.flow({ leaseMs, decisions: { people } });
   const keyOf = "order/<b>1</b>?&flow=x#";
@@ -57,7 +61,7 @@ export async function deskFixture({ people = 2, ...more }: { people?: 1 | 2 } & 
   function ask(
     session: string,
     target: string,
-    { form, method = form === undefined ? "GET" : "POST", headers = {} }: Asked = {},
+    { form, method = form === undefined ? "GET" : "POST", headers = {}, signal }: Asked = {},
   ): Promise<Answer> {
     const own = {
       ...{ host: `127.0.0.1:${port}`, cookie: `session=${session}` },
@@ -66,7 +70,8 @@ export async function deskFixture({ people = 2, ...more }: { people?: 1 | 2 } & 
     };
     const sent = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
     return new Promise((resolve, reject) => {
-      const outgoing = httpRequest({ host: "127.0.0.1", port, path: target, method, headers: sent }, (incoming) => {
+      const to = { host: "127.0.0.1", port, path: target, method, headers: sent, ...(signal && { signal }) };
+      const outgoing = httpRequest(to, (incoming) => {
         let body = "";
         incoming.on("data", (data) => {
           body += data;
@@ -89,11 +94,13 @@ export async function deskFixture({ people = 2, ...more }: { people?: 1 | 2 } & 
     expect(hidden.length, `the form ${task} in ${body}`).toBeGreaterThan(2);
     return Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, value]));
   }
-  return { ...fixture, flow, key: keyOf, memo, origin, target, ask, fieldsOf, shown, errors, sessions };
+  return { ...fixture, looks, flow, key: keyOf, memo, origin, target, ask, fieldsOf, shown, errors, sessions };
 }
 
 interface Asked {
   readonly form?: Record<string, string> | string;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | undefined>>;
+  /** Cuts the connection. */
+  readonly signal?: AbortSignal;
 }

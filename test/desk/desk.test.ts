@@ -1,5 +1,8 @@
-import { operatorDesk } from "cross-border-payments/desk";
-import { describe, expect, it } from "vitest";
+import http2 from "node:http2";
+import type { AddressInfo } from "node:net";
+import { deskListener, operatorDesk } from "cross-border-payments/desk";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { clock } from "../../src/timing/clock.js";
 import { request } from "../flows/flow-fixture.js";
 import { deskFixture } from "./desk-fixture.js";
 
@@ -76,6 +79,62 @@ describe("the desk", () => {
     expect((await two.flow.details(two.key))?.proposal).toBeUndefined();
   });
 
+  it("goes on where the connection is cut, shows that, takes nothing else meanwhile, and says afterwards why it was not done", async () => {
+    const { ask, target, fieldsOf, bank, flow, key, looks } = await deskFixture();
+    await flow.propose(key, "release", { by: "Olga", why });
+    const form = await fieldsOf("s-petra", "approve");
+    let respond = (_: Response | undefined): void => {};
+    looks.waitFor = new Promise((resolve) => {
+      respond = resolve;
+    });
+    const cut = new AbortController();
+    const approving = ask("s-petra", target, { form, signal: cut.signal });
+    await expect
+      .poll(async () => (await ask("s-olga", target)).body)
+      .toContain("Being carried out: the approval by Petra");
+    cut.abort();
+    await expect(approving).rejects.toThrow();
+    const meanwhile = await ask("s-olga", target);
+    expect(meanwhile.body).toContain('<meta http-equiv="refresh" content="5">');
+    expect(meanwhile.body).not.toContain('value="approve"');
+    for (const task of ["approve", "refuse"]) {
+      const again = await ask("s-petra", target, { form: { ...form, do: task, why } });
+      expect([again.status, again.body.includes("the approval by Petra")]).toEqual([409, true]);
+    }
+    respond(Response.json({}, { status: 503 }));
+    await expect.poll(async () => (await ask("s-olga", target)).body).toContain("Of the approval by Petra");
+    const { body } = await ask("s-petra", target);
+    expect(body).toContain("It is not known yet what came of it (http_503).");
+    expect(body).not.toContain("http-equiv");
+    expect([bank.released, (await flow.details(key))?.proposal?.by]).toEqual([[], "Olga"]);
+    looks.waitFor = undefined;
+    const approved = await ask("s-petra", target, { form: await fieldsOf("s-petra", "approve") });
+    expect([approved.status, bank.released]).toEqual([303, [key]]);
+    expect((await ask("s-petra", target)).body).not.toContain("Of the approval by Petra");
+  });
+
+  it("sends the page of a flow that is still being decided about after 20 s, and does what was approved", async () => {
+    const { ask, target, fieldsOf, bank, flow, key, looks } = await deskFixture();
+    await flow.propose(key, "release", { by: "Olga", why });
+    const form = await fieldsOf("s-petra", "approve");
+    let respond = (_: undefined): void => {};
+    looks.waitFor = new Promise((resolve) => {
+      respond = resolve;
+    });
+    const { setTimer } = clock;
+    const timers = vi
+      .spyOn(clock, "setTimer")
+      .mockImplementation((work, ms) => setTimer(work, ms === 20_000 ? 50 : ms));
+    onTestFinished(() => timers.mockRestore());
+    const late = await ask("s-petra", target, { form });
+    expect([late.status, late.headers.location]).toEqual([303, `?${new URLSearchParams({ flow: key })}`]);
+    expect((await ask("s-petra", target)).body).toContain("Being carried out: the approval by Petra");
+    expect(bank.released).toEqual([]);
+    respond(undefined);
+    await expect.poll(() => bank.released).toEqual([key]);
+    await expect.poll(async () => (await ask("s-petra", target)).body).toContain("approved by Petra");
+  });
+
   it("shows names and accounts where somebody asks for them, once that is noted, and only then", async () => {
     const { ask, target, fieldsOf, shown, key } = await deskFixture();
     const { body, status } = await ask("s-olga", target, { form: await fieldsOf("s-olga", "show") });
@@ -94,6 +153,49 @@ describe("the desk", () => {
     expect(failed.body).not.toMatch(/DE-0001|secret-4711/);
     const never = await deskFixture({ on: {} });
     expect((await never.ask("s-olga", never.target)).body).toContain("are not shown here");
+  });
+
+  it("is served by HTTP/2 as well, with the host and the origin that are asked for, and closes no connection for a form that is too long", async () => {
+    const { flow, key } = await deskFixture();
+    const server = http2.createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const listener = deskListener(operatorDesk({ flow, origin, authenticate: () => ({ name: "Olga" }) }));
+    server.on("request", (incoming, outgoing) => void listener(incoming, outgoing));
+    const session = http2.connect(origin);
+    onTestFinished(() => {
+      session.close();
+      server.close();
+    });
+    const ask = (headers: http2.OutgoingHttpHeaders, body = "") =>
+      new Promise<readonly [number | undefined, string]>((resolve, reject) => {
+        const stream = session.request(headers, { endStream: body === "" });
+        let [status, text]: [number | undefined, string] = [undefined, ""];
+        stream.on("response", (response) => {
+          status = response[":status"];
+        });
+        stream.on("data", (data) => {
+          text += data;
+        });
+        stream.on("error", reject);
+        stream.on("end", () => resolve([status, text]));
+        if (body !== "") stream.end(body);
+      });
+    const path = `/?flow=${encodeURIComponent(key)}`;
+    const [status, text] = await ask({ ":path": path });
+    expect([status, text.includes("another person approves")]).toEqual([200, true]);
+    const form = { ":method": "POST", ":path": path, origin, "content-type": "application/x-www-form-urlencoded" };
+    const [, token = ""] = /name="token" value="([^"]+)"/.exec(text) ?? [];
+    const [, seen = ""] = /name="seen" value="([^"]+)"/.exec(text) ?? [];
+    expect(await ask(form, "w".repeat(300_000))).toMatchObject([413, expect.stringContaining("too long")]);
+    const fields = new URLSearchParams({ do: "propose", token, seen, action: "release", why });
+    expect(await ask(form, String(fields))).toMatchObject([303, ""]);
+    expect((await flow.details(key))?.proposal).toMatchObject({ by: "Olga", why });
+    expect(await ask({ ...form, origin: "https://evil.example" }, String(fields))).toMatchObject([
+      403,
+      expect.anything(),
+    ]);
+    expect(await ask({ ":path": path, ":authority": "evil.example" })).toMatchObject([403, expect.anything()]);
   });
 
   it("has a policy that lets nothing in, on every page, failures included", async () => {

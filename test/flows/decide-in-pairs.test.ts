@@ -1,4 +1,10 @@
-import { type Journal, MemoryJournal, type PaymentFlow, verifyDecisions } from "cross-border-payments/flow";
+import {
+  type Journal,
+  MemoryJournal,
+  type PaymentFlow,
+  type PaymentFlowOptions,
+  verifyDecisions,
+} from "cross-border-payments/flow";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { toFlowContext } from "../../src/flows/flow-options.js";
 import type { StateOf } from "../../src/flows/state/flow-state.js";
@@ -14,10 +20,15 @@ const decisions = { people: 2 } as const;
 /** A held flow whose payment was never made, and that two people decide about. */
 async function heldFixture() {
   let isHidden = false;
+  let gate: { readonly reached: () => void; readonly until: Promise<undefined> } | undefined;
   const fixture = await flowFixture({
     onRequest: (seen) => {
       if (isPayment(seen) && fate === "lost") return Response.json({}, { status: 504 });
-      return isList(seen) && isHidden ? Response.json({}, { status: 503 }) : undefined;
+      if (!isList(seen)) return undefined;
+      const { until } = gate ?? {};
+      gate?.reached();
+      gate = undefined;
+      return isHidden ? Response.json({}, { status: 503 }) : until;
     },
   });
   let fate: "lost" | "made" = "lost";
@@ -29,11 +40,17 @@ async function heldFixture() {
       return store.write(...args);
     },
   });
-  const newFlow = (people: 1 | 2 = 2): PaymentFlow => fixture.flow({ journal, leaseMs, decisions: { people } });
+  const newFlow = (people: 1 | 2 = 2, more: Partial<PaymentFlowOptions> = {}): PaymentFlow =>
+    fixture.flow({ journal, leaseMs, decisions: { people }, ...more });
   const flow = newFlow();
   expect(await flow.run("k", request)).toMatchObject({ status: "held" });
   const realNow = Date.now;
-  const clock = vi.spyOn(Date, "now").mockImplementation(() => realNow() + leaseMs);
+  let leases = 1;
+  const clock = vi.spyOn(Date, "now").mockImplementation(() => realNow() + leases * leaseMs);
+  let goOn = (): void => {};
+  const until = new Promise<undefined>((resolve) => {
+    goOn = () => resolve(undefined);
+  });
   onTestFinished(() => clock.mockRestore());
   writes.length = 0;
   return {
@@ -44,6 +61,15 @@ async function heldFixture() {
     writes,
     heal: () => {
       fate = "made";
+    },
+    /** The next look's request gets no response before `goOn`. */
+    waitForLook: () =>
+      new Promise<void>((reached) => {
+        gate = { reached, until };
+      }),
+    goOn,
+    passLease: () => {
+      leases += 1;
     },
     hideList: () => {
       isHidden = true;
@@ -181,6 +207,101 @@ describe("a decision that takes two people", () => {
     });
   });
 
+  it("is not proposed again and again without an end, and one person's proposals don't keep others from deciding", async () => {
+    const { flow, journal } = await heldFixture();
+    const back = async (by: string) => {
+      await flow.propose("k", "release", { by, why: "w" });
+      await flow.refuse("k", { by, why: "taken back" });
+    };
+    for (let round = 0; round < 20; round += 1) await back(round % 2 === 0 ? "Olga" : "OLGA");
+    const writes = (await journal.read("k"))?.revision;
+    expect(await errorOf(flow.propose("k", "release", { by: " olga ", why: "once more" }))).toMatchObject({
+      ...{ code: "flow_too_many_proposals", effect: "possible" },
+      message: expect.stringContaining("another person has to propose"),
+    });
+    expect((await journal.read("k"))?.revision).toBe(writes);
+    for (let round = 0; round < 80; round += 1) await back(`person ${round % 7}`);
+    expect(await errorOf(flow.propose("k", "release", { by: "Quentin", why: "w" }))).toMatchObject({
+      code: "flow_too_many_proposals",
+      message: expect.stringContaining("decisions: { people: 1 }"),
+    });
+    const { decisions = [] } = (await flow.details("k")) ?? {};
+    expect(decisions).toHaveLength(200);
+    expect(verifyDecisions({ key: "k", decisions }, { people: 2 })).toMatchObject({ isIntact: true });
+  });
+
+  it("keeps a given record only while its proposal waits, and its hash for ever", async () => {
+    const { flow, journal } = await heldFixture();
+    const { claims: [claim] = [], intent } = (await flow.details("k")) ?? {};
+    if (claim === undefined) throw new Error("there is none");
+    const extras = { note: "x".repeat(200_000) };
+    const payment = { ...intent, id: "p-9", creationRequestSignatureBase64: claim.signature, extras } as never;
+    for (let round = 0; round < 10; round += 1) {
+      await flow.propose("k", "found", { ...olga, payment });
+      await flow.refuse("k", { ...petra, why: "not that one" });
+    }
+    expect((await journal.read("k"))?.data.length).toBeLessThan(50_000);
+    const { hash } = await flow.propose("k", "found", { ...olga, payment });
+    expect((await flow.details("k"))?.proposal).toMatchObject({ hash, payment: { id: "p-9" } });
+    const outcome = await flow.approve("k", petra);
+    expect(outcome).toMatchObject({ status: "paid", payment: { id: "p-9" } });
+    expect(verifyDecisions(outcome as never, { people: 2 })).toMatchObject({ isIntact: true });
+    expect(verifyDecisions({ ...outcome, payment: { ...Object(outcome).payment, id: "p-8" } } as never).isIntact).toBe(
+      false,
+    );
+  });
+
+  it("is not lost where a signal ends the look: the proposal waits, and can be approved", async () => {
+    const { flow, bank, waitForLook, journal } = await heldFixture();
+    await flow.propose("k", "release", olga);
+    const stop = new AbortController();
+    const looking = waitForLook();
+    const approving = errorOf(flow.approve("k", petra, { signal: stop.signal }));
+    await looking;
+    expect(await errorOf(flow.approve("k", { by: "Quentin" }))).toMatchObject({
+      code: "flow_not_held",
+      message: expect.stringContaining("is running it, or carries out a decision about it"),
+    });
+    expect(await flow.status("k")).toMatchObject({ phase: "held", owner: expect.any(String) });
+    stop.abort();
+    expect(await approving).toMatchObject({ code: "flow_paused", phase: "held", cause: { code: "aborted" } });
+    expect([bank.released, (await journal.read("k"))?.leaseUntilMs]).toEqual([[], undefined]);
+    expect((await flow.details("k"))?.proposal).toMatchObject({ ...olga, isOutdated: false });
+    expect(await flow.approve("k", petra)).toMatchObject({ status: "rejected" });
+    expect(bank.released).toEqual(["k"]);
+  });
+
+  it("is stored before the money is given back: where its process ends meanwhile, another one goes on", async () => {
+    const { newFlow, flow, bank } = await heldFixture();
+    await flow.propose("k", "release", olga);
+    const stop = new AbortController();
+    const releaseFunds = () => {
+      stop.abort();
+      throw new Error("the process is about to end");
+    };
+    const ending = newFlow(2, { releaseFunds });
+    expect(await errorOf(ending.approve("k", petra, { signal: stop.signal }))).toMatchObject({ phase: "refused" });
+    expect((await flow.details("k"))?.decisions).toMatchObject([olga, { step: "approved", ...petra }]);
+    expect(await errorOf(flow.approve("k", petra))).toMatchObject({ code: "flow_not_held" });
+    for await (const outcome of flow.recover()) expect(outcome).toMatchObject({ status: "rejected" });
+    expect(bank.released).toEqual(["k"]);
+  });
+
+  it("is approved again where the first approval's process stood still before it was stored, and the money given back once", async () => {
+    const { newFlow, flow, bank, waitForLook, goOn, journal, passLease } = await heldFixture();
+    await flow.propose("k", "release", olga);
+    const looking = waitForLook();
+    const stopped = newFlow(2, { journal: boundJournal(journal, { renew: () => new Promise(() => {}) }) });
+    const approving = errorOf(stopped.approve("k", petra));
+    await looking;
+    passLease();
+    const outcome = await flow.approve("k", { by: "Quentin" });
+    expect(outcome).toMatchObject({ status: "rejected", decisions: [{ step: "proposed" }, { by: "Quentin" }] });
+    goOn();
+    expect(await approving).toMatchObject({ code: "flow_not_held" });
+    expect(bank.released).toEqual(["k"]);
+  });
+
   it("costs one write for each step, and none that was not made before", async () => {
     const { flow, writes } = await heldFixture();
     await flow.propose("k", "release", olga);
@@ -211,12 +332,15 @@ it("lets nobody propose about money that was not taken, or about a flow that get
 
 it.each([
   ["approve", {}, "by must be who decides"],
+  ["approve", { by: "P".repeat(201) }, "by must be who decides, in 200 characters or fewer"],
+  ["approve", { by: "Petra", why: "w".repeat(2001) }, "why must be on what grounds it is decided, in 2000 characters"],
+  ["refuse", { by: "Petra", why: "w".repeat(2001) }, "why must be on what grounds it is decided, in 2000 characters"],
   ["approve", { by: " \u200b" }, "found only spaces"],
   ["approve", { by: "\ufe0f" }, "found only spaces"],
   ["approve", { by: "Petra", because: "x" }, "there are by, why, proposal"],
   ["refuse", { by: "Petra" }, "why must be on what grounds"],
   ["refuse", undefined, "by must be who decides"],
-] as const)("refuses before anything is read: %s, %j", async (operation, given, message) => {
+] as const)("refuses before anything is read: %s, %#", async (operation, given, message) => {
   const { flow } = await flowFixture();
   const error = await errorOf(flow()[operation]("k", given as never));
   expect(error).toMatchObject({ code: "invalid_argument", message: expect.stringContaining(message) });

@@ -65,6 +65,23 @@ describe.each([
   ["a journal that can't tell any more", "one", undefined],
   ["a journal that never could tell", undefined, undefined],
 ])("in %s whoever takes a flow over waits in full", (_, before, incarnation) => {
+  it("before it gives money back for a refusal that another owner may not have known of", async () => {
+    const fixture = await waitingFixture({ onRequest: (seen) => (isPayment(seen) ? refused?.() : undefined) });
+    let refused: typeof refusal | undefined = refusal;
+    const { process, bank, wait, client, stateOf } = fixture;
+    const first = process(before, { releaseFunds: closed });
+    expect(await errorOf(first.run("k", request))).toMatchObject({ phase: "refused" });
+    refused = undefined;
+    const { body } = (await first.details("k"))?.claims?.[0] ?? {};
+    const second = process(incarnation);
+    const retrying = errorOf(second.run("k", request));
+    await expect.poll(async () => (await stateOf()).epoch).toBe(2);
+    await client.payments.create(JSON.parse(body ?? ""));
+    await wait(leaseMs + 200);
+    expect(await retrying).toMatchObject({ phase: "refused", cause: { code: "flow_payment_found" } });
+    expect(bank.released).toEqual([]);
+  });
+
   it("before it sends what may have been sent", async () => {
     const fixture = await waitingFixture();
     const { process, waiting, wait, sandbox } = fixture;

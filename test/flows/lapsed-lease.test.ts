@@ -42,6 +42,14 @@ class StandingStill {
     this.#canGoOn = true;
   }
 
+  /** The same, and then what the other has done is forgotten in its turn. */
+  async whileFailedOver(other: PaymentFlow): Promise<void> {
+    const failBack = await this.#forget();
+    await this.#until("paid", other);
+    await failBack();
+    this.#canGoOn = true;
+  }
+
   async #until(outcome: string, other: PaymentFlow): Promise<void> {
     await vi.waitFor(
       async () => {
@@ -52,9 +60,10 @@ class StandingStill {
     );
   }
 
-  async #forget(): Promise<void> {
-    await this.#restorable.restore(1);
+  async #forget(): Promise<() => Promise<void>> {
+    const back = await this.#restorable.restore(1);
     expect(await this.journal.read("k")).toMatchObject({ phase: "funds-requested", epoch: 1 });
+    return back;
   }
 }
 
@@ -99,15 +108,50 @@ it("makes no claim when the lease ended after the look, and looks again", async 
   expect(sandbox.payments).toHaveLength(1);
 });
 
-it("gives no money back when the lease ended before that, and an owner that knew of no refusal has paid", async () => {
+/** The first payment that is sent is refused for good. */
+function refusedOnce() {
   let refusals = 0;
-  const { sandbox, flow, bank } = await flowFixture({
+  return flowFixture({
     onRequest: (seen) => {
       if (!isPayment(seen) || refusals > 0) return undefined;
       refusals += 1;
       return Response.json({ error: "limit", message: "no" }, { status: 400 });
     },
   });
+}
+
+it("gives no money back when the lease ended before that, also where the journal has gone back to the refusal", async () => {
+  const { sandbox, flow, bank } = await refusedOnce();
+  const still = new StandingStill();
+  let hasFailedOver = false;
+  const journal = boundJournal(still.stillJournal, {
+    write: async (...args) => {
+      const isStored = await still.stillJournal.write(...args);
+      if (args[2].phase === "refused" && !hasFailedOver) {
+        hasFailedOver = true;
+        await still.whileFailedOver(flow({ journal: still.journal }));
+      }
+      return isStored;
+    },
+  });
+  const error = await errorOf(flow({ journal }).run("k", request));
+  expect([sandbox.payments.length, bank.released]).toEqual([1, []]);
+  expect(error).toMatchObject({ code: "flow_paused", phase: "refused", cause: { code: "flow_payment_found" } });
+  // Whoever takes it over finds the same, until an operator ends it.
+  const next = flow({ journal: still.journal });
+  for (let round = 0; round < 2; round += 1) await errorOf(next.run("k", request));
+  expect(await next.details("k")).toMatchObject({
+    isWaiting: true,
+    failures: { code: "flow_payment_found", count: 3 },
+  });
+  const [payment] = sandbox.payments;
+  const found = { by: "olga", why: "listed", payment } as never;
+  expect(await next.resolve("k", "found", found)).toMatchObject({ status: "paid" });
+  expect(bank.released).toEqual([]);
+});
+
+it("gives no money back when the lease ended before that, and an owner that knew of no refusal has paid", async () => {
+  const { sandbox, flow, bank } = await refusedOnce();
   const still = new StandingStill();
   const journal = boundJournal(still.stillJournal, {
     write: async (...args) => {

@@ -7,9 +7,10 @@ import {
   type ResolveAction,
 } from "cross-border-payments/flow";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { checkResolution } from "../../src/flows/check-resolution.js";
 import { FlowCall } from "../../src/flows/flow-call.js";
 import { toFlowContext } from "../../src/flows/flow-options.js";
-import { checkResolution, decideFlow } from "../../src/flows/resolve-flow.js";
+import { decideFlow } from "../../src/flows/resolve-flow.js";
 import { Alarm } from "../../src/timing/alarm.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { boundJournal } from "./bound-journal.js";
@@ -70,11 +71,21 @@ const bare = (payment: Partial<Payment>) => () => Response.json([payment]);
 describe("what resolve is given", () => {
   it.each([
     ["pay", decision, 'the action must be "found", "release" or "resend"'],
-    ["release", undefined, "by must be who decides; found undefined"],
+    ["release", undefined, "by must be who decides, in 200 characters or fewer; found undefined"],
     ["release", "because", "the decision must be an object"],
     ["release", { by: "Olga Operator" }, "why must be on what grounds it is decided"],
-    ["release", { ...decision, by: 5 }, "by must be who decides; found 5"],
+    ["release", { ...decision, by: 5 }, "by must be who decides, in 200 characters or fewer; found 5"],
     ["release", { ...decision, why: "" }, "why must be on what grounds it is decided"],
+    [
+      "release",
+      { ...decision, why: "w".repeat(2001) },
+      "grounds it is decided, in 2000 characters or fewer; found a string",
+    ],
+    [
+      "found",
+      { ...decision, payment: { note: "é".repeat(140_000) } },
+      "as JSON of 262144 bytes or fewer; found an object",
+    ],
     ["release", { ...decision, withoutproof: true }, "there are by, why, payment, withoutProof"],
     ["found", { ...decision, payment: "payment-1" }, "payment must be the service's record of the payment"],
     ["resend", { ...decision, payment: {} }, 'for "found" only, not for "resend"'],
@@ -99,6 +110,14 @@ describe("what resolve is given", () => {
   });
 });
 
+it("takes no record that can't be written, before anything is done", async () => {
+  const { flow } = await flowFixture();
+  const payment = { id: "p-1", amount: 1n } as never;
+  expect(await errorOf(flow().resolve("k", "found", { ...decision, payment }))).toMatchObject({
+    code: "invalid_argument",
+  });
+});
+
 describe("a flow that can't be resolved", () => {
   const notHeld = (why: string) => ({
     code: "flow_not_held",
@@ -108,10 +127,10 @@ describe("a flow that can't be resolved", () => {
 
   it("is one that is not there, or that another process runs", async () => {
     const { flow, journal } = await flowFixture();
-    const why = "there is no such flow, or another process is running it";
-    expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject(notHeld(why));
+    expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject(notHeld("there is no such flow"));
     await flow({ leaseMs }).run("k", request);
     await journal.acquire("k", { owner: "another process", leaseMs, nonce: "n" });
+    const why = '"another process" is running it, or carries out a decision about it';
     expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject(notHeld(why));
   });
 

@@ -31,9 +31,15 @@ export class RestorableJournal {
     return this.#writes.length;
   }
 
-  /** Forgets all but the first `count` writes. */
-  async restore(count: number): Promise<void> {
-    this.#writes = this.#writes.slice(0, count);
+  /** Forgets all but the first `count` writes. Returns what goes back to how it was, and forgets what was written since. */
+  async restore(count: number): Promise<() => Promise<void>> {
+    const before = this.#writes;
+    await this.#become(before.slice(0, count));
+    return () => this.#become(before);
+  }
+
+  async #become(writes: readonly ((journal: Journal) => Promise<unknown>)[]): Promise<void> {
+    this.#writes = [...writes];
     this.#current = new MemoryJournal();
     for (const work of this.#writes) await work(this.#current);
   }

@@ -91,6 +91,30 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     await verifyJournal(open, { openSecond: open, reopen: open });
   });
 
+  it("confirms a quote at no later time than its end, on a server that is stopped within the statement", async () => {
+    const { schema } = inSchema();
+    const clock = `${schema}_clock`;
+    onTestFinished(async () => void (await admin.query(`DROP SCHEMA IF EXISTS ${clock} CASCADE`)));
+    await admin.query(`CREATE SCHEMA ${clock};
+      CREATE FUNCTION ${clock}.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS
+        'BEGIN PERFORM pg_catalog.pg_sleep(0.02); RETURN pg_catalog.clock_timestamp(); END'`);
+    const slow = new URL(url);
+    slow.searchParams.set("options", `-c search_path=${clock},pg_catalog`);
+    const journal = await openJournal(slow.href, { schema });
+    const quote = { ...state, phase: "quoted", settled: true, quoteTtlMs: 300 };
+    let atTheEnd = 0;
+    for (let index = 0; index < 200 && atTheEnd === 0; index += 1) {
+      const key = `k-${index}`;
+      const { entry } = await journal.begin(key, scope, quote, newLease());
+      await new Promise((resolve) => setTimeout(resolve, 200 + ((index * 7) % 80)));
+      const confirmed = await journal.replaceQuote(key, entry, state, newLease(), false);
+      if (confirmed === undefined) continue;
+      expect(confirmed.updatedAtMs).toBeLessThanOrEqual(entry.expiresAtMs ?? 0);
+      if (confirmed.updatedAtMs === entry.expiresAtMs) atTheEnd += 1;
+    }
+    expect(atTheEnd).toBe(1);
+  }, 60_000);
+
   it("keeps the laws of a journal over a pool that is passed in, which stays open", async () => {
     const { schema } = inSchema();
     await verifyJournal(() => PostgresJournal.open(admin, { schema, table: "Flows_2" }), { flows: 20 });

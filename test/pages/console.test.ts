@@ -3,8 +3,9 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { CrossBorderClient, generateSigningKeyPair, paymentFromIntent, signRequest } from "cross-border-payments";
 import { type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
-import { type Browser, openBrowser, type Page, type Profile } from "../support/chromium.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Page, Profile } from "../support/chromium.js";
+import { misledBrowser, tabTo, watchedPage } from "./watched-page.js";
 
 const { CBP_CONSOLE_SCREENSHOTS } = process.env;
 
@@ -16,17 +17,7 @@ const intentRequest = {
 
 /** In Chromium: the console of the built package, before a client over real sockets. */
 describe("the sandbox's console", () => {
-  let browser: Browser;
-  /** In which every name leads to this machine, as a resolver of an attacker's may have it. */
-  const misled = ["--host-resolver-rules=MAP *.test 127.0.0.1"];
-
-  beforeAll(async () => {
-    browser = await openBrowser(inject("matrix").tools, misled);
-  }, 300_000);
-
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-  });
+  const browser = misledBrowser();
 
   interface Visit {
     readonly server: SandboxServer;
@@ -63,9 +54,7 @@ describe("the sandbox's console", () => {
     });
     const asked: string[] = [];
     const newTab = async () => {
-      const page = await profile.newPage();
-      page.on("pageerror", (error) => expect.soft(error, "an error of the page").toBeUndefined());
-      page.on("request", (request) => asked.push(request.url()));
+      const page = await watchedPage(profile, asked);
       await page.goto(server.consoleUrl ?? "");
       await until(page, "document.querySelector('#connection').textContent === 'live'");
       return page;
@@ -82,20 +71,6 @@ describe("the sandbox's console", () => {
       page,
       `[...document.querySelectorAll(${JSON.stringify(selector)})].some((one) => one.textContent.includes(${JSON.stringify(text)}))`,
     );
-
-  /** Presses the key for the next control until it is this one, and sees that each control on the way shows that it has the focus. */
-  async function tabTo(page: Page, selector: string): Promise<void> {
-    for (let presses = 0; presses < 100; presses += 1) {
-      await page.keyboard.press("Tab");
-      const [isThere, outline] = await page.evaluate<[boolean, string]>(
-        `[document.activeElement.matches(${JSON.stringify(selector)}), getComputedStyle(document.activeElement).outlineStyle]`,
-      );
-      if (outline === "none")
-        expect.soft(await page.evaluate("document.activeElement.outerHTML")).toBe("with an outline");
-      if (isThere) return;
-    }
-    throw new Error(`the key for the next control never leads to ${selector}`);
-  }
 
   it("makes a payment by keyboard alone, and asks nobody else for anything", async () => {
     const { page, server, asked } = await visit();

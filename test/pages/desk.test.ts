@@ -5,8 +5,9 @@ import { CrossBorderClient, generateSigningKeyPair } from "cross-border-payments
 import { deskListener, operatorDesk } from "cross-border-payments/desk";
 import { MemoryJournal, PaymentFlow, verifyDecisions } from "cross-border-payments/flow";
 import { startSandbox } from "cross-border-payments/sandbox";
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
-import { type Browser, openBrowser, type Page } from "../support/chromium.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Page } from "../support/chromium.js";
+import { misledBrowser, tabTo, watchedPage } from "./watched-page.js";
 
 const { CBP_CONSOLE_SCREENSHOTS } = process.env;
 const people = ["olga", "petra"];
@@ -15,17 +16,7 @@ const keyOf = "order-42/<b>";
 
 /** In Chromium: the desk of the built package, over real sockets, behind a login by cookie. */
 describe("the operators' desk", () => {
-  let browser: Browser;
-  /** In which every name leads to this machine, as a resolver of an attacker's may have it. */
-  const misled = ["--host-resolver-rules=MAP *.test 127.0.0.1"];
-
-  beforeAll(async () => {
-    browser = await openBrowser(inject("matrix").tools, misled);
-  }, 300_000);
-
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-  });
+  const browser = misledBrowser();
 
   /** A held flow, and both people at their own browsers. */
   async function visit() {
@@ -89,9 +80,7 @@ describe("the operators' desk", () => {
     const asked: string[] = [];
     const pages: Page[] = [];
     for (const [index, profile] of profiles.entries()) {
-      const page = await profile.newPage();
-      page.on("pageerror", (error) => expect.soft(error, "an error of the page").toBeUndefined());
-      page.on("request", (request) => asked.push(request.url()));
+      const page = await watchedPage(profile, asked);
       await page.goto(`${origin}/login/${people[index]}`);
       pages.push(page);
     }
@@ -138,23 +127,12 @@ describe("the operators' desk", () => {
 
   it("is decided at by keyboard alone, and every control on the way shows that it has the focus", async () => {
     const { olga, flow } = await visit();
-    const tabTo = async (selector: string) => {
-      for (let presses = 0; presses < 60; presses += 1) {
-        await olga.keyboard.press("Tab");
-        const [isThere, outline] = await olga.evaluate<[boolean, string]>(
-          `[document.activeElement.matches(${JSON.stringify(selector)}), getComputedStyle(document.activeElement).outlineStyle]`,
-        );
-        if (outline === "none") expect.soft(await olga.evaluate("document.activeElement.outerHTML")).toBe("outlined");
-        if (isThere) return;
-      }
-      throw new Error(`the key for the next control never leads to ${selector}`);
-    };
-    await tabTo("ul.flows a");
+    await tabTo(olga, "ul.flows a");
     await olga.keyboard.press("Enter");
     await olga.waitForSelector("[name=why]");
-    await tabTo("[name=action]");
+    await tabTo(olga, "[name=action]");
     await olga.keyboard.press("ArrowDown");
-    await tabTo("[name=why]");
+    await tabTo(olga, "[name=why]");
     await olga.keyboard.type("ticket 4711");
     await olga.keyboard.press("Enter");
     await olga.waitForSelector("[role=status]");

@@ -53,6 +53,13 @@ export const journalMutations: readonly Mutation[] = [
     replace: "const aloneMs = lagMs;",
   },
   {
+    name: "an owner that may lack a claim looks again before it gives money back for a refusal that is stored",
+    profile: "failbacks",
+    file: "src/flows/steps/release-funds.ts",
+    find: 'while (state.refusal.by === "service" && !lease.knowsAllClaims) {',
+    replace: 'while (state.refusal.by === "service" && lease.ownedSinceMs < 0) {',
+  },
+  {
     name: "the mark of the journal's history is stored only by owners that know of no lost claim",
     profile: "failovers",
     file: lease,

@@ -60,35 +60,19 @@ export const profiles = {
    * A server that lacks the journal's newest changes takes the place of another one, while payments are being sent: the service wants some of
    * them again later, connections are slow, and what a lost claim has paid is listed late.
    */
-  failovers: (_, choices) => ({
-    failsOver: "any time",
-    leaseMs: 1000,
-    readBackDelayMs: 1500,
-    listLagMs: 1490,
+  failovers: (_, choices) => failovers(choices),
+  /** The same, and then the first server takes its place again: what was stored and done meanwhile is forgotten, and refusals are remembered. */
+  failbacks: (_, choices) => ({
+    ...failovers(choices),
+    failsOver: "after a refusal, and back",
+    refusals: choices.of([300, 500]),
+    passingRefusals: 0,
+    unsent: 0,
     kills: choices.of([15, 60]),
-    pauses: choices.of([0, 60]),
-    suspends: 0,
-    shutdowns: 0,
-    aborts: 0,
-    latencyMs: 50,
-    journalFailsBefore: 0,
-    lostRequests: 0,
-    unsent: choices.of([500, 0]),
-    slowMs: 900,
-    foreignRefusals: 0,
-    cachedLists: 0,
-    stalePages: 0,
-    livesMs: undefined,
-    tokens: choices.of(["growing", "falling"]),
-    bankFailsAfter: choices.of([0, 400]),
-    bankFailsBefore: 0,
-    bankIsSlow: choices.of([0, 400]),
-    declines: 0,
-    refusals: 0,
-    passingRefusals: choices.of([400, 100]),
-    listFailures: 0,
-    repeats: 700,
-    quotes: choices.of([0, 600]),
+    bankFailsBefore: choices.of([400, 700]),
+    bankFailsAfter: 0,
+    quotes: 0,
+    operators: 0,
   }),
   /** As `failovers`, once a payment that the service refused for the time being has been claimed again. */
   "failovers after refusals": (_, choices) => ({
@@ -410,6 +394,39 @@ const undisturbed = {
   restoresJournal: false,
   misplacesRows: false,
 } satisfies Partial<Profile>;
+
+function failovers(choices: Choices): Partial<Profile> {
+  return {
+    failsOver: "any time",
+    leaseMs: 1000,
+    readBackDelayMs: 1500,
+    listLagMs: 1490,
+    kills: choices.of([15, 60]),
+    pauses: choices.of([0, 60]),
+    suspends: 0,
+    shutdowns: 0,
+    aborts: 0,
+    latencyMs: 50,
+    journalFailsBefore: 0,
+    lostRequests: 0,
+    unsent: choices.of([500, 0]),
+    slowMs: 900,
+    foreignRefusals: 0,
+    cachedLists: 0,
+    stalePages: 0,
+    livesMs: undefined,
+    tokens: choices.of(["growing", "falling"]),
+    bankFailsAfter: choices.of([0, 400]),
+    bankFailsBefore: 0,
+    bankIsSlow: choices.of([0, 400]),
+    declines: 0,
+    refusals: 0,
+    passingRefusals: choices.of([400, 100]),
+    listFailures: 0,
+    repeats: 700,
+    quotes: choices.of([0, 600]),
+  };
+}
 
 /** Much is decided by looks: payments whose first response is a refusal, or none. */
 function lists(choices: Choices): Partial<Profile> {

@@ -95,6 +95,7 @@ export class FlowTrace {
         if (rests) resting.add(Number(step.o));
         else resting.delete(Number(step.o));
       }
+      if (step.op === "order") for (const o of step.os as readonly number[]) resting.add(o);
       if (step.op !== "look") steps.push(step);
       else {
         const looks = looksIn(step).filter(({ o }) => resting.has(o));

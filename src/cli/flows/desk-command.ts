@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { userInfo } from "node:os";
 import type { DeskFlow } from "../../desk/desk-options.js";
 import { deskListener, operatorDesk } from "../../desk/index.js";
+import { checkResolution } from "../../flows/check-resolution.js";
 import {
   approveFlow,
   assertName,
@@ -16,7 +17,7 @@ import type { FlowCall } from "../../flows/flow-call.js";
 import type { FlowContext } from "../../flows/flow-context.js";
 import { flowDetails } from "../../flows/flow-details.js";
 import { countFlows, heldFlows } from "../../flows/flow-status.js";
-import { andLeave, checkResolution, decideFlow } from "../../flows/resolve-flow.js";
+import { andLeave, decideFlow } from "../../flows/resolve-flow.js";
 import type { ResolveAction } from "../../flows/state/flow-state.js";
 import { command, exitCodes } from "../command.js";
 import { openClient } from "../open-client.js";

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../../errors/errors.js";
+import { checkResolution } from "../../flows/check-resolution.js";
 import {
   approveFlow,
   assertName,
@@ -9,7 +10,7 @@ import {
   type StoredDecision,
 } from "../../flows/decide-in-pairs.js";
 import type { FlowDetails, WaitingProposal } from "../../flows/flow-details.js";
-import { andLeave, checkResolution } from "../../flows/resolve-flow.js";
+import { andLeave } from "../../flows/resolve-flow.js";
 import { command, exitCodes } from "../command.js";
 import { openClient } from "../open-client.js";
 import { type Settings, settingOptions } from "../settings.js";
@@ -20,7 +21,7 @@ import {
   assertAction,
   assertResolvable,
   assertWithoutProof,
-  groundsOptions,
+  decisionOptions,
   neededToDecide,
   readPayment,
   showDecided,
@@ -29,9 +30,8 @@ import {
 import { readFlow } from "./show-command.js";
 import { instant, showLines } from "./view.js";
 
-const by = { type: "string", value: "NAME", help: "who decides; stored", isRequired: true } as const;
-const why = { type: "string", value: "TEXT", help: "on what grounds; stored" } as const;
-const yes = { type: "boolean", help: "do it" } as const;
+const { by, why, yes } = decisionOptions;
+const { isRequired: _, ...whyIfGiven } = why;
 const json = { type: "boolean", help: "as JSON" } as const;
 const proposal = {
   type: "string",
@@ -48,14 +48,7 @@ export const flowsProposeCommand = command({
   description:
     "ACTION is found, release or resend, as with flows resolve. What is proposed is stored, with what was to be seen of the flow, and nothing else happens. Without --yes it says what the decision would do, and stores nothing.",
   operands: ["KEY", "ACTION"],
-  options: {
-    by,
-    why: { ...why, isRequired: true },
-    ...groundsOptions,
-    yes,
-    ...journalOptions,
-    json,
-  },
+  options: { ...decisionOptions, ...journalOptions, json },
   examples: [
     "flows propose order-42 release --by olga --why ticket-4711 --journal payments.db --config gateway.json --yes",
   ],
@@ -93,7 +86,7 @@ export const flowsApproveCommand = command({
   description:
     "As flows resolve does, it looks for the payment once more, stores the decision and moves no money: the program that works on these flows (flow.work) does what follows. Who proposed it can't approve it, and nobody can once the flow has moved on. Without --yes it shows the proposal and changes nothing.",
   operands: ["KEY"],
-  options: { by, why, proposal, yes, ...journalOptions, ...settingOptions, json },
+  options: { by, why: whyIfGiven, proposal, yes, ...journalOptions, ...settingOptions, json },
   examples: ["flows approve order-42 --by petra --journal payments.db --config gateway.json --yes"],
   async run({ values, operands: [key = ""] }, terminal) {
     const approval = checkApproval({ by: values.by, why: values.why, proposal: values.proposal });
@@ -120,7 +113,7 @@ export const flowsRefuseCommand = command({
   summary: "Refuses what was proposed about a flow, or takes it back.",
   description: "The flow stays as it is, and something else can be proposed. Both are kept.",
   operands: ["KEY"],
-  options: { by, why: { ...why, isRequired: true }, proposal, ...journalOptions, json },
+  options: { by, why, proposal, ...journalOptions, json },
   examples: ["flows refuse order-42 --by petra --why ticket-4712 --journal payments.db --config gateway.json"],
   async run({ values, operands: [key = ""] }, terminal) {
     const refusal = checkRefusal({ by: values.by, why: values.why, proposal: values.proposal });

@@ -1,10 +1,12 @@
 import { InvalidArgumentError } from "../../errors/errors.js";
+import { checkResolution } from "../../flows/check-resolution.js";
 import { decisionEffects } from "../../flows/decision-effects.js";
 import { FlowCall } from "../../flows/flow-call.js";
 import type { FlowContext } from "../../flows/flow-context.js";
 import type { FlowDetails } from "../../flows/flow-details.js";
 import { FlowPausedError } from "../../flows/flow-paused-error.js";
-import { assertDecidesAlone, checkResolution, decideFlow, notHeld } from "../../flows/resolve-flow.js";
+import { notHeld } from "../../flows/operate-flow.js";
+import { assertDecidesAlone, decideFlow } from "../../flows/resolve-flow.js";
 import type { FlowState, ResolveAction } from "../../flows/state/flow-state.js";
 import type { Payment } from "../../resources/payments.js";
 import { clock } from "../../timing/clock.js";
@@ -21,8 +23,10 @@ import { journalOptions, openFlows } from "./journal.js";
 import { readFlow } from "./show-command.js";
 import { instant, showFlow, showLines } from "./view.js";
 
-/** What a decision rests on, whether one person makes it or one proposes it. */
-export const groundsOptions = {
+/** What a decision is made of, whether one person makes it or one proposes it. */
+export const decisionOptions = {
+  by: { type: "string", value: "NAME", help: "who decides; stored", isRequired: true },
+  why: { type: "string", value: "TEXT", help: "on what grounds; stored", isRequired: true },
   payment: { type: "string", value: "FILE", help: "for found: the service's record, as JSON; - for stdin" },
   "without-proof": {
     type: "boolean",
@@ -33,6 +37,7 @@ export const groundsOptions = {
     value: "HASH",
     help: "what was looked at, as flows show --json has it; else nothing is stored",
   },
+  yes: { type: "boolean", help: "do it" },
 } as const;
 
 export const flowsResolveCommand = command({
@@ -42,10 +47,7 @@ export const flowsResolveCommand = command({
     "ACTION is found (the payment was made), release (it was not and will not be: the money is given back) or resend (it was not: it is sent again). Without --yes it says what it would do, and what that needs to be known for certain, and changes nothing. It never moves money itself: after release and resend the program that works on these flows does what follows, so keep flow.work running.",
   operands: ["KEY", "ACTION"],
   options: {
-    by: { type: "string", value: "NAME", help: "who decides; stored", isRequired: true },
-    why: { type: "string", value: "TEXT", help: "on what grounds; stored", isRequired: true },
-    ...groundsOptions,
-    yes: { type: "boolean", help: "do it" },
+    ...decisionOptions,
     ...journalOptions,
     ...settingOptions,
     json: { type: "boolean", help: "as JSON" },

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "../../errors/errors.js";
 import { type FlowDetails, flowDetails } from "../../flows/flow-details.js";
-import { verifyDecisions } from "../../flows/state/decision-chain.js";
+import { verifyDecisions, withoutRecord } from "../../flows/state/decision-chain.js";
 import { command, exitCodes } from "../command.js";
 import { print, printJson, styled } from "../terminal.js";
 import { journalOptions, type OpenFlows, openFlows } from "./journal.js";
@@ -17,8 +17,8 @@ export const flowsShowCommand = command({
   async run({ values, operands: [key = ""] }, terminal) {
     await using flows = await openFlows(values, terminal);
     const flow = await readFlow(flows, key);
-    const decisions = flow.decisions ?? flow.evidence?.decisions ?? [];
-    const chain = decisions.length === 0 ? undefined : verifyDecisions({ key, decisions });
+    const { decisions, report } = verifiedDecisions(flows, flow);
+    const chain = decisions.length === 0 ? undefined : report;
     if (values.json) printJson(terminal, { ...flow, ...(chain && { decisionsVerified: chain }) });
     else {
       showFlow(flow, terminal);
@@ -28,6 +28,13 @@ export const flowsShowCommand = command({
     return exitCodes.done;
   },
 });
+
+/** The decisions about a flow without what is personal, and whether they were made by as many people as the settings say. */
+export function verifiedDecisions({ context }: OpenFlows, { key, outcome, ...flow }: FlowDetails) {
+  const decisions = (flow.decisions ?? flow.evidence?.decisions ?? []).map(withoutRecord);
+  const payment = outcome?.status === "paid" ? outcome.payment : undefined;
+  return { decisions, report: verifyDecisions({ key, decisions, payment }, { people: context.people }) };
+}
 
 /** @throws {InvalidArgumentError} where there is no such flow. */
 export async function readFlow({ context, journal }: OpenFlows, key: string): Promise<FlowDetails> {

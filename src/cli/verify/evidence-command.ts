@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from "../../errors/errors.js";
-import { verifyDecisions, withoutRecord } from "../../flows/state/decision-chain.js";
 import { parsePublicKey } from "../../signing/keys.js";
 import { writePem } from "../../signing/pem.js";
 import { signedText } from "../../signing/signed-text.js";
@@ -9,7 +8,7 @@ import { parseObject } from "../../wire/parse-json-object.js";
 import { command, exitCodes } from "../command.js";
 import { readLines, readText } from "../files.js";
 import { journalOptions, openFlows } from "../flows/journal.js";
-import { readFlow } from "../flows/show-command.js";
+import { readFlow, verifiedDecisions } from "../flows/show-command.js";
 import { printJson, type Terminal } from "../terminal.js";
 
 export const evidenceCommand = command({
@@ -55,13 +54,14 @@ async function decisionsAbout(
   terminal: Terminal,
 ) {
   await using flows = await openFlows(values, terminal);
-  const { claims = [], decisions, evidence } = await readFlow(flows, key);
+  const flow = await readFlow(flows, key);
+  const { claims = [], evidence } = flow;
   const signatures = evidence?.signatures ?? claims.map((claim) => claim.signature);
   if (!(Array.isArray(signatures) && signatures.includes(signature))) {
     throw new InvalidArgumentError(`the flow of key ${JSON.stringify(key)} has not sent the request of this payment`);
   }
-  const kept = (decisions ?? evidence?.decisions ?? []).map(withoutRecord);
-  return { key, decisions: kept, ...verifyDecisions({ key, decisions: kept }) };
+  const { decisions, report } = verifiedDecisions(flows, flow);
+  return { key, decisions, ...report };
 }
 
 async function find(id: string, lines: AsyncIterable<string>): Promise<SignedPayment> {

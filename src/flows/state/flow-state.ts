@@ -113,11 +113,11 @@ export interface OperatorDecision {
   readonly why: string;
   /** Set where it was decided although the payment could not be looked for, or a lookalike was seen. */
   readonly withoutProof?: true;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970; no earlier than that of the decision before it. */
   readonly atMs: number;
   /** Of a proposal: what its proposer saw. */
   readonly saw?: SeenFlow;
-  /** The service's record that was given with a proposal of `found`; where names and accounts were left out, its SHA-256 in hex. */
+  /** The service's record that was given with a proposal of `found`; once that has ended, and where names were left out, its SHA-256 in hex. */
   readonly payment?: Payment | string;
   /** SHA-256 of the decision before it, in hex; of the first one that of the key. Absent in those of version 0.2.0. */
   readonly previous?: string;

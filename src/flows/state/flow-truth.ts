@@ -59,6 +59,7 @@ const truths: ReadonlySet<ErrorCode> = new Set([
   "flow_proposed",
   "flow_pruned",
   "flow_same_person",
+  "flow_too_many_proposals",
   "flow_unknown",
   "quote_changed",
   "quote_expired",

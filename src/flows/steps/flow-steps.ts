@@ -1,7 +1,7 @@
 import type { FlowContext, OwnedFlow, StepResult } from "../flow-context.js";
 import type { FlowState, StateOf, UnsettledPhase } from "../state/flow-state.js";
-import { frozenCopy } from "../state/frozen-copy.js";
 import { readBack } from "./read-back.js";
+import { releaseFunds } from "./release-funds.js";
 import { requestFunds } from "./request-funds.js";
 import { sendClaim } from "./send-claim.js";
 
@@ -23,17 +23,4 @@ export function takeStep(context: FlowContext, owned: OwnedFlow, state: StateOf<
   // The phase picks the step, and with it the state's type; the compiler can't follow that through the table.
   const step = steps[state.phase] as (context: FlowContext, owned: OwnedFlow, state: FlowState) => Promise<StepResult>;
   return step(context, owned, state);
-}
-
-async function releaseFunds(
-  context: FlowContext,
-  { lease }: OwnedFlow,
-  state: StateOf<"refused">,
-): Promise<StepResult> {
-  // An owner that stood still may find another one that has paid: the journal may have lost the refusal.
-  await lease.retake();
-  const { intent, senderGatewayTransactionId, refusal } = state;
-  const release = { key: lease.key, intent, senderGatewayTransactionId, refusal };
-  await context.releaseFunds(frozenCopy(release));
-  return { state: { ...state, phase: "rejected" } };
 }

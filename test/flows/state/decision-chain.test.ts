@@ -63,6 +63,135 @@ describe("the chain of decisions", () => {
   });
 });
 
+const proposal = { ...decision("Olga Operator"), step: "proposed", saw: { revision: 3, looks: 2, hash: "a" } } as const;
+const approval = { ...decision("Petra"), step: "approved", atMs: 2 } as const;
+const refusal = { ...approval, step: "refused" } as const;
+
+/** A chain that somebody wrote anew, with every hash as it should be. */
+function forged(...decisions: readonly object[]): readonly OperatorDecision[] {
+  const made: OperatorDecision[] = [];
+  for (const decision of decisions) {
+    const previous = withDecision("k", made, approval).at(-1)?.previous;
+    made.push({ ...decision, previous } as OperatorDecision);
+  }
+  return made;
+}
+
+describe("a chain that was written anew", () => {
+  const later = { ...proposal, atMs: 2 };
+  const outdated = { ...later, saw: { ...proposal.saw, hash: "b" } };
+  it.each([
+    [[proposal, approval]],
+    [[proposal, refusal, later, approval]],
+    [[proposal, { ...refusal, by: proposal.by }, outdated, later, approval]],
+    [[proposal, { ...approval, why: "other grounds", atMs: 1 }, outdated]],
+    [
+      [
+        { ...proposal, withoutProof: true },
+        { ...approval, withoutProof: true },
+      ],
+    ],
+  ])("has nothing against what two people can decide: %#", (decisions) => {
+    for (const people of [1, 2] as const) {
+      const report = verifyDecisions({ key: "k", decisions: forged(...decisions) }, { people });
+      expect(report).toMatchObject({ isIntact: true });
+    }
+  });
+
+  it.each([
+    [[approval], "1 is approved, and follows no proposal"],
+    [[proposal, refusal, approval], "3 is approved, and follows no proposal"],
+    [[proposal, approval, approval], "3 is approved, and follows no proposal"],
+    [[approval, proposal], "1 is approved, and follows no proposal"],
+    [[refusal], "1 is refused, and follows no proposal"],
+    [[proposal, decision("Petra"), approval], "3 is approved, and follows no proposal"],
+    [[proposal, { ...approval, by: proposal.by }], '2 was approved by who proposed it, "Olga Operator"'],
+    [[proposal, { ...approval, by: " olga\u200b  OPERATOR" }], "2 was approved by who proposed it"],
+    [[proposal, { ...approval, action: "resend" }], "2 is another than was proposed: resend in place of release"],
+    [[proposal, { ...refusal, action: "found" }], "2 is another than was proposed: found in place of release"],
+    [[proposal, { ...approval, withoutProof: true }], "2 was approved with proof, and proposed without"],
+    [[{ ...proposal, withoutProof: true }, approval], "2 was approved with proof, and proposed without"],
+    [[{ ...proposal, atMs: 3 }, approval], "2 is of an earlier time than the one before it"],
+    [[proposal, { ...approval, atMs: undefined }], "2 is not what a flow stores"],
+    [[proposal, { ...proposal, by: "Quentin" }], "2 was proposed while another proposal waited"],
+    [[{ ...proposal, saw: undefined }, approval], "1 does not say what its proposer saw"],
+    [[proposal, { ...approval, step: "aproved" }], "2 is neither a proposal nor an approval nor a refusal"],
+  ] as const)("shows %j", (decisions, problem) => {
+    const report = verifyDecisions({ key: "k", decisions: forged(...decisions) });
+    expect(report).toMatchObject({ isIntact: false, problem: expect.stringContaining(`decision ${problem}`) });
+  });
+
+  it("shows one who decided alone where it takes two, and not where it takes one", () => {
+    const decisions = forged(proposal, approval, { ...decision("Olga"), atMs: 2 });
+    expect(verifyDecisions({ key: "k", decisions })).toMatchObject({ isIntact: true });
+    expect(verifyDecisions({ key: "k", decisions }, { people: 2 })).toMatchObject({
+      problem: 'decision 3 was made by "Olga" alone',
+    });
+    const old = [decision("Olga"), ...decisions];
+    expect(verifyDecisions({ key: "k", decisions: old }, { people: 2 })).toMatchObject({ isIntact: false });
+  });
+
+  it("shows another record than was approved, whether that is kept or only its hash", () => {
+    const payment = { id: "p-9", extras: { a: 1, b: 2 } };
+    const found = { ...proposal, action: "found", payment } as const;
+    const approved = { ...approval, action: "found" } as const;
+    const [kept] = withDecision("k", withDecision("k", [], found as never), approved);
+    expect(kept?.payment).toMatch(/^[0-9a-f]{64}$/);
+    for (const given of [found, { ...found, payment: kept?.payment }]) {
+      const decisions = forged(given, approved);
+      const settledWith = (settled: unknown) =>
+        verifyDecisions({ key: "k", decisions, payment: settled }, { people: 2 });
+      expect(settledWith({ extras: { b: 2, a: 1 }, id: "p-9" })).toMatchObject({ isIntact: true });
+      expect(settledWith({ ...payment, id: "p-8" })).toMatchObject({
+        problem: "the flow was settled with another record than was proposed",
+      });
+    }
+  });
+
+  it("can hide who it was, and that there was more: only hashes that were kept elsewhere show it", () => {
+    const whole = verifyDecisions({ key: "k", decisions: forged(proposal, approval) });
+    const other = verifyDecisions(
+      { key: "k", decisions: forged(proposal, { ...approval, by: "Nobody" }) },
+      { people: 2 },
+    );
+    expect([other.isIntact, other.hashes[1] === whole.hashes[1]]).toEqual([true, false]);
+  });
+
+  const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`);
+  it.each([
+    ...[
+      "x",
+      {},
+      [null],
+      [5],
+      [proposal, { ...approval, by: 5 }],
+      [{ ...proposal, why: deep }],
+      [{ ...proposal, payment: null }],
+    ],
+    ...[
+      [{ ...proposal, payment: 5 }],
+      [{ ...proposal, saw: null }],
+      [{ ...proposal, previous: deep }],
+      [{ ...proposal, more: deep }],
+    ],
+  ])("shows what is no decision at all: %#", (decisions) => {
+    expect(verifyDecisions({ key: "k", decisions: decisions as never })).toMatchObject({
+      isIntact: false,
+      problem: expect.stringMatching(/^decision [12] /),
+    });
+  });
+
+  it.each([{ people: 3 }, { person: 2 }, null])("refuses the options %j", (options) => {
+    expect(() => verifyDecisions({ key: "k" }, options as never)).toThrow(/^verifyDecisions: /);
+  });
+});
+
+it("dates no decision before the one that it follows, whatever clock its process has", () => {
+  const decisions = withDecision("k", withDecision("k", [], { ...proposal, atMs: 50 }), approval);
+  expect(decisions.map(({ atMs }) => atMs)).toEqual([50, 50]);
+  expect(verifyDecisions({ key: "k", decisions })).toMatchObject({ isIntact: true });
+});
+
 it.each([
   ["Olga", "OLGA ", true],
   ["Jörg Groß", "jörg GROSS", true],
