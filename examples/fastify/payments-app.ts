@@ -8,6 +8,7 @@ import {
   type ResolveAction,
 } from "cross-border-payments/flow";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { withinPatience } from "../support/within-patience.js";
 
 export interface PaymentsAppOptions {
   readonly flow: PaymentFlow;
@@ -168,22 +169,6 @@ function showOutcome(outcome: FlowOutcome, reply: FastifyReply): FastifyReply {
     case "rejected":
       return reply.send({ status: "rejected", why: outcome.refusal.code });
   }
-}
-
-/** `undefined` when the time is over, or the process is to end, before there is an outcome. */
-async function withinPatience<T>(outcome: Promise<T>, ms: number, stopping: AbortSignal): Promise<T | undefined> {
-  let stopWaiting = () => {};
-  const waited = new Promise<undefined>((resolve) => {
-    const timer = setTimeout(resolve, ms, undefined);
-    const onStop = () => resolve(undefined);
-    stopping.addEventListener("abort", onStop);
-    if (stopping.aborted) onStop();
-    stopWaiting = () => {
-      clearTimeout(timer);
-      stopping.removeEventListener("abort", onStop);
-    };
-  });
-  return Promise.race([outcome, waited]).finally(stopWaiting);
 }
 
 /** An error of the bank's own is known by its name and code only. The log has its text. */
