@@ -1,19 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { type CrossBorderClient, CrossBorderError, type PaymentIntentRequest } from "cross-border-payments";
-import {
-  type FlowFailures,
-  type FlowOutcome,
-  FlowPausedError,
-  type PaymentFlow,
-  type ResolveAction,
-} from "cross-border-payments/flow";
+import { type FlowOutcome, FlowPausedError, type PaymentFlow } from "cross-border-payments/flow";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { StaffPages } from "../frameworks/staff-pages.js";
 import { withinPatience } from "../support/within-patience.js";
+import { staffRoutes } from "./staff-routes.js";
 
 export interface PaymentsAppOptions {
   readonly flow: PaymentFlow;
   readonly client: CrossBorderClient;
   readonly gatewayId: string;
+  /** The operators' desk, and the login before it. */
+  readonly staff: StaffPages;
   /** How long a customer waits for the outcome before the page says that it will take longer. */
   readonly patienceMs: number;
   /** Aborts when the process is to end: nobody waits any longer then. */
@@ -29,9 +27,16 @@ type Transfer = Omit<PaymentIntentRequest, "senderGatewayId">;
 
 /**
  * A gateway's back end: it quotes in one request, and confirms at exactly that price in another one, maybe on another machine.
- * Who may call what (the sender's own session, the operators' network) belongs into a hook before these routes.
+ * Who may call what (the sender's own session) belongs into a hook before these routes.
  */
-export function paymentsApp({ flow, client, gatewayId, patienceMs, stopping }: PaymentsAppOptions): FastifyInstance {
+export function paymentsApp({
+  flow,
+  client,
+  gatewayId,
+  staff,
+  patienceMs,
+  stopping,
+}: PaymentsAppOptions): FastifyInstance {
   const app = fastify({ logger: true, requestIdHeader: "x-correlation-id", genReqId: () => randomUUID() });
 
   // A connection that is kept alive would keep the process alive too.
@@ -87,29 +92,7 @@ export function paymentsApp({ flow, client, gatewayId, patienceMs, stopping }: P
     return showPending(order, reply);
   });
 
-  app.get("/operator/flows", async () => {
-    const flows: object[] = [];
-    for await (const held of flow.held()) {
-      if (held.status === "elsewhere") {
-        // What was begun under an earlier base URL: somebody has to move it.
-        flows.push({ ...held });
-        continue;
-      }
-      const { key, status, intent, decisions, looks } = held;
-      const why = held.status === "held" ? held.reason : describeFailures(held.failures);
-      flows.push({ key, status, why, amount: intent?.senderAmount, account: intent?.senderAccount, looks, decisions });
-    }
-    return flows;
-  });
-
-  app.post<OrderRequest & { Body: { action: ResolveAction; by: string; why: string } }>(
-    "/operator/flows/:order/resolve",
-    { schema: { body: decision } },
-    async (request, reply) => {
-      const { action, by, why } = request.body;
-      return showOutcome(await flow.resolve(request.params.order, action, { by, why }), reply);
-    },
-  );
+  app.register(staffRoutes, staff);
 
   app.get("/health", async (_, reply) => {
     const [[journal], service] = await Promise.all([
@@ -144,7 +127,6 @@ const statusCodes: ReadonlyMap<string, number> = new Map([
   ["flow_unknown", 404],
   ["flow_key_reused", 409],
   ["flow_confirmed", 409],
-  ["flow_not_held", 409],
   ["quote_changed", 409],
   ["quote_expired", 409],
   ["flow_circuit_open", 503],
@@ -162,18 +144,13 @@ function showOutcome(outcome: FlowOutcome, reply: FastifyReply): FastifyReply {
     case "paid":
       return reply.send({ status: "paid", paymentId: outcome.payment.id });
     case "held":
-      // For the customer it takes longer; an operator finds it under /operator/flows.
+      // For the customer it takes longer; operators decide at the desk.
       return showPending(outcome.key, reply);
     case "declined":
       return reply.send({ status: "declined" });
     case "rejected":
       return reply.send({ status: "rejected", why: outcome.refusal.code });
   }
-}
-
-/** An error of the bank's own is known by its name and code only. The log has its text. */
-function describeFailures({ code, errorCode, message }: FlowFailures): string {
-  return [code, errorCode, message].filter((part) => part !== undefined).join(": ");
 }
 
 function codeOf(error: unknown): string {
@@ -200,4 +177,3 @@ const transfer = objectOf(
   { memo: { type: "string", maxLength: 512, default: "" } },
 );
 const confirmation = objectOf({ intentId: text });
-const decision = objectOf({ action: { enum: ["found", "release", "resend"] }, by: text, why: text });

@@ -8,14 +8,10 @@ import { type Journal, MemoryJournal, PaymentFlow } from "cross-border-payments/
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { readSettings } from "cross-border-payments/settings";
+import { staffPages } from "../frameworks/staff-pages.js";
+import { setting } from "../support/setting.js";
 import { Ledger } from "./ledger.js";
 import { paymentsApp } from "./payments-app.js";
-
-function setting(name: string, fallback?: string): string {
-  const value = process.env[name] ?? fallback;
-  if (value === undefined) throw new Error(`${name} is not set`);
-  return value;
-}
 
 /** PostgreSQL for many machines, SQLite for many processes of one, and memory to try it out. */
 async function openJournal(place: string): Promise<Journal> {
@@ -42,6 +38,7 @@ const flow = new PaymentFlow({
   gatewayId,
   leaseMs: Number(setting("LEASE_MS", "30000")),
   readBackDelayMs: Number(setting("READ_BACK_DELAY_MS", "10000")),
+  decisions: { people: 2 },
   takeFunds: ledger.takeFunds,
   releaseFunds: ledger.releaseFunds,
   on: {
@@ -49,7 +46,8 @@ const flow = new PaymentFlow({
     error: (error) => app.log.error({ err: error }, "recovering flows"),
   },
 });
-const app = paymentsApp({ flow, client, gatewayId, patienceMs: 5000, stopping: stopping.signal });
+const staff = staffPages(flow);
+const app = paymentsApp({ flow, client, gatewayId, staff, patienceMs: 5000, stopping: stopping.signal });
 
 async function shutDown(): Promise<void> {
   // A journal that hangs must not keep the process: what is stored is safe.

@@ -1,6 +1,6 @@
 import { mostFormBytes } from "./read-form.js";
 
-/** What is used of a request of `node:http`, or of a framework over it. */
+/** What is used of a request of `node:http` or `node:http2`, or of a framework over it. */
 export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
@@ -11,10 +11,10 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly body?: unknown;
 }
 
-/** What is used of a response of `node:http`. */
+/** What is used of a response of `node:http` or `node:http2`. */
 export interface NodeResponse {
   writeHead(status: number, headers: Record<string, string>): unknown;
-  end(body?: Uint8Array): unknown;
+  end(body: Uint8Array): unknown;
   destroy(): unknown;
 }
 
@@ -33,7 +33,7 @@ export function deskListener(
       // The rest of a body that was too long is not waited for.
       const ending = response.status === 413 ? { connection: "close" } : {};
       outgoing.writeHead(response.status, { ...headers, ...ending });
-      outgoing.end(incoming.method === "HEAD" ? undefined : body);
+      outgoing.end(incoming.method === "HEAD" ? new Uint8Array() : body);
     } catch {
       outgoing.destroy();
     }

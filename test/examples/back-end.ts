@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import { type PracticeService, startPracticeService } from "../../examples/support/practice-service.js";
 import { program } from "../support/program.js";
+import { Operator, staffSettings } from "./operator.js";
 
 type SandboxOptions = NonNullable<Parameters<typeof startPracticeService>[0]>;
 
@@ -45,6 +46,7 @@ export class BackEnd {
       LEASE_MS: "2000",
       READ_BACK_DELAY_MS: "100",
       CLOSE_MS: "3000",
+      ...staffSettings("olga", "petra"),
     };
   }
 
@@ -100,6 +102,13 @@ export class BackEndProcess {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  /** Somebody who has logged in. */
+  async operator(name: string): Promise<Operator> {
+    const operator = new Operator(this.#url);
+    await operator.login(name);
+    return operator;
   }
 
   /** Asks again until the order has another status than `pending`. */

@@ -100,19 +100,26 @@ it("holds a payment that nobody can tell about, and gives the money back as an o
   expect(await process.request("POST", "/orders/order-1/confirm", { intentId: body.intentId })).toMatchObject({
     status: 202,
   });
-  const held = await process.request("GET", "/operator/flows");
-  expect(held.body).toMatchObject([{ key: "order-1", status: "held", amount: "100.28", decisions: [] }]);
-  const decision = { action: "release", by: "olga", why: "the service's support says that it never came" };
-  const resolved = await eventually(
-    () => process.request("POST", "/operator/flows/order-1/resolve", decision),
-    ({ status }) => status === 200,
+  const [olga, petra, stranger] = [
+    await process.operator("olga"),
+    await process.operator("petra"),
+    await process.operator("nobody"),
+  ];
+  expect(await stranger.ask("/desk")).toMatchObject({ status: 303, headers: { location: "/login" } });
+  const desk = await eventually(
+    () => olga.ask("/desk"),
+    ({ body }) => body.includes("held"),
   );
-  expect(resolved.body).toMatchObject({ status: "rejected" });
+  expect(desk.body).toContain("100.28 EUR");
+  await olga.decide("order-1", "propose", { action: "release", why: "the service's support says that it never came" });
+  // A release has to wait until the payment's request can no longer be sent.
+  expect((await petra.decide("order-1", "approve", {})).body).toContain("Rejected: ");
+  expect(await process.request("GET", "/orders/order-1")).toMatchObject({ status: 200, body: { status: "rejected" } });
   expect((await readdir(backEnd.ledgerFolder)).map((file) => file.split(".").slice(1).join(".")).sort()).toEqual([
     "released.json",
     "taken.json",
   ]);
-  expect((await process.request("GET", "/operator/flows")).body).toEqual([]);
+  expect((await olga.ask("/desk")).body).toContain("Nothing is held or stuck.");
 });
 
 it("has a ledger that keeps the laws of takeFunds and releaseFunds", async () => {
@@ -150,7 +157,6 @@ const intent: FundsFunctions["intent"] = {
   extras: null,
 };
 
-/** A release has to wait until the payment's request can no longer be sent. */
 async function eventually<T>(ask: () => Promise<T>, isDone: (value: T) => boolean): Promise<T> {
   for (;;) {
     const value = await ask();

@@ -102,17 +102,19 @@ export class BackEnd {
     });
     onTestFinished(() => void child.kill("SIGKILL"));
     const running = new Running(child, `http://127.0.0.1:${port}`);
-    await vi.waitUntil(
-      async () => {
-        if (child.exitCode !== null || child.signalCode !== null) return true;
-        const response = await fetch(`${running.url}/health`).catch(() => undefined);
-        running.health = await response?.text();
-        return response?.status === 200;
-      },
-      { timeout: 10_000 },
-    ).catch((error: unknown) => {
-      throw new Error(`${framework} is not ready: ${running.health}\n${running.output}`, { cause: error });
-    });
+    await vi
+      .waitUntil(
+        async () => {
+          if (child.exitCode !== null || child.signalCode !== null) return true;
+          const response = await fetch(`${running.url}/health`).catch(() => undefined);
+          running.health = await response?.text();
+          return response?.status === 200;
+        },
+        { timeout: 10_000 },
+      )
+      .catch((error: unknown) => {
+        throw new Error(`${framework} is not ready: ${running.health}\n${running.output}`, { cause: error });
+      });
     expect(child.exitCode ?? child.signalCode, running.output).toBeNull();
     return running;
   }

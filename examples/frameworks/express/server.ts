@@ -1,10 +1,11 @@
 import { deskListener } from "cross-border-payments/desk";
 import express, { type NextFunction, type Request, type Response } from "express";
-import { Bank, setting } from "../bank.ts";
+import { setting } from "../../support/setting.ts";
+import { Bank } from "../bank.ts";
 import { customerLeft } from "../customer-left.ts";
 import { confirmOrder, health, quoteOrder, showOrder } from "../orders.ts";
 import { type Reply, replyToError } from "../reply.ts";
-import { staffPages } from "../staff.ts";
+import { staffPages } from "../staff-pages.ts";
 
 const bank = await Bank.open();
 const { login, desk } = staffPages(bank.flow);
@@ -43,6 +44,6 @@ process.once("SIGTERM", async () => {
   server.close();
   // Customers who wait get 202.
   await bank.close();
-  // A connection that is kept alive would keep the process alive too.
-  server.closeIdleConnections();
+  // Those that are kept alive, or that no request has come over, would keep the process alive too.
+  server.closeAllConnections();
 });

@@ -2,10 +2,11 @@ import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { validator } from "hono/validator";
-import { Bank, setting } from "../bank.ts";
+import { setting } from "../../support/setting.ts";
+import { Bank } from "../bank.ts";
 import { confirmOrder, health, quoteOrder, showOrder } from "../orders.ts";
 import { type Reply, replyToError } from "../reply.ts";
-import { staffPages } from "../staff.ts";
+import { staffPages } from "../staff-pages.ts";
 
 const bank = await Bank.open();
 const { login, desk } = staffPages(bank.flow);
@@ -39,6 +40,6 @@ process.once("SIGTERM", async () => {
   server.close();
   // Customers who wait get 202.
   await bank.close();
-  // A connection that is kept alive would keep the process alive too.
-  if ("closeIdleConnections" in server) server.closeIdleConnections();
+  // Those that are kept alive, or that no request has come over, would keep the process alive too.
+  if ("closeAllConnections" in server) server.closeAllConnections();
 });

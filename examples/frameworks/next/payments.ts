@@ -1,6 +1,6 @@
 import { Bank } from "../bank.ts";
 import { type Reply, replyToError } from "../reply.ts";
-import { staffPages } from "../staff.ts";
+import { staffPages } from "../staff-pages.ts";
 
 async function open() {
   const bank = await Bank.open();

@@ -1,10 +1,13 @@
 import { createHmac, scryptSync, timingSafeEqual } from "node:crypto";
 import { operatorDesk } from "cross-border-payments/desk";
 import type { PaymentFlow } from "cross-border-payments/flow";
-import { setting } from "./bank.ts";
+import { setting } from "../support/setting.ts";
 
-/** A page as a function of web-standard requests, which any framework can mount. */
-export type Page = (request: Request) => Promise<Response>;
+/** Functions of web-standard requests, which any framework can mount. */
+export interface StaffPages {
+  readonly login: (request: Request) => Promise<Response>;
+  readonly desk: (request: Request) => Promise<Response>;
+}
 
 const sessionMs = 3_600_000;
 
@@ -14,7 +17,7 @@ const sessionMs = 3_600_000;
  *
  * `STAFF` has a name, a salt and the hash of a password (scrypt) for each person: `olga:SALT:HASH,petra:SALT:HASH`.
  */
-export function staffPages(flow: PaymentFlow): { readonly login: Page; readonly desk: Page } {
+export function staffPages(flow: PaymentFlow): StaffPages {
   // As browsers have it, whatever proxies stand between: `https://payments.bank.example`.
   const origin = setting("STAFF_ORIGIN");
   // The same in all processes.
