@@ -1,23 +1,11 @@
-import { type BeforeApplicationShutdown, Injectable, Module } from "@nestjs/common";
+import { type BeforeApplicationShutdown, type MiddlewareConsumer, Module, type NestModule } from "@nestjs/common";
 import { APP_FILTER, APP_INTERCEPTOR } from "@nestjs/core";
+import { deskListener } from "cross-border-payments/desk";
 import { Bank } from "../bank.ts";
+import { staffPages } from "../staff-pages.ts";
 import { OrdersController } from "./orders.controller.ts";
 import { ProblemFilter } from "./problem.filter.ts";
 import { ReplyInterceptor } from "./reply.interceptor.ts";
-
-/** Customers who wait get 202; then Nest closes their connections. */
-@Injectable()
-class Shutdown implements BeforeApplicationShutdown {
-  readonly #bank: Bank;
-
-  constructor(bank: Bank) {
-    this.#bank = bank;
-  }
-
-  beforeApplicationShutdown(): Promise<void> {
-    return this.#bank.close();
-  }
-}
 
 @Module({
   controllers: [OrdersController],
@@ -25,7 +13,22 @@ class Shutdown implements BeforeApplicationShutdown {
     { provide: Bank, useFactory: () => Bank.open() },
     { provide: APP_FILTER, useClass: ProblemFilter },
     { provide: APP_INTERCEPTOR, useClass: ReplyInterceptor },
-    Shutdown,
   ],
 })
-export class PaymentsModule {}
+export class PaymentsModule implements NestModule, BeforeApplicationShutdown {
+  readonly #bank: Bank;
+
+  constructor(bank: Bank) {
+    this.#bank = bank;
+  }
+
+  configure(consumer: MiddlewareConsumer): void {
+    const { login, desk } = staffPages(this.#bank.flow);
+    consumer.apply(deskListener(login)).forRoutes("login").apply(deskListener(desk)).forRoutes("desk");
+  }
+
+  /** Customers who wait get 202; then Nest closes their connections. */
+  beforeApplicationShutdown(): Promise<void> {
+    return this.#bank.close();
+  }
+}
