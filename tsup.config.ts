@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { defineConfig } from "tsup";
 import { buildCode } from "./tools/build/code.js";
+import { writeDocs } from "./tools/build/docs.js";
 
 /** What package.json names in `exports`. */
 const entryPoints = {
@@ -26,6 +27,7 @@ const symbolsOfDisposal = '/// <reference lib="esnext.disposable" />';
 export default defineConfig(async () => {
   await buildCode(entryPoints);
   for (const name of Object.keys(entryPoints)) writeTypesForImport(name);
+  writeDocs("dist/docs");
   return {
     entry: entryPoints,
     format: "cjs",

@@ -35,7 +35,7 @@ First(phase) == [phase |-> phase, claims |-> {}, new |-> 0, no |-> FALSE, txn |-
 
 Owner(entry, must) ==
   [view |-> entry.c, epoch |-> entry.epoch, rev |-> entry.rev, inc |-> inc, busy |-> None, must |-> must,
-   knows |-> must /\ entry.mark = inc, funds |-> "unasked", saw |-> "nothing", waited |-> 0, live |-> 0, over |-> FALSE, gives |-> FALSE]
+   knows |-> must /\ entry.mark = inc, funds |-> "unasked", saw |-> "nothing", waited |-> 0, live |-> 0, over |-> FALSE, late |-> FALSE, gives |-> FALSE]
 
 Init == /\ row = None /\ past = {None} /\ inc = 1 /\ msgs = {} /\ stored = {} /\ own = <<>> /\ made = <<>>
         /\ sent = {} /\ inFlight = {} /\ refused = {} /\ payments = {} /\ listed = {} /\ bank = "untouched"
@@ -51,6 +51,14 @@ Begin(phase) ==
       new == [c |-> First(phase), epoch |-> 1, nonce |-> o, rev |-> 1, lease |-> phase \notin Settled, mark |-> 0]
   IN /\ row = None /\ Put(new) /\ own' = Append(own, Owner(new, FALSE))
      /\ UNCHANGED <<inc, msgs, stored, made, service, bank, operators>>
+
+(* A request to begin that arrives twice, when the row that it made is no more. *)
+BeginAgain(o) ==
+  LET phase == IF own[o].view.phase = "quoted" THEN "quoted" ELSE "funds-requested"
+  IN /\ row = None /\ own[o].epoch = 1
+     /\ Put([c |-> [First(phase) EXCEPT !.since = own[o].view.since], epoch |-> 1, nonce |-> o, rev |-> 1,
+             lease |-> phase \notin Settled, mark |-> 0])
+     /\ UNCHANGED <<inc, msgs, stored, own, made, service, bank, operators>>
 
 (* confirm, cancel, a new price, a fence: in place of a quote that is still as it was seen. *)
 ReplaceQuote(phase) ==
@@ -69,9 +77,11 @@ Acquire ==
 
 IsOwn(o) == row # None /\ (Rule("owner") => row.epoch = own[o].epoch /\ row.nonce = o) /\ row.c.phase # "pruned"
 
-(* An owner whose lease had ended renews it, and looks: another one may have had the flow meanwhile. *)
+(* An owner whose lease had ended renews it, and looks: another one may have had the flow meanwhile. A claim that it has handed to the
+   journal before is not sent any more: it may be sent within the lease in which it was made. *)
 Retake(o) == /\ IsOwn(o) /\ row.lease /\ own[o].over
-             /\ own' = [own EXCEPT ![o].over = FALSE, ![o].must = TRUE, ![o].knows = FALSE, ![o].live = 0, ![o].saw = "nothing"]
+             /\ own' = [own EXCEPT ![o].over = FALSE, ![o].must = TRUE, ![o].knows = FALSE, ![o].live = 0, ![o].saw = "nothing",
+                                     ![o].late = @ \/ own[o].busy # None]
              /\ UNCHANGED <<journal, made, service, bank, operators>>
 
 LetGo(o) == /\ IsOwn(o) /\ row.lease /\ Put([row EXCEPT !.lease = FALSE]) /\ own' = [own EXCEPT ![o].over = TRUE]
@@ -114,7 +124,8 @@ GiveBack(o) == /\ own[o].gives /\ bank' = "released" /\ UNCHANGED <<journal, own
 (* The owner of a flow. What it knows is what it has read, or was told to be stored: view. *)
 
 (* A complete look, after a wait by this owner alone since it got the flow, made its newest claim, and was refused. What it was waited for:
-   1: what a proxy sent twice is listed; 2: no claim that the journal lost can be sent any more, or is on its way and not listed. *)
+   1: what a proxy sent twice is listed; 2: no claim that the journal lost can be sent any more, or is on its way and not listed, and no
+   release that another owner ordered is on its way to the bank. *)
 Look(o, n) ==
   LET v == own[o].view
       known == IF n = 2 /\ ListedWithin THEN {} ELSE v.claims
@@ -127,9 +138,10 @@ Look(o, n) ==
      /\ inFlight' = IF proves THEN inFlight \cap known ELSE inFlight
      /\ own' = [q \in 1..Len(own) |->
           IF q = o
-          THEN [own[o] EXCEPT !.saw = IF visible = {} THEN "nothing there" ELSE "found", !.waited = n, !.knows = @ \/ proves,
+          THEN [own[o] EXCEPT !.saw = IF visible = {} THEN "nothing there" ELSE "found", !.knows = @ \/ proves,
+                              !.waited = IF n = 2 /\ ~proves THEN 1 ELSE n,
                               !.funds = IF unsure /\ Rule("ask again") THEN "unasked" ELSE @]
-          ELSE IF proves THEN [own[q] EXCEPT !.over = TRUE, !.live = 0] ELSE own[q]]
+          ELSE IF proves THEN [own[q] EXCEPT !.over = TRUE, !.live = 0, !.gives = FALSE] ELSE own[q]]
      /\ UNCHANGED <<journal, made, sent, refused, payments, listed, bank, operators>>
 
 Lost(o) == own[o].funds = "replayed" /\ ~own[o].must /\ ~own[o].view.txn
@@ -192,15 +204,15 @@ Options(o) ==
     [] v.phase = "refused" -> if(bank = "released", to("rejected"))
     [] OTHER -> {}
 
-Knows(o) == own[o].knows /\ ~own[o].over
-
-(* Hands a write to the journal. Until it knows what became of it, the owner does nothing else. *)
+(* Hands a write to the journal. Until it knows what became of it, the owner does nothing else. One that has just begun a flow whose entry
+   was lost, and could not look, ends with it: whoever goes on has to look. *)
 Hand(o, c, decides, marks) ==
   LET me == own[o]
       m == [o |-> o, rev |-> me.rev, c |-> c, mark |-> IF marks THEN me.inc ELSE 0]
       goesOn == me.view.phase = "unknown" /\ c.phase = "funds-requested"
-  IN /\ me.busy = None /\ (marks => Knows(o)) /\ msgs' = msgs \cup {m}
-     /\ own' = [own EXCEPT ![o] = [me EXCEPT !.busy = m, !.saw = "nothing", !.waited = 0, !.live = 0,
+  IN /\ me.busy = None /\ (marks => me.knows) /\ msgs' = msgs \cup {m}
+     /\ own' = [own EXCEPT ![o] = [me EXCEPT !.busy = m, !.saw = "nothing", !.waited = 0, !.live = 0, !.late = FALSE,
+                                             !.over = @ \/ (Lost(o) /\ c.phase = "funds-requested"),
                                              !.must = @ /\ ~decides /\ ~goesOn,
                                              !.funds = IF c.phase = "claimed" THEN "unasked" ELSE @]]
      /\ made' = IF c.phase = "claimed" /\ me.view.phase = "funds-requested" THEN Append(made, o) ELSE made
@@ -222,7 +234,7 @@ Learn(o) ==
   LET m == own[o].busy
   IN /\ m # None /\ m \in stored
      /\ own' = [own EXCEPT ![o].view = m.c, ![o].rev = @ + 1, ![o].busy = None,
-                           ![o].live = IF m.c.phase = "claimed" /\ made[m.c.new] = o /\ ~own[o].over THEN m.c.new ELSE 0]
+                           ![o].live = IF m.c.phase = "claimed" /\ made[m.c.new] = o /\ ~own[o].over /\ ~own[o].late THEN m.c.new ELSE 0]
      /\ UNCHANGED <<journal, made, service, bank, operators>>
 
 ------------------------------------------------------------------------------
@@ -235,11 +247,11 @@ Next ==
   \/ \E c \in 1..Len(made) : Commit(c) \/ List(c) \/ Refuse(c)
   \/ \E o \in 1..Len(own) :
        \/ own[o].funds = "unasked" /\ \E answer \in Answers : Take(o, answer)
-       \/ GiveBack(o) \/ OrderRelease(o) \/ Send(o) \/ Learn(o) \/ LetGo(o)
+       \/ BeginAgain(o) \/ GiveBack(o) \/ OrderRelease(o) \/ Send(o) \/ Learn(o) \/ LetGo(o)
        \/ MostRestores > 0 /\ Retake(o)
        \/ own[o].saw = "nothing" /\ \E n \in Looks(o) : Look(o, n)
-       \/ \E c \in Options(o) : c # own[o].view /\ (c.phase = "claimed" => Len(made) < MostClaims) /\ Write(o, c, Knows(o))
-       \/ resends + releases < MostDecisions /\ \E action \in {"resend", "release"} : Decide(o, action, Knows(o))
+       \/ \E c \in Options(o) : c # own[o].view /\ (c.phase = "claimed" => Len(made) < MostClaims) /\ Write(o, c, own[o].knows)
+       \/ resends + releases < MostDecisions /\ \E action \in {"resend", "release"} : Decide(o, action, own[o].knows)
 
 Spec == Init /\ [][Next]_vars
 
@@ -255,7 +267,7 @@ NeverBoth == bank = "released" /\ releases = 0 => payments = {}
 NothingLost == /\ bank = "taken" /\ ~WasLost => Phase \notin {"none", "quoted", "declined", "rejected"}
                /\ sent # {} /\ releases = 0 => bank \in {"taken", "released"}
 AllTrue == /\ Told("paid") => payments # {}
-           /\ Told("rejected") /\ releases = 0 => payments = {} /\ bank # "taken"
+           /\ Told("rejected") /\ ~WasLost /\ releases = 0 => payments = {} /\ bank # "taken"
            /\ Told("declined") /\ ~WasLost => payments = {} /\ bank # "taken"
            /\ Told("paid") /\ ~WasLost /\ releases + resends = 0 => Phase \in {"paid", "pruned"}
 =============================================================================

@@ -40,6 +40,7 @@ Restored == \E earlier \in past :
 
 Recorded ==
   \/ e.op = "begin" /\ Begin(e.phase)
+  \/ e.op = "begin again" /\ BeginAgain(e.o)
   \/ e.op = "replace" /\ ReplaceQuote(e.phase)
   \/ e.op = "acquire" /\ e.wasFree /\ Acquire
   \/ e.op = "renew" /\ (Retake(e.o) \/ UNCHANGED vars)

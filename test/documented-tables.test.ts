@@ -95,7 +95,7 @@ it("has a row for every list and every record that the command shows, and what t
     const cells = [`\`${name}\``, list && "yes", get && "yes", parents.map((parent) => `\`--${parent} ID\``).join(" ")];
     return `| ${cells.map((cell) => (cell ? `${cell} |` : "|")).join(" ")}`;
   });
-  expect(tableUnder("Lists", "docs/command.md")).toEqual(rows);
+  expect(tableUnder("Records", "docs/command-lists.md")).toEqual(rows);
 });
 
 it("names every other command in the table of commands", () => {

@@ -24,11 +24,11 @@ export function replyToError(error: unknown): Reply {
   }
   if (error instanceof ZodError) return problem(400, { code: "invalid_request", detail: z.prettifyError(error) });
   if (error instanceof CrossBorderError) {
-    const { code, effect, message } = error;
+    const { code, effect, message, docUrl } = error;
     const status = statusCodes.get(code) ?? 502;
     if (status >= 500) console.warn("refused:", error);
     // No message of the library holds a secret, a body or an account.
-    return problem(status, { code, effect, detail: message });
+    return problem(status, { type: docUrl, code, effect, detail: message });
   }
   const status = statusOf(error);
   if (status >= 500) console.error("failed:", error);

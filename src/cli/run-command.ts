@@ -100,6 +100,7 @@ function report(error: unknown, command: Command | undefined, { stderr, showsSer
   if (error instanceof Interrupted) return exitCodes.interrupted;
   const said = showsServiceText ? serviceText(error) : "";
   stderr.write(`cross-border: ${describeError(error)}\n${said === "" ? "" : `The service says: ${said}\n`}`);
+  if (error instanceof CrossBorderError) stderr.write(`See ${error.docUrl}\n`);
   return exitCodes.failed;
 }
 

@@ -1,3 +1,4 @@
+import { docUrlOf } from "./doc-url.js";
 import { hide } from "./hide.js";
 import { redactText } from "./redact.js";
 import { safeCause } from "./safe-cause.js";
@@ -6,7 +7,7 @@ import { safeCause } from "./safe-cause.js";
  * What a failed call did at the service.
  *
  * - `none`: nothing. It is safe to call again, or to give the money back.
- * - `possible`: it is unknown. Look before doing anything (see `OutcomeUnknownError`).
+ * - `possible`: it is unknown. Look before doing anything: see {@link OutcomeUnknownError}.
  * - `done`: the service did it, although the response could not be used.
  */
 export type Effect = "none" | "possible" | "done";
@@ -96,7 +97,7 @@ export type ErrorCode =
   | "unexpected_response"
   | TokenErrorCode;
 
-/** What went wrong with an access token: see `TokenError`. */
+/** What went wrong with an access token: see {@link TokenError}. */
 export type TokenErrorCode =
   | "login_code_refused"
   | "login_denied"
@@ -151,6 +152,8 @@ export class CrossBorderError extends Error {
   readonly code: ErrorCode;
   /** What the failed call did at the service. */
   readonly effect: Effect;
+  /** The address of what the documentation says about the code: what happened, and what to do. It holds nothing else of the error. */
+  readonly docUrl: string;
   /** Such as `payments.create`, where the error belongs to one call. */
   declare readonly operation?: string;
   /** How often the request was tried. */
@@ -165,6 +168,7 @@ export class CrossBorderError extends Error {
     hide(this, "name", new.target.className);
     this.code = details.code;
     this.effect = details.effect ?? "none";
+    this.docUrl = docUrlOf(details.code);
     if (details.operation !== undefined) this.operation = details.operation;
     if (details.attempts !== undefined) this.attempts = details.attempts;
     if (details.requestId !== undefined) this.requestId = details.requestId;

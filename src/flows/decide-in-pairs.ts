@@ -35,7 +35,7 @@ import { storeState } from "./steps/drive-flow.js";
 export interface StoredDecision extends OperatorDecision {
   /** The flow's. */
   readonly key: string;
-  /** SHA-256 of the decision, in hex. Keep it elsewhere than the journal: see `verifyDecisions`. */
+  /** SHA-256 of the decision, in hex. Keep it elsewhere than the journal: see {@link verifyDecisions}. */
   readonly hash: string;
 }
 

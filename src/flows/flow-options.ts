@@ -64,7 +64,7 @@ export interface PaymentFlowOptions {
   readonly circuitBreaker?: CircuitBreakerOptions | false | undefined;
   /** Called with each step of a flow, and with each failure of `work`. */
   readonly on?: FlowEvents | undefined;
-  /** How many people a decision about a held or stuck flow takes. With 2, `resolve` is refused: see `propose`. Default: `{ people: 1 }`. */
+  /** How many people a decision about a held or stuck flow takes. With 2, `resolve` is refused: see {@link PaymentFlow.propose}. Default: `{ people: 1 }`. */
   readonly decisions?: DecisionOptions | undefined;
   /** Encrypts what the journal stores: the intent holds names and account numbers. Default: none. */
   readonly cipher?: FlowCipher | undefined;

@@ -147,7 +147,7 @@ export class PaymentFlow {
 
   /**
    * Recovers flows for as long as the process lives: until `signal` aborts, or the flow is closed. It never rejects because something
-   * failed: that goes to `on.error`. So do, once, open and held flows of its gateway under another base URL (`flow_elsewhere`): see `move`.
+   * failed: that goes to `on.error`. So do, once, open and held flows of its gateway under another base URL (`flow_elsewhere`): see {@link PaymentFlow.move}.
    */
   async work(options: WorkOptions = {}): Promise<void> {
     const { signal, everyMs, concurrency } = readWorkOptions(options);
@@ -191,14 +191,14 @@ export class PaymentFlow {
   /**
    * How many flows are in each phase, for metrics. Every phase is there, also with 0.
    *
-   * The journal counts, and reads no flow. `elsewhere` is how many flows of the gateway are open or held under another base URL, at most a minute ago: see `move`.
+   * The journal counts, and reads no flow. `elsewhere` is how many flows of the gateway are open or held under another base URL, at most a minute ago: see {@link PaymentFlow.move}.
    */
   counts(): Promise<FlowCounts> {
     return countFlows(this.#context);
   }
 
   /**
-   * What waits for an operator: what is open or held under another base URL, one item for each (see `move`), every held flow, then every
+   * What waits for an operator: what is open or held under another base URL, one item for each (see {@link PaymentFlow.move}), every held flow, then every
    * flow that is stuck, which means that it failed at the same step three times.
    *
    * @throws {AggregateError} when flows could not be read, after all others: a `flow_unreadable` for each, with its key.
@@ -225,7 +225,7 @@ export class PaymentFlow {
    *
    * Before `release` and `resend` the payment is looked for once more, when its request can no longer be sent.
    *
-   * With `decisions: { people: 2 }` it is refused (`flow_approval_needed`): see `propose`. So it is while a proposal waits (`flow_proposed`).
+   * With `decisions: { people: 2 }` it is refused (`flow_approval_needed`): see {@link PaymentFlow.propose}. So it is while a proposal waits (`flow_proposed`).
    *
    * @throws {InvalidArgumentError} `flow_not_held` when the flow is neither held nor stuck, or another process is running it;
    *   `flow_payment_not_found` when the payment is not found, or the given one belongs to another flow; `flow_payment_found` when

@@ -52,7 +52,7 @@ export interface PostgresJournalOptions {
   readonly timeoutMs?: number;
   /**
    * Whether missing tables are created, and an older release's migrated. With `false` they are only checked, for which the rights to
-   * rows suffice: see `PostgresJournal.schema`. Default: true.
+   * rows suffice: see {@link PostgresJournal.schema}. Default: true.
    */
   readonly migrate?: boolean;
 }

@@ -16,7 +16,7 @@ import { RecordStore } from "./record-store.js";
 import { backoff, retryDelayMs } from "./retry-delay.js";
 
 /**
- * Compares your own entries with the payments of a period, and gives whatever is not the same on both sides: see `Discrepancy`.
+ * Compares your own entries with the payments of a period, and gives whatever is not the same on both sides: see {@link Discrepancy}.
  *
  * Entry and payment belong together by `senderGatewayTransactionId`, in whatever order either side comes. All of `own` is read first, then
  * the payments, and only then the first result comes: what is given is the comparison of the whole period, or an error. The results are in

@@ -32,7 +32,7 @@ export interface PaymentEvent {
  * events, so the list is read: new payments every `everyMs`, and those of the last `rereadForMs` every `rereadEveryMs`.
  *
  * Each event comes at least once, in the order of the cursor, for everything that becomes visible within `rereadForMs` (see
- * docs/reconcile.md for what that means). Within one loop each comes once. While the service is away the watch waits, up to a minute
+ * docs/watch-guarantees.md for what that means). Within one loop each comes once. While the service is away the watch waits, up to a minute
  * between two tries, and loses nothing; the client's `on.failure` tells of each try.
  *
  * Nothing is requested before the first `next()`. `break`, `return()` and `signal` end the watch at once, without an error.

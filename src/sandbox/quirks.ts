@@ -21,7 +21,7 @@ export interface SandboxQuirks {
   readonly paymentFilters?: readonly string[];
   /** A filter that a list does not have is `refused` or `ignored`. Default: `refused`. */
   readonly unknownFilters?: "refused" | "ignored";
-  /** Paging tokens are texts in place of numbers. Default: `false`. */
+  /** Paging tokens are texts instead of numbers. Default: `false`. */
   readonly textTokens?: boolean;
   /** How long after its response a record is listed, in milliseconds. Default: 0. */
   readonly listedAfterMs?: number;
@@ -53,7 +53,7 @@ export interface SandboxQuirks {
   readonly signedPath?: "whole" | "withoutBase";
   /** A signature that was made with another key is refused as `wrong_key`, one over other bytes as `invalid_signature`. Default: `false`. */
   readonly tellsWrongKey?: boolean;
-  /** By operation, the fields without which its body is refused, in place of those that the sandbox wants. Default: none. */
+  /** By operation, the fields without which its body is refused, instead of those that the sandbox wants. Default: none. */
   readonly requiredFields?: { readonly [Name in OperationName]?: readonly string[] };
   /** An update empties the fields that its body leaves out. Default: `false`. */
   readonly updateClears?: boolean;

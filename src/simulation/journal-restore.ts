@@ -44,6 +44,10 @@ export class JournalRestore {
   plan(): void {
     const { world, journal } = this.#surroundings;
     const { choices, profile } = world;
+    if (profile.failsOver === "after another claim") {
+      this.#afterClaim(true, 0);
+      return;
+    }
     const when = this.#isSudden
       ? choices.of(["after a claim", "after a claim", "after a change", "after a takeover", "some time"])
       : choices.of(["some time", "after a change", "after a takeover", "after a claim"]);
@@ -54,17 +58,24 @@ export class JournalRestore {
     // Where a process has just stored something, and goes on.
     if (when === "after a claim") {
       const isAgain = this.#isSudden && choices.chance(700);
-      let earlier = choices.below(isAgain ? 2 : 6);
-      journal.onChanged = (turn) => {
-        if (turn !== "claims" || (isAgain && !journal.isClaimedAgain) || earlier-- > 0) return;
-        journal.onChanged = () => {};
-        this.#soon(choices.below(profile.latencyMs * choices.of([1, 4])));
-      };
+      this.#afterClaim(isAgain, choices.below(isAgain ? 2 : 6));
       return;
     }
     const age = choices.below(when === "after a change" ? 34 : 12);
     journal.onChanged = (turn) => {
       if (journal.age < age || (when === "after a takeover" && turn !== "takes over")) return;
+      journal.onChanged = () => {};
+      this.#soon(choices.below(profile.latencyMs * choices.of([1, 4])));
+    };
+  }
+
+  /** @param earlier how many such claims come before. */
+  #afterClaim(isAgain: boolean, earlier: number): void {
+    const { world, journal } = this.#surroundings;
+    const { choices, profile } = world;
+    let left = earlier;
+    journal.onChanged = (turn) => {
+      if (turn !== "claims" || (isAgain && !journal.isClaimedAgain) || left-- > 0) return;
       journal.onChanged = () => {};
       this.#soon(choices.below(profile.latencyMs * choices.of([1, 4])));
     };
@@ -103,14 +114,17 @@ export class JournalRestore {
   #chooseAge(): number {
     const { world, journal } = this.#surroundings;
     const { choices, profile } = world;
+    const isAfterClaim = profile.failsOver === "after another claim";
     const turn = choices.of<Turn | "lag" | "claimant" | undefined>(
-      this.#isSudden
-        ? [undefined, "takes over", "begins", "claims", "lag", "lag", "claimant", "claimant"]
-        : [undefined, "takes over", "begins"],
+      isAfterClaim
+        ? ["lag"]
+        : this.#isSudden
+          ? [undefined, "takes over", "begins", "claims", "lag", "lag", "claimant", "claimant"]
+          : [undefined, "takes over", "begins"],
     );
-    if (turn === "claimant") return journal.ageBeforeClaimant;
     // By then no lease is left that the replica knows of, so that somebody takes over at once.
     if (turn === "lag") return journal.ageAgo(profile.leaseMs + choices.below(profile.leaseMs / 2));
+    if (turn === "claimant") return journal.ageBeforeClaimant;
     const ages = turn === undefined ? [] : journal.agesBefore(turn);
     const newest = ages[ages.length - 1 - choices.below(Math.min(ages.length, 4))];
     return newest ?? Math.max(0, journal.age - 1 - choices.below(choices.of([4, 12, 60])));

@@ -35,8 +35,8 @@ export interface Profile {
   readonly journalRepeats: number;
   /** Whether the journal's clock is set back, by hours, once. */
   readonly setsJournalBack: boolean;
-  /** Whether a server that lacks the journal's newest changes takes its place, once, while everybody goes on. */
-  readonly failsOver: boolean;
+  /** When a server that lacks the journal's newest changes takes its place, once, while everybody goes on. */
+  readonly failsOver: "no" | "any time" | "after another claim";
   /** Whether it is restored to an earlier snapshot, once. */
   readonly restoresJournal: boolean;
   /** Whether the service's base URL changes, once, and the flows are moved. */
@@ -136,7 +136,7 @@ export type Emphasis = (drawn: Profile, choices: Choices) => Partial<Profile>;
 export function drawProfile(choices: Choices, options: ProfileOptions): Profile {
   const broad = drawBroadly(choices, options);
   const drawn = { ...broad, ...options.emphasis?.(broad, choices) };
-  return drawn.failsOver ? { ...drawn, ...whatFailoversNeed } : drawn;
+  return drawn.failsOver !== "no" ? { ...drawn, ...whatFailoversNeed } : drawn;
 }
 
 /**
@@ -179,7 +179,7 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     journalIsLate: some(50, 250),
     journalRepeats: some(50, 250),
     setsJournalBack: choices.chance(100),
-    failsOver: false,
+    failsOver: "no",
     changesAddress: false,
     restoresJournal: choices.chance(200),
     misplacesRows: flows > 1 && choices.chance(30),

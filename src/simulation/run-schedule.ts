@@ -73,7 +73,7 @@ export async function runSchedule(choices: Choices, options: ScheduleOptions): P
   callers.plan(keys);
   const restore = new JournalRestore({ world, cluster, callers, journal, service, truth });
   if (profile.restoresJournal) restore.plan();
-  if (profile.failsOver) restore.planSudden();
+  if (profile.failsOver !== "no") restore.planSudden();
   const addressChange = profile.changesAddress
     ? new AddressChange({ world, cluster, journal, service, truth })
     : undefined;

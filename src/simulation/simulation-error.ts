@@ -1,3 +1,4 @@
+import { docsPage } from "../errors/doc-url.js";
 import { type Law, laws } from "./truth.js";
 
 /** How to see a broken law again. */
@@ -18,6 +19,8 @@ export class SimulationError extends Error {
   override readonly name = "SimulationError";
   readonly law: Law;
   readonly counterexample: Counterexample;
+  /** The address of the page about it. */
+  readonly docUrl = docsPage("simulation.md#your-own-two-functions");
 
   constructor({ law, message }: { readonly law: Law; readonly message: string }, counterexample: Counterexample) {
     const { seed, schedule, choices, trace, profile } = counterexample;

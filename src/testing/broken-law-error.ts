@@ -1,8 +1,12 @@
+import { docsPage } from "../errors/doc-url.js";
+
 /** A function or a class of yours breaks a law that it must keep. `cause` is what was found. */
 export class BrokenLawError extends Error {
   override readonly name = "BrokenLawError";
   /** The law, in words. */
   readonly law: string;
+  /** The address of the page about it. */
+  readonly docUrl = docsPage("testing.md#your-own-parts");
 
   constructor(law: string, cause: unknown) {
     const found = cause instanceof Error ? cause.message : String(cause);

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exitCodes } from "../../src/cli/command.js";
 import { commands } from "../../src/cli/commands.js";
 import { overview } from "../../src/cli/help.js";
+import { docUrlOf } from "../../src/errors/doc-url.js";
 import { command } from "../support/program.js";
 import { isThorough } from "../support/thorough.js";
 import { run } from "./run.js";
@@ -186,7 +187,7 @@ describe("the program", () => {
     const verify = `'${process.execPath}' ${command} verify - --trusted-keys '${join(folder, "keys.json")}'`;
     const line = `head -c ${isThorough ? 550_000_000 : 70_000_000} /dev/zero | tr '\\0' x | ${verify}`;
     const { status, stderr, stdout } = spawnSync("sh", ["-c", line], { encoding: "utf8", env });
-    const said = "cross-border: stdin: line 1 has more than 64 MiB, so it is no record\n";
+    const said = `cross-border: stdin: line 1 has more than 64 MiB, so it is no record\nSee ${docUrlOf("invalid_argument")}\n`;
     expect({ status, stderr, stdout }).toEqual({ status: 3, stderr: said, stdout: "" });
   });
 

@@ -184,9 +184,9 @@ describe("an error", () => {
   });
 
   it("has no fields for what it does not know", () => {
-    expect(Object.keys(new InvalidArgumentError("x"))).toEqual(["code", "effect"]);
+    expect(Object.keys(new InvalidArgumentError("x"))).toEqual(["code", "effect", "docUrl"]);
     const fields = (error: Error) => Object.getOwnPropertyNames(error).sort();
-    const always = ["code", "effect", "message", "name", "stack"];
+    const always = ["code", "docUrl", "effect", "message", "name", "stack"];
     expect(fields(new InvalidArgumentError("x"))).toEqual(always);
     expect(fields(new TokenError("x", { code: "login_refused" }))).toEqual(always);
     expect(fields(ApiError.of("x", { code: "http_400", response }))).toEqual([...always, "response", "status"].sort());
@@ -196,7 +196,13 @@ describe("an error", () => {
     const told = { code: "login_refused", status: 400, serviceCode: "invalid_grant", heldUntilMs: 5 } as const;
     const error = new TokenError("x", { ...told, serviceMessage: "Zoë is locked" });
     expect(error).toMatchObject({ ...told, serviceMessage: "Zoë is locked" });
-    expect(JSON.parse(JSON.stringify(error))).toEqual({ name: "TokenError", message: "x", effect: "none", ...told });
+    expect(JSON.parse(JSON.stringify(error))).toEqual({
+      name: "TokenError",
+      message: "x",
+      effect: "none",
+      docUrl: error.docUrl,
+      ...told,
+    });
     expect(inspect(error, { depth: 10 })).not.toContain("Zoë");
   });
 
@@ -218,6 +224,7 @@ describe("an error", () => {
       name: "BadRequestError",
       message: "x",
       effect: "possible",
+      docUrl: error.docUrl,
       status: 400,
       funds: { intentId: "i", senderGatewayTransactionId: "t" },
       ...details,

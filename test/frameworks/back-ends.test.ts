@@ -42,7 +42,10 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
     expect(await process.request("GET", "/orders/order-1")).toMatchObject({ status: 404 });
     const intentId = await quote(process, "order-1");
     const confirm = (id: unknown) => process.request("POST", "/orders/order-1/confirm", { intentId: id });
-    expect(await confirm("another")).toMatchObject({ status: 409, body: { code: "quote_changed", effect: "none" } });
+    expect(await confirm("another")).toMatchObject({
+      status: 409,
+      body: { type: expect.stringMatching(/#quote_changed$/), code: "quote_changed", effect: "none" },
+    });
     const [first, second] = await Promise.all([confirm(intentId), confirm(intentId)]);
     expect(first).toMatchObject({ status: 200, body: { status: "paid" } });
     expect(second).toEqual(first);

@@ -9,8 +9,8 @@ import { newFile, nodeSqlite, openHandle } from "./sqlite-fixture.js";
 
 const postgresUrl = process.env.CBP_POSTGRES_URL ?? "";
 
-/** What docs/journals.md says to run. */
-const guide = readFileSync(new URL("../../docs/journals.md", import.meta.url), "utf8");
+/** What docs/journal-versions.md says to run. */
+const guide = readFileSync(new URL("../../docs/journal-versions.md", import.meta.url), "utf8");
 const [forPostgres = "", forSqlite = ""] = [...guide.matchAll(/```sql\n(BEGIN;\n[^`]*)```/g)].map(([, sql]) => sql);
 
 /** The columns of release 0.2.0, in its order. A released migration never changes, so it is a copy. */

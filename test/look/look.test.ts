@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pages as guides } from "../../tools/site/pages.js";
 import { type Browser, openBrowser, type Page } from "../support/chromium.js";
+import { errorCodes } from "../support/error-codes.js";
 import { installTools } from "../support/install-tools.js";
 import { cutParts, faintTexts } from "./page-faults.js";
 import { serveFolder } from "./serve-folder.js";
@@ -37,6 +38,11 @@ async function visit(page: Page, address: string): Promise<void> {
 it("has every guide, and the reference", () => {
   expect(addresses).toEqual(expect.arrayContaining(ofGuides));
   expect(addresses.filter((address) => address.startsWith("/reference/")).length).toBeGreaterThan(200);
+});
+
+it("has the section that each code of an error leads to", () => {
+  const page = readFileSync(join(dist, "error-codes.html"), "utf8");
+  expect(errorCodes().filter((code) => !page.includes(` id="${code}"`))).toEqual([]);
 });
 
 it("shows every page whole, however wide the window is", { timeout: 600_000 }, async () => {

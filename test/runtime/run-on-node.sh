@@ -21,7 +21,7 @@ cp "$root/test/support/key-pairs.ts" "$root/test/support/thorough.ts" test/suppo
 # There the loader of sources runs the examples.
 printf 'export const program = (source: string) => ["--import", "tsx", source];\n' > test/support/program.ts
 # A test of the journals runs the SQL of their page.
-mkdir docs && cp "$root/docs/journals.md" docs/
+mkdir docs && cp "$root/docs/journal-versions.md" docs/
 cat > vitest.config.ts <<'CONFIG'
 export default { test: { include: ["test/**/*.test.ts"], testTimeout: 120_000 } };
 CONFIG

@@ -54,7 +54,8 @@ class Recorder implements ScheduleRecorder {
   begin(world: RecordedWorld): void {
     this.#world = world;
     const { leaseMs, readBackDelayMs, tellsListedWithin, listedWithinMs } = world.profile;
-    const lagMs = Math.max(readBackDelayMs, tellsListedWithin ? (listedWithinMs ?? 0) : 0);
+    // Where the operators promise how soon a payment is listed, that is what a look rests on.
+    const lagMs = tellsListedWithin ? (listedWithinMs ?? 0) : readBackDelayMs;
     for (const key of this.#keys) this.flows.set(key, new FlowTrace({ leaseMs, lagMs }));
   }
 

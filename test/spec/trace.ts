@@ -118,19 +118,20 @@ export class FlowTrace {
   }
 
   begun(atMs: number, entry: JournalEntry, process: string): void {
-    this.#own(atMs, entry, process);
-    this.add(atMs, { op: "begin", phase: entry.phase });
+    // The journal has lost the entry, and a repeated request makes it once more.
+    const o = this.#own(atMs, entry, process);
+    this.add(atMs, o === undefined ? { op: "begin", phase: entry.phase } : { op: "begin again", o });
   }
 
   replaced(atMs: number, entry: JournalEntry, process: string): void {
-    this.#own(atMs, entry, process);
-    this.add(atMs, { op: "replace", phase: entry.phase });
+    const o = this.#own(atMs, entry, process);
+    if (o === undefined) this.add(atMs, { op: "replace", phase: entry.phase });
   }
 
   /** @param wasFree whether the lease before was over by the journal's clock, or was seen unchanged for the whole of its length. */
   acquired(atMs: number, entry: JournalEntry, process: string, wasFree: boolean): void {
-    this.#own(atMs, entry, process);
-    this.add(atMs, { op: "acquire", wasFree });
+    const o = this.#own(atMs, entry, process);
+    this.add(atMs, o === undefined ? { op: "acquire", wasFree } : { op: "renew", o });
   }
 
   released(atMs: number, id: OwnerId): void {
@@ -246,7 +247,10 @@ export class FlowTrace {
     return reachedMs >= leaseMs + lagMs ? 2 : reachedMs >= lagMs ? 1 : 0;
   }
 
-  #own(atMs: number, entry: JournalEntry, process: string): void {
+  /** @returns the number of an owner that is known, whose request has arrived a second time. */
+  #own(atMs: number, entry: JournalEntry, process: string): number | undefined {
+    const known = this.#ownerOf(entry);
+    if (known !== undefined) return known.number;
     const number = this.#owners.size + 1;
     const decisions = entry.data === "" ? 0 : (flowIn(entry.data).decisions?.length ?? 0);
     this.#owners.set(`${entry.epoch} ${entry.nonce}`, {
@@ -257,6 +261,7 @@ export class FlowTrace {
       decisions,
       hasEnded: false,
     });
+    return undefined;
   }
 
   #ownerOf({ epoch, nonce }: OwnerId): Owner | undefined {

@@ -42,6 +42,6 @@ export const parts: readonly Part[] = [
 export const excludedTests = [
   "test/http/read-response.test.ts",
   "test/http/response-costs.test.ts",
-  "test/errors/codes.test.ts",
+  "test/errors/doc-url.test.ts",
   "test/flows/phases-picture.test.ts",
 ];

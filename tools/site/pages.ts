@@ -25,7 +25,7 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "first-back-end",
       title: "The first back end",
-      about: "quote and confirm in two requests, a worker, and an orderly end",
+      about: "quote and confirm in two requests, a worker, and shutting down",
       alsoFoundBy: "server fastify",
     },
     {
@@ -98,8 +98,13 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "lists",
       title: "Lists and sync jobs",
-      about: "every record once: cursors, resuming, how the end is proved, and what a PagingError asks for",
+      about: "every record once: cursors, a job that resumes, sorting and filters",
       alsoFoundBy: "pagination paging",
+    },
+    {
+      name: "list-ends",
+      title: "The end of a list",
+      about: "how a list knows that it has every record, and what a PagingError asks for",
     },
     {
       name: "testing",
@@ -110,7 +115,7 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "nestjs",
       title: "With NestJS",
-      about: "a module, a controller, an orderly end, and the desk behind a login",
+      about: "a module, a controller, shutting down, and the desk behind a login",
       alsoFoundBy: "nest server framework",
     },
     {
@@ -122,13 +127,13 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "express",
       title: "With Express",
-      about: "routes, cancellation, an orderly end, and the desk behind a login",
+      about: "routes, cancellation, shutting down, and the desk behind a login",
       alsoFoundBy: "server framework middleware",
     },
     {
       name: "hono",
       title: "With Hono",
-      about: "routes, cancellation, an orderly end, and the desk behind a login",
+      about: "routes, cancellation, shutting down, and the desk behind a login",
       alsoFoundBy: "server framework middleware",
     },
     { name: "front-end", title: "In a front end", about: "pages and servers whose users log in" },
@@ -163,7 +168,17 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       about: "logs, OpenTelemetry, diagnostics channels and a health check",
       alsoFoundBy: "pino metrics tracing probe",
     },
-    { name: "journals", title: "Journals", about: "SQLite, PostgreSQL or your own; encryption, pruning, migrations" },
+    {
+      name: "journals",
+      title: "Journals",
+      about: "SQLite or PostgreSQL: what they cost and hold, encryption, pruning",
+    },
+    { name: "own-journal", title: "A journal of your own", about: "the interface, and how verifyJournal checks it" },
+    {
+      name: "journal-versions",
+      title: "Versions and grants",
+      about: "migrations of a journal, the way back, and who may change tables",
+    },
     {
       name: "restore",
       title: "Restoring a journal",
@@ -183,17 +198,39 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "errors",
       title: "Errors",
-      about: "what to do when a call fails, and every code",
+      about: "what to do when a call fails, every class, and what is retried",
       alsoFoundBy: "timeout retry exception",
     },
+    { name: "error-codes", title: "Error codes", about: "a section for each code: what happened, and what to do" },
     {
       name: "tokens",
       title: "Tokens",
       about: "how they are obtained and renewed, what happens after refusals, and what to watch",
     },
     { name: "signing", title: "Signing", about: "what is signed, keys in a KMS, and verifying stored payments" },
-    { name: "command", title: "The command", about: "keys, doctor, explain-signature, lists, flows, evidence" },
-    { name: "sandbox", title: "The sandbox", about: "the described service in memory, for tests" },
+    {
+      name: "command",
+      title: "The command",
+      about: "every command, exit codes and settings; doctor, explain-signature, verify, evidence",
+    },
+    {
+      name: "command-lists",
+      title: "The command: lists",
+      about: "records as a table, JSON or CSV, over kills, and as they come",
+    },
+    {
+      name: "command-flows",
+      title: "The command: flows",
+      about: "what waits for a person, and how it is decided, pruned and moved",
+    },
+    { name: "command-sandbox", title: "The command: sandbox", about: "a service to try things out with" },
+    { name: "sandbox", title: "The sandbox", about: "the described service in memory, for tests: options and quirks" },
+    { name: "console", title: "The sandbox: console", about: "a page that shows what happens in a sandbox" },
+    {
+      name: "sandbox-invented",
+      title: "The sandbox: what was invented",
+      about: "how it decides what the description leaves open",
+    },
     {
       name: "raw-requests",
       title: "Raw requests",
@@ -214,6 +251,11 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       name: "flow-states",
       title: "States, owners and looks",
       about: "what a flow writes and when, who may move it, and what absence rests on",
+    },
+    {
+      name: "watch-guarantees",
+      title: "What a watch guarantees",
+      about: "which payments and changes watchPayments hands out for certain, and what it takes for granted",
     },
     { name: "security-model", title: "The security model", about: "what is protected against whom, and what is not" },
     {

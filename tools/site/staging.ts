@@ -1,7 +1,8 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { llms } from "./llms.js";
 import { filesAddress, picturesAddress } from "./manifest.js";
-import { chapters, pages } from "./pages.js";
+import { pages } from "./pages.js";
 
 /**
  * Writes the pages as the site has them into a folder: the README is its overview, and links to files that are no pages lead to
@@ -16,7 +17,10 @@ export function stage(root: string, folder: string): void {
   for (const name of names(docs)) write(folder, name, linked(readFileSync(join(docs, `${name}.md`), "utf8"), "docs"));
   write(folder, "overview", withPictures(linked(readFileSync(join(root, "README.md"), "utf8"), "."), root, folder));
   write(folder, "index", linked(readFileSync(join(root, "tools/site/home.md"), "utf8"), "tools/site"));
-  writeFileSync(join(folder, "public/llms.txt"), llms());
+  writeFileSync(
+    join(folder, "public/llms.txt"),
+    llms(({ name }) => `/${name}.md`),
+  );
 }
 
 /** The documents, each of which has to be a page. */
@@ -43,14 +47,18 @@ function grouped(text: string): string {
 }
 
 /**
- * The text with the links of a document in a folder of the repository as links of the site. The README has the addresses of the
- * repository's files, since it is read where they are not.
+ * The text with the links of a document in a folder of the repository as links of the site, or of wherever `toAddress` leads from the path
+ * of a file. The README has the addresses of the repository's files, since it is read where they are not.
  */
-function linked(text: string, from: "." | "docs" | "tools/site"): string {
+export function linked(
+  text: string,
+  from: "." | "docs" | "tools/site",
+  toAddress: (path: string) => string = addressOf,
+): string {
   const relative = from === "." ? text.replaceAll(`](${filesAddress}/`, "](") : text;
   return relative.replaceAll(/\]\((?!https?:|#)([^)\s]+)\)/g, (_, target: string) => {
     const [path = "", anchor] = new URL(target, `file:///${from}/`).pathname.slice(1).split("#").concat(hashOf(target));
-    return `](${addressOf(path)}${anchor ?? ""})`;
+    return `](${toAddress(path)}${anchor ?? ""})`;
   });
 }
 
@@ -69,18 +77,4 @@ function addressOf(path: string): string {
   if (path.startsWith("docs/images/")) return `./${path.slice("docs/".length)}`;
   if (path.startsWith("docs/") && !path.startsWith("docs/decisions/")) return `./${path.slice("docs/".length)}`;
   return `${filesAddress}/${path}`;
-}
-
-/** For programs that read documentation: https://llmstxt.org. Each page is there as Markdown too. */
-function llms(): string {
-  const lists = Object.entries(chapters).map(
-    ([chapter, ofChapter]) => `## ${chapter}\n\n${ofChapter.map((page) => item(page, `/${page.name}.md`)).join("\n")}`,
-  );
-  return `# cross-border-payments\n\n> ${summary}\n\n${lists.join("\n\n")}\n`;
-}
-
-const summary = "The TypeScript client of the Cross-Border Payment Service, for the back ends of payment gateways.";
-
-function item({ title, about }: { readonly title: string; readonly about: string }, address: string): string {
-  return `- [${title}](${address}): ${about}`;
 }

@@ -7,7 +7,7 @@ import { isShownField, shownQuery } from "../../sandbox/shown-query.js";
 import { parseObject } from "../../wire/parse-json-object.js";
 
 /**
- * Writes down what a sandbox is asked, and how it responds, one JSON text a line: see docs/command.md. Each line is with the operating
+ * Writes down what a sandbox is asked, and how it responds, one JSON text a line: see docs/command-sandbox.md. Each line is with the operating
  * system before the sandbox goes on, so that a kill loses none. Secrets and tokens are left out: what is written is a list of what may be.
  */
 export class Recording implements Disposable {
