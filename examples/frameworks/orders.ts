@@ -22,7 +22,9 @@ const confirmation = z.strictObject({ intentId: text });
 /** What an order costs. Nothing moves yet, so that it ends with the request where the customer leaves. */
 export async function quoteOrder(bank: Bank, order: string, body: unknown, signal: AbortSignal): Promise<Reply> {
   const wanted = { ...transfer.parse(body), senderGatewayId: bank.gatewayId };
-  const { intent, expiresAtMs } = await bank.flow.quote(order, wanted, { signal });
+  const { intent, expiresAtMs } = await bank.flow.quote(order, wanted, { signal }).catch((error: unknown) => {
+    throw signal.aborted ? new CustomerLeftError() : error;
+  });
   return {
     status: 200,
     body: {
@@ -59,6 +61,11 @@ export async function health({ flow, client }: Bank): Promise<Reply> {
   ]);
   const isWell = journal.status === "fulfilled" && service.ok;
   return { status: isWell ? 200 : 503, body: { journal: journal.status === "fulfilled", service: service.ok } };
+}
+
+/** Nobody is there to read the response. 499 is what nginx logs then. */
+class CustomerLeftError extends Error {
+  readonly status = 499;
 }
 
 function replyOf(outcome: FlowOutcome): Reply {

@@ -53,6 +53,8 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
     expect(await process.request("GET", "/orders/order-1")).toEqual(first);
     expect(backEnd.practice.server.sandbox.payments).toMatchObject([{ senderAmount: "100.28" }]);
     expect(await backEnd.balance()).toBe("899.72");
+    // One is the practice service's own: the back end has one client.
+    expect(backEnd.practice.server.sandbox.tokenRequests).toHaveLength(2);
     expect(await process.terminate()).toBe(0);
   });
 
@@ -79,6 +81,7 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
     // The client itself would wait for 30 s.
     await vi.waitUntil(() => asked?.socket.destroyed, { timeout: 20_000 });
     expect(await process.terminate()).toBe(0);
+    expect(process.output).not.toMatch(/refused|failed/);
   });
 
   it("ends well while a payment hangs, and the next process finds it", async () => {

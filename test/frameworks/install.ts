@@ -21,6 +21,7 @@ declare module "vitest" {
 
 /** Packs what `npm run build` has built. The returned function removes the project; the frameworks stay for the next time. */
 export default function install({ provide }: TestProject): () => void {
+  if (process.env.CBP_POSTGRES_URL === undefined) throw new Error("no PostgreSQL: npm run test:frameworks starts one");
   const tools = installTools(fileURLToPath(new URL(".", import.meta.url)), "frameworks");
   // Below the frameworks, so that they are found from there.
   const project = mkdtempSync(join(tools, "project-"));

@@ -110,7 +110,7 @@ export class BackEnd {
           running.health = await response?.text();
           return response?.status === 200;
         },
-        { timeout: 10_000 },
+        { timeout: 60_000 },
       )
       .catch((error: unknown) => {
         throw new Error(`${framework} is not ready: ${running.health}\n${running.output}`, { cause: error });
@@ -131,6 +131,7 @@ export class Running {
   readonly #child: ChildProcess;
   /** What it has written. */
   output = "";
+  /** What its probe has said last. */
   health: string | undefined;
 
   constructor(child: ChildProcess, url: string) {
@@ -159,7 +160,8 @@ export class Running {
 
   /** @returns its exit code, or the signal that killed it. */
   async terminate(): Promise<unknown> {
-    const exit = once(this.#child, "exit");
+    // With all of its output.
+    const exit = once(this.#child, "close");
     this.#child.kill("SIGTERM");
     const [code, signal] = await exit;
     return code ?? signal;

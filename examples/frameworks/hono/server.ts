@@ -12,11 +12,12 @@ const bank = await Bank.open();
 const { login, desk } = staffPages(bank.flow);
 const app = new Hono();
 
-app.all("/login", (c) => login(c.req.raw));
+const small = bodyLimit({ maxSize: 16 * 1024 });
+app.all("/login", small, (c) => login(c.req.raw));
 app.all("/desk", (c) => desk(c.req.raw));
 
 // Who may call what (the sender's own session) belongs into a middleware before these routes.
-app.use("/orders/*", bodyLimit({ maxSize: 16 * 1024 }));
+app.use("/orders/*", small);
 // 400 where the body is no JSON. What has to be in it is checked with the rest of the order.
 const json = validator("json", (body: unknown) => ({ body }));
 app.put("/orders/:order/quote", json, async (c) =>
