@@ -51,6 +51,7 @@ const system = [
   "test/examples.test.ts",
   "test/executed-blocks.test.ts",
   "test/opentelemetry/set-up.test.ts",
+  "test/observability/prometheus.test.ts",
   "test/examples/**/*.test.ts",
   "test/http/response-costs.test.ts",
   "test/reconcile/large-comparison.test.ts",

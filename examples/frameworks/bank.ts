@@ -5,7 +5,7 @@ import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { readSettings } from "cross-border-payments/settings";
 import { Pool } from "pg";
 import { PostgresLedger } from "../ledger-sql/postgres-ledger.ts";
-import { setting } from "../support/setting.ts";
+import { setting } from "./setting.ts";
 
 /** The time that `flow.close` may take. All of it has to fit into what the orchestrator waits before it kills (30 s at Kubernetes). */
 const closeMs = Number(setting("CLOSE_MS", "15000"));

@@ -1,8 +1,8 @@
 import type { FlowOutcome } from "cross-border-payments/flow";
 import { z } from "zod";
-import { withinPatience } from "../support/within-patience.ts";
 import type { Bank } from "./bank.ts";
 import { pending, type Reply } from "./reply.ts";
+import { withinPatience } from "./within-patience.ts";
 
 /** How long a customer waits for the outcome before the page says that it will take longer. */
 const patienceMs = 5000;

@@ -1,7 +1,7 @@
 import { createHmac, scryptSync, timingSafeEqual } from "node:crypto";
 import { operatorDesk } from "cross-border-payments/desk";
 import type { PaymentFlow } from "cross-border-payments/flow";
-import { setting } from "../support/setting.ts";
+import { setting } from "./setting.ts";
 
 /** Functions of web-standard requests, which any framework can mount. */
 export interface StaffPages {

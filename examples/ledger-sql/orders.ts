@@ -35,22 +35,28 @@ export async function payConfirmed(pool: Pool, flow: Pick<PaymentFlow, "confirm"
       [after],
     );
     for (const { id, intent_id: intentId } of rows) {
-      try {
-        const status = await statusAfter(flow, id, intentId);
-        if (status === undefined) continue;
-        await pool.query(
-          "update orders set status = $2 where id = $1 and intent_id = $3 and status in ('confirmed', 'held')",
-          [id, status, intentId],
-        );
-      } catch (error) {
-        failures.push(error);
-      }
+      await payOrder(pool, flow, id, intentId).catch((error: unknown) => failures.push(error));
     }
     const last = rows.at(-1);
     if (last === undefined) break;
     after = last.id;
   }
   if (failures.length > 0) throw new AggregateError(failures, "some orders could not be paid in this round");
+}
+
+/** One order: in a round, or at once, by the request that has confirmed it. */
+export async function payOrder(
+  pool: Pool,
+  flow: Pick<PaymentFlow, "confirm">,
+  id: string,
+  intentId: string,
+): Promise<void> {
+  const status = await statusAfter(flow, id, intentId);
+  if (status === undefined) return;
+  await pool.query(
+    "update orders set status = $2 where id = $1 and intent_id = $3 and status in ('confirmed', 'held')",
+    [id, status, intentId],
+  );
 }
 
 /** `undefined` where there is no outcome yet: the next round asks again. */

@@ -1,3 +1,4 @@
+import type { TokenHold } from "../auth/token-hold.js";
 import type { Reporter } from "../events/reporter.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import type { Operation, TypedOperation } from "./operation.js";
@@ -36,6 +37,8 @@ export interface ApiClient {
   readonly baseUrl: string;
   /** Where what is done with this client is reported. */
   readonly reporter: Reporter;
+  /** Absent while tokens are requested as they are needed. */
+  readonly tokenHold: TokenHold | undefined;
   /** Calls one operation. `ids` are the parameters of its path, in order. */
   call<Ids extends readonly string[], Body, Output>(
     operation: TypedOperation<string, Ids, Body, Output>,

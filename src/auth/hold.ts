@@ -80,6 +80,7 @@ export async function waitUntilOver(hold: Hold, deadline: Deadline): Promise<voi
   for (let ms = heldMs(hold); ms > 0; ms = heldMs(hold)) await deadline.sleep(Math.ceil(ms));
 }
 
-function heldMs(hold: Hold): number {
+/** How long it lasts from now on. */
+export function heldMs(hold: Hold): number {
   return hold.untilMonotonicMs - clock.monotonicMs();
 }

@@ -2,6 +2,7 @@ import type { Deadline } from "../timing/deadline.js";
 import type { GrantFailure } from "./grant-failure.js";
 import { loaded, loadOpenIdGrant } from "./loaded.js";
 import type { Granted } from "./token-endpoint.js";
+import type { TokenHold } from "./token-hold.js";
 import type { TokenManager, TokenManagerOptions } from "./token-manager.js";
 import type { TokenSource } from "./token-source.js";
 
@@ -45,6 +46,10 @@ export class LateTokenManager implements TokenSource {
 
   accepted(token: string): void {
     this.#manager?.accepted(token);
+  }
+
+  hold(): TokenHold | undefined {
+    return this.#manager?.hold();
   }
 
   async endSession(): Promise<GrantFailure | undefined> {

@@ -13,7 +13,7 @@ import {
   toRejectedError,
   toTokenError,
 } from "./grant-failure.js";
-import { EndpointHold, type Hold, mayWait, toHold, waitUntilOver } from "./hold.js";
+import { EndpointHold, type Hold, heldMs, mayWait, toHold, waitUntilOver } from "./hold.js";
 import { JointWork } from "./joint-work.js";
 import { OwnSession } from "./own-session.js";
 import { RefusedLogins } from "./refused-logins.js";
@@ -21,6 +21,7 @@ import { RefusedTokens } from "./refused-tokens.js";
 import { type SharedResult, SharedSession, type TokenNeed } from "./shared-session.js";
 import { type Granted, type GrantResult, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvent } from "./token-event.js";
+import type { TokenHold } from "./token-hold.js";
 import type { TokenSource } from "./token-source.js";
 import type { TokenStore } from "./token-store.js";
 import { lastPartMs, leftOfToken, type Token, toToken, wantedOfToken } from "./token-timing.js";
@@ -63,6 +64,8 @@ export class TokenManager implements TokenSource {
   #token: Token | undefined;
   readonly #renewal: JointWork<TokenResult>;
   readonly #otherCredentials: JointWork<boolean>;
+  /** Until when tokens that the service refuses are not replaced. */
+  #rejectedUntil: Timestamp | undefined;
   /** From when on this client logs in without the store, which is away. */
   #aloneFrom: Timestamp | undefined;
   readonly #look: JointWork<Token | undefined>;
@@ -135,7 +138,20 @@ export class TokenManager implements TokenSource {
 
   accepted(token: string): void {
     // A late response to an earlier token says nothing of the current one.
-    if (this.#token?.value === token) this.#refusedTokens.accept(token);
+    if (this.#token?.value !== token) return;
+    this.#rejectedUntil = undefined;
+    this.#refusedTokens.accept(token);
+  }
+
+  hold(): TokenHold | undefined {
+    const hold = this.#hold.current;
+    if (hold !== undefined) {
+      return { reason: hold.failure.class, needsLogin: hold.final, endsInMs: Math.ceil(heldMs(hold)) };
+    }
+    const rejectedMs = this.#rejectedUntil === undefined ? 0 : leftMs(this.#rejectedUntil, now());
+    return rejectedMs <= 0
+      ? undefined
+      : { reason: "token-rejected", needsLogin: false, endsInMs: Math.ceil(rejectedMs) };
   }
 
   /**
@@ -169,8 +185,12 @@ export class TokenManager implements TokenSource {
   #drop(used: string): void {
     if (this.#token?.value !== used) return;
     if (this.#renewal.current === undefined) {
-      const heldMs = this.#refusedTokens.beginRenewal(used);
-      if (heldMs > 0) throw toRejectedError(this.#endpoint.origin, now().wallMs + heldMs);
+      const rejectedMs = this.#refusedTokens.beginRenewal(used);
+      if (rejectedMs > 0) {
+        this.#rejectedUntil = later(now(), rejectedMs);
+        throw toRejectedError(this.#endpoint.origin, now().wallMs + rejectedMs);
+      }
+      this.#rejectedUntil = undefined;
     }
     this.#token = undefined;
     this.#refusedTokens.refuse(used);

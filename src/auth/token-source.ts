@@ -1,5 +1,6 @@
 import type { Deadline } from "../timing/deadline.js";
 import type { TokenEvent } from "./token-event.js";
+import type { TokenHold } from "./token-hold.js";
 
 /** Where a login of the authorization code grant has its tokens for clients, of whichever copy of the package. */
 export const tokenSourceKey: unique symbol = Symbol.for("cross-border-payments.tokenSource") as never;
@@ -32,6 +33,8 @@ export interface TokenSource {
   refused?(token: string): void;
   /** The service has accepted the token. */
   accepted?(token: string): void;
+  /** Set while no token is requested. Absent where that is not this source's to know. */
+  hold?(): TokenHold | undefined;
   /** No call will come any more. Ends what is in flight. Never rejects. */
   close?(): Promise<void>;
 }

@@ -11,19 +11,21 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
+export type LoggedName = Exclude<EventName, "journal">;
+
 type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** At which level an event is logged. Pure. */
-export function levelOf<Name extends EventName>(name: Name, event: Reported[Name]): LogLevel {
+export function levelOf<Name extends LoggedName>(name: Name, event: Reported[Name]): LogLevel {
   return levels[name](event);
 }
 
 /** What an event is as a line. Pure. */
-export function toLogLine<Name extends EventName>(name: Name, event: Reported[Name]): LogLine {
+export function toLogLine<Name extends LoggedName>(name: Name, event: Reported[Name]): LogLine {
   return lines[name](event);
 }
 
-const levels: { readonly [Name in EventName]: (event: Reported[Name]) => LogLevel } = {
+const levels: { readonly [Name in LoggedName]: (event: Reported[Name]) => LogLevel } = {
   response: () => "debug",
   success: () => "debug",
   failure: ({ effect }) => failureLevels[effect],
@@ -34,7 +36,7 @@ const levels: { readonly [Name in EventName]: (event: Reported[Name]) => LogLeve
   error: () => "warn",
 };
 
-const lines: { readonly [Name in EventName]: (event: Reported[Name]) => LogLine } = {
+const lines: { readonly [Name in LoggedName]: (event: Reported[Name]) => LogLine } = {
   response: (event) => line(`${event.operation}: ${event.status}`, callFields(event)),
   success: (event) => line(`${event.operation}: ${event.status}`, callFields(event)),
   failure: (event) =>

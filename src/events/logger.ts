@@ -1,5 +1,5 @@
-import { type LogLevel, levelOf, toLogLine } from "./log-lines.js";
-import type { EventName, Listener, Reported } from "./reporter.js";
+import { type LoggedName, type LogLevel, levelOf, toLogLine } from "./log-lines.js";
+import type { Listener, Reported } from "./reporter.js";
 
 /**
  * A logger: pino, bunyan, winston, consola, `console`, or an object of your own with these three methods.
@@ -30,7 +30,7 @@ export function logListener(logger: Logger): Listener {
   const isMessageFirst = hasMethod(logger, "log");
   const knowsLevels = hasMethod(logger, "isLevelEnabled");
   const write =
-    <Name extends EventName>(name: Name) =>
+    <Name extends LoggedName>(name: Name) =>
     (event: Reported[Name]): unknown => {
       const level = levelOf(name, event);
       if (knowsLevels && Reflect.apply(Reflect.get(logger, "isLevelEnabled"), logger, [level]) === false)

@@ -11,6 +11,7 @@ import type {
 } from "./client-events.js";
 import type { FlowEvent } from "./flow-event.js";
 import { callHook } from "./hooks.js";
+import type { JournalEvent } from "./journal-event.js";
 
 /** What a client and its flows report. No event contains a secret, a body or an account. */
 export interface Reported {
@@ -21,6 +22,8 @@ export interface Reported {
   readonly mismatch: MismatchEvent;
   readonly token: TokenEvent;
   readonly flow: FlowEvent;
+  /** For metrics alone. */
+  readonly journal: JournalEvent;
   /** What failed in `work` of a flow, which goes on after it. */
   readonly error: unknown;
 }
@@ -30,6 +33,7 @@ export type EventName = keyof Reported;
 /** The program's own hooks and logger. */
 export interface Listener extends ClientEvents {
   flow?(event: FlowEvent): unknown;
+  journal?(event: JournalEvent): unknown;
   error?(error: unknown): unknown;
 }
 

@@ -1,4 +1,5 @@
 import type {
+  BacklogCount,
   FlowScope,
   Journal,
   JournalEntry,
@@ -51,9 +52,12 @@ const checks: { readonly [Name in keyof Journal]: Checks<Parameters<Journal[Name
   counts: [assertScopeFilter],
 
   scopes: [],
+  backlog: [],
   prune: [assertPrune],
   close: [],
 };
+
+export const journalMethods: readonly string[] = Object.keys(checks);
 
 /** The journal, whose methods check their arguments first. */
 function checked(store: Journal): Journal {
@@ -137,6 +141,10 @@ export abstract class CheckedJournal implements Journal {
 
   scopes(): Promise<readonly ScopeCounts[]> {
     return this.#store.scopes();
+  }
+
+  backlog(): Promise<readonly BacklogCount[]> {
+    return this.#store.backlog();
   }
 
   prune(options: PruneOptions): Promise<PruneReport> {

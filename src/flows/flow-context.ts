@@ -2,8 +2,8 @@ import type { ApiClient } from "../api/api-client.js";
 import type { Reporter } from "../events/reporter.js";
 import type { SharedReadings } from "../payments/shared-readings.js";
 import type { FlowCall } from "./flow-call.js";
-import type { ElsewhereFinder } from "./flows-elsewhere.js";
 import type { FlowFunds, ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
+import type { Working } from "./gauges/work-gauges.js";
 import type { Journal, LeaseRequest, ScopeFilter } from "./journal.js";
 import type { KnownPayments } from "./looking/known-payments.js";
 import type { NewestPayment } from "./looking/newest-payment.js";
@@ -48,7 +48,8 @@ export interface FlowContext {
   readonly reporter: Reporter;
   readonly openWork: OpenWork;
   readonly leaseObserver: LeaseObserver;
-  readonly elsewhere: ElsewhereFinder;
+  /** Every `work` and `recover` of this process. */
+  readonly working: Set<Working>;
 }
 
 /** A flow that this process has the lease of. */

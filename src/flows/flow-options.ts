@@ -14,8 +14,8 @@ import {
 import type { FlowClient } from "./flow-client.js";
 import type { FlowContext, ServiceFacts } from "./flow-context.js";
 import { type FlowEvents, readFlowHooks } from "./flow-events.js";
-import { ElsewhereFinder } from "./flows-elsewhere.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
+import { timedJournal } from "./gauges/timed-journal.js";
 import type { Journal } from "./journal.js";
 import { KnownPayments } from "./looking/known-payments.js";
 import { defaultClockSkewMs, sharedReadings } from "./looking/look-for-payment.js";
@@ -135,6 +135,7 @@ const journalMethods = [
   "list",
   "counts",
   "scopes",
+  "backlog",
 ] as const satisfies readonly (keyof Journal)[];
 
 /** Every option: its check, its default and its line in docs/durable-flow.md. One that is missing here does not compile. */
@@ -275,8 +276,10 @@ export function toFlowContext(given: PaymentFlowOptions): FlowContext {
     service.clockSkewMs ?? defaultClockSkewMs,
   );
   const scope = { service: client.baseUrl, gateway: gatewayId };
+  const reporter = client.reporter.with(readFlowHooks(on));
   return {
     ...rest,
+    journal: timedJournal(options.journal, reporter),
     client,
     owner: options.owner ?? globalThis.crypto.randomUUID(),
     codec: new FlowCodec(cipher, quoteTtlMs),
@@ -287,10 +290,10 @@ export function toFlowContext(given: PaymentFlowOptions): FlowContext {
     knownPayments,
     readings: sharedReadings(client, service),
     circuitBreaker: circuitBreaker === false ? undefined : new CircuitBreaker(circuitBreaker),
-    reporter: client.reporter.with(readFlowHooks(on)),
+    reporter,
     openWork: new OpenWork(),
     leaseObserver: new LeaseObserver(),
-    elsewhere: new ElsewhereFinder(options.journal, scope),
+    working: new Set(),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Payment } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, type HeldFlow, looksOf, toHeld, toOutcome } from "./flow-outcome.js";
-import type { FlowsElsewhere } from "./flows-elsewhere.js";
+import { countElsewhere, type FlowsElsewhere, findElsewhere } from "./flows-elsewhere.js";
 import type { JournalEntry } from "./journal.js";
 import { undecidedLookalike } from "./looking/describe-looks.js";
 import { adviceOnKeys, assertOwnEntry, type KeyHolder, otherKeyId, readState } from "./state/flow-scope.js";
@@ -85,7 +85,7 @@ export type FlowGrounds = Pick<
   "senderGatewayTransactionId" | "claims" | "looks" | "lookalike" | "decisions"
 >;
 
-export type StoredFlows = Pick<FlowContext, "journal" | "codec" | "elsewhere"> & KeyHolder;
+export type StoredFlows = Pick<FlowContext, "journal" | "codec" | "scope"> & KeyHolder;
 
 /** How many flows are in each phase, and how many are open or held under another base URL. */
 export type FlowCounts = Readonly<Record<FlowPhase | "elsewhere", number>>;
@@ -143,7 +143,7 @@ export function listFlows(
 export async function* heldFlows(
   context: StoredFlows,
 ): AsyncGenerator<((HeldFlow | StuckFlow) & WaitingSince) | FlowsElsewhere, void, undefined> {
-  yield* await context.elsewhere.find();
+  yield* await findElsewhere(context);
   yield* readAll(context, ["held", ...unsettledPhases, ...outdatedPhases], undefined, async (entry) => {
     const state = await readState(context, entry);
     const waiting =
@@ -154,7 +154,7 @@ export async function* heldFlows(
   });
 }
 
-const unsettledPhases = ["funds-requested", "claimed", "unknown", "refused"] satisfies UnsettledPhase[];
+export const unsettledPhases = ["funds-requested", "claimed", "unknown", "refused"] satisfies UnsettledPhase[];
 
 /** Phases of release 0.1.0 alone. Nobody continues such a flow here, so that it must not be overlooked. */
 const outdatedPhases = ["created", "intent", "funds-taken"];
@@ -224,8 +224,14 @@ export function groundsOf(state: FlowState): FlowGrounds {
 }
 
 /** See `PaymentFlow.counts`. @throws {CrossBorderError} `journal_outdated` */
-export async function countFlows({ journal, scope, elsewhere }: StoredFlows): Promise<FlowCounts> {
-  const [stored, elsewhereCount] = await Promise.all([journal.counts(scope), elsewhere.count()]);
+export async function countFlows(context: StoredFlows): Promise<FlowCounts> {
+  const [phases, elsewhere] = await Promise.all([countPhases(context), findElsewhere(context)]);
+  return { ...phases, elsewhere: countElsewhere(elsewhere) };
+}
+
+/** How many flows are in each phase. @throws {CrossBorderError} `journal_outdated` */
+export async function countPhases({ journal, scope }: StoredFlows): Promise<Readonly<Record<FlowPhase, number>>> {
+  const stored = await journal.counts(scope);
   if (outdatedPhases.some((phase) => (stored[phase] ?? 0) > 0)) {
     throw new CrossBorderError(
       "the journal has flows of release 0.1.0, which this release does not read: list and held name them, and release 0.2.0 finishes them",
@@ -233,7 +239,18 @@ export async function countFlows({ journal, scope, elsewhere }: StoredFlows): Pr
     );
   }
   const counts = allPhases.map((phase) => [phase, stored[phase] ?? 0]);
-  return Object.fromEntries([...counts, ["elsewhere", elsewhereCount]]) as FlowCounts;
+  return Object.fromEntries(counts) as Record<FlowPhase, number>;
+}
+
+/** Whether a flow that is not settled is stuck. @throws {CrossBorderError} when it can't be read. */
+export async function isStuckEntry(context: StoredFlows, entry: JournalEntry): Promise<boolean> {
+  const state = await readState(context, entry);
+  return isWaitingFor(state, await failuresOf(context, entry, state));
+}
+
+/** Every flow that is not settled, by key within each phase. */
+export async function* unsettledEntries(context: StoredFlows): AsyncGenerator<JournalEntry, void, undefined> {
+  for (const phase of unsettledPhases) yield* entriesOf(context, phase, undefined);
 }
 
 /** The flows of several phases, by key within each. One unreadable flow hides no other: what was wrong comes at the end. */

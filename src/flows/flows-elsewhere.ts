@@ -1,7 +1,6 @@
 import { counted } from "../errors/counted.js";
 import { CrossBorderError } from "../errors/errors.js";
-import { clock } from "../timing/clock.js";
-import type { FlowScope, Journal, ScopeFilter } from "./journal.js";
+import type { BacklogCount, FlowScope, Journal, ScopeFilter } from "./journal.js";
 
 /** Open and held flows of one gateway under another base URL than this one: nobody here recovers them, or shows each of them. */
 export interface FlowsElsewhere extends FlowScope {
@@ -12,52 +11,32 @@ export interface FlowsElsewhere extends FlowScope {
   readonly held: number;
 }
 
-/** Journals read all of their flows for it: metrics that poll each few seconds share one reading. */
-const sharedForMs = 60_000;
-
-interface Reading {
-  readonly atMs: number;
-  readonly found: Promise<readonly FlowsElsewhere[]>;
+/** Finds what a base URL that was changed has left behind: of one's own gateway, or of every gateway where none is given. */
+export async function findElsewhere({ journal, scope }: Stored): Promise<readonly FlowsElsewhere[]> {
+  return elsewhereOf(await journal.backlog(), scope);
 }
 
-/** Finds what a base URL that was changed has left behind. */
-export class ElsewhereFinder {
-  readonly #journal: Pick<Journal, "scopes">;
-  readonly #scope: ScopeFilter;
-  #reading: Reading | undefined;
+interface Stored {
+  readonly journal: Pick<Journal, "backlog">;
+  readonly scope: ScopeFilter;
+}
 
-  constructor(journal: Pick<Journal, "scopes">, scope: ScopeFilter) {
-    this.#journal = journal;
-    this.#scope = scope;
+/** The same, of what was read. */
+export function elsewhereOf(backlog: readonly BacklogCount[], own: ScopeFilter): readonly FlowsElsewhere[] {
+  const found = new Map<string, FlowsElsewhere>();
+  for (const { service, gateway, phase, flows } of backlog) {
+    if (service === own.service || (own.gateway ?? gateway) !== gateway) continue;
+    const name = JSON.stringify([service, gateway]);
+    const { open, held } = found.get(name) ?? { open: 0, held: 0 };
+    const more = phase === "held" ? { open, held: held + flows } : { open: open + flows, held };
+    found.set(name, { status: "elsewhere", service, gateway, ...more });
   }
+  return [...found.values()];
+}
 
-  /** Of one's own gateway, or of every gateway where none is given. */
-  find(): Promise<readonly FlowsElsewhere[]> {
-    const reading = { atMs: clock.monotonicMs(), found: this.#read() };
-    this.#reading = reading;
-    // The next one asks again.
-    reading.found.catch(() => {
-      if (this.#reading === reading) this.#reading = undefined;
-    });
-    return reading.found;
-  }
-
-  /** How many there are, or were a minute ago. */
-  async count(): Promise<number> {
-    const { atMs, found } = this.#reading ?? {};
-    const isRecent = atMs !== undefined && clock.monotonicMs() - atMs < sharedForMs;
-    const all = await ((isRecent && found) || this.find());
-    return all.reduce((sum, { open, held }) => sum + open + held, 0);
-  }
-
-  async #read(): Promise<readonly FlowsElsewhere[]> {
-    const own = this.#scope;
-    const scopes = await this.#journal.scopes();
-    return scopes
-      .filter(({ service, gateway }) => service !== own.service && (own.gateway ?? gateway) === gateway)
-      .filter(({ open, held }) => open + held > 0)
-      .map(({ service, gateway, open, held }) => ({ status: "elsewhere", service, gateway, open, held }));
-  }
+/** How many flows are elsewhere. */
+export function countElsewhere(found: readonly FlowsElsewhere[]): number {
+  return found.reduce((sum, { open, held }) => sum + open + held, 0);
 }
 
 /** Says what to do about such flows. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+export type { TokenHold } from "../auth/token-hold.js";
 export { type FundsTaken, JournalError } from "../errors/errors.js";
 export type { FlowEvent, FlowPhase } from "../events/flow-event.js";
 export type { CheckedJournal } from "./checked-journal.js";
@@ -25,7 +26,10 @@ export { FlowPausedError } from "./flow-paused-error.js";
 export type { FlowCounts, FlowGrounds, FlowStatus, StuckFlow, WaitingSince } from "./flow-status.js";
 export type { FlowsElsewhere } from "./flows-elsewhere.js";
 export type { FlowFunds, ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
+export type { FlowGauges, StoredGauges, WaitingPhase } from "./gauges/flow-gauges.js";
+export type { WorkGauges } from "./gauges/work-gauges.js";
 export type {
+  BacklogCount,
   FlowScope,
   Journal,
   JournalEntry,

@@ -136,6 +136,16 @@ export interface ScopeCounts extends FlowScope {
   readonly flows: number;
 }
 
+/** The flows of one gateway of one service that are not settled, or are held, in one phase. */
+export interface BacklogCount extends FlowScope {
+  readonly phase: string;
+  readonly flows: number;
+  /** How many of them nobody has: they are not settled, and their lease has expired or was released. */
+  readonly unowned: number;
+  /** How long ago the oldest of them was begun, in milliseconds, by the journal's clock. */
+  readonly oldestMs: number;
+}
+
 /** How many flows were pruned. */
 export interface PruneReport {
   readonly settled: number;
@@ -240,6 +250,9 @@ export interface Journal {
 
   /** Every scope that has flows. It may read the whole journal. */
   scopes(): Promise<readonly ScopeCounts[]>;
+
+  /** The flows of every scope that are not settled, and those whose phase is `held`, counted by scope and phase. It reads no other flow, for metrics. */
+  backlog(): Promise<readonly BacklogCount[]>;
 
   /** Deletes old quotes, and of old flows all but a tombstone, so that a key is never paid for a second time. */
   prune(options: PruneOptions): Promise<PruneReport>;

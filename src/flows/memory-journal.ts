@@ -3,6 +3,7 @@ import { type CheckTable, isFunction, parseOptions } from "../options/option-tab
 import { clock } from "../timing/clock.js";
 import { CheckedJournal } from "./checked-journal.js";
 import {
+  type BacklogCount,
   type FlowScope,
   finalPhases,
   type Journal,
@@ -166,6 +167,24 @@ class MemoryStore implements Journal {
       });
     }
     return [...scopes.values()];
+  }
+
+  async backlog(): Promise<readonly BacklogCount[]> {
+    const counts = new Map<string, BacklogCount>();
+    for (const flow of this.#flows.values()) {
+      const { scope, phase, settled, createdAtMs } = flow;
+      if (!isPresent(flow) || (settled && phase !== "held")) continue;
+      const name = JSON.stringify([scope.service, scope.gateway, phase]);
+      const { flows, unowned, oldestMs } = counts.get(name) ?? { flows: 0, unowned: 0, oldestMs: 0 };
+      counts.set(name, {
+        ...scope,
+        phase,
+        flows: flows + 1,
+        unowned: unowned + (!settled && this.#isFree(flow) ? 1 : 0),
+        oldestMs: Math.max(oldestMs, this.#nowMs() - createdAtMs),
+      });
+    }
+    return [...counts.values()];
   }
 
   async prune(options: PruneOptions): Promise<PruneReport> {

@@ -41,8 +41,9 @@ import {
   toStatus,
   type WaitingSince,
 } from "./flow-status.js";
-import { elsewhereError, type FlowsElsewhere } from "./flows-elsewhere.js";
+import { elsewhereError, type FlowsElsewhere, findElsewhere } from "./flows-elsewhere.js";
 import { type FlowOperation, followFlow } from "./follow-flow.js";
+import { type FlowGauges, GaugeReader } from "./gauges/flow-gauges.js";
 import { checkMove, type MoveOptions, type MoveReport, moveFlows } from "./move-flows.js";
 import type { CloseReport } from "./ownership/open-work.js";
 import { Recovery, type ReportRecovered } from "./ownership/recovery.js";
@@ -63,10 +64,12 @@ import { takeOverAll, workFlows } from "./work-flows.js";
  */
 export class PaymentFlow {
   readonly #context: FlowContext;
+  readonly #gauges: GaugeReader;
 
   /** @throws {ConfigError} that names the option that is wrong. */
   constructor(options: PaymentFlowOptions) {
     this.#context = toFlowContext(options);
+    this.#gauges = new GaugeReader(this.#context);
   }
 
   /**
@@ -191,10 +194,21 @@ export class PaymentFlow {
   /**
    * How many flows are in each phase, for metrics. Every phase is there, also with 0.
    *
-   * The journal counts, and reads no flow. `elsewhere` is how many flows of the gateway are open or held under another base URL, at most a minute ago: see {@link PaymentFlow.move}.
+   * The journal counts, and reads no flow. `elsewhere` is how many flows of the gateway are open or held under another base URL: see {@link PaymentFlow.move}.
    */
   counts(): Promise<FlowCounts> {
     return countFlows(this.#context);
+  }
+
+  /**
+   * How things stand, for metrics and alarms: what the journal has of all processes, and the work, the circuit breaker and the tokens of this one.
+   * `observeGauges` of `cross-border-payments/opentelemetry` exports it.
+   *
+   * It never rejects, and takes 5 s at most. What is asked of the journal is shared by all who ask within 5 s, costs the more the more flows are
+   * open or held, and waits for no lock. Settled flows are counted once a minute.
+   */
+  gauges(): Promise<FlowGauges> {
+    return this.#gauges.read();
   }
 
   /**
@@ -324,9 +338,9 @@ export class PaymentFlow {
 
   /** Never rejects. */
   async #reportElsewhere(): Promise<void> {
-    const { elsewhere, reporter } = this.#context;
+    const { reporter } = this.#context;
     try {
-      for (const found of await elsewhere.find()) reporter.emit("error", elsewhereError(found));
+      for (const found of await findElsewhere(this.#context)) reporter.emit("error", elsewhereError(found));
     } catch (error) {
       reporter.emit("error", error);
     }

@@ -2,6 +2,7 @@ import type { ApiClient, CallInput, SignedRequest } from "../api/api-client.js";
 import type { AnyOperation, Operation, TypedOperation } from "../api/operation.js";
 import { encodeId } from "../api/path.js";
 import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
+import type { TokenHold } from "../auth/token-hold.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import type { Reporter } from "../events/reporter.js";
 import type { Timestamp } from "../timing/timestamp.js";
@@ -137,6 +138,10 @@ export class HttpClient implements ApiClient {
 
   get reporter(): Reporter {
     return this.#context.reporter;
+  }
+
+  get tokenHold(): TokenHold | undefined {
+    return this.#context.tokens.hold?.();
   }
 
   get baseUrl(): string {

@@ -1,4 +1,4 @@
-import type { JournalEntry, JournalState, ScopeCounts } from "../flows/journal.js";
+import type { BacklogCount, JournalEntry, JournalState, ScopeCounts } from "../flows/journal.js";
 
 /** A row of a journal's table, as either database returns it: numbers may be strings or BigInts, and booleans 0 and 1. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -59,6 +59,18 @@ export function scopeCountsOf(rows: readonly Row[]): readonly ScopeCounts[] {
     held: Number(held),
     paid: Number(paid),
     flows: Number(flows),
+  }));
+}
+
+/** Rows of `service`, `gateway`, `phase` and what is counted of the flows in it. */
+export function backlogOf(rows: readonly Row[]): readonly BacklogCount[] {
+  return rows.map(({ service, gateway, phase, flows, unowned, oldest_ms }) => ({
+    service: String(service),
+    gateway: String(gateway),
+    phase: String(phase),
+    flows: Number(flows),
+    unowned: Number(unowned),
+    oldestMs: Number(oldest_ms),
   }));
 }
 

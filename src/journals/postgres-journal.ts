@@ -1,6 +1,7 @@
 import { ConfigError, JournalError } from "../errors/errors.js";
 import { CheckedJournal } from "../flows/checked-journal.js";
 import {
+  type BacklogCount,
   type FlowScope,
   finalPhases,
   type Journal,
@@ -18,7 +19,16 @@ import {
 } from "../flows/journal.js";
 import { type CheckTable, isBoolean, isPositiveInteger, parseOptions } from "../options/option-table.js";
 import { sleep } from "../timing/clock.js";
-import { countsOf, lastKey, optionalEntry, type Row, scopeCountsOf, storedEntry, toEntry } from "./entry-of-row.js";
+import {
+  backlogOf,
+  countsOf,
+  lastKey,
+  optionalEntry,
+  type Row,
+  scopeCountsOf,
+  storedEntry,
+  toEntry,
+} from "./entry-of-row.js";
 import { KeyTurns } from "./key-turns.js";
 import { PostgresBatches } from "./postgres-batches.js";
 import { isRolledBack, maxAttempts, postgresFailure, replicaFailure, sqlStateOf } from "./postgres-failure.js";
@@ -221,6 +231,10 @@ class PostgresStore implements Journal {
 
   async scopes(): Promise<readonly ScopeCounts[]> {
     return scopeCountsOf(await this.#query("scopes", []));
+  }
+
+  async backlog(): Promise<readonly BacklogCount[]> {
+    return backlogOf(await this.#query("backlog", []));
   }
 
   async prune(options: PruneOptions): Promise<PruneReport> {

@@ -53,6 +53,7 @@ export interface PostgresStatements {
   readonly listPhase: string;
   readonly counts: string;
   readonly scopes: string;
+  readonly backlog: string;
   readonly pruneQuoted: string;
   readonly pruneSettled: string;
 }
@@ -73,6 +74,7 @@ export const postgresWork: Readonly<Record<KeyedName | Exclude<keyof PostgresSta
   listPhase: "list flows",
   counts: "count flows",
   scopes: "count flows",
+  backlog: "count flows",
   pruneQuoted: "delete old quotes",
   pruneSettled: "prune old flows",
 };
@@ -86,6 +88,9 @@ const milliseconds = (time: string): string => `floor(extract(epoch FROM f.${tim
 const after = (column: string, from = "clock_timestamp()"): string => `${from} + ${column} * interval '1 millisecond'`;
 const isExpired = "(f.expires_at IS NOT NULL AND f.expires_at <= clock_timestamp())";
 const isFree = "(f.lease_until IS NULL OR f.lease_until <= clock_timestamp())";
+/** The clock may have been set back. */
+const oldestMs =
+  "greatest(0, floor(extract(epoch FROM clock_timestamp() - min(f.created_at)) * 1000))::bigint AS oldest_ms";
 /** Release 0.2 stores neither its leases' lengths nor whose they are. */
 const leaseMs = "CASE WHEN f.lease_nonce = f.nonce AND f.lease_until IS NOT NULL THEN f.lease_ms END";
 const isOverlong = `coalesce(f.lease_nonce = f.nonce AND f.lease_until > ${after("f.lease_ms")}, false)`;
@@ -183,6 +188,11 @@ export function postgresStatements({ flows }: PostgresTables, canTellIncarnation
         count(*) FILTER (WHERE f.settled_phase = 'held') AS held, count(*) FILTER (WHERE f.phase = 'paid') AS paid,
         count(*) FILTER (WHERE f.pruned_at IS NULL) AS flows
       FROM ${flows} AS f GROUP BY f.service, f.gateway ORDER BY f.service, f.gateway`),
+    backlog:
+      ofServer(`SELECT f.service, f.gateway, f.phase, count(*) AS flows, count(*) FILTER (WHERE ${isFree}) AS unowned, ${oldestMs}
+      FROM ${flows} AS f WHERE NOT f.settled AND f.pruned_at IS NULL GROUP BY f.service, f.gateway, f.phase
+      UNION ALL SELECT f.service, f.gateway, f.phase, count(*), 0, ${oldestMs}
+      FROM ${flows} AS f WHERE f.settled_phase = 'held' GROUP BY f.service, f.gateway, f.phase`),
     pruneQuoted: `WITH old AS MATERIALIZED (SELECT f.key FROM ${flows} AS f
         WHERE f.settled_phase = 'quoted' AND f.key > $1 AND f.expires_at < to_timestamp($2::float8 / 1000)
         ORDER BY f.key LIMIT $3 FOR UPDATE SKIP LOCKED)

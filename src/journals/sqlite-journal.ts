@@ -1,6 +1,7 @@
 import { ConfigError, JournalError } from "../errors/errors.js";
 import { CheckedJournal } from "../flows/checked-journal.js";
 import {
+  type BacklogCount,
   type FlowScope,
   finalPhases,
   type Journal,
@@ -16,7 +17,7 @@ import {
   type ScopeFilter,
   type StateId,
 } from "../flows/journal.js";
-import { countsOf, lastKey, optionalEntry, type Row, scopeCountsOf, toEntry } from "./entry-of-row.js";
+import { backlogOf, countsOf, lastKey, optionalEntry, type Row, scopeCountsOf, toEntry } from "./entry-of-row.js";
 import { connectHandle, type SqliteConnection } from "./sqlite-connection.js";
 import { assertSqliteOptions, prepareDatabase, type SqliteJournalOptions } from "./sqlite-database.js";
 import type { SqliteDatabase, SqliteParameters } from "./sqlite-engine.js";
@@ -167,6 +168,10 @@ class SqliteStore implements Journal {
 
   async scopes(): Promise<readonly ScopeCounts[]> {
     return scopeCountsOf((await this.#run([["scopes", []]], true)).rows);
+  }
+
+  async backlog(): Promise<readonly BacklogCount[]> {
+    return backlogOf((await this.#run([["backlog", []]], true)).rows);
   }
 
   async prune(options: PruneOptions): Promise<PruneReport> {

@@ -5,6 +5,8 @@ const isFree = `(lease_until_ms IS NULL OR lease_until_ms <= ${nowMs})`;
 /** Release 0.2 stores neither its leases' lengths nor whose they are. */
 const leaseMs = "iif(lease_nonce = nonce AND lease_until_ms IS NOT NULL, lease_ms, NULL)";
 const isOverlong = `(lease_nonce = nonce AND lease_until_ms > ${nowMs} + lease_ms)`;
+/** The clock may have been set back. */
+const oldestMs = `max(0, ${nowMs} - min(created_at_ms)) AS oldest_ms`;
 /** Takes a lease as it was observed. */
 const isObserved = "(epoch = ? AND nonce = ? AND revision = ? AND lease_until_ms = ?)";
 /** Takes the service, and twice the gateway, which is empty for all of them. */
@@ -64,6 +66,10 @@ export const sqliteStatements = {
   scopes: `SELECT service, gateway, sum(settled = 0 AND pruned_at_ms IS NULL) AS open,
       sum(phase = 'held' AND pruned_at_ms IS NULL) AS held, sum(phase = 'paid') AS paid, sum(pruned_at_ms IS NULL) AS flows
     FROM flows GROUP BY service, gateway ORDER BY service, gateway`,
+  backlog: `SELECT service, gateway, phase, count(*) AS flows, sum(${isFree}) AS unowned, ${oldestMs} FROM flows ${isUnsettled}
+    GROUP BY service, gateway, phase
+    UNION ALL SELECT service, gateway, phase, count(*), 0, ${oldestMs} FROM flows ${isSettled} AND phase = 'held'
+    GROUP BY service, gateway`,
   pruneQuoted: `DELETE FROM flows WHERE key IN (SELECT key FROM flows ${isSettled}
       AND phase = 'quoted' AND key > ? AND expires_at_ms < ? ORDER BY key LIMIT ?) RETURNING key`,
   pruneSettled: `UPDATE flows SET data = '', evidence = iif(?, evidence, ''), pruned_at_ms = ${nowMs}
@@ -91,6 +97,7 @@ export const sqliteWork: Readonly<Record<SqliteStatementName, string>> = {
   listPhase: "list flows",
   counts: "count flows",
   scopes: "count flows",
+  backlog: "count flows",
   pruneQuoted: "delete old quotes",
   pruneSettled: "prune old flows",
 };

@@ -67,6 +67,7 @@ export class UserTokens {
       renew: (used, deadline, maxRetries) => this.#ask((manager) => manager.renew(used, deadline, maxRetries)),
       refused: (token) => this.#manager?.refused(token),
       accepted: (token) => this.#manager?.accepted(token),
+      hold: () => this.#manager?.hold(),
       // Other clients may act for the same user.
       close: async () => void this.#listeners.delete(onToken),
     };

@@ -1,2 +1,9 @@
 export type { Telemetry } from "../events/telemetry.js";
+export {
+  type GaugeOptions,
+  type GaugeSource,
+  type ObservableMeter,
+  type ObservedGauges,
+  observeGauges,
+} from "./observe-gauges.js";
 export { type OpenTelemetryApi, type OpenTelemetryOptions, openTelemetry } from "./open-telemetry.js";

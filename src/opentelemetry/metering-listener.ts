@@ -21,7 +21,17 @@ export function meteringListener(meter: Meter): Listener {
   const steps = meter.createCounter("cross_border.flow.steps", {
     description: "Steps of flows, by the phase they led to",
   });
+  const journal = meter.createHistogram("cross_border.journal.operation.duration", {
+    unit: "s",
+    description: "Duration of what a flow asks its journal for",
+    advice: { explicitBucketBoundaries: [...journalBoundaries] },
+  });
   return {
+    journal: ({ operation, durationMs, code }) =>
+      journal.record(durationMs / 1000, {
+        "cross_border.journal.operation": operation,
+        ...(code === undefined ? undefined : { "error.type": code }),
+      }),
     response: ({ operation, method, path, status, durationMs }) =>
       requests.record(durationMs / 1000, {
         "cross_border.operation": operation,
@@ -47,3 +57,6 @@ export function meteringListener(meter: Meter): Listener {
 
 /** Those that OpenTelemetry advises for HTTP, in seconds. */
 const boundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10] as const;
+
+/** Those that OpenTelemetry advises for databases, in seconds. */
+const journalBoundaries = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10] as const;

@@ -1,3 +1,4 @@
+import type { Meter } from "@opentelemetry/api";
 import { ConfigError } from "../errors/errors.js";
 import type { Telemetry } from "../events/telemetry.js";
 import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
@@ -31,15 +32,21 @@ export interface OpenTelemetryOptions {
  * @throws {ConfigError} when `api` is something else.
  */
 export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptions = {}): Telemetry {
-  assertApi(api);
+  assertApi(api, "openTelemetry");
   const refuse = (message: string) => new ConfigError(`openTelemetry: ${message}`);
   const given: OpenTelemetryOptions = parseOptions(telemetryOptions, options, "the options", refuse);
   const tracer = (given.tracer ?? api.trace.getTracer(name, version)) as ReturnType<Api["trace"]["getTracer"]>;
-  const meter = (given.meter ?? api.metrics.getMeter(name, version)) as ReturnType<Api["metrics"]["getMeter"]>;
+  const meter = meterOf(api, given.meter, "openTelemetry");
   // Instruments that were made without an SDK measure nothing, ever: events need not be made for them.
   const listener = isNoop(api, meter) ? {} : meteringListener(meter);
   const parts = { listener, tracing: spanTracing(api, tracer) };
   return Object.defineProperty({ kind: "opentelemetry" as const }, telemetryKey, { value: parts });
+}
+
+/** The meter that is given, or that of the global provider. @throws {ConfigError} when `api` is something else. */
+export function meterOf(api: OpenTelemetryApi, given: object | undefined, caller: string): Meter {
+  assertApi(api, caller);
+  return (given ?? api.metrics.getMeter(name, version)) as Meter;
 }
 
 const name = "cross-border-payments";
@@ -63,12 +70,12 @@ function isNoop({ createNoopMeter }: Partial<Api>, meter: object): boolean {
 /** That of `events/telemetry.ts`. Importing it would make a file of its own that every import of the client has to load. */
 const telemetryKey = Symbol.for("cross-border-payments.telemetry");
 
-function assertApi(given: unknown): asserts given is Api {
+function assertApi(given: unknown, caller: string): asserts given is Api {
   for (const part of ["context", "metrics", "propagation", "trace"]) {
     const found: unknown = Reflect.get(Object(given), part);
     if (typeof found === "object" && found !== null) continue;
     throw new ConfigError(
-      `openTelemetry wants the package @opentelemetry/api (import * as api); its ${part} is ${found === null ? "null" : typeof found}`,
+      `${caller} wants the package @opentelemetry/api (import * as api); its ${part} is ${found === null ? "null" : typeof found}`,
     );
   }
 }

@@ -189,6 +189,7 @@ export class SimulatedJournal {
       list: (query) => read("list", (journal) => journal.list(query)),
       counts: (scope) => read("count", (journal) => journal.counts(scope)),
       scopes: () => read("count scopes", (journal) => journal.scopes()),
+      backlog: () => read("count the backlog", (journal) => journal.backlog()),
       prune: (options) => change("prune", (journal) => journal.prune(options)),
       close: async () => {},
     };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import type { FlowScope, Journal, JournalEntry, JournalState, LeaseRequest } from "../flows/journal.js";
+import type { BacklogCount, FlowScope, Journal, JournalEntry, JournalState, LeaseRequest } from "../flows/journal.js";
 import { clock, sleep } from "../timing/clock.js";
 import { checkHistory, describeUnexplained } from "./history/check-history.js";
 import { CompetingClient } from "./history/competing-client.js";
@@ -72,6 +72,7 @@ export const laws: readonly JournalLaw[] = [
   ["list returns a phase's flows by the UTF-8 bytes of their keys, page by page", listPages],
   ["list returns flows of all phases when it is given none, and counts counts each", listAll],
   ["scopes counts the flows of each service and gateway, pruned ones that were paid included", scopesCounted],
+  ["backlog counts what is not settled or held, what of it nobody has, and how old the oldest is", backlogCounted],
   ["prune leaves a tombstone of old flows that are over, and nothing else", pruneLeavesTombstones],
   ["a tombstone stays", tombstonesStay],
   ["prune keeps evidence when it is told to", pruneKeepsEvidence],
@@ -661,6 +662,43 @@ async function scopesCounted({ journal, second, prefix, outliveShortLease }: Law
     ],
   );
   await settleAll(journal, [`${prefix}1`, `${prefix}2`]);
+}
+
+async function backlogCounted({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
+  const own = `https://${randomUUID()}.example`;
+  const [one, other] = [
+    { service: own, gateway: "a" },
+    { service: own, gateway: "b" },
+  ];
+  const oldest = await begin(journal, `${prefix}0`, open(), lease(shortMs), one);
+  const held = await begin(journal, `${prefix}1`, done("", "held"), lease(longMs), one);
+  await outliveShortLease();
+  const states = [open(), open("", "claimed"), done("", "held"), done("", "paid"), quote(longMs)];
+  for (const [index, state] of states.entries()) {
+    await begin(journal, `${prefix}${index + 2}`, state, lease(longMs), one);
+  }
+  const newest = await begin(journal, `${prefix}other`, open(), lease(longMs), other);
+  const backlog = (await second.backlog()).filter(({ service }) => service === own);
+  const byName = ({ gateway, phase }: BacklogCount) => `${gateway} ${phase}`;
+  const sorted = [...backlog].sort((left, right) => byName(left).localeCompare(byName(right)));
+  assertSame(
+    sorted.map(({ oldestMs, ...counts }) => counts),
+    [
+      { ...one, phase: "claimed", flows: 1, unowned: 0 },
+      { ...one, phase: "held", flows: 2, unowned: 0 },
+      { ...one, phase: "open", flows: 2, unowned: 1 },
+      { ...other, phase: "open", flows: 1, unowned: 0 },
+    ],
+  );
+  const [, heldMs, openMs] = sorted.map(({ oldestMs }) => oldestMs);
+  for (const [age, { createdAtMs }] of [
+    [heldMs, held],
+    [openMs, oldest],
+  ] as const) {
+    assert.equal(Number(age) >= newest.createdAtMs - createdAtMs, true, "says how old the oldest is");
+    assert.equal(Number(age) < longMs, true, "counts by the journal's clock");
+  }
+  await settleAll(journal, [`${prefix}0`, `${prefix}2`, `${prefix}3`, `${prefix}other`]);
 }
 
 async function pruneLeavesTombstones({ journal, second, prefix, outliveShortLease }: LawFixture): Promise<void> {

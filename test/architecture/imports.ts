@@ -21,7 +21,7 @@ export const importTable: ImportTable = {
     auth: ["errors", "options", "timing", "tracing", "platform", "wire"],
     login: ["errors", "options", "wire", "auth"],
     events: ["errors", "tracing", "platform", "auth/token-event.ts"],
-    api: ["errors", "options", "timing", "events"],
+    api: ["errors", "options", "timing", "events", "auth/token-hold.ts"],
     http: [
       "errors",
       "options",
@@ -32,6 +32,7 @@ export const importTable: ImportTable = {
       "api",
       "money.ts",
       "auth/token-source.ts",
+      "auth/token-hold.ts",
       "signing/signer.ts",
       "signing/private-key-text.ts",
     ],
@@ -53,6 +54,7 @@ export const importTable: ImportTable = {
       "options",
       "timing",
       "tracing",
+      "auth/token-hold.ts",
       "wire/parse-json-object.ts",
       "wire/base-url.ts",
       "wire/status.ts",
@@ -83,7 +85,7 @@ export const importTable: ImportTable = {
       "verification/explain-signature.ts",
       "verification/fingerprint.ts",
     ],
-    opentelemetry: ["errors", "options", "tracing", "events"],
+    opentelemetry: ["errors", "options", "tracing", "events", "auth/token-hold.ts", "api", "flows"],
     simulation: [
       "errors",
       "timing",

@@ -991,6 +991,36 @@ it("holds renewals for 10 s when a new token is refused too, then 20, 40, … up
   }
 });
 
+it("says why it requests no token, and for how long", async () => {
+  const { call, manager } = managerFixture([refusal(401), granted("a")]);
+  expect(manager.hold()).toBeUndefined();
+  await failure(call());
+  expect(manager.hold()).toEqual({ reason: "refused", needsLogin: true, endsInMs: 60_000 });
+  await pass(60_000);
+  expect(manager.hold()).toBeUndefined();
+  await call();
+  expect(manager.hold()).toBeUndefined();
+});
+
+it("says so while the token endpoint is away", async () => {
+  const { call, manager } = managerFixture([responded(503), granted("a")]);
+  expect(await failure(call({ maxRetries: 0 }))).toMatchObject({ status: 503 });
+  expect(manager.hold()).toMatchObject({ reason: "failing", needsLogin: false, endsInMs: expect.any(Number) });
+});
+
+it.each<[string, (manager: TokenManager, token: string) => unknown]>([
+  ["one is accepted", (manager, token) => manager.accepted(token)],
+  ["it is over", () => pass(10_000)],
+])("says so while tokens that the service refuses are not replaced, until %s", async (_, end) => {
+  const { call, renew, manager } = managerFixture(manyTokens());
+  const token = await renew(await call());
+  expect(manager.hold()).toBeUndefined();
+  await failure(renew(token));
+  expect(manager.hold()).toEqual({ reason: "token-rejected", needsLogin: false, endsInMs: 10_000 });
+  await end(manager, token);
+  expect(manager.hold()).toBeUndefined();
+});
+
 it("renews at once after each 401 while new tokens are accepted between them, but not in a storm", async () => {
   const { call, renew, manager, fake } = managerFixture(manyTokens());
   let token = await call();

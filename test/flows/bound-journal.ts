@@ -16,6 +16,7 @@ export function boundJournal(journal: Journal, replaced: Partial<Journal> = {}):
     list: (...args) => journal.list(...args),
     counts: (...args) => journal.counts(...args),
     scopes: () => journal.scopes(),
+    backlog: () => journal.backlog(),
     prune: (...args) => journal.prune(...args),
     close: () => journal.close(),
     ...replaced,

@@ -8,7 +8,6 @@ import {
   type StoredFlows,
   toStatus,
 } from "../../src/flows/flow-status.js";
-import { ElsewhereFinder } from "../../src/flows/flows-elsewhere.js";
 import { MemoryJournal } from "../../src/flows/memory-journal.js";
 import { FlowCodec } from "../../src/flows/state/flow-codec.js";
 import type { FlowFailures, FlowState, Look } from "../../src/flows/state/flow-state.js";
@@ -37,8 +36,7 @@ function statusFixture() {
   const codec = new FlowCodec(undefined, 900_000);
   const client = { signingKeyId: async () => undefined };
   const own = { service: scope.service };
-  const elsewhere = new ElsewhereFinder(journal, own);
-  const context: StoredFlows = { journal, codec, scope: own, client, elsewhere };
+  const context: StoredFlows = { journal, codec, scope: own, client };
   const lease = () => ({ owner: "process-1", leaseMs: 30_000, nonce: crypto.randomUUID() });
   const add = async (key: string, state: FlowState, in_ = scope) =>
     (await journal.begin(key, in_, await codec.encode(key, in_, state), lease())).entry;

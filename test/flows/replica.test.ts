@@ -49,6 +49,7 @@ describe.skipIf(process.env.CBP_POSTGRES_URL === undefined)("a pool that sends r
     expect(await failure(split.overlong({ scope, limit: 10 }))).toMatchObject(isOfReplica);
     expect(await failure(split.counts(scope))).toMatchObject(isOfReplica);
     expect(await failure(split.scopes())).toMatchObject(isOfReplica);
+    expect(await failure(split.backlog())).toMatchObject(isOfReplica);
   });
 
   it("lets no flow decide anything, nor ask the database again and again", async () => {

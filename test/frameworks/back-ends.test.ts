@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { Operator } from "../examples/operator.js";
+import { Operator } from "./operator.js";
 import { BackEnd, buildAll, frameworks, type Running } from "./running.js";
 
 const order = {

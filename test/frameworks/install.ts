@@ -27,7 +27,7 @@ export default function install({ provide }: TestProject): () => void {
   const project = mkdtempSync(join(tools, "project-"));
   writeFileSync(join(project, "package.json"), '{ "name": "a-bank", "private": true, "type": "module" }');
   npm(project, "install", "--no-package-lock", pack(project));
-  for (const folder of ["frameworks", "ledger-sql", "support"]) {
+  for (const folder of ["frameworks", "ledger-sql"]) {
     mkdirSync(join(project, folder));
     cpSync(fileURLToPath(new URL(`../../examples/${folder}`, import.meta.url)), join(project, folder), {
       recursive: true,

@@ -9,7 +9,7 @@ import { Client } from "pg";
 import { expect, inject, onTestFinished, vi } from "vitest";
 import { postgresTables } from "../../examples/ledger-sql/postgres-ledger.js";
 import { type PracticeService, startPracticeService } from "../../examples/support/practice-service.js";
-import { staffSettings } from "../examples/operator.js";
+import { staffSettings } from "./operator.js";
 
 type SandboxOptions = NonNullable<Parameters<typeof startPracticeService>[0]>;
 

@@ -93,6 +93,7 @@ describe.skipIf(nodeSqlite === undefined).each([
       () => journal.overlong({ scope, limit: 1 }),
       () => journal.fenceQuote("k", id, "m"),
       () => journal.scopes(),
+      () => journal.backlog(),
       () => journal.list({ scope, limit: 1 }),
       () => journal.counts(scope),
       () => journal.prune({ quotedBeforeMs: 1 }),

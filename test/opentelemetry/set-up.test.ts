@@ -1,25 +1,7 @@
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
+import { startCollector } from "../support/collector.js";
 import { runBlock } from "../support/run-block.js";
-
-/** A collector of OTLP over HTTP, on loopback: the text of what it was sent, by path. */
-async function startCollector() {
-  const received = new Map<string, string>();
-  const collector = createServer(async (request, response) => {
-    let text = "";
-    // Names and values of attributes stand in the binary form as they are.
-    for await (const chunk of request) text += (chunk as Buffer).toString("latin1");
-    const path = request.url ?? "";
-    received.set(path, (received.get(path) ?? "") + text);
-    response.writeHead(200, { "content-type": "application/x-protobuf" }).end();
-  });
-  await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void collector.close());
-  const { port } = collector.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, received };
-}
 
 function blockNamed(name: string): string {
   const blocks = readFileSync("docs/observability.md", "utf8").matchAll(/^```ts\n([\s\S]*?)^```/gm);

@@ -116,7 +116,7 @@ export const journalMutations: readonly Mutation[] = [
     name: "open flows under another base URL are shown",
     profile: "addresses",
     file: "src/flows/flows-elsewhere.ts",
-    find: "({ open, held }) => open + held > 0",
-    replace: "({ held }) => held > 0",
+    find: ": { open: open + flows, held };",
+    replace: ": { open, held };",
   },
 ];

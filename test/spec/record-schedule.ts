@@ -200,7 +200,7 @@ function boundTo(journal: Journal): Journal {
   const bound = (name: keyof Journal) => Reflect.get(journal, name).bind(journal);
   const names = [
     ...(["begin", "read", "acquire", "acquireAbandoned", "overlong", "renew", "write", "replaceQuote"] as const),
-    ...(["fenceQuote", "release", "list", "counts", "scopes", "prune", "close"] as const),
+    ...(["fenceQuote", "release", "list", "counts", "scopes", "backlog", "prune", "close"] as const),
   ];
   return Object.fromEntries(names.map((name) => [name, bound(name)])) as unknown as Journal;
 }

@@ -14,7 +14,9 @@ declare module "vitest" {
 const programs = [
   "src/cli/cli.ts",
   "examples/*.ts",
-  "examples/fastify/server.ts",
+  "examples/bank/server.ts",
+  "examples/bank/migrate.ts",
+  "examples/bank/add-user.ts",
   "test/faults/idle-payer.ts",
   "test/http/response-costs-process.ts",
   "test/reconcile/large-comparison.ts",

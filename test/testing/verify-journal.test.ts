@@ -232,6 +232,18 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     (store) => ({ scopes: async () => (await store.scopes()).map((scope) => ({ ...scope, paid: 0 })) }),
   ],
   [
+    "takes flows that somebody has for left",
+    /backlog counts/,
+    (store) => ({
+      backlog: async () => (await store.backlog()).map((count) => ({ ...count, unowned: count.flows })),
+    }),
+  ],
+  [
+    "says how old the newest flow of the backlog is",
+    /backlog counts/,
+    (store) => ({ backlog: async () => (await store.backlog()).map((count) => ({ ...count, oldestMs: 0 })) }),
+  ],
+  [
     "lets tombstones expire",
     /a tombstone stays/,
     (store, clock) => {

@@ -159,7 +159,13 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       name: "production",
       title: "In production",
       about: "shutting down, proxies, mutual TLS, alarms and least grants",
-      alsoFoundBy: "kubernetes docker deploy shutdown timeout",
+      alsoFoundBy: "deploy shutdown timeout",
+    },
+    {
+      name: "containers",
+      title: "In containers",
+      about: "Docker and Kubernetes: probes, shutting down, one replica and many",
+      alsoFoundBy: "kubernetes docker compose deploy liveness readiness sigterm helm",
     },
     { name: "operator", title: "The operator's day", about: "what to look at, what to decide, and when to do nothing" },
     {

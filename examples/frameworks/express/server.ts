@@ -1,10 +1,10 @@
 import { deskListener } from "cross-border-payments/desk";
 import express, { type NextFunction, type Request, type Response } from "express";
-import { setting } from "../../support/setting.ts";
 import { Bank } from "../bank.ts";
 import { customerLeft } from "../customer-left.ts";
 import { confirmOrder, health, quoteOrder, showOrder } from "../orders.ts";
 import { type Reply, replyToError } from "../reply.ts";
+import { setting } from "../setting.ts";
 import { staffPages } from "../staff-pages.ts";
 
 const bank = await Bank.open();

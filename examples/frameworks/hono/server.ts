@@ -2,10 +2,10 @@ import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { validator } from "hono/validator";
-import { setting } from "../../support/setting.ts";
 import { Bank } from "../bank.ts";
 import { confirmOrder, health, quoteOrder, showOrder } from "../orders.ts";
 import { type Reply, replyToError } from "../reply.ts";
+import { setting } from "../setting.ts";
 import { staffPages } from "../staff-pages.ts";
 
 const bank = await Bank.open();

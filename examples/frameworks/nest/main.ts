@@ -1,6 +1,6 @@
 import "reflect-metadata";
 import { NestFactory } from "@nestjs/core";
-import { setting } from "../../support/setting.ts";
+import { setting } from "../setting.ts";
 import { PaymentsModule } from "./payments.module.ts";
 
 // Connections that are kept alive, or that no request has come over, would keep the process alive too.

@@ -15,6 +15,11 @@ export class RecoverySlots {
     this.#limit = limit;
   }
 
+  /** How many flows wait for a slot. */
+  get queued(): number {
+    return this.#queue.length;
+  }
+
   tryEnter(): boolean {
     if (this.#busy >= this.#limit) return false;
     this.#busy += 1;

@@ -6,6 +6,7 @@ import { type FlowContext, leaseRequest } from "../flow-context.js";
 import type { FlowOutcome } from "../flow-outcome.js";
 import { FlowPausedError } from "../flow-paused-error.js";
 import { type FlowOperation, followFlow } from "../follow-flow.js";
+import type { WorkGauges, Working } from "../gauges/work-gauges.js";
 import type { JournalEntry } from "../journal.js";
 import { continueFlow, releaseQuietly } from "../steps/drive-flow.js";
 import { acquireEntry, type OwnedEntry } from "./own-flow.js";
@@ -27,7 +28,7 @@ const acquiredPerSlot = 16;
 const mostOverlong = 1000;
 
 /** Takes over flows whose owners are gone, in one round or in many. How many may be busy, and what stops them, is one for all. */
-export class Recovery {
+export class Recovery implements Working {
   readonly slots: RecoverySlots;
   readonly #context: FlowContext;
   readonly #operation: FlowOperation;
@@ -52,7 +53,12 @@ export class Recovery {
       releaseFunds: (given) => this.slots.lend(() => releaseFunds(given), leaseMs),
     };
     openWork.assertOpen();
+    context.working.add(this);
     void openWork.run((stop) => this.#work(stop), signal);
+  }
+
+  get load(): WorkGauges {
+    return { flows: this.#calls.size, queued: this.slots.queued };
   }
 
   get isStopped(): boolean {
@@ -97,6 +103,7 @@ export class Recovery {
 
   /** To be called when no more flows are to be taken over, and those that were have ended. */
   end(): void {
+    this.#context.working.delete(this);
     this.#endWork();
   }
 

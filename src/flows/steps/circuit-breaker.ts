@@ -26,6 +26,10 @@ export class CircuitBreaker {
     this.#firstPauseMs = pauseMs;
   }
 
+  get isOpen(): boolean {
+    return this.#open !== undefined;
+  }
+
   /**
    * To be called before a flow is stored whose money would then be asked for: what is refused here need not be refused later.
    *

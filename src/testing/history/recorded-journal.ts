@@ -82,6 +82,7 @@ export function recordedJournal(journal: Journal, { client, record, nowMs }: Rec
     overlong: (query) => reading(() => journal.overlong(query)),
     counts: (scope) => journal.counts(scope),
     scopes: () => journal.scopes(),
+    backlog: () => journal.backlog(),
     close: () => journal.close(),
   };
 }

@@ -175,11 +175,13 @@ it("gives a slot to whoever waited longest for one", async () => {
   expect([slots.tryEnter(), slots.tryEnter()]).toEqual([true, false]);
   const entered: string[] = [];
   const entering = ["first", "second"].map((name) => slots.enter().then(() => entered.push(name)));
+  expect(slots.queued).toBe(2);
   slots.leave();
   await entering[0];
-  expect([entered, slots.tryEnter()]).toEqual([["first"], false]);
+  expect([entered, slots.tryEnter(), slots.queued]).toEqual([["first"], false, 1]);
   slots.open();
   await entering[1];
+  expect(slots.queued).toBe(0);
   expect([entered, slots.tryEnter()]).toEqual([["first", "second"], true]);
 });
 

@@ -1,0 +1,209 @@
+import pg from "pg";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { assertNoLeaks, type BankFixture, bank, postgresUrl, says, skipped, until } from "./bank-fixture.js";
+import { hiddenFields } from "./browser.js";
+
+describe.skipIf(postgresUrl === "")(`a bank's back end${skipped}`, () => {
+  afterEach(assertNoLeaks);
+
+  it("shows the price and both names, and pays once, however often and wherever it is confirmed", async () => {
+    const correlationIds: (string | null)[] = [];
+    const shared = await bank({
+      onRequest: ({ operation, headers }) => {
+        if (operation === "payments.create") correlationIds.push(headers.get("x-correlation-id"));
+        return undefined;
+      },
+    });
+    const [first, second] = await Promise.all([shared.process(), shared.process()]);
+    const ada = await shared.logIn(first, "ada");
+    const { path, confirm, page, fields } = await shared.quote(first, ada);
+    for (const text of ["100.28 EUR", "15000.00 KES", "Ada Sender", "Baraka Receiver", "&#60;b&#62;Zuri"]) {
+      expect(page.body).toContain(text);
+    }
+    const clicks = [first, second, first, second].map((address) => ada.post(address, confirm, fields()));
+    for (const { status, location } of await Promise.all(clicks)) expect([status, location]).toEqual([303, path]);
+    const paid = await until(() => ada.get(second, path), says("Status: <b>paid</b>"));
+    expect(paid.body).toContain(shared.practice.server.sandbox.payments[0]?.id);
+    expect(await ada.post(first, confirm, fields())).toMatchObject({ status: 303 });
+    expect([shared.payments, await shared.taken(), await shared.balance("DE-0001")]).toEqual([1, 1, "4899.72"]);
+    expect(correlationIds).toEqual([expect.stringMatching(/^[\da-f-]{36}$/)]);
+    expect(await Promise.all([first.end("SIGTERM"), second.end("SIGTERM")])).toEqual([0, 0]);
+  });
+
+  it("pays once where the process was killed between taking the money and paying", async () => {
+    const shared = await bank();
+    const first = await shared.process();
+    const ada = await shared.logIn(first, "ada");
+    const { path, confirm, fields } = await shared.quote(first, ada);
+    const [account, journal] = [await transaction(shared), await transaction(shared)];
+    await account.query("select from accounts where id = 'DE-0001' for update");
+    const click = ada.post(first, confirm, fields()).catch(() => "the process is gone");
+    // takeFunds waits for the account. Then the journal's table is kept from it, so that it comes to the money, and no further.
+    await until(
+      () => waiting(shared, "accounts", "tuple", "transactionid"),
+      (count) => count > 0,
+    );
+    await journal.query("lock table cross_border_flows in share mode");
+    await account.query("rollback");
+    await until(
+      () => shared.taken(),
+      (count) => count === 1,
+    );
+    await until(
+      () => waiting(shared, "cross_border_flows", "relation"),
+      (count) => count > 0,
+    );
+    expect(await first.end("SIGKILL")).toBe("SIGKILL");
+    expect(await click).toBe("the process is gone");
+    await shared.pool.query("select pg_terminate_backend(pid) from pg_locks where not granted");
+    await journal.query("rollback");
+    expect([shared.payments, await shared.taken(), await shared.balance("DE-0001")]).toEqual([0, 1, "4899.72"]);
+
+    const second = await shared.process();
+    await until(() => ada.get(second, path), says("Status: <b>paid</b>"));
+    expect([shared.payments, await shared.taken(), await shared.balance("DE-0001")]).toEqual([1, 1, "4899.72"]);
+  });
+
+  it("finds the payment where the process was killed while its response was on the way", async () => {
+    let sent = 0;
+    const shared = await bank({
+      onResponse: ({ operation }) => {
+        if (operation !== "payments.create") return undefined;
+        sent += 1;
+        return new Promise(() => {});
+      },
+    });
+    const first = await shared.process();
+    const ada = await shared.logIn(first, "ada");
+    const { path, confirm, fields } = await shared.quote(first, ada);
+    const click = ada.post(first, confirm, fields()).catch(() => "the process is gone");
+    await until(
+      () => shared.payments,
+      (count) => count === 1,
+    );
+    await first.end("SIGKILL");
+    expect(await click).toBe("the process is gone");
+    const second = await shared.process();
+    await until(() => ada.get(second, path), says("Status: <b>paid</b>"));
+    expect([sent, shared.payments, await shared.taken()]).toEqual([1, 1, 1]);
+  });
+
+  it("declines what the account has too little money for", async () => {
+    const shared = await bank();
+    const only = await shared.process();
+    const berta = await shared.logIn(only, "berta");
+    const { path, confirm, page } = await shared.quote(only, berta);
+    await berta.submit(only, page, confirm);
+    expect((await berta.get(only, path)).body).toContain("The account has too little money");
+    expect([shared.payments, await shared.taken(), await shared.balance("DE-0002")]).toEqual([0, 0, "50"]);
+  });
+
+  it("holds what nobody can tell about, until two operators have decided at the desk", async () => {
+    const shared = await bank({
+      onRequest: ({ operation }) => (operation === "payments.create" ? Response.error() : undefined),
+    });
+    const only = await shared.process();
+    const ada = await shared.logIn(only, "ada");
+    const { id, path, confirm, page } = await shared.quote(only, ada);
+    await ada.submit(only, page, confirm);
+    await until(() => ada.get(only, path), says("is being paid, and takes longer"));
+
+    const [olga, petra] = [await shared.logIn(only, "olga"), await shared.logIn(only, "petra")];
+    const desk = `/desk?flow=${id}`;
+    expect((await olga.get(only, "/desk")).body).toContain(`?flow=${id}`);
+    const seen = await olga.get(only, desk);
+    expect(seen.body).not.toMatch(/DE-0001|KE-7002|Ada Sender/);
+    const shown = await olga.post(only, desk, hiddenFields(seen, desk, "show"));
+    expect(shown.body).toContain("KE-7002");
+    expect(shared.output.join("\n")).toMatch(/"shown":\{"atMs":\d+,"by":"olga","key":"[\w-]+"\}/);
+    const proposal = { action: "release", why: "the service's support says that it never came" };
+    const proposed = await olga.post(only, desk, { ...hiddenFields(seen, desk, "propose"), ...proposal });
+    expect(proposed).toMatchObject({ status: 303, location: expect.stringContaining("said=proposed") });
+    const approve = hiddenFields(await petra.get(only, desk), desk, "approve");
+    expect(await olga.post(only, desk, approve)).toMatchObject({ status: 403 });
+    expect(await petra.post(only, desk, approve)).toMatchObject({ status: 303 });
+    await until(() => ada.get(only, path), says("the money is back in the account"));
+    expect([shared.payments, await shared.taken(), await shared.balance("DE-0001")]).toEqual([0, 0, "5000.00"]);
+  });
+
+  it("loses nothing where one of two processes is stopped under load", async () => {
+    const inFlight = new Set<object>();
+    let open = () => {};
+    const gate = new Promise<undefined>((resolve) => {
+      open = () => resolve(undefined);
+    });
+    const shared = await bank({
+      onRequest: (request) => {
+        if (request.operation !== "payments.create") return undefined;
+        inFlight.add(request);
+        return gate;
+      },
+    });
+    const [first, second] = await Promise.all([shared.process(), shared.process()]);
+    const ada = await shared.logIn(first, "ada");
+    const orders: Awaited<ReturnType<typeof shared.quote>>[] = [];
+    for (let count = 0; count < 12; count += 1) orders.push(await shared.quote(first, ada));
+    // A customer whose connection breaks, or who is sent away, clicks again, and the balancer leads to the process that is left.
+    const click = async ({ confirm, fields }: (typeof orders)[number]) => {
+      const response = await ada.post(first, confirm, fields()).catch(() => undefined);
+      return response?.status === 303 ? response : ada.post(second, confirm, fields());
+    };
+    const early = orders.slice(0, 6).map(click);
+    await until(
+      () => inFlight.size,
+      (size) => size >= 4,
+    );
+    const exit = first.end("SIGTERM");
+    await until(
+      () => ada.get(first, "/readyz"),
+      ({ status }) => status === 503,
+    );
+    const late = orders.slice(6).map(click);
+    open();
+    for (const { status } of await Promise.all([...early, ...late])) expect(status).toBe(303);
+    expect(await exit).toBe(0);
+    for (const { path } of orders) await until(() => ada.get(second, path), says("Status: <b>paid</b>"));
+    expect([shared.payments, await shared.taken(), await shared.balance("DE-0001")]).toEqual([12, 12, "3796.64"]);
+  });
+
+  it("ends well while a response does not come, and another process finds the payment", async () => {
+    const shared = await bank({
+      onResponse: ({ operation }) => (operation === "payments.create" ? new Promise(() => {}) : undefined),
+    });
+    const [first, second] = await Promise.all([shared.process({ CLOSE_MS: "1000" }), shared.process()]);
+    const ada = await shared.logIn(first, "ada");
+    const { path, confirm, fields } = await shared.quote(first, ada);
+    const click = ada.post(first, confirm, fields());
+    await until(
+      () => shared.payments,
+      (count) => count === 1,
+    );
+    const exit = first.end("SIGTERM");
+    // The customer is not kept waiting, and learns from the other process what became of it.
+    expect(await click).toMatchObject({ status: 303, location: path });
+    expect(await exit).toBe(0);
+    await until(() => ada.get(second, path), says("Status: <b>paid</b>"));
+    expect([shared.payments, await shared.taken()]).toEqual([1, 1]);
+  });
+});
+
+/** A transaction of the test's own, which keeps others waiting. It ends with the test. */
+async function transaction({ env }: BankFixture): Promise<pg.Client> {
+  const client = new pg.Client(env.DATABASE_URL);
+  client.on("error", () => {});
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query("begin");
+  return client;
+}
+
+/** How many wait for a lock of these kinds, of a statement that names the table. */
+async function waiting(shared: BankFixture, table: string, ...kinds: string[]): Promise<number> {
+  const row = await shared.one<{ count: string }>(
+    `select count(*) from pg_locks l join pg_stat_activity a using (pid)
+     where not granted and a.datname = current_database() and a.query like '%' || $1 || '%' and l.locktype = any($2::text[])`,
+    table,
+    `{${kinds.join(",")}}`,
+  );
+  return Number(row?.count);
+}

@@ -1,0 +1,152 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { bankVariables, readBankSettings } from "../../../examples/bank/settings.js";
+import { settingNames, variableOf } from "../../../src/settings/setting-table.js";
+import { yamlProblems } from "../../architecture/yaml-problems.js";
+import { startCollector } from "../../support/collector.js";
+import { BankFixture, postgresUrl, says, skipped, until } from "./bank-fixture.js";
+
+const read = (name: string) => readFileSync(join("examples/bank", name), "utf8");
+const dockerfile = read("Dockerfile");
+const manifests = ["compose.yaml", "collector.yaml", "kubernetes/bank.yaml", "kubernetes/migrate.yaml"];
+
+/** An instruction of the image's last stage, in its form as a list. */
+function instruction(name: "CMD" | "HEALTHCHECK"): readonly string[] {
+  const found = new RegExp(`^${name}(?:.*\\\\\\n +CMD)? (\\[.*\\])$`, "m").exec(dockerfile)?.[1];
+  const list: unknown = JSON.parse(found ?? "null");
+  if (!Array.isArray(list)) throw new Error(`the Dockerfile has no ${name}`);
+  return list.map(String);
+}
+
+async function ended(child: ChildProcess, input = ""): Promise<{ readonly code: unknown; readonly error: string }> {
+  let error = "";
+  child.stderr?.on("data", (text) => {
+    error += text;
+  });
+  child.stdin?.end(input);
+  const [code] = await once(child, "close");
+  return { code, error };
+}
+
+describe.skipIf(postgresUrl === "")(`the bank's image${skipped}`, () => {
+  it("starts by its own commands, is healthy while it runs, and sends what it does to a collector", async () => {
+    const shared = await BankFixture.start();
+    const { url, received } = await startCollector();
+    const unready = await ended(shared.spawn(instruction("CMD")));
+    expect(unready).toEqual({ code: 1, error: expect.stringContaining("run migrate.js of this release") });
+    const migrate = () => ended(shared.spawn(["node", "migrate.js"]));
+    expect(await Promise.all([migrate(), migrate()])).toEqual(Array(2).fill({ code: 0, error: "" }));
+    const add = (...args: string[]) => ended(shared.spawn(["node", "add-user.js", ...args]), shared.passwordOf("ada"));
+    expect(await add("ada", "customer", "DE-0001", "EUR", "5000")).toEqual({ code: 0, error: "" });
+    expect(await add("Olga", "operator")).toMatchObject({ code: 2, error: expect.stringContaining("usage") });
+
+    const only = await shared.process(
+      { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_METRIC_EXPORT_INTERVAL: "500", OTEL_METRIC_EXPORT_TIMEOUT: "500" },
+      instruction("CMD"),
+    );
+    const check = () => ended(shared.spawn(instruction("HEALTHCHECK"), { PORT: String(only.port) }));
+    expect(await check()).toEqual({ code: 0, error: "" });
+    const ada = await shared.logIn(only, "ada");
+    const { path, confirm, page } = await shared.quote(only, ada);
+    await ada.submit(only, page, confirm);
+    await until(() => ada.get(only, path), says("Status: <b>paid</b>"));
+    await until(
+      () => received.get("/v1/metrics") ?? "",
+      (metrics) => metrics.includes("bank.flows") && metrics.includes("cross_border.call.duration"),
+    );
+    expect(await only.end("SIGTERM")).toBe(0);
+    expect(await check()).toEqual({ code: 1, error: "" });
+    for (const name of ["payments.create", "flow step claimed", "bank"]) {
+      expect(received.get("/v1/traces")).toContain(name);
+    }
+    expect(shared.leaks()).toEqual([]);
+  });
+
+  it("ends at once, and says why, where its environment is not complete", async () => {
+    const shared = await BankFixture.start();
+    const child = shared.spawn(instruction("CMD"), { ORIGIN: "payments.bank.example", SESSION_SECRET: "too short" });
+    const { code, error } = await ended(child);
+    expect(code).toBe(1);
+    expect(error).toMatch(/ORIGIN is wrong\. Wanted: .*\nSESSION_SECRET is wrong\. Wanted: 32 characters/);
+    expect(error).not.toContain("too short");
+  });
+});
+
+it("names every variable that is missing or wrong, and shows no value", () => {
+  expect(() => readBankSettings({ PORT: "80 000", DATABASE_URL: "mysql://root:hunter2@db" })).toThrow(
+    /^the environment is not complete:\nDATABASE_URL is wrong.*\nCROSS_BORDER_GATEWAY_ID is not set.*\nORIGIN is not set.*\nSESSION_SECRET is not set.*\nPORT is wrong/,
+  );
+  expect(() => readBankSettings({ DATABASE_URL: "mysql://root:hunter2@db" })).not.toThrow(/hunter2/);
+});
+
+it("installs in its image what the tests ran with", () => {
+  const { dependencies } = JSON.parse(read("package.json"));
+  const { devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+  for (const [name, version] of Object.entries(dependencies)) expect(version, name).toBe(devDependencies[name]);
+  const sources = readdirSync("examples/bank").filter((file) => file.endsWith(".ts"));
+  const imports = sources.flatMap((file) => [...read(file).matchAll(/(?:from |import\()"([^."][^"]*)"/g)]);
+  const packages = imports.map(([, name = ""]) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? "");
+  const own = packages.filter((name) => !name.startsWith("node:") && name !== "cross-border-payments");
+  expect([...new Set(own)].sort()).toEqual(Object.keys(dependencies).sort());
+});
+
+it("sets in its manifests variables that are read, and no others", () => {
+  const known = new Set([...bankVariables, ...settingNames.map(variableOf), "CROSS_BORDER_CONFIG"]);
+  for (const name of manifests) {
+    const set = read(name).matchAll(/^ *(?:- name: )?((?:CROSS_BORDER|[A-Z]+)_[A-Z_]+|ORIGIN|PORT)\b:?/gm);
+    const others = [...set]
+      .map(([, variable = ""]) => variable)
+      .filter((variable) => !/^(?:OTEL|POSTGRES)_/.test(variable));
+    expect(
+      others.filter((variable) => !known.has(variable)),
+      name,
+    ).toEqual([]);
+  }
+  const { data } = /^data:\n(?<data>(?: {2}.*\n)+)/m.exec(read("kubernetes/bank.yaml"))?.groups ?? {};
+  const required = ["DATABASE_URL", "SESSION_SECRET", "CROSS_BORDER_USERNAME", "CROSS_BORDER_PASSWORD"];
+  const given = [...(data ?? "").matchAll(/^ {2}(\w+):/gm)].map(([, variable]) => variable);
+  expect(() =>
+    readBankSettings({ ...Object.fromEntries([...given, ...required].map((one) => [one, ""])) }),
+  ).not.toThrow("is not set");
+});
+
+it("waits in Kubernetes for longer than an end takes, and asks the probes that there are", () => {
+  const deployment = read("kubernetes/bank.yaml");
+  const seconds = (pattern: RegExp) => Number(pattern.exec(deployment)?.[1]);
+  const ending = (seconds(/DRAIN_MS: "(\d+)"/) + seconds(/CLOSE_MS: "(\d+)"/)) / 1000 + 10;
+  expect(seconds(/terminationGracePeriodSeconds: (\d+)/)).toBeGreaterThan(ending);
+  const probes = [...deployment.matchAll(/(\w+)Probe:\n +httpGet:\n +path: (\S+)/g)].map(([, kind, path]) => [
+    kind,
+    path,
+  ]);
+  expect(probes).toEqual([
+    ["startup", "/healthz"],
+    ["liveness", "/healthz"],
+    ["readiness", "/readyz"],
+  ]);
+});
+
+it.each(manifests)("is YAML: %s", (name) => {
+  expect(read(name).split(/^---$/m).flatMap(yamlProblems)).toEqual([]);
+});
+
+it("shows in the guide what the image and the manifests have", () => {
+  const guide = readFileSync("docs/containers.md", "utf8");
+  const blocks = [...guide.matchAll(/^```(?:dockerfile|yaml)\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block);
+  expect(blocks).toHaveLength(3);
+  const unindented = (text: string) => text.replaceAll(/^ +/gm, "");
+  const files = unindented(dockerfile + read("kubernetes/bank.yaml"));
+  for (const block of blocks) expect(files).toContain(unindented(block));
+});
+
+it("has a row in its README for every variable", () => {
+  const known = [...read("README.md").matchAll(/^\| (`[A-Z_, `]+`) \|/gm)].flatMap(([, names = ""]) =>
+    names.match(/[A-Z_]+/g),
+  );
+  expect(known.filter((name) => !name?.startsWith("OTEL_")).sort()).toEqual(
+    bankVariables.filter((name) => !name.startsWith("CROSS_BORDER_")).sort(),
+  );
+});

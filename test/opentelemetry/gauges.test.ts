@@ -1,0 +1,285 @@
+import { readFileSync } from "node:fs";
+import * as api from "@opentelemetry/api";
+import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
+import { MeterProvider } from "@opentelemetry/sdk-metrics";
+import { ConfigError, CrossBorderClient } from "cross-border-payments";
+import { MemoryJournal, type PaymentFlow } from "cross-border-payments/flow";
+import { type GaugeSource, observeGauges, openTelemetry } from "cross-border-payments/opentelemetry";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { gauges } from "../../src/opentelemetry/gauges.js";
+import { boundJournal } from "../flows/bound-journal.js";
+import { closed, flowFixture, isPayment, request } from "../flows/flow-fixture.js";
+
+/** Two collectors of one SDK. What they export is what a Prometheus server would read. */
+function collectors() {
+  const exporters = [1, 2].map(() => new PrometheusExporter({ preventServerStart: true }));
+  const provider = new MeterProvider({ readers: exporters });
+  onTestFinished(() => provider.shutdown());
+  const collect = async (index = 0) => {
+    const collected = await exporters[index]?.collect();
+    expect(collected?.errors).toEqual([]);
+    const metrics = collected?.resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics) ?? [];
+    return Object.fromEntries(
+      metrics.map(({ descriptor, dataPoints }) => [
+        descriptor.name,
+        Object.fromEntries(
+          dataPoints.map(({ attributes, value }) => [Object.values(attributes).join(" ") || "all", value]),
+        ),
+      ]),
+    );
+  };
+  return { meter: provider.getMeter("test"), collect };
+}
+
+const away = () => Promise.reject(new Error("the database is away"));
+
+it("exports flows by phase, what waits for an operator and how old the oldest is", async () => {
+  const fixture = await flowFixture({ onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined) });
+  const { meter, collect } = collectors();
+  const flow = fixture.flow({ journal: fixture.journal, circuitBreaker: { opensAfter: 1 }, leaseMs: 1_000 });
+  expect(await flow.run("held", request)).toMatchObject({ status: "held" });
+  const stuck = fixture.flow({ takeFunds: closed });
+  for (let times = 0; times < 3; times += 1) await stuck.run("stuck", request).catch(() => {});
+  await flow.quote("quoted", request);
+  await fixture.journal.begin(
+    "elsewhere",
+    { service: "https://old.test", gateway: "alpha-bank" },
+    { phase: "claimed", settled: false, data: "", evidence: "" },
+    { owner: "o", leaseMs: 1_000, nonce: "n" },
+  );
+  const scope = { service: "https://service.test", gateway: "alpha-bank" };
+  const unreadable = { phase: "unknown", settled: false, data: "?", evidence: "" };
+  await fixture.journal.begin("unreadable", scope, unreadable, { owner: "o", leaseMs: 600_000, nonce: "n" });
+  observeGauges(api, flow, { meter });
+  const exported = await collect();
+  expect(exported).toMatchObject({
+    "cross_border.flow.count": { held: 1, "funds-requested": 1, unknown: 1, quoted: 1, claimed: 0, paid: 0 },
+    "cross_border.flow.attention": { held: 1, stuck: 1, unreadable: 1, elsewhere: 1 },
+    "cross_border.flow.unowned": { all: 1 },
+    "cross_border.work.flows": { all: 0 },
+    "cross_border.work.queued": { all: 0 },
+    "cross_border.circuit_breaker.open": { all: 1 },
+    "cross_border.journal.readable": { all: 1 },
+    "cross_border.token.held": { all: 0 },
+  });
+  const ages = exported["cross_border.flow.oldest.age"];
+  expect(Object.keys(ages ?? {}).sort()).toEqual(["claimed", "funds-requested", "held", "refused", "unknown"]);
+  expect(ages).toMatchObject({ claimed: 0, refused: 0 });
+  expect(ages?.held).toBeGreaterThan(0);
+  expect(ages?.held).toBeLessThan(120);
+});
+
+it("exports what work has taken over, and no longer once that has ended", async () => {
+  const fixture = await flowFixture();
+  const { meter, collect } = collectors();
+  const left = fixture.flow({ takeFunds: closed });
+  for (const key of ["a", "b", "c"]) await left.run(key, request).catch(() => {});
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const flow = fixture.flow({
+    leaseMs: 600_000,
+    async takeFunds(given) {
+      await opened;
+      return fixture.bank.takeFunds(given);
+    },
+  });
+  observeGauges(api, flow, { meter });
+  const stop = new AbortController();
+  const working = flow.work({ concurrency: 2, everyMs: 5, signal: stop.signal });
+  await expect.poll(async () => (await flow.gauges()).work.flows).toBe(2);
+  expect(await collect()).toMatchObject({
+    "cross_border.work.flows": { all: 2 },
+    "cross_border.work.queued": { all: 0 },
+  });
+  open();
+  await expect.poll(async () => (await flow.counts()).paid, { timeout: 15_000 }).toBe(3);
+  await expect.poll(async () => (await flow.gauges()).work.flows).toBe(0);
+  stop.abort();
+  await working;
+  expect((await flow.gauges()).work).toEqual({ flows: 0, queued: 0 });
+});
+
+it("asks the journal once for collectors that come at about the same time", async () => {
+  const fixture = await flowFixture();
+  const { meter, collect } = collectors();
+  const flow = fixture.flow();
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  observeGauges(api, flow, { meter });
+  const backlog = vi.spyOn(fixture.journal, "backlog");
+  await Promise.all([collect(0), collect(1)]);
+  await collect(0);
+  expect(backlog).toHaveBeenCalledTimes(1);
+  const counts = vi.spyOn(fixture.journal, "counts");
+  await vi.advanceTimersByTimeAsync(5_000);
+  await flow.gauges();
+  expect(backlog).toHaveBeenCalledTimes(2);
+  expect(counts).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(60_000);
+  await flow.gauges();
+  expect(counts).toHaveBeenCalledTimes(1);
+});
+
+it.each<[string, "backlog" | "counts", unknown]>([
+  ["can't say what is open", "backlog", new Error("the database is away")],
+  ["can't count", "counts", new Error("the database is away")],
+  ["throws something else than an error", "backlog", "away"],
+])(
+  "says that a journal can't be read that %s, exports the rest, and asks again the next time",
+  async (_, method, error) => {
+    const fixture = await flowFixture();
+    const { meter, collect } = collectors();
+    const flow = fixture.flow();
+    observeGauges(api, flow, { meter });
+    vi.spyOn(fixture.journal, method).mockRejectedValueOnce(error).mockRejectedValueOnce(error);
+    const exported = await collect();
+    expect(exported).toMatchObject({
+      "cross_border.journal.readable": { all: 0 },
+      "cross_border.circuit_breaker.open": { all: 0 },
+    });
+    expect(exported).not.toHaveProperty("cross_border.flow.count");
+    const gauges = await flow.gauges();
+    expect(gauges.error).toBeInstanceOf(Error);
+    expect(gauges).not.toHaveProperty("stored");
+    expect(await collect()).toMatchObject({
+      "cross_border.journal.readable": { all: 1 },
+      "cross_border.flow.count": { paid: 0 },
+    });
+  },
+);
+
+it("waits for a journal that hangs no longer than 5 seconds, asks it no second time meanwhile, and takes what it says later", async () => {
+  const fixture = await flowFixture();
+  const { meter, collect } = collectors();
+  let respond = () => {};
+  const hangs = new Promise<void>((resolve) => {
+    respond = resolve;
+  });
+  const backlog = vi.fn(() => hangs.then(() => fixture.journal.backlog()));
+  const flow = fixture.flow({ journal: boundJournal(fixture.journal, { backlog }) });
+  observeGauges(api, flow, { meter });
+  vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  for (let times = 0; times < 2; times += 1) {
+    const collecting = collect();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await collecting).toMatchObject({ "cross_border.journal.readable": { all: 0 } });
+  }
+  expect(backlog).toHaveBeenCalledTimes(1);
+  respond();
+  expect(await collect()).toMatchObject({ "cross_border.journal.readable": { all: 1 } });
+  expect(backlog).toHaveBeenCalledTimes(1);
+});
+
+it("looks into 200 open flows at a time, and has counted all of them after some readings", async () => {
+  const fixture = await flowFixture();
+  const flow = fixture.flow({ takeFunds: closed });
+  for (let times = 0; times < 3; times += 1) await flow.run("stuck", request).catch(() => {});
+  for (let index = 0; index < 449; index += 1) {
+    await fixture.journal.begin(
+      `a${String(index).padStart(3, "0")}`,
+      { service: "https://service.test", gateway: "alpha-bank" },
+      { phase: "funds-requested", settled: false, data: "?", evidence: "" },
+      { owner: "o", leaseMs: 600_000, nonce: "n" },
+    );
+  }
+  const list = vi.spyOn(fixture.journal, "list");
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const found: unknown[] = [];
+  for (let times = 0; times < 4; times += 1) {
+    list.mockClear();
+    const { stored } = await flow.gauges();
+    found.push([stored?.stuck, stored?.unreadable]);
+    expect(list.mock.calls.length).toBeLessThanOrEqual(8);
+    await vi.advanceTimersByTimeAsync(5_000);
+  }
+  expect(found).toEqual([
+    [0, 200],
+    [0, 400],
+    [1, 449],
+    [1, 449],
+  ]);
+});
+
+it("tells flows of one process apart by attributes", async () => {
+  const fixture = await flowFixture();
+  const { meter, collect } = collectors();
+  for (const gateway of ["alpha-bank", "beta-mobile"]) {
+    observeGauges(api, fixture.flow({ gatewayId: gateway }), {
+      meter,
+      attributes: { "cross_border.gateway": gateway },
+    });
+  }
+  expect(await collect()).toMatchObject({
+    "cross_border.flow.unowned": { "alpha-bank": 0, "beta-mobile": 0 },
+    "cross_border.token.held": { "alpha-bank": 0, "beta-mobile": 0 },
+  });
+});
+
+it("exports nothing more once it is stopped", async () => {
+  const fixture = await flowFixture();
+  const { meter, collect } = collectors();
+  const flow = fixture.flow();
+  const observed = observeGauges(api, flow, { meter });
+  observed.stop();
+  const backlog = vi.spyOn(fixture.journal, "backlog");
+  expect(await collect()).toEqual({});
+  expect(backlog).not.toHaveBeenCalled();
+});
+
+it("says of a client whether it requests no token, as after a login that was refused", async () => {
+  const { sandbox } = await flowFixture();
+  const { meter, collect } = collectors();
+  const authUrl = "https://login.test";
+  const client = new CrossBorderClient({
+    ...sandbox.clientOptions({ baseUrl: "https://service.test", authUrl }),
+    fetch: async (input, init) =>
+      String(input).startsWith(authUrl)
+        ? Response.json({ error: "invalid_grant" }, { status: 401 })
+        : sandbox.fetch(input, init),
+  });
+  observeGauges(api, client, { meter });
+  expect(await collect()).toEqual({ "cross_border.token.held": { all: 0 } });
+  await expect(client.paymentGateways.list()).rejects.toMatchObject({ code: "login_refused" });
+  expect(await collect()).toEqual({ "cross_border.token.held": { all: 1 } });
+});
+
+it("measures how long the journal takes, and what failed", async () => {
+  const fixture = await flowFixture();
+  const { meter, collect } = collectors();
+  const telemetry = openTelemetry(api, { meter });
+  const journal = boundJournal(fixture.journal, { backlog: away });
+  const flow = fixture.flow({ journal }, { telemetry });
+  expect(await flow.run("k", request)).toMatchObject({ status: "paid" });
+  await flow.gauges();
+  const durations = (await collect())["cross_border.journal.operation.duration"] ?? {};
+  expect(Object.keys(durations)).toEqual(expect.arrayContaining(["begin", "write", "counts", "backlog _OTHER"]));
+  expect(durations.begin).toMatchObject({ count: 1 });
+});
+
+it.each<[string, GaugeSource]>([
+  ["nothing", undefined as never],
+  ["a journal", new MemoryJournal() as never],
+])("refuses %s in place of a flow", (_, source) => {
+  expect(() => observeGauges(api, source)).toThrow(ConfigError);
+});
+
+it("refuses what is no meter, and attributes that are no texts", async () => {
+  const flow: PaymentFlow = (await flowFixture()).flow();
+  expect(() => observeGauges(api, flow, { meter: {} as never })).toThrow(/createObservableGauge/);
+  expect(() => observeGauges(api, flow, { attributes: { a: 1 } as never })).toThrow(/attributes must be/);
+  expect(() => observeGauges({} as never, flow)).toThrow(/observeGauges wants/);
+});
+
+it("has a row in the guide for each gauge", () => {
+  const rows = readFileSync("docs/observability.md", "utf8").matchAll(
+    /^\| `(cross_border\.[\w.]+)` \| (flows|s|0 or 1) \|/gm,
+  );
+  const units: Readonly<Record<string, string>> = { "{flow}": "flows", s: "s", "": "0 or 1" };
+  expect([...rows].map(([, name, unit]) => [name, unit]).sort()).toEqual(
+    gauges.map(({ name, unit = "" }) => [name, units[unit]]).sort(),
+  );
+});
