@@ -69,7 +69,7 @@ const alone = [
 const keycloak = "test/keycloak/**/*.test.ts";
 /** Recipes of the guide in real workflow engines, whose servers `npm run test:engines` starts. */
 const engines = "test/engines/**/*.test.ts";
-/** Tests of the built package; `test:crash`, `test:fleet`, `test:guard` and `test:matrix` need `npm run build` first. */
+/** Tests of the built package; `test:crash`, `test:fleet`, `test:frameworks`, `test:guard` and `test:matrix` need `npm run build` first. */
 const built = {
   package: "test/package/**/*.test.ts",
   crash: "test/crash/**/*.test.ts",
@@ -77,6 +77,7 @@ const built = {
   fleet: "test/fleet/**/*.test.ts",
   pages: "test/pages/**/*.test.ts",
   matrix: "test/matrix/**/*.test.ts",
+  frameworks: "test/frameworks/**/*.test.ts",
 };
 /** What other programs make of `openapi.json`: `npm run test:openapi`. */
 const openapi = "test/openapi/**/*.test.ts";
@@ -188,6 +189,17 @@ export default defineConfig({
           globalSetup: "test/matrix/install.ts",
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          retry,
+        },
+      },
+      // Over PostgreSQL: `npm run test:frameworks`.
+      {
+        test: {
+          name: "frameworks",
+          include: [built.frameworks],
+          globalSetup: "test/frameworks/install.ts",
+          testTimeout,
+          hookTimeout: testTimeout,
           retry,
         },
       },

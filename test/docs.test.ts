@@ -9,11 +9,24 @@ const documents = ["README.md", "tools/site/home.md", ...readdirSync("docs").map
   (file) => file.endsWith(".md"),
 );
 
-/** The TypeScript blocks of a document, each as a module of its own at the root of the project. A block's first line may name its file. */
+/** Files that `npm run test:frameworks` compiles, with the frameworks that they import. */
+const compiledElsewhere = new Set(
+  ["express", "hono", "nest", "next"].flatMap((framework) => {
+    const folder = join("examples/frameworks", framework);
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+    return files.map((file) => readFileSync(join(folder, file), "utf8"));
+  }),
+);
+
+/**
+ * The TypeScript blocks of a document, each as a module of its own at the root of the project, but for those that are one of these files as it
+ * is. A block's first line may name its file.
+ */
 function codeBlocks(document: string): Map<string, string> {
   const blocks = readFileSync(document, "utf8").matchAll(/^```ts(?: run)?\n([\s\S]*?)^```/gm);
+  const own = [...blocks].filter(([, code = ""]) => !compiledElsewhere.has(code));
   return new Map(
-    [...blocks].map(([, code], index) => {
+    own.map(([, code], index) => {
       const name = /^\/\/ (\w+\.ts)\n/.exec(code ?? "")?.[1] ?? `${document.replaceAll("/", "-")}-${index + 1}.ts`;
       return [join(process.cwd(), name), `${code}\nexport {};`];
     }),
@@ -57,6 +70,13 @@ it("compiles every code block of the documents", () => {
   expect(modules.size).toBeGreaterThan(5);
   expect(modules.size, "two blocks have the same name").toBe(blocks.length);
   expect(compile(modules)).toEqual([]);
+});
+
+it("shows the back ends with each framework as they are built", () => {
+  for (const page of ["express", "hono", "nestjs", "next"]) {
+    expect(codeBlocks(`docs/${page}.md`), page).toEqual(new Map());
+    expect(readFileSync(`docs/${page}.md`, "utf8").match(/^```ts$/gm)?.length, page).toBeGreaterThan(0);
+  }
 });
 
 it("shows the recipes for workflow engines as they are tested", () => {

@@ -146,5 +146,6 @@ function configure(server: ServerMetadata, { origin }: BaseUrl, clientId: string
 function toResponse(tokens: TokenFields, hasIdToken: boolean): Response {
   const { id_token: _, ...others } = tokens;
   const body = hasIdToken ? tokens : others;
-  return Object.assign(new Response(), { json: () => Promise.resolve(body) });
+  // Defined, since it can't be assigned where `Response` was replaced, as Hono's server for Node does.
+  return Object.defineProperty(new Response(), "json", { value: () => Promise.resolve(body) });
 }

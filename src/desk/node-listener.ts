@@ -6,6 +6,10 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly url?: string | undefined;
   readonly httpVersionMajor?: number;
   readonly rawHeaders: readonly string[];
+  /** Whether something has read its body, such as a parser of forms. */
+  readonly readableEnded?: boolean | undefined;
+  /** What that made of it. */
+  readonly body?: unknown;
 }
 
 /** What is used of a response to it. */
@@ -17,8 +21,8 @@ export interface NodeResponse {
 }
 
 /**
- * The desk as a listener of `node:http` or `node:http2`: `createServer(deskListener(desk))`, or for Express and Fastify, whose parsers of bodies must not have
- * read the form before. Never rejects: what fails ends the one connection.
+ * The desk as a listener of `node:http` or `node:http2`: `createServer(deskListener(desk))`, or for Express, Nest and Fastify. A form that a parser
+ * of bodies has read before is taken from `body`. Never rejects: what fails ends the one connection.
  */
 export function deskListener(
   desk: (request: Request) => Promise<Response>,
@@ -43,9 +47,10 @@ async function requestOf(incoming: NodeRequest): Promise<Request> {
   const { method = "GET", url = "/", rawHeaders } = incoming;
   const headers = new Headers();
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    // HTTP/2 has the host among what it says of the request line.
-    const name = rawHeaders[index] === ":authority" ? "host" : (rawHeaders[index] ?? "");
-    if (!name.startsWith(":")) headers.append(name, rawHeaders[index + 1] ?? "");
+    const [name = "", value = ""] = rawHeaders.slice(index, index + 2);
+    // HTTP/2 has the host among fields that are no headers.
+    if (name === ":authority") headers.set("host", value);
+    else if (!name.startsWith(":")) headers.append(name, value);
   }
   // Only the query counts: whatever the path is made of, it leads nowhere else.
   const [, query = ""] = /^[^?#]*(\?[^#]*)?/.exec(url) ?? [];
@@ -58,6 +63,7 @@ async function requestOf(incoming: NodeRequest): Promise<Request> {
 
 /** As much as the desk reads, and one byte more where there is more. */
 async function bodyOf(incoming: NodeRequest): Promise<Blob> {
+  if (incoming.readableEnded === true) return new Blob([formOf(incoming.body)]);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;
   // An iterator that is ended early ends the connection, and with it the response.
@@ -69,4 +75,14 @@ async function bodyOf(incoming: NodeRequest): Promise<Blob> {
     chunks.push(new Uint8Array(value));
   }
   return new Blob(chunks);
+}
+
+/** The desk has no fields of another kind, such as a parser makes of `a[b]`. */
+function formOf(body: unknown): string | Uint8Array<ArrayBuffer> {
+  if (typeof body === "string") return body;
+  if (body instanceof Uint8Array) return new Uint8Array(body);
+  const fields = Object.entries(Object(body)).filter(
+    (field): field is [string, string] => typeof field[1] === "string",
+  );
+  return String(new URLSearchParams(fields));
 }

@@ -6,6 +6,11 @@ export async function readForm(request: Request): Promise<URLSearchParams | 413 
   const [type = ""] = (request.headers.get("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() !== "application/x-www-form-urlencoded") return 415;
   if (Number(request.headers.get("content-length") ?? 0) > mostFormBytes) return 413;
+  if (request.bodyUsed) {
+    throw new TypeError(
+      "the form was read before the desk had it: mount the desk before what reads bodies, or give it a clone of the request",
+    );
+  }
   const decoder = new TextDecoder();
   let [text, bytes] = ["", 0];
   for (const reader = request.body?.getReader(); reader !== undefined; ) {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { inspect } from "node:util";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { authorizationAddress } from "../../src/auth/auth-options.js";
 import { beginLogin, type LoginCallback } from "../../src/auth/openid-grant.js";
 import { TokenEndpoint } from "../../src/auth/token-endpoint.js";
@@ -137,4 +137,15 @@ it("tells a login page's token endpoint that is away from tokens that are wrong"
 it("takes nothing over from an ID token that is refused", async () => {
   const { result } = await redeem(granted("canary-access", { id_token: idToken({ nonce: "canary", sub: "canary" }) }));
   expect(inspect(result, { showHidden: true, depth: 9 })).not.toMatch(/canary|eyJ/);
+});
+
+it("obtains tokens where something has replaced Response, as Hono's server for Node does", async () => {
+  const Native = globalThis.Response;
+  class Replaced extends Native {}
+  // Not writable, as it is there.
+  Object.defineProperty(Replaced.prototype, "json", { value: () => Promise.reject(new Error("the body is read")) });
+  vi.stubGlobal("Response", Replaced);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const { result } = await redeem(granted("t", { id_token: idToken() }));
+  expect(result).toMatchObject({ granted: { accessToken: "t" } });
 });

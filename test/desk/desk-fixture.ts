@@ -1,4 +1,4 @@
-import { createServer, request as httpRequest } from "node:http";
+import { createServer, request as httpRequest, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { deskListener, type OperatorDeskOptions, operatorDesk } from "cross-border-payments/desk";
 import type { PaymentFlow } from "cross-border-payments/flow";
@@ -13,8 +13,14 @@ export interface Answer {
   readonly body: string;
 }
 
+interface Fixture extends Partial<OperatorDeskOptions> {
+  readonly people?: 1 | 2;
+  /** What stands before the desk, such as a parser of forms. */
+  readonly before?: (incoming: IncomingMessage) => Promise<unknown>;
+}
+
 /** A desk over real sockets, a held flow, and people who are logged in by a cookie. */
-export async function deskFixture({ people = 2, ...more }: { people?: 1 | 2 } & Partial<OperatorDeskOptions> = {}) {
+export async function deskFixture({ people = 2, before = async () => {}, ...more }: Fixture = {}) {
   const memo = `rent</textarea><script>document.title = "attacked"</script>"'`;
   const looks: { waitFor: Promise<Response | undefined> | undefined } = { waitFor: undefined };
   const fixture = await flowFixture({
@@ -50,7 +56,10 @@ export async function deskFixture({ people = 2, ...more }: { people?: 1 | 2 } & 
     ...more,
   });
   const listener = deskListener(desk);
-  server.on("request", (incoming, outgoing) => void listener(incoming, outgoing));
+  server.on("request", async (incoming, outgoing) => {
+    await before(incoming);
+    await listener(incoming, outgoing);
+  });
   onTestFinished(() => {
     clock.mockRestore();
     server.close();
@@ -94,7 +103,7 @@ export async function deskFixture({ people = 2, ...more }: { people?: 1 | 2 } & 
     expect(hidden.length, `the form ${task} in ${body}`).toBeGreaterThan(2);
     return Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, value]));
   }
-  return { ...fixture, looks, flow, key: keyOf, memo, origin, target, ask, fieldsOf, shown, errors, sessions };
+  return { ...fixture, looks, flow, desk, key: keyOf, memo, origin, target, ask, fieldsOf, shown, errors, sessions };
 }
 
 interface Asked {

@@ -37,7 +37,8 @@ export default function install({ provide }: TestProject): () => void {
   return () => rmSync(folder, { recursive: true, force: true });
 }
 
-function pack(folder: string): string {
+/** @returns the path of the tarball. */
+export function pack(folder: string): string {
   if (!existsSync(join(root, "dist/index.js"))) throw new Error("nothing is built: npm run build");
   execFileSync("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: root, stdio: "pipe" });
   const name = readdirSync(folder).find((file) => file.endsWith(".tgz"));
