@@ -4,8 +4,6 @@ import { PostgresJournal, type PostgresJournalOptions } from "cross-border-payme
 import { verifyJournal } from "cross-border-payments/testing";
 import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { postgresStatements } from "../../src/journals/postgres-statements.js";
-import { tablesOf } from "../../src/journals/postgres-tables.js";
 import { openClosedPort } from "../wire/closed-port.js";
 import { expectMigrated } from "./expect-migrated.js";
 import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
@@ -195,29 +193,6 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     await other.query("ROLLBACK");
     other.release();
     expect((await journal.acquireAbandoned(scope, newLease(), undefined))?.key).toBe("a");
-  });
-
-  it("counts the backlog without waiting for rows that others have locked, by its indexes alone", async () => {
-    const { schema, open } = inSchema();
-    const journal = await open();
-    onTestFinished(() => journal.close());
-    const paid = { ...state, phase: "paid", settled: true };
-    await Promise.all(
-      Array.from({ length: 2_000 }, (_, index) => journal.begin(`paid-${index}`, scope, paid, newLease())),
-    );
-    for (const key of ["a", "b"]) await begin(journal, key);
-    const other = await admin.connect();
-    await other.query("BEGIN");
-    await other.query(`SELECT 1 FROM ${schema}.cross_border_flows FOR UPDATE`);
-    expect(await journal.backlog()).toMatchObject([{ ...scope, phase: state.phase, flows: 2, unowned: 0 }]);
-    await other.query("ROLLBACK");
-    other.release();
-    await admin.query(`ANALYZE ${schema}.cross_border_flows`);
-    const { backlog } = postgresStatements(tablesOf(schema, "cross_border_flows"), false);
-    const { rows } = await admin.query(`EXPLAIN ${backlog}`);
-    const plan = rows.map((row: object) => Reflect.get(row, "QUERY PLAN")).join("\n");
-    expect(plan).toContain("cross_border_flows_unsettled");
-    expect(plan).not.toContain("Seq Scan");
   });
 
   it("counts leases by the database's clock, whatever this machine's says", async () => {

@@ -15,6 +15,8 @@ PATH=$(bash "$root/test/runtime/install-node.sh" "$version" "$folder/node"):$PAT
 (cd "$root" && npm pack --silent --ignore-scripts --pack-destination "$folder")
 cd "$folder/project"
 cp -r "$root/examples" .
+# Back ends with packages of their own.
+rm -r examples/bank examples/frameworks
 mkdir -p test/wire test/support && cp -r "$root/test/contract" "$root/test/journals" "$root/test/examples.test.ts" test/
 cp "$root/test/wire/closed-port.ts" test/wire/
 cp "$root/test/support/key-pairs.ts" "$root/test/support/thorough.ts" test/support/

@@ -87,22 +87,35 @@ export class FlowTrace {
 
   /** Without looks that nothing rests on: TLC would try each. */
   get steps(): readonly Step[] {
-    const resting = new Set<number>();
+    const resting = this.#restingHands();
+    const owners = new Set<number>();
     const steps: Step[] = [];
     for (const step of this.#steps.toReversed()) {
       if (step.op === "hand") {
-        const rests = step.mark === true || step.sawNothing === true || restingPhases.has(String(step.phase));
-        if (rests) resting.add(Number(step.o));
-        else resting.delete(Number(step.o));
+        if (resting.has(step)) owners.add(Number(step.o));
+        else owners.delete(Number(step.o));
       }
-      if (step.op === "order") for (const o of step.os as readonly number[]) resting.add(o);
       if (step.op !== "look") steps.push(step);
       else {
-        const looks = looksIn(step).filter(({ o }) => resting.has(o));
+        const looks = looksIn(step).filter(({ o }) => owners.has(o));
         if (looks.length > 0) steps.push({ op: "look", looks });
       }
     }
     return steps.reverse();
+  }
+
+  /** What follows from a look, or may; and the first write of an owner that knows of no lost claim, which it may have waited for. */
+  #restingHands(): ReadonlySet<Step> {
+    const hands = new Set<Step>();
+    const knowing = new Set<Step[string]>();
+    for (const step of this.#steps) {
+      if (step.op === "renew") knowing.delete(step.o ?? 0);
+      if (step.op !== "hand") continue;
+      const isNew = step.mark === true && !knowing.has(step.o ?? 0);
+      if (isNew || restingPhases.has(String(step.phase))) hands.add(step);
+      if (step.mark === true) knowing.add(step.o ?? 0);
+    }
+    return hands;
   }
 
   add(atMs: number, step: Step): void {
@@ -167,6 +180,8 @@ export class FlowTrace {
     const open = claims.filter(({ isRefused, isAbsent }) => isRefused !== true && isAbsent !== true);
     const decisions = flow.decisions?.length ?? 0;
     const look = flow.looks?.at(-1);
+    // What it waited shows that it knows of all claims, whatever came of the look after that.
+    if (incarnationMark !== undefined) this.#look(atMs, [owner]);
     this.add(atMs, {
       op: "hand",
       o: owner.number,
@@ -232,9 +247,11 @@ export class FlowTrace {
 
   /** A process reads the list of payments, for which of its flows is not known. */
   looked(atMs: number, process: string): void {
-    const looks = this.#of(process)
-      .filter(({ hasEnded }) => !hasEnded)
-      .map(({ number, sinceMs }) => ({ o: number, waited: this.#waited(atMs - sinceMs) }));
+    this.#look(atMs, this.#of(process));
+  }
+
+  #look(atMs: number, owners: readonly Owner[]): void {
+    const looks = owners.map(({ number, sinceMs }) => ({ o: number, waited: this.#waited(atMs - sinceMs) }));
     if (looks.length === 0 || this.isOver) return;
     this.#list(atMs);
     const last = this.#steps.at(-1);
@@ -270,12 +287,19 @@ export class FlowTrace {
   }
 
   #of(process: string): readonly Owner[] {
-    return [...this.#owners.values()].filter((owner) => owner.process === process);
+    return [...this.#owners.values()].filter((owner) => owner.process === process && !owner.hasEnded);
   }
 }
 
-/** States that follow from a look, or may. */
-const restingPhases: ReadonlySet<string> = new Set(["paid", "held", "refused", "claimed"]);
+/** States that follow from a look, or may. One that stays unknown does not. */
+const restingPhases: ReadonlySet<string> = new Set([
+  "funds-requested",
+  "claimed",
+  "paid",
+  "held",
+  "refused",
+  "rejected",
+]);
 
 type StepLook = { readonly o: number; readonly waited: number };
 
