@@ -35,7 +35,7 @@ First(phase) == [phase |-> phase, claims |-> {}, new |-> 0, no |-> FALSE, txn |-
 
 Owner(entry, must) ==
   [view |-> entry.c, epoch |-> entry.epoch, rev |-> entry.rev, inc |-> inc, busy |-> None, must |-> must,
-   knows |-> must /\ entry.mark = inc, funds |-> "unasked", saw |-> "nothing", waited |-> 0, live |-> 0, over |-> FALSE, late |-> FALSE, gives |-> FALSE]
+   knows |-> must /\ entry.mark = inc, funds |-> "unasked", saw |-> "nothing", waited |-> 0, live |-> 0, over |-> FALSE, late |-> FALSE, ended |-> FALSE, gives |-> FALSE]
 
 Init == /\ row = None /\ past = {None} /\ inc = 1 /\ msgs = {} /\ stored = {} /\ own = <<>> /\ made = <<>>
         /\ sent = {} /\ inFlight = {} /\ refused = {} /\ payments = {} /\ listed = {} /\ bank = "untouched"
@@ -84,7 +84,8 @@ Retake(o) == /\ IsOwn(o) /\ row.lease /\ own[o].over
                                      ![o].late = @ \/ own[o].busy # None]
              /\ UNCHANGED <<journal, made, service, bank, operators>>
 
-LetGo(o) == /\ IsOwn(o) /\ row.lease /\ Put([row EXCEPT !.lease = FALSE]) /\ own' = [own EXCEPT ![o].over = TRUE]
+(* It decides nothing more. *)
+LetGo(o) == /\ IsOwn(o) /\ row.lease /\ Put([row EXCEPT !.lease = FALSE]) /\ own' = [own EXCEPT ![o].over = TRUE, ![o].ended = TRUE]
             /\ UNCHANGED <<inc, msgs, stored, made, service, bank, operators>>
 
 MayStore(m) == IsOwn(m.o) /\ (Rule("revision") => row.rev = m.rev) /\ (m.c.phase = "claimed" => row.lease)
@@ -134,14 +135,14 @@ Look(o, n) ==
       proves == n = 2 /\ ~own[o].over
       \* What is there may have been paid by a claim that the journal lost, and the money is not given back.
       tells == proves /\ (v.phase = "refused" => visible = {})
-  IN /\ own[o].busy = None
+  IN /\ own[o].busy = None /\ ~own[o].ended
      /\ n >= 1 /\ v.no /\ v.new \in payments => v.new \in listed
      /\ proves => payments \ known \subseteq listed
      /\ inFlight' = IF proves THEN inFlight \cap known ELSE inFlight
      /\ own' = [q \in 1..Len(own) |->
           IF q = o
           THEN [own[o] EXCEPT !.saw = IF visible = {} THEN "nothing there" ELSE "found", !.knows = @ \/ tells,
-                              !.waited = IF n = 2 /\ ~proves THEN 1 ELSE n,
+                              !.waited = n,
                               !.funds = IF unsure /\ Rule("ask again") THEN "unasked" ELSE @]
           ELSE IF proves THEN [own[q] EXCEPT !.over = TRUE, !.live = 0, !.gives = FALSE] ELSE own[q]]
      /\ UNCHANGED <<journal, made, sent, refused, payments, listed, bank, operators>>
@@ -215,7 +216,7 @@ Hand(o, c, decides, marks) ==
   LET me == own[o]
       m == [o |-> o, rev |-> me.rev, c |-> c, mark |-> IF marks THEN me.inc ELSE 0]
       goesOn == me.view.phase = "unknown" /\ c.phase = "funds-requested"
-  IN /\ me.busy = None /\ (marks => me.knows) /\ msgs' = msgs \cup {m}
+  IN /\ me.busy = None /\ ~me.ended /\ (marks => me.knows) /\ msgs' = msgs \cup {m}
      /\ own' = [own EXCEPT ![o] = [me EXCEPT !.busy = m, !.saw = "nothing", !.waited = 0, !.live = 0, !.late = FALSE,
                                              !.over = @ \/ (Lost(o) /\ c.phase = "funds-requested"),
                                              !.must = @ /\ ~decides /\ ~goesOn,
