@@ -28,10 +28,13 @@ function sortTerms(sort: Sort): readonly string[] {
 
 /** Below zero where `one` comes before `other`: whole numbers of any length by value, everything else by code units. */
 export function compareTokens(one: string, other: string): number {
-  // Of the same length and without a sign, whole numbers compare as texts do: the common case, and no number has to be made.
-  const isAsTexts = one.length === other.length && !isSigned(one) && !isSigned(other);
-  if (!isAsTexts && wholeNumber.test(one) && wholeNumber.test(other)) return compare(BigInt(one), BigInt(other));
-  return compare(one, other);
+  const isAsTexts = comparesAsText(one, other) || !wholeNumber.test(one) || !wholeNumber.test(other);
+  return isAsTexts ? compare(one, other) : compare(BigInt(one), BigInt(other));
+}
+
+/** Of the same length and without a sign, whole numbers compare as texts do: the common case, and no number has to be made. */
+function comparesAsText(one: string, other: string): boolean {
+  return one.length === other.length && !one.startsWith("-") && !other.startsWith("-");
 }
 
 function compare<Value extends string | bigint>(one: Value, other: Value): number {
@@ -77,8 +80,9 @@ export function cursorFieldsOf<Item>(
     if (token === undefined) isInOrder = isInOrderAsTexts = false;
     else if (wholeNumber.test(token)) numbers += 1;
     if (token !== undefined && before !== undefined) {
-      if (!leadsOn(before, token, direction)) isInOrder = false;
-      if (!leadsOnAsText(before, token, direction)) isInOrderAsTexts = false;
+      const asTexts = leadsOnAsText(before, token, direction);
+      if (!asTexts) isInOrderAsTexts = false;
+      if (!(comparesAsText(before, token) ? asTexts : leadsOn(before, token, direction))) isInOrder = false;
     }
     before = token;
   }
@@ -227,7 +231,3 @@ function repeated(operation: string, what: string): PagingError {
 }
 
 const wholeNumber = /^-?\d+$/;
-
-function isSigned(token: string): boolean {
-  return token.startsWith("-");
-}
