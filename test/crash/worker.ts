@@ -24,7 +24,7 @@ async function main(settings: WorkerSettings): Promise<void> {
     onWaiting: (trouble) => report({ type: "waiting", trouble }),
   });
   for (const trouble of settings.troubles ?? []) points.expect(trouble);
-  const crashing = crashingJournal(await openPatiently(settings.journal), points);
+  const crashing = crashingJournal(await patiently(() => openJournal(settings.journal)), points);
   const flow = openFlow(settings, crashing.journal, points);
   process.on("message", (command: Command) => void obey({ flow, crashing, points, settings }, command));
   process.on("disconnect", () => process.exit());
@@ -61,10 +61,10 @@ async function obey(worker: Worker, command: Command): Promise<void> {
       points.goOn(command.trouble);
       return;
     case "audit":
-      report({ type: "audited", outcomes: await audit(worker, command) });
+      report({ type: "audited", outcomes: await patiently(() => audit(worker, command)) });
       return;
     case "list-held":
-      report({ type: "held-listed", keys: await listHeld(worker, command.journal) });
+      report({ type: "held-listed", keys: await patiently(() => listHeld(worker, command.journal)) });
       return;
     case "claim-times":
       report({ type: "claim-times", milliseconds: crashing.claimTimesMs });
@@ -232,12 +232,12 @@ async function openJournal({ kind, place, schema = "public", timeoutMs }: Journa
   return PostgresJournal.open(place, { schema, ...(timeoutMs === undefined ? undefined : { timeoutMs }) });
 }
 
-/** A server that was killed is back in a moment. */
-async function openPatiently(place: JournalPlace): Promise<Journal> {
+/** A server that was killed is back in a moment, and one that is busy responds at last. */
+async function patiently<T>(read: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + 20_000;
   for (;;) {
     try {
-      return await openJournal(place);
+      return await read();
     } catch (error) {
       if (codeOf(error) !== "journal_failed" || performance.now() > giveUpAt) throw error;
     }
