@@ -285,29 +285,6 @@ it("logs in again when there is no refresh token", async () => {
   expect(fake.grants).toEqual(["password", "password"]);
 });
 
-it("makes one request per lifetime and one login in 24 hours of tokens of 300 s", async () => {
-  const { manager, fake } = managerFixture([]);
-  let issued = 0;
-  const deadline = new Deadline({});
-  for (let second = 0; second < 86_400; second += 5) {
-    const token = manager.current(deadline, 2);
-    await settle();
-    // The first call waits for its token; the others use the old one while it is renewed.
-    expect(typeof token).toBe(issued === 0 ? "object" : "string");
-    expect(fake.pending).toBe(second % 295 === 0 ? 1 : 0);
-    if (fake.pending > 0) {
-      issued += 1;
-      fake.reply(granted(`token-${issued}`));
-      await settle();
-    }
-    expect(manager.current(deadline, 2)).toBe(`token-${issued}`);
-    vi.advanceTimersByTime(5000);
-  }
-  deadline.finish();
-  expect(fake.requests).toHaveLength(Math.ceil(86_400 / 295));
-  expect(fake.grants.filter((grant) => grant === "password")).toHaveLength(1);
-});
-
 // When a refresh fails
 
 it.each(refusedStatuses)("drops a refresh token that is refused with %i, and logs in once", async (status) => {
