@@ -49,6 +49,6 @@ it.each(online)("$name only reads, and shows no credential", async ({ examples: 
     expect(new Set(sent), stderr).toContain("GET");
     expect(sent.filter((method) => method !== "GET" && method !== "HEAD")).toEqual([]);
     expect(stdout + stderr).not.toContain(credential);
-    expect(stdout).toContain(shown[line[0] ?? ""] ?? "4711");
+    expect(stdout, stderr).toContain(shown[line[0] ?? ""] ?? "4711");
   }
 });
