@@ -4,7 +4,7 @@ import { TokenManager } from "../../src/auth/token-manager.js";
 import { ConfigError, TokenError } from "../../src/errors/errors.js";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
 import { now } from "../../src/timing/timestamp.js";
-import { provingNothing } from "../http/statuses.js";
+import { passingRefusals, provingNothing } from "../http/statuses.js";
 import {
   FakeTokenEndpoint,
   granted,
@@ -26,7 +26,7 @@ async function callAfterRenewal(call: () => Promise<string>): Promise<string> {
 }
 
 const refusedStatuses = [400, 401, 403, 404, 405, 413, 415, 422];
-const failingStatuses = [408, ...provingNothing, 500, 502, 503, 504];
+const failingStatuses = [...passingRefusals, ...provingNothing, 500, 502, 503, 504];
 
 let unhandled: unknown[] = [];
 const onUnhandled = (reason: unknown) => unhandled.push(reason);
