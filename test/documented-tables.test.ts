@@ -3,6 +3,8 @@ import ts from "typescript";
 import { expect, it } from "vitest";
 import type { Operation } from "../src/api/operation.js";
 import { commands } from "../src/cli/commands.js";
+import { listCommandsOf } from "../src/cli/lists/list-commands.js";
+import { showCommandsOf } from "../src/cli/lists/show-commands.js";
 import { sources } from "../src/cli/lists/sources.js";
 import type { Makes } from "../src/cli/probe/question.js";
 import { questions } from "../src/cli/probe/questions.js";
@@ -11,6 +13,7 @@ import { counted } from "../src/errors/counted.js";
 import { flowOptions } from "../src/flows/flow-options.js";
 import type { Option } from "../src/options/option-table.js";
 import { catalogue } from "../src/resources/catalogue.js";
+import { openApiText } from "../tools/openapi/document.js";
 import { namesReadIn } from "./support/names-read.js";
 
 /** The rows of the first table below a heading of a document. Where one differs from the code, paste the one that was expected. */
@@ -21,14 +24,16 @@ function tableUnder(heading: string, document: string): string[] {
   return table.trim().split("\n").slice(2);
 }
 
-/** `client.liquidityProviders.deposits(liquidityProviderId)`, and its verbs. */
+/** `client.liquidityProviders.deposits(liquidityProviderId)`, its verbs, and its name in the command with the options that it needs. */
 function resourceRow(resource: Readonly<Record<string, Operation>>): string {
   const rows = ["create", "get", "update", "list"].flatMap((verb) => resource[verb] ?? []);
   const place = (rows[0]?.name ?? "").split(".").slice(0, -1).join(".");
   // Those that all of its rows have: a single record has an id more.
   const ids = rows.map(({ path }) => path.parameters).sort((one, other) => one.length - other.length)[0] ?? [];
   const verbs = rows.map(({ verb, signed }) => `\`${verb}\`${signed ? " (signed)" : ""}`);
-  return `| \`client.${place}${ids.length === 0 ? "" : `(${ids.join(", ")})`}\` | ${verbs.join(" ")} |`;
+  const { name = "", parents = [] } = sources.find(({ list, get }) => rows.some((row) => row === (list ?? get))) ?? {};
+  const command = [name, ...parents.map((parent) => `--${parent} ID`)].join(" ");
+  return `| \`client.${place}${ids.length === 0 ? "" : `(${ids.join(", ")})`}\` | ${verbs.join(" ")} | \`${command}\` |`;
 }
 
 function optionRow([name, option]: [string, Option<unknown>]): string {
@@ -58,8 +63,12 @@ function membersOf(file: string, name: string): string[] {
   });
 }
 
-it("has a row for every resource, with all of its verbs", () => {
+it("has a row for every resource, with all of its verbs, and how the command lists and shows it", () => {
   expect(tableUnder("Resources", "docs/client.md")).toEqual(catalogue.map(resourceRow));
+});
+
+it("is in openapi.json as `npm run api` writes it", () => {
+  expect(readFileSync("openapi.json", "utf8") === openApiText(), "run npm run api").toBe(true);
 });
 
 it("has a row for every option of the client, with its default", () => {
@@ -90,19 +99,10 @@ it("says of every question of the probe what it asks", () => {
   expect(tableUnder("Questions", "docs/probe.md")).toEqual(rows.map((row) => row.replace("|  |", "| |")));
 });
 
-it("has a row for every list and every record that the command shows, and what they need", () => {
-  const rows = sources.map(({ name, list, get, parents }) => {
-    const cells = [`\`${name}\``, list && "yes", get && "yes", parents.map((parent) => `\`--${parent} ID\``).join(" ")];
-    return `| ${cells.map((cell) => (cell ? `${cell} |` : "|")).join(" ")}`;
-  });
-  expect(tableUnder("Records", "docs/command-lists.md")).toEqual(rows);
-});
-
 it("names every other command in the table of commands", () => {
   const table = /^\| command \|.*\n(?:\|.*\n)+/m.exec(readFileSync("docs/command.md", "utf8"))?.[0] ?? "";
-  const others = commands
-    .map(({ name }) => name)
-    .filter((name) => !/ (?:list|show)$/.test(name) || /^(?:flows|keys)/.test(name));
+  const ofRecords = [...listCommandsOf(sources), ...showCommandsOf(sources)].map(({ name }) => name);
+  const others = commands.map(({ name }) => name).filter((name) => !ofRecords.includes(name));
   expect(others.length).toBeGreaterThan(10);
   expect(others.filter((name) => !new RegExp(`\`${name}[ \`]`).test(table))).toEqual([]);
 });

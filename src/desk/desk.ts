@@ -1,4 +1,5 @@
 import { CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
+import type { GivenResolution } from "../flows/check-resolution.js";
 import type { FlowDetails } from "../flows/flow-details.js";
 import { FlowPausedError } from "../flows/flow-paused-error.js";
 import { foldedName } from "../flows/state/decision-chain.js";
@@ -156,11 +157,9 @@ class Desk {
     if (underway !== undefined) throw new Said(409, `Not done: ${taskText(underway)} is being carried out.`);
     const text = (name: string): string | undefined => form.get(name) || undefined;
     const [action, why, seen, proposal] = [text("action"), text("why"), text("seen"), text("proposal")];
-    const resolution = {
-      ...{ by, why, seen },
-      ...(text("withoutProof") && { withoutProof: true }),
-      ...(text("payment") && { payment: paymentOf(text("payment") ?? "") }),
-    } as never;
+    const [withoutProof, payment] = [text("withoutProof") && true, text("payment")];
+    const given = { by, why, seen, withoutProof, payment: payment && paymentOf(payment) };
+    const resolution = given satisfies Readonly<Record<keyof GivenResolution, unknown>> as never;
     // What a form leaves out is refused by the flow, which says what is missing.
     switch (task) {
       case "propose":

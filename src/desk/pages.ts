@@ -1,6 +1,6 @@
 import { counted } from "../errors/counted.js";
 import { mostWhy } from "../flows/check-resolution.js";
-import { decisionEffects } from "../flows/decision-effects.js";
+import { decisionEffects, describeDecision } from "../flows/decision-effects.js";
 import type { FlowCounts } from "../flows/flow-status.js";
 import { describeElsewhere } from "../flows/flows-elsewhere.js";
 import { describeGrounds } from "../flows/looking/describe-looks.js";
@@ -226,8 +226,9 @@ function lookText({ atMs, seen, complete, problem, found, grounds }: Look): stri
   return `${instant(atMs)}: ${counted(seen, "payment")} seen, ${found ? "and this flow's is one of them" : all}${rests}`;
 }
 
-function decisionText({ step, action, by, why, atMs, withoutProof }: OperatorDecision): string {
-  return `${instant(atMs)}: ${action}${withoutProof ? ", without proof," : ""} ${step ?? "decided"} by ${by}: ${why}`;
+function decisionText(decision: OperatorDecision): string {
+  const [what, why] = describeDecision(decision);
+  return `${instant(decision.atMs)}: ${what} ${decision.step ?? "decided"} by ${decision.by}: ${why}`;
 }
 
 function stepText({ from, to, atMs, durationMs, owner, times, code }: FlowStep): string {

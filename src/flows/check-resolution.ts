@@ -52,11 +52,13 @@ export function checkResolution(
   }
   if (withoutProof && action === "found") throw refuse('withoutProof is for "release" and "resend" only');
   // Whatever else an operator states is kept with the flow.
+  stated satisfies Pick<OperatorDecision, keyof typeof stated>;
   const decision = { action, ...stated, atMs: clock.wallMs(), ...(withoutProof ? { withoutProof } : undefined) };
   return { decision, seen, payment: frozenCopy(payment), withoutProof };
 }
 
-type GivenResolution = Omit<Resolution, "payment"> & Pick<Resolution<"found">, "payment">;
+/** All that can be given, whatever the action. */
+export type GivenResolution = Omit<Resolution, "payment"> & Pick<Resolution<"found">, "payment">;
 
 /** All decisions about a flow stay with it, and each of its states is stored whole. */
 export const mostWhy = 2000;

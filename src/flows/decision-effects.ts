@@ -1,4 +1,4 @@
-import type { ResolveAction } from "./state/flow-state.js";
+import type { OperatorDecision, ResolveAction } from "./state/flow-state.js";
 
 /** What an operator has to know of a decision before they make it. */
 export interface DecisionEffect {
@@ -33,3 +33,14 @@ export const decisionEffects: Readonly<Record<ResolveAction, DecisionEffect>> = 
       "the program that works on these flows (flow.work) calls takeFunds again, looks once more, and sends the same bytes again",
   },
 };
+
+/** What all who show a decision show beside this, and what none does: hashes, and a record, whose names and accounts are personal. */
+type ShownOtherwise = "step" | "by" | "atMs" | "saw" | "payment" | "previous";
+
+/** What was decided, and on what grounds. */
+export function describeDecision({ action, why, withoutProof, ...more }: OperatorDecision): readonly [string, string] {
+  // Does not compile where a decision has what is not shown.
+  more satisfies Pick<OperatorDecision, ShownOtherwise> &
+    Readonly<Record<Exclude<keyof typeof more, ShownOtherwise>, never>>;
+  return [`${action}${withoutProof ? ", without proof," : ""}`, why];
+}

@@ -9,6 +9,7 @@ import {
 } from "../api/request-options.js";
 import { ApiError, type ErrorCode, InvalidArgumentError, PagingError } from "../errors/errors.js";
 import { Deadline } from "../timing/deadline.js";
+import { isRefusedQuestion } from "../wire/status.js";
 import {
   assertAfter,
   assertAfterBound,
@@ -382,7 +383,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
       this.#fail(obstacle.message);
     }
     const rest = await restOfList(items, this.#query, this.#readById).catch((error: unknown) => {
-      if (error instanceof ApiError && (error.status === 400 || error.status === 422)) return "refused" as const;
+      if (error instanceof ApiError && isRefusedQuestion(error.status)) return "refused" as const;
       throw error;
     });
     if (typeof rest === "string") {

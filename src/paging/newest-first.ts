@@ -1,5 +1,6 @@
 import type { PagingValues } from "../api/api-client.js";
 import { ApiError } from "../errors/errors.js";
+import { isRefusedQuestion } from "../wire/status.js";
 import type { Direction } from "./cursor-order.js";
 
 /** Gives the paging tokens of the records that a list has for these values, in its order. */
@@ -76,7 +77,7 @@ export class NewestFirstProof {
     try {
       return await this.#read(paging);
     } catch (error) {
-      if (error instanceof ApiError && (error.status === 400 || error.status === 422)) return undefined;
+      if (error instanceof ApiError && isRefusedQuestion(error.status)) return undefined;
       throw error;
     }
   }

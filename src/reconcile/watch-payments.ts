@@ -5,6 +5,7 @@ import { compareTokens } from "../paging/cursor-order.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import { Deadline, Ended } from "../timing/deadline.js";
+import { isRefusedQuestion } from "../wire/status.js";
 import { NewestCheck, notAfter } from "./newest-check.js";
 import { type OnFailure, readPaymentPages } from "./payment-pages.js";
 import { PaymentWindow, type WindowMark } from "./payment-window.js";
@@ -207,7 +208,7 @@ export class PaymentWatch {
       return after !== undefined && compareTokens(after.token, newest.token) < 0;
     } catch (error) {
       // A service that refuses the question leaves it open.
-      if (error instanceof ApiError && (error.status === 400 || error.status === 422)) return false;
+      if (error instanceof ApiError && isRefusedQuestion(error.status)) return false;
       throw error;
     }
   }

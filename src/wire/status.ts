@@ -24,3 +24,8 @@ export function provesNothing(status: number): boolean {
 export function isPassingStatus(status: number): boolean {
   return status >= 500 || exceptions.get(status)?.passes === true;
 }
+
+/** Whether a status refuses what was asked, such as a parameter that the service does not know, and not who asks, or when. */
+export function isRefusedQuestion(status: number): boolean {
+  return status === 400 || status === 422;
+}

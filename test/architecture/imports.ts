@@ -36,7 +36,7 @@ export const importTable: ImportTable = {
       "signing/signer.ts",
       "signing/private-key-text.ts",
     ],
-    paging: ["errors", "timing", "api"],
+    paging: ["errors", "timing", "wire/status.ts", "api"],
     resources: ["api", "paging"],
     payments: ["errors", "api", "paging", "resources"],
     verification: [

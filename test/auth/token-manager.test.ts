@@ -4,7 +4,7 @@ import { TokenManager } from "../../src/auth/token-manager.js";
 import { ConfigError, TokenError } from "../../src/errors/errors.js";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
 import { now } from "../../src/timing/timestamp.js";
-import { provingNothing } from "../http/statuses.js";
+import { passingRefusals, provingNothing } from "../http/statuses.js";
 import {
   FakeTokenEndpoint,
   granted,
@@ -26,7 +26,7 @@ async function callAfterRenewal(call: () => Promise<string>): Promise<string> {
 }
 
 const refusedStatuses = [400, 401, 403, 404, 405, 413, 415, 422];
-const failingStatuses = [408, ...provingNothing, 500, 502, 503, 504];
+const failingStatuses = [...passingRefusals, ...provingNothing, 500, 502, 503, 504];
 
 let unhandled: unknown[] = [];
 const onUnhandled = (reason: unknown) => unhandled.push(reason);
@@ -283,29 +283,6 @@ it("logs in again when there is no refresh token", async () => {
   await pass(300_000);
   expect(await call()).toBe("b");
   expect(fake.grants).toEqual(["password", "password"]);
-});
-
-it("makes one request per lifetime and one login in 24 hours of tokens of 300 s", async () => {
-  const { manager, fake } = managerFixture([]);
-  let issued = 0;
-  const deadline = new Deadline({});
-  for (let second = 0; second < 86_400; second += 5) {
-    const token = manager.current(deadline, 2);
-    await settle();
-    // The first call waits for its token; the others use the old one while it is renewed.
-    expect(typeof token).toBe(issued === 0 ? "object" : "string");
-    expect(fake.pending).toBe(second % 295 === 0 ? 1 : 0);
-    if (fake.pending > 0) {
-      issued += 1;
-      fake.reply(granted(`token-${issued}`));
-      await settle();
-    }
-    expect(manager.current(deadline, 2)).toBe(`token-${issued}`);
-    vi.advanceTimersByTime(5000);
-  }
-  deadline.finish();
-  expect(fake.requests).toHaveLength(Math.ceil(86_400 / 295));
-  expect(fake.grants.filter((grant) => grant === "password")).toHaveLength(1);
 });
 
 // When a refresh fails

@@ -35,15 +35,6 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(grants(harness)).toEqual(["password", "refresh_token", "password"]);
   });
 
-  it("renews once for all the calls that a revoked token fails", async () => {
-    await using harness = await open();
-    const client = harness.client();
-    await client.liquidityProviders.list();
-    harness.sandbox.revokeTokens();
-    await Promise.all(Array.from({ length: 50 }, () => client.liquidityProviders.list()));
-    expect(grants(harness)).toEqual(["password", "refresh_token"]);
-  });
-
   it("stops after one wrong password, and does not show it", async () => {
     await using harness = await open();
     if (!("password" in harness.options.auth)) throw new Error("the harness has no password");

@@ -2,6 +2,7 @@ import http2 from "node:http2";
 import type { AddressInfo } from "node:net";
 import { deskListener, operatorDesk } from "cross-border-payments/desk";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { resolutionOptions } from "../../src/flows/check-resolution.js";
 import { clock } from "../../src/timing/clock.js";
 import { request } from "../flows/flow-fixture.js";
 import { deskFixture } from "./desk-fixture.js";
@@ -22,6 +23,9 @@ describe("the desk", () => {
       expect(body).toContain(text);
     }
     for (const secret of [request.senderAccount, request.receiverAccount]) expect(body).not.toContain(secret);
+    // Who decides is the user; all else that a decision can have, the form asks for.
+    const { by: _, ...asked } = resolutionOptions;
+    for (const name of Object.keys(asked)) expect(body).toContain(` name="${name}"`);
     expect(bank.released).toEqual([]);
   });
 

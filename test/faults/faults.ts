@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { TlsOptions } from "node:tls";
 import { gzipSync } from "node:zlib";
+import { passingRefusals, provingNothing } from "../http/statuses.js";
 import { certificates } from "./certificates.js";
 import type { FailureClass } from "./expectations.js";
 import { type Exchange, type Play, wireResponse } from "./wire-fault-server.js";
@@ -665,10 +666,10 @@ const refusals: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 410
 
 const plainStatuses: readonly (readonly [FailureClass, readonly number[]])[] = [
   ["refused", [400, 402, 403, 404, 405, 410, 413, 415, 418, 422, 451]],
-  ["refused by another", [421, 425, 499]],
+  ["refused by another", provingNothing.filter((status) => status !== 409)],
   ["unauthorized", [401]],
   ["conflict", [409]],
-  ["failing", [408, 500, 501, 502, 503, 504, 599, 999]],
+  ["failing", [...passingRefusals, 500, 501, 502, 503, 504, 599, 999]],
   ["throttled", [429]],
 ];
 
@@ -692,7 +693,7 @@ const statuses: readonly Fault[] = [
     }),
   ),
   // What a proxy, a firewall or a gateway says in place of the service, which has done its work by then.
-  ...[400, 403, 404, 407, 409, 421, 422, 425, 499].map(
+  ...[400, 403, 404, 407, 422, ...provingNothing].map(
     (status): Fault => ({
       name: `status ${status} as a page`,
       is: status === 409 ? "conflict" : "refused by another",

@@ -167,14 +167,3 @@ it("leaves a quote as it is while nothing is tried", async () => {
   expect(await stopped.status("quoted")).toMatchObject({ phase: "quoted" });
   expect([...bank.taken.keys()]).toEqual(["order-1"]);
 });
-
-it("takes all of the money with the circuit breaker turned off", async () => {
-  const { flow, bank } = await flowFixture({
-    onRequest: ({ operation }) => (operation === "payments.create" ? html(404) : undefined),
-  });
-  const unstopped = flow({ readBackDelayMs: 0, circuitBreaker: false });
-  for (let order = 0; order < 8; order++) {
-    expect(await unstopped.run(`order-${order}`, request)).toMatchObject({ status: "held" });
-  }
-  expect(bank.taken.size).toBe(8);
-});

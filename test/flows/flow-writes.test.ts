@@ -402,21 +402,6 @@ it("does not say rejected of a paid key because the intent of its second run is 
   expect(sandbox.payments).toHaveLength(1);
 });
 
-it("begins nothing twice when the response to the first write was lost", async () => {
-  const { flow, journal, sandbox, bank } = await flowFixture();
-  let isLost = false;
-  const losing = boundJournal(journal, {
-    begin: async (...args) => {
-      const result = await journal.begin(...args);
-      if (isLost) return result;
-      isLost = true;
-      throw new JournalError("the connection broke", { stored: "unknown" });
-    },
-  });
-  expect(await flow({ journal: losing }).run("k", request)).toMatchObject({ status: "paid" });
-  expect([sandbox.payments.length, bank.calls]).toEqual([1, 1]);
-});
-
 it("knows by its nonce that it got a flow whose lease's response was lost", async () => {
   const { flow, journal, sandbox } = await flowFixture();
   await errorOf(flow({ takeFunds: closed }).run("k", request));
@@ -466,16 +451,6 @@ it("makes a part of the work of each step, where the client's work is followed",
   ]);
 });
 
-it("asks for no money while one payment after the other ends unknown", async () => {
-  const { flow, bank, journal } = await flowFixture({
-    onRequest: (seen) => (isPayment(seen) ? new Response("<html>", { status: 403 }) : undefined),
-  });
-  const one = flow({ circuitBreaker: { opensAfter: 3, pauseMs: 60_000 } });
-  for (const key of ["a", "b", "c"]) expect(await one.run(key, request)).toMatchObject({ status: "held" });
-  expect(await errorOf(one.run("d", request))).toMatchObject({ code: "flow_circuit_open", effect: "none" });
-  expect([bank.calls, await journal.read("d")]).toEqual([3, undefined]);
-});
-
 it("takes the money for every payment where that was turned off", async () => {
   const { flow, bank } = await flowFixture({
     onRequest: (seen) => (isPayment(seen) ? new Response("<html>", { status: 403 }) : undefined),
@@ -512,20 +487,4 @@ it("looks for the outcome soon after another process has settled the flow, howev
   const other = await flow({ journal: watching, leaseMs }).run("k", request);
   expect(other).toMatchObject({ status: "paid" });
   expect(await running).toEqual(other);
-});
-
-it("closes: what waits stops where another process can go on, and nothing new is accepted", async () => {
-  const { flow, sandbox } = await flowFixture({
-    ...lost,
-    onRequest: (seen) => (isList(seen) && sandbox.payments.length > 0 && !isClosed ? Response.json([]) : undefined),
-  });
-  let isClosed = false;
-  const one = flow({ readBackDelayMs: 60_000 });
-  const running = errorOf(one.run("k", request));
-  await vi.waitFor(() => expect(sandbox.requests.filter(isList).length).toBeGreaterThan(1));
-  expect(await one.close()).toEqual({ pending: 0 });
-  isClosed = true;
-  expect(await running).toMatchObject({ code: "flow_paused", effect: "possible" });
-  expect(await errorOf(one.run("other", request))).toMatchObject({ code: "flow_closed" });
-  expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
 });

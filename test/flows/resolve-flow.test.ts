@@ -323,32 +323,7 @@ describe("a stuck flow for which no money is known to have been taken", () => {
   });
 });
 
-it("says what is left to do where the money is being given back", async () => {
-  const { flow } = await heldFixture();
-  const one = flow({ releaseFunds: closed });
-  await errorOf(one.resolve("k", "release", decision));
-  for (const _ of [1, 2]) await errorOf(one.run("k", request));
-  for (const action of ["resend", "found"] as const) {
-    expect(await errorOf(flow().resolve("k", action, decision))).toMatchObject({
-      code: "flow_not_held",
-      message: expect.stringContaining(
-        'its money is being given back, and may have been already: "release" tries that again; "found" with',
-      ),
-    });
-  }
-  expect(await flow().resolve("k", "release", decision)).toMatchObject({ status: "rejected" });
-});
-
 describe("a look before an operator's decision", () => {
-  it("refuses it where the payment is there by then", async () => {
-    const { flow, held, onLook } = await heldFixture();
-    onLook(bare({ creationRequestSignatureBase64: held.claim?.signature ?? "" }));
-    expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject({
-      code: "flow_payment_found",
-      message: 'resolve: the payment is there, so the flow can only be resolved as "found"',
-    });
-  });
-
   it("refuses it where a payment only looks like this flow's, although all can be seen", async () => {
     const { flow, onLook } = await heldFixture();
     const alike = { senderGatewayTransactionId: "TX-1", pagingToken: "1" };

@@ -129,15 +129,6 @@ describe("a body", () => {
     expect(refusalOf(update, { colour: 1 })).toBe(`has no field "colour" ${names}`);
   });
 
-  it("is told that it can't be read", () => {
-    const given = {
-      get email() {
-        throw new Error("no handler");
-      },
-    };
-    expect(refusalOf(create, given)).toBe("can't be read: one of its getters or toJSON methods threw");
-  });
-
   it("is told of an empty text in the place of a numeral", () => {
     expect(refusalOf(deposits.create, { amount: "" })).toMatch(
       /^needs amount to be a decimal numeral.*; found an empty string$/,

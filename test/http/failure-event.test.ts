@@ -1,12 +1,9 @@
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { SigningError, TokenError } from "../../src/errors/errors.js";
 import type { FailureEvent } from "../../src/events/client-events.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { Ended } from "../../src/timing/deadline.js";
-import { undiciTransport } from "../../src/wire/undici-transport.js";
-import { openClosedPort } from "../wire/closed-port.js";
-import { startWireServer, wireResponse } from "../wire/wire-server.js";
 import { broken, calls, errorOf, json, payment, type Step, scriptedClient, unsent } from "./scripted-transport.js";
 
 const withId = { "x-request-id": "r-7" };
@@ -158,38 +155,4 @@ it("never says that no response came where one did", async () => {
       expect((await errorOf(calls[kind](client))).message).not.toMatch(/no (response|answer)/);
     }
   }
-});
-
-it("tells what no server ever saw, and what one saw and did not answer", async () => {
-  const transport = undiciTransport({ connections: 1, connectTimeoutMs: 5000 });
-  onTestFinished(() => transport.close());
-  const { port, close } = await openClosedPort();
-  onTestFinished(close);
-  const refused = scriptedClient([], { origin: `http://127.0.0.1:${port}`, transport });
-  await errorOf(calls.signed(refused.client, { maxRetries: 0 }));
-  expect(refused.events.failure.mock.calls).toMatchObject([
-    [{ code: "connection_failed", effect: "none", attempts: 1 }],
-  ]);
-
-  const server = await startWireServer({ onRequest: (socket) => void socket.destroy() });
-  const lost = scriptedClient([], { origin: server.origin, transport });
-  await errorOf(calls.signed(lost.client));
-  expect(lost.events.failure.mock.calls).toMatchObject([
-    [{ code: "outcome_unknown", effect: "possible", attempts: 1 }],
-  ]);
-  expect(server.requests).toHaveLength(1);
-
-  const answering = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(400, "{}")) });
-  const told = scriptedClient([], { origin: answering.origin, transport });
-  await errorOf(calls.signed(told.client));
-  expect(told.events.failure.mock.calls).toMatchObject([[{ code: "http_400", status: 400, attempts: 1 }]]);
-});
-
-it("shows no secret in a failure event, wherever the service puts it", async () => {
-  const text = `${payment.senderAccount} DE11 2222 3333 4444 ERIKA SENDER token-1`;
-  const { client, events } = scriptedClient([
-    json({ error: text, code: text, message: text }, 400, { "x-request-id": text }),
-  ]);
-  await errorOf(calls.signed(client));
-  expect(JSON.stringify([events.failure.mock.calls, events.response.mock.calls])).not.toMatch(/DE11|ERIKA|token-1/);
 });

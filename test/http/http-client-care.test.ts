@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { CrossBorderError, InvalidArgumentError, OutcomeUnknownError } from "../../src/errors/errors.js";
+import { InvalidArgumentError } from "../../src/errors/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { payments } from "../../src/resources/payments.js";
@@ -8,7 +8,6 @@ import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 import { undiciTransport } from "../../src/wire/undici-transport.js";
 import { startWireServer, type WireScript, wireResponse } from "../wire/wire-server.js";
 import {
-  broken,
   calls,
   errorOf,
   json,
@@ -31,28 +30,6 @@ it.each(["signed", "read"] as const)(
   },
 );
 
-it("tells what an unforeseen failure may have done", async () => {
-  const raw = () => {
-    throw new RangeError("a bug with hunter22 in it");
-  };
-  const later = scriptedClient([broken], { tokens: { current: raw, renew: async () => "t" } });
-  expect(await errorOf(calls.signed(later.client))).toMatchObject({ code: "unexpected_failure", effect: "none" });
-  const transport = { send: () => Promise.reject(new RangeError("a bug")), close: async () => {} };
-  const { client } = scriptedClient([json({})], { transport });
-  const error = await errorOf(calls.signed(client));
-  expect(error).toBeInstanceOf(OutcomeUnknownError);
-  expect(error).toBeInstanceOf(CrossBorderError);
-});
-
-it("sends the body as it was when the call was made, however early it is changed", async () => {
-  const { client, transport } = scriptedClient([json(paymentRecord())]);
-  const changing = { ...payment };
-  const call = client.call(payments.create, [], { body: changing });
-  changing.receiverAmount = "999999.00";
-  await call;
-  expect(JSON.parse(transport.sent[0]?.body ?? "")).toMatchObject({ receiverAmount: payment.receiverAmount });
-});
-
 it("does not count a renewed token among the retries", async () => {
   const { client, transport } = scriptedClient([
     { status: 401 },
@@ -74,11 +51,6 @@ it.each([
   expect(error).toBeInstanceOf(InvalidArgumentError);
   expect(error.message).toContain(name);
   expect(transport.sent).toEqual([]);
-});
-
-it("refuses options that are not an object", async () => {
-  const { client } = scriptedClient([json({})]);
-  expect(await errorOf(calls.read(client, 5 as never))).toBeInstanceOf(InvalidArgumentError);
 });
 
 describe("a request that was signed earlier", () => {

@@ -40,7 +40,7 @@ import {
   scriptedClient,
   unsent,
 } from "./scripted-transport.js";
-import { provingNothing } from "./statuses.js";
+import { passingRefusals, provingNothing } from "./statuses.js";
 
 type Kind = keyof typeof calls;
 type ErrorClass = new (...args: never) => CrossBorderError;
@@ -147,8 +147,8 @@ const rows: readonly Row[] = [
       [`${status} as a page`, { status, text: page }, ...open(Class, `http_${status}`)],
     ];
   }),
-  ...[408, 500, 502, 503, 504, 599, 600, 999].flatMap((status): Row[] => {
-    const Class = status === 408 ? ApiError : ServerError;
+  ...[...passingRefusals, 500, 502, 503, 504, 599, 600, 999].flatMap((status): Row[] => {
+    const Class = status < 500 ? ApiError : ServerError;
     return [
       [`${status}`, ownError(status), ...passing(Class, `http_${status}`)],
       [`${status} as a page`, { status, text: page }, ...passing(Class, `http_${status}`)],

@@ -119,16 +119,6 @@ describe("what is sent", () => {
       expect(path).toBe(signQuery ? "/gw/payment-intents/1?memo=x" : "/gw/payment-intents/1");
     }
   });
-
-  it("is the body as it was when the call was made", async () => {
-    const { client, transport } = scriptedClient([json({ id: "1" })]);
-    await calls.create(client);
-    const body = { firstName: "Ada" };
-    const call = client.call(liquidityProviders.create, [], { body });
-    body.firstName = "Eve";
-    await call;
-    expect(transport.sent[1]?.body).toBe('{"firstName":"Ada"}');
-  });
 });
 
 describe("what comes back", () => {
@@ -377,41 +367,8 @@ describe("the error of a response", () => {
 
 describe("input that is refused before anything is sent, signed or asked for", () => {
   const wrong: readonly (readonly [string, Operation, unknown, string])[] = [
-    ["an unknown field of a body", liquidityProviders.create, { body: { nick: "x" } }, 'has no field "nick"'],
     ["an id in the body of a create", liquidityProviders.create, { body: { id: "x" } }, 'has no field "id"'],
     ["a response-only field", deposits.create, { ids: ["lp"], body: { requestUri: "x" } }, 'has no field "requestUri"'],
-    [
-      "__proto__ in a body",
-      liquidityProviders.create,
-      { body: JSON.parse('{"__proto__":{}}') },
-      'has no field "__proto__"',
-    ],
-    [
-      "a body that is no object",
-      liquidityProviders.create,
-      { body: "x" },
-      "must be an object with fields; found a string",
-    ],
-    [
-      "a body that is an array",
-      liquidityProviders.create,
-      { body: [] },
-      "must be an object with fields; found an array",
-    ],
-    ["no body", liquidityProviders.create, {}, "must be an object with fields; found undefined"],
-    [
-      "a field of a wrong type",
-      liquidityProviders.create,
-      { body: { email: 5 } },
-      "needs email to be a string; found a number",
-    ],
-    [
-      "null for a field",
-      liquidityProviders.create,
-      { body: { email: null } },
-      "needs email to be a string; found null",
-    ],
-    ["a missing field of an intent", paymentIntents.create, { body: {} }, "needs memo to be a string; found undefined"],
     [
       "a missing field of a payment",
       payments.create,
@@ -427,95 +384,18 @@ describe("input that is refused before anything is sent, signed or asked for", (
           "needs amount to be a decimal numeral in a string",
         ] as const,
     ),
-    ["an unknown field of a query", paymentIntents.get, { ids: ["1"], query: { q: "x" } }, 'has no field "q"'],
     ["the id filter of deposits", deposits.list, { ids: ["1"], query: { id: "x" } }, 'has no field "id"'],
-    [
-      "a text for an integer filter",
-      exchangeRates.list,
-      { ids: ["1"], query: { buyPriceN: "1" } },
-      "needs buyPriceN to be a whole number",
-    ],
-    [
-      "a number for a text filter",
-      payments.list,
-      { query: { memo: 1 } },
-      "the query needs memo to be a string; found a number",
-    ],
     ["a lone surrogate in a query", payments.list, { query: { memo: "\ud800" } }, "contains a lone surrogate"],
-    ["an empty id", paymentIntents.get, { ids: [""] }, "paymentIntentId must be the id of a record"],
-    ["the id .", paymentIntents.get, { ids: ["."] }, 'paymentIntentId must be the id of a record; found "."'],
-    ["the id ..", paymentIntents.get, { ids: [".."] }, 'paymentIntentId must be the id of a record; found ".."'],
-    ["a lone surrogate as an id", paymentIntents.get, { ids: ["a\udc00"] }, "contains a lone surrogate"],
-    ["a number as an id", paymentIntents.get, { ids: [7] }, "paymentIntentId must be a string; found a number"],
     ["no id", paymentIntents.get, { ids: [] }, "paymentIntentId must be a string; found undefined"],
   ];
 
-  const circular: { self?: unknown } = {};
-  circular.self = circular;
-
-  it.each([
-    ...wrong,
-    [
-      "extras that JSON can't hold",
-      payments.create,
-      { body: { ...payment, extras: 1n } },
-      "the body needs extras to be a JSON value; found a bigint",
-    ],
-    [
-      "extras inside themselves",
-      payments.create,
-      { body: { ...payment, extras: circular } },
-      "to have at most 1000 levels; it has more, or contains itself",
-    ],
-  ] as typeof wrong)("%s", async (_, row, input, message) => {
+  it.each(wrong)("%s", async (_, row, input, message) => {
     const { client, transport, tokens, signer } = scriptedClient([json({})]);
     const error = await errorOf(callWith(client, row, input));
     expect(error).toBeInstanceOf(InvalidArgumentError);
     expect(error.message).toContain(message);
     expect(error.message).toContain(row.name);
     expect(error.effect).toBe("none");
-    expect([transport.sent, tokens.current.mock.calls, signer.sign.mock.calls]).toEqual([[], [], []]);
-  });
-
-  const options: readonly (readonly [string, unknown, string])[] = [
-    ["an unknown option", { timeout: 5 }, 'there is no option "timeout"'],
-    ["no time", { timeoutMs: 0 }, "timeoutMs must be"],
-    ["negative time", { timeoutMs: -1 }, "timeoutMs must be"],
-    ["time that timers can't hold", { timeoutMs: 2 ** 31 }, "timeoutMs must be"],
-    ["time that is no number", { timeoutMs: "5" }, "timeoutMs must be"],
-    ["NaN", { timeoutMs: Number.NaN }, "timeoutMs must be"],
-    ["half a retry", { maxRetries: 0.5 }, "maxRetries must be"],
-    ["negative retries", { maxRetries: -1 }, "maxRetries must be"],
-    ["endless retries", { maxRetries: Number.POSITIVE_INFINITY }, "maxRetries must be"],
-    ["a signal that is none", { signal: "stop" }, "signal must be an AbortSignal"],
-    [
-      "headers of the client's own",
-      { headers: { Authorization: "Bearer x" } },
-      "authorization is set by the client itself",
-    ],
-    [
-      "a signature",
-      { headers: { "X-SERVICE-SIGNATURE-BASE64": "x" } },
-      "x-service-signature-base64 is set by the client",
-    ],
-    ["a host", { headers: { host: "x" } }, "host is set by the client itself"],
-    ["a header with a line break", { headers: { "x-a": "1\r\nx-b: 2" } }, "the value of x-a is not a text"],
-    ["a header with NUL", { headers: { "x-a": "\0" } }, "the value of x-a is not a text"],
-    ["a header beyond Latin-1", { headers: { "x-a": "€" } }, "the value of x-a is not a text"],
-    ["a header that is a number", { headers: { "x-a": 1 } }, "the value of x-a is not a text"],
-    ["a header without a name", { headers: { "": "1" } }, "is not a valid header name"],
-    ["a header whose name has a space", { headers: { "x a": "1" } }, "is not a valid header name"],
-    ["a Headers object", { headers: new Headers({ "x-a": "1" }) }, "headers must be an object such as"],
-    ["a Map", { headers: new Map([["x-a", "1"]]) }, "headers must be an object such as"],
-    ["an array of headers", { headers: [["x-a", "1"]] }, "headers must be an object such as"],
-    ["null for headers", { headers: null }, "headers must be an object such as"],
-  ];
-
-  it.each(options)("the option of %s", async (_, given, message) => {
-    const { client, transport, tokens, signer } = scriptedClient([json({})]);
-    const error = await errorOf(callWith(client, payments.create, { body: payment }, given));
-    expect(error).toBeInstanceOf(InvalidArgumentError);
-    expect(error.message).toContain(message);
     expect([transport.sent, tokens.current.mock.calls, signer.sign.mock.calls]).toEqual([[], [], []]);
   });
 

@@ -285,33 +285,6 @@ it("counts no refused payment as one whose outcome is unknown", async () => {
   expect(metrics["cross_border.unknown_outcomes"]).toBeUndefined();
 });
 
-it("follows what recover continues, below the caller's own span", async () => {
-  await using fixed = await fixture();
-  const { takeFunds, releaseFunds } = new Bank();
-  let isAway = true;
-  const flow = new PaymentFlow({
-    client: fixed.client,
-    journal: new MemoryJournal(),
-    releaseFunds,
-    takeFunds(given) {
-      if (isAway) throw new Error("the bank is away");
-      return takeFunds(given);
-    },
-  });
-  await expect(flow.run("order-1", request)).rejects.toMatchObject({ code: "flow_paused" });
-  const [paused] = fixed.spans().filter(({ name }) => name === "flow");
-  expect(paused?.attributes).toMatchObject({ "error.type": "flow_paused", "cross_border.effect": "possible" });
-  isAway = false;
-  const outcomes: string[] = [];
-  await fixed.tracer.startActiveSpan("mine", async (span) => {
-    for await (const { status } of flow.recover()) outcomes.push(status);
-    span.end();
-  });
-  expect(outcomes).toEqual(["paid"]);
-  expect(paths(fixed.spans())).toContain("mine > flow > flow step claimed > payments.create > POST /payments");
-  await flow.close();
-});
-
 it("measures requests, calls, retries, tokens and unknown outcomes", async () => {
   await using fixed = await fixture({
     onRequest: ({ operation }) => (operation === "liquidityProviders.create" ? Response.error() : undefined),

@@ -1,16 +1,21 @@
 import { type FieldKind, type FieldTable, fieldKinds } from "../../src/api/fields.js";
 import type { BodyFields, Operation } from "../../src/api/operation.js";
 import { operations } from "../../src/resources/catalogue.js";
-import type { ResourceDocs } from "./docstrings.js";
+import { type ResourceDocs, readDocstrings } from "./docstrings.js";
 
 type Json = { readonly [name: string]: unknown };
+
+/** What `openapi.json` has to hold. */
+export function openApiText(): string {
+  return `${JSON.stringify(openApiDocument(readDocstrings("src/resources")), undefined, 2)}\n`;
+}
 
 /**
  * The operations as an OpenAPI 3.1 document, made from the rows that the client, the sandbox and the tests read.
  *
  * What the description does not show stays open: no field of a body is required, and no value restricted, unless it says so.
  */
-export function openApiDocument(docs: ReadonlyMap<string, ResourceDocs>): Json {
+function openApiDocument(docs: ReadonlyMap<string, ResourceDocs>): Json {
   const rows = [...operations.values()].map((row) => new DescribedRow(row, docsOf(docs, row)));
   return {
     openapi: "3.1.0",

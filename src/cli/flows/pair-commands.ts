@@ -20,10 +20,9 @@ import {
   asOperator,
   assertAction,
   assertResolvable,
-  assertWithoutProof,
   decisionOptions,
   neededToDecide,
-  readPayment,
+  readResolution,
   showDecided,
   showPlan,
 } from "./resolve-command.js";
@@ -54,16 +53,7 @@ export const flowsProposeCommand = command({
   ],
   async run({ values, operands: [key = "", action = ""] }, terminal) {
     assertAction(action);
-    const withoutProof = values["without-proof"] === true;
-    assertWithoutProof(action, withoutProof);
-    const payment = values.payment === undefined ? undefined : await readPayment(values.payment, action, terminal);
-    const grounds = {
-      by: values.by,
-      why: values.why,
-      ...(payment && { payment }),
-      ...(withoutProof && { withoutProof }),
-    };
-    const checked = checkResolution(action, grounds, "propose");
+    const checked = checkResolution(action, await readResolution(action, values, terminal), "propose");
     assertName("propose", values.by);
     await using flows = await openFlows(values, terminal, offline);
     const flow = await readFlow(flows, key);
@@ -73,7 +63,7 @@ export const flowsProposeCommand = command({
       return exitCodes.done;
     }
     const stored = await asOperator(flows.context, flow, "found", terminal, (context, call) =>
-      proposeFlow(context, key, { ...checked, seen: values.seen ?? flow.seen }, call),
+      proposeFlow(context, key, { ...checked, seen: checked.seen ?? flow.seen }, call),
     );
     showStored(stored, values.json === true, terminal);
     return exitCodes.done;

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../../errors/errors.js";
-import { checkResolution } from "../../flows/check-resolution.js";
+import { checkResolution, type GivenResolution } from "../../flows/check-resolution.js";
 import { decisionEffects } from "../../flows/decision-effects.js";
 import { FlowCall } from "../../flows/flow-call.js";
 import type { FlowContext } from "../../flows/flow-context.js";
@@ -12,7 +12,7 @@ import type { Payment } from "../../resources/payments.js";
 import { clock } from "../../timing/clock.js";
 import { parseObject } from "../../wire/parse-json-object.js";
 import { Interrupted } from "../ask-secret.js";
-import { command, exitCodes, UsageError } from "../command.js";
+import { command, exitCodes, type Given, UsageError } from "../command.js";
 import { readText } from "../files.js";
 import { interruption } from "../interruption.js";
 import { openClient } from "../open-client.js";
@@ -58,12 +58,8 @@ export const flowsResolveCommand = command({
   ],
   async run({ values, operands: [key = "", action = ""] }, terminal) {
     assertAction(action);
-    const { by, why, yes = false, json = false } = values;
-    const withoutProof = values["without-proof"] === true;
-    assertWithoutProof(action, withoutProof);
-    const payment = values.payment === undefined ? undefined : await readPayment(values.payment, action, terminal);
-    const grounds = { by, why, ...(payment && { payment }), ...(withoutProof && { withoutProof }), seen: values.seen };
-    const resolution = checkResolution(action, grounds);
+    const { yes = false, json = false } = values;
+    const resolution = checkResolution(action, await readResolution(action, values, terminal));
     const connection = yes
       ? { connect: (settings: Settings) => openClient(settings, terminal), needed: neededToDecide }
       : { needed: ["gatewayId"] as const };
@@ -82,6 +78,17 @@ export const flowsResolveCommand = command({
     return exitCodes.done;
   },
 });
+
+/** What is given of a decision. Does not compile where an option is not read. */
+export async function readResolution(
+  action: ResolveAction,
+  { by, why, seen, payment, "without-proof": withoutProof }: Given<typeof decisionOptions>["values"],
+  terminal: Terminal,
+) {
+  assertWithoutProof(action, withoutProof === true);
+  const record = payment === undefined ? undefined : await readPayment(payment, action, terminal);
+  return { by, why, seen, withoutProof, payment: record } satisfies Readonly<Record<keyof GivenResolution, unknown>>;
+}
 
 /** Without a `gatewayId` only the signing key tells one gateway's flows from another's, and the command has none. */
 export const neededToDecide = ["gatewayId", "authUrl", "realm", "clientId", "username", "password"] as const;
@@ -170,7 +177,7 @@ export function assertAction(action: string): asserts action is ResolveAction {
 }
 
 /** The program that sends again looks once more itself, and holds what it can't see. */
-export function assertWithoutProof(action: ResolveAction, isGiven: boolean): void {
+function assertWithoutProof(action: ResolveAction, isGiven: boolean): void {
   if (!isGiven || action === "release") return;
   const advice = action === "resend" ? ": have the program call flow.resolve, which looks and sends at once" : "";
   throw new UsageError(`--without-proof is for release only${advice}`);
@@ -183,7 +190,7 @@ export function assertResolvable({ key, phase, isWaiting, senderGatewayTransacti
   throw notHeld(key, `it is ${phase}, no money is known to have been taken, and its program tries again by itself`);
 }
 
-export async function readPayment(file: string, action: ResolveAction, terminal: Terminal): Promise<Payment> {
+async function readPayment(file: string, action: ResolveAction, terminal: Terminal): Promise<Payment> {
   if (action !== "found") throw new UsageError("--payment is for found only");
   const payment = parseObject(await readText(file, terminal));
   if (payment === undefined) throw new InvalidArgumentError(`${file} is not a payment's record in JSON`);

@@ -1,4 +1,5 @@
 import { counted } from "../../errors/counted.js";
+import { describeDecision } from "../../flows/decision-effects.js";
 import type { FlowDetails, WaitingProposal } from "../../flows/flow-details.js";
 import type { Claim, FlowFailures, FlowHistory, FlowStep, Look, OperatorDecision } from "../../flows/index.js";
 import { describeGrounds } from "../../flows/looking/describe-looks.js";
@@ -137,14 +138,9 @@ export function stepText({ from, to, atMs, durationMs, owner, times, code }: Flo
   return `at ${instant(atMs)}: ${phases}, in ${durationMs} ms, by ${owner}${failed}`;
 }
 
-/** `step`, which the line's label shows; hashes, which `--json` has; and a record, whose names and accounts are not for a terminal. */
-type UnshownInDecision = "step" | "saw" | "payment" | "previous";
-
-function decisionText({ action, by, why, atMs, withoutProof, ...more }: OperatorDecision): string {
-  // Does not compile where a decision has what is not shown here.
-  more satisfies Partial<Pick<OperatorDecision, UnshownInDecision>> &
-    Readonly<Record<Exclude<keyof typeof more, UnshownInDecision>, never>>;
-  return `${action}${withoutProof ? ", without proof," : ""} by ${by} at ${instant(atMs)}: ${why}`;
+function decisionText(decision: OperatorDecision): string {
+  const [what, why] = describeDecision(decision);
+  return `${what} by ${decision.by} at ${instant(decision.atMs)}: ${why}`;
 }
 
 export function instant(ms: number | undefined): string {

@@ -1,5 +1,6 @@
 import { nonEmptyText } from "../../paging/cursor-order.js";
 import { TokenOrder } from "../../payments/token-order.js";
+import { isPassingStatus } from "../../wire/status.js";
 import type { Seen } from "./prober.js";
 
 /** A record of a list, as it came. */
@@ -50,7 +51,7 @@ export function codeIn({ json }: Seen): string | undefined {
 
 /** Whether the service refuses what was asked, and not who asks, or when. */
 export function isRefused({ status }: Seen): boolean {
-  return status >= 400 && status < 500 && ![401, 408, 425, 429].includes(status);
+  return status >= 400 && status < 500 && status !== 401 && !isPassingStatus(status);
 }
 
 /** `createdAt` in milliseconds since 1970. */

@@ -160,14 +160,6 @@ describe("after a refusal", () => {
     expect(await flow().run("k", request)).toMatchObject({ status: "held", response: { status } });
     expect([sent(), bank.released]).toEqual([1, []]);
   });
-
-  it.each([401, 429])("that passes (%i) is no refusal where the look finds the payment", async (status) => {
-    const { flow, sandbox } = await flowFixture({
-      onResponse: (seen) => (isPayment(seen) ? refusal(status) : undefined),
-    });
-    expect(await flow({ leaseMs }).run("k", request)).toMatchObject({ status: "paid" });
-    expect(sandbox.payments).toHaveLength(1);
-  });
 });
 
 describe("without a response, under singleUseIntents,", () => {
