@@ -258,7 +258,7 @@ export const clientOptions = {
     wanted: "what openTelemetry of cross-border-payments/opentelemetry makes",
     documentedDefault: "none",
     documentation:
-      "`openTelemetry(api)`: spans, `traceparent` and metrics, see [Observability](observability.md#opentelemetry)",
+      "`openTelemetry(api)`: spans, `traceparent` and metrics, see [Observability](opentelemetry.md)",
     logins: ["client"],
   },
 } satisfies OptionTable<ClientOptions> & Readonly<Record<keyof ClientOptions, WithLogins>>;

@@ -27,7 +27,7 @@ function codeBlocks(document: string): Map<string, string> {
   const own = [...blocks].filter(([, code = ""]) => !compiledElsewhere.has(code));
   return new Map(
     own.map(([, code], index) => {
-      const name = /^\/\/ (\w+\.ts)\n/.exec(code ?? "")?.[1] ?? `${document.replaceAll("/", "-")}-${index + 1}.ts`;
+      const name = /^\/\/ ([\w-]+\.ts)\n/.exec(code ?? "")?.[1] ?? `${document.replaceAll("/", "-")}-${index + 1}.ts`;
       return [join(process.cwd(), name), `${code}\nexport {};`];
     }),
   );

@@ -1,3 +1,4 @@
+// orders.ts
 import { CrossBorderError } from "cross-border-payments";
 import { FlowPausedError, type PaymentFlow } from "cross-border-payments/flow";
 import type { Pool } from "pg";

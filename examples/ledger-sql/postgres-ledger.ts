@@ -1,3 +1,4 @@
+// postgres-ledger.ts
 import { randomUUID } from "node:crypto";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "cross-border-payments/flow";
 import type { Pool, PoolClient } from "pg";

@@ -1,3 +1,4 @@
+// sqlite-ledger.ts
 import { randomUUID } from "node:crypto";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "cross-border-payments/flow";
 import type { SqliteDatabase } from "cross-border-payments/journal/sqlite";

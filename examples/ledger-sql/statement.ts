@@ -1,3 +1,4 @@
+// statement.ts
 import type { CrossBorderClient } from "cross-border-payments";
 import { type OwnEntry, reconcilePayments } from "cross-border-payments/reconcile";
 import type { Pool } from "pg";

@@ -23,14 +23,13 @@ export const decisionEffects: Readonly<Record<ResolveAction, DecisionEffect>> = 
     evidence:
       "the word of the service's operators that the payment was not made and will not be; that it is not listed proves nothing",
     does: listed,
-    follows: "the program that works on these flows (flow.work) calls releaseFunds, which gives the money back",
+    follows: "the program that runs these flows calls releaseFunds, which gives the money back",
   },
   resend: {
     evidence:
       "the word of the service's operators that the payment was not made, and will not be by the requests that were sent; that it is not listed proves nothing",
     does: listed,
-    follows:
-      "the program that works on these flows (flow.work) calls takeFunds again, looks once more, and sends the same bytes again",
+    follows: "the program that runs these flows calls takeFunds again, looks once more, and sends the same bytes again",
   },
 };
 

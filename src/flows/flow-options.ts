@@ -222,7 +222,7 @@ export const flowOptions = {
     default: { people: 1 },
     documentedDefault: "`{ people: 1 }`",
     documentation:
-      "how many people [a decision](operator.md#two-people) about a held or stuck flow takes; with 2, one proposes and another approves",
+      "how many people [a decision](two-people.md) about a held or stuck flow takes; with 2, one proposes and another approves",
   },
   on: {
     accepts: (value) => typeof value === "object" && value !== null,

@@ -71,7 +71,7 @@ it("has a dashboard whose panels have titles, places of their own, and queries o
 });
 
 it("is linked in the guides", () => {
-  for (const page of ["operator", "observability"]) {
+  for (const page of ["operator", "gauges"]) {
     for (const file of ["alerts.yml", "dashboard.json"]) {
       expect(readFileSync(`docs/${page}.md`, "utf8")).toContain(`../${folder}/${file}`);
     }

@@ -1,10 +1,10 @@
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../support/free-port.js";
 import { isThorough } from "../support/thorough.js";
 import { alerts, folder, queries, rules } from "./example-files.js";
 import { exportMetrics } from "./exported-metrics.js";
@@ -37,14 +37,6 @@ async function testsOf(text: string): Promise<boolean> {
   cpSync(join(folder, "alerts.test.yml"), join(copy, "alerts.test.yml"));
   writeFileSync(join(copy, "alerts.yml"), text);
   return (await promtool("test", "rules", join(copy, "alerts.test.yml"))).ok;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 /** A Prometheus that reads an exporter each second. @returns what asks its API. */

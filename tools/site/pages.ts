@@ -169,10 +169,34 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     },
     { name: "operator", title: "The operator's day", about: "what to look at, what to decide, and when to do nothing" },
     {
+      name: "two-people",
+      title: "Two people",
+      about: "one proposes a decision, and another approves it",
+      alsoFoundBy: "four eyes approval maker checker held",
+    },
+    {
+      name: "desk",
+      title: "The desk",
+      about: "a page for the people who decide, behind your own login",
+      alsoFoundBy: "operator page admin held",
+    },
+    {
       name: "observability",
       title: "Observability",
-      about: "logs, OpenTelemetry, diagnostics channels and a health check",
-      alsoFoundBy: "pino metrics tracing probe",
+      about: "a health check, logs, hooks and diagnostics channels",
+      alsoFoundBy: "pino winston probe",
+    },
+    {
+      name: "opentelemetry",
+      title: "OpenTelemetry",
+      about: "traces and metrics, and setting up the SDK",
+      alsoFoundBy: "otel tracing spans metrics",
+    },
+    {
+      name: "gauges",
+      title: "Gauges and alarms",
+      about: "how many payments wait and for how long, rules for Prometheus and a dashboard for Grafana",
+      alsoFoundBy: "prometheus grafana alertmanager statsd metrics monitoring",
     },
     {
       name: "journals",

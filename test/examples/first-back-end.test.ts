@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { compilePrograms } from "../support/build-programs.js";
+import { freePort } from "../support/free-port.js";
+import { command } from "../support/program.js";
+
+const url = process.env.CBP_POSTGRES_URL ?? "";
+const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set)" : "";
+
+/** Saves the listings that name their file, as a reader does, and compiles what is started. */
+async function saveListings(): Promise<string> {
+  // Below the project, so that the package's own name leads to its sources.
+  const folder = mkdtempSync(join("test", "first-back-end-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const page of ["first-back-end", "ledger-in-sql"]) {
+    const blocks = readFileSync(`docs/${page}.md`, "utf8").matchAll(/^```ts\n\/\/ ([\w-]+\.ts)\n([\s\S]*?)^```/gm);
+    for (const [, name = "", code = ""] of blocks) writeFileSync(join(folder, name), code);
+  }
+  await compilePrograms([join(folder, "tables.ts"), join(folder, "start.ts")], folder);
+  return folder;
+}
+
+async function createDatabase(): Promise<{ readonly pool: pg.Pool; readonly databaseUrl: string }> {
+  const name = `first_back_end_${randomBytes(6).toString("hex")}`;
+  const databaseUrl = new URL(url);
+  databaseUrl.pathname = `/${name}`;
+  const server = new pg.Client(url);
+  await server.connect();
+  await server.query(`create database ${name}`);
+  const pool = new pg.Pool({ connectionString: databaseUrl.href });
+  pool.on("error", () => {});
+  onTestFinished(async () => {
+    await pool.end();
+    await server.query(`drop database ${name} with (force)`);
+    await server.end();
+  });
+  return { pool, databaseUrl: databaseUrl.href };
+}
+
+describe.skipIf(url === "")(`the first back end${skipped}`, () => {
+  it("pays, outlives its database's connections, and ends in order", async () => {
+    const folder = await saveListings();
+    const { pool, databaseUrl } = await createDatabase();
+    const settings = join(folder, "service");
+    const port = await freePort();
+    const start = (...args: readonly string[]): ChildProcess => {
+      const env = {
+        ...process.env,
+        DATABASE_URL: databaseUrl,
+        CROSS_BORDER_CONFIG: join(settings, "alpha-bank.json"),
+        PORT: String(port),
+      };
+      const child = spawn(process.execPath, args, { env, stdio: "ignore" });
+      onTestFinished(() => void child.kill("SIGKILL"));
+      return child;
+    };
+    async function request<T>(method: string, path: string, body?: object): Promise<T> {
+      const response = await fetch(`http://127.0.0.1:${port}/orders/${path}`, {
+        method,
+        headers: body === undefined ? {} : { "content-type": "application/json" },
+        body: body === undefined ? null : JSON.stringify(body),
+      });
+      if (!response.ok) throw new Error(`${path}: ${response.status}`);
+      return (await response.json()) as T;
+    }
+    const pay = async (order: string) => {
+      const { intentId } = await request<{ intentId: string }>("POST", `${order}/quote`);
+      return request("POST", `${order}/confirm`, { intentId });
+    };
+
+    start(command, "sandbox", "--folder", settings);
+    while (!existsSync(join(settings, "trusted-keys.json"))) await sleep(20);
+    const main = (name: string) => join(folder, folder, name);
+    expect(await once(start(main("tables.js")), "exit")).toEqual([0, null]);
+    const backEnd = start(main("start.js"));
+    await expect.poll(() => request("GET", "order-1").catch(String), { timeout: 60_000 }).toEqual({ phase: "none" });
+    expect(await pay("order-1")).toEqual({ status: "paid" });
+
+    await pool.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    );
+    await expect.poll(() => pay("order-2").catch(String), { timeout: 60_000 }).toEqual({ status: "paid" });
+    expect(await request("GET", "order-2")).toEqual({ phase: "paid" });
+    const { rows } = await pool.query("select key, status from takings order by key");
+    expect(rows).toEqual([
+      { key: "order-1", status: "taken" },
+      { key: "order-2", status: "taken" },
+    ]);
+
+    const ended = once(backEnd, "exit");
+    backEnd.kill("SIGTERM");
+    expect(await ended).toEqual([0, null]);
+  });
+});
