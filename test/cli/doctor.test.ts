@@ -209,6 +209,13 @@ describe("says what is wrong:", () => {
     expect(clock).toMatchObject({ status });
     expect(clock?.found).toMatch(seconds < 0 ? /ahead of/ : /behind/);
   });
+
+  it("a date that is none", async () => {
+    const port = await listen(createServer((_request, response) => response.setHeader("date", "soon").end()));
+    const { findings } = await examined({ baseUrl: `http://127.0.0.1:${port}/v1` });
+    const clock = findings.find(({ check }) => check === "clock");
+    expect(clock).toMatchObject({ status: "warning", found: "the service does not tell its time" });
+  });
 });
 
 describe("at a service that does something odd", () => {
