@@ -204,6 +204,14 @@ describe("with --write", () => {
     expect(report.made).toEqual([expect.objectContaining({ kind: "update", state: "undone" })]);
   });
 
+  it("keeps the process for no timer once it has undone something", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    await using fixture = await openProbe({}, 0);
+    const before = timers();
+    await fixture.probe([...quick, ...fixture.writes, ...only("updates")]);
+    expect(timers()).toBeLessThanOrEqual(before);
+  });
+
   it.each([
     [["--write", "--yes"], 2, "--write needs --intent"],
     [["--amount", "1.00"], 2, "are for --write only"],
