@@ -78,6 +78,8 @@ export class Prober {
   readonly #budget: number;
   #notBeforeMs = 0;
   #session: (Granted & { readonly renewAtMs: number }) | undefined;
+  /** Whether the service took the last token that it was sent. */
+  #isAccepted = false;
   /** Of the login: there is no other one. */
   #refusal: GrantFailure | undefined;
 
@@ -113,10 +115,14 @@ export class Prober {
   /** @throws {BudgetSpent | NoAnswer} where it can't be sent, or no response came. */
   async send(request: ProbeRequest): Promise<Seen> {
     const seen = await this.#send(request);
-    if (seen.status !== 401 || request.token !== undefined) return seen;
+    if (request.token !== undefined) return seen;
+    const wasAccepted = this.#isAccepted;
+    this.#isAccepted = seen.status !== 401;
+    // A service that takes none of the session's tokens would have one after another.
+    if (this.#isAccepted || !wasAccepted || this.#session === undefined) return seen;
     // Somebody has ended the session, or the service has another idea of its length.
-    this.#session = undefined;
-    return this.#send(request);
+    this.#session = { ...this.#session, renewAtMs: 0 };
+    return this.send(request);
   }
 
   /** @throws {TokenError} where the session can't be had. */

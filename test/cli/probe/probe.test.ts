@@ -50,21 +50,30 @@ describe("what it sends", () => {
   });
 
   it("tries no login again that was refused, since that could lock the account", async () => {
-    let [isSeeded, logins, refused] = [false, 0, 0];
+    let [isSeeded, lists, logins, refused] = [false, 0, 0, 0];
     const onRequest: SandboxServerOptions["onRequest"] = ({ operation, body }) => {
       if (!isSeeded) return undefined;
-      if (operation === "payments.list") return new Response("{}", { status: 401 });
-      if (operation !== "token" || !body.includes("grant_type=password")) return undefined;
-      logins += 1;
-      if (logins === 1) return undefined;
-      refused += 1;
-      return Response.json({ error: "invalid_grant" }, { status: 401 });
+      if (operation === "payments.list") return lists++ === 0 ? undefined : new Response("{}", { status: 401 });
+      if (operation !== "token" || (body.includes("grant_type=password") && logins++ === 0)) return undefined;
+      if (body.includes("grant_type=password")) refused += 1;
+      return Response.json({ error: "invalid_grant" }, { status: 400 });
     };
     await using fixture = await openProbe({ onRequest }, 0);
     isSeeded = true;
-    const { report } = await fixture.probe([...quick, ...only("errors.400", "bounds", "sort", "session.rotation")]);
+    const { report } = await fixture.probe([...quick, ...only("size.default", "bounds", "sort", "session.rotation")]);
     expect(report.questions.map(({ status }) => status)).toEqual(["failed", "failed", "failed", "failed"]);
     expect(refused).toBe(1);
+  });
+
+  it("logs in once at a service that takes no token", async () => {
+    let isSeeded = false;
+    const onRequest: SandboxServerOptions["onRequest"] = ({ operation }) =>
+      isSeeded && operation === "payments.list" ? new Response("{}", { status: 401 }) : undefined;
+    await using fixture = await openProbe({ onRequest }, 0);
+    const before = fixture.server.sandbox.tokenRequests.length;
+    isSeeded = true;
+    await fixture.probe([...quick, ...only("size.default", "bounds", "sort", "caches")]);
+    expect(fixture.server.sandbox.tokenRequests.slice(before)).toHaveLength(1);
   });
 
   it("keeps to Retry-After", async () => {
