@@ -1,5 +1,5 @@
 import { maxRetriesOption, requestOptions, timeoutMsOption } from "./api/request-options.js";
-import { type AuthOptions, assertAuthOptions } from "./auth/auth-options.js";
+import { type AuthOptions, parseAuthOptions } from "./auth/auth-options.js";
 import { tokenSourceKey } from "./auth/token-source.js";
 import { isTokenStore, type TokenStore } from "./auth/token-store.js";
 import { isTokenLeeway } from "./auth/token-timing.js";
@@ -105,7 +105,7 @@ interface WithLogins {
 
 /** Every option: its check, its default and its line in docs/client.md. One that is missing here does not compile. */
 export const clientOptions = {
-  // `parseBaseUrl` and `assertAuthOptions` check these two, with a message for each mistake.
+  // `parseBaseUrl` and `parseAuthOptions` check these two, with a message for each mistake.
   baseUrl: {
     accepts: () => true,
     wanted: "an address",
@@ -272,8 +272,8 @@ export interface ResolvedOptions extends Omit<WithDefaults<ClientOptions, typeof
 /** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
 export function resolveOptions(given: ClientOptions): ResolvedOptions {
   const refuse = (message: string) => new ConfigError(message);
-  const read = parseOptions(clientOptions, given, "the client's options", refuse) as unknown as ClientOptions;
-  assertAuthOptions(read.auth, read.allowInsecureHttp);
+  const parsed = parseOptions(clientOptions, given, "the client's options", refuse) as unknown as ClientOptions;
+  const read = { ...parsed, auth: parseAuthOptions(parsed.auth, parsed.allowInsecureHttp) };
   const options = withDefaults<ClientOptions, typeof clientOptions>(clientOptions, read);
   for (const operation of options.signedOperations as readonly unknown[]) {
     if (!isOperationName(operation))

@@ -1,5 +1,6 @@
 import { Big, type RoundingMode } from "big.js";
 import { InvalidArgumentError } from "./errors/errors.js";
+import { type CheckTable, parseOptions } from "./options/option-table.js";
 
 export type { Big };
 
@@ -61,13 +62,7 @@ export function exact(value: string | number | Big): Big {
  * @throws {InvalidArgumentError} when the divisor is zero, or an option is not one of those that there are.
  */
 export function divide(dividend: Big, divisor: Big, options: RateOptions = {}): string {
-  const { scale, rounding = "half-even" } = options;
-  if (!Object.hasOwn(roundings, rounding)) {
-    throw new InvalidArgumentError(`rounding is none of ${Object.keys(roundings).join(", ")}`);
-  }
-  if (scale !== undefined && !(Number.isInteger(scale) && scale >= 0 && scale <= 1000)) {
-    throw new InvalidArgumentError("scale is not a whole number from 0 to 1000");
-  }
+  const { scale, rounding = "half-even" }: RateOptions = parseOptions(rateOptions, options, "the options", refuse);
   if (divisor.eq(0)) throw new InvalidArgumentError("the rate's divisor is zero: there is no rate");
   const isNegative = dividend.lt(0) !== divisor.lt(0);
   const round = roundings[rounding][isNegative ? "below" : "above"];
@@ -104,6 +99,19 @@ const roundings: Readonly<Record<Rounding, Readonly<Record<"above" | "below", Ro
   "half-up": { above: halfUp, below: halfUp },
   "half-down": { above: halfDown, below: halfDown },
   "half-even": { above: halfEven, below: halfEven },
+};
+
+const refuse = (message: string) => new InvalidArgumentError(message);
+
+const rateOptions: CheckTable<RateOptions> = {
+  scale: {
+    accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1000,
+    wanted: "a whole number from 0 to 1000",
+  },
+  rounding: {
+    accepts: (value) => typeof value === "string" && Object.hasOwn(roundings, value),
+    wanted: `one of ${Object.keys(roundings).join(", ")}`,
+  },
 };
 
 /** big.js takes the scale and the rounding of a division from the constructor: each division has one of its own. */

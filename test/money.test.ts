@@ -237,7 +237,7 @@ describe("what is refused", () => {
 
   it.each([-1, 0.5, 1001, Number.NaN, Number.POSITIVE_INFINITY, "2", null])("refuses the scale %s", (scale) => {
     expect(() => exchangeRate(intent, { scale: scale as number })).toThrow(
-      new InvalidArgumentError("scale is not a whole number from 0 to 1000"),
+      /^scale must be a whole number from 0 to 1000; found /,
     );
   });
 
@@ -246,10 +246,17 @@ describe("what is refused", () => {
     (mode) => {
       for (const scale of [undefined, 2]) {
         const options = { rounding: mode as Rounding, ...(scale === undefined ? {} : { scale }) };
-        expect(() => exchangeRate(intent, options)).toThrow(/^rounding is none of up, down, /);
+        expect(() => exchangeRate(intent, options)).toThrow(/^rounding must be one of up, down, .*; found /);
       }
     },
   );
+
+  it("refuses an option that there is not, which would round in another way than was meant", () => {
+    const misspelt = { roundingMode: "up", scale: 2 } as object;
+    expect(() => exchangeRate(intent, misspelt)).toThrow(
+      new InvalidArgumentError('there is no option "roundingMode"; there are scale, rounding'),
+    );
+  });
 
   it("takes scales up to both ends", () => {
     expect(divide(exact(2), exact(3), { scale: 0 })).toBe("1");

@@ -1,14 +1,6 @@
 import { describeValue } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
-import {
-  assertOptions,
-  type Check,
-  type CheckTable,
-  isBoolean,
-  isFunction,
-  isText,
-  parseOptions,
-} from "../options/option-table.js";
+import { type Check, type CheckTable, isBoolean, isFunction, isText, parseOptions } from "../options/option-table.js";
 import { type BaseUrl, parseBaseUrl } from "../wire/base-url.js";
 import { type OpenTokenSource, tokenSourceKey } from "./token-source.js";
 
@@ -93,17 +85,29 @@ export interface UserAuth {
 /** How a client gets its access tokens. */
 export type AuthOptions = PasswordAuth | SessionAuth | AccessTokenAuth | UserAuth;
 
-/** @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted. */
-export function assertAuthOptions(auth: unknown, allowInsecureHttp = false): asserts auth is AuthOptions {
+/**
+ * A copy of the options, in which each was read once. Functions stay methods of the object that they were given in.
+ *
+ * @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted.
+ */
+export function parseAuthOptions(auth: unknown, allowInsecureHttp = false): AuthOptions {
   if (typeof auth !== "object" || auth === null || Array.isArray(auth)) {
     throw new ConfigError(`auth must be ${wantedAuth}; found ${describeValue(auth)}`);
   }
-  if (tokenSourceKey in auth) return;
+  // Of their types when their tables have accepted them.
+  if (tokenSourceKey in auth) return auth as UserAuth;
+  const options = Object.entries(readAuthOptions(auth, allowInsecureHttp));
+  const bound = options.map(([name, value]) => [name, typeof value === "function" ? value.bind(auth) : value]);
+  return Object.fromEntries(bound) as AuthOptions;
+}
+
+function readAuthOptions(auth: object, allowInsecureHttp: boolean): object {
   if ("accessToken" in auth) {
     const refuse = (message: string) => new ConfigError(`auth: ${message}`);
-    assertOptions(accessTokenOptions, auth, "it", refuse, " (accessToken stands alone)");
-  } else if ("refreshToken" in auth) parseIdentityProviderOptions("auth", sessionOptions, auth, allowInsecureHttp);
-  else parseIdentityProviderOptions("auth", passwordOptions, auth, allowInsecureHttp);
+    return parseOptions(accessTokenOptions, auth, "it", refuse, " (accessToken stands alone)");
+  }
+  if ("refreshToken" in auth) return parseIdentityProviderOptions("auth", sessionOptions, auth, allowInsecureHttp);
+  return parseIdentityProviderOptions("auth", passwordOptions, auth, allowInsecureHttp);
 }
 
 /** The address of the token endpoint (description: "Authentication", 2), joined by hand so that a base path stays. */
@@ -123,7 +127,7 @@ export function authorizationAddress(auth: IdentityProviderAuth): BaseUrl {
 
 /** The realm, which is what Keycloak's issuers are named after. */
 export function realmAddress({ authUrl, realm }: IdentityProviderAuth): BaseUrl {
-  // `assertAuthOptions` has seen to the scheme.
+  // `parseAuthOptions` has seen to the scheme.
   const { origin, path } = parseBaseUrl(authUrl, "auth.authUrl", true);
   return { origin, path: `${path}/auth/realms/${encodeURIComponent(realm)}` };
 }
@@ -137,13 +141,20 @@ const wantedAuth =
   "an object: { authUrl, realm, clientId, clientSecret?, username, password }, the same with a refreshToken instead of " +
   "username and password, { accessToken }, a BrowserLogin or a ServerSession";
 
-const isFormText = (value: unknown) => isText(value) && !/\p{Cs}/u.test(String(value));
+/**
+ * Whether a text can stand in the form of a token request. Half of a surrogate pair would be sent as U+FFFD; a line break is of the file that
+ * the text was read from, and no part of a name or a password (RFC 6749, appendix A). The login would fail for no visible reason, and such
+ * servers lock accounts.
+ */
+export function isFormText(value: unknown): value is string {
+  return isText(value) && !/[\r\n\p{Cs}]/u.test(String(value));
+}
+
 const isSecret = (value: unknown) => isFunction(value) || isFormText(value);
 
 export const formText: Check = {
-  // The form would carry U+FFFD in place of half a surrogate pair, and the login would fail for no visible reason.
   accepts: isFormText,
-  wanted: "a string that is not empty, and has no half of a surrogate pair",
+  wanted: "a string that is not empty, and has no line break and no half of a surrogate pair",
 };
 const requiredText = { ...formText, isRequired: true } as const;
 const flag = { accepts: isBoolean, wanted: "true or false" };
@@ -160,7 +171,7 @@ export const identityProviderOptions: CheckTable<IdentityProviderAuth> = {
   clientId: requiredText,
   clientSecret: {
     accepts: (value) => value === "" || isSecret(value),
-    wanted: "a string without half of a surrogate pair, or a function that returns one",
+    wanted: "a string without a line break and without half of a surrogate pair, or a function that returns one",
     isSecret: true,
   },
   clientAuthentication: {

@@ -33,6 +33,8 @@ export interface GrantFailure {
   readonly reason?: string;
   /** The proxy that made no connection. */
   readonly proxy?: ProxyRefusal;
+  /** Nothing was sent: another process has noted the failure. */
+  readonly isNoted?: true;
   /** The endpoint has never responded to this client. */
   readonly isFirst?: boolean;
   /** The option whose function failed. */

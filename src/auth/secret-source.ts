@@ -1,5 +1,5 @@
 import { reasonOf } from "../wire/wire-failure.js";
-import type { SecretSource } from "./auth-options.js";
+import { isFormText, type SecretSource } from "./auth-options.js";
 import { GrantError } from "./grant-failure.js";
 
 /**
@@ -18,9 +18,10 @@ export async function readSecret(name: string, source: SecretSource): Promise<st
     const reason = reasonOf(error);
     throw new GrantError({ class: "no-secret", secretName: name, reason: systemCode.test(reason) ? reason : "THREW" });
   }
-  // Half of a surrogate pair has no encoding: the form would carry another secret.
-  if (typeof given === "string" && given !== "" && !/\p{Cs}/u.test(given)) return given;
-  throw new GrantError({ class: "no-secret", secretName: name, reason: "NO_SECRET_RETURNED" });
+  if (isFormText(given)) return given;
+  const hasLineBreak = typeof given === "string" && /[\r\n]/.test(given);
+  const reason = hasLineBreak ? "LINE_BREAK_RETURNED" : "NO_SECRET_RETURNED";
+  throw new GrantError({ class: "no-secret", secretName: name, reason });
 }
 
 /** A code of Node's or undici's, such as `ECONNREFUSED`. */

@@ -2,7 +2,8 @@ import { clock } from "../timing/clock.js";
 import { now } from "../timing/timestamp.js";
 import type { PasswordAuth, SessionAuth } from "./auth-options.js";
 import { type Grant, type GrantFailure, grantReactions, isDeadGrant, mayBeSpent } from "./grant-failure.js";
-import { type SharedValue, sharedToken, toSharedValue, unspentRefreshToken } from "./shared-value.js";
+import { noteRefusal } from "./noted-refusal.js";
+import { readSharedValue, type SharedValue, sharedToken, toSharedValue, unspentRefreshToken } from "./shared-value.js";
 import { type Found, StoreAway, StoreEntry } from "./store-entry.js";
 import type { Granted, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenStore } from "./token-store.js";
@@ -243,9 +244,15 @@ export class SharedSession {
   /** @param ended why there has to be a login, where there is no password for one. */
   async #logIn(text: string | undefined, need: TokenNeed, ended: GrantFailure): Promise<SharedResult> {
     if (!this.#endpoint.canLogIn) return { failure: ended, grant: "refresh_token" };
-    const requested = await this.#endpoint.login(need.knownTokens);
+    const value = text === undefined ? undefined : readSharedValue(text);
+    const requested = await this.#endpoint.login(need.knownTokens, value?.refused);
     if ("granted" in requested) return this.#store(requested.granted, "password", text, undefined);
-    return { failure: requested.failure, grant: "password" };
+    const { failure } = requested;
+    if (failure.class === "refused" && failure.isNoted !== true) {
+      const refused = noteRefusal(await this.#endpoint.credentialsMark(), failure.status);
+      await this.#replace(text, { ...value, refused });
+    }
+    return { failure, grant: "password" };
   }
 
   /** @param kept the refresh token that the response need not repeat. */

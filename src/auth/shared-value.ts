@@ -1,5 +1,6 @@
 import { later, now } from "../timing/timestamp.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
+import { isNotedRefusal, type NotedRefusal } from "./noted-refusal.js";
 import type { Granted } from "./token-endpoint.js";
 import { isSendable } from "./token-response.js";
 import { isBearerToken } from "./token-source.js";
@@ -16,6 +17,8 @@ export interface SharedValue {
   readonly refreshExpiresAtMs?: number;
   /** Set before the refresh token is sent, by the process that sends it. No other process sends it from then on. */
   readonly spentBy?: string;
+  /** Set where a login was refused, until another one was not. */
+  readonly refused?: NotedRefusal;
 }
 
 export function toSharedValue(granted: Granted, kept: string | undefined): SharedValue {
@@ -34,7 +37,8 @@ export function writeSharedValue(value: SharedValue): string {
 
 /** Returns `undefined` where the text is not what this release writes. */
 export function readSharedValue(text: string): SharedValue | undefined {
-  const { v, accessToken, lifetimeMs, expiresAtMs, refreshToken, refreshExpiresAtMs, spentBy } = parseJsonObject(text);
+  const { v, accessToken, lifetimeMs, expiresAtMs, refreshToken, refreshExpiresAtMs, spentBy, refused } =
+    parseJsonObject(text);
   const isValid =
     v === 1 &&
     isAbsentOr(isBearerToken, accessToken) &&
@@ -43,9 +47,10 @@ export function readSharedValue(text: string): SharedValue | undefined {
     (lifetimeMs === undefined) === (expiresAtMs === undefined) &&
     isAbsentOr(isSendable, refreshToken) &&
     isAbsentOr(isTime, refreshExpiresAtMs) &&
-    isAbsentOr(isText, spentBy);
+    isAbsentOr(isText, spentBy) &&
+    isAbsentOr(isNotedRefusal, refused);
   if (!isValid) return undefined;
-  const value = { accessToken, lifetimeMs, expiresAtMs, refreshToken, refreshExpiresAtMs, spentBy };
+  const value = { accessToken, lifetimeMs, expiresAtMs, refreshToken, refreshExpiresAtMs, spentBy, refused };
   return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as SharedValue;
 }
 

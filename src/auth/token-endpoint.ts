@@ -1,4 +1,5 @@
-import { encodeBase64 } from "#platform";
+import { encodeBase64, sha256 } from "#platform";
+import { encodeHex } from "../platform/hex.js";
 import { Deadline, Ended } from "../timing/deadline.js";
 import { now, type Timestamp } from "../timing/timestamp.js";
 import { serverAttributes } from "../tracing/server-attributes.js";
@@ -15,6 +16,7 @@ import {
   type GrantFailure,
 } from "./grant-failure.js";
 import { loadOpenIdGrant } from "./loaded.js";
+import { holdsBack, type NotedRefusal } from "./noted-refusal.js";
 import type { GrantedTokens, LoginCallback, UserClaims } from "./openid-grant.js";
 import { readSecret } from "./secret-source.js";
 import { readLogoutResponse, readTokenResponse, type TokenFields } from "./token-response.js";
@@ -96,13 +98,19 @@ export class TokenEndpoint {
     loadOpenIdGrant().catch(() => {});
   }
 
-  /** @param knownTokens tokens that the response might repeat and no error may show. */
-  login(knownTokens: readonly string[]): Promise<GrantResult> {
+  /**
+   * @param knownTokens tokens that the response might repeat and no error may show.
+   * @param refused a login that was refused to another process: what it was tried with is not sent again before its time.
+   */
+  login(knownTokens: readonly string[], refused?: NotedRefusal): Promise<GrantResult> {
     const auth = this.#auth;
     if (!("password" in auth)) return Promise.resolve({ failure: { class: "session-ended" } });
     return this.#request(knownTokens, async () => {
       const { password, clientSecret } = await this.#readCredentials(auth);
       this.#used = { password, clientSecret };
+      if (refused !== undefined && holdsBack(refused, await this.credentialsMark())) {
+        throw new GrantError({ class: "refused", status: refused.status, isNoted: true });
+      }
       return { grant: "password", fields: { username: auth.username, password }, clientSecret };
     });
   }
@@ -126,6 +134,12 @@ export class TokenEndpoint {
       fields: {},
       clientSecret: await this.#readClientSecret(),
     }));
+  }
+
+  /** Tells the credentials of the last login from others, by eight bits: so few tell nothing of them. */
+  async credentialsMark(): Promise<string> {
+    const hash = await sha256(new TextEncoder().encode(JSON.stringify(this.#used)));
+    return encodeHex(hash.subarray(0, 1));
   }
 
   /** Whether the caller's functions return other credentials than those of the last login. Never rejects. */

@@ -113,6 +113,10 @@ async function write(file: string, text: string, mode: number): Promise<void> {
     await handle.chmod(mode);
     await handle.writeFile(text);
     await handle.sync();
+  } catch (error) {
+    // It was not there before.
+    await rm(file);
+    throw error;
   } finally {
     await handle.close();
   }

@@ -33,7 +33,7 @@ export interface SentRequest {
 
 /** What was signed, told without any secret: for comparing with what the service saw. */
 export interface SignedText {
-  /** The path that was signed, base path included. */
+  /** The path that was signed, base path included. It takes no part in printing where it holds what the request keeps secret, such as an account. */
   readonly path: string;
   /** SHA-256 of the raw body, in hex. */
   readonly bodySha256: string;

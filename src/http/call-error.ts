@@ -105,12 +105,20 @@ function errorOfStatus({ response, retryAfterMs }: RefusedStatus, facts: CallFac
     operation,
     attempts,
     effect,
-    signed,
+    signed: signed && showableSigned(signed, facts.secrets),
     code: `http_${status}`,
     ...readErrorBody(text, facts.secrets),
     retryAfterMs,
     response: { status, headers, text },
   });
+}
+
+/** An id in the path, or a filter in a query that is signed, may be an account: such a path can be read, and is not printed. */
+function showableSigned(signed: SignedText, secrets: readonly string[]): SignedText {
+  if (isShowable(signed.path, secrets)) return signed;
+  const copy = { ...signed };
+  hide(copy, "path", signed.path);
+  return copy;
 }
 
 const statusHints: ReadonlyMap<number, string> = new Map([

@@ -1,6 +1,7 @@
 import { describeName, describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { decimalNumeral } from "../money.js";
+import { isPlain, propertyOf } from "../options/properties.js";
 import type { Payment } from "../resources/payments.js";
 
 /** A field of a payment that entries can have. */
@@ -74,7 +75,10 @@ export function parseEntry(given: unknown, number: number): BookedEntry {
   const refuse = (problem: string) => new InvalidArgumentError(`reconcilePayments: own entry ${number}: ${problem}`);
   if (typeof given !== "object" || given === null) throw refuse(`it must be an object; found ${describeValue(given)}`);
   const entry: Record<string, string> = {};
-  for (const [name, value] of Object.entries(given)) {
+  const plain = isPlain(given);
+  // Those that an instance of a class has by its getters too, or they would not be compared.
+  for (const name of new Set([...Object.keys(given), ...fieldNames])) {
+    const value = propertyOf(given, name, plain);
     if (value === undefined) continue;
     if (name === "bookedAt") entry[name] = new Date(parseTime(name, value, refuse)).toISOString();
     else entry[name] = parseField(name, value, refuse);

@@ -189,7 +189,7 @@ export class Sandbox {
    */
   readonly fetch = async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init);
-    const response = await untilAborted(this.handle(request), request.signal);
+    const response = await untilAborted(request.signal, () => this.handle(request));
     if (response.type === "error") throw new TypeError("fetch failed");
     return response;
   };
@@ -319,7 +319,7 @@ function splitTarget(target: string): readonly [path: string, query: string] {
   return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)];
 }
 
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   let onAbort: (() => void) | undefined;
   const aborted = new Promise<never>((_, reject) => {
@@ -327,7 +327,7 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
     signal.addEventListener("abort", onAbort);
   });
   try {
-    return await Promise.race([work, aborted]);
+    return await Promise.race([work(), aborted]);
   } finally {
     if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
   }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { ClientOptions } from "../client-options.js";
 import { ConfigError } from "../errors/errors.js";
+import { type CheckTable, isText, parseOptions } from "../options/option-table.js";
 import { readConnection } from "./connection.js";
 import { type SettingName, type Settings, settingNames, settingTable, variableOf } from "./setting-table.js";
 import { readSettingsFile } from "./settings-file.js";
@@ -15,6 +16,13 @@ export interface SettingsSource {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
+const path = { accepts: isText, wanted: "a text that is not empty" };
+const sourceOptions: CheckTable<SettingsSource> = {
+  config: path,
+  profile: path,
+  env: { accepts: (value) => typeof value === "object" && value !== null, wanted: "an object of variables" },
+};
+
 /**
  * The options of a client, from the same file and the same environment that the command `cross-border` reads: address, credentials, signing
  * key, certificates and proxy. A variable such as `CROSS_BORDER_BASE_URL` counts more than the file. Only Node.
@@ -24,8 +32,10 @@ export interface SettingsSource {
  * @throws {ConfigError} that names what is missing or wrong, never a secret.
  */
 export async function readSettings(source: SettingsSource = {}): Promise<ClientOptions> {
-  const { env = process.env } = source;
-  const settings = await collect(source, env);
+  const refuse = (message: string) => new ConfigError(`readSettings: ${message}`);
+  const read: SettingsSource = parseOptions(sourceOptions, source, "the options", refuse);
+  const { env = process.env } = read;
+  const settings = await collect(read, env);
   const missing = settingNames.filter((name) => settingTable[name].isRequired && settings[name] === undefined);
   if (missing.length > 0) {
     const named = missing.map((name) => `${name} (${variableOf(name)})`).join(", ");

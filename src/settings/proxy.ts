@@ -27,8 +27,20 @@ function parseProxy(address: string, source: string): URL {
   // As curl reads it.
   const url = address.includes("://") ? address : `http://${address}`;
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed !== undefined && !isDecodable(parsed.username + parsed.password)) {
+    throw new ConfigError(`${source} has a user or a password with a % that is not written as %25`);
+  }
   if (parsed !== undefined && /^https?:$/.test(parsed.protocol)) return parsed;
   throw new ConfigError(`${source} must be the address of a proxy, such as http://proxy.example:3128`);
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isException(exception: string, { hostname, port, protocol }: URL): boolean {

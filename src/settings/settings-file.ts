@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { describeName } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
 import { parseObject } from "../wire/parse-json-object.js";
 import { type SettingName, type Settings, settingNames, settingTable } from "./setting-table.js";
@@ -66,9 +67,7 @@ export function parseSettings(text: string, file: string): Partial<Settings> {
   const settings: Partial<Record<SettingName, string>> = {};
   for (const [name, value] of Object.entries(stored)) {
     if (!isSettingName(name)) {
-      throw new ConfigError(
-        `${file}: there is no setting ${JSON.stringify(name)}; there are ${settingNames.join(", ")}`,
-      );
+      throw new ConfigError(`${file}: there is no setting ${describeName(name)}; there are ${settingNames.join(", ")}`);
     }
     if (typeof value !== "string") throw new ConfigError(`${file}: ${name} is no text`);
     settings[name] = settingTable[name].isPath ? resolve(dirname(file), value) : value;

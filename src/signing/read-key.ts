@@ -44,7 +44,9 @@ function readPrivateKey(input: unknown, passphrase?: string): PrivateKey | strin
   if (isKeyObject(input)) return refusalOf(input, "private") ?? importPrivateKey(input);
   if (typeof input !== "string" || input === "") return describeValue(input);
   if (!isPem(input)) return "text that is not PEM";
-  const block = readPemBlocks(input).find(({ label }) => label.endsWith("PRIVATE KEY"));
+  const [block, ...others] = readPemBlocks(input).filter(({ label }) => label.endsWith("PRIVATE KEY"));
+  // Nothing tells which of them is the registered one.
+  if (others.length > 0) return "a PEM text of several private keys";
   if (block?.isEncrypted) return readEncryptedPem(input, passphrase);
   const key = readPrivateBlock(block);
   return importKey(key, importPrivateKey) ?? unreadablePem(input);

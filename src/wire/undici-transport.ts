@@ -128,6 +128,10 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #chunks = new BodyChunks();
   #decoder: Decoder | undefined;
   #encodedBytes = 0;
+  /** Whether the decoder has come to the end of what is encoded. */
+  #isDecoded = false;
+  /** Whether the response is over, whole or not. */
+  #isReceived = false;
   #brokeOff = false;
 
   constructor(
@@ -194,18 +198,19 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#settled) return;
+    this.#isReceived = true;
     if (this.#status === 0) this.#break("NO_STATUS");
-    else if (this.#decoder === undefined) this.#respond();
+    else if (this.#decoder === undefined || this.#isDecoded) this.#respond();
     else this.#decoder.end();
   }
 
   onResponseError(_controller: unknown, error: unknown): void {
     if (this.#settled) return;
-    this.#brokeOff = true;
+    this.#isReceived = this.#brokeOff = true;
     const proxy = this.#hasStarted ? undefined : proxyRefusalOf(error, this.#route.dispatcher);
     if (proxy !== undefined) this.#refuse(proxy);
     else if (this.#status === 0) this.#break(reasonOf(error));
-    else if (this.#decoder === undefined) this.#respond("cut-short");
+    else if (this.#decoder === undefined || this.#isDecoded) this.#respond("cut-short");
     else this.#decoder.end();
   }
 
@@ -223,7 +228,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #takeEncoded(chunk: Uint8Array, decoder: Decoder): void {
     this.#encodedBytes += chunk.length;
     if (this.#encodedBytes > this.#maxEncodedBytes) this.#cut("too-large");
-    else if (!decoder.write(chunk)) this.#controller?.pause();
+    else if (!this.#isDecoded && !decoder.write(chunk)) this.#controller?.pause();
   }
 
   #decode(codings: readonly string[]): void {
@@ -231,10 +236,17 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#decoder = open?.(codings, this.#maxEncodedBytes, {
       onData: (chunk) => this.#take(chunk),
       onDrain: () => this.#controller?.resume(),
-      onEnd: () => this.#respond(this.#brokeOff ? "cut-short" : undefined),
+      onEnd: () => this.#decoded(),
       onError: (problem) => this.#cut(this.#brokeOff ? "cut-short" : problem),
     });
     if (this.#decoder === undefined) this.#cut("encoded");
+  }
+
+  /** What is encoded can end before its response does, which then still has the connection, and may have it for ever. */
+  #decoded(): void {
+    this.#isDecoded = true;
+    if (this.#isReceived) this.#respond(this.#brokeOff ? "cut-short" : undefined);
+    else this.#controller?.resume();
   }
 
   /** Whether a byte may have left. Before a dispatcher has shown a start, only what fails to connect is certain. */

@@ -16,7 +16,7 @@ export const importTable: ImportTable = {
     tracing: [],
     platform: ["errors"],
     wire: ["errors", "options", "timing", "platform"],
-    "money.ts": ["errors"],
+    "money.ts": ["errors", "options"],
     signing: ["errors", "platform"],
     auth: ["errors", "options", "timing", "tracing", "platform", "wire"],
     login: ["errors", "options", "wire", "auth"],
@@ -122,7 +122,7 @@ export const importTable: ImportTable = {
       "client-options.ts",
       "client.ts",
     ],
-    settings: ["errors", "wire", "client-options.ts"],
+    settings: ["errors", "options", "wire", "client-options.ts"],
     cli: [
       "errors",
       "timing",

@@ -1,10 +1,10 @@
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
 import {
-  assertAuthOptions,
   authorizationAddress,
   logoutAddress,
   type PasswordAuth,
+  parseAuthOptions,
   tokenEndpointAddress,
 } from "../../src/auth/auth-options.js";
 import { tokenSourceKey } from "../../src/auth/token-source.js";
@@ -21,7 +21,7 @@ const complete: PasswordAuth = {
 
 function refusal(auth: unknown): ConfigError {
   try {
-    assertAuthOptions(auth);
+    parseAuthOptions(auth);
   } catch (error) {
     if (error instanceof ConfigError) return error;
     throw error;
@@ -32,7 +32,7 @@ function refusal(auth: unknown): ConfigError {
 it("takes the password grant with a secret, with an empty one and without one", () => {
   const { clientSecret: _, ...without } = complete;
   for (const auth of [complete, without, { ...complete, clientSecret: "" }, { ...complete, clientSecret: undefined }]) {
-    expect(() => assertAuthOptions(auth)).not.toThrow();
+    expect(() => parseAuthOptions(auth)).not.toThrow();
   }
 });
 
@@ -44,16 +44,35 @@ it.each<object>([
   { authUrl: "https://id.example", realm: "r", clientId: "c", refreshToken: "t" },
   { authUrl: "https://id.example", realm: "r", clientId: "c", clientSecret: "s", refreshToken: "t" },
 ])("takes the options of case %#", (auth) => {
-  expect(() => assertAuthOptions(auth)).not.toThrow();
+  expect(() => parseAuthOptions(auth)).not.toThrow();
 });
 
 it("takes the caller's own token source", () => {
-  expect(() => assertAuthOptions({ accessToken: () => "token" })).not.toThrow();
+  expect(() => parseAuthOptions({ accessToken: () => "token" })).not.toThrow();
+});
+
+/** As configurations of frameworks are. */
+class Configured {
+  readonly #secret = "canary-secret";
+  readonly authUrl = "https://id.example";
+  readonly realm = "payments";
+  readonly clientId = "gateway";
+  get username(): string {
+    return "canary-user";
+  }
+  password(): string {
+    return this.#secret;
+  }
+}
+
+it("copies what an instance of a class gives by its getters, and calls its methods as its own", () => {
+  const { username, password } = parseAuthOptions(new Configured()) as PasswordAuth;
+  expect([username, typeof password === "function" && password()]).toEqual(["canary-user", "canary-secret"]);
 });
 
 it("takes a user who has logged in, of any copy of the package", () => {
   const user = { [tokenSourceKey]: () => undefined, logout: async () => {} };
-  expect(() => assertAuthOptions(user)).not.toThrow();
+  expect(() => parseAuthOptions(user)).not.toThrow();
 });
 
 it.each([
@@ -86,10 +105,16 @@ it.each([
   [{ ...complete, username: undefined }, /^auth: username must be .*; found undefined$/],
   [
     { ...complete, password: "" },
-    "auth: password must be a string that is not empty, and has no half of a surrogate pair, or a function that returns one",
+    "auth: password must be a string that is not empty, and has no line break and no half of a surrogate pair, or a function",
   ],
   [{ ...complete, password: 123456 }, /^auth: password must be .*; found a number$/],
   [{ ...complete, password: "canary\udc00" }, "no half of a surrogate pair"],
+  [{ ...complete, password: "canary\n" }, /^auth: password must be .*no line break.*; found a string$/],
+  [
+    { ...complete, clientSecret: "canary\r\n" },
+    /^auth: clientSecret must be .*without a line break.*; found a string$/,
+  ],
+  [{ ...complete, username: "gateway\r" }, /^auth: username must be .*no line break/],
   [
     { ...complete, clientAuthentication: "jwt" },
     'auth: clientAuthentication must be "post" or "basic"; found a string',

@@ -50,3 +50,12 @@ it.each([undefined, null, "", 7, { password: "canary" }, "canary\ud800"])(
     }
   },
 );
+
+it.each(["canary\n", "canary\r\n", "\rcanary"])(
+  "takes no secret with a line break: it is of the file, and the login would be refused",
+  async (given) => {
+    const error = await failureOf(() => given);
+    expect(error.failure).toEqual({ class: "no-secret", secretName: "password", reason: "LINE_BREAK_RETURNED" });
+    expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain("canary");
+  },
+);

@@ -445,8 +445,57 @@ describe("a token request that fails", () => {
     const [member] = fleet.members;
     await expect(outcomeOf(member?.call() ?? Promise.reject(), 100)).rejects.toMatchObject({ code: "login_refused" });
     fleet.identity.refusesLogins = false;
-    const token = await outcomeOf(fleet.join().call(), 100);
+    const token = await outcomeOf(fleet.join({ auth: { ...auth, password: "another" } }).call(), 100);
     expect(await outcomeOf(member?.call() ?? Promise.reject(), 100)).toBe(token);
+    expect(fleet.identity.logins).toBe(2);
+  });
+});
+
+describe("a password that is refused", () => {
+  const wrong = "login_refused";
+  const refusedTo = (members: readonly Member[]) =>
+    Promise.all(members.map((member) => expect(outcomeOf(member.call(), 5000)).rejects.toMatchObject({ code: wrong })));
+
+  it("is tried by one process of those that start with it, and by one a minute later", async () => {
+    const fleet = fleetOf(20);
+    fleet.identity.refusesLogins = true;
+    await refusedTo(fleet.members);
+    expect(fleet.identity.logins).toBe(1);
+    await refusedTo([fleet.join(), fleet.join()]);
+    expect(fleet.identity.logins).toBe(1);
+    await pass(60_000);
+    await refusedTo([...fleet.members, fleet.join()]);
+    expect(fleet.identity.logins).toBe(2);
+  });
+
+  it("keeps no process from logging in with another one, which ends the wait of all", async () => {
+    const fleet = fleetOf(3);
+    fleet.identity.refusesLogins = true;
+    await refusedTo(fleet.members);
+    fleet.identity.refusesLogins = false;
+    const token = await outcomeOf(fleet.join({ auth: { ...auth, password: "right" } }).call(), 100);
+    expect(await callAll(fleet.members)).toEqual([token, token, token]);
+    expect(fleet.identity.logins).toBe(2);
+  });
+
+  it("is told by eight bits of what it is, and by nothing else", async () => {
+    const fleet = fleetOf(1);
+    fleet.identity.refusesLogins = true;
+    await refusedTo(fleet.members);
+    const [stored = "{}"] = fleet.store.values.values();
+    expect(JSON.parse(stored)).toEqual({
+      v: 1,
+      refused: { mark: expect.stringMatching(/^[\da-f]{2}$/), status: 400, untilMs: expect.any(Number) },
+    });
+  });
+
+  it("is tried where a clock that is ahead has noted it", async () => {
+    const fleet = fleetOf(1);
+    fleet.identity.refusesLogins = true;
+    vi.setSystemTime(Date.now() + 3_600_000);
+    await refusedTo(fleet.members);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    await refusedTo([fleet.join()]);
     expect(fleet.identity.logins).toBe(2);
   });
 });

@@ -115,6 +115,14 @@ describe("says what is wrong:", () => {
     );
   });
 
+  it("a password from a file that ends with a line break, which is not sent", async () => {
+    const earlier = server.sandbox.tokenRequests.length;
+    const { wrong, text } = await examined({ password: `${server.clientOptions.auth.password}\n` });
+    expect(wrong).toEqual(["login: failed", "registered key: skipped"]);
+    expect(text).toContain("no line break");
+    expect(server.sandbox.tokenRequests).toHaveLength(earlier);
+  });
+
   it("a name that nobody knows", async () => {
     const { wrong } = await examined({ baseUrl: "https://no-such-host.invalid/v1" });
     expect(wrong).toEqual([
@@ -208,6 +216,13 @@ describe("says what is wrong:", () => {
     const clock = findings.find(({ check }) => check === "clock");
     expect(clock).toMatchObject({ status });
     expect(clock?.found).toMatch(seconds < 0 ? /ahead of/ : /behind/);
+  });
+
+  it("a date that is none", async () => {
+    const port = await listen(createServer((_request, response) => response.setHeader("date", "soon").end()));
+    const { findings } = await examined({ baseUrl: `http://127.0.0.1:${port}/v1` });
+    const clock = findings.find(({ check }) => check === "clock");
+    expect(clock).toMatchObject({ status: "warning", found: "the service does not tell its time" });
   });
 });
 
@@ -336,6 +351,7 @@ describe("the settings", () => {
   it.each([
     ["is not a JSON object of settings", "[]"],
     ['there is no setting "passwort"; there are baseUrl,', '{ "passwort": "x" }'],
+    ["there is no setting of a name of 15 characters; there are baseUrl,", '{ "s3cr3t password": "x" }'],
     ["realm is no text", '{ "realm": 1 }'],
   ])("are refused: %s", async (said, text) => {
     writeFileSync(file("bad.json"), text);

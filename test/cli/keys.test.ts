@@ -1,9 +1,10 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { signRequest, verifySignature } from "../../src/index.js";
+import { command } from "../support/program.js";
 import { run } from "./run.js";
 
 let folder: string;
@@ -51,6 +52,13 @@ it.each(["taken.pem", "taken.public.pem"])("overwrites nothing where there is a 
   const other = name === "taken.pem" ? "taken.public.pem" : "taken.pem";
   expect(existsSync(file(other))).toBe(false);
   rmSync(file(name));
+});
+
+it("leaves nothing behind where a file can't be written as a whole", () => {
+  const line = `ulimit -f 1; exec '${process.execPath}' ${command} keys generate --out '${file("large")}'`;
+  const { status, stderr } = spawnSync("bash", ["-c", line], { encoding: "utf8" });
+  expect({ status, stderr }).toEqual({ status: 3, stderr: expect.stringContaining("EFBIG") });
+  expect([existsSync(file("large.pem")), existsSync(file("large.public.pem"))]).toEqual([false, false]);
 });
 
 it("tells programs the same", async () => {

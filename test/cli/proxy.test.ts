@@ -307,6 +307,17 @@ describe("a proxy that lets nothing through", () => {
   );
 });
 
+it.each(["http://teller:100%25safe%@proxy.invalid:3128", "http://te%ller@proxy.invalid"])(
+  "refuses a proxy whose user or password can't be decoded (case %#), and shows neither",
+  async (address) => {
+    const env = { CROSS_BORDER_PROXY: address };
+    const { code, stderr } = await run(["payments", "list", "--config", file("settings.json")], { env });
+    expect(code).toBe(3);
+    expect(stderr).toContain("proxy has a user or a password with a % that is not written as %25");
+    expect(stderr).not.toMatch(/teller|te%ller|safe/);
+  },
+);
+
 describe("settings without a name", () => {
   const home = () => ({ HOME: file("home"), HTTPS_PROXY: proxyUrl });
   const store = (name: string, more: object = {}, mode = 0o600) => {
@@ -350,6 +361,13 @@ describe("settings without a name", () => {
       await expect(readSettings({ env: home() })).rejects.toThrow("chmod 600 ");
     }
     store("default");
+  });
+
+  it.each<[source: object, said: string]>([
+    [{ profil: "staging" }, 'there is no option "profil"; there are config, profile, env'],
+    [{ config: "" }, "config must be a text that is not empty; found an empty string"],
+  ])("are not read by %j, which means another file", async (source, said) => {
+    await expect(readSettings({ env: home(), ...source })).rejects.toThrow(said);
   });
 
   it("name what is missing", async () => {

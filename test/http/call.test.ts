@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { BadRequestError, ConfigError, OutcomeUnknownError, SigningError } from "../../src/errors/errors.js";
 import { createReporter } from "../../src/events/reporter.js";
@@ -5,6 +6,7 @@ import type { HttpClient, HttpClientOptions } from "../../src/http/http-client.j
 import { SchemaLoader } from "../../src/http/schema.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
+import { paymentGateways } from "../../src/resources/payment-gateways.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
 import { later, now } from "../../src/timing/timestamp.js";
@@ -177,6 +179,15 @@ describe("the error of a call", () => {
     const [path, body] = (signer.describe.mock.calls[0] ?? []) as unknown[];
     expect(path).toBe("/gw/payments");
     expect(Buffer.from(body as Uint8Array).toString()).toBe(transport.sent[0]?.body);
+  });
+
+  it("prints no query that was signed and holds a credential", async () => {
+    const signedOperations = new Set(["paymentGateways.list"]);
+    const { client } = scriptedClient([ownError(400)], { signedOperations, signQuery: true });
+    const query = { accountVerificationBearerToken: "canary-of-theirs" };
+    const error = await errorOf(client.call(paymentGateways.list, [], { query }));
+    expect(Reflect.get(Object(error), "signed")).toHaveProperty("path", expect.stringContaining("canary-of-theirs"));
+    expect(inspect(error) + JSON.stringify(error)).not.toContain("canary");
   });
 
   it("has a request without a signature where none was sent", async () => {

@@ -174,6 +174,15 @@ describe("what a failure says", () => {
       expect(shown).not.toContain(value);
   });
 
+  it("can be compared with what was signed, of which no id is printed", async () => {
+    const { client } = scriptedClient([ownError(400)]);
+    const ids = ["DE89370400440532013000"];
+    const error = await errorOf(request(client, { ...refund, ids, signed: true }));
+    expect(error).toMatchObject({ signed: { path: `/gw/refunds/${ids}/approve`, bodySha256: "body" } });
+    expect(inspect(error) + JSON.stringify(error)).not.toContain(ids[0]);
+    expect(JSON.parse(JSON.stringify(error)).signed).toEqual({ bodySha256: "body", publicKeySha256: "key" });
+  });
+
   it("hides a code of the service's that repeats any value of the request", async () => {
     const step = json({ error: "no account DE11222233334444", message: "m" }, 400);
     const { client } = scriptedClient([step]);

@@ -235,6 +235,20 @@ it("refuses payments of several sending gateways unless it knows its own", async
   expect(await all(listed, entriesOf(payments), { senderGatewayId: ["alpha", "alpha-id"] })).toEqual([]);
 });
 
+it("compares what an entry has by the getters of its class", async () => {
+  class Booked {
+    readonly #cents = 1001;
+    readonly senderGatewayTransactionId = "T-603";
+    readonly bookedAt = "2026-03-02T12:00:00.000Z";
+    get senderAmount(): string {
+      return (this.#cents / 100).toFixed(2);
+    }
+  }
+  const payments = tenADay(1000);
+  const own = entriesOf(payments).map((entry, index) => (index === 603 ? new Booked() : entry));
+  expect(await all(payments, own)).toMatchObject([{ type: "different", differences: [{ field: "senderAmount" }] }]);
+});
+
 it.each([
   ["an unknown field", { senderGatewayTransactionId: "T", amount: "1" }, /own entry 2: there is no field "amount"/],
   [

@@ -119,6 +119,14 @@ it.each([
   expect(ask).toThrow(message);
 });
 
+it("asks nobody for a request that was aborted before, so that nothing fails unheard", async () => {
+  const onRequest = vi.fn(() => Promise.reject(new Error("a hook's mistake")));
+  const { fetch } = createSandbox({ onRequest });
+  const signal = AbortSignal.abort(new Error("too late"));
+  await expect(fetch("https://a.test/payments", { signal })).rejects.toThrow("too late");
+  expect(onRequest).not.toHaveBeenCalled();
+});
+
 it("makes a password of its own for every sandbox", () => {
   expect(createSandbox().credentials.password).not.toBe(createSandbox().credentials.password);
 });

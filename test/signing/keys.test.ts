@@ -115,6 +115,8 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["a PEM text whose private key cannot be read", pem.replace("M", "!")],
       ["a PEM text whose private key cannot be read", pkcs1.replace(/M/g, "N")],
       ["a PEM text whose private key cannot be read", pem.replace("BEGIN PRIVATE", "BEGIN my PRIVATE")],
+      ["a PEM text of several private keys", `${pem}${pkcs8(rsaKeyPair(2048).privateKey)}`],
+      ["a PEM text of several private keys", `${pem}${encrypted.pkcs8}`],
       ["a PEM text without a key", `-----BEGIN ${base64(pem)}`],
       ["a private key in OpenSSH's own format", pem.replaceAll("PRIVATE KEY", "OPENSSH PRIVATE KEY")],
       ["a certificate", spki(pair.publicKey).replaceAll("PUBLIC KEY", "CERTIFICATE")],

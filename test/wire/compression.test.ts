@@ -192,6 +192,19 @@ describe("the cap on a response", () => {
 });
 
 describe("an encoded response that can't be read", () => {
+  it.each([
+    ["gzip", gzip, "\0"],
+    ["br", brotli, "more"],
+  ] as const)(
+    "has the connection until its end, which never comes after that of the %s",
+    async (encoding, encode, more) => {
+      const body = Buffer.concat([encode(Buffer.from(text)), Buffer.from(more)]);
+      const response = await exchange({ encoding, body, contentLength: body.length + 1, timeoutMs: 500 });
+      // The transport can be closed all the same.
+      expect(response).toMatchObject({ text, broken: "timeout" });
+    },
+  );
+
   it.each(encodings)("is cut short in %s where its end is missing", async (encoding, encode) => {
     const body = encode(Buffer.from(text));
     const response = await exchange({ encoding, body: body.subarray(0, body.length - 9) });

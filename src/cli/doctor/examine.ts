@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { parseAuthUrl } from "../../auth/auth-options.js";
+import { parseAuthOptions, parseAuthUrl } from "../../auth/auth-options.js";
 import { type GrantFailure, toTokenError } from "../../auth/grant-failure.js";
 import { type Granted, TokenEndpoint } from "../../auth/token-endpoint.js";
 import { CrossBorderClient } from "../../client.js";
@@ -69,6 +69,15 @@ interface Known {
 async function* examineService(known: Known): AsyncGenerator<Finding, void> {
   const { settings, connection } = known;
   const auth = authOf(settings);
+  const refusal = refusalOf(auth);
+  if (refusal !== undefined) {
+    yield {
+      check: "login",
+      ...failed(refusal, "correct it in the settings; a line break may come from the file of a secret"),
+    };
+    yield* examineKeys(known, undefined);
+    return;
+  }
   const transport = openTransport({ connections: 1, connectTimeoutMs: 5000, ...(await connection.clientOptions()) });
   const endpoint = new TokenEndpoint({ auth, transport, timeoutMs: 10_000 });
   try {
@@ -240,6 +249,16 @@ function authOf({ authUrl, realm, clientId, clientSecret, username, password }: 
     password,
     ...(clientSecret === undefined ? undefined : { clientSecret }),
   };
+}
+
+/** What a client would say of it. */
+function refusalOf(auth: ReturnType<typeof authOf>): string | undefined {
+  try {
+    parseAuthOptions(auth);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 function describeToken({ accessToken, lifetimeMs, refreshToken }: Granted): Result {

@@ -153,10 +153,11 @@ export async function checkClock(origin: URL, way: Way): Promise<Result> {
       sent.once("error", reject);
       sent.end();
     }).finally(() => socket.destroy());
-    if (date === undefined)
+    const dateMs = Date.parse(date ?? "");
+    if (Number.isNaN(dateMs))
       return warning("the service does not tell its time", "compare this machine's clock by other means");
     // The header has whole seconds.
-    const aheadMs = (sentMs + clock.wallMs()) / 2 - Date.parse(date) - 500;
+    const aheadMs = (sentMs + clock.wallMs()) / 2 - dateMs - 500;
     const seconds = Math.round(Math.abs(aheadMs) / 1000);
     if (seconds <= 5) return ok("this machine's clock and the service's agree to within 5 s");
     const found = `this machine's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} the service's`;

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { parseAuthOptions } from "../../auth/auth-options.js";
 import { counted } from "../../errors/counted.js";
 import { InvalidArgumentError } from "../../errors/errors.js";
 import { decimalNumeral } from "../../money.js";
@@ -218,7 +219,10 @@ async function confirm(
 }
 
 function authOf({ authUrl, realm, clientId, clientSecret, username, password }: Settings) {
-  return { authUrl, realm, clientId, username, password, ...(clientSecret !== undefined && { clientSecret }) };
+  const auth = { authUrl, realm, clientId, username, password, ...(clientSecret !== undefined && { clientSecret }) };
+  // As a client would refuse it.
+  parseAuthOptions(auth);
+  return auth;
 }
 
 /** A line that the next one replaces, since a question can take minutes. */

@@ -1,9 +1,11 @@
 import { type GrantFailure, toTokenError } from "../../auth/grant-failure.js";
 import { type Granted, type GrantResult, TokenEndpoint, type TokenEndpointOptions } from "../../auth/token-endpoint.js";
+import { isShowable } from "../../errors/redact.js";
 import { clock } from "../../timing/clock.js";
 import { Deadline } from "../../timing/deadline.js";
 import { parseRetryAfterMs } from "../../timing/retry-after.js";
 import type { BaseUrl } from "../../wire/base-url.js";
+import { parseObject } from "../../wire/parse-json-object.js";
 import type { Transport, WireRequest, WireResponse } from "../../wire/transport.js";
 import { WireFailure } from "../../wire/wire-failure.js";
 import { BudgetSpent, NoAnswer } from "./no-answer.js";
@@ -76,6 +78,10 @@ export class Prober {
   readonly #budget: number;
   #notBeforeMs = 0;
   #session: (Granted & { readonly renewAtMs: number }) | undefined;
+  /** Whether the service took the last token that it was sent. */
+  #isAccepted = false;
+  /** Of the login: there is no other one. */
+  #refusal: GrantFailure | undefined;
 
   constructor({ baseUrl, auth, transport, budget, patienceMs, signal }: ProberOptions) {
     this.baseUrl = baseUrl;
@@ -109,10 +115,14 @@ export class Prober {
   /** @throws {BudgetSpent | NoAnswer} where it can't be sent, or no response came. */
   async send(request: ProbeRequest): Promise<Seen> {
     const seen = await this.#send(request);
-    if (seen.status !== 401 || request.token !== undefined) return seen;
+    if (request.token !== undefined) return seen;
+    const wasAccepted = this.#isAccepted;
+    this.#isAccepted = seen.status !== 401;
+    // A service that takes none of the session's tokens would have one after another.
+    if (this.#isAccepted || !wasAccepted || this.#session === undefined) return seen;
     // Somebody has ended the session, or the service has another idea of its length.
-    this.#session = undefined;
-    return this.#send(request);
+    this.#session = { ...this.#session, renewAtMs: 0 };
+    return this.send(request);
   }
 
   /** @throws {TokenError} where the session can't be had. */
@@ -142,7 +152,11 @@ export class Prober {
 
   /** A session of its own. @throws {TokenError} */
   async logIn(): Promise<Granted> {
-    return this.#granted(await this.#endpoint.login([]));
+    // Each question would be one more attempt at a password that was refused, and identity servers lock accounts.
+    if (this.#refusal !== undefined) throw this.tokenError(this.#refusal);
+    const result = await this.#endpoint.login([]);
+    if ("failure" in result && result.failure.class === "refused") this.#refusal = result.failure;
+    return this.#granted(result);
   }
 
   refresh(refreshToken: string): Promise<GrantResult> {
@@ -207,7 +221,7 @@ export class Prober {
     };
     const isRepeatable = method === "GET" || path === "/payment-intents";
     const { response, noted, sentAtMs, receivedAtMs, ms } = isLast
-      ? await this.#once(request, fullPath, new Deadline({ timeoutMs: 10_000 }))
+      ? await this.#onceWithin(request, fullPath, new Deadline({ timeoutMs: 10_000 }))
       : await this.#exchange(request, fullPath, isRepeatable);
     const { status, text } = response;
     return {
@@ -222,7 +236,7 @@ export class Prober {
       await this.#untilAllowed();
       if (this.left <= 0) throw new BudgetSpent();
       const deadline = new Deadline({ timeoutMs, signal: this.signal });
-      const exchanged = await this.#once(request, path, deadline).finally(() => deadline.finish());
+      const exchanged = await this.#onceWithin(request, path, deadline);
       const waitMs = waitOf(exchanged.response);
       if (waitMs === undefined) return exchanged;
       this.#notBeforeMs = clock.monotonicMs() + waitMs;
@@ -237,6 +251,10 @@ export class Prober {
       throw new NoAnswer(`the service asks to wait for another ${Math.ceil(waitMs / 1000)} s, longer than --patience`);
     }
     await this.pause(waitMs);
+  }
+
+  async #onceWithin(request: WireRequest, path: string, deadline: Deadline) {
+    return this.#once(request, path, deadline).finally(() => deadline.finish());
   }
 
   #note(method: string, path: string): SentRequest {
@@ -257,7 +275,7 @@ export class Prober {
     try {
       const response = await this.#transport.send(request, deadline);
       const ms = clock.monotonicMs() - startMs;
-      const requestId = response.headers["x-request-id"];
+      const requestId = requestIdOf(response, request);
       noted.status = response.status;
       noted.ms = Math.round(ms * 10) / 10;
       if (requestId !== undefined) noted.serviceRequestId = requestId;
@@ -273,6 +291,16 @@ export class Prober {
 function waitOf({ status, headers }: WireResponse): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
   return parseRetryAfterMs(headers["retry-after"], clock.wallMs()) ?? (status === 429 ? unsaidWaitMs : undefined);
+}
+
+/** As it was sent, unless it repeats something of the request: a service can give anything for an id. */
+function requestIdOf({ headers }: WireResponse, { headers: sent, body }: WireRequest): string | undefined {
+  const id = headers["x-request-id"] ?? "";
+  const text = new TextDecoder().decode(body);
+  const values = parseObject(text) ?? Object.fromEntries(new URLSearchParams(text));
+  const texts = Object.values(values).filter((value) => typeof value === "string");
+  const secrets = [...texts, ...(sent.authorization ?? "").split(" ")];
+  return /^[\x21-\x7e]{1,128}$/.test(id) && isShowable(id, secrets) ? id : undefined;
 }
 
 function parsed(text: string): unknown {

@@ -49,6 +49,33 @@ describe("what it sends", () => {
     expect(valuesOf(report).latency).toMatch(/^left out: it may take 51 requests, and the budget has \d+ left$/);
   });
 
+  it("tries no login again that was refused, since that could lock the account", async () => {
+    let [isSeeded, lists, logins, refused] = [false, 0, 0, 0];
+    const onRequest: SandboxServerOptions["onRequest"] = ({ operation, body }) => {
+      if (!isSeeded) return undefined;
+      if (operation === "payments.list") return lists++ === 0 ? undefined : new Response("{}", { status: 401 });
+      if (operation !== "token" || (body.includes("grant_type=password") && logins++ === 0)) return undefined;
+      if (body.includes("grant_type=password")) refused += 1;
+      return Response.json({ error: "invalid_grant" }, { status: 400 });
+    };
+    await using fixture = await openProbe({ onRequest }, 0);
+    isSeeded = true;
+    const { report } = await fixture.probe([...quick, ...only("size.default", "bounds", "sort", "session.rotation")]);
+    expect(report.questions.map(({ status }) => status)).toEqual(["failed", "failed", "failed", "failed"]);
+    expect(refused).toBe(1);
+  });
+
+  it("logs in once at a service that takes no token", async () => {
+    let isSeeded = false;
+    const onRequest: SandboxServerOptions["onRequest"] = ({ operation }) =>
+      isSeeded && operation === "payments.list" ? new Response("{}", { status: 401 }) : undefined;
+    await using fixture = await openProbe({ onRequest }, 0);
+    const before = fixture.server.sandbox.tokenRequests.length;
+    isSeeded = true;
+    await fixture.probe([...quick, ...only("size.default", "bounds", "sort", "caches")]);
+    expect(fixture.server.sandbox.tokenRequests.slice(before)).toHaveLength(1);
+  });
+
   it("keeps to Retry-After", async () => {
     const times: number[] = [];
     let refused = 0;
@@ -186,6 +213,14 @@ describe("with --write", () => {
     expect(report.made).toEqual([expect.objectContaining({ kind: "update", state: "undone" })]);
   });
 
+  it("keeps the process for no timer once it has undone something", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    await using fixture = await openProbe({}, 0);
+    const before = timers();
+    await fixture.probe([...quick, ...fixture.writes, ...only("updates")]);
+    expect(timers()).toBeLessThanOrEqual(before);
+  });
+
   it.each([
     [["--write", "--yes"], 2, "--write needs --intent"],
     [["--amount", "1.00"], 2, "are for --write only"],
@@ -225,6 +260,25 @@ describe("what it shows", () => {
       }
       expect(text).not.toMatch(/Bearer |eyJ/);
     }
+  });
+
+  it.each<[what: string, secretOf: (request: SandboxRequest) => string | undefined]>([
+    ["the access token", ({ headers }) => headers.get("authorization")?.replace("Bearer ", "")],
+    ["the password", ({ body }) => new URLSearchParams(body).get("password") ?? undefined],
+    ["an account", ({ body }) => (body.startsWith("{") ? JSON.parse(body).senderAccount : undefined)],
+  ])("takes no %s for the id of a request, where a service repeats it as that", async (_, secretOf) => {
+    const secrets = new Set<string>();
+    const onResponse: SandboxServerOptions["onResponse"] = (request, response) => {
+      const secret = secretOf(request);
+      if (secret !== undefined) secrets.add(secret);
+      response.headers.set("x-request-id", `req-${secret ?? "plain"}`);
+      return response;
+    };
+    await using fixture = await openProbe({ onResponse }, 3);
+    const { stdout } = await fixture.probe([...quick, ...fixture.writes, ...only("intents.twice", "errors.400")]);
+    expect(stdout).toContain('"serviceRequestId": "req-plain"');
+    expect(secrets.size).toBeGreaterThan(0);
+    for (const secret of secrets) expect(stdout).not.toContain(secret);
   });
 
   it("writes a page for people", async () => {
