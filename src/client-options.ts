@@ -257,8 +257,7 @@ export const clientOptions = {
     accepts: (value) => telemetryParts(value) !== undefined,
     wanted: "what openTelemetry of cross-border-payments/opentelemetry makes",
     documentedDefault: "none",
-    documentation:
-      "`openTelemetry(api)`: spans, `traceparent` and metrics, see [Observability](opentelemetry.md)",
+    documentation: "`openTelemetry(api)`: spans, `traceparent` and metrics, see [OpenTelemetry](opentelemetry.md)",
     logins: ["client"],
   },
 } satisfies OptionTable<ClientOptions> & Readonly<Record<keyof ClientOptions, WithLogins>>;
