@@ -96,6 +96,11 @@ it.each([
   );
 });
 
+it("refuses a fetch beside a dispatcher", () => {
+  const { message } = refusal({ fetch, dispatcher: { dispatch: () => true } });
+  expect(message).toBe("fetch and dispatcher exclude each other: a dispatcher belongs to undici");
+});
+
 it("refuses a token store beside a token source of the caller's own", () => {
   const { message } = refusal({ auth: { accessToken: () => "token" }, tokenStore: new MemoryTokenStore() });
   expect(message).toContain("tokenStore has no use with auth.accessToken");

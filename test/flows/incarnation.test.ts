@@ -82,6 +82,19 @@ describe.each([
     expect(bank.released).toEqual([]);
   });
 
+  it("and gives the money back where that owner has not paid either", async () => {
+    const fixture = await waitingFixture({ onRequest: (seen) => (isPayment(seen) ? refusal() : undefined) });
+    const { process, bank, wait, stateOf } = fixture;
+    const first = process(before, { releaseFunds: closed });
+    expect(await errorOf(first.run("k", request))).toMatchObject({ phase: "refused" });
+    const releasing = process(incarnation).run("k", request);
+    await expect.poll(async () => (await stateOf()).epoch).toBe(2);
+    expect(bank.released).toEqual([]);
+    await wait(leaseMs + 200);
+    expect(await releasing).toMatchObject({ status: "rejected" });
+    expect(bank.released).toEqual(["k"]);
+  });
+
   it("before it sends what may have been sent", async () => {
     const fixture = await waitingFixture();
     const { process, waiting, wait, sandbox } = fixture;

@@ -97,9 +97,12 @@ describe("the signature that a service lists", () => {
     expect([256, 384, 512].map((bytes) => matchAny(claims, listed(bytes)))).toEqual(["lookalike", "own", "lookalike"]);
   });
 
-  it.each(["", 5])("proves nothing where it is empty or no text, and the flow has none either: %j", (signature) => {
-    const listed = { creationRequestSignatureBase64: signature, creationRequestBody: withDetails("1") };
-    expect(matchAny([{ body: withDetails("2"), signature: "" }], listed)).toBeUndefined();
-    expect(matchAny([{ body: withDetails("1"), signature: "" }], listed)).toBe("own");
-  });
+  it.each(["", 5, "x"])(
+    "proves nothing where it is empty, no text or no Base64, and the flow has none either: %j",
+    (signature) => {
+      const listed = { creationRequestSignatureBase64: signature, creationRequestBody: withDetails("1") };
+      expect(matchAny([{ body: withDetails("2"), signature: "" }], listed)).toBeUndefined();
+      expect(matchAny([{ body: withDetails("1"), signature: "" }], listed)).toBe("own");
+    },
+  );
 });
