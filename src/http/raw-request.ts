@@ -8,7 +8,7 @@ import { isBoolean, isPlainObject, type OptionTable, parseOptions } from "../opt
  * A call of a path that the description does not have: with an id for each parameter of the path. Of a path that is not known when the
  * code is compiled, the ids are counted when it runs.
  */
-export type RawRequest<Path extends string = string> = {
+export type RawRequest<Path extends string = `/${string}`> = {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /**
    * Below the base URL, with a parameter in braces for each id: `/refunds/{refundId}/approve`. Events and errors show the path as it

@@ -27,7 +27,7 @@ it.each<[string, RawRequest, string]>([
 
 it.each([[5], [{}], [["/refunds"]]])("has a text for its path, and not %j", async (path) => {
   const { client, transport } = scriptedClient([json({})]);
-  const error = await errorOf(client.request({ method: "GET", path: path as unknown as string }, described));
+  const error = await errorOf(client.request({ method: "GET", path: path as never }, described));
   expect(error).toBeInstanceOf(InvalidArgumentError);
   expect(error.message).toContain("path must be a path such as /refunds/{refundId}");
   expect(transport.sent).toEqual([]);

@@ -15,6 +15,7 @@ import {
   type PaymentIntent,
   type PaymentRequest,
   paymentFromIntent,
+  type RawRequest,
   ServerLogin,
   type ServerSession,
   type WithResponse,
@@ -131,6 +132,8 @@ describe("calls that are not described", () => {
     client.request({ method: "get", path: "/refunds" });
     const path: `/${string}` = "/refunds/{refundId}";
     client.request({ method: "GET", path, ids: ["1"] });
+    const named: RawRequest = { method: "GET", path: "/refunds/{refundId}", ids: ["1"] };
+    client.request(named);
   });
 });
 
