@@ -3,7 +3,8 @@
  * of HTTP. A date in the past asks for no wait. `undefined` where there is no header or where it says nothing that can be
  * followed, such as a negative number.
  *
- * Of several numbers, as where a proxy adds one of its own, the longest counts. The result is never shortened and can be as large as a safe integer: how long is too long is the caller's decision.
+ * Of several numbers, as where a proxy adds one of its own, the longest counts. The result is never shortened and can be as large as a safe
+ * integer: how long is too long is the caller's decision.
  */
 export function parseRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   const text = value?.trim() ?? "";
