@@ -68,7 +68,7 @@ function readPublicPem(text: string): PublicKey | string {
   if (!text.includes("PUBLIC KEY-----")) return unreadablePem(text);
   const [block] = readPemBlocks(text);
   const key = importKey(readPublicBlock(block), importPublicKey);
-  return key ?? (hasEscapedBreaks(text) ? escapedBreaksFound : "a PEM text whose public key cannot be read");
+  return key ?? mistakeOf(text) ?? "a PEM text whose public key cannot be read";
 }
 
 function readPublicDer(bytes: Uint8Array): PublicKey | string {
@@ -134,16 +134,17 @@ const keyTypeNames: ReadonlyMap<string, string> = new Map([
   ["dsa", "a DSA key"],
 ]);
 
-/** Environment variables and JSON files often end up like this. */
-function hasEscapedBreaks(text: string): boolean {
-  return text.includes("\\n");
+/** What happens to PEM text on its way through editors, environment variables and templates, and OpenSSL can't read either. */
+function mistakeOf(text: string): string | undefined {
+  if (text.includes("\\n")) return "a PEM text whose line breaks are the two characters \\ and n";
+  if (text.startsWith("\ufeff")) return "a PEM text with a byte order mark in front of it";
+  return /^[ \t]+-----/m.test(text) ? "a PEM text whose lines are indented" : undefined;
 }
-
-const escapedBreaksFound = "a PEM text whose line breaks are the two characters \\ and n";
 
 /** Why a PEM text could not be read, for the mistakes that people make. */
 function unreadablePem(text: string): string {
-  if (hasEscapedBreaks(text)) return escapedBreaksFound;
+  const mistake = mistakeOf(text);
+  if (mistake !== undefined) return mistake;
   const [, label = ""] = /-----BEGIN ([^-]+)-----/.exec(text) ?? [];
   if (label === "OPENSSH PRIVATE KEY") return "a private key in OpenSSH's own format";
   if (label.endsWith("PRIVATE KEY")) return "a PEM text whose private key cannot be read";

@@ -3,17 +3,23 @@
  * of HTTP. A date in the past asks for no wait. `undefined` where there is no header or where it says nothing that can be
  * followed, such as a negative number.
  *
- * The result is never shortened and can be as large as a safe integer: how long is too long is the caller's decision.
+ * Of several numbers, as where a proxy adds one of its own, the longest counts. The result is never shortened and can be as large as a safe
+ * integer: how long is too long is the caller's decision.
  */
 export function parseRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   const text = value?.trim() ?? "";
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(Number(text) * 1000));
+  const parts = text.split(",").map((part) => part.trim());
+  if (parts.every((part) => seconds.test(part))) {
+    return Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(Math.max(...parts.map(Number)) * 1000));
+  }
   // `Date.parse` alone would take "-5" for a date in May.
   const form = httpDates.find(({ pattern }) => pattern.test(text));
   if (form === undefined) return undefined;
   const dateMs = Date.parse(text + form.zone);
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
+
+const seconds = /^\d+(\.\d+)?$/;
 
 /** The three forms of a date in HTTP. The last one names no time zone and means GMT. */
 const httpDates: readonly { readonly pattern: RegExp; readonly zone: string }[] = [

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { looksLikeName } from "../errors/describe-value.js";
 
 /** What may have been signed in place of a part of the text. */
 export interface Variant<Value> {
@@ -135,10 +136,31 @@ class Variants<Value> {
   }
 }
 
-/** What JSON libraries make of the same content. Numbers and the order of fields can get lost on the way, as they do there. */
+/** Nothing where the text is not JSON, or has more levels than can be written anew. */
 function rewritten(text: string): Variant<string>[] {
-  const content = parsed(text);
-  if (content === undefined) return [];
+  try {
+    const content: unknown = JSON.parse(text);
+    return [...writtenAnew(content), ...withoutOneField(content)];
+  } catch {
+    return [];
+  }
+}
+
+/** A text that was signed before its last field came. */
+function withoutOneField(content: unknown): Variant<string>[] {
+  if (typeof content !== "object" || content === null || Array.isArray(content)) return [];
+  const names = Object.keys(content).filter(looksLikeName).slice(0, mostFields);
+  return names.map((name) => {
+    const others = Object.entries(content).filter(([other]) => other !== name);
+    return { mistake: `the body without its ${name}`, value: JSON.stringify(Object.fromEntries(others)) };
+  });
+}
+
+/** A payment has 15. */
+const mostFields = 50;
+
+/** What JSON libraries make of the same content. Numbers and the order of fields can get lost on the way, as they do there. */
+function writtenAnew(content: unknown): Variant<string>[] {
   const variants: Variant<string>[] = [];
   for (const [order, value] of [
     ["", content],
@@ -195,14 +217,6 @@ function sorted(value: unknown): unknown {
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([name, part]) => [name, sorted(part)]),
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The base path, or else each beginning of the path that could be one. */

@@ -11,6 +11,9 @@ afterEach(() => {
 
 const { username: _username, password: _password, ...client } = auth;
 
+/** Nothing of it is drawn: one of 256 other passwords would have the same mark. */
+const withPassword = (password: string | (() => string)) => ({ ...auth, clientSecret: "client", password });
+
 /** Calls of all members at once, and the time that they need. */
 async function callAll(members: readonly Member[], ms = 1000): Promise<string[]> {
   const calls = members.map((member) => handled(member.call()));
@@ -440,12 +443,12 @@ describe("a token request that fails", () => {
   );
 
   it("of a login that is refused holds each process, until another has a token", async () => {
-    const fleet = fleetOf(1);
+    const fleet = fleetOf(1, { auth: withPassword("old") });
     fleet.identity.refusesLogins = true;
     const [member] = fleet.members;
     await expect(outcomeOf(member?.call() ?? Promise.reject(), 100)).rejects.toMatchObject({ code: "login_refused" });
     fleet.identity.refusesLogins = false;
-    const token = await outcomeOf(fleet.join({ auth: { ...auth, password: "another" } }).call(), 100);
+    const token = await outcomeOf(fleet.join({ auth: withPassword("new") }).call(), 100);
     expect(await outcomeOf(member?.call() ?? Promise.reject(), 100)).toBe(token);
     expect(fleet.identity.logins).toBe(2);
   });
@@ -457,7 +460,7 @@ describe("a password that is refused", () => {
     Promise.all(members.map((member) => expect(outcomeOf(member.call(), 5000)).rejects.toMatchObject({ code: wrong })));
 
   it("is tried by one process of those that start with it, and by one a minute later", async () => {
-    const fleet = fleetOf(20);
+    const fleet = fleetOf(20, { auth: withPassword("old") });
     fleet.identity.refusesLogins = true;
     await refusedTo(fleet.members);
     expect(fleet.identity.logins).toBe(1);
@@ -469,17 +472,31 @@ describe("a password that is refused", () => {
   });
 
   it("keeps no process from logging in with another one, which ends the wait of all", async () => {
-    const fleet = fleetOf(3);
+    const fleet = fleetOf(3, { auth: withPassword("old") });
     fleet.identity.refusesLogins = true;
     await refusedTo(fleet.members);
     fleet.identity.refusesLogins = false;
-    const token = await outcomeOf(fleet.join({ auth: { ...auth, password: "right" } }).call(), 100);
+    const token = await outcomeOf(fleet.join({ auth: withPassword("new") }).call(), 100);
     expect(await callAll(fleet.members)).toEqual([token, token, token]);
     expect(fleet.identity.logins).toBe(2);
   });
 
+  it("is followed at once by another one that a function gives, in a process that has not tried it itself", async () => {
+    const fleet = fleetOf(1, { auth: withPassword("old") });
+    fleet.identity.refusesLogins = true;
+    await refusedTo(fleet.members);
+    let password = "old";
+    const other = fleet.join({ auth: withPassword(() => password) });
+    await refusedTo([other]);
+    expect(fleet.identity.logins).toBe(1);
+    fleet.identity.refusesLogins = false;
+    password = "new";
+    expect(await outcomeOf(other.call(), 100)).toMatch(/^access-/);
+    expect(fleet.identity.logins).toBe(2);
+  });
+
   it("is told by eight bits of what it is, and by nothing else", async () => {
-    const fleet = fleetOf(1);
+    const fleet = fleetOf(1, { auth: withPassword("old") });
     fleet.identity.refusesLogins = true;
     await refusedTo(fleet.members);
     const [stored = "{}"] = fleet.store.values.values();
@@ -490,7 +507,7 @@ describe("a password that is refused", () => {
   });
 
   it("is tried where a clock that is ahead has noted it", async () => {
-    const fleet = fleetOf(1);
+    const fleet = fleetOf(1, { auth: withPassword("old") });
     fleet.identity.refusesLogins = true;
     vi.setSystemTime(Date.now() + 3_600_000);
     await refusedTo(fleet.members);

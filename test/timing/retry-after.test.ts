@@ -9,6 +9,7 @@ it.each([
   ["7", 7000],
   [" 120 ", 120_000],
   ["1.5", 1500],
+  ["5, 120,7", 120_000],
 ])("reads %j as seconds", (value, ms) => {
   expect(parseRetryAfterMs(value, nowMs)).toBe(ms);
 });
@@ -33,7 +34,8 @@ it.each([
   "0x10",
   "NaN",
   "Infinity",
-  "5, 5",
+  "5, soon",
+  "5,",
   "1994-11-06",
   "Sun, 99 Foo 1994 08:49:37 GMT",
 ])("follows nothing in %j", (value) => {

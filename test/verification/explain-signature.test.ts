@@ -83,6 +83,7 @@ describe("the text", () => {
       path + body.replaceAll("&", "\\u0026"),
     ],
     ["body: signed with no body", path],
+    ["body: signed with the body without its extras", path + JSON.stringify({ ...content, extras: undefined })],
     [
       "body: signed with the SHA-256 of the body (hex) in place of the body",
       path + createHash("sha256").update(body).digest("hex"),
@@ -108,6 +109,13 @@ describe("the text", () => {
     ]);
     expect(explained(signed(digest.digest("hex")))).toEqual([
       "text: signed with the SHA-256 of the text in hex, which signing hashed once more",
+    ]);
+  });
+
+  it("says of a body of very many levels what it can", () => {
+    const deep = Buffer.from(`${"[".repeat(20_000)}${"]".repeat(20_000)}`);
+    expect(explained(signed(`${path}${deep}\n`), { body: deep })).toEqual([
+      "body: signed with a newline at the end of the body, which was not sent",
     ]);
   });
 
