@@ -10,11 +10,22 @@ const onlySpeed = {
 export const paging: readonly KnownSurvivor[] = [
   {
     file,
-    line: "const isAsTexts = one.length === other.length && !isSigned(one) && !isSigned(other);",
+    line: 'return one.length === other.length && !one.startsWith("-") && !other.startsWith("-");',
     replacement: "false",
     why: onlySpeed.comparison,
   },
-  { file, line: 'return token.startsWith("-");', replacement: '""', why: onlySpeed.comparison },
+  {
+    file,
+    line: 'return one.length === other.length && !one.startsWith("-") && !other.startsWith("-");',
+    replacement: '""',
+    why: onlySpeed.comparison,
+  },
+  {
+    file,
+    line: "if (!(comparesAsText(before, token) ? asTexts : leadsOn(before, token, direction))) isInOrder = false;",
+    replacement: "false",
+    why: onlySpeed.comparison,
+  },
   {
     file,
     line: "const isOfOneKind = numbers === items.length || numbers === 0;",
