@@ -164,7 +164,7 @@ async function audit(
   { settings, points }: Worker,
   { journal, keys }: Extract<Command, { readonly type: "audit" }>,
 ): Promise<readonly (Outcome | undefined)[]> {
-  const opened = await openJournal(journal);
+  const opened = await openToRead(journal);
   try {
     const flow = openFlow(settings, opened, points);
     const outcomes = await Promise.all(keys.map((key) => flow.outcome(key)));
@@ -175,7 +175,7 @@ async function audit(
 }
 
 async function listHeld({ settings, points }: Worker, journal: JournalPlace): Promise<readonly string[]> {
-  const opened = await openJournal(journal);
+  const opened = await openToRead(journal);
   try {
     const keys: string[] = [];
     for await (const found of openFlow(settings, opened, points).held()) {
@@ -225,6 +225,9 @@ function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoint
     },
   });
 }
+
+/** For a look at many flows together, which takes as long as it takes. */
+const openToRead = ({ kind, place, schema }: JournalPlace) => openJournal({ kind, place, ...(schema && { schema }) });
 
 async function openJournal({ kind, place, schema = "public", timeoutMs }: JournalPlace): Promise<Journal> {
   if (kind === "sqlite") return (await import("cross-border-payments/journal/sqlite")).SqliteJournal.open(place);
