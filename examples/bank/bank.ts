@@ -49,13 +49,5 @@ export async function openBank(settings: BankSettings, logger: Logger): Promise<
     decisions: { people: 2 },
     on: { error: (error) => logger.error({ err: error }, "recovering flows") },
   });
-  // What somebody has to look at: an alarm belongs on each of them.
-  opentelemetry.metrics
-    .getMeter("bank")
-    .createObservableGauge("bank.flows")
-    .addCallback(async (result) => {
-      const counts = await flow.counts();
-      for (const phase of ["held", "unknown", "elsewhere"] as const) result.observe(counts[phase], { phase });
-    });
   return { settings, logger, pool, users: new Users(pool, secret), client, journal, flow };
 }

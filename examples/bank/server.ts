@@ -2,6 +2,8 @@
 
 import { setMaxListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
+import * as opentelemetry from "@opentelemetry/api";
+import { observeGauges } from "cross-border-payments/opentelemetry";
 import { openBank } from "./bank.js";
 import { bankApp } from "./bank-app.js";
 import { bankLogger } from "./logger.js";
@@ -14,6 +16,8 @@ async function start(): Promise<void> {
   const { host, port, drainMs, closeMs, roundMs } = settings;
   const logger = bankLogger(settings.logLevel);
   const bank = await openBank(settings, logger);
+  // The alarms of ../observability rest on them.
+  const gauges = observeGauges(opentelemetry, bank.flow);
   const stopping = new AbortController();
   // Every customer who waits listens to it.
   setMaxListeners(0, stopping.signal);
@@ -30,6 +34,7 @@ async function start(): Promise<void> {
     await delay(drainMs);
     await app.close();
     // A payment in flight gets its response, or is looked for by another process, which need not wait for the end of a lease.
+    gauges.stop();
     await bank.flow.close({ timeoutMs: closeMs });
     await Promise.all(working);
     await bank.client.close();

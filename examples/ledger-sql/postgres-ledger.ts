@@ -74,10 +74,13 @@ export class PostgresLedger {
 
   async #transaction<T>(work: (sql: PoolClient) => Promise<T>): Promise<T> {
     const sql = await this.#pool.connect();
+    // A connection that breaks between two statements is an event, too, which would end the process if nobody listened.
+    sql.on("error", ignore);
     try {
       await sql.query("begin");
       const result = await work(sql);
       await sql.query("commit");
+      sql.off("error", ignore);
       sql.release();
       return result;
     } catch (error) {
@@ -87,3 +90,6 @@ export class PostgresLedger {
     }
   }
 }
+
+/** The statement that comes next fails, and tells. */
+const ignore = () => {};

@@ -15,7 +15,7 @@ interface LedgerFixture {
   readonly deposit: (account: string, currency: string, amount: string) => Promise<void>;
   /** The same tables, as another process has them. */
   readonly elsewhere: { readonly takeFunds: TakeFundsByKey };
-  /** Lets the next transaction end right before it would commit, as where the process dies. */
+  /** Lets the next transaction end right before it would commit, as where the process dies or its connection breaks. */
   readonly dieBeforeCommit: () => void;
 }
 
@@ -51,11 +51,15 @@ async function postgresLedger(): Promise<LedgerFixture> {
     dieBeforeCommit() {
       pool.once("acquire", (client) => {
         const query = client.query.bind(client);
+        const breakConnection = async () => {
+          const { rows } = await query("select pg_backend_pid() as pid");
+          const ended = new Promise((resolve) => client.once("end", resolve));
+          await otherPool.query("select pg_terminate_backend($1)", [rows[0]?.pid]);
+          await ended;
+          return query("commit");
+        };
         client.query = ((text: string, ...rest: unknown[]) =>
-          text === "commit"
-            ? query("select pg_terminate_backend(pg_backend_pid())")
-            : Reflect.apply(query, client, [text, ...rest])) as typeof client.query;
-        client.on("error", () => {});
+          text === "commit" ? breakConnection() : Reflect.apply(query, client, [text, ...rest])) as typeof client.query;
       });
     },
   };

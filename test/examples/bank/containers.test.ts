@@ -55,7 +55,7 @@ describe.skipIf(postgresUrl === "")(`the bank's image${skipped}`, () => {
     await until(() => ada.get(only, path), says("Status: <b>paid</b>"));
     await until(
       () => received.get("/v1/metrics") ?? "",
-      (metrics) => metrics.includes("bank.flows") && metrics.includes("cross_border.call.duration"),
+      (metrics) => metrics.includes("cross_border.flow.attention") && metrics.includes("cross_border.call.duration"),
     );
     expect(await only.end("SIGTERM")).toBe(0);
     expect(await check()).toEqual({ code: 1, error: "" });
