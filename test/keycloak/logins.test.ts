@@ -1,5 +1,11 @@
 import { inspect } from "node:util";
-import { AuthenticationError, type CrossBorderClient, type PasswordAuth, TokenError } from "cross-border-payments";
+import {
+  AuthenticationError,
+  type CrossBorderClient,
+  MemoryTokenStore,
+  type PasswordAuth,
+  TokenError,
+} from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callMany, callOnce, type GatewayFixture, openGateway } from "./gateway-fixture.js";
 import { createRealm, isKeycloakRunning, logIn, type Realm, type RealmOptions } from "./keycloak.js";
@@ -56,6 +62,18 @@ describe.runIf(isKeycloakRunning)("logins", () => {
     password = fixture.auth.password as string;
     await callOnce(client);
     expect(fixture.proxy.tokenRequests).toHaveLength(2);
+  });
+
+  it("never trips the lockout by twenty processes that start with a wrong password, over one store", async () => {
+    await using fixture = await openGateway({ realm: { bruteForceProtected: true, failureFactor: 3 } });
+    const shared = { auth: { ...fixture.auth, password: "wrong" }, tokenStore: new MemoryTokenStore() };
+    const failures = await Promise.all(Array.from({ length: 20 }, () => failureOf(fixture.client(shared))));
+    for (const failure of failures) expect(failure).toMatchObject({ code: "login_refused", status: 400 });
+    const { realm } = fixture;
+    expect(await realm.admin("GET", `/attack-detection/brute-force/users/${realm.userId}`)).toMatchObject({
+      disabled: false,
+      numFailures: 1,
+    });
   });
 
   it("leaves no session behind after 100 short clients with endSessionOnClose, in a realm that allows three", async () => {

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { parseAuthOptions } from "../../auth/auth-options.js";
 import { counted } from "../../errors/counted.js";
 import { InvalidArgumentError } from "../../errors/errors.js";
@@ -26,7 +26,7 @@ import { Probe } from "./probe.js";
 import { Prober } from "./prober.js";
 import type { Question } from "./question.js";
 import { questions } from "./questions.js";
-import { madeLines, type Report, reportOf, toMarkdown } from "./report.js";
+import { isPage, madeLines, type Report, reportOf, toMarkdown } from "./report.js";
 
 export const probeCommand = command({
   name: "probe",
@@ -85,7 +85,7 @@ export const probeCommand = command({
     const settings = await readSettings(values, terminal);
     const signingKey = intent === undefined ? undefined : await readKey(settings, intent, terminal);
     // While nothing has been sent.
-    if (values.out !== undefined) await writeFile(values.out, "", { flag: "a", mode: 0o600 });
+    if (values.out !== undefined) await assertPage(values.out);
     if (intent !== undefined) await confirm(wanted, intent, trials, values.yes === true, terminal);
 
     const stop = new AbortController();
@@ -130,6 +130,15 @@ export const probeCommand = command({
     return changes === undefined || changes.length === 0 ? exitCodes.done : exitCodes.refuted;
   },
 });
+
+/** @throws {InvalidArgumentError} where another file would be overwritten, such as that of the settings. */
+async function assertPage(path: string): Promise<void> {
+  await writeFile(path, "", { flag: "a", mode: 0o600 });
+  const isFile = (await stat(path)).isFile();
+  const text = isFile ? await readFile(path, "utf8") : "";
+  if (text === "" || isPage(text)) return;
+  throw new InvalidArgumentError(`${path} is not empty, and no page of this command: give --out another file`);
+}
 
 function wantedQuestions(only: readonly string[] | undefined, writes: boolean): readonly Question[] {
   const unknown = only?.find((id) => !questions.some((one) => one.id === id));

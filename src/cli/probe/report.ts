@@ -104,6 +104,11 @@ const places: Readonly<Record<string, string>> = {
     "Options of an undici `Agent` of your own, as the client's `dispatcher`; the client's own agent needs none",
 };
 
+/** Whether a text is what `toMarkdown` made of a report, as far as its title says. */
+export function isPage(text: string): boolean {
+  return /^# What \S+ does\n/.test(text);
+}
+
 /** The page for people. */
 export function toMarkdown(report: Report): string {
   const { baseUrl, startedAt, seconds, requests, questions, settings, made, writes, isInterrupted } = report;

@@ -298,6 +298,18 @@ describe("what it shows", () => {
     expect(page).toContain('"trustCursor": false');
   });
 
+  it("overwrites its own page, and no other file", async () => {
+    await using fixture = await openProbe({}, 0);
+    const probe = (out: string) => fixture.probe([...quick, ...only("errors.401"), "--out", fixture.file(out)]);
+    expect([(await probe("page.md")).code, (await probe("page.md")).code]).toEqual([0, 0]);
+    const settings = readFileSync(fixture.file("config.json"), "utf8");
+    const before = fixture.server.sandbox.requests.length;
+    const { code, stderr } = await probe("config.json");
+    expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining("give --out another file") });
+    expect(readFileSync(fixture.file("config.json"), "utf8")).toBe(settings);
+    expect(fixture.server.sandbox.requests).toHaveLength(before);
+  });
+
   it("shows each answer at a terminal as it comes", async () => {
     await using fixture = await openProbe();
     const line = ["probe", "--config", fixture.file("config.json"), ...quick, ...only("bounds", "errors.400")];
