@@ -1,5 +1,5 @@
 import type { ApiClient } from "../../api/api-client.js";
-import { nameOf } from "../../payments/listed-payment.js";
+import { nameOf, zonedMsOf } from "../../payments/listed-payment.js";
 import { type Payment, payments } from "../../resources/payments.js";
 import { clock } from "../../timing/clock.js";
 import type { FlowCall } from "../flow-call.js";
@@ -62,7 +62,8 @@ export class NewestPayment {
     return this.#client.call(payments.list, [], { paging, lenient: true }, call.paymentOptions);
   }
 
+  /** Of a time without a zone nobody can tell. */
   #isAhead({ createdAt }: Payment): boolean {
-    return Date.parse(createdAt) - clock.wallMs() > this.#skewMs;
+    return zonedMsOf(createdAt) - clock.wallMs() > this.#skewMs;
   }
 }

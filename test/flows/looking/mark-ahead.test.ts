@@ -43,7 +43,7 @@ it.each([
   ["seventy years", 70 * yearMs],
 ])("finds a payment although another one was dated %s ahead before the money was asked for", async (_, aheadMs) => {
   vi.spyOn(Date, "now").mockReturnValue(nowMs);
-  onTestFinished(() => vi.restoreAllMocks());
+  onTestFinished(() => void vi.restoreAllMocks());
   const listed = Array.from({ length: 150 }, (_, index) => paymentAt(nowMs - (index + 1) * 1000));
   listed.push(paymentAt(nowMs + aheadMs + 700));
   const client = clientOf(listed);
@@ -59,6 +59,26 @@ it.each([
   expect(await look()).toMatchObject({ look: { complete: true, grounds: { mark: "met" } }, found: undefined });
   listed.push(made);
   expect((await look()).found).toBe(made);
+});
+
+it("finds a payment that was made in the hour that comes twice, where times have no zone", async () => {
+  const inBerlin = (ms: number) => new Date(ms).toLocaleString("sv", { timeZone: "Europe/Berlin" }).replace(" ", "T");
+  /** It keeps the local time, and its tokens are that. */
+  const localAt = (ms: number, more: Partial<Payment> = {}) => {
+    const local = inBerlin(ms);
+    return paymentAt(ms, { createdAt: local, updatedAt: local, pagingToken: `${local}.${ms}`, ...more });
+  };
+  const secondHourMs = Date.UTC(2026, 9, 25, 1);
+  const every20s = Array.from({ length: 1000 }, (_, index) => localAt(secondHourMs + (index - 500) * 20_000));
+  const made = localAt(secondHourMs + 300_500, { creationRequestSignatureBase64: "b3du" });
+  const isBefore = (ms: number) => every20s.filter(({ id = "" }) => Number(id.slice(2)) < ms);
+  const since = await new NewestPayment(clientOf(isBefore(secondHourMs + 300_000)), { note: () => {} }, skewMs).mark(
+    call,
+  );
+  const claims = [{ body: JSON.stringify({ ...intent, senderGatewayTransactionId: "tx-own" }), signature: "b3du" }];
+  const flow = { intent, senderGatewayTransactionId: "tx-own", claims, since, isTakenSince: true } as const;
+  const { found } = await lookForPayment(lookContext(clientOf([...every20s, made])), call, flow, "decides");
+  expect(found).toBe(made);
 });
 
 it("knows of newer payments although one is dated ahead", () => {
