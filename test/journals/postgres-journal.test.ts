@@ -341,6 +341,19 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect(await lent()).not.toBe(incarnation);
   });
 
+  it("goes on behind a view that has taken its table's place", async () => {
+    const { schema, open } = inSchema();
+    const journal = await open();
+    onTestFinished(() => journal.close());
+    const before = await begin(journal, "before");
+    await admin.query(`
+      ALTER TABLE ${schema}.cross_border_flows RENAME TO renamed;
+      CREATE VIEW ${schema}.cross_border_flows AS SELECT * FROM ${schema}.renamed`);
+    expect(await journal.write("before", before, state)).toBe(true);
+    expect((await journal.begin("after", scope, state, newLease())).created).toBe(true);
+    expect(await journal.counts(scope)).toEqual({ [state.phase]: 2 });
+  });
+
   it("does not say that nothing was stored where the server does not know it", async () => {
     const { schema, open } = inSchema();
     const journal = await open();
