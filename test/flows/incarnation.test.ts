@@ -118,6 +118,27 @@ describe.each([
     expect(bank.released).toEqual([]);
   });
 
+  it.each(["release", "resend"] as const)("before it does as an operator decides: %s", async (action) => {
+    let isSlow = true;
+    const fixture = await waitingFixture({
+      onRequest: (seen) =>
+        isSlow && isPayment(seen) ? Response.json({ message: "upstream timed out" }, { status: 504 }) : undefined,
+    });
+    const { process, bank, wait, stateOf, clock, client, sandbox } = fixture;
+    const held = await process(before).run("k", request);
+    if (held.status !== "held") throw new Error(`is ${held.status}`);
+    // Its own request can no longer be sent, and that of a claim that was lost is on its way.
+    clock.jump(leaseMs);
+    isSlow = false;
+    const deciding = errorOf(process(incarnation).resolve("k", action, { by: "olga", why: "it was not made" }));
+    await expect.poll(async () => (await stateOf()).epoch).toBe(2);
+    await wait(leaseMs / 2);
+    await client.payments.create(JSON.parse(held.claim?.body ?? ""));
+    await wait(leaseMs / 2 + 200);
+    expect(await deciding).toMatchObject({ code: "flow_payment_found" });
+    expect([bank.released, sandbox.payments.length]).toEqual([[], 1]);
+  });
+
   it.each([{}, { withoutProof: true as const }])(
     "before it gives money back as an operator decided who may not have known what came after that (%o)",
     async (decision) => {
