@@ -158,7 +158,7 @@ Wait(o) ==
 (* Other looks change nothing. *)
 Looks(o) ==
   LET v == own[o].view
-      decides == (v.phase = "unknown" /\ (v.no \/ ListedWithin \/ ~Rule("absence proves nothing"))) \/ (v.phase = "refused" /\ v.no /\ ~own[o].knows)
+      decides == (v.phase = "unknown" /\ (v.no \/ ListedWithin \/ ~Rule("absence proves nothing"))) \/ (v.phase = "refused" /\ ~own[o].knows)
                  \/ (v.phase = "funds-requested" /\ own[o].funds \in {"first", "replayed"} /\ own[o].must)
   IN (IF decides THEN {IF Rule("wait") THEN Wait(o) ELSE 0} ELSE {})
      \cup (IF v.phase \in {"unknown", "funds-requested"} /\ listed # {} THEN {0} ELSE {})

@@ -62,7 +62,9 @@ export class PostgresLedger {
         [key, id],
       );
       for (const { account, amount } of released.rows) {
-        await sql.query("update accounts set balance = balance + $2 where id = $1", [account, amount]);
+        const booked = await sql.query("update accounts set balance = balance + $2 where id = $1", [account, amount]);
+        if (booked.rowCount === 0)
+          throw new Error("the account that it was taken from is not there: nothing was given back");
       }
       if (released.rowCount === 1) return;
       const known = await sql.query(

@@ -58,13 +58,14 @@ export class SqliteLedger {
         .prepare("update takings set status = 'released' where key = ? and transaction_id = ? and status = 'taken'")
         .run(key, id);
       if (Number(released.changes) === 1) {
-        this.#database
+        const booked = this.#database
           .prepare(
             `update accounts set balance = balance + (select amount from takings where key = ?)
              where id = (select account from takings where key = ?)`,
           )
           .run(key, key);
-        return;
+        if (Number(booked.changes) === 1) return;
+        throw new Error("the account that it was taken from is not there: nothing was given back");
       }
       const known = this.#database
         .prepare("select 1 from takings where key = ? and transaction_id = ? and status = 'released'")

@@ -271,10 +271,8 @@ export function toFlowContext(given: PaymentFlowOptions): FlowContext {
   const { cipher, quoteTtlMs, gatewayId, circuitBreaker, on = {}, service, decisions, ...rest } = options;
   // Its row in the table refuses a client without it.
   const client = apiClientOf(options.client) as ApiClient;
-  const knownPayments = new KnownPayments(
-    service.listedWithinMs ?? options.readBackDelayMs,
-    service.clockSkewMs ?? defaultClockSkewMs,
-  );
+  const skewMs = service.clockSkewMs ?? defaultClockSkewMs;
+  const knownPayments = new KnownPayments(service.listedWithinMs ?? options.readBackDelayMs, skewMs);
   const scope = { service: client.baseUrl, gateway: gatewayId };
   const reporter = client.reporter.with(readFlowHooks(on));
   return {
@@ -286,7 +284,7 @@ export function toFlowContext(given: PaymentFlowOptions): FlowContext {
     scope,
     people: decisions.people,
     service: { ...service },
-    newestPayment: new NewestPayment(client, knownPayments),
+    newestPayment: new NewestPayment(client, knownPayments, skewMs),
     knownPayments,
     readings: sharedReadings(client, service),
     circuitBreaker: circuitBreaker === false ? undefined : new CircuitBreaker(circuitBreaker),

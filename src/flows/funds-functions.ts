@@ -31,7 +31,7 @@ export type TakeFundsByKey = (context: {
 /**
  * Gives the money back. Called only after a definite refusal, by the service or by an operator, and never while the outcome is unknown.
  *
- * Must be idempotent by `key`: after a crash it is called again.
+ * Must be idempotent by `key`: after a crash it is called again. Must throw where the money was not given back.
  */
 export type ReleaseFundsByKey = (context: {
   readonly key: string;

@@ -42,6 +42,11 @@ export function paymentFromIntent(intent: PaymentIntent, senderGatewayTransactio
 }
 
 function assertIntent(intent: PaymentIntent): void {
+  if (holdsInexactNumber(intent.extras)) {
+    throw new InvalidArgumentError(
+      "the intent's extras hold a number that JavaScript can't hold exactly: a payment would not repeat them as they are",
+    );
+  }
   for (const [field, kind] of Object.entries(paymentIntents.create.record)) {
     const value: unknown = Reflect.get(intent, field);
     if (kind === "any") continue;
@@ -52,4 +57,15 @@ function assertIntent(intent: PaymentIntent): void {
       throw new InvalidArgumentError(`the intent's ${field} is not a decimal numeral: a payment can't be made of it`);
     }
   }
+}
+
+/** Whether JSON data, of any depth, has an integer that was rounded when it was read. */
+function holdsInexactNumber(data: unknown): boolean {
+  const pending = [data];
+  while (pending.length > 0) {
+    const value = pending.pop();
+    if (Number.isInteger(value) && !Number.isSafeInteger(value)) return true;
+    for (const item of typeof value === "object" ? Object.values(value ?? {}) : []) pending.push(item);
+  }
+  return false;
 }

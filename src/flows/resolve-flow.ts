@@ -7,6 +7,7 @@ import type { FlowContext, OwnedFlow } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
 import { lookForPayment, type Sought } from "./looking/look-for-payment.js";
 import { paymentMatcher, type Recognisable } from "./looking/match-payment.js";
+import { longestLeaseMs, reliedOnLagMs } from "./looking/wait-as-owner.js";
 import {
   type Funded,
   isFunded,
@@ -123,7 +124,8 @@ async function decide(
   if (state.phase === "refused") assertMayEndRelease(lease.key, action, payment);
   const claims = await claimsToLookFor(context, call, state, payment !== undefined || withoutProof);
   const sought: Sought = { ...state, claims };
-  const look = action === "found" ? undefined : await assertAbsent(context, call, state, sought, withoutProof);
+  if (action !== "found") await untilSent(context, call, lease, state, withoutProof);
+  const look = action === "found" ? undefined : await assertAbsent(context, call, sought, withoutProof);
   // What the money is given back by is part of the record.
   const looks =
     look === undefined || action !== "release"
@@ -169,6 +171,23 @@ export async function claimsToLookFor(
 }
 
 /**
+ * Waits until its request can't be on its way any more to the socket of a process that was stopped: a clock that was set back since prolongs that
+ * by a lease at most. Whoever can't tell that the journal has lost no claim waits, unless no proof is wanted, until what that one sent is listed.
+ */
+async function untilSent(
+  context: FlowContext,
+  call: FlowCall,
+  lease: Lease,
+  { claims }: Funded,
+  withoutProof: boolean,
+): Promise<void> {
+  const knownMs = Math.min((claims.at(-1)?.sendByMs ?? 0) - clock.wallMs(), context.leaseMs);
+  const lostMs = lease.ownedSinceMs + longestLeaseMs(context, claims) + reliedOnLagMs(context) - clock.monotonicMs();
+  const leftMs = lease.knowsAllClaims || withoutProof ? knownMs : Math.max(knownMs, lostMs);
+  if (leftMs > 0) await call.pause(leftMs);
+}
+
+/**
  * Neither gives the money back nor pays again for a payment that is there.
  *
  * @throws {InvalidArgumentError} `flow_payment_found` when it is; `flow_payment_unseen` when nobody can tell.
@@ -176,15 +195,9 @@ export async function claimsToLookFor(
 async function assertAbsent(
   context: FlowContext,
   call: FlowCall,
-  state: Funded,
   sought: Sought,
   withoutProof: boolean,
 ): Promise<Look | undefined> {
-  // Until then its request may still be on its way to the socket of a process that was stopped. A clock that was set back since
-  // prolongs it by a lease at most.
-  const sendByMs = state.claims.at(-1)?.sendByMs ?? 0;
-  const untilSentMs = Math.min(sendByMs - clock.wallMs(), context.leaseMs);
-  if (untilSentMs > 0) await call.pause(untilSentMs);
   const looking = lookForPayment(context, call, sought, "decides");
   const { look, found } = await (withoutProof ? looking.catch(() => nothingSeen) : looking);
   if (found !== undefined) {

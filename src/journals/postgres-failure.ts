@@ -65,9 +65,10 @@ function storedWithoutResponse(code: string | undefined): "nothing" | "unknown" 
   return code !== undefined && neverConnected.test(code) ? "nothing" : "unknown";
 }
 
-// A server that shuts down (57P01, 57P02), or whose disk or memory failed, may already have committed.
+// A server that shuts down (57P01, 57P02), or whose disk or memory failed, may already have committed. 40003 says so itself: servers and
+// proxies that speak PostgreSQL's protocol have it for a commit whose end they have not heard of.
 function storedAfter(sqlState: string): "nothing" | "unknown" {
-  return /^(?:57P0[12]|58|XX|08)/.test(sqlState) ? "unknown" : "nothing";
+  return /^(?:57P0[12]|40003|58|XX|08)/.test(sqlState) ? "unknown" : "nothing";
 }
 
 // The messages of the server and the driver can quote values, names and addresses; the code says enough.

@@ -100,6 +100,7 @@ export class PostgresJournal extends CheckedJournal {
    *
    * @param place `postgresql://…`, opened with the package `pg`, an optional peer dependency; or a pool of `pg` or one like it. The
    *   caller remains responsible for a pool: its size, its timeouts, its `error` listener, and closing it. Set a `query_timeout` on it.
+   *   Where its connections tell of a transaction, statements are sent on them, and refused where somebody has left one open.
    * @throws {ConfigError} `pg` is missing, the URL or a name is malformed, the database's encoding is not UTF-8, or its tables belong to
    *   a newer release; with `migrate: false`, the tables are missing or belong to an older one.
    * @throws {JournalError} The database can't be reached, or refuses.

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from "pg";
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError, JournalError } from "../errors/errors.js";
 import { sha256Hex } from "../flows/state/sha256.js";
 import { sqlStateOf } from "./postgres-failure.js";
 
@@ -13,6 +13,10 @@ export interface PostgresConnection {
   query(text: string, values?: (string | number | boolean | null)[]): Promise<{ readonly rows: unknown[] }>;
   /** With `true`, the connection is closed instead of used again. */
   release(destroy?: boolean): void;
+  /** What the server said last of this connection: `T` or `E` where a transaction is open on it. Clients of `pg` 8.21 and newer can tell. */
+  getTransactionStatus?(): string | null;
+  on?(event: "error", listener: () => void): unknown;
+  off?(event: "error", listener: () => void): unknown;
 }
 
 type Query = PostgresPool["query"];
@@ -24,9 +28,59 @@ export interface OpenedPool {
   readonly close: () => Promise<void>;
 }
 
-/** A pool of somebody else's. What its connections lead to is not known, so that nothing is prepared on them. */
+/**
+ * A pool of somebody else's. What its connections lead to is not known, so that nothing is prepared on them. Where they can tell of a
+ * transaction, statements are sent on them, and otherwise by the pool itself.
+ */
 export function foreignPool(pool: PostgresPool): OpenedPool {
-  return { pool, queryOften: (text, values) => pool.query(text, values), close: async () => {} };
+  const connect = () => connectAlone(pool);
+  let canTell = true;
+  const query: Query = async (text, values) => {
+    if (!canTell) return pool.query(text, values);
+    const connection = await connect();
+    let isBroken = false;
+    // One that breaks fails the statement too: without a listener, that would end the process.
+    connection.on?.("error", ignore);
+    try {
+      canTell = connection.getTransactionStatus !== undefined;
+      if (canTell) return await connection.query(text, values);
+    } catch (error) {
+      isBroken = true;
+      throw error;
+    } finally {
+      connection.off?.("error", ignore);
+      // As `pool.query` of `pg` does.
+      connection.release(isBroken);
+    }
+    return pool.query(text, values);
+  };
+  return { pool: { query, connect }, queryOften: query, close: async () => {} };
+}
+
+const ignore = (): void => {};
+
+/**
+ * A connection, unless somebody has left a transaction open on it: that may roll back what the journal has confirmed. It stays in the pool, since
+ * who sent `BEGIN` by `pool.query` may still send the rest.
+ *
+ * @throws {JournalError}
+ */
+async function connectAlone(pool: PostgresPool): Promise<PostgresConnection> {
+  const connection = await pool.connect();
+  if (!isInTransaction(connection)) return connection;
+  connection.release();
+  throw new JournalError(
+    "PostgresJournal: a transaction is open on a connection of the pool that was passed in, and nothing would be durable. Somebody gave it back without COMMIT or ROLLBACK, or sends BEGIN by pool.query. Give the journal a URL, or a pool of its own.",
+  );
+}
+
+function isInTransaction(connection: PostgresConnection): boolean {
+  try {
+    return /^[TE]$/.test(connection.getTransactionStatus?.() ?? "");
+  } catch {
+    // pg-native may be older than the pg that asks it.
+    return false;
+  }
 }
 
 /** A pool of `pg`, which is loaded here and only here. `timeoutMs` bounds connecting and each statement. */

@@ -114,6 +114,8 @@ const isReplaced = `${isOwned} AND f.revision = i.revision`;
 /** Text that only one history of one cluster has: a server that was promoted has another timeline. */
 export const incarnationOfServer = `(SELECT system_identifier::text FROM pg_control_system()) || '/' ||
   left(pg_walfile_name(pg_current_wal_lsn()), 8)`;
+/** The same of the table's own file: a table that a dump was restored into has another one. A view and a partitioned table have none. */
+const incarnationOfTable = (flows: string): string => `coalesce(pg_relation_filenode('${flows}'::regclass)::text, '')`;
 
 /** Updates of one row: what is set, where, and what comes back. */
 const updatesOf = (incarnation: string) =>
@@ -154,7 +156,8 @@ type UpdateName = keyof ReturnType<typeof updatesOf>;
 /** @param canTellIncarnation whether the server evaluates `incarnationOfServer`. */
 export function postgresStatements({ flows }: PostgresTables, canTellIncarnation: boolean): PostgresStatements {
   // Of its own in the statement, so that it is evaluated once and not for each row.
-  const incarnation = `(SELECT ${canTellIncarnation ? incarnationOfServer : "NULL::text"}) AS incarnation`;
+  const known = `${incarnationOfServer} || '/' || ${incarnationOfTable(flows)}`;
+  const incarnation = `(SELECT ${canTellIncarnation ? known : "NULL::text"}) AS incarnation`;
   const updates = Object.entries(updatesOf(incarnation));
   const updated = updates.map(([name, update]) => [name, updateOf(flows, name as KeyedName, update)]);
   return {

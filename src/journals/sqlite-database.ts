@@ -4,6 +4,7 @@ import { clock, sleep } from "../timing/clock.js";
 import { assertKnownVersion, firstMigrated, newestOf, outdatedFlow, pendingOf } from "./journal-version.js";
 import type { SqliteConnection } from "./sqlite-connection.js";
 import { sqliteResult } from "./sqlite-failure.js";
+import { whyLogIsApart } from "./sqlite-place.js";
 
 export interface SqliteJournalOptions {
   /**
@@ -43,6 +44,7 @@ export async function prepareDatabase(
   database: SqliteConnection,
   { processes, busyTimeoutMs, migrate }: Required<SqliteJournalOptions>,
 ): Promise<void> {
+  await assertOneLog(database);
   // A process that switches the file to WAL, or recovers it, locks out readers too, so that even reading the version can fail.
   await untilNotBusy(busyTimeoutMs, async () => {
     assertBuild(String(await pragma(database, "SELECT sqlite_version()")), processes);
@@ -156,6 +158,14 @@ function isAtLeast(version: string, wanted: readonly number[]): boolean {
     if (difference !== 0) return difference > 0;
   }
   return true;
+}
+
+/** @throws {ConfigError} when two who open the file would write two logs. */
+async function assertOneLog(database: SqliteConnection): Promise<void> {
+  const files = await database.all("PRAGMA database_list");
+  const main = files.find((row) => Reflect.get(Object(row), "name") === "main");
+  const why = whyLogIsApart(String(Reflect.get(Object(main), "file") ?? ""));
+  assertSupported(why === undefined, String(why));
 }
 
 function assertSupported(holds: boolean, otherwise: string): void {

@@ -60,7 +60,11 @@ function splitPool(url: string, replicaUrl: string, timeoutMs: number): Postgres
   });
   if (primary === undefined || replica === undefined) throw new Error("there are two servers");
   return {
-    connect: () => primary.connect(),
+    // For migrations alone, since they don't tell of transactions.
+    async connect() {
+      const client = await primary.connect();
+      return { query: client.query.bind(client), release: (isBroken) => client.release(isBroken) };
+    },
     async query(text, values) {
       if (!text.startsWith("SELECT server.is_replica")) return primary.query(text, values);
       const { rows } = await replica.query(text, values);

@@ -32,7 +32,43 @@ async function stopFunded({ process, logIn, bank }: Waiting, incarnation: string
   expect(error).toMatchObject({ code: "flow_paused", phase: "funds-requested" });
 }
 
+/** A flow that is held, of which an operator decides to give the money back, and the bank is away. What comes of its requests is as the test says then. */
+async function decidedFixture(incarnation: string | undefined, decision: { readonly withoutProof?: true } = {}) {
+  let service: "slow" | "well" | "away" = "slow";
+  const fixture = await waitingFixture({
+    onRequest: (seen) => {
+      const isFailing = (service === "slow" && isPayment(seen)) || (service === "away" && isList(seen));
+      return isFailing ? Response.json({ message: "upstream timed out" }, { status: 504 }) : undefined;
+    },
+  });
+  const { process, wait, client } = fixture;
+  const first = process(incarnation, { releaseFunds: closed });
+  expect(await first.run("k", request)).toMatchObject({ status: "held" });
+  const deciding = errorOf(first.resolve("k", "release", { by: "olga", why: "it will not be made", ...decision }));
+  // Until its request can no longer be sent.
+  await wait(leaseMs);
+  expect(await deciding).toMatchObject({ code: "flow_paused", phase: "refused" });
+  const [claim] = (await first.details("k"))?.claims ?? [];
+  return {
+    ...fixture,
+    is: (now: typeof service) => {
+      service = now;
+    },
+    /** As another owner does, which knows of another decision. */
+    pay: async () => {
+      service = "well";
+      await client.payments.create(JSON.parse(claim?.body ?? ""));
+    },
+  };
+}
+
 describe("in the journal's one incarnation nobody waits for lost claims", () => {
+  it("where an operator decided that the money is given back, and another process does it", async () => {
+    const { process, bank } = await decidedFixture("one");
+    expect(await timed(process("one").run("k", request))).toMatchObject([{ status: "rejected" }, true]);
+    expect(bank.released).toEqual(["k"]);
+  });
+
   it("where the bank failed before it took the money", async () => {
     const { process, sandbox } = await waitingFixture();
     await errorOf(process("one", { takeFunds: closed }).run("k", request));
@@ -92,6 +128,52 @@ describe.each([
     expect(bank.released).toEqual([]);
     await wait(leaseMs + 200);
     expect(await releasing).toMatchObject({ status: "rejected" });
+    expect(bank.released).toEqual(["k"]);
+  });
+
+  it.each(["release", "resend"] as const)("before it does as an operator decides: %s", async (action) => {
+    let isSlow = true;
+    const fixture = await waitingFixture({
+      onRequest: (seen) =>
+        isSlow && isPayment(seen) ? Response.json({ message: "upstream timed out" }, { status: 504 }) : undefined,
+    });
+    const { process, bank, wait, stateOf, clock, client, sandbox } = fixture;
+    const held = await process(before).run("k", request);
+    if (held.status !== "held") throw new Error(`is ${held.status}`);
+    // Its own request can no longer be sent, and that of a claim that was lost is on its way.
+    clock.jump(leaseMs);
+    isSlow = false;
+    const deciding = errorOf(process(incarnation).resolve("k", action, { by: "olga", why: "it was not made" }));
+    await expect.poll(async () => (await stateOf()).epoch).toBe(2);
+    await wait(leaseMs / 2);
+    await client.payments.create(JSON.parse(held.claim?.body ?? ""));
+    await wait(leaseMs / 2 + 200);
+    expect(await deciding).toMatchObject({ code: "flow_payment_found" });
+    expect([bank.released, sandbox.payments.length]).toEqual([[], 1]);
+  });
+
+  it.each([{}, { withoutProof: true as const }])(
+    "before it gives money back as an operator decided who may not have known what came after that (%o)",
+    async (decision) => {
+      const { process, bank, wait, stateOf, pay } = await decidedFixture(before, decision);
+      const { epoch } = await stateOf();
+      const retrying = errorOf(process(incarnation).run("k", request));
+      await expect.poll(async () => (await stateOf()).epoch).not.toBe(epoch);
+      await pay();
+      await wait(leaseMs + 200);
+      expect(await retrying).toMatchObject({ phase: "refused", cause: { code: "flow_payment_found" } });
+      expect(bank.released).toEqual([]);
+    },
+  );
+
+  it("and gives it back although it can't look, where an operator decided without a proof", async () => {
+    const { process, bank, wait, stateOf, is } = await decidedFixture(before, { withoutProof: true });
+    const { epoch } = await stateOf();
+    const giving = process(incarnation).run("k", request);
+    await expect.poll(async () => (await stateOf()).epoch).not.toBe(epoch);
+    is("away");
+    await wait(leaseMs + 200);
+    expect(await giving).toMatchObject({ status: "rejected" });
     expect(bank.released).toEqual(["k"]);
   });
 

@@ -35,6 +35,17 @@ describe("paymentFromIntent", () => {
     );
   });
 
+  it.each([
+    ["an account number", '{"account":12345678901234567890}', false],
+    ["one in a list", '[0,[{"a":-9007199254740993}]]', false],
+    ["a number that is exact", '{"account":9007199254740991,"rate":1.25,"of":null}', true],
+  ])("sends extras as they came, or not at all: %s", (_, text, isExact) => {
+    const given = { ...intent, extras: JSON.parse(text) as unknown };
+    const send = () => JSON.stringify(paymentFromIntent(given, "TX-1").extras);
+    if (isExact) expect(send()).toBe(text);
+    else expect(send).toThrow("extras hold a number");
+  });
+
   it.each(["senderAmount", "receiverAmount", "receivingGatewayFee"])(
     "refuses an intent whose %s is no numeral, without showing it",
     (field) => {

@@ -165,6 +165,20 @@ describe("a flow whose money can't be given back", () => {
     expect([sandbox.payments, bank.released.length]).toEqual([[], 3]);
   });
 
+  it("is not rejected where releaseFunds says so by returning false", async () => {
+    let sent = 0;
+    const { flow, bank } = await flowFixture({
+      onRequest: (seen) => (isPayment(seen) && ++sent === 1 ? refusal(400) : undefined),
+    });
+    const releaseFunds = (() => false) as never;
+    await expect(flow({ releaseFunds }).run("k", request)).rejects.toMatchObject({
+      phase: "refused",
+      cause: { code: "invalid_argument", message: expect.stringContaining("releaseFunds returned false") },
+    });
+    expect(await flow().run("k", request)).toMatchObject({ status: "rejected" });
+    expect(bank.released).toEqual(["k"]);
+  });
+
   it("is released again", async () => {
     const { flow, bank } = await stuckRelease();
     expect(await flow().resolve("k", "release", resolution)).toMatchObject({ status: "rejected" });

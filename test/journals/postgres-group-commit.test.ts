@@ -27,7 +27,11 @@ describe.skipIf(url === "")("with a server", () => {
         statements.push(text);
         return pool.query(text, values);
       },
-      connect: () => pool.connect(),
+      // They don't tell of transactions.
+      connect: async () => {
+        const client = await pool.connect();
+        return { query: client.query.bind(client), release: (isBroken) => client.release(isBroken) };
+      },
     };
     const open = () => PostgresJournal.open(counting, { schema });
     const journal = await open();

@@ -259,6 +259,113 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect(await journal.write("k", entry, { ...state, data: "kept" })).toBe(true);
   });
 
+  it("stores nothing on a connection on which somebody has left a transaction open, and leaves that as it is", async () => {
+    const { schema, open } = inSchema();
+    const pool = new pg.Pool({ connectionString: url, max: 1 });
+    onTestFinished(() => pool.end());
+    const isOpen = {
+      name: "JournalError",
+      stored: "nothing",
+      message: expect.stringContaining("a transaction is open on a connection of the pool"),
+    };
+    await pool.query("BEGIN");
+    expect(await failure(PostgresJournal.open(pool, { schema }))).toMatchObject(isOpen);
+    await pool.query("ROLLBACK");
+    const journal = await openJournal(pool, { schema });
+    const entry = await begin(journal, "k");
+    await pool.query("BEGIN");
+    await pool.query(`CREATE TABLE ${schema}.of_somebody_else ()`);
+    for (const work of [
+      () => journal.begin("other", scope, state, newLease()),
+      () => journal.write("k", entry, { ...state, data: "lost" }),
+      () => journal.read("k"),
+      () => journal.counts(scope),
+    ]) {
+      expect(await failure(work())).toMatchObject(isOpen);
+    }
+    expect(await failure(Promise.all(["a", "b"].map((key) => begin(journal, key))))).toMatchObject(isOpen);
+    await pool.query("COMMIT");
+    expect((await admin.query(`SELECT * FROM ${schema}.of_somebody_else`)).rows).toEqual([]);
+    expect(await journal.write("k", entry, { ...state, data: "kept" })).toBe(true);
+    const elsewhere = await open();
+    onTestFinished(() => elsewhere.close());
+    expect(await elsewhere.read("k")).toMatchObject({ data: "kept" });
+  });
+
+  it("outlives the connections of a pool that is passed in, too", async () => {
+    const { schema } = inSchema();
+    const pool = new pg.Pool({ connectionString: url, max: 1, application_name: schema });
+    pool.on("error", () => {});
+    onTestFinished(() => pool.end());
+    const journal = await openJournal(pool, { schema });
+    const entry = await begin(journal, "k");
+    const blocker = await admin.connect();
+    await blocker.query("BEGIN");
+    await blocker.query(`SELECT 1 FROM ${schema}.cross_border_flows FOR UPDATE`);
+    const write = failure(journal.write("k", entry, { ...state, data: "lost" }));
+    await expect
+      .poll(async () => {
+        const { rowCount } = await admin.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'`,
+          [schema],
+        );
+        return rowCount;
+      })
+      .toBe(1);
+    expect(await write).toMatchObject({ name: "JournalError", stored: "unknown" });
+    await blocker.query("ROLLBACK");
+    blocker.release();
+    expect(await journal.write("k", entry, { ...state, data: "kept" })).toBe(true);
+  });
+
+  it("tells of another incarnation once its table was restored from a dump", async () => {
+    const { schema, open } = inSchema();
+    const journal = await open();
+    onTestFinished(() => journal.close());
+    const flows = `${schema}.cross_border_flows`;
+    const { incarnation } = (await journal.begin("k", scope, state, newLease())).entry;
+    expect(incarnation).toEqual(expect.stringMatching(/^\d+\/[0-9A-F]{8}\/\d+$/));
+    const lent = async () => {
+      const entry = await journal.acquire("k", newLease());
+      if (entry !== undefined) await journal.release("k", entry);
+      return entry?.incarnation;
+    };
+    await admin.query(`UPDATE ${flows} SET lease_until = NULL`);
+    expect(await lent()).toBe(incarnation);
+    const columns = "key, service, gateway, epoch, phase, settled, data, owner, created_at, updated_at, nonce";
+    await admin.query(`BEGIN;
+      CREATE TEMPORARY TABLE dump ON COMMIT DROP AS SELECT ${columns} FROM ${flows};
+      TRUNCATE ${flows};
+      INSERT INTO ${flows} (${columns}) SELECT * FROM dump;
+      COMMIT;`);
+    expect(await lent()).not.toBe(incarnation);
+  });
+
+  it("goes on behind a view that has taken its table's place", async () => {
+    const { schema, open } = inSchema();
+    const journal = await open();
+    onTestFinished(() => journal.close());
+    const before = await begin(journal, "before");
+    await admin.query(`
+      ALTER TABLE ${schema}.cross_border_flows RENAME TO renamed;
+      CREATE VIEW ${schema}.cross_border_flows AS SELECT * FROM ${schema}.renamed`);
+    expect(await journal.write("before", before, state)).toBe(true);
+    expect((await journal.begin("after", scope, state, newLease())).created).toBe(true);
+    expect(await journal.counts(scope)).toEqual({ [state.phase]: 2 });
+  });
+
+  it("does not say that nothing was stored where the server does not know it", async () => {
+    const { schema, open } = inSchema();
+    const journal = await open();
+    onTestFinished(() => journal.close());
+    const entry = await begin(journal, "k");
+    await admin.query(`
+      CREATE FUNCTION ${schema}.ends() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE 'nobody knows' USING ERRCODE = 'statement_completion_unknown'; END $$;
+      CREATE TRIGGER ends BEFORE UPDATE ON ${schema}.cross_border_flows FOR EACH ROW EXECUTE FUNCTION ${schema}.ends()`);
+    expect(await failure(journal.write("k", entry, state))).toMatchObject({ name: "JournalError", stored: "unknown" });
+  });
+
   it("refuses everything once it is closed, and closes twice", async () => {
     const { open } = inSchema();
     const journal = await open();

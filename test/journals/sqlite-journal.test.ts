@@ -1,13 +1,19 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { verifyJournal } from "cross-border-payments/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { whyLogIsApart } from "../../src/journals/sqlite-place.js";
+import { program } from "../support/program.js";
 import { expectMigrated } from "./expect-migrated.js";
 import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
 import { beganByRelease01, sqliteRelease02 } from "./release-0-2.js";
 import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, withoutSqlite } from "./sqlite-fixture.js";
+
+/** Linux, where this user may have mounts of its own. */
+const canMount = spawnSync("unshare", ["--mount", "true"]).status === 0;
 
 async function openJournal(...parameters: Parameters<typeof SqliteJournal.open>): Promise<SqliteJournal> {
   const journal = await SqliteJournal.open(...parameters);
@@ -57,7 +63,7 @@ it.each(["3.51.2", "3.50.99", "3.9.0"])(
       expect(error).toMatchObject({
         message: expect.stringMatching(/22\.22\.3, 24\.15 or newer.*3\.51\.3.*processes: "one"/s),
       });
-    expect(asked).toEqual(["SELECT sqlite_version()"]);
+    expect(asked).toEqual(["PRAGMA database_list", "SELECT sqlite_version()"]);
   },
 );
 
@@ -205,6 +211,46 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
       message: expect.stringContaining("a file of its own"),
     });
   });
+
+  it("refuses a file with a hard link, under either name: each would have a log of its own", async () => {
+    const file = newFile();
+    const other = `${file}.other`;
+    const journal = await SqliteJournal.open(file);
+    await begin(journal, "k");
+    linkSync(file, other);
+    const refused = { name: "ConfigError", message: expect.stringContaining("a hard link") };
+    expect(await failure(SqliteJournal.open(other))).toMatchObject(refused);
+    await journal.close();
+    expect(await failure(SqliteJournal.open(file))).toMatchObject(refused);
+    rmSync(other);
+    expect(await (await openJournal(file)).read("k")).toMatchObject({ key: "k" });
+  });
+
+  it("shares one log with who opens the file through a symbolic link", async () => {
+    const file = newFile();
+    const other = `${file}.other`;
+    symlinkSync(file, other);
+    const [one, two] = [await openJournal(file), await openJournal(other)];
+    await begin(one, "k");
+    expect((await two.begin("k", scope, state, newLease())).created).toBe(false);
+  });
+
+  it.skipIf(!canMount)(
+    "refuses a file that is mounted by itself: its log would stay behind with the container",
+    async () => {
+      const file = newFile();
+      await (await SqliteJournal.open(file)).close();
+      const mounted = `${dirname(file)}/a container/payments.db`;
+      mkdirSync(dirname(mounted));
+      writeFileSync(mounted, "");
+      const found = spawnSync("unshare", [
+        ...["--mount", "sh", "-c", 'mount --bind "$1" "$2" && exec "$3" "$4" "$2"', "sh", file, mounted],
+        ...[process.execPath, ...program("test/journals/why-log-is-apart.ts")],
+      ]);
+      expect(String(found.stdout)).toContain("mounted by itself");
+      expect(whyLogIsApart(file)).toBeUndefined();
+    },
+  );
 
   it("refuses a database in memory", async () => {
     expect(await failure(SqliteJournal.open(":memory:"))).toMatchObject({

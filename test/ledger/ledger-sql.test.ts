@@ -13,6 +13,8 @@ interface LedgerFixture {
   readonly releaseFunds: ReleaseFundsByKey;
   readonly balance: () => Promise<string>;
   readonly deposit: (account: string, currency: string, amount: string) => Promise<void>;
+  /** The account is gone, with what is on it. */
+  readonly close: (account: string) => Promise<void>;
   /** The same tables, as another process has them. */
   readonly elsewhere: { readonly takeFunds: TakeFundsByKey };
   /** Lets the next transaction end right before it would commit, as where the process dies or its connection breaks. */
@@ -47,6 +49,9 @@ async function postgresLedger(): Promise<LedgerFixture> {
          on conflict (id) do update set balance = accounts.balance + excluded.balance`,
         [account, currency, amount],
       );
+    },
+    async close(account) {
+      await pool.query("delete from accounts where id = $1", [account]);
     },
     dieBeforeCommit() {
       pool.once("acquire", (client) => {
@@ -92,6 +97,9 @@ async function sqliteLedger(): Promise<LedgerFixture> {
         )
         .run(account, currency, toUnits(amount));
     },
+    async close(account) {
+      database.prepare("delete from accounts where id = ?").run(account);
+    },
     dieBeforeCommit() {
       dies = true;
     },
@@ -103,6 +111,8 @@ const intent = intentOf("DE-0001", "100.28");
 function intentOf(senderAccount: string, senderAmount: string): PaymentIntent {
   return { senderAccount, senderAmount, senderCurrency: "EUR" } as PaymentIntent;
 }
+
+const refusal = { code: "http_400", status: 400 };
 
 const ledgers = [
   {
@@ -155,11 +165,24 @@ describe.each(ledgers)("the ledger in $name", ({ open, runs }) => {
     const ledger = await open();
     await ledger.deposit("DE-0001", "EUR", "150.00");
     const before = await ledger.balance();
-    const refusal = { code: "http_400", status: 400 };
     await ledger.takeFunds({ key: "order-1", intent });
     const unknown = { key: "order-1", intent, senderGatewayTransactionId: "TX-of-another", refusal };
     await expect(Promise.resolve(ledger.releaseFunds(unknown as never))).rejects.toThrow("nothing was given back");
     expect(await ledger.balance()).not.toBe(before);
+  });
+
+  it.runIf(runs)("gives money back to the account that it was taken from, or says that it did not", async () => {
+    const ledger = await open();
+    await ledger.deposit("DE-0001", "EUR", "100.28");
+    const { senderGatewayTransactionId = "" } = (await ledger.takeFunds({ key: "order-1", intent })) ?? {};
+    await ledger.close("DE-0001");
+    const release = async () =>
+      ledger.releaseFunds({ key: "order-1", intent, senderGatewayTransactionId, refusal } as never);
+    await expect(release()).rejects.toThrow("nothing was given back");
+    await ledger.deposit("DE-0001", "EUR", "0");
+    const empty = await ledger.balance();
+    await release();
+    expect(await ledger.balance()).not.toBe(empty);
   });
 });
 

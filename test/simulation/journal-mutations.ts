@@ -56,8 +56,8 @@ export const journalMutations: readonly Mutation[] = [
     name: "an owner that may lack a claim looks again before it gives money back for a refusal that is stored",
     profile: "failbacks",
     file: "src/flows/steps/release-funds.ts",
-    find: 'while (state.refusal.by === "service" && !lease.knowsAllClaims) {',
-    replace: 'while (state.refusal.by === "service" && lease.ownedSinceMs < 0) {',
+    find: "if (!owned.mustLook || lease.knowsAllClaims) return;",
+    replace: "if (!owned.mustLook || lease.ownedSinceMs >= 0) return;",
   },
   {
     name: "the mark of the journal's history is stored only by owners that know of no lost claim",

@@ -36,13 +36,18 @@ export class KnownPayments {
     const name = nameOf(payment);
     const createdMs = Date.parse(payment.createdAt ?? "");
     if (name.id === undefined && name.token === undefined) return;
-    if (this.#known.some((known) => isNamed(payment, known) || known.createdMs - createdMs > this.#skewMs)) return;
+    if (this.#known.some((known) => isNamed(payment, known) || this.#isCertainlyNewer(known, createdMs))) return;
     const sinceMs = clock.monotonicMs();
     // Some have to be old enough to count: the last one gives way while the one before it is young.
     const beforeLast = this.#known.at(-2);
     if (beforeLast !== undefined && sinceMs - beforeLast.sinceMs < this.#lagMs / 2) this.#known.pop();
     this.#known.push({ ...name, createdMs, sinceMs });
     if (this.#known.length > mostKnown) this.#known.shift();
+  }
+
+  /** What a clock that is ahead has made is newer than nothing. */
+  #isCertainlyNewer(known: KnownPayment, createdMs: number): boolean {
+    return known.createdMs - createdMs > this.#skewMs && known.createdMs - clock.wallMs() <= this.#skewMs;
   }
 
   /** Those that have been known for so long that every list has to have them, the newest last. */

@@ -132,11 +132,12 @@ export class LookGoal implements PaymentGoal {
 
   /** What was created before can't be the payment. */
   #fromMs(): number {
-    const { pastMarkMs } = this.#range;
-    // Times without a zone lie before and after each other, but not before a time of another clock.
+    const { pastMarkMs = Number.POSITIVE_INFINITY } = this.#range;
+    // Times without a zone lie before and after each other, but not before a time of another clock; and they go back by an hour each autumn.
     const notBeforeMs = this.#isZoneless ? undefined : this.#range.notBeforeMs;
-    const markMs = pastMarkMs === undefined || this.#mark === undefined ? undefined : this.#mark.createdMs - pastMarkMs;
-    return Math.max(markMs ?? Number.NEGATIVE_INFINITY, notBeforeMs ?? Number.NEGATIVE_INFINITY);
+    const setBackMs = this.#isZoneless ? 3_600_000 : 0;
+    const markMs = (this.#mark?.createdMs ?? Number.NEGATIVE_INFINITY) - pastMarkMs - setBackMs;
+    return Math.max(markMs, notBeforeMs ?? Number.NEGATIVE_INFINITY);
   }
 
   #markGround(): LookGrounds["mark"] {

@@ -1,6 +1,6 @@
 import type { ApiClient } from "../../api/api-client.js";
-import { nameOf } from "../../payments/listed-payment.js";
-import { payments } from "../../resources/payments.js";
+import { nameOf, zonedMsOf } from "../../payments/listed-payment.js";
+import { type Payment, payments } from "../../resources/payments.js";
 import { clock } from "../../timing/clock.js";
 import type { FlowCall } from "../flow-call.js";
 import type { Mark } from "../state/flow-state.js";
@@ -21,11 +21,14 @@ interface Look {
 export class NewestPayment {
   readonly #client: ApiClient;
   readonly #known: Pick<KnownPayments, "note">;
+  /** By how much the clocks of the service's machines may differ. */
+  readonly #skewMs: number;
   #look: Look | undefined;
 
-  constructor(client: ApiClient, known: Pick<KnownPayments, "note">) {
+  constructor(client: ApiClient, known: Pick<KnownPayments, "note">, skewMs: number) {
     this.#client = client;
     this.#known = known;
+    this.#skewMs = skewMs;
   }
 
   async mark(call: FlowCall): Promise<Mark> {
@@ -43,13 +46,24 @@ export class NewestPayment {
 
   /** Belongs to all who wait for it: the signal of the first of them does not end it. */
   async #request(call: FlowCall): Promise<Mark> {
-    const paging = { _sort: "createdAt.desc", _size: 1 };
-    const [newest] = await this.#client.call(payments.list, [], { paging, lenient: true }, call.paymentOptions);
+    const [newest] = await this.#list(1, call);
     if (newest === undefined) return { none: true };
     this.#known.note(newest);
-    const { id, token } = nameOf(newest);
+    // What was made by a clock that is ahead stays the newest for as long: whatever is made meanwhile is listed as if it were older.
+    const mark = this.#isAhead(newest) ? (await this.#list(100, call)).find((other) => !this.#isAhead(other)) : newest;
+    const { id, token } = nameOf(mark ?? {});
     // A payment without either can't be recognised.
     if (id === undefined && token === undefined) return null;
     return { ...(id !== undefined && { id }), ...(token !== undefined && { token }) };
+  }
+
+  #list(size: number, call: FlowCall) {
+    const paging = { _sort: "createdAt.desc", _size: size };
+    return this.#client.call(payments.list, [], { paging, lenient: true }, call.paymentOptions);
+  }
+
+  /** Of a time without a zone nobody can tell. */
+  #isAhead({ createdAt }: Payment): boolean {
+    return zonedMsOf(createdAt) - clock.wallMs() > this.#skewMs;
   }
 }

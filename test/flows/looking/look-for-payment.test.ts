@@ -157,7 +157,7 @@ function lookAt(client: ApiClient, since: Mark = null) {
 }
 
 function markOf(service: Service): Promise<Mark> {
-  return new NewestPayment(clientOf(service), { note: () => {} }).mark(call);
+  return new NewestPayment(clientOf(service), { note: () => {} }, 60_000).mark(call);
 }
 
 const services = fc

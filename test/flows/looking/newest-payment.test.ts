@@ -24,7 +24,7 @@ function newestPaymentFixture(respond: (request: number) => unknown = () => unde
     },
   });
   const noted: unknown[] = [];
-  const newest = new NewestPayment(client, { note: (payment) => noted.push(payment) });
+  const newest = new NewestPayment(client, { note: (payment) => noted.push(payment) }, 60_000);
   return { requests, noted, mark: () => newest.mark(call) };
 }
 
