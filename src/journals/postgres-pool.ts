@@ -37,24 +37,32 @@ export function foreignPool(pool: PostgresPool): OpenedPool {
   let canTell = true;
   const query: Query = async (text, values) => {
     if (!canTell) return pool.query(text, values);
-    const connection = await connect();
-    let isBroken = false;
-    // One that breaks fails the statement too: without a listener, that would end the process.
-    connection.on?.("error", ignore);
-    try {
+    const result = await onConnection({ connect }, async (connection) => {
       canTell = connection.getTransactionStatus !== undefined;
-      if (canTell) return await connection.query(text, values);
-    } catch (error) {
-      isBroken = true;
-      throw error;
-    } finally {
-      connection.off?.("error", ignore);
-      // As `pool.query` of `pg` does.
-      connection.release(isBroken);
-    }
-    return pool.query(text, values);
+      return canTell ? connection.query(text, values) : undefined;
+    });
+    return result ?? pool.query(text, values);
   };
   return { pool: { query, connect }, queryOften: query, close: async () => {} };
+}
+
+/** Closes the connection where the work failed, as `pool.query` of `pg` does: a transaction that it has left is rolled back then. */
+export async function onConnection<T>(
+  pool: Pick<PostgresPool, "connect">,
+  work: (connection: PostgresConnection) => Promise<T>,
+): Promise<T> {
+  const connection = await pool.connect();
+  let hasFailed = true;
+  // One that breaks fails its statement too, or the next one: without a listener, it would end the process.
+  connection.on?.("error", ignore);
+  try {
+    const result = await work(connection);
+    hasFailed = false;
+    return result;
+  } finally {
+    connection.off?.("error", ignore);
+    connection.release(hasFailed);
+  }
 }
 
 const ignore = (): void => {};

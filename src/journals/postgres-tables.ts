@@ -2,7 +2,7 @@ import { ConfigError } from "../errors/errors.js";
 import { type CheckTable, parseOptions } from "../options/option-table.js";
 import { assertKnownVersion, firstMigrated, newestOf, outdatedFlow, pendingOf } from "./journal-version.js";
 import { assertPostgresNames } from "./postgres-names.js";
-import type { PostgresConnection, PostgresPool } from "./postgres-pool.js";
+import { onConnection, type PostgresConnection, type PostgresPool } from "./postgres-pool.js";
 
 /** Names of a journal's tables, quoted for SQL. */
 export interface PostgresTables {
@@ -135,18 +135,12 @@ export async function assertMigrated(pool: PostgresPool, tables: PostgresTables)
 export async function migrate(pool: PostgresPool, tables: PostgresTables): Promise<void> {
   // A role that may only read and write rows can open a journal that is up to date.
   if ((await versionOf(pool, tables)) === newest) return;
-  const connection = await pool.connect();
-  let isBroken = true;
-  try {
+  await onConnection(pool, async (connection) => {
     // A stricter level would show the tables as they were before this process waited for the lock.
     await connection.query("BEGIN ISOLATION LEVEL READ COMMITTED");
     await migrateAlone(connection, tables);
     await connection.query("COMMIT");
-    isBroken = false;
-  } finally {
-    // Closing a connection rolls its transaction back.
-    connection.release(isBroken);
-  }
+  });
 }
 
 async function migrateAlone(connection: PostgresConnection, tables: PostgresTables): Promise<void> {

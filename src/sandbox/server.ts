@@ -128,8 +128,8 @@ async function openConsole(sandbox: Sandbox, host: string, options: SandboxConso
 
 function listen(server: Server, port: number, host: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    server.once("error", (cause) => {
-      reject(new ConfigError(`the sandbox can't listen on port ${port} of ${host}`, { cause }));
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      reject(new ConfigError(`the sandbox can't listen on port ${port} of ${host}: ${cause.code}`, { cause }));
     });
     server.listen(port, host, () => {
       // Listening on a port, not on a pipe: the address is an object.

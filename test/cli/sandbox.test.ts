@@ -179,7 +179,7 @@ it("says that a port is taken, or is none, and leaves nothing behind", async () 
   const { port } = new URL(other.url);
   const taken = await whileRunning("taken", async () => {}, "--port", port);
   expect(taken.code).toBe(3);
-  expect(taken.stderr).toContain(`the sandbox can't listen on port ${port}`);
+  expect(taken.stderr).toContain(`the sandbox can't listen on port ${port} of 127.0.0.1: EADDRINUSE`);
   expect(existsSync(file("taken"))).toBe(false);
   for (const none of ["http", "65536", "-1"]) {
     expect((await run(["sandbox", `--port=${none}`])).stderr).toContain("--port is a number from 1 to 65535");

@@ -102,7 +102,7 @@ export const flows: readonly KnownSurvivor[] = [
   },
   {
     file: "src/flows/looking/newest-payment.ts",
-    line: "const [newest] = await this.#client.call(payments.list, [], { paging, lenient: true }, call.paymentOptions);",
+    line: "return this.#client.call(payments.list, [], { paging, lenient: true }, call.paymentOptions);",
     replacement: '["Stryker was here"]',
     why: noIds,
   },
@@ -145,14 +145,14 @@ export const flows: readonly KnownSurvivor[] = [
   },
   {
     file: "src/flows/resolve-flow.ts",
-    line: "if (untilSentMs > 0) await call.pause(untilSentMs);",
+    line: "if (leftMs > 0) await call.pause(leftMs);",
     replacement: "true",
     why: waitsForNothing,
   },
   {
     file: "src/flows/resolve-flow.ts",
-    line: "if (untilSentMs > 0) await call.pause(untilSentMs);",
-    replacement: "untilSentMs >= 0",
+    line: "if (leftMs > 0) await call.pause(leftMs);",
+    replacement: "leftMs >= 0",
     why: waitsForNothing,
   },
   {
