@@ -85,7 +85,7 @@ export type Happening = keyof typeof happenings;
 export const decisions = {
   "no flow": ["quoted", "funds-requested", "rejected"],
   quoted: ["funds-requested", "declined"],
-  "funds-requested": ["goes on", "fails", "claimed", "paid", "held", "declined"],
+  "funds-requested": ["goes on", "fails", "claimed", "paid", "refused", "held", "declined"],
   claimed: ["funds-requested", "paid", "unknown", "held"],
   unknown: ["goes on", "fails", "funds-requested", "paid", "refused", "held"],
   refused: ["fails", "rejected"],

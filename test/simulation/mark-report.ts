@@ -39,13 +39,18 @@ export function reportMarks(counts: MarkCounts): MarkReport {
 }
 
 export function describeMarks(report: MarkReport): string {
-  const { all, reached, rarest, explained, unexplained, foreign } = report;
+  const { all, reached, rarest, explained, unexplained } = report;
   const [rare, ...others] = rarest.marks;
   const more = others.length === 0 ? "" : `, and ${others.length} more`;
   return [
     `Marks: ${reached} of ${all} were reached. The rarest in ${rarest.schedules}: ${rare ?? "none"}${more}.`,
     `Never reached: ${explained.length} with a written reason, ${unexplained.length} without one.`,
     ...unexplained.map((mark) => `  ${mark}`),
-    ...foreign.map((mark) => `  no step of a flow: ${mark}`),
+    ...describeForeign(report),
   ].join("\n");
+}
+
+/** A line for each, in every world: a run fails where there is one. */
+export function describeForeign({ foreign }: MarkReport): readonly string[] {
+  return foreign.map((mark) => `  no step of a flow: ${mark}`);
 }

@@ -7,7 +7,7 @@ import { Guide } from "../../src/simulation/guide.js";
 import { type Observer, type SimulateFlowsOptions, simulateWith } from "../../src/simulation/simulate-flows.js";
 import { SimulationError } from "../../src/simulation/simulation-error.js";
 import { branchesName, rulesFile } from "./branches.js";
-import { describeMarks, reportMarks } from "./mark-report.js";
+import { describeForeign, describeMarks, reportMarks } from "./mark-report.js";
 import { isProfileName, type ProfileName, profiles } from "./profiles.js";
 import type { RuleBranches } from "./rule-branches.js";
 import { addUp, describeReport, type ShardReport } from "./shard-report.js";
@@ -100,7 +100,7 @@ async function runAll(): Promise<number> {
   const total = addUp(reports);
   console.log(describeReport(total, (performance.now() - startMs) / 1000));
   const marks = reportMarks(total.marks);
-  if (profile === undefined) console.log(describeMarks(marks));
+  for (const line of profile === undefined ? [describeMarks(marks)] : describeForeign(marks)) console.log(line);
   writeReport(values["report-to"], total);
   const isIncomplete = values["all-marks"] && marks.unexplained.length > 0;
   if (isIncomplete || marks.foreign.length > 0) return 1;

@@ -55,6 +55,10 @@ export const reasons: readonly Reason[] = [
     why: "a payment, or a lookalike, is found before the first claim only after entries were lost, and a bank declines few flows",
   },
   {
+    cells: /^funds-requested: .*: refused$/,
+    why: "an operator has to release a flow that is stuck before its payment is claimed",
+  },
+  {
     cells: /^funds-requested: takeFunds declines: (goes on|claimed)$/,
     why: "what the bank declines is declined",
   },
