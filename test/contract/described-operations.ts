@@ -37,6 +37,8 @@ interface DescribedOperation<Result> {
   readonly text: `${string} /${string}`;
   /** Whether the description says that it is signed. */
   readonly isSigned?: true;
+  /** Whether the description shows a `pagingToken` in the records of the list. */
+  readonly hasPagingTokens?: true;
   readonly call: (context: Context) => Result;
 }
 
@@ -204,6 +206,7 @@ export const describedOperations: DescribedOperations = {
   },
   "payments.list": {
     text: "GET /payments",
+    hasPagingTokens: true,
     call: ({ client, query }) => client.payments.list(query),
   },
 };

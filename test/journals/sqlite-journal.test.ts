@@ -1,19 +1,15 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, linkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { verifyJournal } from "cross-border-payments/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { whyLogIsApart } from "../../src/journals/sqlite-place.js";
-import { program } from "../support/program.js";
 import { expectMigrated } from "./expect-migrated.js";
 import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
 import { beganByRelease01, sqliteRelease02 } from "./release-0-2.js";
 import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, withoutSqlite } from "./sqlite-fixture.js";
 
 /** Linux, where this user may have mounts of its own. */
-const canMount = spawnSync("unshare", ["--mount", "true"]).status === 0;
 
 async function openJournal(...parameters: Parameters<typeof SqliteJournal.open>): Promise<SqliteJournal> {
   const journal = await SqliteJournal.open(...parameters);
@@ -234,23 +230,6 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     await begin(one, "k");
     expect((await two.begin("k", scope, state, newLease())).created).toBe(false);
   });
-
-  it.skipIf(!canMount)(
-    "refuses a file that is mounted by itself: its log would stay behind with the container",
-    async () => {
-      const file = newFile();
-      await (await SqliteJournal.open(file)).close();
-      const mounted = `${dirname(file)}/a container/payments.db`;
-      mkdirSync(dirname(mounted));
-      writeFileSync(mounted, "");
-      const found = spawnSync("unshare", [
-        ...["--mount", "sh", "-c", 'mount --bind "$1" "$2" && exec "$3" "$4" "$2"', "sh", file, mounted],
-        ...[process.execPath, ...program("test/journals/why-log-is-apart.ts")],
-      ]);
-      expect(String(found.stdout)).toContain("mounted by itself");
-      expect(whyLogIsApart(file)).toBeUndefined();
-    },
-  );
 
   it("refuses a database in memory", async () => {
     expect(await failure(SqliteJournal.open(":memory:"))).toMatchObject({

@@ -19,7 +19,7 @@ const programs = [
   "examples/bank/add-user.ts",
   "test/faults/idle-payer.ts",
   "test/http/response-costs-process.ts",
-  "test/journals/why-log-is-apart.ts",
+  "test/journal-parts/why-log-is-apart.ts",
   "test/reconcile/large-comparison.ts",
 ];
 
