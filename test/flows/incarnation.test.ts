@@ -41,10 +41,11 @@ async function decidedFixture(incarnation: string | undefined, decision: { reado
       return isFailing ? Response.json({ message: "upstream timed out" }, { status: 504 }) : undefined;
     },
   });
-  const { process, wait, client } = fixture;
+  const { process, wait, client, stateOf } = fixture;
   const first = process(incarnation, { releaseFunds: closed });
   expect(await first.run("k", request)).toMatchObject({ status: "held" });
   const deciding = errorOf(first.resolve("k", "release", { by: "olga", why: "it will not be made", ...decision }));
+  await expect.poll(async () => (await stateOf()).leaseUntilMs).toBeDefined();
   // Until its request can no longer be sent.
   await wait(leaseMs);
   expect(await deciding).toMatchObject({ code: "flow_paused", phase: "refused" });

@@ -127,14 +127,17 @@ describe("takers that live for less than a wait", () => {
 
   it("are counted from zero once an operator has the payment sent again", async () => {
     const fixture = await waitingFixture();
-    const { process, stateOf } = fixture;
+    const { process, stateOf, wait } = fixture;
     await abandonBank(fixture);
     await succession(fixture, 6);
     const decision = { by: "Olga Operator", why: "the back office looked" };
     const takeFunds = () => {
       throw new Error("the bank is away");
     };
-    await errorOf(process("after", { takeFunds }).resolve("k", "resend", decision));
+    const deciding = errorOf(process("after", { takeFunds }).resolve("k", "resend", decision));
+    await expect.poll(async () => (await stateOf()).leaseUntilMs).toBeDefined();
+    await wait(leaseMs);
+    await deciding;
     expect(await stateOf()).toMatchObject({ phase: "funds-requested", waits: undefined });
   });
 });
