@@ -7,7 +7,7 @@ import type { FlowContext, OwnedFlow } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
 import { lookForPayment, type Sought } from "./looking/look-for-payment.js";
 import { paymentMatcher, type Recognisable } from "./looking/match-payment.js";
-import { longestLeaseMs, reliedOnLagMs } from "./looking/wait-as-owner.js";
+import { wholeWaitLeftMs } from "./looking/wait-as-owner.js";
 import {
   type Funded,
   isFunded,
@@ -182,8 +182,8 @@ async function untilSent(
   withoutProof: boolean,
 ): Promise<void> {
   const knownMs = Math.min((claims.at(-1)?.sendByMs ?? 0) - clock.wallMs(), context.leaseMs);
-  const lostMs = lease.ownedSinceMs + longestLeaseMs(context, claims) + reliedOnLagMs(context) - clock.monotonicMs();
-  const leftMs = lease.knowsAllClaims || withoutProof ? knownMs : Math.max(knownMs, lostMs);
+  const isSure = lease.knowsAllClaims || withoutProof;
+  const leftMs = isSure ? knownMs : Math.max(knownMs, wholeWaitLeftMs(context, lease, claims));
   if (leftMs > 0) await call.pause(leftMs);
 }
 

@@ -3,7 +3,7 @@ import type { ClientOptions } from "../client-options.js";
 import { ConfigError } from "../errors/errors.js";
 import { type CheckTable, isText, parseOptions } from "../options/option-table.js";
 import { readConnection } from "./connection.js";
-import { type SettingName, type Settings, settingNames, settingTable, variableOf } from "./setting-table.js";
+import { authOf, type SettingName, type Settings, settingNames, settingTable, variableOf } from "./setting-table.js";
 import { readSettingsFile } from "./settings-file.js";
 
 /** Where settings come from. */
@@ -56,15 +56,14 @@ async function collect(source: SettingsSource, env: NodeJS.ProcessEnv): Promise<
 }
 
 async function toOptions(settings: Settings, env: NodeJS.ProcessEnv): Promise<ClientOptions> {
-  const { baseUrl, authUrl, realm, clientId, clientSecret, username, password, signingKey } = settings;
-  const auth = { authUrl, realm, clientId, username, password, ...(clientSecret !== undefined && { clientSecret }) };
+  const { baseUrl, signingKey } = settings;
   const passphrase = env.CROSS_BORDER_KEY_PASSPHRASE;
   return foreignErrors(async () => {
     const connection = await readConnection(settings, env);
     const key = signingKey === undefined ? undefined : await readFile(signingKey, "utf8");
     const isEncrypted = key !== undefined && /ENCRYPTED/.test(key) && passphrase !== undefined;
     return {
-      ...{ baseUrl, auth },
+      ...{ baseUrl, auth: authOf(settings) },
       ...(key !== undefined && { signingKey: isEncrypted ? { key, passphrase } : key }),
       ...(await connection.clientOptions()),
     };

@@ -28,6 +28,11 @@ export interface Settings {
 
 export type SettingName = keyof Settings;
 
+/** How a client logs in by them. */
+export function authOf({ authUrl, realm, clientId, clientSecret, username, password }: Settings) {
+  return { authUrl, realm, clientId, username, password, ...(clientSecret !== undefined && { clientSecret }) };
+}
+
 export interface Setting {
   readonly help: string;
   readonly isRequired?: true;

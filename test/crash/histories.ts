@@ -14,7 +14,6 @@
 import { type ChildProcess, execFile, fork } from "node:child_process";
 import { once } from "node:events";
 import { copyFile, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -22,6 +21,7 @@ import { promisify } from "node:util";
 import { checkHistory, describeUnexplained } from "../../src/testing/history/check-history.js";
 import { type HistoryEvent, type Operation, toOperations } from "../../src/testing/history/history.js";
 import { derivedSeed, seededRandom } from "../faults/seeded-random.js";
+import { freePort } from "../support/free-port.js";
 import type { Defect } from "../testing/history/defects.js";
 import { type BuiltWorker, buildWorker } from "./build-worker.js";
 import { DatabaseTroubles } from "./database-troubles.js";
@@ -327,15 +327,6 @@ async function copySqlite(node: string, file: string): Promise<() => Promise<voi
     for (const log of [`${file}-wal`, `${file}-shm`]) await rm(log, { force: true });
     await rename(copy, file);
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (typeof address !== "object" || address === null) throw new Error("a port is an object");
-  return address.port;
 }
 
 /** The clock that the processes use. */

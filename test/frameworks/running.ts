@@ -1,7 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -9,6 +8,7 @@ import { Client } from "pg";
 import { expect, inject, onTestFinished, vi } from "vitest";
 import { postgresTables } from "../../examples/ledger-sql/postgres-ledger.js";
 import { type PracticeService, startPracticeService } from "../../examples/support/practice-service.js";
+import { freePort } from "../support/free-port.js";
 import { staffSettings } from "./operator.js";
 
 type SandboxOptions = NonNullable<Parameters<typeof startPracticeService>[0]>;
@@ -177,12 +177,4 @@ async function newDatabase(): Promise<string> {
   await admin.end();
   url.pathname = name;
   return url.href;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { freePort } from "../support/free-port.js";
 import { installTools } from "../support/install-tools.js";
 
 const bin = join(installTools("test/openapi", "openapi"), "node_modules/.bin");
@@ -20,6 +20,7 @@ export async function startPrism(
   ...options: readonly string[]
 ): Promise<{ readonly url: string; log(): string }> {
   for (let attempt = 1; ; attempt++) {
+    // Prism takes no port 0.
     const port = String(await freePort());
     const process = start("prism", [command, "--host", "127.0.0.1", "--port", port, ...options]);
     const log = textOf(process);
@@ -45,14 +46,4 @@ function textOf({ stdout, stderr }: ReturnType<typeof start>): () => string {
   let text = "";
   for (const stream of [stdout, stderr]) stream.on("data", (chunk) => (text += chunk));
   return () => text;
-}
-
-/** Prism takes no port 0. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("there is no port");
-  return address.port;
 }

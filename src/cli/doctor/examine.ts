@@ -6,6 +6,7 @@ import { CrossBorderClient } from "../../client.js";
 import { CrossBorderError } from "../../errors/errors.js";
 import type { PaymentGateway } from "../../resources/payment-gateways.js";
 import { type Connection, readConnection } from "../../settings/connection.js";
+import { authOf } from "../../settings/setting-table.js";
 import { parsePublicKey, parseSigningKey, type SigningKey } from "../../signing/keys.js";
 import { signRequest } from "../../signing/sign-request.js";
 import { verifySignature } from "../../signing/verify-signature.js";
@@ -238,17 +239,6 @@ async function checkSignature({ rsaPublicKeyBase64: publicKey }: PaymentGateway,
         "a signature made with the signing key does not hold with the registered one",
         "make a new pair, and register it",
       );
-}
-
-function authOf({ authUrl, realm, clientId, clientSecret, username, password }: Settings) {
-  return {
-    authUrl,
-    realm,
-    clientId,
-    username,
-    password,
-    ...(clientSecret === undefined ? undefined : { clientSecret }),
-  };
 }
 
 /** What a client would say of it. */

@@ -5,6 +5,7 @@ import { InvalidArgumentError } from "../../errors/errors.js";
 import { decimalNumeral } from "../../money.js";
 import { type PaymentIntentRequest, paymentIntents } from "../../resources/payment-intents.js";
 import { readConnection } from "../../settings/connection.js";
+import { authOf } from "../../settings/setting-table.js";
 import { parseSigningKey } from "../../signing/keys.js";
 import { clock } from "../../timing/clock.js";
 import { parseBaseUrl } from "../../wire/base-url.js";
@@ -83,6 +84,9 @@ export const probeCommand = command({
         ? undefined
         : parseBaseline(await readFile(values.baseline, "utf8"), values.baseline);
     const settings = await readSettings(values, terminal);
+    const auth = authOf(settings);
+    // As a client would refuse it.
+    parseAuthOptions(auth);
     const signingKey = intent === undefined ? undefined : await readKey(settings, intent, terminal);
     // While nothing has been sent.
     if (values.out !== undefined) await assertPage(values.out);
@@ -98,7 +102,7 @@ export const probeCommand = command({
     });
     const baseUrl = parseBaseUrl(settings.baseUrl, "baseUrl");
     const { signal } = stop;
-    const prober = new Prober({ baseUrl, auth: authOf(settings), transport, budget, patienceMs, signal });
+    const prober = new Prober({ baseUrl, auth, transport, budget, patienceMs, signal });
     const payments =
       intent === undefined || signingKey === undefined ? undefined : new Payments({ prober, intent, signingKey });
     const startedAtMs = clock.wallMs();
@@ -225,13 +229,6 @@ async function confirm(
   if ((await ask("Type yes to go on, which is not shown: ")) === "yes") return;
   stderr.write("Nothing was sent.\n");
   throw new Interrupted();
-}
-
-function authOf({ authUrl, realm, clientId, clientSecret, username, password }: Settings) {
-  const auth = { authUrl, realm, clientId, username, password, ...(clientSecret !== undefined && { clientSecret }) };
-  // As a client would refuse it.
-  parseAuthOptions(auth);
-  return auth;
 }
 
 /** A line that the next one replaces, since a question can take minutes. */

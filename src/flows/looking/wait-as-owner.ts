@@ -1,5 +1,6 @@
 import { clock } from "../../timing/clock.js";
 import type { FlowContext, OwnedFlow } from "../flow-context.js";
+import type { Lease } from "../ownership/lease.js";
 import type { AskedWait, Claim, Waits } from "../state/flow-state.js";
 import { isWaiting, waitAsAsked } from "../steps/asked-wait.js";
 
@@ -71,6 +72,16 @@ export function longestLeaseMs({ leaseMs }: FlowContext, claims: readonly Claim[
 /** By how much the list of payments may lag behind, as far as anybody relies on that. */
 export function reliedOnLagMs({ readBackDelayMs, service }: FlowContext): number {
   return Math.max(readBackDelayMs, service.listedWithinMs ?? 0);
+}
+
+/** After so long an owner sees whatever an earlier one has sent, also by a claim that the journal has lost. */
+export function wholeWaitMs(context: FlowContext, claims: readonly Claim[]): number {
+  return longestLeaseMs(context, claims) + reliedOnLagMs(context);
+}
+
+/** What is left of that, since this owner got the flow. */
+export function wholeWaitLeftMs(context: FlowContext, lease: Lease, claims: readonly Claim[]): number {
+  return lease.ownedSinceMs + wholeWaitMs(context, claims) - clock.monotonicMs();
 }
 
 /** Since this owner got the flow, made its newest claim, and got the response to it. A timer that goes off early proves nothing. */

@@ -1,9 +1,8 @@
 import { CrossBorderError, InvalidArgumentError } from "../../errors/errors.js";
-import { clock } from "../../timing/clock.js";
 import type { FlowCall } from "../flow-call.js";
 import type { FlowContext, OwnedFlow, StepResult } from "../flow-context.js";
 import { lookForPayment } from "../looking/look-for-payment.js";
-import { longestLeaseMs, reliedOnLagMs } from "../looking/wait-as-owner.js";
+import { wholeWaitLeftMs } from "../looking/wait-as-owner.js";
 import type { OperatorDecision, StateOf } from "../state/flow-state.js";
 import { frozenCopy } from "../state/frozen-copy.js";
 
@@ -33,12 +32,11 @@ export async function releaseFunds(context: FlowContext, owned: OwnedFlow, state
  */
 async function assertStillRefused(context: FlowContext, owned: OwnedFlow, state: Refused): Promise<void> {
   const { lease, call } = owned;
-  const aloneMs = longestLeaseMs(context, state.claims) + reliedOnLagMs(context);
   for (;;) {
     // An owner that stood still waits anew.
     if (await lease.retake()) owned.mustLook = true;
     if (!owned.mustLook || lease.knowsAllClaims) return;
-    const leftMs = lease.ownedSinceMs + aloneMs - clock.monotonicMs();
+    const leftMs = wholeWaitLeftMs(context, lease, state.claims);
     if (leftMs > 0) {
       await call.pause(leftMs);
       continue;

@@ -5,7 +5,7 @@ import type { FlowContext, OwnedFlow, StepResult } from "../flow-context.js";
 import { assertFlowFunds, type FlowFunds } from "../funds-functions.js";
 import { describeShortLives } from "../looking/describe-looks.js";
 import { lookForPayment } from "../looking/look-for-payment.js";
-import { afterLook, hastyLooks, longestLeaseMs, reliedOnLagMs, waitAsOwner } from "../looking/wait-as-owner.js";
+import { afterLook, hastyLooks, waitAsOwner, wholeWaitMs } from "../looking/wait-as-owner.js";
 import type { Lease } from "../ownership/lease.js";
 import { paymentFromIntent } from "../payment-from-intent.js";
 import { type Claim, type FlowState, type Look, openClaim, type StateOf } from "../state/flow-state.js";
@@ -60,7 +60,7 @@ async function lookFirst(
   isLost: boolean,
 ): Promise<Funded | StepResult> {
   const isSure = !owned.mustLook || owned.lease.knowsAllClaims;
-  const wholeMs = isSure ? 0 : longestLeaseMs(context, funded.claims) + reliedOnLagMs(context);
+  const wholeMs = isSure ? 0 : wholeWaitMs(context, funded.claims);
   const waited = await waitAsOwner(context, owned, funded, { aloneMs: wholeMs, togetherMs: wholeMs, betweenMs: 0 });
   if (!waited.isDue) return { ...waited, isPartial: true };
   const { isProof } = waited;
