@@ -192,7 +192,7 @@ it.each([
   [
     "the client, where a rate is used",
     'import { exchangeRate } from "cross-border-payments"; console.log(exchangeRate);',
-    6000,
+    7000,
   ],
   [
     "the client, where an error is used",
