@@ -27,7 +27,8 @@ export class WorkerProcess implements AsyncDisposable {
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.#errors += chunk.toString();
     });
-    this.ended = once(this.#child, "exit").then(([code, signal]) => {
+    // Not "exit", which may come before what the process said last.
+    this.ended = once(this.#child, "close").then(([code, signal]) => {
       this.#isOver = true;
       return signal === "SIGKILL" || code === 0 ? undefined : `a worker ended with ${signal ?? code}: ${this.#errors}`;
     });
