@@ -35,7 +35,8 @@ export default defineConfig(async () => {
     platform: "node",
     outDir: "dist",
     external: [/^#/, /^cloudflare:/],
-    dts: { only: true, banner: symbolsOfDisposal, compilerOptions: { stripInternal: true } },
+    // `npm run typecheck` checks them: to do it here again took a third of the build.
+    dts: { only: true, banner: symbolsOfDisposal, compilerOptions: { stripInternal: true, noCheck: true } },
   };
 });
 

@@ -101,7 +101,7 @@ const retry = onCi ? 2 : 0;
 const testTimeout = 120_000;
 
 /** More than there are cores: most of these tests wait for processes, sockets and timers. */
-const maxWorkers = availableParallelism() + 1;
+const maxWorkers = availableParallelism() + 3;
 
 export default defineConfig({
   test: {
@@ -133,6 +133,8 @@ export default defineConfig({
         test: {
           name: "system",
           globalSetup: programs,
+          isolate: false,
+          setupFiles: "test/support/undo.ts",
           include: system,
           exclude: leftOut,
           testTimeout,
@@ -164,6 +166,8 @@ export default defineConfig({
           include: [built.package],
           exclude: leftOut,
           globalSetup: "test/package/install.ts",
+          // After the tests of the sources, beside which the package is built.
+          sequence: { groupOrder: 1 },
           // A compiler takes minutes on a busy machine.
           testTimeout: 600_000,
           retry,

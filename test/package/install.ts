@@ -1,8 +1,9 @@
-import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import type { TestProject } from "vitest/node";
 
 /** The package as a user gets it: packed, and installed from the tarball into an empty project. */
@@ -10,6 +11,8 @@ export interface Installation {
   /** The user's project. */
   readonly project: string;
   readonly tarball: string;
+  /** A file that is there when both are: empty, or what went wrong. */
+  readonly ended: string;
 }
 
 declare module "vitest" {
@@ -19,24 +22,32 @@ declare module "vitest" {
 }
 
 /**
- * Packs and installs once, before the first test; the returned function removes everything after the last. Builds, unless
+ * Packs and installs once, beside the tests of other projects; the returned function removes everything after the last test. Builds, unless
  * CBP_BUILT says that `dist` is what `npm run build` makes of these sources.
  */
-export default function install({ provide }: TestProject): () => void {
+export default function install({ provide }: TestProject): () => Promise<void> {
   const root = fileURLToPath(new URL("../..", import.meta.url));
+  const { name, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const folder = mkdtempSync(join(tmpdir(), "cross-border-package-"));
-  const flags = process.env.CBP_BUILT === undefined ? [] : ["--ignore-scripts"];
-  execFileSync("npm", ["pack", ...flags, "--pack-destination", folder], { cwd: root, stdio: "pipe" });
-  const name = readdirSync(folder).find((file) => file.endsWith(".tgz"));
-  if (name === undefined) throw new Error("npm pack made no tarball");
-  const tarball = join(folder, name);
   const project = join(folder, "project");
+  const tarball = join(folder, `${name}-${version}.tgz`);
+  const ended = join(folder, "ended");
+  const installing = packAndInstall(root, tarball, project).then(
+    () => writeFileSync(ended, ""),
+    (error) => writeFileSync(ended, `${error.message}\n${error.stdout}`),
+  );
+  provide("installation", { project, tarball, ended });
+  return async () => {
+    await installing;
+    rmSync(folder, { recursive: true, force: true });
+  };
+}
+
+async function packAndInstall(root: string, tarball: string, project: string): Promise<void> {
+  const npm = (cwd: string, ...line: string[]) => promisify(execFile)("npm", line, { cwd });
+  const flags = process.env.CBP_BUILT === undefined ? [] : ["--ignore-scripts"];
+  await npm(root, "pack", ...flags, "--pack-destination", dirname(tarball));
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), '{ "name": "a-gateway", "private": true }');
-  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", tarball], {
-    cwd: project,
-    stdio: "pipe",
-  });
-  provide("installation", { project, tarball });
-  return () => rmSync(folder, { recursive: true, force: true });
+  await npm(project, "install", "--no-audit", "--no-fund", "--ignore-scripts", tarball);
 }

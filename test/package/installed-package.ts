@@ -1,10 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { inject } from "vitest";
 
+const installation = inject("installation");
+while (!existsSync(installation.ended)) await pause(50);
+const failure = readFileSync(installation.ended, "utf8");
+if (failure !== "") throw new Error(`The package could not be packed and installed: ${failure}`);
+
 /** The user's project, in which the packed package is installed, and the tarball that it came from. */
-export const { project, tarball } = inject("installation");
+export const { project, tarball } = installation;
 
 interface Manifest {
   readonly name: string;
