@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Happening } from "../../src/simulation/marks.js";
 
 /** A movement of money. Entries are added, and never changed. */
 export interface BankEntry {
@@ -23,7 +24,14 @@ export interface BankOptions {
   readonly ignoresIntents?: boolean;
   /** Called before each response, which waits for what it returns. */
   readonly onCall?: (kind: BankEntry["kind"], key: string) => Promise<void> | void;
+  /** Called with what a caller will see, and with what it will not. */
+  readonly onEvent?: (key: string, what: Happening) => void;
 }
+
+const faults = {
+  take: { unavailable: "takeFunds fails", lost: "takeFunds takes, and its response is lost" },
+  release: { unavailable: "releaseFunds fails", lost: "releaseFunds releases, and its response is lost" },
+} as const;
 
 /** What the bank says when it has taken money: see `takeFunds`. */
 export interface BankReceipt {
@@ -73,6 +81,7 @@ export class Bank implements AsyncDisposable {
     const attempt = (this.#attempts.get(kind + body.key) ?? 0) + 1;
     this.#attempts.set(kind + body.key, attempt);
     const fault = this.#options.fault(body.key, attempt);
+    if (fault !== "none") this.#options.onEvent?.(body.key, faults[kind][fault]);
     if (fault === "unavailable") {
       response.writeHead(503).end();
       return;
@@ -83,10 +92,14 @@ export class Bank implements AsyncDisposable {
   }
 
   #take({ key, intentId, amount }: Omit<BankEntry, "kind" | "transactionId">): BankReceipt | null {
-    if (this.#options.declines(key)) return null;
+    if (this.#options.declines(key)) {
+      this.#options.onEvent?.(key, "takeFunds declines");
+      return null;
+    }
     const transaction = this.#options.ignoresIntents === true ? key : `${key} ${intentId}`;
     const known = this.#takes.get(transaction);
     if (known !== undefined) {
+      this.#options.onEvent?.(key, "takeFunds had taken before");
       const { transactionId } = known;
       if (this.#released.has(transactionId)) return null;
       return { senderGatewayTransactionId: transactionId, replayed: true };

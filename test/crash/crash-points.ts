@@ -6,6 +6,8 @@ export interface CrashPointListeners {
   readonly onContinued: (trouble: Trouble) => void;
   /** Called when something waits at a point until `goOn`. */
   readonly onWaiting: (trouble: Trouble) => void;
+  /** Called when the disk fails. */
+  readonly onDiskFault: (point: string, key: string) => void;
 }
 
 /** The points at which a worker can be killed, stopped or made to wait, or its disk made to fail. */
@@ -42,7 +44,9 @@ export class CrashPoints {
   /** As `pass`, at a point where the disk may fail. */
   passDisk(point: string, key: string): void {
     this.pass(point, key);
-    if (this.#diskFails()) throw diskError("EIO");
+    if (!this.#diskFails()) return;
+    this.#listeners.onDiskFault(point, key);
+    throw diskError("EIO");
   }
 
   /** Resolves at once, unless the test wants to do something first. The process goes on meanwhile. */

@@ -7,16 +7,20 @@
  *
  * `--backend-stops` stops back ends of the database in the middle of what they do, for longer than the workers wait; `--delays` holds
  * statements back in the network, loses responses and breaks connections; `--server-kills` kills the server, which recovers; and
- * `--clock-jumps` sets the wall clocks, of the workers' machine and of the server's, by hours.
+ * `--clock-jumps` sets the wall clocks, of the workers' machine and of the server's, by hours. `--record 1` keeps what was found for
+ * `npm run proof`.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { record, whatIsProved } from "../../tools/release/recorded.js";
 import { derivedSeed, seededRandom, weighted } from "../faults/seeded-random.js";
+import { describeForeign, type MarkCounts, reportMarks, sumOfMarks } from "../simulation/mark-report.js";
 import type { BankFault } from "./bank.js";
 import { type BuiltWorker, buildWorker } from "./build-worker.js";
 import { CrashFixture } from "./crash-fixture.js";
+import { CrashMarks } from "./crash-marks.js";
 import { type DatabaseInterruption, DatabaseTroubles, databaseInterruptions } from "./database-troubles.js";
 import type { JournalChoice } from "./journal-place.js";
-import { describeLaws, sayAll, sumOf, type Verdict } from "./laws.js";
+import { describeLaws, isKept, sayAll, sumOf, type Verdict } from "./laws.js";
 import { MachineClock } from "./machine-clock.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 import type { ServiceFault } from "./service.js";
@@ -52,6 +56,8 @@ export interface KillsResult extends Verdict, Readonly<Record<Interruption, numb
   readonly toldByOlder: number;
   readonly stumbles: ReadonlyMap<string, number>;
   readonly takeCalls: number;
+  /** How often each mark was reached: the simulator's, by processes of this release. */
+  readonly marks: MarkCounts;
   readonly seconds: number;
 }
 
@@ -87,13 +93,15 @@ function total(results: readonly KillsResult[]): KillsResult {
   for (const result of results) {
     for (const [text, times] of result.stumbles) stumbles.set(text, (stumbles.get(text) ?? 0) + times);
   }
-  return { ...sumOf(results), stumbles, violations: results.flatMap(({ violations }) => violations) };
+  const violations = results.flatMap((result) => result.violations);
+  return { ...sumOf(results), stumbles, violations, marks: sumOfMarks(results.map((result) => result.marks)) };
 }
 
 async function runRound(options: KillsOptions & { readonly script: BuiltWorker }): Promise<KillsResult> {
   const startedMs = performance.now();
   const { seed, leaseMs } = options;
   const random = seededRandom(seed);
+  const marks = new CrashMarks();
   let takeCalls = 0;
   // Two machines, whose clocks have nothing to do with one another.
   await using clocks = await openClocks(options);
@@ -105,6 +113,7 @@ async function runRound(options: KillsOptions & { readonly script: BuiltWorker }
     ...(isTroubled ? { database: { timeoutMs: options.timeoutMs ?? 400, ...environment } } : undefined),
     readBackDelayMs: 120,
     fault: serviceFaults(seed),
+    onFault: (operation, key, fault) => marks.ofService(operation, key, fault),
     slowResponseMs: leaseMs / 3,
     // Some before the last read-back, some after it.
     slowCommitMs: () => leaseMs * (1 + 2 * random()),
@@ -114,18 +123,21 @@ async function runRound(options: KillsOptions & { readonly script: BuiltWorker }
       onCall: (kind) => {
         if (kind === "take") takeCalls += 1;
       },
+      onEvent: (key, what) => marks.happened(key, what),
     },
   });
   const keys = Array.from({ length: options.flows }, (_, index) => `order-${String(index).padStart(6, "0")}`);
-  await using workers = new Workers(fixture, keys, options, clocks);
+  await using workers = new Workers(fixture, keys, options, clocks, marks);
   await workers.untilAllSettled();
   // Late commits may still come.
   await pause(3 * leaseMs + 100);
   const verdict = await fixture.judge(keys);
   const { done, confirmedElsewhere, toldByOlder, stumbles, accidents } = workers;
-  const violations = [...verdict.violations, ...accidents];
+  const reached = marks.reached();
+  const violations = [...verdict.violations, ...accidents, ...describeForeign(reportMarks(reached))];
   const seconds = (performance.now() - startedMs) / 1000;
-  return { ...verdict, violations, ...done, confirmedElsewhere, toldByOlder, stumbles, takeCalls, seconds };
+  const told = { confirmedElsewhere, toldByOlder, stumbles, takeCalls, marks: reached };
+  return { ...verdict, violations, ...done, ...told, seconds };
 }
 
 interface Clocks extends AsyncDisposable {
@@ -149,6 +161,7 @@ async function openClocks({ kind, clockJumps = 0 }: KillsOptions): Promise<Clock
 }
 
 interface Slot {
+  readonly name: string;
   worker: WorkerProcess;
   isReady: boolean;
   isStopped: boolean;
@@ -178,6 +191,7 @@ class Workers implements AsyncDisposable {
   /** After how many settled flows something happens. */
   readonly #moments: ReadonlyMap<Interruption, number[]>;
   readonly #clocks: Clocks;
+  readonly #marks: CrashMarks;
   readonly #database: DatabaseTroubles | undefined;
   #started = 0;
   #isOver = false;
@@ -187,7 +201,13 @@ class Workers implements AsyncDisposable {
     this.#allSettled = resolve;
   });
 
-  constructor(fixture: CrashFixture, keys: readonly string[], options: KillsOptions, clocks: Clocks) {
+  constructor(
+    fixture: CrashFixture,
+    keys: readonly string[],
+    options: KillsOptions,
+    clocks: Clocks,
+    marks: CrashMarks,
+  ) {
     this.#fixture = fixture;
     this.#options = options;
     this.#random = seededRandom(options.seed);
@@ -196,6 +216,7 @@ class Workers implements AsyncDisposable {
       interruptions.map((name) => [name, moments(this.#random, options[name] ?? 0, options.flows)]),
     );
     this.#clocks = clocks;
+    this.#marks = marks;
     const { database } = fixture;
     this.#database = database && new DatabaseTroubles(database, this.#random, options.timeoutMs ?? 400);
     for (const key of keys) this.#queue.push(...firstTasks(key, this.#random));
@@ -230,7 +251,9 @@ class Workers implements AsyncDisposable {
     const diskFaults = { seed: derivedSeed(this.#options.seed, this.#started), rate: 0.002 };
     const { olderRelease } = this.#options;
     const release = isOlder && olderRelease !== undefined ? { script: olderRelease } : undefined;
+    const name = String(this.#started);
     const slot: Slot = {
+      name,
       worker: this.#fixture.newWorker({ diskFaults, ...release }, (report) => this.#hear(slot, report)),
       isReady: false,
       isStopped: false,
@@ -265,6 +288,15 @@ class Workers implements AsyncDisposable {
       case "quoted":
         this.#confirm(slot, report);
         return;
+      case "step":
+        // The older release has a protocol of its own.
+        if (!slot.isOlder) this.#marks.decided(slot.name, report.step, report.atMs);
+        return;
+      case "disk-failed": {
+        const what = report.isStored ? "a write is stored, and its response is lost" : "a write fails";
+        this.#marks.happened(report.key, what, report.atMs);
+        return;
+      }
       case "refused":
         this.#endTask(slot, report.task.key, report.task.way);
         // A quote that has expired is renewed by `run`; after a cancellation somebody has to tell the outcome.
@@ -353,6 +385,7 @@ class Workers implements AsyncDisposable {
   async #kill(): Promise<void> {
     await this.#choose((slot) => {
       slot.isReady = false;
+      this.#marks.happenedTo(slot.name, "its process is killed");
       slot.worker.signal("SIGKILL");
     });
   }
@@ -361,6 +394,7 @@ class Workers implements AsyncDisposable {
   async #setClock(): Promise<void> {
     const { workers, server = workers } = this.#clocks;
     const clock = this.#random() < 0.5 ? workers : server;
+    if (clock === workers) this.#marks.happenedToAll("its process's clock is set");
     await clock?.setBy(Math.round((this.#random() - 0.5) * 24 * 3_600_000));
   }
 
@@ -368,6 +402,7 @@ class Workers implements AsyncDisposable {
   async #stop(): Promise<void> {
     const slot = await this.#choose((chosen) => {
       chosen.isStopped = true;
+      this.#marks.happenedTo(chosen.name, "its process is paused");
       chosen.worker.signal("SIGSTOP");
     });
     await pause(this.#options.leaseMs * (1.2 + this.#random()));
@@ -458,12 +493,12 @@ function bankFaults(seed: number) {
 }
 
 export function describe(result: KillsResult): string {
-  const { confirmedElsewhere, toldByOlder, takeCalls, seconds } = result;
+  const { confirmedElsewhere, toldByOlder, takeCalls, marks, seconds } = result;
   const what = interruptions.flatMap((name) => (result[name] > 0 ? [`${names[name]} ${result[name]}`] : []));
   const older = toldByOlder > 0 ? `told by the older release ${toldByOlder}, ` : "";
   return (
     `${what.join(", ")}, ${describeLaws(result)}, confirmed by another process ${confirmedElsewhere}, ` +
-    `${older}calls of takeFunds ${takeCalls}, ${seconds.toFixed(1)} s`
+    `${older}calls of takeFunds ${takeCalls}, marks ${reportMarks(marks).reached}, ${seconds.toFixed(1)} s`
   );
 }
 
@@ -491,6 +526,7 @@ async function main(): Promise<number> {
     lease: 400,
     round: 250,
     parallel: 2,
+    record: 0,
   });
   const stops = options.stops === -1 ? Math.round(options.kills / 4) : options.stops;
   const { round: flowsPerRound, lease: leaseMs, timeout: timeoutMs } = options;
@@ -500,9 +536,35 @@ async function main(): Promise<number> {
     throw new Error("a SQLite file has no server");
   }
   say(`seed ${options.seed}, journal ${options.kind}`);
+  const sources = whatIsProved();
   const result = await runKills({ ...given, ...database, onProgress: say });
   for (const [text, times] of result.stumbles) say(`  stumbled ${times} times: ${text}`);
+  if (options.record > 0 && isKept(result)) record({ ...proofOf(result, options.kind), ...sources });
   return sayAll(result, describe(result));
+}
+
+function proofOf(result: KillsResult, kind: JournalChoice["kind"]) {
+  const { paid, declined, rejected, held, marks, seconds } = result;
+  const journal = kind === "sqlite" ? "SQLite" : "PostgreSQL";
+  const done = interruptions.flatMap((name) => (result[name] > 0 ? [[names[name], result[name]] as const] : []));
+  return {
+    name: `Killed processes over ${journal}`,
+    statement:
+      "No payment was made twice, no money taken twice, lost, or given back for a payment; each outcome that was told held.",
+    bound: "as many flows as were run, of four processes at a time, at random moments.",
+    figures: {
+      flows: result.flows,
+      ...Object.fromEntries(done),
+      paid,
+      declined,
+      rejected,
+      "held for a person": held,
+      "marks that were reached": reportMarks(marks).reached,
+      minutes: Math.round(seconds / 60),
+    },
+    command: `npx tsx test/crash/kills.ts ${process.argv.slice(2).join(" ").replace(" --record 1", "")}`,
+    marks,
+  };
 }
 
 if (isScript(import.meta.url)) process.exitCode = await main();

@@ -19,6 +19,8 @@ export type ServiceFault =
 export interface ServiceOptions {
   /** What happens to the `attempt`th request of an operation for a key; lists have no key. */
   readonly fault: (operation: SandboxRequest["operation"], key: string, attempt: number) => ServiceFault;
+  /** Called with each fault before it happens. */
+  readonly onFault?: (operation: SandboxRequest["operation"], key: string, fault: ServiceFault) => void;
   readonly slowResponseMs: number;
   /** Called for each slow commit. */
   readonly slowCommitMs: () => number;
@@ -87,6 +89,7 @@ class Faults {
     this.#attempts.set(id, attempt);
     const fault = this.#options.fault(request.operation, key, attempt);
     this.#pending.set(request, fault);
+    this.#options.onFault?.(request.operation, key, fault);
     switch (fault) {
       case "refuse":
         return refusal(400, "refused");

@@ -1,5 +1,5 @@
 import type { PaymentIntentRequest } from "cross-border-payments";
-import type { FlowOutcome } from "cross-border-payments/flow";
+import type { FlowEvent, FlowOutcome } from "cross-border-payments/flow";
 
 /** Where the flows are kept. */
 export interface JournalPlace {
@@ -81,6 +81,10 @@ export type Command =
 
 export type Report =
   | { readonly type: "ready" }
+  /** A flow took a step, at a moment of the machine's time. */
+  | { readonly type: "step"; readonly step: ReportedStep; readonly atMs: number }
+  /** The disk failed before it stored something for a flow, or after that. */
+  | { readonly type: "disk-failed"; readonly key: string; readonly isStored: boolean; readonly atMs: number }
   | { readonly type: "settled"; readonly outcome: Outcome; readonly by: "run" | "recover" }
   | { readonly type: "quoted"; readonly key: string; readonly intentId: string }
   /** The task can't be done: the quote has expired, is confirmed, cancelled or unknown, or its intent is refused. */
@@ -94,6 +98,9 @@ export type Report =
   | { readonly type: "audited"; readonly outcomes: readonly (Outcome | undefined)[] }
   | { readonly type: "held-listed"; readonly keys: readonly string[] }
   | { readonly type: "claim-times"; readonly milliseconds: readonly number[] };
+
+/** What marks need of an event of a flow. */
+export type ReportedStep = Pick<FlowEvent, "key" | "from" | "to" | "code" | "effect">;
 
 /** What the laws need of an outcome. */
 export interface Outcome {

@@ -7,6 +7,7 @@ import type { BankReceipt } from "./bank.js";
 import { CrashPoints } from "./crash-points.js";
 import { crashingDispatcher } from "./crashing-dispatcher.js";
 import { type CrashingJournal, crashingJournal } from "./crashing-journal.js";
+import { machineNowMs } from "./machine-time.js";
 import {
   type Command,
   type JournalPlace,
@@ -22,6 +23,8 @@ async function main(settings: WorkerSettings): Promise<void> {
   const points = new CrashPoints(failingDisk(settings), {
     onContinued: (trouble) => report({ type: "continued", trouble }),
     onWaiting: (trouble) => report({ type: "waiting", trouble }),
+    onDiskFault: (point, key) =>
+      report({ type: "disk-failed", key, isStored: point.endsWith(":after"), atMs: machineNowMs() }),
   });
   for (const trouble of settings.troubles ?? []) points.expect(trouble);
   const crashing = crashingJournal(await patiently(() => openJournal(settings.journal)), points);
@@ -212,6 +215,12 @@ function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoint
     ...(settings.listedWithinMs === undefined ? undefined : { service: { listedWithinMs: settings.listedWithinMs } }),
     // Among faults as frequent as these it would be open most of the time.
     circuitBreaker: false,
+    on: {
+      flow({ key, from, to, code, effect }) {
+        const step = { key, from, to, ...(code && { code }), ...(effect && { effect }) };
+        report({ type: "step", step, atMs: machineNowMs() });
+      },
+    },
     async takeFunds({ key, intent }) {
       points.pass("take:before", key);
       const receipt = await askBank("/take", { key, intentId: intent.id, amount: intent.senderAmount });

@@ -18,6 +18,14 @@ export interface MarkReport {
   readonly foreign: readonly string[];
 }
 
+export function sumOfMarks(all: readonly MarkCounts[]): MarkCounts {
+  const sum: Record<string, number> = {};
+  for (const one of all) {
+    for (const [mark, count] of Object.entries(one)) sum[mark] = (sum[mark] ?? 0) + count;
+  }
+  return sum;
+}
+
 export function allMarks(): readonly string[] {
   return [...allCells(), ...Object.keys(fundsMarks), ...mutations.map(({ name }) => ruleMark(name))];
 }

@@ -3,16 +3,16 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type MarkCounts, reportMarks } from "../../test/simulation/mark-report.js";
+import { reportMarks, sumOfMarks } from "../../test/simulation/mark-report.js";
 import type { ShardReport } from "../../test/simulation/shard-report.js";
 import { type Enumeration, smallWorlds } from "../../test/simulation/small-worlds.js";
 import { type Proof, type ProofFile, proofPage } from "./proof.js";
+import { recordedProofs, whatIsProved } from "./recorded.js";
 
 /**
  * `npm run proof`: runs the simulator and its small worlds, adds what is recorded in `recorded-proofs.json`, and writes `proof.json` and
  * the page of the documentation. `--to FILE` writes the file alone, elsewhere.
  */
-const recordedFile = "tools/release/recorded-proofs.json";
 const file = "tools/release/proof.json";
 const page = "docs/proof.md";
 
@@ -25,20 +25,18 @@ const { values } = parseArgs({
   },
 });
 
-const read = (name: string): unknown => JSON.parse(readFileSync(name, "utf8"));
-const { version } = read("package.json") as { readonly version: string };
-const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
-const run = { version, commit, date: new Date().toISOString().slice(0, "2026-01-31".length) };
+const run = whatIsProved();
 
 const simulated = simulate<ShardReport>(`--schedules ${values.schedules} --seed ${values.seed}`);
 const enumerated = simulate<readonly Enumeration[]>(`--enumerate all --faults ${values.faults}`);
-const recorded = read(recordedFile) as readonly Proof[];
+const recorded = recordedProofs();
 const proof: ProofFile = {
   format: 1,
-  proofs: [ofSimulation(simulated), ofSmallWorlds(enumerated), ...recorded],
+  proofs: [ofSimulation(simulated), ofSmallWorlds(enumerated), ...recorded.map(({ marks, ...proof }) => proof)],
   marks: {
     "schedules at random": simulated.result.marks,
-    "small worlds": sumOf(enumerated.result.map(({ marks }) => marks)),
+    "small worlds": sumOfMarks(enumerated.result.map(({ marks }) => marks)),
+    "killed processes": sumOfMarks(recorded.map(({ marks = {} }) => marks)),
   },
 };
 writeFileSync(values.to ?? file, `${JSON.stringify(proof, undefined, 2)}\n`);
@@ -58,7 +56,7 @@ function simulate<Result>(options: string): Run<Result> {
     execFileSync("npm", ["run", "--silent", "simulate", "--", ...options.split(" "), "--report-to", report], {
       stdio: ["ignore", "inherit", "inherit"],
     });
-    return { command, result: read(report) as Result };
+    return { command, result: JSON.parse(readFileSync(report, "utf8")) };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -102,12 +100,4 @@ function ofSmallWorlds({ command, result }: Run<readonly Enumeration[]>): Proof 
     command,
     ...run,
   };
-}
-
-function sumOf(counts: readonly MarkCounts[]): MarkCounts {
-  const sum: Record<string, number> = {};
-  for (const one of counts) {
-    for (const [mark, count] of Object.entries(one)) sum[mark] = (sum[mark] ?? 0) + count;
-  }
-  return sum;
 }

@@ -38,7 +38,7 @@ export function proofPage({ proofs, marks }: ProofFile): string {
     "## What was reached",
     "",
     "A mark is a step of a flow: its phase, what had happened to the flow since the step before, and what it decided. Of the marks of each",
-    "happening, so many were reached, and the rarest of them in so many schedules.",
+    "happening, so many were reached, and the rarest of them in so many schedules; or so many times, where processes were killed.",
     "",
     ...markTable(marks),
     "",
