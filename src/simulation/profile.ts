@@ -111,6 +111,8 @@ export interface Profile {
   readonly earlierPayments: number;
   /** Payments that others make now and then while the schedule runs. */
   readonly traffic: number;
+  /** Payments of others that are made by a machine whose clock is an hour ahead. */
+  readonly datedAhead: number;
   /** Whether somebody else's payment carries a transaction id of ours. */
   readonly hasLookalike: boolean;
   readonly normalises: boolean;
@@ -232,6 +234,7 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     ]),
     earlierPayments: 0,
     traffic: choices.chance(300) ? choices.of([1, 5]) : 0,
+    datedAhead: 0,
     hasLookalike: choices.chance(30),
     normalises: choices.chance(200),
     nestsDeeply: choices.chance(20),

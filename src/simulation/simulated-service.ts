@@ -62,7 +62,9 @@ export class SimulatedService {
   addOther(agoMs: number): void {
     const senderGatewayTransactionId = `of another ${this.#ids}`;
     const body = { senderGatewayId: "another gateway", senderGatewayTransactionId, memo: "of another gateway" };
-    this.#add(body, JSON.stringify(body), btoa(senderGatewayTransactionId), 0, agoMs);
+    const { choices, profile } = this.#world;
+    const aheadMs = profile.datedAhead > 0 && choices.chance(profile.datedAhead) ? 3_600_000 : 0;
+    this.#add(body, JSON.stringify(body), btoa(senderGatewayTransactionId), 0, agoMs - aheadMs);
   }
 
   /** Somebody else uses one of our transaction ids. */

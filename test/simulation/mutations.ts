@@ -211,6 +211,13 @@ export const mutations: readonly Mutation[] = [
   { name: "a flow that was taken over looks before its first claim", patches: [noLookAfterTakeover] },
   { name: "a flow whose money had been taken before looks before its first claim", patches: [noLookAfterLoss] },
   {
+    name: "a payment that is dated ahead is no mark",
+    profile: "dates ahead",
+    file: flows("looking/newest-payment"),
+    find: "const mark = this.#isAhead(newest) ?",
+    replace: "const mark = this.#isAhead({}) ?",
+  },
+  {
     name: "that look ignores the mark where an earlier entry may have been lost",
     profile: "lost entries",
     file: flows("looking/look-for-payment"),

@@ -318,6 +318,17 @@ export const profiles = {
     listFailures: 0,
     restoresJournal: false,
   }),
+  /** Others pay by a machine whose clock is an hour ahead: their payments stay the newest ones. */
+  "dates ahead": (_, choices) => ({
+    ...lists(choices),
+    datedAhead: choices.of([10, 50]),
+    tokens: "timed",
+    earlierPayments: 100,
+    othersPayments: 1,
+    traffic: choices.of([5, 12]),
+    mostListed: 22,
+    listFailures: 0,
+  }),
   /** The service's machines have clocks of their own, and make times and tokens by them. */
   "machines' clocks": (_, choices) => ({
     ...lists(choices),
