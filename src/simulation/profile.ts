@@ -18,6 +18,8 @@ export interface Profile {
   readonly kills: number;
   readonly pauses: number;
   readonly suspends: number;
+  /** Stops of either kind in the moment in which a process hears that its claim is stored. */
+  readonly stopsBeforeSending: number;
   readonly clockJumps: number;
   /** Pauses after which the clock is another. */
   readonly clockJumpsOnWaking: number;
@@ -170,6 +172,7 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     kills: some(15, 60, 150),
     pauses: some(15, 60, 150),
     suspends: some(15, 60),
+    stopsBeforeSending: 0,
     clockJumps: some(15, 60),
     clockJumpsOnWaking: some(300),
     shutdowns: some(150, 400),

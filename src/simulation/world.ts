@@ -187,7 +187,7 @@ export class World {
 
   /** Whether the process takes notice of an event now. */
   #survives(process: SimulatedProcess, event: WorldEvent): boolean {
-    const { kills, pauses, suspends, clockJumps } = this.profile;
+    const { kills, pauses, suspends, clockJumps, stopsBeforeSending } = this.profile;
     if (kills > 0 && this.choices.chance(kills)) {
       this.note(`${process.name} is killed before "${event.label}"`);
       process.isDead = true;
@@ -198,6 +198,10 @@ export class World {
     if (clockJumps > 0 && this.choices.chance(clockJumps)) this.#setClock(process);
     if (pauses > 0 && this.choices.chance(pauses)) return this.#pause(process, event, false);
     if (suspends > 0 && this.choices.chance(suspends)) return this.#pause(process, event, true);
+    const isClaimed = stopsBeforeSending > 0 && event.label.endsWith(" as claimed");
+    if (isClaimed && this.choices.chance(stopsBeforeSending)) {
+      return this.#pause(process, event, this.choices.chance(500));
+    }
     return true;
   }
 

@@ -388,7 +388,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a claim is only sent within its lease (two places)",
-    profile: "stops",
+    profile: "stopped claims",
     patches: [
       {
         file: flows("steps/send-claim"),
@@ -404,7 +404,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a lease is over when the monotonic clock says so (two places)",
-    profile: "set clocks",
+    profile: "stopped claims",
     patches: [
       {
         file: "src/timing/timestamp.ts",
@@ -450,6 +450,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "an operator can't release or resend a payment that is there",
+    profile: "operators",
     file: flows("resolve-flow"),
     find: 'const look = action === "found" ? undefined',
     replace: 'const look = action !== "found" || withoutProof ? undefined',
