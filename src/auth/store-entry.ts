@@ -57,7 +57,12 @@ export class StoreEntry {
   }
 
   lock(owner: string, ms: number): Promise<boolean> {
-    return this.#ask(async (key) => (await this.#store.lock(key, owner, ms)) === true);
+    return this.#ask(async (key) => {
+      const isLocked: unknown = await this.#store.lock(key, owner, ms);
+      // Taken for a no, a yes in a store's own words would keep every process waiting for a lock that nobody has.
+      if (isLocked && isLocked !== true) throw new StoreAway("NOT_A_BOOLEAN");
+      return isLocked === true;
+    });
   }
 
   unlock(owner: string): Promise<void> {

@@ -131,8 +131,25 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
    * @throws {PagingError} when going on would lose or repeat records, or nothing shows whether there are more.
    */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
+    if (this.#query.prefetch !== true) return yield* this.#pages(undefined);
+    const { signal } = this.#options;
+    const drop = new AbortController();
+    const onAbort = () => drop.abort();
+    signal?.addEventListener("abort", onAbort);
+    if (signal?.aborted) onAbort();
+    try {
+      yield* this.#pages(drop.signal);
+    } finally {
+      // A page that nobody wants any more would keep the process, and `close` of the client, until its deadline.
+      drop.abort();
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** @param dropped ends what is requested ahead; `undefined` where nothing is. */
+  async *#pages(dropped: AbortSignal | undefined): AsyncGenerator<Page<Item>, void, undefined> {
     const { name } = this.#operation;
-    const { prefetch = false, trustCursor = false, size } = this.#query;
+    const { trustCursor = false, size } = this.#query;
     // Cursors that always move forward can't repeat; only trusted ones can go round in a circle.
     const requested = trustCursor ? new Set<string>() : undefined;
     const position = this.#position ?? new ListPosition(this.#direction, this.#tokenOf);
@@ -149,7 +166,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
       const obstacle = obstacleAfter(fields, this.#query, this.#direction);
       position.advance(received, news, size);
       const cursor = obstacle === undefined ? fields.tokens.at(-1) : undefined;
-      ahead = prefetch && cursor !== undefined ? this.#prefetch(position) : undefined;
+      ahead = dropped !== undefined && cursor !== undefined ? this.#prefetch(position, dropped) : undefined;
       yield this.#toPage(received);
       if (obstacle !== undefined && !isFirst) this.#fail(obstacle.message);
       if (obstacle !== undefined) return yield* this.#restOf(received.items, fields.tokens, obstacle);
@@ -181,8 +198,8 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   }
 
   /** The next page, requested while this one is being processed. Whatever is wrong with it is reported when it is needed. */
-  #prefetch(position: ListPosition): Promise<Received<Item>> {
-    const next = this.#request(position, this.#startAt(position));
+  #prefetch(position: ListPosition, signal: AbortSignal): Promise<Received<Item>> {
+    const next = this.#request(position, this.#startAt(position), { ...this.#options, signal });
     next.catch(() => {});
     return next;
   }
@@ -191,12 +208,12 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     return this.#query.trustCursor === true ? "after" : position.next;
   }
 
-  async #request(position: ListPosition, start: PageStart): Promise<Received<Item>> {
+  async #request(position: ListPosition, start: PageStart, options = this.#options): Promise<Received<Item>> {
     const { name } = this.#operation;
     const { after, before, size, trustCursor } = this.#query;
     const token = position.tokenBefore(start);
     const paging = toPagingValues(this.#query, this.#direction, token);
-    const { data: items, response } = await this.#read({ ...paging, _size: position.sizeOf(start, size) });
+    const { data: items, response } = await this.#read({ ...paging, _size: position.sizeOf(start, size) }, options);
     const fields = cursorFieldsOf(items, this.#tokenOf, this.#direction);
     if (fields.hasRepeatedId) this.#fail("a record appears twice on one page");
     const bound = this.#direction === "up" ? after : before;
@@ -326,9 +343,9 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     return new Page(news, () => this.#next(fields), this.#direction);
   }
 
-  #read(paging: PagingValues): Promise<WithResponse<Item[]>> {
+  #read(paging: PagingValues, options = this.#options): Promise<WithResponse<Item[]>> {
     const input = { paging, query: this.#query.filter };
-    return this.#client.call(this.#operation, this.#ids, input, this.#options).withResponse();
+    return this.#client.call(this.#operation, this.#ids, input, options).withResponse();
   }
 
   readonly #tokenOf = (item: Item): string | undefined => {

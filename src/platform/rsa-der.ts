@@ -7,6 +7,7 @@ import {
   readSequence,
   writeElement,
 } from "./der.js";
+import { encodeHex } from "./hex.js";
 
 export interface RsaPublicKeyDer {
   /** Size of the modulus. */
@@ -41,6 +42,9 @@ export function readRsaPrivateKey(der: Uint8Array): RsaPrivateKeyDer | OtherKeyD
   if (readVersion(version) === 1 && numbers.length === 9) return { keyType: "rsa-multi-prime" };
   if (readVersion(version) !== 0 || numbers.length !== 8) return undefined;
   if (numbers.some((number) => readPositiveInteger(number) === undefined)) return undefined;
+  // Node signs with a key that was damaged here, and no signature of it fits.
+  const [modulus, , , prime = 0n, otherPrime = 0n] = numbers.map(({ content }) => BigInt(`0x${encodeHex(content)}`));
+  if (prime * otherPrime !== modulus) return undefined;
   const publicKey = toPublicKey(numbers.slice(0, 2));
   if (publicKey === undefined) return undefined;
   return {

@@ -59,7 +59,7 @@ export class Group {
 
   /** The same payment can be listed twice, when it changed while the list was read: the later one counts. */
   addPayment(payment: PaymentSummary, period: Period): void {
-    const id = nonEmptyText(payment.id) ?? `${this.#paymentCount}`;
+    const id = nonEmptyText(payment.id) ?? nonEmptyText(payment.pagingToken) ?? `${this.#paymentCount}`;
     if (!this.#payments.has(id)) this.#paymentCount += 1;
     if (this.#payments.has(id) || this.#payments.size < mostShown) this.#payments.set(id, payment);
     if (isWithin(payment.createdAt, period)) this.#isOfPeriod = true;

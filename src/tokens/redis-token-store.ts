@@ -49,7 +49,7 @@ export class RedisTokenStore implements TokenStore {
     const texts = {
       get: async (key: string) => toText(await this.#run(scripts.get, key)),
       put: async (key: string, text: string, ttlMs: number, expected = "") =>
-        (await this.#run(scripts.put, key, expected, text, toMs(ttlMs))) === 1,
+        isOne(await this.#run(scripts.put, key, expected, text, toMs(ttlMs))),
     };
     this.#texts = new EncryptedTexts(texts, encryptionKey, "RedisTokenStore");
   }
@@ -59,7 +59,7 @@ export class RedisTokenStore implements TokenStore {
   }
 
   async lock(key: string, owner: string, ms: number): Promise<boolean> {
-    return (await this.#run(scripts.lock, lockOf(key), owner, toMs(ms))) === 1;
+    return isOne(await this.#run(scripts.lock, lockOf(key), owner, toMs(ms)));
   }
 
   async unlock(key: string, owner: string): Promise<void> {
@@ -98,9 +98,15 @@ function toMs(ms: number): string {
   return String(Math.max(1, Math.ceil(ms)));
 }
 
-/** An empty text stands for nothing, which it is of no use to tell from it. */
+/** Clients can be set to give numbers as texts, such as ioredis by `stringNumbers`. */
+function isOne(reply: unknown): boolean {
+  return String(reply) === "1";
+}
+
+/** Clients can be set to give texts as bytes. An empty text stands for nothing, which it is of no use to tell from it. */
 function toText(reply: unknown): string | undefined {
-  return typeof reply === "string" && reply !== "" ? reply : undefined;
+  const text = reply instanceof Uint8Array ? new TextDecoder().decode(reply) : reply;
+  return typeof text === "string" && text !== "" ? text : undefined;
 }
 
 const redisOptions: CheckTable<RedisTokenStoreOptions> = {

@@ -35,13 +35,13 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
   let route: Route | undefined = options.dispatcher && {
     dispatcher: options.dispatcher as Route["dispatcher"],
     own: undefined,
-    showsStart: undefined,
+    showsStart: {},
   };
 
   const open = async (): Promise<FreshAgent | undefined> => {
     try {
       const agent = await openAgent(options);
-      route = { dispatcher: agent, own: agent, showsStart: true };
+      route = ownRoute(agent);
       return agent;
     } catch {
       return undefined;
@@ -57,7 +57,7 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
       own ??= open();
       return own.then((dispatcher) => {
         if (dispatcher === undefined) throw notLoaded();
-        return exchange(route ?? { dispatcher, own: dispatcher, showsStart: true }, request, deadline);
+        return exchange(route ?? ownRoute(dispatcher), request, deadline);
       });
     },
     preload() {
@@ -83,9 +83,13 @@ interface Route {
   readonly own: FreshAgent | undefined;
   /**
    * Whether it calls `onRequestStart`: not known before the first request is sent, false once a response came without. What such a
-   * dispatcher does not tell is no sign of anything.
+   * dispatcher does not tell is no sign of anything. One that hands requests on may show the start of reads and hide that of writes.
    */
-  showsStart: boolean | undefined;
+  readonly showsStart: { read?: boolean; write?: boolean };
+}
+
+function ownRoute(agent: FreshAgent): Route {
+  return { dispatcher: agent, own: agent, showsStart: { read: true, write: true } };
 }
 
 function exchange(route: Route, request: WireRequest, deadline: Deadline): Promise<WireResponse> {
@@ -152,7 +156,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#route.showsStart ??= true;
+    this.#route.showsStart[this.#kind] ??= true;
     if (this.#hasStarted) this.#refuseSecondSending(controller);
     // The call ended while the request was queued. Throwing here leaves the socket as it is and writes nothing.
     if (this.#settled) throw refusal("the call has ended");
@@ -183,7 +187,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       this.#cut("cut-short");
       return;
     }
-    if (!this.#hasStarted) this.#route.showsStart = false;
+    if (!this.#hasStarted) Object.assign(this.#route.showsStart, { read: false, write: false });
     this.#status = isStatus(status) ? status : 0;
     this.#headers = flatHeaders(headers);
     const codings = parseContentCodings(this.#headers["content-encoding"]);
@@ -251,9 +255,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   /** Whether a byte may have left. Before a dispatcher has shown a start, only what fails to connect is certain. */
   #isSent(reason = ""): boolean {
-    const { showsStart } = this.#route;
+    const showsStart = this.#route.showsStart[this.#kind];
     if (this.#hasStarted || showsStart === false) return true;
     return showsStart === undefined && !failsToConnect.test(reason);
+  }
+
+  get #kind(): "read" | "write" {
+    return this.#request.method === "GET" ? "read" : "write";
   }
 
   /** Encoded bytes are not what `maxResponseBytes` counts, but without a limit they could come for ever and mean nothing. */
@@ -347,7 +355,7 @@ function isPermanent(reason: string): boolean {
 
 function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   const flat: Record<string, string> = {};
-  for (const name in headers) {
+  for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (value !== undefined) flat[name] = typeof value === "string" ? value : value.join(", ");
   }

@@ -103,8 +103,16 @@ it("leaves no timer", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it.each([undefined, "true", 1, false])("has no lock and has stored nothing where the store says %j", async (said) => {
-  const entry = entryOf({ lock: async () => said, write: async () => said });
-  expect(await entry.lock("owner", 1000)).toBe(false);
+it.each([undefined, null, 0, false])("has no lock where the store says %j", async (said) => {
+  expect(await entryOf({ lock: async () => said }).lock("owner", 1000)).toBe(false);
+});
+
+it.each(["true", "OK", 1])("counts a store that says %j of a lock as away", async (said) => {
+  const locking = entryOf({ lock: async () => said }).lock("owner", 1000);
+  await expect(locking).rejects.toMatchObject({ reason: "NOT_A_BOOLEAN" });
+});
+
+it.each([undefined, "true", 1, false])("has stored nothing where the store says %j", async (said) => {
+  const entry = entryOf({ write: async () => said });
   expect(await entry.write({ accessToken: "t" }, undefined)).toBeUndefined();
 });

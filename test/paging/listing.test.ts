@@ -927,6 +927,21 @@ describe("prefetch", () => {
     expect(service.requested).toHaveLength(2);
   });
 
+  it("ends the request of a page that nobody wants any more, as the caller's signal does", async () => {
+    for (const stop of ["break", "abort"]) {
+      const caller = new AbortController();
+      const service = new ListService({ rows: rowsUpTo(6) });
+      const pages = list(service, { size: 2, prefetch: true }, { signal: caller.signal }).pages();
+      await pages.next();
+      const signal = service.requested[1]?.options?.signal;
+      expect(signal?.aborted).toBe(false);
+      if (stop === "break") await pages.return();
+      else caller.abort();
+      expect(signal?.aborted).toBe(true);
+      expect(caller.signal.aborted).toBe(stop === "abort");
+    }
+  });
+
   it("hands out a page whose successor fails, and throws when that one is wanted", async () => {
     const response = (_: object, number: number) => {
       if (number === 2) throw new Error("the service is away");

@@ -38,6 +38,17 @@ describe("of an RSA key", () => {
     expect(readSpki(changed)).toBeUndefined();
   });
 
+  it("refuses a private key whose modulus is not the product of its primes, with which Node signs all the same", () => {
+    const numbers = (readSequence(der(pair.privateKey, "pkcs1")) ?? []).map(({ content }) => content);
+    for (const place of [1, 4, 5]) {
+      const damaged = numbers.map((content, index) =>
+        index === place ? content.with(40, (content[40] ?? 0) ^ 1) : content,
+      );
+      const key = writeElement(derTags.sequence, ...damaged.map((content) => writeElement(derTags.integer, content)));
+      expect(readRsaPrivateKey(key)).toBeUndefined();
+    }
+  });
+
   it("takes no private key for a public one, and the other way round", () => {
     expect(readSpki(pkcs8)).toBeUndefined();
     expect(readRsaPublicKey(der(pair.privateKey, "pkcs1"))).toBeUndefined();

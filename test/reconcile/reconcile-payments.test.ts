@@ -84,6 +84,15 @@ it("gives what is missing here, what is missing there, and each field that diffe
   });
 });
 
+it.each([
+  ["are numbers", (index: number): unknown => index + 1],
+  ["are missing", () => undefined],
+  ["are null", () => null],
+])("takes no payment for two because it was listed twice, where ids %s", async (_, idOf) => {
+  const payments = tenADay(640).map((payment, index) => ({ ...payment, id: idOf(index) as string }));
+  expect(await all(payments, entriesOf(payments), { size: 20 })).toEqual([]);
+});
+
 it("pairs an entry before the period with its payment in it, and reports neither outside of it", async () => {
   const createdAt = "2026-03-02T00:00:10.000000Z";
   const payment = { ...tenADay(1)[0], createdAt, senderGatewayTransactionId: "T-1" };

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { createClient } from "@redis/client";
+import { createClient, RESP_TYPES } from "@redis/client";
 import { verifyTokenStore } from "cross-border-payments/testing";
 import { RedisTokenStore, type RedisTokenStoreOptions } from "cross-border-payments/tokens/redis";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 const url = process.env.CBP_REDIS_URL ?? "";
 const skipped = url === "" ? " (skipped: CBP_REDIS_URL is not set, see test/support/redis.sh)" : "";
@@ -42,6 +42,14 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
       const { held } = await verifyTokenStore(storeOf({ redis }), { second });
       expect(held.length).toBeGreaterThan(15);
     }
+  });
+
+  it("keeps every law with clients that give numbers as texts, or texts as bytes", async () => {
+    const stringNumbers = new Redis(url, { stringNumbers: true });
+    onTestFinished(() => void stringNumbers.quit());
+    const texts = nodeRedis.withTypeMapping({ [RESP_TYPES.NUMBER]: String });
+    const bytes = nodeRedis.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
+    for (const redis of [stringNumbers, texts, bytes]) await verifyTokenStore(storeOf({ redis }));
   });
 
   it("shows nothing of a value to whoever reads the server", async () => {

@@ -348,6 +348,24 @@ describe("a dispatcher that hides the start of a request", () => {
     await expect(transport.send(request(server.origin), deadline)).rejects.toMatchObject({ sent: true });
   });
 
+  it("is not believed of writes because it shows the start of reads", async () => {
+    const server = await startWireServer({
+      onRequest: (socket, _, number) =>
+        number === 1 ? socket.write(wireResponse(200, "{}")) : socket.resetAndDestroy(),
+    });
+    const [shown, hidesStart] = [agentWith(), hiding(agentWith(), hidden)];
+    const dispatcher = {
+      dispatch: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) =>
+        (options.method === "GET" ? shown : hidesStart).dispatch(options as never, handler as never),
+    };
+    const transport = undiciTransport({ connections: 8, connectTimeoutMs: 10_000, dispatcher });
+    const deadline = new Deadline({ timeoutMs: 20_000 });
+    onTestFinished(() => deadline.finish());
+    expect(await transport.send(request(server.origin, "GET"), deadline)).toMatchObject({ status: 200 });
+    await expect(transport.send(request(server.origin), deadline)).rejects.toMatchObject({ sent: true });
+    expect(server.requests).toHaveLength(2);
+  });
+
   it("has sent nothing where it could not connect", async () => {
     const closed = await openClosedPort();
     onTestFinished(closed.close);

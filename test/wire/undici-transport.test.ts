@@ -402,6 +402,14 @@ describe("close", () => {
     await server.dropped();
   });
 
+  it("has the headers of a response, and none that a program has added to Object.prototype", async () => {
+    const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(200, "{}")) });
+    Object.assign(Object.prototype, { extend: () => {} });
+    onTestFinished(() => void Reflect.deleteProperty(Object.prototype, "extend"));
+    const { headers, text, broken } = await transport().send(get(server.origin), within());
+    expect([Object.hasOwn(headers, "extend"), text, broken]).toEqual([false, "{}", undefined]);
+  });
+
   it("has nothing to do before the first request", async () => {
     await expect(transport().close()).resolves.toBeUndefined();
   });
