@@ -134,7 +134,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     if (this.#query.prefetch !== true) return yield* this.#pages(undefined);
     const { signal } = this.#options;
     const drop = new AbortController();
-    const onAbort = () => drop.abort();
+    const onAbort = () => drop.abort(signal?.reason);
     signal?.addEventListener("abort", onAbort);
     if (signal?.aborted) onAbort();
     try {
