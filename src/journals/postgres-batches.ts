@@ -1,5 +1,5 @@
 import type { Row } from "./entry-of-row.js";
-import { isOfOneStatement, isRolledBack, maxAttempts, postgresFailure, replicaFailure } from "./postgres-failure.js";
+import { assertPrimary, isOfOneStatement, isRolledBack, maxAttempts, postgresFailure } from "./postgres-failure.js";
 import type { OpenedPool } from "./postgres-pool.js";
 import { type KeyedInput, type KeyedName, type PostgresStatements, postgresWork } from "./postgres-statements.js";
 
@@ -85,8 +85,8 @@ export class PostgresBatches {
     for (let attempt = 1; ; attempt++) {
       try {
         const [row] = (await this.#query(alone, values)).rows as Row[];
-        if (row?.is_replica === true) throw replicaFailure(postgresWork[name]);
-        return resolve(isFound(row) ? row : undefined);
+        assertPrimary(row, postgresWork[name]);
+        return resolve(found(row));
       } catch (error) {
         if (!isRolledBack(error) || attempt === maxAttempts) return reject(postgresFailure(error, postgresWork[name]));
       }
@@ -98,12 +98,12 @@ export class PostgresBatches {
     const { together, skipsLocked } = this.#statements[name];
     try {
       const rows = (await this.#query(together, [JSON.stringify(batch.map(({ input }) => input))])).rows as Row[];
-      if (rows[0]?.is_replica === true) throw replicaFailure(postgresWork[name]);
+      assertPrimary(rows[0], postgresWork[name]);
       const byKey = new Map(rows.map((row) => [row.free_key ?? row.key, row]));
       for (const pending of batch) {
         const row = byKey.get(pending.input.key);
         if (row === undefined && skipsLocked) this.#alone.push(pending);
-        else pending.resolve(row?.found === true ? row : undefined);
+        else pending.resolve(found(row));
       }
     } catch (error) {
       if (isOfOneStatement(error)) return void this.#alone.push(...batch);
@@ -113,7 +113,7 @@ export class PostgresBatches {
   }
 }
 
-/** A read has a row for the server too, whose key is null where there is no such flow. */
-function isFound(row: Row | undefined): boolean {
-  return row !== undefined && row.key !== null;
+/** A row without a key says that its statement did not apply, or that there is no such flow. */
+function found(row: Row | undefined): Row | undefined {
+  return row?.key === null ? undefined : row;
 }

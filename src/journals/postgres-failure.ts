@@ -1,4 +1,5 @@
 import { CrossBorderError, JournalError } from "../errors/errors.js";
+import type { Row } from "./entry-of-row.js";
 
 const meanings: readonly (readonly [sqlState: RegExp, meaning: string])[] = [
   [/^28/, "the database refused the login"],
@@ -34,9 +35,14 @@ export function postgresFailure(error: unknown, work: string): CrossBorderError 
   });
 }
 
-/** For what a server in recovery has read: it may lag behind, so nothing follows from it. */
-export function replicaFailure(work: string): JournalError {
-  return new JournalError(
+/**
+ * What a server in recovery has read may lag behind, so nothing follows from it. A program may have booleans read as it likes, but 1 is 1.
+ *
+ * @throws {JournalError} `journal_replica`
+ */
+export function assertPrimary(row: Row | undefined, work: string): void {
+  if (Number(row?.is_replica) !== 1) return;
+  throw new JournalError(
     `PostgresJournal could not ${work}: a server in recovery responded, such as a replica that lags behind. Send all of the journal's statements to the primary: not through a pool or a proxy that splits reads from writes.`,
     { code: "journal_replica" },
   );

@@ -31,7 +31,7 @@ import {
 } from "./entry-of-row.js";
 import { KeyTurns } from "./key-turns.js";
 import { PostgresBatches } from "./postgres-batches.js";
-import { isRolledBack, maxAttempts, postgresFailure, replicaFailure, sqlStateOf } from "./postgres-failure.js";
+import { assertPrimary, isRolledBack, maxAttempts, postgresFailure, sqlStateOf } from "./postgres-failure.js";
 import { foreignPool, type OpenedPool, openPool, type PostgresPool } from "./postgres-pool.js";
 import {
   incarnationOfServer,
@@ -42,6 +42,7 @@ import {
   postgresWork,
 } from "./postgres-statements.js";
 import {
+  assertKept,
   assertMigrated,
   migrate as migrateTables,
   type PostgresSchemaOptions,
@@ -101,8 +102,9 @@ export class PostgresJournal extends CheckedJournal {
    * @param place `postgresql://…`, opened with the package `pg`, an optional peer dependency; or a pool of `pg` or one like it. The
    *   caller remains responsible for a pool: its size, its timeouts, its `error` listener, and closing it. Set a `query_timeout` on it.
    *   Where its connections tell of a transaction, statements are sent on them, and refused where somebody has left one open.
-   * @throws {ConfigError} `pg` is missing, the URL or a name is malformed, the database's encoding is not UTF-8, or its tables belong to
-   *   a newer release; with `migrate: false`, the tables are missing or belong to an older one.
+   * @throws {ConfigError} `pg` is missing, the URL or a name is malformed, the database's encoding is not UTF-8, the pool changes what it returns, or its tables belong to
+   *   a newer release; with `migrate: false`, the tables are missing or belong to an older one; a crash of the server would empty the
+   *   table (`UNLOGGED`), or row-level security may hide rows of it from this role.
    * @throws {JournalError} The database can't be reached, or refuses.
    */
   static async open(place: string | PostgresPool, options: PostgresJournalOptions = {}): Promise<PostgresJournal> {
@@ -112,8 +114,9 @@ export class PostgresJournal extends CheckedJournal {
     const tables = tablesOf(schema, table);
     const own = typeof place === "string" ? await openPool(place, timeoutMs) : foreignPool(assertPool(place));
     try {
-      await assertEncoding(own.pool);
+      await assertReadable(own.pool);
       await (migrate ? migrateTables(own.pool, tables) : assertMigrated(own.pool, tables));
+      await assertKept(own.pool, tables);
       const statements = postgresStatements(tables, await canTellIncarnation(own.pool));
       return new PostgresJournal(new PostgresStore(own, statements));
     } catch (error) {
@@ -282,8 +285,8 @@ class PostgresStore implements Journal {
     for (let attempt = 1; ; attempt++) {
       try {
         const rows = (await this.#pool.query(this.#statements[name], values)).rows as Row[];
-        if (rows[0]?.is_replica === true) throw replicaFailure(postgresWork[name]);
-        return rows[0]?.is_replica === false ? rows.filter(isOfTable) : rows;
+        assertPrimary(rows[0], postgresWork[name]);
+        return rows.filter(isOfTable);
       } catch (error) {
         if (!isRolledBack(error) || attempt === maxAttempts) throw postgresFailure(error, postgresWork[name]);
       }
@@ -304,6 +307,7 @@ const mostTries = 8;
 function neitherThereNorNot(): JournalError {
   return new JournalError(
     "PostgresJournal could not store a new flow: the database says that it is there, and does not show it. Does the pool, or something behind it, send reads to another server?",
+    { stored: "unknown" },
   );
 }
 
@@ -352,9 +356,19 @@ async function canTellIncarnation(pool: PostgresPool): Promise<boolean> {
   }
 }
 
-async function assertEncoding(pool: PostgresPool): Promise<void> {
-  const { rows } = await pool.query("SELECT current_setting('server_encoding') AS encoding");
-  if (Reflect.get(Object(rows[0]), "encoding") === "UTF8") return;
+async function assertReadable(pool: PostgresPool): Promise<void> {
+  // With a parameter, as the journal's own statements: others have no binary results.
+  const { rows } = await pool.query(
+    "SELECT current_setting('server_encoding') AS encoding, $1::bigint AS lease_ms",
+    [600_000],
+  );
+  const { encoding, lease_ms }: { encoding?: unknown; lease_ms?: unknown } = Object(rows[0]);
+  if (Number(lease_ms) !== 600_000) {
+    throw new ConfigError(
+      "PostgresJournal: the pool returns other names or numbers than the server sends. It must not rename columns, nor ask for binary results (binary: true), whose numbers pg misreads.",
+    );
+  }
+  if (encoding === "UTF8") return;
   throw new ConfigError(
     "PostgresJournal: the database's encoding must be UTF8, or keys and names would not be stored exactly.",
   );

@@ -38,7 +38,7 @@ export interface KeyedStatement {
   readonly columns: readonly string[];
   /**
    * For many keys, none of them twice: takes a JSON array of inputs, and returns a row for each key whose row was there and not locked by
-   * somebody else; `found` tells whether the statement applied to it. It never waits for a row, and so never for another one of its kind.
+   * somebody else, with its `key` where the statement applied to it. It never waits for a row, and so never for another one of its kind.
    */
   readonly together: string;
   /** Whether a key without a row in the result of `together` may have been locked. */
@@ -212,7 +212,7 @@ export function postgresStatements({ flows }: PostgresTables, canTellIncarnation
 
 /** What a statement reads, and whether a server in recovery read it: then there is a row even where it read none. */
 function ofServer(select: string): string {
-  return `SELECT server.is_replica, selected.* FROM (SELECT pg_is_in_recovery() AS is_replica) AS server
+  return `SELECT server.is_replica, selected.* FROM (SELECT pg_is_in_recovery()::int AS is_replica) AS server
     LEFT JOIN LATERAL (${select}) AS selected ON true`;
 }
 
@@ -231,7 +231,7 @@ function updateOf(
         SELECT f.key FROM ${flows} AS f WHERE f.key = ANY (ARRAY(SELECT i.key FROM i))
         ORDER BY f.key FOR NO KEY UPDATE SKIP LOCKED),
       done AS (${update("i JOIN free USING (key)")})
-      SELECT done.*, free.key AS free_key, done.key IS NOT NULL AS found FROM free LEFT JOIN done ON done.key = free.key`,
+      SELECT done.*, free.key AS free_key FROM free LEFT JOIN done ON done.key = free.key`,
     skipsLocked: true,
   };
 }
@@ -242,9 +242,8 @@ function others(flows: string, incarnation: string): Record<"begin" | "read", Ke
     SELECT i.key, i.service, i.gateway, i.phase, i.settled, i.data, i.evidence, 1, i.nonce, i.owner,
       i.nonce, i.lease_ms, CASE WHEN i.settled THEN NULL ELSE ${after("i.lease_ms", "now.at")} END, now.at, now.at, ${after("i.ttl_ms", "now.at")}
     FROM i CROSS JOIN (SELECT clock_timestamp() AS at) AS now ORDER BY i.key COLLATE "C"
-    ON CONFLICT (key) DO NOTHING RETURNING ${columnsWithoutState}, ${incarnation}, true AS found, ${durably}`;
-  const select = (where: string): string =>
-    ofServer(`SELECT ${columns}, true AS found FROM ${flows} AS f WHERE ${where}`);
+    ON CONFLICT (key) DO NOTHING RETURNING ${columnsWithoutState}, ${incarnation}, ${durably}`;
+  const select = (where: string): string => ofServer(`SELECT ${columns} FROM ${flows} AS f WHERE ${where}`);
   return {
     begin: {
       columns: Object.keys(inputs.begin),

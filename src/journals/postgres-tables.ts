@@ -131,6 +131,25 @@ export async function assertMigrated(pool: PostgresPool, tables: PostgresTables)
   );
 }
 
+/** @throws {ConfigError} when the server may lose the flows, or leave them out of what it changes, without a failure. */
+export async function assertKept(pool: PostgresPool, { flows }: PostgresTables): Promise<void> {
+  const flag = async (condition: string): Promise<boolean> => {
+    const select = `SELECT (${condition})::int AS holds FROM pg_class WHERE oid = '${flows}'::regclass`;
+    return Number(Reflect.get(Object((await pool.query(select)).rows[0]), "holds")) === 1;
+  };
+  if (await flag("relpersistence = 'u'")) {
+    throw new ConfigError(
+      `PostgresJournal: the table ${flows} is UNLOGGED, so that a crash of the server empties it: ALTER TABLE ${flows} SET LOGGED`,
+    );
+  }
+  // Its function is not there on every server that speaks PostgreSQL's protocol.
+  if (!(await flag("relrowsecurity")) || !(await flag("row_security_active(oid)"))) return;
+  throw new ConfigError(
+    `PostgresJournal: row-level security may hide rows of ${flows} from this role, and what is not done then looks like another's flow: ` +
+      "disable it on the table, or give the role BYPASSRLS",
+  );
+}
+
 /** Creates the tables, or migrates them to this release's version. Each migration runs once, however many processes start at once. */
 export async function migrate(pool: PostgresPool, tables: PostgresTables): Promise<void> {
   // A role that may only read and write rows can open a journal that is up to date.

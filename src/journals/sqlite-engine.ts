@@ -141,14 +141,15 @@ export function openSqliteEngine(database: SqliteDatabase): SqliteEngine {
       throw Object.assign(new Error("a transaction is open"), { code: "CROSS_BORDER_IN_TRANSACTION" });
     },
 
-    // A process that deletes a file or renames another one over it leaves this one with a file that nobody else will ever read.
+    // A process that deletes a file or renames another one over it leaves this one with a file that nobody else will ever read. The locks
+    // of all processes are in `-shm`: without the same one, two of them write over each other's commits.
     assertSameFile(): void {
       isReplaced = isReplaced || engine.identityNow() !== identity;
       if (isReplaced) throw Object.assign(new Error("the file was replaced"), { code: "CROSS_BORDER_FILE_REPLACED" });
     },
 
     identityNow(): string {
-      return engine.identityOf(path) + engine.identityOf(`${path}-wal`);
+      return engine.identityOf(path) + engine.identityOf(`${path}-wal`) + engine.identityOf(`${path}-shm`);
     },
 
     identityOf(file: string): string {

@@ -31,7 +31,7 @@ const meanings: ReadonlyMap<string, string> = new Map([
   ["SQLITE_NOTADB", "the file is not a SQLite database"],
   [
     fileReplaced,
-    "its file, or the log beside it, was deleted or replaced while it was open. What was stored before may be in neither file: " +
+    "its file, or one of the two beside it, was deleted or replaced while it was open. What was stored before may be in neither file: " +
       "find out who did that, then open the journal again",
   ],
   [

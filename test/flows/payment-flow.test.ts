@@ -235,6 +235,22 @@ describe("run", () => {
     expect(await flow().resolve("k", "found", { ...resolution, payment })).toMatchObject({ status: "paid" });
   });
 
+  it("holds where the service knows another payment by its transaction id, and responds with that one", async () => {
+    const { flow, sandbox } = await flowFixture({
+      onRequest: (seen) =>
+        isPayment(seen) && sandbox.payments.length > 0 ? Response.json(sandbox.payments[0]) : undefined,
+    });
+    const takeFunds = () => ({ senderGatewayTransactionId: "TX-1", replayed: false });
+    expect(await flow({ takeFunds }).run("k", request)).toMatchObject({ status: "paid" });
+    const other = await flow({ takeFunds }).run("other", { ...request, receiverAccount: "KE-7001" });
+    expect(sandbox.payments).toHaveLength(1);
+    expect(other).toMatchObject({
+      status: "held",
+      lookalike: { id: sandbox.payments[0]?.id },
+      reason: expect.stringContaining("the service responded with another payment that has the same transaction id"),
+    });
+  });
+
   it("forgets a payment that looked like its own once an operator has it sent again", async () => {
     let looks = 0;
     const { flow } = await flowFixture({

@@ -119,6 +119,43 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect((await admin.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
   });
 
+  const booleansAs = (one: unknown) => ({
+    getTypeParser: (oid: number, format?: "text") =>
+      oid === pg.types.builtins.BOOL ? (text: string) => (text === "t" ? one : 0) : pg.types.getTypeParser(oid, format),
+  });
+  it.each<[string, pg.PoolConfig]>([
+    ["reads booleans as numbers", { types: booleansAs(1) as pg.CustomTypesConfig }],
+    ["reads booleans as texts", { types: booleansAs("t") as pg.CustomTypesConfig }],
+  ])("keeps the laws of a journal over a pool that %s", async (_, config) => {
+    const { schema } = inSchema();
+    const pool = new pg.Pool({ connectionString: url, ...config });
+    onTestFinished(() => pool.end());
+    await verifyJournal(() => PostgresJournal.open(pool, { schema }), { flows: 20 });
+    const journal = await openJournal(pool, { schema });
+    const begun = await Promise.all(["a", "b", "c"].map((key) => journal.begin(key, scope, state, newLease())));
+    expect(begun.map(({ created }) => created)).toEqual([true, true, true]);
+    const read = await Promise.all(["a", "none", "c"].map((key) => journal.read(key)));
+    expect(read.map((found) => found?.key)).toEqual(["a", undefined, "c"]);
+    expect(await journal.list({ scope: { service: "https://none.example" }, limit: 1 })).toEqual([]);
+  });
+
+  it("refuses a pool that renames columns, and one whose numbers are misread", async () => {
+    const misread = new pg.Pool({ connectionString: url, ...{ binary: true } });
+    onTestFinished(() => misread.end());
+    const query = async (text: string, values: unknown[] = []) => ({
+      rows: (await admin.query<object>(text, values)).rows.map((row) =>
+        Object.fromEntries(Object.entries(row).map(([name, value]) => [name.replaceAll("_", ""), value])),
+      ),
+    });
+    for (const pool of [misread, { query, connect: async () => ({ query, release: () => {} }) }]) {
+      const { schema } = inSchema();
+      expect(await failure(PostgresJournal.open(pool, { schema }))).toMatchObject({
+        name: "ConfigError",
+        message: expect.stringContaining("other names or numbers than the server sends"),
+      });
+    }
+  });
+
   it("keeps the laws of a journal where transactions are serializable", async () => {
     const { schema } = inSchema();
     const strict = new URL(url);

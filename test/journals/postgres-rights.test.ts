@@ -128,6 +128,16 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
     expect(refused).toMatchObject({ message: expect.stringContaining("refused the login (28P01)") });
   });
 
+  it.each([
+    ["a crash of the server would empty", "SET UNLOGGED", /UNLOGGED.*SET LOGGED/],
+    ["row-level security hides rows of", "ENABLE ROW LEVEL SECURITY", /row-level security may hide rows/],
+  ])("refuses a table that %s", async (_, change, message) => {
+    await admin.query(PostgresJournal.schema({ schema, role: schema }));
+    await admin.query(`ALTER TABLE ${schema}.cross_border_flows ${change}`);
+    expect(await failure(open())).toMatchObject({ name: "ConfigError", message: expect.stringMatching(message) });
+    if (change !== "SET UNLOGGED") await (await PostgresJournal.open(url, { schema })).close();
+  });
+
   it("may change rows only", async () => {
     await admin.query(PostgresJournal.schema({ schema, role: schema }));
     const pool = new pg.Pool({ connectionString: roleUrl, max: 1 });

@@ -124,9 +124,9 @@ describe.skipIf(nodeSqlite === undefined).each([
     await expectRefusals(journal);
   });
 
-  it("is noticed when its log alone was deleted", async () => {
+  it.each(["-wal", "-shm"])("is noticed when its %s alone was deleted", async (ending) => {
     const { file, journal } = await withFlow();
-    rmSync(`${file}-wal`);
+    rmSync(file + ending);
     await expectRefusals(journal);
   });
 

@@ -27,16 +27,30 @@ export function paymentMatcher(flow: Recognisable): (payment: ListedPayment) => 
   return (payment) => {
     const signature = decode(payment.creationRequestSignatureBase64);
     if (signature !== undefined && signatures.includes(signature)) return "own";
-    const text = payment.creationRequestBody;
-    const body = parseJsonObject(typeof text === "string" ? text : "");
+    const body = bodyOf(payment);
     if (bodies.some((own) => isSameBody(own, body))) {
-      // Another signature of the same size is not ours in another form: somebody else signed it.
-      const isForeign = signatures.some(({ length }) => length === signature?.length);
+      const isForeign = signatures.some((own) => isOther(own, signature));
       const { senderGatewayTransactionId = flow.senderGatewayTransactionId } = payment;
       return isForeign || senderGatewayTransactionId !== flow.senderGatewayTransactionId ? "lookalike" : "own";
     }
     return isNamedLike(payment, flow) || isNamedLike(body, flow) ? "lookalike" : undefined;
   };
+}
+
+/** Whether the record that came in response to a claim is another payment's: its body is another one, with a signature of its own. */
+export function isAnothers(payment: ListedPayment, { signature, body }: Pick<Claim, "signature" | "body">): boolean {
+  const stored = bodyOf(payment);
+  if (Object.keys(stored).length === 0 || isSameBody(parseJsonObject(body), stored)) return false;
+  return isOther(decode(signature) ?? signature, decode(payment.creationRequestSignatureBase64));
+}
+
+/** Another signature of the same size is not ours in another form: somebody else signed it. */
+function isOther(own: string, signature: string | undefined): boolean {
+  return own !== signature && own.length === signature?.length;
+}
+
+function bodyOf({ creationRequestBody: text }: ListedPayment): Record<string, unknown> {
+  return parseJsonObject(typeof text === "string" ? text : "");
 }
 
 function isNamedLike({ senderGatewayId, senderGatewayTransactionId }: ListedPayment, flow: Recognisable): boolean {
@@ -46,7 +60,7 @@ function isNamedLike({ senderGatewayId, senderGatewayTransactionId }: ListedPaym
 
 /** The bytes of Base64 or Base64url, in lines or not, with or without padding; `undefined` where it is neither. */
 function decode(text: unknown): string | undefined {
-  if (typeof text !== "string" || text === "") return undefined;
+  if (typeof text !== "string" || text.trim() === "") return undefined;
   try {
     return atob(text.replaceAll("-", "+").replaceAll("_", "/"));
   } catch {

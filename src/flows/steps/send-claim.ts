@@ -3,6 +3,7 @@ import { payments } from "../../resources/payments.js";
 import { clock } from "../../timing/clock.js";
 import { now, surelyLeftMs } from "../../timing/timestamp.js";
 import type { FlowContext, OwnedFlow, StepResult } from "../flow-context.js";
+import { isAnothers } from "../looking/match-payment.js";
 import { toFlowRefusal } from "../state/flow-refusal.js";
 import { type ClaimResponse, openClaim, type StateOf } from "../state/flow-state.js";
 import { askedWaitOf } from "./asked-wait.js";
@@ -27,14 +28,23 @@ export async function sendClaim(
     // The transport compares `sendBy` with both clocks once more, just before it writes the first byte.
     const options = { ...call.paymentOptions, timeoutMs, signal: end.signal };
     const payment = await context.client.send(payments.create, state.claim, sendBy, options);
-    context.circuitBreaker?.note(false);
     context.knownPayments.note(payment);
+    if (isAnothers(payment, state.claim)) return withAnothers(context, owned, state);
+    context.circuitBreaker?.note(false);
     return { state: { ...state, phase: "paid", payment } };
   } catch (error) {
     return afterFailure(context, owned, state, error);
   } finally {
     for (const stopListening of alarms) stopListening();
   }
+}
+
+/** A service that knows payments by their transaction id, and a bank that gave it twice: what became of this one is for the list to say. */
+function withAnothers({ circuitBreaker }: FlowContext, owned: OwnedFlow, state: StateOf<"claimed">): StepResult {
+  circuitBreaker?.note(true);
+  owned.hasNoResponse = true;
+  const reason = "the service responded with another payment that has the same transaction id";
+  return { state: { ...state, phase: "unknown", reason } };
 }
 
 function leaseEnded(): TimeoutError {

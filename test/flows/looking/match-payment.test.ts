@@ -97,7 +97,7 @@ describe("the signature that a service lists", () => {
     expect([256, 384, 512].map((bytes) => matchAny(claims, listed(bytes)))).toEqual(["lookalike", "own", "lookalike"]);
   });
 
-  it.each(["", 5, "x"])(
+  it.each(["", " ".repeat(344), 5, "x"])(
     "proves nothing where it is empty, no text or no Base64, and the flow has none either: %j",
     (signature) => {
       const listed = { creationRequestSignatureBase64: signature, creationRequestBody: withDetails("1") };
