@@ -453,7 +453,10 @@ describe("after a crash", () => {
       await flow({ journal: dyingAt(journal, phase, when) })
         .run("k", request)
         .catch(() => {});
-      await new Promise((resolve) => setTimeout(resolve, 310));
+      await vi.waitFor(async () => {
+        const { leaseUntilMs = 0 } = (await journal.read("k")) ?? {};
+        expect(leaseUntilMs).toBeLessThan(Date.now());
+      });
       const outcomes = await all(flow().recover());
       const outcome = await flow().run("k", request);
       const leavesNothing = phase === "funds-requested" && when === "before";
