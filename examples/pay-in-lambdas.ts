@@ -13,22 +13,22 @@ const earlier = sandbox.tokenRequests.length;
 
 const journal = new MemoryJournal();
 const tokenStore = new MemoryTokenStore();
-const ledger = new Map<string, string>();
+const ledger = new Map<string, "taken" | "released">();
 let isBankAway = false;
 
 const takeFunds: TakeFundsByKey = ({ key }) => {
   if (isBankAway) throw new Error("the bank is away");
-  const taken = ledger.get(key);
-  ledger.set(key, taken ?? `TX-${key}`);
-  return { senderGatewayTransactionId: `TX-${key}`, replayed: taken !== undefined };
+  const before = ledger.get(key);
+  if (before === "released") return null;
+  ledger.set(key, "taken");
+  return { senderGatewayTransactionId: `TX-${key}`, replayed: before === "taken" };
 };
 
 /** What an instance does once, outside of its handlers: its next invocations use the same connections and token. */
 function startInstance() {
   const client = new CrossBorderClient({ ...practice.options, tokenStore, tokenLeewayMs: 0 });
-  return paymentHandlers(
-    new PaymentFlow({ client, journal, takeFunds, releaseFunds: ({ key }) => void ledger.delete(key) }),
-  );
+  const releaseFunds = ({ key }: { readonly key: string }) => void ledger.set(key, "released");
+  return paymentHandlers(new PaymentFlow({ client, journal, takeFunds, releaseFunds }));
 }
 
 const context: LambdaContext = { getRemainingTimeInMillis: () => 30_000 };

@@ -64,7 +64,7 @@ function holdsInexactNumber(data: unknown): boolean {
   const pending = [data];
   while (pending.length > 0) {
     const value = pending.pop();
-    if (Number.isInteger(value) && !Number.isSafeInteger(value)) return true;
+    if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER) return true;
     for (const item of typeof value === "object" ? Object.values(value ?? {}) : []) pending.push(item);
   }
   return false;

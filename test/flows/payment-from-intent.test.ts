@@ -38,6 +38,7 @@ describe("paymentFromIntent", () => {
   it.each([
     ["an account number", '{"account":12345678901234567890}', false],
     ["one in a list", '[0,[{"a":-9007199254740993}]]', false],
+    ["one that is too large for any", '{"limit":1e400}', false],
     ["a number that is exact", '{"account":9007199254740991,"rate":1.25,"of":null}', true],
   ])("sends extras as they came, or not at all: %s", (_, text, isExact) => {
     const given = { ...intent, extras: JSON.parse(text) as unknown };
