@@ -133,17 +133,21 @@ export async function assertMigrated(pool: PostgresPool, tables: PostgresTables)
 
 /** @throws {ConfigError} when the server may lose the flows, or leave them out of what it changes, without a failure. */
 export async function assertKept(pool: PostgresPool, { flows }: PostgresTables): Promise<void> {
-  const flag = async (condition: string): Promise<boolean> => {
-    const select = `SELECT (${condition})::int AS holds FROM pg_class WHERE oid = '${flows}'::regclass`;
-    return Number(Reflect.get(Object((await pool.query(select)).rows[0]), "holds")) === 1;
-  };
-  if (await flag("relpersistence = 'u'")) {
+  // As numbers: a program may have booleans read as it likes.
+  const ask = async (flags: string): Promise<Readonly<Record<string, unknown>>> =>
+    Object((await pool.query(`SELECT ${flags} FROM pg_class WHERE oid = '${flows}'::regclass`)).rows[0]);
+  const { is_unlogged, is_secured } = await ask(
+    "(relpersistence = 'u')::int AS is_unlogged, relrowsecurity::int AS is_secured",
+  );
+  if (Number(is_unlogged) === 1) {
     throw new ConfigError(
       `PostgresJournal: the table ${flows} is UNLOGGED, so that a crash of the server empties it: ALTER TABLE ${flows} SET LOGGED`,
     );
   }
   // Its function is not there on every server that speaks PostgreSQL's protocol.
-  if (!(await flag("relrowsecurity")) || !(await flag("row_security_active(oid)"))) return;
+  if (Number(is_secured) !== 1) return;
+  const { is_active } = await ask("row_security_active(oid)::int AS is_active");
+  if (Number(is_active) !== 1) return;
   throw new ConfigError(
     `PostgresJournal: row-level security may hide rows of ${flows} from this role, and what is not done then looks like another's flow: ` +
       "disable it on the table, or give the role BYPASSRLS",

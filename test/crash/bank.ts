@@ -24,7 +24,7 @@ export interface BankOptions {
   readonly ignoresIntents?: boolean;
   /** Called before each response, which waits for what it returns. */
   readonly onCall?: (kind: BankEntry["kind"], key: string) => Promise<void> | void;
-  /** Called with what a caller will see, and with what it will not. */
+  /** Called with what happens to a call of a flow, in the words of the simulator. */
   readonly onEvent?: (key: string, what: Happening) => void;
 }
 

@@ -27,6 +27,7 @@ import { type BuiltWorker, buildWorker } from "./build-worker.js";
 import { DatabaseTroubles } from "./database-troubles.js";
 import type { HistoryPlace, HistoryWorkerSettings } from "./history-worker.js";
 import type { OwnDatabase } from "./journal-place.js";
+import { machineNowMs } from "./machine-time.js";
 import { nodeWithSqlite } from "./node-with-sqlite.js";
 import { PostgresProxy } from "./postgres-proxy.js";
 import { PostgresServer } from "./postgres-server.js";
@@ -104,16 +105,16 @@ async function record(
   const troubles = place.database && new DatabaseTroubles(place.database, random, timeoutMs);
   const restores: Operation[] = [];
   const restore = async (): Promise<void> => {
-    const asOfMs = nowMs();
+    const asOfMs = machineNowMs();
     const bringBack = await place.copy();
     await pause(200 + random() * 600);
-    const startMs = nowMs();
+    const startMs = machineNowMs();
     const resume = await workers.interrupt(kind !== "postgres");
     await bringBack();
     restores.push({
       client: "the test",
       startMs,
-      endMs: nowMs(),
+      endMs: machineNowMs(),
       call: { name: "restore", asOfMs },
       told: { isDone: true },
     });
@@ -129,13 +130,13 @@ async function record(
     serverKills: troubles && (() => troubles.serverKills()),
   };
   await workers.ready();
-  const startMs = nowMs();
+  const startMs = machineNowMs();
   const happen = async (name: Fault): Promise<void> => {
     const work = works[name];
     const count = options[name] ?? 0;
     if (count > 0 && work === undefined) throw new Error(`there are no ${name} of a journal of this kind`);
     for (let index = 0; index < count; index += 1) {
-      await pause(startMs + (seconds * 1000 * (index + 0.2 + 0.6 * random())) / count - nowMs());
+      await pause(startMs + (seconds * 1000 * (index + 0.2 + 0.6 * random())) / count - machineNowMs());
       await work?.();
       done[name] += 1;
     }
@@ -237,7 +238,7 @@ class Workers implements AsyncDisposable {
     child.send(settings, () => {});
     slot.child = child;
     slot.ended = once(child, "exit").then(() => {
-      this.#ends.set(name, nowMs());
+      this.#ends.set(name, machineNowMs());
       if (!this.#isHalted) this.#start(slot);
     });
   }
@@ -327,11 +328,6 @@ async function copySqlite(node: string, file: string): Promise<() => Promise<voi
     for (const log of [`${file}-wal`, `${file}-shm`]) await rm(log, { force: true });
     await rename(copy, file);
   };
-}
-
-/** The clock that the processes use. */
-function nowMs(): number {
-  return Number(process.hrtime.bigint()) / 1e6;
 }
 
 function isSameIncarnation(operations: readonly Operation[], { startMs, endMs }: Operation): boolean {

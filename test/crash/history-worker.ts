@@ -13,6 +13,7 @@ import { recordedJournal } from "../../src/testing/history/recorded-journal.js";
 import { seededRandom } from "../faults/seeded-random.js";
 import { type Defect, defective } from "../testing/history/defects.js";
 import { LogJournal } from "./log-journal.js";
+import { machineNowMs } from "./machine-time.js";
 
 export type HistoryPlace =
   | { readonly kind: "sqlite"; readonly file: string }
@@ -73,11 +74,6 @@ function splitPool(url: string, replicaUrl: string, timeoutMs: number): Postgres
   };
 }
 
-/** The clock of the machine that all its processes have in common. */
-function nowMs(): number {
-  return Number(process.hrtime.bigint()) / 1e6;
-}
-
 async function main(): Promise<void> {
   const [settings]: HistoryWorkerSettings[] = await once(process, "message");
   if (settings === undefined) return;
@@ -86,11 +82,11 @@ async function main(): Promise<void> {
   const journal = defect === undefined ? opened : defective(opened, defect);
   const random = seededRandom(seed);
   const record = (event: HistoryEvent): void => appendFileSync(records, `${JSON.stringify(event)}\n`);
-  const nextKey = (): string => `flow ${Math.floor(nowMs() / flowsMs)} ${random() < 0.5 ? "a" : "b"}`;
+  const nextKey = (): string => `flow ${Math.floor(machineNowMs() / flowsMs)} ${random() < 0.5 ? "a" : "b"}`;
   let failures = 0;
   const work = async (_: unknown, index: number): Promise<void> => {
     const client = `${name}.${index}`;
-    const recorded = recordedJournal(journal, { client, record, nowMs });
+    const recorded = recordedJournal(journal, { client, record, nowMs: machineNowMs });
     // A request for whatever is abandoned, and that nobody hears of again, is for two flows and not for all.
     const scopeOf = (key: string) => ({ service: "https://service.example", gateway: key.slice(0, -2) });
     const competing = new CompetingClient({ journal: recorded, name: client, scopeOf, nextKey, shortMs: 40, random });

@@ -184,8 +184,6 @@ export const profiles = {
     repeats: choices.of([0, 700]),
     listedWithinMs: undefined,
     tellsListedWithin: false,
-    restoresJournal: false,
-    misplacesRows: false,
   }),
   /** Customers look at prices in several windows, and confirm late. */
   quotes: (_, choices) => ({

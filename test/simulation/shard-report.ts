@@ -1,4 +1,5 @@
 import type { SimulationReport } from "../../src/simulation/simulate-flows.js";
+import { sumOfMarks } from "./mark-report.js";
 
 export interface ShardReport extends SimulationReport {
   /** What the process used, its start included. */
@@ -10,12 +11,11 @@ export function addUp(reports: readonly ShardReport[]): ShardReport {
   const [first] = reports;
   if (first === undefined) throw new Error("there is no report");
   const sum: Record<string, number> = {};
-  const marks: Record<string, number> = {};
   for (const report of reports) {
     for (const [name, value] of Object.entries(report))
       if (typeof value === "number") sum[name] = (sum[name] ?? 0) + value;
-    for (const [mark, count] of Object.entries(report.marks)) marks[mark] = (marks[mark] ?? 0) + count;
   }
+  const marks = sumOfMarks(reports.map((report) => report.marks));
   const total = { ...first, ...sum, seed: first.seed, marks };
   return { ...total, heldShare: total.held / total.flows, needlessShare: total.needless / Math.max(1, total.possible) };
 }

@@ -9,7 +9,8 @@ export async function freePort(): Promise<number> {
     const server = createServer().listen(port, "127.0.0.1");
     try {
       await once(server, "listening");
-    } catch {
+    } catch (error) {
+      if (Object(error).code !== "EADDRINUSE") throw error;
       continue;
     }
     await new Promise((done) => server.close(done));

@@ -22,7 +22,7 @@ type ListedPayment = { readonly [Field in keyof Payment]?: unknown };
  * has it. Then the body, for services that store the signature in another form than they received it.
  */
 export function paymentMatcher(flow: Recognisable): (payment: ListedPayment) => PaymentMatch {
-  const signatures = flow.claims.map(({ signature }) => decode(signature) ?? signature);
+  const signatures = flow.claims.map(signatureOf);
   const bodies = flow.claims.map(({ body }) => parseJsonObject(body));
   return (payment) => {
     const signature = decode(payment.creationRequestSignatureBase64);
@@ -38,10 +38,14 @@ export function paymentMatcher(flow: Recognisable): (payment: ListedPayment) => 
 }
 
 /** Whether the record that came in response to a claim is another payment's: its body is another one, with a signature of its own. */
-export function isAnothers(payment: ListedPayment, { signature, body }: Pick<Claim, "signature" | "body">): boolean {
+export function isAnothers(payment: ListedPayment, claim: Pick<Claim, "signature" | "body">): boolean {
   const stored = bodyOf(payment);
-  if (Object.keys(stored).length === 0 || isSameBody(parseJsonObject(body), stored)) return false;
-  return isOther(decode(signature) ?? signature, decode(payment.creationRequestSignatureBase64));
+  if (Object.keys(stored).length === 0 || isSameBody(parseJsonObject(claim.body), stored)) return false;
+  return isOther(signatureOf(claim), decode(payment.creationRequestSignatureBase64));
+}
+
+function signatureOf({ signature }: Pick<Claim, "signature">): string {
+  return decode(signature) ?? signature;
 }
 
 /** Another signature of the same size is not ours in another form: somebody else signed it. */
