@@ -103,6 +103,15 @@ it.each(bundles)("runs as a bundle: $bundler, $format", async (bundle) => {
   expectPaid(service);
 });
 
+it("keeps a journal, whose thread is a text, in a minified bundle of bun's", async () => {
+  const folder = newFolder();
+  const bundle = bundles.find(({ bundler, format }) => bundler === "bun" && format === "ES module for Node");
+  await bundle?.build(matrix, "journal.js", folder);
+  const { settings } = await serve();
+  const told = await tellByProcess([nodeBinary("24")], join(folder, "journal.js"), newFolder(), settings);
+  expect(told).toEqual({ sqlite: "created: true" });
+});
+
 /** Bundles find no packages where they run. */
 function tell({ format, program }: Bundle, folder: string, { pageUrl, settings }: Service): Promise<Told> {
   if (format === "page") return tellByChromium(matrix.tools, pageUrl);

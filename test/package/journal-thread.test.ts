@@ -7,7 +7,7 @@ import { build as buildByVite } from "vite";
 import { expect, it, onTestFinished } from "vitest";
 import { nodeWithSqlite } from "../crash/node-with-sqlite.js";
 import { isThorough } from "../support/thorough.js";
-import { project, tool } from "./installed-package.js";
+import { project } from "./installed-package.js";
 
 const node = nodeWithSqlite(process.env.CBP_NODE);
 
@@ -62,11 +62,4 @@ it.runIf(isThorough)("runs in a minified bundle of vite's", async () => {
     ssr: { noExternal: true },
   });
   expectToRun(join(outDir, "app.mjs"));
-});
-
-it.runIf(isThorough)("runs in a minified bundle of bun's", () => {
-  const outfile = join(newFolder(), "bun.mjs");
-  const entry = programIn("thread-bun.mjs", esModule);
-  execFileSync(tool("bun"), ["build", entry, "--target=node", "--minify", `--outfile=${outfile}`], { stdio: "pipe" });
-  expectToRun(outfile);
 });
