@@ -93,11 +93,6 @@ export class TokenEndpoint {
     return "password" in this.#auth;
   }
 
-  /** Starts to load what a request needs. */
-  preload(): void {
-    loadOpenIdGrant().catch(() => {});
-  }
-
   /**
    * @param knownTokens tokens that the response might repeat and no error may show.
    * @param refused a login that was refused to another process: what it was tried with is not sent again before its time.

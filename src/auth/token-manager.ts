@@ -96,10 +96,6 @@ export class TokenManager implements TokenSource {
     this.#onToken = onToken;
   }
 
-  preload(): void {
-    this.#endpoint.preload();
-  }
-
   /** Begins with the tokens of a login that has just been made. They go into the store, where there is one. */
   async begin(granted: Granted): Promise<void> {
     const { accessToken, lifetimeMs, sentAt } = granted;
