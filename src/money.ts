@@ -1,8 +1,5 @@
-import { Big, type RoundingMode } from "big.js";
 import { InvalidArgumentError } from "./errors/errors.js";
 import { type CheckTable, parseOptions } from "./options/option-table.js";
-
-export type { Big };
 
 /** How a digit that does not fit is rounded: as in `java.math.RoundingMode`, in lower case. */
 export type Rounding = "up" | "down" | "ceiling" | "floor" | "half-up" | "half-down" | "half-even";
@@ -41,19 +38,44 @@ export function exchangeRate(
  * @throws {InvalidArgumentError} when an amount is not a decimal numeral, the divisor is zero, or an option is wrong.
  */
 export function exactExchangeRate(intent: IntentAmounts, options: RateOptions = {}): string {
-  const divisor = amount(intent, "receiverAmount").plus(amount(intent, "receivingGatewayFee"));
+  const divisor = plus(amount(intent, "receiverAmount"), amount(intent, "receivingGatewayFee"));
   return divide(amount(intent, "senderAmount"), divisor, options);
 }
 
 /** Digits with an optional sign and an optional fraction: no exponent, no separators, no spaces. */
 export const decimalNumeral: RegExp = /^-?\d+(?:\.\d+)?$/;
 
-/** A constructor of our own: programs may change the settings of the one that big.js exports. */
-const Exact = Big();
+/** A decimal that keeps every digit: `units / 10 ** scale`. */
+export interface Decimal {
+  readonly units: bigint;
+  readonly scale: number;
+}
 
-/** A decimal that keeps every digit of sums and products. `toFixed()` prints it without an exponent. */
-export function exact(value: string | number | Big): Big {
-  return new Exact(value);
+/** The value of a decimal numeral. */
+export function exact(numeral: string): Decimal {
+  const [whole = "", fraction = ""] = numeral.split(".");
+  return { units: BigInt(whole + fraction), scale: fraction.length };
+}
+
+export function plus(one: Decimal, other: Decimal): Decimal {
+  const [units, more, scale] = alike(one, other);
+  return { units: units + more, scale };
+}
+
+export function times(one: Decimal, other: Decimal): Decimal {
+  return { units: one.units * other.units, scale: one.scale + other.scale };
+}
+
+/** Below zero where the first is the smaller one, above zero where it is the larger, and zero where both have the same value. */
+export function compare(one: Decimal, other: Decimal): number {
+  const [first, second] = alike(one, other);
+  return first < second ? -1 : first > second ? 1 : 0;
+}
+
+/** The units of both at the larger scale of the two. */
+function alike(one: Decimal, other: Decimal): readonly [bigint, bigint, number] {
+  const scale = Math.max(one.scale, other.scale);
+  return [one.units * power(scale - one.scale), other.units * power(scale - other.scale), scale];
 }
 
 /**
@@ -61,44 +83,43 @@ export function exact(value: string | number | Big): Big {
  *
  * @throws {InvalidArgumentError} when the divisor is zero, or an option is not one of those that there are.
  */
-export function divide(dividend: Big, divisor: Big, options: RateOptions = {}): string {
+export function divide(dividend: Decimal, divisor: Decimal, options: RateOptions = {}): string {
   const { scale, rounding = "half-even" }: RateOptions = parseOptions(rateOptions, options, "the options", refuse);
-  if (divisor.eq(0)) throw new InvalidArgumentError("the rate's divisor is zero: there is no rate");
-  const isNegative = dividend.lt(0) !== divisor.lt(0);
-  const round = roundings[rounding][isNegative ? "below" : "above"];
-  const quotient =
-    scale === undefined
-      ? toSignificantDigits(dividend.abs(), divisor.abs(), round)
-      : round(dividend.abs(), divisor.abs(), scale);
-  const numeral = quotient.toFixed(scale);
-  return isNegative && !quotient.eq(0) ? `-${numeral}` : numeral;
+  if (divisor.units === 0n) throw new InvalidArgumentError("the rate's divisor is zero: there is no rate");
+  const [signedOver, signedUnder] = alike(dividend, divisor);
+  const [over, under] = [size(signedOver), size(signedUnder)];
+  const isNegative = signedOver < 0n !== signedUnder < 0n;
+  const digits = scale ?? significantDigits - 1 - exponentOf(over, under);
+  const units = roundedQuotient(over * power(digits), under * power(-digits), rounding, isNegative);
+  const numeral = print(units * power(-digits), Math.max(digits, 0));
+  const shown = scale === undefined && digits > 0 ? numeral.replace(/\.?0+$/, "") : numeral;
+  return isNegative && units !== 0n ? `-${shown}` : shown;
 }
 
-/** Divides two decimals without sign, to `scale` digits after the point. */
-type RoundedDivision = (dividend: Big, divisor: Big, scale: number) => Big;
+function roundedQuotient(over: bigint, under: bigint, rounding: Rounding, isNegative: boolean): bigint {
+  const quotient = over / under;
+  const rest = over % under;
+  const isUp = roundsUp[rounding]({ rest, half: rest * 2n - under, isOdd: quotient % 2n === 1n, isNegative });
+  return isUp ? quotient + 1n : quotient;
+}
 
-const down: RoundedDivision = (dividend, divisor, scale) => divideBy(dividend, divisor, scale, 0);
-const halfUp: RoundedDivision = (dividend, divisor, scale) => divideBy(dividend, divisor, scale, 1);
-const halfEven: RoundedDivision = (dividend, divisor, scale) => divideBy(dividend, divisor, scale, 2);
-const up: RoundedDivision = (dividend, divisor, scale) => divideBy(dividend, divisor, scale, 3);
+/** What is left of a division without sign: `half` is below zero, zero or above zero as the rest is less, exactly or more than half. */
+interface Rest {
+  readonly rest: bigint;
+  readonly half: bigint;
+  readonly isOdd: boolean;
+  readonly isNegative: boolean;
+}
 
-/** Half up, except where the quotient lies exactly between two neighbours. */
-const halfDown: RoundedDivision = (dividend, divisor, scale) => {
-  const lower = down(dividend, divisor, scale);
-  const nearest = halfUp(dividend, divisor, scale);
-  const isTie = lower.plus(nearest).times(divisor).eq(dividend.times(2));
-  return isTie ? lower : nearest;
-};
-
-/** How a quotient above zero is rounded, and the digits of one below. big.js has four of these; the others are made of them. */
-const roundings: Readonly<Record<Rounding, Readonly<Record<"above" | "below", RoundedDivision>>>> = {
-  up: { above: up, below: up },
-  down: { above: down, below: down },
-  ceiling: { above: up, below: down },
-  floor: { above: down, below: up },
-  "half-up": { above: halfUp, below: halfUp },
-  "half-down": { above: halfDown, below: halfDown },
-  "half-even": { above: halfEven, below: halfEven },
+/** Whether a quotient gets one unit more, away from zero. */
+const roundsUp: Readonly<Record<Rounding, (rest: Rest) => boolean>> = {
+  up: ({ rest }) => rest > 0n,
+  down: () => false,
+  ceiling: ({ rest, isNegative }) => rest > 0n && !isNegative,
+  floor: ({ rest, isNegative }) => rest > 0n && isNegative,
+  "half-up": ({ half }) => half >= 0n,
+  "half-down": ({ half }) => half > 0n,
+  "half-even": ({ half, isOdd }) => half > 0n || (half === 0n && isOdd),
 };
 
 const refuse = (message: string) => new InvalidArgumentError(message);
@@ -109,33 +130,35 @@ const rateOptions: CheckTable<RateOptions> = {
     wanted: "a whole number from 0 to 1000",
   },
   rounding: {
-    accepts: (value) => typeof value === "string" && Object.hasOwn(roundings, value),
-    wanted: `one of ${Object.keys(roundings).join(", ")}`,
+    accepts: (value) => typeof value === "string" && Object.hasOwn(roundsUp, value),
+    wanted: `one of ${Object.keys(roundsUp).join(", ")}`,
   },
 };
 
-/** big.js takes the scale and the rounding of a division from the constructor: each division has one of its own. */
-function divideBy(dividend: Big, divisor: Big, scale: number, rounding: RoundingMode): Big {
-  const Rounded = Big();
-  Rounded.DP = scale;
-  Rounded.RM = rounding;
-  return new Rounded(dividend).div(divisor);
-}
-
 const significantDigits = 34;
 
-function toSignificantDigits(dividend: Big, divisor: Big, round: RoundedDivision): Big {
-  // Of two decimals from 1 up to 10 the quotient has its first digit before the point or right after it.
-  const [over, under] = [shift(dividend, -dividend.e), shift(divisor, -divisor.e)];
-  const scale = over.lt(under) ? significantDigits : significantDigits - 1;
-  return shift(round(over, under, scale), dividend.e - divisor.e);
+/** That of the first digit of a quotient: 0 from 1 up to 10. For zero it is any. */
+function exponentOf(over: bigint, under: bigint): number {
+  const exponent = String(over).length - String(under).length;
+  return over * power(-exponent) < under * power(exponent) ? exponent - 1 : exponent;
 }
 
-function shift(value: Big, places: number): Big {
-  return value.times(`1e${places}`);
+/** `10 ** exponent`; 1 for an exponent below zero. */
+function power(exponent: number): bigint {
+  return 10n ** BigInt(Math.max(exponent, 0));
 }
 
-function amount<K extends string>(intent: { readonly [Key in K]: string }, field: K): Big {
+function size(units: bigint): bigint {
+  return units < 0n ? -units : units;
+}
+
+/** Without a sign. */
+function print(units: bigint, scale: number): string {
+  const digits = String(units).padStart(scale + 1, "0");
+  return scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+function amount<K extends string>(intent: { readonly [Key in K]: string }, field: K): Decimal {
   if (typeof intent !== "object" || intent === null) {
     throw new InvalidArgumentError("the intent is not an object; wanted: an object with the intent's amounts");
   }
@@ -150,5 +173,5 @@ function amount<K extends string>(intent: { readonly [Key in K]: string }, field
 export function equalAmounts(one: unknown, other: unknown): boolean {
   if (typeof one !== "string" || typeof other !== "string") return false;
   if (one === other) return true;
-  return decimalNumeral.test(one) && decimalNumeral.test(other) && exact(one).eq(other);
+  return decimalNumeral.test(one) && decimalNumeral.test(other) && compare(exact(one), exact(other)) === 0;
 }

@@ -1,6 +1,6 @@
 import { type FieldKind, kindOfField } from "../api/fields.js";
 import type { Operation } from "../api/operation.js";
-import { decimalNumeral, exact } from "../money.js";
+import { compare as compareDecimals, decimalNumeral, exact } from "../money.js";
 import type { SandboxQuirks } from "./quirks.js";
 import { Refusal } from "./responses.js";
 import { pagingParameters, shownName } from "./shown-query.js";
@@ -133,7 +133,7 @@ function byToken(sign: 1 | -1): Order {
 
 /** Amounts, prices and integers compare as numbers, everything else by code units. */
 function comparison(kind: FieldKind | undefined): (one: string, other: string) => number {
-  if (kind === "decimal" || kind === "integer") return (one, other) => exact(one).cmp(other);
+  if (kind === "decimal" || kind === "integer") return (one, other) => compareDecimals(exact(one), exact(other));
   return (one, other) => (one < other ? -1 : one > other ? 1 : 0);
 }
 

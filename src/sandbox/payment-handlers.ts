@@ -1,4 +1,4 @@
-import { divide, exact } from "../money.js";
+import { compare, divide, exact, plus } from "../money.js";
 import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { type Payment, type PaymentRequest, payments } from "../resources/payments.js";
 import type { Row } from "./collection.js";
@@ -17,7 +17,7 @@ export function createIntent(service: Service, call: SandboxCall<PaymentIntentRe
   const receiver = endOf(service, "receiverGatewayId", body.receiverGatewayId, body.receiverCurrency);
   const receivingGatewayFee = service.settings.fee(body);
   const { senderAmountScale: scale } = service.settings;
-  const wanted = exact(body.receiverAmount).plus(receivingGatewayFee);
+  const wanted = plus(exact(body.receiverAmount), exact(receivingGatewayFee));
   const senderAmount = quote(namedRates(service), { sender, receiver, wanted, scale });
   if (senderAmount === undefined) {
     throw new Refusal("no_exchange_rate", "no liquidity provider has an exchange rate between these gateways");
@@ -94,7 +94,7 @@ function allowedIntent<Body extends PaymentIntentRequest>({ settings }: Service,
     throw new Refusal("invalid_value", `receiverAmount must have ${scale} digits after the point at most`);
   }
   const receiverAmount = hasExcess
-    ? divide(exact(body.receiverAmount), exact(1), { scale, rounding: "half-even" })
+    ? divide(exact(body.receiverAmount), exact("1"), { scale, rounding: "half-even" })
     : body.receiverAmount;
   const characters = [...body.memo].filter((each) => memoCharacters === "any" || /[ -~]/.test(each));
   const memo = characters.slice(0, maxMemoLength).join("");
@@ -131,7 +131,7 @@ const intentFields = (payments.create.body?.required ?? []).filter((field) =>
 );
 
 function sameValue(field: string, one: string, other: string): boolean {
-  return paymentIntents.create.record[field] === "decimal" ? exact(one).eq(other) : one === other;
+  return paymentIntents.create.record[field] === "decimal" ? compare(exact(one), exact(other)) === 0 : one === other;
 }
 
 function endOf({ ledger }: Service, field: string, gatewayName: string, currency: string): PaymentEnd {

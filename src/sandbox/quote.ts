@@ -1,4 +1,4 @@
-import { type Big, divide, exact } from "../money.js";
+import { compare, type Decimal, divide, exact, times } from "../money.js";
 import type { ExchangeRate } from "../resources/exchange-rates.js";
 
 /** One end of a payment: a gateway, named as its record's id, and the currency there. */
@@ -11,7 +11,7 @@ export interface QuoteRequest {
   readonly sender: PaymentEnd;
   readonly receiver: PaymentEnd;
   /** What has to arrive: the receiver amount and the receiving gateway's fee, in receiver currency. */
-  readonly wanted: Big;
+  readonly wanted: Decimal;
   /** Digits of the sender amount after the point; what does not fit is rounded up. */
   readonly scale: number;
 }
@@ -34,14 +34,14 @@ export function quote(rates: readonly ExchangeRate[], request: QuoteRequest): st
     if (sameEnd(base, sender) && sameEnd(counter, receiver)) {
       offers.push(divide(wanted, exact(rate.sellPrice), round));
     } else if (sameEnd(base, receiver) && sameEnd(counter, sender)) {
-      offers.push(divide(wanted.times(rate.buyPrice), one, round));
+      offers.push(divide(times(wanted, exact(rate.buyPrice)), one, round));
     }
   }
   if (offers.length === 0 && sender.currency === receiver.currency) offers.push(divide(wanted, one, round));
-  return offers.sort((first, second) => exact(first).cmp(second))[0];
+  return offers.sort((first, second) => compare(exact(first), exact(second)))[0];
 }
 
-const one: Big = exact(1);
+const one: Decimal = exact("1");
 
 function sameEnd(first: PaymentEnd, second: PaymentEnd): boolean {
   return first.gatewayId === second.gatewayId && first.currency === second.currency;

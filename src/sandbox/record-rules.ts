@@ -64,11 +64,11 @@ export function requireGateway(ledger: Ledger, field: string, name: string): Pay
 }
 
 export function requirePositive(field: string, numeral: string): void {
-  if (!exact(numeral).gt(0)) throw new Refusal("invalid_value", `${field} must be above zero`);
+  if (exact(numeral).units <= 0n) throw new Refusal("invalid_value", `${field} must be above zero`);
 }
 
 export function requireNotNegative(field: string, numeral: string): void {
-  if (exact(numeral).lt(0)) throw new Refusal("invalid_value", `${field} must not be below zero`);
+  if (exact(numeral).units < 0n) throw new Refusal("invalid_value", `${field} must not be below zero`);
 }
 
 function fractionOf(field: string, price: string): PriceFraction {

@@ -1,7 +1,7 @@
 import type { Operation } from "../api/operation.js";
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { decimalNumeral, exact } from "../money.js";
+import { equalAmounts } from "../money.js";
 import { assertOptions, type CheckTable, isBoolean } from "../options/option-table.js";
 import type { KeyObjectLike } from "../platform/key-object.js";
 import { type Deposit, type DepositFields, deposits } from "../resources/deposits.js";
@@ -171,9 +171,7 @@ function fieldOf(holder: object, field: string): unknown {
 }
 
 function sameValue(signed: unknown, stored: unknown, isDecimal: boolean): boolean {
-  if (typeof signed !== "string" || typeof stored !== "string") return false;
-  if (signed === stored) return true;
-  return isDecimal && decimalNumeral.test(signed) && decimalNumeral.test(stored) && exact(signed).eq(exact(stored));
+  return isDecimal ? equalAmounts(signed, stored) : typeof signed === "string" && signed === stored;
 }
 
 function equalBytes(one: Uint8Array, other: Uint8Array): boolean {

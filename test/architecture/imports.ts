@@ -152,7 +152,6 @@ export const importTable: ImportTable = {
     "a computed name": ["cli/flows/load-cipher.ts"],
     "@opentelemetry/api": ["opentelemetry"],
     "better-sqlite3": ["cli/flows/sqlite-file.ts"],
-    "big.js": ["money.ts"],
     "cloudflare:workers": ["platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
     "openid-client": ["auth/openid-grant.ts"],
     pg: ["journals/postgres-pool.ts"],

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { exact } from "../../src/money.js";
+import { compare, divide, exact, plus, times } from "../../src/money.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { blankRecord } from "../../src/sandbox/ledger.js";
 import { priceFraction } from "../../src/sandbox/price-fraction.js";
@@ -20,6 +20,10 @@ function rate(base: typeof sender, counter: typeof sender, buyPrice: string, sel
     buyPrice,
     sellPrice,
   };
+}
+
+function numeralOf(units: number, scale: number): string {
+  return divide(exact(String(units)), exact(`1${"0".repeat(scale)}`));
 }
 
 function quoteOf(wanted: string, rates: ReturnType<typeof rate>[], ends = { sender, receiver }, scale = 2) {
@@ -65,11 +69,12 @@ it("never asks the sender for less than the receiver is to get, nor for a cent m
   const numeral = fc.tuple(fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: 0, max: 6 }));
   fc.assert(
     fc.property(numeral, numeral, ([amount, amountDigits], [price, priceDigits]) => {
-      const wanted = exact(amount).div(exact(10).pow(amountDigits)).toFixed();
-      const sellPrice = exact(price).div(exact(10).pow(priceDigits)).toFixed();
+      const wanted = numeralOf(amount, amountDigits);
+      const sellPrice = numeralOf(price, priceDigits);
       const paid = exact(quoteOf(wanted, [rate(sender, receiver, "1", sellPrice)]) ?? "0");
-      expect(paid.times(sellPrice).gte(wanted)).toBe(true);
-      expect(paid.minus("0.01").times(sellPrice).lt(wanted)).toBe(true);
+      const aCentLess = plus(paid, exact("-0.01"));
+      expect(compare(times(paid, exact(sellPrice)), exact(wanted))).toBeGreaterThanOrEqual(0);
+      expect(compare(times(aCentLess, exact(sellPrice)), exact(wanted))).toBeLessThan(0);
     }),
     { numRuns: 200 },
   );
@@ -94,10 +99,10 @@ it.each(["0", "-1", "9007199254740992", "0.0000000000000000000001"])("has no fra
 it("writes a price of up to 15 digits exactly, in integers that JSON carries", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1e7 }), fc.integer({ min: 0, max: 8 }), (digits, scale) => {
-      const price = exact(digits).div(exact(10).pow(scale)).toFixed();
+      const price = numeralOf(digits, scale);
       const { numerator, denominator } = priceFraction(price) ?? { numerator: 0, denominator: 1 };
       expect(Number.isSafeInteger(numerator) && Number.isSafeInteger(denominator)).toBe(true);
-      expect(exact(price).times(denominator).eq(numerator)).toBe(true);
+      expect(compare(times(exact(price), exact(String(denominator))), exact(String(numerator)))).toBe(0);
     }),
     { numRuns: 200 },
   );

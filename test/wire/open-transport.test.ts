@@ -18,15 +18,11 @@ async function startServer(): Promise<string> {
 async function textBy(platform: "node" | "web", options: Partial<TransportOptions> = {}): Promise<string> {
   const origin = await startServer();
   const transport = await openOn(platform, options);
-  const request: WireRequest = {
-    method: "GET",
-    origin,
-    path: "/",
-    headers: {},
-    body: undefined,
-    maxResponseBytes: 1000,
-  };
-  return (await transport.send(request, deadline())).text;
+  return (await transport.send(requestTo(origin), deadline())).text;
+}
+
+function requestTo(origin: string): WireRequest {
+  return { method: "GET", origin, path: "/", headers: {}, body: undefined, maxResponseBytes: 1000 };
 }
 
 async function openOn(platform: "node" | "web" | object, options: Partial<TransportOptions> = {}) {
@@ -72,18 +68,29 @@ it.each(["node", "web"] as const)("sends by the caller's dispatcher on %s", asyn
 
 it("says what to do where undici can't be loaded", async () => {
   const transport = await openOn({ openAgent: () => Promise.reject(new Error("Dynamic require is not supported")) });
-  const request: WireRequest = {
-    method: "GET",
-    origin: "http://127.0.0.1:9",
-    path: "/",
-    headers: {},
-    body: undefined,
-    maxResponseBytes: 1000,
-  };
-  await expect(transport.send(request, deadline())).rejects.toMatchObject({
+  await expect(transport.send(requestTo("http://127.0.0.1:9"), deadline())).rejects.toMatchObject({
     code: "invalid_config",
     effect: "none",
     message: expect.stringMatching(/UNDICI_NOT_LOADED.*docs\/bundling\.md/),
   });
   await expect(transport.close()).resolves.toBeUndefined();
+});
+
+it("says so where what sends can't be loaded, sends nothing, and tries again with the next request", async () => {
+  const file = "../../src/wire/undici-exchange.js";
+  const origin = await startServer();
+  let isThere = false;
+  vi.doMock(file, (original: () => Promise<object>) => {
+    if (isThere) return original();
+    throw new Error("too many open files");
+  });
+  const transport = await openOn("node");
+  await expect(transport.send(requestTo(origin), deadline())).rejects.toMatchObject({
+    code: "invalid_config",
+    effect: "none",
+    message: expect.stringContaining("what sends requests can't be loaded, so nothing was sent"),
+  });
+  isThere = true;
+  vi.doUnmock(file);
+  expect(await transport.send(requestTo(origin), deadline())).toMatchObject({ text: "none" });
 });

@@ -9,6 +9,8 @@ import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 import type { Transport, WireRequest } from "../../src/wire/transport.js";
 import { type UndiciTransportOptions, undiciTransport } from "../../src/wire/undici-transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
+// Loaded before the first request, whose deadline would count it.
+import "../../src/wire/undici-exchange.js";
 import { openClosedPort } from "./closed-port.js";
 import { startWireServer, wireResponse } from "./wire-server.js";
 

@@ -1,4 +1,4 @@
-import { decimalNumeral, exact } from "../../money.js";
+import { equalAmounts } from "../../money.js";
 import { paymentGateways } from "../../resources/payment-gateways.js";
 import { NoAnswer } from "./no-answer.js";
 import { codeOf, type Made } from "./payments.js";
@@ -60,7 +60,7 @@ const amountDigits: Question = {
         break;
       }
       sender = Math.max(sender, digitsOf(intent.senderAmount));
-      if (!isSameAmount(intent.receiverAmount, receiverAmount)) {
+      if (!equalAmounts(intent.receiverAmount, receiverAmount)) {
         beyond = "rounded";
         break;
       }
@@ -74,10 +74,6 @@ const amountDigits: Question = {
 
 function digitsOf(amount: unknown): number {
   return String(amount).split(".")[1]?.length ?? 0;
-}
-
-function isSameAmount(one: unknown, other: string): boolean {
-  return typeof one === "string" && decimalNumeral.test(one) && exact(one).eq(other);
 }
 
 const memo: Question = {
