@@ -11,7 +11,7 @@
  * `npm run proof`.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { record, whatIsProved } from "../../tools/release/recorded.js";
+import { type RecordedProof, record, whatIsProved } from "../../tools/release/recorded.js";
 import { derivedSeed, seededRandom, weighted } from "../faults/seeded-random.js";
 import { describeForeign, type MarkCounts, reportMarks, sumOfMarks } from "../simulation/mark-report.js";
 import type { BankFault } from "./bank.js";
@@ -544,7 +544,10 @@ async function main(): Promise<number> {
   return sayAll(result, describe(result));
 }
 
-function proofOf(result: KillsResult, kind: JournalChoice["kind"]) {
+function proofOf(
+  result: KillsResult,
+  kind: JournalChoice["kind"],
+): Omit<RecordedProof, keyof ReturnType<typeof whatIsProved>> {
   const { paid, declined, rejected, held, marks, seconds } = result;
   const journal = kind === "sqlite" ? "SQLite" : "PostgreSQL";
   const done = interruptions.flatMap((name) => (result[name] > 0 ? [[names[name], result[name]] as const] : []));
@@ -564,6 +567,7 @@ function proofOf(result: KillsResult, kind: JournalChoice["kind"]) {
       minutes: Math.round(seconds / 60),
     },
     command: `npx tsx test/crash/kills.ts ${process.argv.slice(2).join(" ").replace(" --record 1", "")}`,
+    way: "killed processes",
     marks,
   };
 }

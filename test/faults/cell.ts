@@ -318,7 +318,7 @@ interface Network {
 }
 
 /** Where the client meets the fault. */
-async function networkOf(fixture: Fixture, fault: Fault, failing: WireFaultServer): Promise<Network> {
+export async function networkOf(fixture: Fixture, fault: Fault, failing: WireFaultServer): Promise<Network> {
   const accepted = (before: number) => failing.truth.connections - before;
   const uncounted = () => undefined;
   switch (fault.place) {
@@ -351,7 +351,7 @@ async function networkOf(fixture: Fixture, fault: Fault, failing: WireFaultServe
   return { origin, dispatcher: new Agent({ ...likeTheClients, connect }), connections: accepted };
 }
 
-const likeTheClients = { allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
+export const likeTheClients = { allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
 
 /**
  * An unreachable host, simulated in the connector: a test can't rely on the machine's name servers, nor wait for a connection

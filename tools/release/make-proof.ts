@@ -7,7 +7,7 @@ import { reportMarks, sumOfMarks } from "../../test/simulation/mark-report.js";
 import type { ShardReport } from "../../test/simulation/shard-report.js";
 import { type Enumeration, smallWorlds } from "../../test/simulation/small-worlds.js";
 import { type Proof, type ProofFile, proofPage } from "./proof.js";
-import { recordedProofs, whatIsProved } from "./recorded.js";
+import { type RecordedProof, recordedProofs, whatIsProved } from "./recorded.js";
 
 /**
  * `npm run proof`: runs the simulator and its small worlds, adds what is recorded in `recorded-proofs.json`, and writes `proof.json` and
@@ -32,15 +32,20 @@ const enumerated = simulate<readonly Enumeration[]>(`--enumerate all --faults ${
 const recorded = recordedProofs();
 const proof: ProofFile = {
   format: 1,
-  proofs: [ofSimulation(simulated), ofSmallWorlds(enumerated), ...recorded.map(({ marks, ...proof }) => proof)],
+  proofs: [ofSimulation(simulated), ofSmallWorlds(enumerated), ...recorded.map(({ way, marks, ...proof }) => proof)],
   marks: {
     "schedules at random": simulated.result.marks,
     "small worlds": sumOfMarks(enumerated.result.map(({ marks }) => marks)),
-    "killed processes": sumOfMarks(recorded.map(({ marks = {} }) => marks)),
+    "fault matrix": marksBy("fault matrix"),
+    "killed processes": marksBy("killed processes"),
   },
 };
 writeFileSync(values.to ?? file, `${JSON.stringify(proof, undefined, 2)}\n`);
 if (values.to === undefined) writeFileSync(page, proofPage(proof));
+
+function marksBy(meant: RecordedProof["way"]) {
+  return sumOfMarks(recorded.flatMap(({ way, marks = {} }) => (way === meant ? [marks] : [])));
+}
 
 interface Run<Result> {
   readonly command: string;

@@ -3,9 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { MarkCounts } from "../../test/simulation/mark-report.js";
 import type { Proof } from "./proof.js";
 
-/** What took hours, and is not run again for a release. */
+/** What takes long, and is not run again for a release. */
 export interface RecordedProof extends Proof {
-  /** What it reached, if it counts that. */
+  /** The column of the table of marks, if it counts what it reached. */
+  readonly way?: "killed processes" | "fault matrix";
   readonly marks?: MarkCounts;
 }
 

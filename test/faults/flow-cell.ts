@@ -1,0 +1,240 @@
+import { CrossBorderClient, CrossBorderError } from "cross-border-payments";
+import { type FlowOutcome, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
+import { Agent, type Dispatcher } from "undici";
+import { Marks } from "../../src/simulation/marks.js";
+import type { MarkCounts } from "../simulation/mark-report.js";
+import { type Fixture, likeTheClients, type Mode, networkOf } from "./cell.js";
+import { capBytes, type Fault } from "./faults.js";
+import { happeningOf, type Point, pointOf } from "./flow-happenings.js";
+import { type SeenRequest, startWireFaultServer, type WireFaultServer } from "./wire-fault-server.js";
+
+/** What became of one flow, by what it told and by the records of the service and the bank. */
+export interface FlowObservation {
+  /** Laws that were broken. */
+  readonly violations: readonly string[];
+  readonly status: FlowOutcome["status"] | undefined;
+  /** How often each mark of the simulator was reached. */
+  readonly marks: MarkCounts;
+  /** Whether a request met the fault. */
+  readonly isMet: boolean;
+}
+
+const key = "order-1";
+const transactionId = "transaction-1";
+const intentRequest = {
+  senderGatewayId: "alpha",
+  senderCurrency: "EUR",
+  senderAccount: "DE-1000-2000",
+  receiverGatewayId: "beta",
+  receiverAccount: "KE-3000-4000",
+  receiverCurrency: "KES",
+  receiverAmount: "150.00",
+  memo: key,
+};
+const leaseMs = 2000;
+/** How often the flow is run while the fault lasts; and in all, on a machine that is too busy to reach the fault, or to go on after it. */
+const runsInFault = 2;
+const mostRuns = 20;
+
+/** One flow whose requests of one kind meet a fault: the first of them, or all until the fault is over. */
+export async function playFlow(fixture: Fixture, fault: Fault, point: Point, mode: Mode): Promise<FlowObservation> {
+  const service = new Service();
+  const respond = (request: SeenRequest) => service.respond(request);
+  const healthy = await startWireFaultServer({
+    response: respond,
+    // So that the payment has to be looked for.
+    ...(point === "look" ? { play: { atRequest: breaksOffPayments } } : undefined),
+  });
+  const failing = await startWireFaultServer({
+    response: respond,
+    play: fault.play,
+    tls: typeof fault.tls === "function" ? fault.tls() : undefined,
+  });
+  service.servers.push(healthy, failing);
+  const marks = new Marks();
+  const route = await Route.open(fixture, { fault, point, mode, marks }, failing);
+  const bank = new Bank();
+  let journalAheadMs = 0;
+  const journal = new MemoryJournal({ nowMs: () => Date.now() + journalAheadMs });
+  const client = new CrossBorderClient({
+    baseUrl: healthy.origin,
+    auth: { accessToken: () => "token" },
+    signingKey: fixture.keys.privateKey,
+    timeoutMs: String(fault.is).includes("deadline") ? 400 : 4000,
+    maxRetries: 1,
+    maxResponseBytes: capBytes,
+    dispatcher: route,
+  });
+  const newFlow = () =>
+    new PaymentFlow({
+      client,
+      journal,
+      leaseMs,
+      readBackDelayMs: 5,
+      circuitBreaker: false,
+      takeFunds: bank.takeFunds,
+      releaseFunds: bank.releaseFunds,
+      on: { flow: (event) => marks.decided(event) },
+    });
+  const violations: string[] = [];
+  let outcome: FlowOutcome | undefined;
+  const run = async (): Promise<void> => {
+    try {
+      outcome = await newFlow().run(key, intentRequest);
+    } catch (error) {
+      if (!(error instanceof CrossBorderError)) violations.push(`an error without a type: ${String(error)}`);
+      else if (error.effect === "none" && service.payments.length > 0) violations.push(`${error.code}: untrue effect`);
+    }
+  };
+  try {
+    for (let runs = 0; runs < runsInFault || (!route.isMet && runs < mostRuns); runs += 1) {
+      if (outcome === undefined) await run();
+    }
+    route.isOver = true;
+    // What a response asked to wait for, which is an hour at most, is over as well.
+    journalAheadMs = 3_600_000;
+    for (let runs = 0; runs < mostRuns && outcome === undefined; runs += 1) await run();
+    violations.push(...bank.violationsOf(outcome?.status, service.payments.length));
+    return { violations, status: outcome?.status, marks: Object.fromEntries(marks.reached), isMet: route.isMet };
+  } finally {
+    await Promise.all([failing.close(), healthy.close()]);
+    await route.close();
+    void client.close().catch(() => {});
+  }
+}
+
+function breaksOffPayments({ request, socket }: { request: SeenRequest; socket: { resetAndDestroy(): unknown } }) {
+  return request.method === "POST" && request.target === "/payments" ? socket.resetAndDestroy() : false;
+}
+
+interface Plan {
+  readonly fault: Fault;
+  readonly point: Point;
+  readonly mode: Mode;
+  readonly marks: Marks;
+}
+
+/** Sends the requests of one kind to the server with the fault, and all others to the healthy one. */
+class Route {
+  isOver = false;
+  isMet = false;
+  #hasClaimed = false;
+  readonly #plan: Plan;
+  readonly #origin: string;
+  readonly #faulty: Agent;
+  readonly #healthy = new Agent(likeTheClients);
+
+  private constructor(plan: Plan, origin: string, faulty: Agent) {
+    this.#plan = plan;
+    this.#origin = origin;
+    this.#faulty = faulty;
+  }
+
+  static async open(fixture: Fixture, plan: Plan, failing: WireFaultServer): Promise<Route> {
+    const { fault } = plan;
+    const { origin, dispatcher: agent = new Agent(likeTheClients) } = await networkOf(fixture, fault, failing);
+    // Some faults are those of a connection that is there already.
+    if (fault.afterWell !== undefined) {
+      const { body } = await agent.request({ origin, path: "/before", method: "GET" });
+      await body.dump();
+      if (fault.afterWell === "hurt") await failing.stalled;
+    }
+    return new Route(plan, origin, agent);
+  }
+
+  readonly dispatch = (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean => {
+    const { fault, point, mode, marks } = this.#plan;
+    const request = { method: options.method, target: options.path };
+    const here = pointOf(request, this.#hasClaimed);
+    if (here === "payment") this.#hasClaimed = true;
+    if (here === "payment" && point === "look") marks.happened(key, "the payment's response is lost");
+    if (here !== point || this.isOver || (mode === "once" && this.isMet)) {
+      return this.#healthy.dispatch(options, handler);
+    }
+    this.isMet = true;
+    const what = happeningOf(fault, point, request);
+    if (what !== undefined) marks.happened(key, what);
+    return this.#faulty.dispatch({ ...options, origin: this.#origin }, handler);
+  };
+
+  async close(): Promise<void> {
+    await Promise.all([this.#healthy.destroy(), this.#faulty.destroy()]);
+  }
+}
+
+/** The service: its payments are what its servers have done. */
+class Service {
+  readonly servers: WireFaultServer[] = [];
+
+  get payments(): readonly SeenRequest[] {
+    return this.servers.flatMap(({ truth }) => truth.commits.filter((request) => pointOf(request, true) === "payment"));
+  }
+
+  respond(request: SeenRequest): string {
+    const { method, target, body, headers } = request;
+    if (method === "GET") return this.#list(new URL(target, "http://service").searchParams);
+    const given: object = JSON.parse(body);
+    if (target === "/payment-intents") return JSON.stringify({ ...intentFields, ...given, id: "intent-1" });
+    return JSON.stringify(recordOf(request, headers, this.payments.length + 1));
+  }
+
+  #list(query: URLSearchParams): string {
+    const isWithin = (token: number) =>
+      token > Number(query.get("_after") ?? 0) && token < Number(query.get("_before") ?? Infinity);
+    const records = this.payments.map((request, index) => recordOf(request, request.headers, index + 1));
+    return JSON.stringify(records.filter(({ pagingToken }) => isWithin(Number(pagingToken))));
+  }
+}
+
+const intentFields = {
+  senderAmount: "1.00",
+  senderName: "Ada Sender",
+  receiverName: "Baraka Receiver",
+  receivingGatewayFee: "0",
+  extras: null,
+};
+
+function recordOf({ body, atMs }: SeenRequest, headers: SeenRequest["headers"], number: number) {
+  const given: Record<string, unknown> = JSON.parse(body);
+  const createdAt = new Date(performance.timeOrigin + atMs).toISOString();
+  return {
+    ...given,
+    id: `payment-${number}`,
+    createdAt,
+    updatedAt: createdAt,
+    pagingToken: String(number),
+    senderGatewayStatus: "processed",
+    receiverGatewayStatus: "pending",
+    creationRequestBody: body,
+    creationRequestSignatureBase64: headers.get("x-service-signature-base64") ?? "",
+  };
+}
+
+class Bank {
+  #isTaken = false;
+  #isReleased = false;
+
+  readonly takeFunds = () => {
+    if (this.#isReleased) return null;
+    const replayed = this.#isTaken;
+    this.#isTaken = true;
+    return { senderGatewayTransactionId: transactionId, replayed };
+  };
+
+  readonly releaseFunds = () => {
+    this.#isReleased = true;
+  };
+
+  /** The laws of the simulator, of what there is once the fault is over. */
+  violationsOf(status: FlowOutcome["status"] | undefined, payments: number): readonly string[] {
+    const money = this.#isReleased ? "given back" : this.#isTaken ? "taken" : "not taken";
+    const end = `${status ?? "no outcome"}, ${payments} payments, money ${money}`;
+    const isRight =
+      status === "paid"
+        ? payments === 1 && money === "taken"
+        : status === "rejected"
+          ? payments === 0 && money !== "taken"
+          : status === "held" && payments <= 1 && money === "taken";
+    return isRight ? [] : [end];
+  }
+}
