@@ -93,11 +93,18 @@ export class Callers {
 
   async #readStuck({ flow }: SimulatedProcess, stuck: Set<string>): Promise<void> {
     try {
-      for await (const found of flow.held()) if (found.status === "stuck") stuck.add(found.key);
+      for await (const found of flow.held()) {
+        if (found.status === "stuck" && this.#isReason(found.failures.code)) stuck.add(found.key);
+      }
     } catch (error) {
       // Those that can't be read come after all others.
       for (const failure of failuresIn(error)) if (!isUnreadable(failure)) this.#truth.workerFailed(failure);
     }
+  }
+
+  /** A process that lives for long enough takes over a flow whose lease looks too long. */
+  #isReason(code: string): boolean {
+    return code !== "flow_lease_overlong" || this.#world.profile.livesMs !== undefined;
   }
 
   /** A worker takes over what was left behind. */

@@ -27,6 +27,8 @@ export class JournalRestore {
   readonly #surroundings: Surroundings;
   #delays = 0;
   #isSudden = false;
+  /** Which moment it is restored to, where that is settled. */
+  #age: number | undefined;
 
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings;
@@ -50,6 +52,17 @@ export class JournalRestore {
     }
     if (profile.failsOver === "after another claim") {
       this.#afterClaim(true, 0);
+      return;
+    }
+    if (profile.restoreMeets === "a new owner") {
+      this.#onTurn("takes over", () => {
+        this.#age = journal.age - 1;
+        this.#soon(choices.below(profile.latencyMs));
+      });
+      return;
+    }
+    if (profile.restoreMeets === "a stopped owner") {
+      this.#onTurn("claims", () => this.#beforeOneWakes());
       return;
     }
     const when = this.#isSudden
@@ -85,6 +98,19 @@ export class JournalRestore {
     };
   }
 
+  /** Once another one has claimed, just before a process goes on that stands still now. */
+  #beforeOneWakes(): void {
+    const { world, cluster, journal } = this.#surroundings;
+    const { latencyMs } = world.profile;
+    const asleep = cluster.processes.find(({ pausedUntilMs }) => pausedUntilMs > world.nowMs + 2 * latencyMs);
+    this.#age = journal.ageBeforeClaimant;
+    if (asleep === undefined || !journal.agesBefore("takes over").includes(this.#age)) {
+      this.plan();
+      return;
+    }
+    this.#soon(asleep.pausedUntilMs - world.nowMs - 1 - world.choices.below(latencyMs));
+  }
+
   #soon(delayMs: number): void {
     this.#surroundings.world.plan(delayMs, "restoring the journal", undefined, () => void this.#restore());
   }
@@ -94,7 +120,9 @@ export class JournalRestore {
     const isOpen = service.hasUnlisted || [...truth.keys.values()].some(({ open }) => open > 0);
     if (isOpen && !this.#isSudden) {
       this.#delays += 1;
-      if (this.#delays <= mostDelays) this.#soon(world.profile.leaseMs / 2);
+      if (this.#delays > mostDelays) return;
+      if (world.profile.restoreMeets === "anyone") this.#soon(world.profile.leaseMs / 2);
+      else this.plan();
       return;
     }
     for (const [key, { sendings }] of truth.keys) {
@@ -104,7 +132,7 @@ export class JournalRestore {
       const isSending = entry.phase === "claimed" || entry.phase === "unknown" || sendings > 0;
       if (owner !== undefined && isSending && !this.#isSudden) cluster.replace(owner);
     }
-    const age = this.#chooseAge();
+    const age = this.#age ?? this.#chooseAge();
     const lost = journal.age - age;
     const failBack = await this.#lose(() => journal.restore(age));
     world.note(`the journal is restored: its last ${lost} changes are lost`);

@@ -20,7 +20,13 @@ export interface Profile {
   readonly suspends: number;
   /** Stops of either kind in the moment in which a process hears that its claim is stored. */
   readonly stopsBeforeSending: number;
+  /** The same where it hears that the money is taken. */
+  readonly stopsAfterTaking: number;
+  /** A stop takes so many quarters of a lease at most: one of these. */
+  readonly stopQuarters: readonly [number, ...number[]];
   readonly clockJumps: number;
+  /** By how many leases a clock is set at once: by one of these. */
+  readonly clockSteps: readonly [number, ...number[]];
   /** Pauses after which the clock is another. */
   readonly clockJumpsOnWaking: number;
   readonly shutdowns: number;
@@ -41,6 +47,8 @@ export interface Profile {
   readonly failsOver: "no" | "any time" | "after another claim" | "after a refusal, and back";
   /** Whether it is restored to an earlier snapshot, once. */
   readonly restoresJournal: boolean;
+  /** Whom the restore meets: an owner that has just taken a flow over, or one that stood still while another one paid, and wakes. */
+  readonly restoreMeets: "anyone" | "a new owner" | "a stopped owner";
   /** Whether the service's base URL changes, once, and the flows are moved. */
   readonly changesAddress: boolean;
   /** Whether somebody copies what is stored of one flow over another's, once. */
@@ -96,11 +104,15 @@ export interface Profile {
   /** Whether the bank says when it took the money, by a clock that differs from all others by so much at most. */
   readonly tellsTakenAt: boolean;
   readonly bankSkewMs: number;
+  /** Connections that are slow, or refused. */
   readonly unsent: number;
+  /** Whether what goes wrong on the way to the service meets payments alone: intents and lists arrive. */
+  readonly sparesOthers: boolean;
 
   readonly isSingleUse: boolean;
-  /** A payment is listed so long after it was made at most. */
+  /** A payment is listed so long after it was made at most, and at least. */
   readonly listLagMs: number;
+  readonly leastListLagMs: number;
   /** So long after it was sent at most, whatever happens on the way; `undefined` where nobody can promise it. */
   readonly listedWithinMs: number | undefined;
   readonly tellsSingleUse: boolean;
@@ -173,7 +185,10 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     pauses: some(15, 60, 150),
     suspends: some(15, 60),
     stopsBeforeSending: 0,
+    stopsAfterTaking: 0,
+    stopQuarters: [8, 40],
     clockJumps: some(15, 60),
+    clockSteps: [-1, 1, -60, 60],
     clockJumpsOnWaking: some(300),
     shutdowns: some(150, 400),
     livesMs: choices.chance(50) ? choices.of([0.9, 0.5]) * leaseMs : undefined,
@@ -187,6 +202,7 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     failsOver: "no",
     changesAddress: false,
     restoresJournal: choices.chance(200),
+    restoreMeets: "anyone",
     misplacesRows: flows > 1 && choices.chance(30),
     bankFailsBefore: some(100, 400),
     bankFailsAfter: some(100, 400),
@@ -222,8 +238,10 @@ function drawBroadly(choices: Choices, { processes, flows, hasFalseFacts }: Prof
     tellsTakenAt: choices.chance(300),
     bankSkewMs: choices.of([0, 500]),
     unsent: some(100, 400),
+    sparesOthers: false,
     isSingleUse,
     listLagMs: choices.of([0, 1, 5, 8]) * Math.floor(readBackDelayMs / 10),
+    leastListLagMs: 0,
     listedWithinMs: isListedInTime ? choices.of([2000, 5000]) : undefined,
     tellsSingleUse: (isSingleUse || hasFalseFacts) && choices.chance(700),
     tellsListedWithin: (isListedInTime || hasFalseFacts) && choices.chance(700),

@@ -6,10 +6,10 @@ import type { Truth } from "./truth.js";
 import { mostLeasesLate, type RemoteFault, type World } from "./world.js";
 
 /** What a change does to whose flow it is, or may lead to. */
-export type Turn = "begins" | "takes over" | "claims" | "refuses";
+export type Turn = "begins" | "takes over" | "claims" | "doubts" | "refuses";
 
 /** Turns of an owner that has the flow already. */
-const ownTurns: ReadonlySet<Turn | undefined> = new Set(["claims", "refuses"]);
+const ownTurns: ReadonlySet<Turn | undefined> = new Set(["claims", "doubts", "refuses"]);
 
 /** A call that may change something, and when it was made. */
 interface Change {
@@ -60,18 +60,15 @@ export class SimulatedJournal {
     return got < 0 ? this.age : got;
   }
 
-  /** How old the journal was once it was known what became of the first claim of the flow that was claimed last. */
+  /** How old the journal was once a request had been sent for the first claim of the flow that was claimed last. */
   get ageAfterFirstClaim(): number {
     const claimed = this.#changes.findLast(({ turn }) => turn === "claims")?.key;
-    const first = this.#changes.findIndex(({ turn, key }) => turn === "claims" && key === claimed);
-    const next = this.#changes.findIndex(({ key }, index) => index > first && key === claimed);
-    return next < 0 ? this.age : next + 1;
+    return this.#changes.findIndex(({ turn, key }) => turn === "doubts" && key === claimed) + 1;
   }
 
-  /** Whether the flow of the newest claim had been claimed before. */
+  /** Whether the flow of the newest claim had been claimed before, and a request sent for it. */
   get isClaimedAgain(): boolean {
-    const claims = this.#changes.filter(({ turn }) => turn === "claims").map(({ key }) => key);
-    return claims.indexOf(claims.at(-1)) < claims.length - 1;
+    return this.ageAfterFirstClaim > 0;
   }
 
   /** How old the journal was so long ago. */
@@ -259,7 +256,7 @@ export class SimulatedJournal {
   }
 }
 
-const turnsOfPhases: Readonly<Record<string, Turn>> = { claimed: "claims", refused: "refuses" };
+const turnsOfPhases: Readonly<Record<string, Turn>> = { claimed: "claims", unknown: "doubts", refused: "refuses" };
 
 const writeFaults = {
   before: "a write fails",

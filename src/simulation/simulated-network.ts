@@ -62,7 +62,7 @@ export class SimulatedNetwork {
     deadline: Parameters<Transport["send"]>[1],
   ): Promise<void> | undefined {
     const { choices, profile } = this.#world;
-    if (!choices.chance(profile.unsent)) return undefined;
+    if (this.#isSpared(kindOf(request)) || !choices.chance(profile.unsent)) return undefined;
     const delayMs = choices.below(profile.slowMs);
     const isRefused = choices.chance(500);
     if (kindOf(request) === "payment") {
@@ -166,6 +166,7 @@ export class SimulatedNetwork {
 
   #fateOf(kind: Kind): Fate {
     const { choices, profile } = this.#world;
+    if (this.#isSpared(kind)) return "arrives";
     if (kind === "list") {
       if (!choices.chance(profile.listFailures)) return "arrives";
       return choices.of(["does not arrive, and something else responds", "is refused for now", "is lost"]);
@@ -187,6 +188,10 @@ export class SimulatedNetwork {
       return choices.of(["is sent twice by a proxy", "is sent twice by a proxy, the second time late"]);
     }
     return choices.chance(profile.foreignRefusals) ? "arrives, and a proxy refuses it" : "arrives";
+  }
+
+  #isSpared(kind: Kind): boolean {
+    return this.#world.profile.sparesOthers && kind !== "payment";
   }
 
   /** How long a late request is on its way: within what the service's operators promise, where they do. */

@@ -104,7 +104,8 @@ export class SimulatedService {
     const text = decoder.decode(request.body);
     const signature = request.headers["x-service-signature-base64"] ?? "";
     const stored = profile.normalises ? { text: sorted(body), signature: inOtherForm(signature) } : { text, signature };
-    const lagMs = choices.below(profile.listLagMs + 1);
+    const { listLagMs, leastListLagMs } = profile;
+    const lagMs = leastListLagMs + choices.below(listLagMs - leastListLagMs + 1);
     const record = this.#add(body, stored.text, stored.signature, lagMs, 0, profile.nestsDeeply);
     this.#world.note(`the service makes ${record.id} for ${body.memo}, listed after ${lagMs} ms`);
     const { id, listedAtMs } = record;

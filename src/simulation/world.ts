@@ -187,7 +187,7 @@ export class World {
 
   /** Whether the process takes notice of an event now. */
   #survives(process: SimulatedProcess, event: WorldEvent): boolean {
-    const { kills, pauses, suspends, clockJumps, stopsBeforeSending } = this.profile;
+    const { kills, pauses, suspends, clockJumps } = this.profile;
     if (kills > 0 && this.choices.chance(kills)) {
       this.note(`${process.name} is killed before "${event.label}"`);
       process.isDead = true;
@@ -198,22 +198,24 @@ export class World {
     if (clockJumps > 0 && this.choices.chance(clockJumps)) this.#setClock(process);
     if (pauses > 0 && this.choices.chance(pauses)) return this.#pause(process, event, false);
     if (suspends > 0 && this.choices.chance(suspends)) return this.#pause(process, event, true);
-    const isClaimed = stopsBeforeSending > 0 && event.label.endsWith(" as claimed");
-    if (isClaimed && this.choices.chance(stopsBeforeSending)) {
-      return this.#pause(process, event, this.choices.chance(500));
-    }
+    if (this.choices.chance(this.#stopsAt(event))) return this.#pause(process, event, this.choices.chance(500));
     return true;
   }
 
+  #stopsAt({ label }: WorldEvent): number {
+    if (label.endsWith(" as claimed")) return this.profile.stopsBeforeSending;
+    return label.startsWith("response to takeFunds ") ? this.profile.stopsAfterTaking : 0;
+  }
+
   #setClock(process: SimulatedProcess): void {
-    const byMs = this.choices.of([-1, 1, -60, 60]) * this.profile.leaseMs;
+    const byMs = this.choices.of(this.profile.clockSteps) * this.profile.leaseMs;
     process.wallOffsetMs += byMs;
     this.marks.happenedTo(process.name, "its process's clock is set");
     this.note(`the clock of ${process.name} is set by ${byMs} ms`);
   }
 
   #pause(process: SimulatedProcess, event: WorldEvent, isSuspended: boolean): false {
-    const quarters = this.choices.below(this.choices.of([8, 40]));
+    const quarters = this.choices.below(this.choices.of(this.profile.stopQuarters));
     const forMs = Math.ceil(((quarters + 1) * this.profile.leaseMs) / 4);
     process.pausedUntilMs = this.#nowMs + forMs;
     if (isSuspended) process.suspendedMs += forMs;

@@ -68,7 +68,7 @@ export const journalMutations: readonly Mutation[] = [
   },
   {
     name: "the mark of the journal's history is compared with the present one",
-    profile: "failovers",
+    profile: "failovers after refusals",
     file: lease,
     find: "incarnation !== undefined && incarnation === incarnationMark;",
     replace: "incarnation !== undefined && incarnationMark !== undefined;",
@@ -89,7 +89,7 @@ export const journalMutations: readonly Mutation[] = [
   },
   {
     name: "a lease that stays as it is for its whole length is over, whatever the journal's clock says",
-    profile: "short lives",
+    profile: "journal's clock",
     file: "src/flows/ownership/lease-observer.ts",
     find: "nowMs - known.sinceMs >= leaseMs ? known : undefined",
     replace: "undefined",

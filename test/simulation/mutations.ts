@@ -90,6 +90,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a 2xx that is not this payment does not settle a flow",
+    profile: "proxies",
     file: "src/http/read-response.ts",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a source
     find: "return isOwn ? undefined : `its ${identifiedBy} is not the one that was sent`;",
@@ -97,6 +98,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "another's 4xx is not the service's own",
+    profile: "proxies",
     file: "src/http/decision.ts",
     find: 'return !provesNothing(status) && isOwnError(text) ? "refused" : "refused-by-another";',
     replace: 'return isOwnError(text) || status >= 400 ? "refused" : "refused-by-another";',
@@ -230,7 +232,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a nonce is compared beside the epoch",
-    profile: "restores",
+    profile: "restores after takeovers",
     patches: [
       {
         file: flows("memory-journal"),
@@ -299,27 +301,28 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "proof of absence counts from this owner's claim too, not from the takeover alone",
-    profile: "listed in time",
+    profile: "late in the lease",
     file: flows("ownership/lease"),
     find: "this.#ownedSinceMs = at.monotonicMs;",
     replace: "this.#ownedSinceMs = Math.min(this.#ownedSinceMs, at.monotonicMs);",
   },
   {
     name: "proof of absence counts a whole lease in which the request may have been sent",
-    profile: "listed in time",
+    profile: "late in the lease",
     file: flows("steps/read-back"),
     find: "const aloneMs = leaseMs + (context.service.listedWithinMs ?? 0);",
     replace: "const aloneMs = 0 * leaseMs + (context.service.listedWithinMs ?? 0);",
   },
   {
     name: "proof of absence counts the time on the way",
+    profile: "late in the lease",
     file: flows("steps/read-back"),
     find: "const aloneMs = leaseMs + (context.service.listedWithinMs ?? 0);",
     replace: "const aloneMs = leaseMs + 0 * (context.service.listedWithinMs ?? 0);",
   },
   {
     name: "proof of absence is measured by the monotonic clock",
-    profile: "listed in time",
+    profile: "corrected clocks",
     patches: [
       {
         file: flows("ownership/lease"),
@@ -382,6 +385,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a claim of an earlier owner is never sent, and may have been",
+    profile: "late payments",
     file: flows("steps/send-claim"),
     find: "if (sendBy === undefined) {",
     replace: "if (sendBy === undefined) return notSent(state, leaseEnded());\n  if (sendBy === undefined) {",
@@ -420,14 +424,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a lease is over when the wall clock says so",
-    profile: "stops before sending",
+    profile: "stopped claims",
     file: "src/timing/timestamp.ts",
     find: "return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs);",
     replace: "return Math.min(until.monotonicMs - at.monotonicMs);",
   },
   {
     name: "a lease is over when the wall clock was set back",
-    profile: "suspensions",
+    profile: "stopped claims",
     file: "src/timing/timestamp.ts",
     find: "return setBackMs > correctionMs ? 0 : leftMs(until, at);",
     replace: "return setBackMs > Infinity ? 0 : leftMs(until, at);",

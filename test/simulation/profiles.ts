@@ -17,15 +17,29 @@ export const profiles = {
     listLagMs: 0,
     quotes: 0,
   }),
+  /** The journal is restored to the moment before a process took a flow over, and that process goes on; what it pays is listed late. */
+  "restores after takeovers": (_, choices) => ({
+    ...calm(choices),
+    restoresJournal: true,
+    restoreMeets: "a new owner",
+    stopsAfterTaking: 400,
+    readBackDelayMs: 1500,
+    listLagMs: 1490,
+    leastListLagMs: 1200,
+    latencyMs: choices.of([50, 300]),
+    lostResponses: choices.of([0, 700]),
+  }),
   /** Processes are killed while their payments are on the way, or not listed yet. */
   "late payments": (_, choices) => ({
-    kills: choices.of([60, 150]),
+    ...mostlyCalm(choices),
+    kills: choices.of([15, 60]),
     lateRequests: choices.of([300, 700]),
     listLagMs: choices.of([0, 300]),
     readBackDelayMs: 400,
   }),
   /** Writes to the journal arrive late, and twice, while operators decide and the money of refused payments is given back. */
   "late writes": (_, choices) => ({
+    ...mostlyCalm(choices),
     ...choices.of<Partial<Profile>>([
       { listedWithinMs: undefined, tellsListedWithin: false },
       { listedWithinMs: 2000, tellsListedWithin: true },
@@ -35,6 +49,7 @@ export const profiles = {
     journalFailsAfter: choices.of([0, 250]),
     journalIsSlow: 0,
     refusals: choices.of([0, 400]),
+    passingRefusals: choices.of([0, 400]),
     lostResponses: choices.of([100, 400]),
     operators: choices.of([0, 900]),
     kills: choices.of([0, 60]),
@@ -76,41 +91,26 @@ export const profiles = {
   }),
   /** As `failovers`, once a payment that the service refused for the time being has been claimed again. */
   "failovers after refusals": (_, choices) => ({
-    ...undisturbed,
+    ...calm(choices),
     failsOver: "after another claim",
     leaseMs: 1000,
     readBackDelayMs: 1500,
     listLagMs: 1490,
+    leastListLagMs: 1200,
     latencyMs: 50,
     // What is sent late, by an owner that does not know yet that another one has the flow, is listed later.
-    unsent: 700,
+    stopsBeforeSending: 600,
+    stopQuarters: [4],
+    unsent: choices.of([0, 300]),
     slowMs: 900,
     passingRefusals: 600,
-    shutdowns: 0,
+    sparesOthers: true,
+  }),
+  /** The journal's clock is set back while processes are killed. */
+  "journal's clock": (_, choices) => ({
+    setsJournalBack: true,
+    kills: choices.of([60, 150]),
     livesMs: undefined,
-    clockJumps: 0,
-    journalFailsBefore: 0,
-    journalFailsAfter: 0,
-    journalIsSlow: 0,
-    journalIsLate: 0,
-    journalRepeats: 0,
-    setsJournalBack: false,
-    bankIsSlow: 0,
-    lostRequests: 0,
-    lostResponses: 0,
-    foreignRefusals: 0,
-    cachedLists: 0,
-    emptyPages: 0,
-    stalePages: 0,
-    listedWithinMs: undefined,
-    tellsListedWithin: false,
-    isSingleUse: false,
-    tellsSingleUse: false,
-    tokens: choices.of(["growing", "falling"]),
-    sharesJournal: "no",
-    repeats: 0,
-    quotes: 0,
-    operators: 0,
   }),
   /** No process lives for as long as the flow waits before it gives money back, or the journal's clock was set back. */
   "short lives": (drawn, choices) => ({
@@ -124,12 +124,13 @@ export const profiles = {
   }),
   /** Many others pay, and pages are short: the payment is soon no more on the first one. */
   "busy lists": (_, choices) => ({
+    ...mostlyCalm(choices),
     traffic: choices.of([5, 12]),
     mostListed: choices.of([8, 22]),
     othersPayments: choices.of([9, 30]),
     tokens: choices.of(["cached", "uuid", "falling", "growing"]),
     duplicates: choices.of([0, 500]),
-    foreignRefusals: 300,
+    foreignRefusals: choices.of([300, 700]),
     repeats: choices.of([0, 500]),
   }),
   /** Entries get lost while many others pay. */
@@ -143,6 +144,33 @@ export const profiles = {
     tokens: choices.of(["growing", "falling"]),
     listFailures: 0,
     quotes: 0,
+  }),
+  /** As below, and the clocks of machines are corrected forward again and again, each time by less than a lease. */
+  "corrected clocks": (_, choices) => ({
+    ...calm(choices),
+    clockJumps: choices.of([60, 150]),
+    clockSteps: [0.3, 0.6],
+    leaseMs: 1000,
+    listedWithinMs: 2000,
+    tellsListedWithin: true,
+    listLagMs: 0,
+    readBackDelayMs: 400,
+    latencyMs: 50,
+    lateRequests: 700,
+  }),
+  /** The same, where requests leave late, too: connections take nearly as long as the lease. */
+  "late in the lease": (_, choices) => ({
+    ...calm(choices),
+    leaseMs: 1000,
+    slowMs: 900,
+    unsent: choices.of([400, 700]),
+    sparesOthers: true,
+    listedWithinMs: 5000,
+    tellsListedWithin: true,
+    listLagMs: 0,
+    readBackDelayMs: 400,
+    latencyMs: 50,
+    lateRequests: 700,
   }),
   /** The operators promise how soon a payment is listed, and requests take nearly as long. */
   "listed in time": (_, choices) => ({
@@ -160,6 +188,7 @@ export const profiles = {
   }),
   /** An intent can be paid once, the operators say so, and much is sent again. */
   "single use": (_, choices) => ({
+    ...mostlyCalm(choices),
     isSingleUse: true,
     tellsSingleUse: true,
     tellsListedWithin: false,
@@ -262,23 +291,14 @@ export const profiles = {
   }),
   /** Processes stop for longer than their leases, and the journal is restored to the time before. */
   "restores beside stops": (_, choices) => ({
+    ...calm(choices),
     restoresJournal: true,
-    pauses: choices.of([60, 150]),
-    kills: 0,
-    bankFailsBefore: 0,
-    bankFailsAfter: 0,
-    declines: 0,
-    journalFailsBefore: 0,
-    journalFailsAfter: 0,
-    tokens: "growing",
-    listFailures: 0,
-    lostRequests: 0,
-    lostResponses: 0,
-    // What is on its way puts the restore off.
-    lateRequests: 0,
-    duplicates: 0,
+    restoreMeets: "a stopped owner",
+    leaseMs: 1000,
+    readBackDelayMs: 400,
+    stopsAfterTaking: 400,
+    stopQuarters: [40],
     listLagMs: 0,
-    quotes: 0,
   }),
   /** Somebody repairs the journal by hand, and copies one row over another. */
   "misplaced rows": (_, choices) => ({
@@ -288,7 +308,10 @@ export const profiles = {
   /** A cache responds to some requests for lists, and says how old its responses are. */
   "cached lists": (_, choices) => ({
     ...lists(choices),
-    cachedLists: choices.of([150, 400]),
+    leaseMs: 400,
+    readBackDelayMs: 400,
+    cachedLists: choices.of([150, 900]),
+    latencyMs: 300,
   }),
   /** A page is empty once, as one of a replica that has just started. */
   "empty pages": (_, choices) => ({
@@ -317,11 +340,12 @@ export const profiles = {
   /** Replicas behind a load balancer: one that lacks the page before may give any page. */
   "stale pages": (_, choices) => ({
     ...lists(choices),
+    leaseMs: 400,
     stalePages: choices.of([60, 300]),
     replicaLagMs: choices.of([0, 300]),
     readBackDelayMs: 400,
     othersPayments: choices.of([9, 30]),
-    traffic: choices.of([1, 5]),
+    traffic: choices.of([5, 12]),
     mostListed: choices.of([8, 22]),
   }),
   /** Replicas that lag within what is relied on, each by its own time or by another one each time. */
@@ -417,6 +441,11 @@ export const profiles = {
     misplacesRows: false,
     sharesJournal: "no",
   }),
+  /** Something else than the service responds to much, and what was sent may still arrive. */
+  proxies: (_, choices) => ({
+    ...mostlyCalm(choices),
+    foreignResponses: choices.of([400, 700]),
+  }),
   /** Another gateway's process shares the journal. */
   "two gateways": (_, choices) => ({
     sharesJournal: choices.of(["by id", "by key"]),
@@ -439,6 +468,47 @@ const undisturbed = {
   restoresJournal: false,
   misplacesRows: false,
 } satisfies Partial<Profile>;
+
+/** Nothing goes wrong at all, and nobody promises anything. */
+function calm(choices: Choices) {
+  return {
+    ...undisturbed,
+    shutdowns: 0,
+    livesMs: undefined,
+    clockJumps: 0,
+    journalFailsBefore: 0,
+    journalFailsAfter: 0,
+    journalIsSlow: 0,
+    journalIsLate: 0,
+    journalRepeats: 0,
+    setsJournalBack: false,
+    bankIsSlow: 0,
+    lostRequests: 0,
+    lostResponses: 0,
+    lateRequests: 0,
+    duplicates: 0,
+    unsent: 0,
+    foreignResponses: 0,
+    foreignRefusals: 0,
+    cachedLists: 0,
+    emptyPages: 0,
+    stalePages: 0,
+    listedWithinMs: undefined,
+    tellsListedWithin: false,
+    isSingleUse: false,
+    tellsSingleUse: false,
+    tokens: choices.of(["growing", "falling"]),
+    sharesJournal: "no",
+    repeats: 0,
+    quotes: 0,
+    operators: 0,
+  } satisfies Partial<Profile>;
+}
+
+/** What a world is about meets nothing else in most of its schedules, and everything else in some. */
+function mostlyCalm(choices: Choices): Partial<Profile> {
+  return choices.chance(600) ? calm(choices) : {};
+}
 
 function failovers(choices: Choices): Partial<Profile> {
   return {
@@ -476,13 +546,14 @@ function failovers(choices: Choices): Partial<Profile> {
 /** Much is decided by looks: payments whose first response is a refusal, or none. */
 function lists(choices: Choices): Partial<Profile> {
   return {
+    ...mostlyCalm(choices),
     cachedLists: 0,
     emptyPages: 0,
     stalePages: 0,
     listLagMs: 0,
     kills: choices.of([0, 60]),
     duplicates: choices.of([0, 500]),
-    foreignRefusals: choices.of([300, 500]),
+    foreignRefusals: choices.of([300, 700]),
     operators: choices.of([0, 900]),
     withoutProof: 0,
     machineSkewMs: 0,
