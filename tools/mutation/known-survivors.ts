@@ -5,5 +5,16 @@ import { flows } from "./known-survivors/flows.js";
 import { http } from "./known-survivors/http.js";
 import { paging } from "./known-survivors/paging.js";
 import { signing } from "./known-survivors/signing.js";
+import { tokens } from "./known-survivors/tokens.js";
+import { verification } from "./known-survivors/verification.js";
 
-export const knownSurvivors: readonly KnownSurvivor[] = [...auth, ...errors, ...flows, ...http, ...paging, ...signing];
+export const knownSurvivors: readonly KnownSurvivor[] = [
+  ...auth,
+  ...errors,
+  ...flows,
+  ...http,
+  ...paging,
+  ...signing,
+  ...tokens,
+  ...verification,
+];

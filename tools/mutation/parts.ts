@@ -20,6 +20,7 @@ const steps = sources(
   "flows/steps/prepare-flow",
   "flows/quote-flow",
   "flows/steps/read-back",
+  "flows/steps/release-funds",
   "flows/steps/request-funds",
   "flows/run-flow",
   "flows/steps/send-claim",
@@ -31,11 +32,22 @@ export const parts: readonly Part[] = [
   { name: "decision", sources: sources("http/decision"), tests: tests("http") },
   { name: "paging", sources: sources("paging/*"), tests: tests("paging") },
   { name: "steps", sources: steps, tests: tests("flows") },
+  { name: "verification", sources: sources("verification/*"), tests: tests("verification") },
+  { name: "tokens", sources: sources("tokens/*"), tests: tests("tokens") },
+  { name: "reconcile", sources: sources("reconcile/*"), tests: tests("reconcile") },
+  { name: "login", sources: sources("login/*"), tests: tests("login") },
   { name: "signing", sources: sources("signing/*"), tests: tests("signing"), isolated: true },
   { name: "errors", sources: sources("errors/*"), tests: tests("errors", "events", "http") },
   { name: "auth", sources: sources("auth/*"), tests: tests("auth", "tokens") },
   { name: "http", sources: sources("http/!(decision)"), tests: tests("http", "resources") },
+  { name: "wire", sources: sources("wire/*"), tests: tests("wire") },
+  { name: "journals", sources: sources("journals/*"), tests: tests("journals", "journal-parts") },
   { name: "flows", sources: ["src/flows/**/*.ts", ...steps.map((path) => `!${path}`)], tests: tests("flows") },
+  {
+    name: "cli/lists",
+    sources: sources("cli/lists/*"),
+    tests: ["lists", "follow", "period", "show", "spreadsheet"].map((name) => `test/cli/${name}.test.ts`),
+  },
 ];
 
 /** They measure, start processes, or need a fresh module each: under mutation they would say nothing. */
@@ -44,4 +56,5 @@ export const excludedTests = [
   "test/http/response-costs.test.ts",
   "test/errors/doc-url.test.ts",
   "test/flows/phases-picture.test.ts",
+  "test/reconcile/large-comparison.test.ts",
 ];
