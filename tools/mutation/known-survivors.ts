@@ -4,6 +4,7 @@ import { errors } from "./known-survivors/errors.js";
 import { flows } from "./known-survivors/flows.js";
 import { http } from "./known-survivors/http.js";
 import { paging } from "./known-survivors/paging.js";
+import { reconcile } from "./known-survivors/reconcile.js";
 import { signing } from "./known-survivors/signing.js";
 import { tokens } from "./known-survivors/tokens.js";
 import { verification } from "./known-survivors/verification.js";
@@ -14,6 +15,7 @@ export const knownSurvivors: readonly KnownSurvivor[] = [
   ...flows,
   ...http,
   ...paging,
+  ...reconcile,
   ...signing,
   ...tokens,
   ...verification,
