@@ -316,11 +316,16 @@ it("saves nothing without a store, and resumes nothing that was not saved", asyn
   const { login } = await openLogin();
   const session = await logIn(login);
   expect(() => session.save()).toThrow(ConfigError);
-  expect(() => login.resume("{}")).toThrow("needs a tokenStore");
+  expect(() => login.resume("{}")).toThrow("ServerLogin: resume needs a tokenStore");
   const { login: storing } = await openLogin({}, withStore());
-  for (const saved of ["", "nothing", "{}", JSON.stringify({ refreshToken: "", claims: { sub: "s" } })]) {
-    expect(() => storing.resume(saved)).toThrow(InvalidArgumentError);
+  const claims = { sub: "s" };
+  for (const saved of [{}, { refreshToken: "", claims }, { refreshToken: 7, claims }, { refreshToken: "r" }]) {
+    expect(() => storing.resume(JSON.stringify(saved))).toThrow(
+      new InvalidArgumentError("ServerLogin: saved is not a text of ServerSession.save"),
+    );
   }
+  expect(() => storing.resume("nothing")).toThrow(InvalidArgumentError);
+  expect(() => storing.resume("")).toThrow("ServerLogin: saved is an empty string; wanted: the text as it was given");
 });
 
 // What goes wrong
@@ -378,6 +383,7 @@ it("refuses a callback of another issuer, and an ID token of another one", async
   silent.searchParams.delete("iss");
   expect(await failureOf(misled.finish(silent, begun.pending), secretsOf(begun.pending, silent))).toMatchObject({
     code: "login_issuer_mismatch",
+    message: expect.stringContaining("the ID token names another issuer"),
   });
 });
 
@@ -564,6 +570,21 @@ it.each([
   expect(build).toThrow(ConfigError);
   expect(build).toThrow(message);
   expect(build).not.toThrow("canary");
+});
+
+it("takes http addresses of other hosts where it is told to, and more scopes", async () => {
+  const http = { authUrl: "http://id.test", redirectUri: "http://bank.test/", allowInsecureHttp: true };
+  await using login = new ServerLogin({ ...options, ...http, scope: "email openid" });
+  const { url } = await login.begin();
+  expect(url).toMatch(/^http:\/\/id\.test\//);
+  expect(new URL(url).searchParams.get("scope")).toBe("email openid");
+});
+
+it("is closed where its scope ends", async () => {
+  const login = new ServerLogin(options);
+  const closed = vi.spyOn(login, "close");
+  await login[Symbol.asyncDispose]();
+  expect(closed).toHaveBeenCalledOnce();
 });
 
 it("refuses a callback that is no address", async () => {

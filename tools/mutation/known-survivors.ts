@@ -3,6 +3,7 @@ import { auth } from "./known-survivors/auth.js";
 import { errors } from "./known-survivors/errors.js";
 import { flows } from "./known-survivors/flows.js";
 import { http } from "./known-survivors/http.js";
+import { login } from "./known-survivors/login.js";
 import { paging } from "./known-survivors/paging.js";
 import { reconcile } from "./known-survivors/reconcile.js";
 import { signing } from "./known-survivors/signing.js";
@@ -14,6 +15,7 @@ export const knownSurvivors: readonly KnownSurvivor[] = [
   ...errors,
   ...flows,
   ...http,
+  ...login,
   ...paging,
   ...reconcile,
   ...signing,
