@@ -27,11 +27,24 @@ const steps = sources(
   "flows/steps/settle-flow",
 );
 
+/** What people decide about a flow that stands still. */
+const decisions = sources(
+  "flows/check-resolution",
+  "flows/decide-in-pairs",
+  "flows/decision-effects",
+  "flows/state/decision-chain",
+);
+
 /** In the order of what a mistake in them would cost. */
 export const parts: readonly Part[] = [
   { name: "decision", sources: sources("http/decision"), tests: tests("http") },
   { name: "paging", sources: sources("paging/*"), tests: tests("paging") },
   { name: "steps", sources: steps, tests: tests("flows") },
+  {
+    name: "decisions",
+    sources: decisions,
+    tests: ["decide-in-pairs", "resolve-flow", "state/decision-chain"].map((name) => `test/flows/${name}.test.ts`),
+  },
   { name: "verification", sources: sources("verification/*"), tests: tests("verification") },
   { name: "tokens", sources: sources("tokens/*"), tests: tests("tokens") },
   { name: "reconcile", sources: sources("reconcile/*"), tests: tests("reconcile") },
@@ -42,7 +55,11 @@ export const parts: readonly Part[] = [
   { name: "http", sources: sources("http/!(decision)"), tests: tests("http", "resources") },
   { name: "wire", sources: sources("wire/*"), tests: tests("wire") },
   { name: "journals", sources: sources("journals/*"), tests: tests("journals", "journal-parts") },
-  { name: "flows", sources: ["src/flows/**/*.ts", ...steps.map((path) => `!${path}`)], tests: tests("flows") },
+  {
+    name: "flows",
+    sources: ["src/flows/**/*.ts", ...[...steps, ...decisions].map((path) => `!${path}`)],
+    tests: tests("flows"),
+  },
   {
     name: "cli/lists",
     sources: sources("cli/lists/*"),

@@ -14,6 +14,6 @@ export default defineConfig({
     // A mutant is switched on while the tests run: no module has to be loaded again for it.
     isolate: part?.isolated === true,
     // A mutant that waits for ever is found by its test, which costs less than ending its process.
-    testTimeout: 10_000,
+    testTimeout: 30_000,
   },
 });
