@@ -28,6 +28,7 @@ export function paymentsService(
   payments: readonly Partial<Payment>[],
   respond?: (paging: PagingValues, number: number) => readonly Partial<Payment>[] | undefined,
   compare: CompareTokens = compareTokens,
+  headersOf: (number: number) => Record<string, string> = () => ({}),
 ): PaymentsService {
   const requested: PagingValues[] = [];
   const options: (RequestOptions | undefined)[] = [];
@@ -35,8 +36,9 @@ export function paymentsService(
     const { paging = {} } = input;
     requested.push(paging);
     options.push(given);
+    const headers = headersOf(requested.length);
     const work = async () => (respond?.(paging, requested.length) ?? select(payments, paging, compare)) as Output;
-    return toApiPromise(work(), { response: { status: 200, headers: {} } });
+    return toApiPromise(work(), { response: { status: 200, headers } });
   };
   const api: ApiClient = fakeApiClient({
     baseUrl: "https://service.test/api",

@@ -11,8 +11,9 @@ import {
   PagingError,
   PermissionDeniedError,
 } from "../../src/errors/errors.js";
-import type { Discrepancy } from "../../src/reconcile/compare-group.js";
+import { type Discrepancy, Group } from "../../src/reconcile/compare-group.js";
 import type { OwnEntry } from "../../src/reconcile/own-entry.js";
+import type { PaymentSummary } from "../../src/reconcile/payment-summary.js";
 import type { ReconcileOptions } from "../../src/reconcile/reconcile-options.js";
 import { reconcilePayments } from "../../src/reconcile/reconcile-payments.js";
 import type { Payment } from "../../src/resources/payments.js";
@@ -152,6 +153,13 @@ it("shows no more than 100 entries with one transaction id, and says how many th
   );
   expect(duplicate).toMatchObject({ type: "duplicate", entryCount: 101, paymentCount: 0 });
   expect(duplicate?.type === "duplicate" && duplicate.entries).toHaveLength(100);
+});
+
+it("takes two payments for two that have neither an id nor a paging token", () => {
+  const group = new Group();
+  const bare = { createdAt: "2026-03-02T10:00:00Z" } as PaymentSummary;
+  for (const payment of [bare, bare]) group.addPayment(payment, { fromMs: 0, toMs: Number.POSITIVE_INFINITY });
+  expect(group.compare()).toMatchObject({ type: "duplicate", paymentCount: 2, payments: [bare, bare] });
 });
 
 it("takes the first instant for a part of the period, and the last one for none", async () => {
@@ -408,7 +416,7 @@ it.each([
   ],
   ["null", null, /own entry 2: it must be an object; found null/],
   ["a text", "T", /own entry 2: it must be an object; found a string/],
-  ["an unknown field", { T: "1" }, /there are senderGatewayTransactionId, paymentId, senderCurrency, /],
+  ["a field of no payment", { T: "1" }, /there are senderGatewayTransactionId, paymentId, senderCurrency, /],
   [
     "an amount that is no numeral",
     { senderGatewayTransactionId: "T", senderAmount: "1,5" },
@@ -420,8 +428,8 @@ it.each([
     /own entry 2: senderAccount must be a string; leave out what you do not know; found a number/,
   ],
   [
-    "a time in a list",
-    { senderGatewayTransactionId: "T", bookedAt: ["2026-03-02T10:00:00Z"] },
+    "a time in an object",
+    { senderGatewayTransactionId: "T", bookedAt: Object("2026-03-02T10:00:00Z") },
     /own entry 2: bookedAt must be/,
   ],
 ])("refuses an entry with %s before it requests anything", async (_, entry, message) => {

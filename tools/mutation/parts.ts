@@ -5,6 +5,8 @@ export interface Part {
   readonly tests: readonly string[];
   /** Whether each test file loads the sources anew, which takes longer: needed where tests put something in the place of a module. */
   readonly isolated?: true;
+  /** Whether tests start programs, which are compiled first. What is changed is not changed in those. */
+  readonly hasPrograms?: true;
 }
 
 const sources = (...paths: readonly string[]) => paths.map((path) => `src/${path}.ts`);
@@ -54,7 +56,12 @@ export const parts: readonly Part[] = [
   { name: "auth", sources: sources("auth/*"), tests: tests("auth", "tokens") },
   { name: "http", sources: sources("http/!(decision)"), tests: tests("http", "resources") },
   { name: "wire", sources: sources("wire/*"), tests: tests("wire") },
-  { name: "journals", sources: sources("journals/*"), tests: tests("journals", "journal-parts") },
+  {
+    name: "journals",
+    sources: sources("journals/*"),
+    tests: tests("journals", "journal-parts"),
+    hasPrograms: true,
+  },
   {
     name: "flows",
     sources: ["src/flows/**/*.ts", ...[...steps, ...decisions].map((path) => `!${path}`)],
@@ -64,6 +71,7 @@ export const parts: readonly Part[] = [
     name: "cli/lists",
     sources: sources("cli/lists/*"),
     tests: ["lists", "follow", "period", "show", "spreadsheet"].map((name) => `test/cli/${name}.test.ts`),
+    hasPrograms: true,
   },
 ];
 

@@ -9,6 +9,7 @@ const part = parts.find((candidate) => candidate.name === name);
 export default defineConfig({
   resolve: { alias },
   test: {
+    globalSetup: part?.hasPrograms ? "test/support/build-programs.ts" : [],
     include: part === undefined ? [] : [...part.tests],
     exclude: excludedTests,
     // A mutant is switched on while the tests run: no module has to be loaded again for it.
