@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { NewestCheck } from "../../src/reconcile/newest-check.js";
+import { NewestCheck, notAfter } from "../../src/reconcile/newest-check.js";
 
 const watched = (id: string, createdMs: number, token = id) => ({ id, token, createdMs, state: { high: 0, low: 0 } });
 
@@ -20,8 +20,9 @@ it("refuses to go on where the newest payment was not handed out by two readings
   expect(() => check.afterReread(hidden)).toThrow(
     "payments.list: the newest payment is not listed after those before it: new paging tokens do not follow the older ones, as where numbers are ordered as texts, so that 1000 comes before 999. The payments of this service can't be watched from here on. reconcilePayments reads all of them, in the order of the service: compare by that until it orders its tokens by value, or gives all of them one length",
   );
+  expect(notAfter(hidden)).toMatchObject({ name: "PagingError", operation: "payments.list" });
   const named = new NewestCheck(undefined);
-  named.afterReread(watched("a", 20, "token-9"));
+  named.afterReread(watched("a", 20, "9-token"));
   expect(() => named.afterReread(watched("b", 30, "token-8"))).toThrow(
     "new paging tokens do not follow the older ones. The payments of this service can't be watched from here on. Take what is missing from reconcilePayments, then watch without a cursor, or with startAfter, once the service orders its tokens as it makes them",
   );

@@ -25,10 +25,15 @@ it("reads back what was written, tokens of any alphabet included", () => {
     windowOf(1),
     windowOf(1000),
     windowOf(40, (index) => `付-${String(index).padStart(3, "0")}`),
+    windowOf(40, (index) => `é>>>???~~~${String(index).padStart(3, "0")}`),
   ]) {
     const { after, stretches } = window.mark();
     const marks = stretches.map(({ last, ids, states }) => ({ last, ids: { ...ids }, states: { ...states } }));
-    expect(readCursor(baseUrl, writeCursor(baseUrl, window.mark()))).toEqual({ after, stretches: marks });
+    for (const newestMs of [undefined, 1_767_225_600_000]) {
+      const written = writeCursor(baseUrl, { ...window.mark(), newestMs });
+      expect(written).toMatch(/^[\w.-]+$/);
+      expect(readCursor(baseUrl, written)).toEqual({ after, stretches: marks, newestMs });
+    }
   }
 });
 
@@ -44,6 +49,9 @@ function forged(content: unknown): string {
 }
 const scope = digestText(digestOf(baseUrl));
 const sums = "0123456789abcdef".repeat(2);
+
+/** Of two cursors that could both be right. */
+const otherSum = `${forged([scope, "3", []]).split(".").slice(0, 2).join(".")}.${forged([scope, "4", []]).split(".")[2]}`;
 
 it("reads a cursor of an earlier release, which has no time", () => {
   const [ids, states] = [
@@ -69,6 +77,7 @@ it.each([
   [[scope, null, [[7, sums]]]],
   [[scope, null, [["", sums]]]],
   [[scope, null, [["7", 7]]]],
+  [[scope, null, [["7", [sums]]]]],
   [[scope, null, [["7", `${sums}0`]]]],
   [[scope, null, [["7", `0${sums}`]]]],
   [[scope, null, [["7", sums.replace("a", "g")]]]],
@@ -81,6 +90,10 @@ it.each([
 it.each([
   ["no cursor at all", "12345", /not a cursor of watchPayments/],
   ["a part of one", cursor.slice(0, 255), /not all of one.*store it as it is/],
+  ["one behind another letter", `x${cursor}`, /not all of one/],
+  ["one with more behind it", `${cursor}0`, /not all of one/],
+  ["the content of one with the sum of another", otherSum, /not all of one/],
+  ["one of a much later version", cursor.replace("pw1", "pw123456789"), /\(pw1234567, this one reads pw1\)/],
   ["one with a letter changed", cursor.replace(/.(?=.{60}$)/, "-"), /not a cursor/],
   [
     "one of another version",

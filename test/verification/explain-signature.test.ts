@@ -302,6 +302,15 @@ describe("the Base64", () => {
     ["was encoded in Base64 twice", Buffer.from(signature).toString("base64")],
   ])("says that the signature %s", (wrong, text) => {
     expect(explained(text)).toEqual([expect.stringContaining(wrong)]);
+    const [finding] = explainSignature({ ...right, signature: text }).findings;
+    expect(finding?.aspect).toBe("base64");
+  });
+
+  it("is taken for a signature from 128 bytes on, as of RSA with 1,024 bits", () => {
+    expect(explained(Buffer.alloc(127).toString("base64"))).toEqual([
+      "base64: the signature is Base64 of only 127 bytes",
+    ]);
+    expect(explained(Buffer.alloc(128).toString("base64"))).toEqual([expect.stringMatching(/^key: .*128 bytes$/)]);
   });
 
   it("says that it is in the alphabet for URLs, or has lost its plus signs, where it has any", () => {
@@ -322,6 +331,7 @@ describe("the Base64", () => {
     ["1 character that is not Base64", "!"],
     ["3 characters that are not Base64", "%zz"],
     ["Base64 of only 1 byte", "AQ=="],
+    ["Base64 of only 1 byte", " AQ==\n"],
   ])("says that the signature is %s", (wrong, text) => {
     expect(explained(text)).toEqual([`base64: the signature is ${wrong}`]);
     expect(explainSignature({ ...right, signature: text }).isValid).toBe(false);
