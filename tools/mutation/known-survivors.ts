@@ -1,5 +1,6 @@
 import type { KnownSurvivor } from "./known-survivor.js";
 import { auth } from "./known-survivors/auth.js";
+import { decisions } from "./known-survivors/decisions.js";
 import { errors } from "./known-survivors/errors.js";
 import { flows } from "./known-survivors/flows.js";
 import { http } from "./known-survivors/http.js";
@@ -12,6 +13,7 @@ import { verification } from "./known-survivors/verification.js";
 
 export const knownSurvivors: readonly KnownSurvivor[] = [
   ...auth,
+  ...decisions,
   ...errors,
   ...flows,
   ...http,
