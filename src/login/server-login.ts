@@ -7,7 +7,6 @@ import { describeValue } from "../errors/describe-value.js";
 import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
 import { type CheckTable, isFunction } from "../options/option-table.js";
 import { type AppInfo, parseAppInfo } from "../wire/app-info.js";
-import { parseBaseUrl } from "../wire/base-url.js";
 import type { FetchLike } from "../wire/fetch-transport.js";
 import { openTransport } from "../wire/open-transport.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
@@ -218,7 +217,7 @@ function toTransport({ authUrl, tls, fetch, dispatcher, appInfo }: ServerLoginOp
   if (given.length > 1) {
     throw new ConfigError(`ServerLogin: ${given.map(([name]) => name).join(" and ")} exclude each other`);
   }
-  if (tls !== undefined && parseBaseUrl(authUrl, "ServerLogin: authUrl", true).origin.startsWith("http:")) {
+  if (tls !== undefined && new URL(authUrl).protocol === "http:") {
     throw new ConfigError("ServerLogin: tls has no use with an http authUrl: make it https, or leave tls out");
   }
   const material = tls === undefined ? undefined : parseTlsOptions(tls);

@@ -21,7 +21,7 @@ export class FreshAgent implements OpenedAgent {
   readonly #pools = new Map<string, OpenedAgent>();
   readonly #idle = new IdleSockets();
   readonly #openPool: (origin: string) => OpenedAgent;
-  #closed = false;
+  #closed: Promise<void> | undefined;
 
   constructor(openPool: OpenPool, connect: buildConnector.connector) {
     const watched = this.#watched(connect);
@@ -42,9 +42,10 @@ export class FreshAgent implements OpenedAgent {
     return method !== "GET" && this.#idle.destroyTakenAfter(mostIdleMs);
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
+  /** Once: a pool that is closed already refuses. */
+  close(): Promise<void> {
+    this.#closed ??= Promise.all([...this.#pools.values()].map((pool) => pool.close())).then(() => {});
+    return this.#closed;
   }
 
   #poolOf(origin: string): OpenedAgent {
@@ -53,7 +54,7 @@ export class FreshAgent implements OpenedAgent {
     const pool = this.#openPool(origin);
     this.#pools.set(origin, pool);
     // It then refuses what is dispatched, as the others do.
-    if (this.#closed) void pool.close();
+    if (this.#closed !== undefined) void pool.close();
     return pool;
   }
 

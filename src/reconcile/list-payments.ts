@@ -5,7 +5,7 @@ import { isPositiveInteger, type OptionTable, parseOptions, withDefaults } from 
 import { nonEmptyText } from "../paging/cursor-order.js";
 import type { Payment } from "../resources/payments.js";
 import { nextDelayMs } from "../timing/backoff.js";
-import { Deadline, Ended } from "../timing/deadline.js";
+import { Deadline } from "../timing/deadline.js";
 import type { Period } from "./compare-group.js";
 import { handOut } from "./hand-out.js";
 import { parseTime } from "./own-entry.js";
@@ -121,8 +121,7 @@ export async function* pagesOfPeriod(
 async function pause(failures: number, deadline: Deadline): Promise<void> {
   try {
     await deadline.sleep(nextDelayMs(failures, Math.random, backoff));
-  } catch (ended) {
-    if (!(ended instanceof Ended)) throw ended;
+  } catch {
     throw new AbortedError("listPayments: the caller's signal ended the list, which is not complete");
   }
 }

@@ -1,14 +1,12 @@
 import type { ApiClient } from "../api/api-client.js";
-import type { SortTerm } from "../api/list-query.js";
 import type { RequestOptions } from "../api/request-options.js";
 import { UnexpectedResponseError } from "../errors/errors.js";
-import { directionOf, nonEmptyText } from "../paging/cursor-order.js";
+import { nonEmptyText } from "../paging/cursor-order.js";
 import { ListPosition } from "../paging/list-position.js";
 import { Listing } from "../paging/listing.js";
 import { type Payment, payments } from "../resources/payments.js";
 
 export interface PaymentPagesQuery {
-  readonly sort: readonly SortTerm<Payment>[];
   /** Only payments after this token. */
   readonly after?: string | undefined;
   /** How many payments a page may have. */
@@ -22,27 +20,27 @@ export interface PaymentPagesQuery {
  */
 export type OnFailure = (error: unknown, failures: number) => Promise<void>;
 
+const sort = ["pagingToken.asc"] as const;
+
 /**
- * Reads payments page by page, with the checks of every list. After a failure it continues where it was, with the last payment shown again
+ * Reads payments page by page, in the order of their tokens, with the checks of every list. After a failure it continues where it was, with the last payment shown again
  * as far as that has to prove the end. Pages get smaller for as long as larger ones can't be read, which may be because they are too large.
  *
  * @throws {PagingError} when going on would lose or repeat payments.
  */
 export async function* readPaymentPages(
   client: ApiClient,
-  { sort, after, size }: PaymentPagesQuery,
+  { after, size }: PaymentPagesQuery,
   options: RequestOptions,
   onFailure: OnFailure,
 ): AsyncGenerator<readonly Payment[], void, undefined> {
-  const direction = directionOf(sort);
-  const bound = direction === "down" ? "before" : "after";
-  const position = new ListPosition(direction, ({ pagingToken }: Payment) => nonEmptyText(pagingToken));
+  const position = new ListPosition("up", ({ pagingToken }: Payment) => nonEmptyText(pagingToken));
   let fitting = size;
   let failures = 0;
   for (;;) {
     let isGrowing = false;
     try {
-      const query = { sort, size: fitting, ...(after !== undefined && { [bound]: after }) };
+      const query = { sort, size: fitting, ...(after !== undefined && { after }) };
       for await (const { items } of new Listing(client, payments.list, [], query, options, position).pages()) {
         failures = 0;
         yield items;

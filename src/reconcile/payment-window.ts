@@ -84,7 +84,8 @@ export class PaymentWindow {
     }
     if (entry.token !== payment.token) {
       // Its place in the list moved on, with or without a change that shows.
-      this.#remove(entry);
+      this.#order.splice(this.#order.lastIndexOf(entry), 1);
+      this.#leaveStretch(entry);
       this.#insert({ ...entry, token: payment.token });
       return this.see(payment, sinceMs);
     }
@@ -159,12 +160,6 @@ export class PaymentWindow {
     stretch.ids.add(digestOf(entry.id));
     stretch.states.add(entry.state);
     stretch.count += 1;
-  }
-
-  #remove(entry: Entry): void {
-    this.#entries.delete(entry.id);
-    this.#order.splice(this.#order.lastIndexOf(entry), 1);
-    this.#leaveStretch(entry);
   }
 
   #leaveStretch(entry: Entry): void {

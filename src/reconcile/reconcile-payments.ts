@@ -5,7 +5,7 @@ import { nonEmptyText } from "../paging/cursor-order.js";
 import type { Payment } from "../resources/payments.js";
 import { nextDelayMs } from "../timing/backoff.js";
 import { clock } from "../timing/clock.js";
-import { Deadline, Ended } from "../timing/deadline.js";
+import { Deadline } from "../timing/deadline.js";
 import { type Discrepancy, Group } from "./compare-group.js";
 import { type OwnEntry, parseEntry } from "./own-entry.js";
 import { summaryOf } from "./payment-summary.js";
@@ -146,8 +146,7 @@ async function waitAfter(error: unknown, failures: number, deadline: Deadline): 
 async function sleep(delayMs: number, deadline: Deadline): Promise<void> {
   try {
     await deadline.sleep(delayMs);
-  } catch (ended) {
-    if (!(ended instanceof Ended)) throw ended;
+  } catch {
     throw aborted();
   }
 }

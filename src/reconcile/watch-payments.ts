@@ -243,8 +243,7 @@ export class PaymentWatch {
   }
 
   #pages(after: string | undefined): AsyncGenerator<readonly Payment[], void, undefined> {
-    const query = { sort: ["pagingToken.asc"] as const, after, size: this.#settings.size };
-    return readPaymentPages(this.#api, query, this.#requestOptions(), this.#waitAfter);
+    return readPaymentPages(this.#api, { after, size: this.#settings.size }, this.#requestOptions(), this.#waitAfter);
   }
 
   #requestOptions(): RequestOptions {

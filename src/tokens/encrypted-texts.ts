@@ -24,8 +24,9 @@ export class EncryptedTexts {
 
   async read(key: string): Promise<StoredToken | undefined> {
     const text = await this.#texts.get(key);
-    const value = text === undefined ? undefined : await this.#cipher.decrypt(key, text);
-    return text === undefined || value === undefined ? undefined : { value, version: text };
+    if (text === undefined) return undefined;
+    const value = await this.#cipher.decrypt(key, text);
+    return value === undefined ? undefined : { value, version: text };
   }
 
   async write(key: string, value: string, ttlMs: number, version: string | undefined): Promise<boolean> {

@@ -33,8 +33,6 @@ export class MemoryTokenStore implements TokenStore {
 
   #stored(key: string) {
     const stored = this.#tokens.get(key);
-    if (stored === undefined || stored.untilMs > clock.monotonicMs()) return stored;
-    this.#tokens.delete(key);
-    return undefined;
+    return stored !== undefined && stored.untilMs > clock.monotonicMs() ? stored : undefined;
   }
 }

@@ -103,10 +103,10 @@ function isOne(reply: unknown): boolean {
   return String(reply) === "1";
 }
 
-/** Clients can be set to give texts as bytes. An empty text stands for nothing, which it is of no use to tell from it. */
+/** Clients can be set to give texts as bytes. */
 function toText(reply: unknown): string | undefined {
   const text = reply instanceof Uint8Array ? new TextDecoder().decode(reply) : reply;
-  return typeof text === "string" && text !== "" ? text : undefined;
+  return typeof text === "string" ? text : undefined;
 }
 
 const redisOptions: CheckTable<RedisTokenStoreOptions> = {

@@ -36,7 +36,7 @@ export class TokenCipher {
   async decrypt(key: string, text: string): Promise<string | undefined> {
     const isReadable = text.length <= maxStoredLength && text.startsWith(format);
     const bytes = isReadable ? decodeBase64(text.slice(format.length)) : undefined;
-    if (bytes === undefined || bytes.length < nonceBytes) return undefined;
+    if (bytes === undefined) return undefined;
     const parameters = parametersOf(key, new Uint8Array(bytes.subarray(0, nonceBytes)));
     const imported = await this.#key();
     try {

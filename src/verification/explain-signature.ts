@@ -168,9 +168,8 @@ function* attemptsAt({ paths, bodies }: Variants, count: number): Generator<Atte
           if (parts.filter(({ mistake }) => mistake !== undefined).length !== count) continue;
           yield {
             get mistakes() {
-              return parts.flatMap(({ mistake }, index) =>
-                mistake === undefined ? [] : [finding(aspects[index] ?? "text", `signed with ${mistake}`)],
-              );
+              const ofText = [join, whole].flatMap((part) => mistakeIn("text", part));
+              return [...mistakeIn("path", ofPath), ...mistakeIn("body", ofBody), ...ofText];
             },
             text: () => whole.value(join.value(ofPath.value, ofBody.value)),
           };
@@ -180,4 +179,6 @@ function* attemptsAt({ paths, bodies }: Variants, count: number): Generator<Atte
   }
 }
 
-const aspects: readonly SignatureAspect[] = ["path", "body", "text", "text"];
+function mistakeIn(aspect: SignatureAspect, { mistake }: Variant<unknown>): SignatureFinding[] {
+  return mistake === undefined ? [] : [finding(aspect, `signed with ${mistake}`)];
+}

@@ -52,8 +52,7 @@ function undo(key: KeyObject, signature: Uint8Array): Buffer | undefined {
 /** RFC 8017, 9.2: 00 01 FF … FF 00, and then the hash with its name in front. */
 function readPkcs1(encoded: Buffer): OpenedSignature | undefined {
   const end = encoded.indexOf(0, 2);
-  const isPadded =
-    encoded[0] === 0 && encoded[1] === 1 && end >= 10 && encoded.subarray(2, end).every((byte) => byte === 0xff);
+  const isPadded = encoded[0] === 0 && encoded[1] === 1 && encoded.subarray(2, end).every((byte) => byte === 0xff);
   if (!isPadded) return undefined;
   const content = encoded.subarray(end + 1).toString("hex");
   for (const { name, prefix } of hashes) {

@@ -86,15 +86,17 @@ export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
 
 export const joinVariants: readonly Variant<Join>[] = [
   { value: joined },
-  ...[
-    ["a newline", "\n"],
-    ["a space", " "],
-    ["a newline (CR LF)", "\r\n"],
-    ["a dot", "."],
-    ["a colon", ":"],
-    ["an ampersand", "&"],
-    ["a bar", "|"],
-  ].map(([name, separator = ""]) => ({
+  ...(
+    [
+      ["a newline", "\n"],
+      ["a space", " "],
+      ["a newline (CR LF)", "\r\n"],
+      ["a dot", "."],
+      ["a colon", ":"],
+      ["an ampersand", "&"],
+      ["a bar", "|"],
+    ] as const
+  ).map(([name, separator]) => ({
     mistake: `${name} between path and body`,
     value: (path: Uint8Array, body: Uint8Array) => joined(path, Buffer.from(separator), body),
   })),
@@ -129,15 +131,17 @@ class Variants<Value> {
     this.#known = new Set([right]);
   }
 
-  add(mistake: string | undefined, value: Value | undefined): void {
+  add(mistake: string, value: Value | undefined): void {
     if (value === undefined || this.#known.has(value)) return;
     this.#known.add(value);
-    this.all.push(mistake === undefined ? { value } : { mistake, value });
+    this.all.push({ mistake, value });
   }
 }
 
+type Mistaken = Required<Variant<string>>;
+
 /** Nothing where the text is not JSON, or has more levels than can be written anew. */
-function rewritten(text: string): Variant<string>[] {
+function rewritten(text: string): Mistaken[] {
   try {
     const content: unknown = JSON.parse(text);
     return [...writtenAnew(content), ...withoutOneField(content)];
@@ -147,7 +151,7 @@ function rewritten(text: string): Variant<string>[] {
 }
 
 /** A text that was signed before its last field came. */
-function withoutOneField(content: unknown): Variant<string>[] {
+function withoutOneField(content: unknown): Mistaken[] {
   if (typeof content !== "object" || content === null || Array.isArray(content)) return [];
   const names = Object.keys(content).filter(looksLikeName).slice(0, mostFields);
   return names.map((name) => {
@@ -160,8 +164,8 @@ function withoutOneField(content: unknown): Variant<string>[] {
 const mostFields = 50;
 
 /** What JSON libraries make of the same content. Numbers and the order of fields can get lost on the way, as they do there. */
-function writtenAnew(content: unknown): Variant<string>[] {
-  const variants: Variant<string>[] = [];
+function writtenAnew(content: unknown): Mistaken[] {
+  const variants: Mistaken[] = [];
   for (const [order, value] of [
     ["", content],
     [", its fields sorted", sorted(content)],

@@ -133,6 +133,41 @@ describe("a decision that takes two people", () => {
     expect(verifyDecisions(evidence).isIntact).toBe(true);
   });
 
+  it("needs no proof at its approval where its proposer decided without it, and says so in both steps", async () => {
+    const { flow, bank, hideList } = await heldFixture();
+    hideList();
+    await flow.propose("k", "release", olga);
+    expect(await errorOf(flow.approve("k", petra))).not.toBeUndefined();
+    expect(bank.released).toEqual([]);
+    await flow.refuse("k", { ...olga, why: "the list can't be read" });
+    await flow.propose("k", "release", { ...olga, withoutProof: true });
+    expect(await flow.approve("k", petra)).toMatchObject({ status: "rejected" });
+    expect(bank.released).toEqual(["k"]);
+    const { decisions = [] } = (await flow.details("k")) ?? {};
+    expect(decisions.map(({ step, withoutProof }) => [step, withoutProof])).toEqual([
+      ["proposed", undefined],
+      ["refused", undefined],
+      ["proposed", true],
+      ["approved", true],
+    ]);
+  });
+
+  it("is not proposed against money that is being given back", async () => {
+    const { flow, newFlow } = await heldFixture();
+    await flow.propose("k", "release", olga);
+    const failing = newFlow(2, { releaseFunds: closed });
+    await errorOf(failing.approve("k", petra));
+    for (let round = 0; round < 3; round += 1) await errorOf(failing.run("k", request));
+    expect((await flow.status("k"))?.phase).toBe("refused");
+    for (const action of ["resend", "found"] as const) {
+      expect(await errorOf(flow.propose("k", action, olga))).toMatchObject({
+        code: "flow_not_held",
+        message: expect.stringContaining("its money is being given back, and may have been already"),
+      });
+    }
+    expect(await flow.propose("k", "release", olga)).toMatchObject({ step: "proposed", action: "release" });
+  });
+
   it("is refused to one alone, before anything is read", async () => {
     const { flow, writes } = await heldFixture();
     expect(await errorOf(flow.resolve("k", "release", olga))).toMatchObject({ code: "flow_approval_needed" });
@@ -144,14 +179,17 @@ describe("a decision that takes two people", () => {
     async (by) => {
       const { flow, bank } = await heldFixture();
       await flow.propose("k", "release", olga);
-      expect(await errorOf(flow.approve("k", { by }))).toMatchObject({ code: "flow_same_person", effect: "possible" });
+      expect(await errorOf(flow.approve("k", { by }))).toMatchObject({
+        ...{ code: "flow_same_person", effect: "possible" },
+        message: 'approve: Olga Operator proposed this for the flow of key "k", and another person has to approve it',
+      });
       expect(bank.released).toEqual([]);
     },
   );
 
   it("is not approved where nothing is proposed, twice, or where it was refused", async () => {
     const { flow } = await heldFixture();
-    const notProposed = { code: "flow_not_proposed" };
+    const notProposed = { code: "flow_not_proposed", message: 'nothing is proposed for the flow of key "k"' };
     expect(await errorOf(flow.approve("k", petra))).toMatchObject(notProposed);
     await flow.propose("k", "release", olga);
     await flow.refuse("k", { ...petra, why: "they are still looking" });
@@ -189,7 +227,11 @@ describe("a decision that takes two people", () => {
     const state = (await codec.decode(entry)) as StateOf<"held">;
     const looked = { ...state, looks: [...state.looks, { atMs: 1, claims: 1, seen: 0, complete: true }] };
     expect(await journal.write("k", entry, await codec.encode("k", entry.scope, looked))).toBe(true);
-    expect(await errorOf(flow.approve("k", petra))).toMatchObject({ code: "flow_moved_on", effect: "possible" });
+    expect(await errorOf(flow.approve("k", petra))).toMatchObject({
+      ...{ code: "flow_moved_on", effect: "possible" },
+      message:
+        'approve: the flow of key "k" has moved on since Olga Operator proposed this: propose again what is right now',
+    });
     expect((await flow.details("k"))?.proposal).toMatchObject({ isOutdated: true });
     expect(bank.released).toEqual([]);
     await flow.propose("k", "release", olga);
@@ -217,13 +259,17 @@ describe("a decision that takes two people", () => {
     const writes = (await journal.read("k"))?.revision;
     expect(await errorOf(flow.propose("k", "release", { by: " olga ", why: "once more" }))).toMatchObject({
       ...{ code: "flow_too_many_proposals", effect: "possible" },
-      message: expect.stringContaining("another person has to propose"),
+      message: expect.stringMatching(
+        /^propose: 20 proposals of {2}olga {2}for the flow .*: another person has to propose$/,
+      ),
     });
     expect((await journal.read("k"))?.revision).toBe(writes);
     for (let round = 0; round < 80; round += 1) await back(`person ${round % 7}`);
     expect(await errorOf(flow.propose("k", "release", { by: "Quentin", why: "w" }))).toMatchObject({
       code: "flow_too_many_proposals",
-      message: expect.stringContaining("decisions: { people: 1 }"),
+      message: expect.stringMatching(
+        /^propose: 100 proposals for the flow .*: .* decisions: \{ people: 1 \} can still/,
+      ),
     });
     const { decisions = [] } = (await flow.details("k")) ?? {};
     expect(decisions).toHaveLength(200);

@@ -93,7 +93,7 @@ describe("what resolve is given", () => {
     ["found", { ...decision, withoutProof: "no" }, "withoutProof must be true or false"],
     ["release", { ...decision, withoutProof: null }, "withoutProof must be true or false"],
     ["resend", { ...decision, withoutProof: "yes" }, "withoutProof must be true or false"],
-  ])("is refused before anything is done: %s, %j", async (action, resolution, message) => {
+  ])("is refused before anything is done (case %#): %s", async (action, resolution, message) => {
     const { flow } = await flowFixture();
     const error = await errorOf(flow().resolve("k", action as "release", resolution as never));
     expect(error).toMatchObject({ code: "invalid_argument", message: expect.stringContaining(message) });

@@ -172,6 +172,36 @@ it.each([
   expect(server.sandbox.tokenRequests).toHaveLength(1);
 });
 
+it("leaves a login alone that begins while an earlier session is being ended", async () => {
+  const leaving = closedGate();
+  const { server, page } = await openApp({
+    onRequest: ({ path }) => (path.endsWith("/logout") ? leaving.opened : undefined),
+  });
+  const tab = new Tab(appUrl);
+  const login = await logIn(tab, page);
+  const ended = login.logout();
+  await vi.waitFor(() => expect(server.sandbox.requests.at(-1)?.path).toMatch(/logout$/));
+  await goAndComeBack(tab, page);
+  expect(await login.resume()).toBe(true);
+  leaving.open();
+  await ended;
+  expect([await login.resume(), login.claims?.sub]).toEqual([true, "gateway"]);
+});
+
+it("keeps two applications of one origin apart", async () => {
+  const { page, options } = await openApp();
+  const tab = new Tab(appUrl);
+  const leaving = tab.leaves();
+  void new BrowserLogin(page).redirect();
+  const callback = await pressButton(await leaving);
+  const issuer = `${options.authUrl}/auth/realms/${options.realm}`;
+  expect([...tab.stored.keys()]).toEqual([`cross-border-payments.login ${issuer} ${options.clientId}`]);
+  const other = new BrowserLogin({ ...page, clientId: "another" });
+  expect(await other.resume()).toBe(false);
+  tab.href = callback.href;
+  expect(await new BrowserLogin(page).resume()).toBe(true);
+});
+
 it("does not leave the page for the login page before the session is ended", async () => {
   const leaving = closedGate();
   const { server, page } = await openApp({
@@ -282,6 +312,12 @@ it("says where it can't run", async () => {
   new Tab(appUrl);
   vi.stubGlobal("crypto", {});
   await expect(login.redirect()).rejects.toThrow("only when it was loaded over https");
+  vi.stubGlobal("crypto", undefined);
+  await expect(login.redirect()).rejects.toThrow("only when it was loaded over https");
+  vi.stubGlobal("crypto", { subtle: {} });
+  await expect(login.redirect()).rejects.toThrow(
+    "no login can begin; is the package openid-client installed completely?",
+  );
   vi.unstubAllGlobals();
   new Tab(appUrl);
   const full = () => {

@@ -316,11 +316,19 @@ it("saves nothing without a store, and resumes nothing that was not saved", asyn
   const { login } = await openLogin();
   const session = await logIn(login);
   expect(() => session.save()).toThrow(ConfigError);
-  expect(() => login.resume("{}")).toThrow("needs a tokenStore");
+  expect(() => session.save()).toThrow("ServerLogin: save needs a tokenStore; for one process, a MemoryTokenStore");
+  expect(() => login.resume("{}")).toThrow("ServerLogin: resume needs a tokenStore");
   const { login: storing } = await openLogin({}, withStore());
-  for (const saved of ["", "nothing", "{}", JSON.stringify({ refreshToken: "", claims: { sub: "s" } })]) {
-    expect(() => storing.resume(saved)).toThrow(InvalidArgumentError);
+  const claims = { sub: "s" };
+  const tokenless = [{}, { refreshToken: "", claims }, { refreshToken: 7, claims }, { refreshToken: "r" }];
+  const claimless = [null, "text", 7, {}, { sub: 7 }].map((other) => ({ refreshToken: "r", claims: other }));
+  for (const saved of [...tokenless, ...claimless]) {
+    expect(() => storing.resume(JSON.stringify(saved))).toThrow(
+      new InvalidArgumentError("ServerLogin: saved is not a text of ServerSession.save"),
+    );
   }
+  expect(() => storing.resume("nothing")).toThrow(InvalidArgumentError);
+  expect(() => storing.resume("")).toThrow("ServerLogin: saved is an empty string; wanted: the text as it was given");
 });
 
 // What goes wrong
@@ -378,6 +386,7 @@ it("refuses a callback of another issuer, and an ID token of another one", async
   silent.searchParams.delete("iss");
   expect(await failureOf(misled.finish(silent, begun.pending), secretsOf(begun.pending, silent))).toMatchObject({
     code: "login_issuer_mismatch",
+    message: expect.stringContaining("the ID token names another issuer"),
   });
 });
 
@@ -556,6 +565,8 @@ it.each([
   [{ ...options, fetch: {} }, "ServerLogin: fetch must be a function"],
   [{ ...options, dispatcher: {} }, "ServerLogin: dispatcher must be an undici dispatcher"],
   [{ ...options, allowInsecureHttp: "yes" }, "ServerLogin: allowInsecureHttp must be true or false"],
+  [{ ...options, tls: { ca: 7 } }, "tls: ca must be"],
+  [{ ...options, appInfo: { name: "a program" } }, "ServerLogin: appInfo: name must be up to 100 letters"],
   [{ ...options, fetch, tls: { ca: "" } }, "ServerLogin: tls and fetch exclude each other"],
   [{ ...options, authUrl: "http://127.0.0.1", tls: { ca: "" } }, "ServerLogin: tls has no use with an http authUrl"],
   [{ ...options, username: "canary" }, 'ServerLogin: there is no option "username"'],
@@ -566,11 +577,38 @@ it.each([
   expect(build).not.toThrow("canary");
 });
 
+it("takes http addresses of other hosts where it is told to, and more scopes", async () => {
+  const http = { authUrl: "http://id.test", redirectUri: "http://bank.test/", allowInsecureHttp: true };
+  await using login = new ServerLogin({ ...options, ...http, scope: "email openid" });
+  const { url } = await login.begin();
+  expect(url).toMatch(/^http:\/\/id\.test\//);
+  expect(new URL(url).searchParams.get("scope")).toBe("email openid");
+});
+
+it("sends nothing once it is closed, and can be closed again", async () => {
+  const { login, grants } = await openLogin();
+  await logIn(login);
+  await login.close();
+  await login.close();
+  expect(await failureOf(logIn(login))).toMatchObject({ code: "token_endpoint_unreachable" });
+  expect(grants()).toEqual(["authorization_code"]);
+});
+
+it("is closed where its scope ends", async () => {
+  const login = new ServerLogin(options);
+  const closed = vi.spyOn(login, "close");
+  await login[Symbol.asyncDispose]();
+  expect(closed).toHaveBeenCalledOnce();
+});
+
 it("refuses a callback that is no address", async () => {
   const { login } = await openLogin();
   for (const callback of [undefined, 7, "http://["]) {
-    await expect(login.finish(callback as never, "pending")).rejects.toThrow(InvalidArgumentError);
+    const finished = login.finish(callback as never, "pending");
+    await expect(finished).rejects.toThrow(InvalidArgumentError);
+    await expect(finished).rejects.toThrow(/^ServerLogin: callbackUrl is .*; wanted: the address of the callback, or/);
   }
+  await expect(login.finish("/callback", "")).rejects.toThrow("pending is an empty string");
   await expect(login.finish("/callback", 7 as never)).rejects.toThrow("pending is a number");
 });
 

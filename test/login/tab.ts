@@ -27,8 +27,8 @@ export class Tab {
         tab.reloads += 1;
       },
     });
-    vi.stubGlobal("addEventListener", (_type: "pageshow", listener: OnShown) => {
-      tab.#shown = listener;
+    vi.stubGlobal("addEventListener", (type: string, listener: OnShown) => {
+      if (type === "pageshow") tab.#shown = listener;
     });
     vi.stubGlobal("history", {
       state: null,

@@ -107,6 +107,22 @@ describe("the payments of a period", () => {
     await expect(idsOf(service)).rejects.toMatchObject({ name: "PagingError", code: "paging_end_unproved" });
   });
 
+  it("are read again where a cache gave them, and end with an error where it goes on doing so", async () => {
+    withoutPauses();
+    const once = paymentsService(tenADay(900), undefined, undefined, (number) => (number === 1 ? { age: "7" } : {}));
+    expect((await idsOf(once)).toSorted()).toEqual(idsFrom(600, 10));
+    const counting = paymentsService(tenADay(900));
+    await idsOf(counting);
+    expect(once.requested.length).toBe(2 * counting.requested.length);
+    const always = paymentsService(tenADay(900), undefined, undefined, () => ({ age: "7" }));
+    await expect(idsOf(always)).rejects.toMatchObject({
+      code: "paging_end_unproved",
+      message:
+        "payments.list: the payments of the period can't be read completely: the list came from a cache, 7 s old",
+    });
+    expect(always.requested.length).toBe(4 * counting.requested.length);
+  });
+
   it("end with an error where payments without paging tokens are listed", async () => {
     const payments = tenADay(900).map(({ pagingToken: _, ...payment }) => payment);
     await expect(idsOf(paymentsService(payments))).rejects.toMatchObject({ name: "PagingError", code: "paging" });

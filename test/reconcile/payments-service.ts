@@ -1,5 +1,5 @@
 import { type ApiClient, apiClientKey, type CallInput, type PagingValues } from "../../src/api/api-client.js";
-import type { ApiPromise } from "../../src/api/request-options.js";
+import type { ApiPromise, RequestOptions } from "../../src/api/request-options.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
 import { compareTokens } from "../../src/paging/cursor-order.js";
 import type { PaymentsClient } from "../../src/reconcile/payments-client.js";
@@ -9,6 +9,8 @@ import { fakeApiClient } from "../paging/fake-api-client.js";
 export interface PaymentsService {
   readonly client: PaymentsClient;
   readonly requested: PagingValues[];
+  /** The options of each request. */
+  readonly options: (RequestOptions | undefined)[];
   /** What is listed for these values. */
   list(paging: PagingValues): readonly Partial<Payment>[];
 }
@@ -26,20 +28,24 @@ export function paymentsService(
   payments: readonly Partial<Payment>[],
   respond?: (paging: PagingValues, number: number) => readonly Partial<Payment>[] | undefined,
   compare: CompareTokens = compareTokens,
+  headersOf: (number: number) => Record<string, string> = () => ({}),
 ): PaymentsService {
   const requested: PagingValues[] = [];
-  const call = <Output>(input: CallInput<unknown>): ApiPromise<Output> => {
+  const options: (RequestOptions | undefined)[] = [];
+  const call = <Output>(input: CallInput<unknown>, given: RequestOptions | undefined): ApiPromise<Output> => {
     const { paging = {} } = input;
     requested.push(paging);
+    options.push(given);
+    const headers = headersOf(requested.length);
     const work = async () => (respond?.(paging, requested.length) ?? select(payments, paging, compare)) as Output;
-    return toApiPromise(work(), { response: { status: 200, headers: {} } });
+    return toApiPromise(work(), { response: { status: 200, headers } });
   };
   const api: ApiClient = fakeApiClient({
     baseUrl: "https://service.test/api",
-    call: (_, __, input) => call(input ?? {}),
+    call: (_, __, input, given) => call(input ?? {}, given),
   });
   const client = { close: async () => {}, [apiClientKey]: api };
-  return { client, requested, list: (paging) => select(payments, paging, compare) };
+  return { client, requested, options, list: (paging) => select(payments, paging, compare) };
 }
 
 function select(

@@ -1,14 +1,23 @@
+import { getEventListeners } from "node:events";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { PagingValues } from "../../src/api/api-client.js";
-import { AbortedError, InvalidArgumentError, PermissionDeniedError } from "../../src/errors/errors.js";
-import type { Discrepancy } from "../../src/reconcile/compare-group.js";
+import {
+  AbortedError,
+  ConnectionError,
+  InvalidArgumentError,
+  PagingError,
+  PermissionDeniedError,
+} from "../../src/errors/errors.js";
+import { type Discrepancy, Group } from "../../src/reconcile/compare-group.js";
 import type { OwnEntry } from "../../src/reconcile/own-entry.js";
+import type { PaymentSummary } from "../../src/reconcile/payment-summary.js";
 import type { ReconcileOptions } from "../../src/reconcile/reconcile-options.js";
 import { reconcilePayments } from "../../src/reconcile/reconcile-payments.js";
 import type { Payment } from "../../src/resources/payments.js";
+import { setClock } from "../../src/timing/clock.js";
 import { compareTexts, paymentsService } from "./payments-service.js";
 
 const period = { from: "2026-03-02T00:00:00Z", to: "2026-03-03T00:00:00Z" };
@@ -134,6 +143,140 @@ it("reports payments without a transaction id one by one, and shows no more than
   const duplicate = found.find(({ type }) => type === "duplicate");
   expect(duplicate).toMatchObject({ entryCount: 0, paymentCount: 150 });
   expect(duplicate?.type === "duplicate" && duplicate.payments).toHaveLength(100);
+});
+
+it("shows no more than 100 entries with one transaction id, and says how many there are", async () => {
+  const entry = { senderGatewayTransactionId: "T-1", bookedAt: "2026-03-02T10:00:00Z" };
+  const [duplicate] = await all(
+    [],
+    Array.from({ length: 101 }, () => entry),
+  );
+  expect(duplicate).toMatchObject({ type: "duplicate", entryCount: 101, paymentCount: 0 });
+  expect(duplicate?.type === "duplicate" && duplicate.entries).toHaveLength(100);
+});
+
+it("takes two payments for two that have neither an id nor a paging token", () => {
+  const group = new Group();
+  const bare = { createdAt: "2026-03-02T10:00:00Z" } as PaymentSummary;
+  for (const payment of [bare, bare]) group.addPayment(payment, { fromMs: 0, toMs: Number.POSITIVE_INFINITY });
+  expect(group.compare()).toMatchObject({ type: "duplicate", paymentCount: 2, payments: [bare, bare] });
+});
+
+it("takes the first instant for a part of the period, and the last one for none", async () => {
+  const [first] = tenADay(1);
+  const at = (createdAt: string, id: string) => ({ ...first, id, createdAt, senderGatewayTransactionId: id });
+  const found = await all([at(period.from, "first"), { ...at(period.to, "last"), pagingToken: "2" }], []);
+  expect(found).toEqual([{ type: "missing-here", payment: expect.objectContaining({ id: "first" }) }]);
+});
+
+it("compares accounts word for word: zeros in front of one are a part of it", async () => {
+  const [first] = tenADay(1);
+  const payment = { ...first, createdAt: "2026-03-02T10:00:00Z", senderAccount: "100" };
+  const entry = { senderGatewayTransactionId: "T-0", senderAccount: "0100" };
+  expect(await all([payment], [entry])).toMatchObject([
+    { type: "different", differences: [{ field: "senderAccount", here: "0100", there: "100" }] },
+  ]);
+});
+
+it("takes entries from a database's cursor", async () => {
+  const payments = tenADay(1000);
+  async function* cursor() {
+    yield* entriesOf(payments);
+  }
+  expect(await all(payments, cursor())).toEqual([]);
+});
+
+it("sends the headers that it is given with each request", async () => {
+  const service = paymentsService(tenADay(1000));
+  await all(service, [], { headers: { "X-Trace": "1" } });
+  expect(service.options.length).toBeGreaterThan(1);
+  for (const options of service.options) expect(options?.headers).toEqual({ "X-Trace": "1" });
+  const without = paymentsService(tenADay(1000));
+  await all(without, []);
+  for (const options of without.options) expect(options).toEqual({ signal: expect.any(AbortSignal) });
+});
+
+describe("a service that is away", () => {
+  /** Time passes only where something waits. */
+  function passingClock() {
+    let nowMs = Date.now();
+    const waited: number[] = [];
+    const clock = { wallMs: () => nowMs, monotonicMs: () => nowMs, clearTimer() {}, unrefTimer() {} };
+    const setTimer = (work: () => void, ms: number) => {
+      nowMs += ms;
+      waited.push(ms);
+      queueMicrotask(work);
+    };
+    setClock({ ...clock, setTimer });
+    vi.spyOn(Math, "random").mockReturnValue(0.999999);
+    onTestFinished(() => {
+      setClock(undefined);
+      vi.restoreAllMocks();
+    });
+    return waited;
+  }
+  const payments = tenADay(1000);
+  const awayFor = (failures: number) => {
+    let left = failures;
+    return paymentsService(payments, () => {
+      if (left-- > 0) throw new ConnectionError("away");
+      return undefined;
+    });
+  };
+
+  it("is asked again, after a while that grows, and nothing is missing from the result", async () => {
+    const waited = passingClock();
+    expect(await all(awayFor(10), entriesOf(payments))).toEqual([]);
+    expect(waited).toHaveLength(10);
+    expect(waited.toSorted((one, other) => one - other)).toEqual(waited);
+    expect(waited.at(-1)).toBeGreaterThan(10_000);
+  });
+
+  it("ends the comparison with an error where it stays away", async () => {
+    const waited = passingClock();
+    const service = awayFor(Number.POSITIVE_INFINITY);
+    await expect(all(service, [])).rejects.toThrow(ConnectionError);
+    expect([waited.length, service.requested.length]).toEqual([10, 11]);
+  });
+
+  it("is waited for between two readings of a list that proves nothing", async () => {
+    const waited = passingClock();
+    await expect(
+      all(
+        paymentsService(payments, () => []),
+        [{ senderGatewayTransactionId: "T", paymentId: "p" }],
+      ),
+    ).rejects.toThrow(PagingError);
+    expect(waited.filter((ms) => ms >= 900)).toHaveLength(3);
+  });
+
+  it("is waited for no longer once the signal aborts", async () => {
+    const abort = new AbortController();
+    const service = paymentsService(payments, () => {
+      setImmediate(() => abort.abort());
+      throw new ConnectionError("away");
+    });
+    await expect(all(service, [], { signal: abort.signal })).rejects.toThrow(
+      "reconcilePayments: the caller's signal ended the comparison, which is not complete",
+    );
+    expect(service.requested).toHaveLength(1);
+  });
+});
+
+it("reads no more entries once the signal aborts, requests nothing, and leaves no listener on the signal", async () => {
+  const abort = new AbortController();
+  const service = paymentsService([]);
+  async function* cursor() {
+    yield { senderGatewayTransactionId: "T-1" };
+    abort.abort();
+    yield { senderGatewayTransactionId: "T-2" };
+    throw new Error("read on");
+  }
+  await expect(all(service, cursor(), { signal: abort.signal })).rejects.toThrow(AbortedError);
+  expect(service.requested).toEqual([]);
+  const { signal } = new AbortController();
+  await all(service, [], { signal });
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 it("stops reading before the period where tokens follow time", async () => {
@@ -272,6 +415,23 @@ it.each([
     /own entry 2: bookedAt must be/,
   ],
   ["null", null, /own entry 2: it must be an object; found null/],
+  ["a text", "T", /own entry 2: it must be an object; found a string/],
+  ["a field of no payment", { T: "1" }, /there are senderGatewayTransactionId, paymentId, senderCurrency, /],
+  [
+    "an amount that is no numeral",
+    { senderGatewayTransactionId: "T", senderAmount: "1,5" },
+    /own entry 2: senderAmount must be a decimal numeral/,
+  ],
+  [
+    "a number as account",
+    { senderGatewayTransactionId: "T", senderAccount: 100 },
+    /own entry 2: senderAccount must be a string; leave out what you do not know; found a number/,
+  ],
+  [
+    "a time in an object",
+    { senderGatewayTransactionId: "T", bookedAt: Object("2026-03-02T10:00:00Z") },
+    /own entry 2: bookedAt must be/,
+  ],
 ])("refuses an entry with %s before it requests anything", async (_, entry, message) => {
   const service = paymentsService([]);
   const own = [{ senderGatewayTransactionId: "T-1" }, entry] as OwnEntry[];
@@ -304,10 +464,14 @@ it.each([
 
 it("refuses what is no client, and what are no entries", () => {
   const { client } = paymentsService([]);
-  expect(() => reconcilePayments({ close: async () => {} }, [], period)).toThrow(/client must be a CrossBorderClient/);
-  expect(() => Reflect.apply(reconcilePayments, undefined, [client, "T-1", period])).toThrow(
-    /own must be your entries/,
+  expect(() => reconcilePayments({ close: async () => {} }, [], period)).toThrow(
+    /^reconcilePayments: the client must be a CrossBorderClient/,
   );
+  for (const own of ["T-1", {}, 7, undefined]) {
+    expect(() => Reflect.apply(reconcilePayments, undefined, [client, own, period])).toThrow(
+      /own must be your entries/,
+    );
+  }
 });
 
 it("keeps nothing readable in its file, leaves nothing behind, and says when it can't write", async () => {

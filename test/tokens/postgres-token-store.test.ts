@@ -1,8 +1,13 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { verifyTokenStore } from "cross-border-payments/testing";
-import { PostgresTokenStore, type PostgresTokenStoreOptions } from "cross-border-payments/tokens/postgres";
+import {
+  PostgresTokenStore,
+  type PostgresTokenStoreOptions,
+  type TokenSchemaOptions,
+} from "cross-border-payments/tokens/postgres";
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
+import { maxAttempts } from "../../src/journals/postgres-failure.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
 const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set, see test/support/postgres.sh)" : "";
@@ -12,6 +17,7 @@ const encryptionKey = randomBytes(32);
 
 it.each([
   [{ pool: undefined }, "pool must be a pool of pg, or one like it, with a method query; found undefined"],
+  [{ pool: null }, "pool must be a pool of pg, or one like it, with a method query; found null"],
   [
     { pool: "postgresql://user:hunter2@host/db" },
     "pool must be a pool of pg, or one like it, with a method query; found a string",
@@ -28,6 +34,75 @@ it.each([
 
 it("refuses a role that could not stand in SQL", () => {
   expect(() => PostgresTokenStore.schema({ role: 'a"b' })).toThrow("PostgresTokenStore: role must be");
+  const text = "payments" as TokenSchemaOptions;
+  expect(() => PostgresTokenStore.schema(text)).toThrow("PostgresTokenStore: the options must be");
+});
+
+it("tells an administrator what to run, in one transaction", () => {
+  expect(PostgresTokenStore.schema()).toBe(`BEGIN;
+CREATE SCHEMA IF NOT EXISTS "public";
+CREATE TABLE IF NOT EXISTS "public"."cross_border_tokens" (
+  key text COLLATE "C" NOT NULL PRIMARY KEY,
+  value text COLLATE "C",
+  expires_at timestamptz,
+  lock_owner text COLLATE "C",
+  locked_until timestamptz
+);
+GRANT USAGE ON SCHEMA "public" TO "payments";
+GRANT SELECT, INSERT, UPDATE, DELETE ON "public"."cross_border_tokens" TO "payments";
+COMMIT;
+`);
+});
+
+describe("with a pool that is asked", () => {
+  /** A table that is there, and what `answer` says to each statement after that. */
+  const asked = (answer: (text: string) => unknown[]) => {
+    const texts: string[] = [];
+    const pool = {
+      query: async (text: string) => {
+        if (text.includes("pg_class")) return { rows: [1] };
+        texts.push(text.trim().split(/\s/)[0] ?? "");
+        return { rows: answer(text) };
+      },
+    };
+    return { store: new PostgresTokenStore({ pool, encryptionKey }), texts };
+  };
+  const rolledBack = () => Object.assign(new Error("could not serialize access"), { code: "40001" });
+
+  it("runs a statement again that the database has rolled back", async () => {
+    let failures = 2;
+    const { store, texts } = asked(() => {
+      if (failures-- > 0) throw rolledBack();
+      return [1];
+    });
+    expect(await store.lock("key", "owner", 1000)).toBe(true);
+    expect(texts).toHaveLength(3);
+  });
+
+  it("gives up a statement that is rolled back each time", async () => {
+    const { store, texts } = asked(() => {
+      throw rolledBack();
+    });
+    await expect(store.lock("key", "owner", 1000)).rejects.toThrow("could not serialize access");
+    expect(texts).toHaveLength(maxAttempts);
+  });
+
+  it("runs no statement again that failed in another way: it may have been carried out", async () => {
+    const { store, texts } = asked(() => {
+      throw new Error("connection lost");
+    });
+    await expect(store.lock("key", "owner", 1000)).rejects.toThrow("connection lost");
+    expect(texts).toHaveLength(1);
+  });
+
+  it("looks for what ended long ago only after it has stored a session", async () => {
+    const full = asked(() => []);
+    expect(await full.store.write("key", "value", 1000, undefined)).toBe(false);
+    expect(full.texts).toEqual(["INSERT", "SELECT"]);
+    const empty = asked(() => [1]);
+    expect(await empty.store.write("key", "value", 1000, undefined)).toBe(true);
+    expect(empty.texts).toEqual(["INSERT", "DELETE"]);
+  });
 });
 
 describe.skipIf(url === "")(`with a server${skipped}`, () => {

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { createClient, RESP_TYPES } from "@redis/client";
+import { ConfigError } from "cross-border-payments";
 import { verifyTokenStore } from "cross-border-payments/testing";
 import { RedisTokenStore, type RedisTokenStoreOptions } from "cross-border-payments/tokens/redis";
 import { Redis } from "ioredis";
@@ -13,6 +14,7 @@ const encryptionKey = randomBytes(32);
 
 it.each([
   [{ redis: undefined }, "redis must be a client of node-redis or ioredis; found undefined"],
+  [{ redis: null }, "redis must be a client of node-redis or ioredis; found null"],
   [{ redis: {} }, "redis must be a client of node-redis or ioredis; found an object"],
   [{ redis: "redis://user:hunter2@host" }, "redis must be a client of node-redis or ioredis; found a string"],
   [{ prefix: 7 }, "prefix must be a string; found 7"],
@@ -20,7 +22,9 @@ it.each([
 ])("refuses an option that is not what is described (case %#)", (options, message) => {
   const redis = { eval: async () => null };
   const given = { redis, encryptionKey, ...options } as unknown as RedisTokenStoreOptions;
-  expect(() => new RedisTokenStore(given)).toThrow(`RedisTokenStore: ${message}`);
+  const refused = expect(() => new RedisTokenStore(given));
+  refused.toThrow(ConfigError);
+  refused.toThrow(`RedisTokenStore: ${message}`);
 });
 
 describe.skipIf(url === "")(`with a server${skipped}`, () => {

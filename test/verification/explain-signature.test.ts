@@ -2,6 +2,8 @@ import { constants, createHash, createSign, generateKeyPairSync, privateEncrypt,
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { explainSignature, type SignatureQuestion } from "../../src/verification/explain-signature.js";
+import { fingerprintOf } from "../../src/verification/fingerprint.js";
+import { openSignature } from "../../src/verification/opened-signature.js";
 import { bodyVariants, joinVariants, pathVariants } from "../../src/verification/signed-text-variants.js";
 import { keyPairOf } from "../support/key-pairs.js";
 import { runs } from "../support/thorough.js";
@@ -120,11 +122,28 @@ describe("the text", () => {
   });
 
   it("gives both hashes where no text fits", () => {
-    const { findings, found, wantedDigest } = explainSignature({ ...right, signature: signed("something else") });
+    const { findings, found, isValid, wantedDigest } = explainSignature({
+      ...right,
+      signature: signed("something else"),
+    });
     expect(found?.digest).toBe(createHash("sha256").update("something else").digest("hex"));
+    expect(isValid).toBe(false);
     expect(findings).toHaveLength(1);
+    expect(findings[0]?.aspect).toBe("text");
+    expect(findings[0]?.problem).toMatch(/ of none of the \d{4,} that people sign by mistake; it holds /);
     expect(findings[0]?.problem).toContain(`it holds the SHA-256 ${found?.digest}`);
     expect(findings[0]?.remedy).toContain(wantedDigest);
+  });
+
+  it("gives no hash of another text where the padding hides it", () => {
+    const key = { key: keys.privateKey, padding: constants.RSA_PKCS1_PSS_PADDING };
+    const signature = sign("sha256", Buffer.from("something else"), key).toString("base64");
+    const { findings, found } = explainSignature({ ...right, signature });
+    expect(found).toBeUndefined();
+    expect(findings.map(({ problem }) => problem)).toEqual([
+      "it was made with SHA-256 and PSS",
+      expect.stringMatching(/ that people sign by mistake$/),
+    ]);
   });
 
   it("explains whatever people make of path, body and what is between them", () => {
@@ -180,6 +199,28 @@ describe("the algorithm", () => {
     ]);
   });
 
+  it("finds the hash of a PSS signature in which another one seems to have a shorter salt", () => {
+    // One signature in a hundred with the longest salt is like that; the private key was thrown away.
+    const ambiguousKey = [
+      "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAt+EF4Fk2qUvxPykf9E03lZhC7EevH8FaxrGFm3Wf2TTuK9mvdkDtmOoj5m6NiWuPhK",
+      "4+FuWwf+PXqwMC6yuPNuIg27lsj2UiO5A0hIjd9HWaUx2LUiKjiPjGE8XTl5/IzO4fBjYyMjY3v8KanfFVIXUiKER8TYCY3TB5xB+/wTABd2nb",
+      "glSvlFO3kCaZ6jAAtCkp1H9vKasbDW2miLdwgnQdbad9z6vWv0Cmr1pMPbArjFCYJDIUvm2rlWCB4IxsloECiFHQS19XQg5n1YcnqB0TO9YJeq",
+      "OvavBWWsZlxt4J8hZdhFp4HIWFD0Z04l8/tBbt5/MetbYCVsLoU5kWiQIDAQAB",
+    ].join("");
+    const ambiguous = [
+      "KhLQn5e5BbjVCRRgZX37hJv+zlWKu7Fxk87zgqhzCIGwcAQ06vwMuULVUVnRHZ4gaavuUa+UffguPYp+gf8+bQJZHYXxAynCrbTDc3HoOFK6+a",
+      "PMa3mZy1xpZ9WdFjNnq1AFYrBe+V6oMJ4WCcUNwAw2PXpXSbcK1gYy+BvTvTuq8BE+xKMsi4g3XmLRQ9yT+ij43hpeAJD/H0iIwdVoQ8fcReCd",
+      "rXNa7GVIffzZhngXjc3m6rJ7SbSzYNA19qZ8YcXbmEym9lr64fe5UaO8xuK96lio5/dMhNRv2SzyJud6HDTjOvfxGEUJy70/lcPUFUwum9M0o4",
+      "yl4wl5mj3CWA==",
+    ].join("");
+    const publicKey = `-----BEGIN PUBLIC KEY-----\n${ambiguousKey}\n-----END PUBLIC KEY-----\n`;
+    const [likeliest] = openSignature(Buffer.from(ambiguousKey, "base64"), Buffer.from(ambiguous, "base64"));
+    expect(likeliest?.scheme.hash).not.toBe("sha256");
+    expect(explained(ambiguous, { path: "/payments", body: Buffer.from("{}"), publicKey })).toEqual([
+      "algorithm: it was made with SHA-256 and PSS",
+    ]);
+  });
+
   it("says that the name of the hash is missing", () => {
     const digest = createHash("sha256")
       .update(path + body)
@@ -197,8 +238,32 @@ describe("the key", () => {
     .sign(others.privateKey, "base64");
 
   it("says that another one signed", () => {
-    const [said] = explained(byOther);
-    expect(said).toMatch(/^key: it was not made with the registered key, or it was damaged: 256 bytes$/);
+    const { isValid, findings } = explainSignature({ ...right, signature: byOther });
+    expect(isValid).toBe(false);
+    expect(findings).toEqual([
+      {
+        aspect: "key",
+        problem: "it was not made with the registered key, or it was damaged: 256 bytes",
+        remedy: "sign with the private key whose public key is registered: compare the fingerprints of both",
+      },
+    ]);
+  });
+
+  it("says how many others it was not made with either", () => {
+    const [one, two] = ["one", "two"].map(
+      (name) => [name, pem(generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey)] as const,
+    );
+    const others = (...given: (typeof one)[]) => new Map(given.filter((entry) => entry !== undefined));
+    expect(explained(byOther, { otherKeys: others(one) })).toEqual([
+      "key: it was not made with the registered key nor with the other one that was given, or it was damaged: 256 bytes",
+    ]);
+    expect(explained(byOther, { otherKeys: others(one, two) })).toEqual([
+      "key: it was not made with the registered key nor with any of the 2 others that were given, or it was damaged: 256 bytes",
+    ]);
+  });
+
+  it("takes a number above every signature of the key for none", () => {
+    expect(explained(Buffer.alloc(256, 0xff).toString("base64"))).toEqual([expect.stringMatching(/^key: /)]);
   });
 
   it("says which one, where it is known", () => {
@@ -211,6 +276,9 @@ describe("the key", () => {
     expect(explained(byOther, { otherKeys })).toEqual([
       `key: it was made with another key: old.pem (SHA-256 ${fingerprint})`,
     ]);
+    const [finding] = explainSignature({ ...right, signature: byOther, otherKeys }).findings;
+    expect(finding?.remedy).toMatch(/^sign with the private key whose public key is registered, or register that one$/);
+    expect(fingerprintOf(pem(others.publicKey))).toBe(fingerprint);
   });
 
   it("takes a signature with a single wrong bit for no signature of the key", () => {
@@ -234,6 +302,15 @@ describe("the Base64", () => {
     ["was encoded in Base64 twice", Buffer.from(signature).toString("base64")],
   ])("says that the signature %s", (wrong, text) => {
     expect(explained(text)).toEqual([expect.stringContaining(wrong)]);
+    const [finding] = explainSignature({ ...right, signature: text }).findings;
+    expect(finding?.aspect).toBe("base64");
+  });
+
+  it("is taken for a signature from 128 bytes on, as of RSA with 1,024 bits", () => {
+    expect(explained(Buffer.alloc(127).toString("base64"))).toEqual([
+      "base64: the signature is Base64 of only 127 bytes",
+    ]);
+    expect(explained(Buffer.alloc(128).toString("base64"))).toEqual([expect.stringMatching(/^key: .*128 bytes$/)]);
   });
 
   it("says that it is in the alphabet for URLs, or has lost its plus signs, where it has any", () => {
@@ -252,9 +329,12 @@ describe("the Base64", () => {
     ["nothing", " \n"],
     ["9 characters that are not Base64", "hm, well!"],
     ["1 character that is not Base64", "!"],
+    ["3 characters that are not Base64", "%zz"],
     ["Base64 of only 1 byte", "AQ=="],
+    ["Base64 of only 1 byte", " AQ==\n"],
   ])("says that the signature is %s", (wrong, text) => {
     expect(explained(text)).toEqual([`base64: the signature is ${wrong}`]);
+    expect(explainSignature({ ...right, signature: text }).isValid).toBe(false);
   });
 });
 

@@ -251,7 +251,23 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     });
 
     it("refuses what is not a record", async () => {
-      await expect(verifyPaymentRecord(undefined as unknown as Payment)).rejects.toThrow("the record is undefined; ");
+      for (const other of [undefined, null, "text"]) {
+        const verdict = verifyPaymentRecord(other as unknown as Payment);
+        await expect(verdict).rejects.toThrow(/^the record is (undefined|null|a string); /);
+      }
+    });
+
+    it("refuses options that are not what is described", async () => {
+      const refusals = [
+        [{ compareFields: "no" }, /^compareFields must be true or false; /],
+        [{ compare: false }, /^there is no option "compare"; /],
+        ["no options", /^the options must be /],
+      ] as const;
+      for (const [options, message] of refusals) {
+        const verdict = verifyPaymentRecord(payment, options as object);
+        await expect(verdict).rejects.toThrow(message);
+        await expect(verdict).rejects.toMatchObject({ code: "invalid_argument" });
+      }
     });
   });
 
@@ -298,7 +314,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     });
 
     it("takes the part after the host of an absolute URI, untouched", async () => {
-      const path = "/liquidity-providers/a%2fb/../deposits?x=1";
+      const path = "/liquidity-providers/a%2fb/../deposits?x=http://other.example/y";
       const requestSignatureBase64 = signatureOf({ key: gateway.privateKey, path, body: deposit.requestBody });
       for (const requestUri of [path, `https://service.example${path}`, `HTTP://127.0.0.1:8080${path}`]) {
         expect(await verifyDepositRecord({ ...deposit, requestUri, requestSignatureBase64 })).toBe(true);

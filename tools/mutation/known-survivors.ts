@@ -1,9 +1,26 @@
 import type { KnownSurvivor } from "./known-survivor.js";
 import { auth } from "./known-survivors/auth.js";
+import { decisions } from "./known-survivors/decisions.js";
 import { errors } from "./known-survivors/errors.js";
 import { flows } from "./known-survivors/flows.js";
 import { http } from "./known-survivors/http.js";
+import { login } from "./known-survivors/login.js";
 import { paging } from "./known-survivors/paging.js";
+import { reconcile } from "./known-survivors/reconcile.js";
 import { signing } from "./known-survivors/signing.js";
+import { tokens } from "./known-survivors/tokens.js";
+import { verification } from "./known-survivors/verification.js";
 
-export const knownSurvivors: readonly KnownSurvivor[] = [...auth, ...errors, ...flows, ...http, ...paging, ...signing];
+export const knownSurvivors: readonly KnownSurvivor[] = [
+  ...auth,
+  ...decisions,
+  ...errors,
+  ...flows,
+  ...http,
+  ...login,
+  ...paging,
+  ...reconcile,
+  ...signing,
+  ...tokens,
+  ...verification,
+];

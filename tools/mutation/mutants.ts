@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { knownSurvivors } from "./known-survivors.js";
 
 /** One change of a source, and whether a test noticed. */
@@ -34,6 +34,8 @@ interface Report {
           readonly mutatorName: string;
           readonly replacement?: string;
           readonly status: string;
+          /** What the test that failed said. */
+          readonly statusReason?: string;
           readonly location: { readonly start: Position; readonly end: Position };
         }[];
       }
@@ -58,6 +60,20 @@ export function readMutants(path: string): Mutant[] {
       status,
     }));
   });
+}
+
+/** Takes out of a report what counts as noticed because tests did not end, so that the next run tries it once more. */
+export function forgetEndless(path: string): void {
+  const report = JSON.parse(readFileSync(path, "utf8")) as Report;
+  const files = Object.entries(report.files).map(([file, content]) => {
+    const mutants = content.mutants.filter(({ status, statusReason = "" }) => !isEndless(status, statusReason));
+    return [file, { ...content, mutants }] as const;
+  });
+  writeFileSync(path, JSON.stringify({ ...report, files: Object.fromEntries(files) }));
+}
+
+function isEndless(status: string, reason: string): boolean {
+  return status === "Timeout" || /\btimed out\b/i.test(reason);
 }
 
 export function survivorsOf(mutants: readonly Mutant[]): Survivor[] {

@@ -5,6 +5,8 @@ export interface Part {
   readonly tests: readonly string[];
   /** Whether each test file loads the sources anew, which takes longer: needed where tests put something in the place of a module. */
   readonly isolated?: true;
+  /** Whether tests start programs, which are compiled first. What is changed is not changed in those. */
+  readonly hasPrograms?: true;
 }
 
 const sources = (...paths: readonly string[]) => paths.map((path) => `src/${path}.ts`);
@@ -20,10 +22,19 @@ const steps = sources(
   "flows/steps/prepare-flow",
   "flows/quote-flow",
   "flows/steps/read-back",
+  "flows/steps/release-funds",
   "flows/steps/request-funds",
   "flows/run-flow",
   "flows/steps/send-claim",
   "flows/steps/settle-flow",
+);
+
+/** What people decide about a flow that stands still. */
+const decisions = sources(
+  "flows/check-resolution",
+  "flows/decide-in-pairs",
+  "flows/decision-effects",
+  "flows/state/decision-chain",
 );
 
 /** In the order of what a mistake in them would cost. */
@@ -31,11 +42,37 @@ export const parts: readonly Part[] = [
   { name: "decision", sources: sources("http/decision"), tests: tests("http") },
   { name: "paging", sources: sources("paging/*"), tests: tests("paging") },
   { name: "steps", sources: steps, tests: tests("flows") },
+  {
+    name: "decisions",
+    sources: decisions,
+    tests: ["decide-in-pairs", "resolve-flow", "state/decision-chain"].map((name) => `test/flows/${name}.test.ts`),
+  },
+  { name: "verification", sources: sources("verification/*"), tests: tests("verification") },
+  { name: "tokens", sources: sources("tokens/*"), tests: tests("tokens") },
+  { name: "reconcile", sources: sources("reconcile/*"), tests: tests("reconcile") },
+  { name: "login", sources: sources("login/*"), tests: tests("login") },
   { name: "signing", sources: sources("signing/*"), tests: tests("signing"), isolated: true },
   { name: "errors", sources: sources("errors/*"), tests: tests("errors", "events", "http") },
   { name: "auth", sources: sources("auth/*"), tests: tests("auth", "tokens") },
   { name: "http", sources: sources("http/!(decision)"), tests: tests("http", "resources") },
-  { name: "flows", sources: ["src/flows/**/*.ts", ...steps.map((path) => `!${path}`)], tests: tests("flows") },
+  { name: "wire", sources: sources("wire/*"), tests: tests("wire") },
+  {
+    name: "journals",
+    sources: sources("journals/*"),
+    tests: tests("journals", "journal-parts"),
+    hasPrograms: true,
+  },
+  {
+    name: "flows",
+    sources: ["src/flows/**/*.ts", ...[...steps, ...decisions].map((path) => `!${path}`)],
+    tests: tests("flows"),
+  },
+  {
+    name: "cli/lists",
+    sources: sources("cli/lists/*"),
+    tests: ["lists", "follow", "period", "show", "spreadsheet"].map((name) => `test/cli/${name}.test.ts`),
+    hasPrograms: true,
+  },
 ];
 
 /** They measure, start processes, or need a fresh module each: under mutation they would say nothing. */
@@ -44,4 +81,5 @@ export const excludedTests = [
   "test/http/response-costs.test.ts",
   "test/errors/doc-url.test.ts",
   "test/flows/phases-picture.test.ts",
+  "test/reconcile/large-comparison.test.ts",
 ];

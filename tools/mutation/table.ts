@@ -1,4 +1,5 @@
 import { countMutants, type Mutant } from "./mutants.js";
+import { parts } from "./parts.js";
 
 /** A source, and what became of the changes in it. */
 export interface Row {
@@ -29,9 +30,10 @@ export function toTable(rows: readonly Row[]): string {
   return `${title}${[...lines, toLine("all", sumOf(rows))].join("\n")}\n`;
 }
 
-/** The folder of `src/` that a source is in, at whatever depth. */
+/** The folder of a part that a source is in, or else that of `src/`, at whatever depth. */
 export function folderOf(source: string): string {
-  return source.split("/", 2).join("/");
+  const folders = parts.map(({ name }) => `src/${name}`);
+  return folders.find((folder) => source.startsWith(`${folder}/`)) ?? source.split("/", 2).join("/");
 }
 
 /** The rows of the sources in a page that has such a table. */

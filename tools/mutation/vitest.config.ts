@@ -9,11 +9,12 @@ const part = parts.find((candidate) => candidate.name === name);
 export default defineConfig({
   resolve: { alias },
   test: {
+    globalSetup: part?.hasPrograms ? "test/support/build-programs.ts" : [],
     include: part === undefined ? [] : [...part.tests],
     exclude: excludedTests,
     // A mutant is switched on while the tests run: no module has to be loaded again for it.
     isolate: part?.isolated === true,
     // A mutant that waits for ever is found by its test, which costs less than ending its process.
-    testTimeout: 10_000,
+    testTimeout: 30_000,
   },
 });

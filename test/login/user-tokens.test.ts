@@ -1,0 +1,139 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { LateTokenManager } from "../../src/auth/late-token-manager.js";
+import type { TokenEvent } from "../../src/auth/token-event.js";
+import { TokenError } from "../../src/errors/errors.js";
+import { UserTokens } from "../../src/login/user-tokens.js";
+import { Deadline } from "../../src/timing/deadline.js";
+import { fetchTransport } from "../../src/wire/fetch-transport.js";
+
+afterEach(() => void vi.restoreAllMocks());
+
+const deadline = new Deadline({});
+const options = {
+  auth: { authUrl: "https://id.test", realm: "r", clientId: "c", refreshToken: "the refresh token" },
+  transport: fetchTransport(async () => Response.error()),
+};
+const manager = LateTokenManager.prototype;
+const source = (tokens: UserTokens, onToken: (event: TokenEvent) => void = () => {}) => tokens.source(onToken);
+const needsLogin = {
+  code: "login_required",
+  message: "nobody is logged in: there was no login, or a logout; let the user log in",
+};
+
+it("has no token before a login, and says so whatever is asked", async () => {
+  const { current, ensure, renew, ...rest } = source(new UserTokens());
+  for (const asked of [current(deadline, 0), ensure?.(1, deadline, 0), renew("used", deadline, 0)]) {
+    await expect(asked).rejects.toMatchObject(needsLogin);
+  }
+  rest.preload?.();
+  rest.refused?.("token");
+  rest.accepted?.("token");
+  expect(rest.hold?.()).toBeUndefined();
+  expect(await new UserTokens().end()).toBeUndefined();
+});
+
+it("hands everything on to the session's tokens, and a token that is there at once", async () => {
+  const hold = { untilMs: 1 } as never;
+  const spies = {
+    current: vi.spyOn(manager, "current").mockReturnValue("token"),
+    ensure: vi.spyOn(manager, "ensure").mockResolvedValue(),
+    renew: vi.spyOn(manager, "renew").mockResolvedValue("renewed"),
+    preload: vi.spyOn(manager, "preload").mockReturnValue(),
+    refused: vi.spyOn(manager, "refused").mockReturnValue(),
+    accepted: vi.spyOn(manager, "accepted").mockReturnValue(),
+    hold: vi.spyOn(manager, "hold").mockReturnValue(hold),
+  };
+  const tokens = new UserTokens();
+  expect(tokens.isOpen).toBe(false);
+  tokens.open(options);
+  expect(tokens.isOpen).toBe(true);
+  const opened = source(tokens);
+  expect(opened.current(deadline, 2)).toBe("token");
+  spies.current.mockReturnValue(Promise.resolve("later"));
+  expect(await opened.current(deadline, 2)).toBe("later");
+  await opened.ensure?.(7, deadline, 3);
+  expect(await opened.renew("used", deadline, 4)).toBe("renewed");
+  opened.preload?.();
+  opened.refused?.("bad");
+  opened.accepted?.("good");
+  expect(opened.hold?.()).toBe(hold);
+  expect(spies.current).toHaveBeenCalledWith(deadline, 2);
+  expect(spies.ensure).toHaveBeenCalledWith(7, deadline, 3);
+  expect(spies.renew).toHaveBeenCalledWith("used", deadline, 4);
+  expect(spies.preload).toHaveBeenCalledOnce();
+  expect(spies.refused).toHaveBeenCalledWith("bad");
+  expect(spies.accepted).toHaveBeenCalledWith("good");
+});
+
+it("takes a session for ended only where its refresh token was refused", async () => {
+  const tokens = new UserTokens();
+  tokens.open(options);
+  const renew = vi.spyOn(manager, "renew");
+  const opened = source(tokens);
+  for (const error of [
+    new TokenError("away", { code: "token_endpoint_unreachable" }),
+    Object.assign(new Error("of somebody else"), { code: "login_refused" }),
+  ]) {
+    renew.mockRejectedValueOnce(error);
+    await expect(opened.renew("used", deadline, 0)).rejects.toBe(error);
+    expect(tokens.isOpen).toBe(true);
+  }
+  const refusal = { code: "login_refused", status: 400, serviceCode: "invalid_grant", serviceMessage: "gone" } as const;
+  renew.mockRejectedValueOnce(new TokenError("no", refusal));
+  await expect(opened.renew("used", deadline, 0)).rejects.toMatchObject({ ...refusal, code: "session_ended" });
+  expect(tokens.isOpen).toBe(false);
+});
+
+it("does not take the end of an earlier session for that of the one after it", async () => {
+  const tokens = new UserTokens();
+  tokens.open(options);
+  let refuse = (_: Error): void => {};
+  vi.spyOn(manager, "renew").mockReturnValueOnce(
+    new Promise((_, reject) => {
+      refuse = reject;
+    }),
+  );
+  const renewed = source(tokens).renew("used", deadline, 0);
+  tokens.open(options);
+  refuse(new TokenError("no", { code: "login_refused" }));
+  await expect(renewed).rejects.toMatchObject({ code: "session_ended" });
+  expect(tokens.isOpen).toBe(true);
+});
+
+it("ends a session again that may have gone on, though the end of an earlier one comes after it has begun to", async () => {
+  const tokens = new UserTokens();
+  const failure = { class: "failing" } as never;
+  let ended = (_: undefined): void => {};
+  const endSession = vi.spyOn(manager, "endSession").mockReturnValueOnce(
+    new Promise((resolve) => {
+      ended = resolve;
+    }),
+  );
+  tokens.open(options);
+  const first = tokens.end();
+  const second = tokens.open(options);
+  endSession.mockResolvedValueOnce(failure);
+  const secondEnd = tokens.end();
+  ended(undefined);
+  expect([await first, await secondEnd]).toEqual([undefined, failure]);
+  endSession.mockResolvedValueOnce(undefined);
+  expect(await tokens.end()).toBeUndefined();
+  expect(endSession.mock.contexts.at(-1)).toBe(second);
+  expect(endSession).toHaveBeenCalledTimes(3);
+  await tokens.end();
+  expect(endSession).toHaveBeenCalledTimes(3);
+});
+
+it("tells its clients of tokens until they close", async () => {
+  const tokens = new UserTokens();
+  const heard: string[] = [];
+  const one = source(tokens, () => heard.push("one"));
+  source(tokens, () => heard.push("two"));
+  const given = { access_token: "a", token_type: "Bearer", expires_in: 60, refresh_token: "r" };
+  const fetch = async () => Response.json(given);
+  const login = () => tokens.open({ ...options, transport: fetchTransport(fetch) });
+  await login().current(new Deadline({ timeoutMs: 10_000 }), 0);
+  await one.close?.();
+  await login().current(new Deadline({ timeoutMs: 10_000 }), 0);
+  expect(heard).toEqual(["one", "two", "two"]);
+});

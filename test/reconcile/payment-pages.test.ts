@@ -1,0 +1,63 @@
+import { expect, it } from "vitest";
+import { UnexpectedResponseError } from "../../src/errors/errors.js";
+import { readPaymentPages } from "../../src/reconcile/payment-pages.js";
+import { requireApiClient } from "../../src/reconcile/payments-client.js";
+import { paymentsService } from "./payments-service.js";
+
+const payments = Array.from({ length: 100 }, (_, index) => ({ id: `p${index + 1}`, pagingToken: `${index + 1}` }));
+const unreadable = () =>
+  new UnexpectedResponseError("can't be read", {
+    code: "response_unreadable" as never,
+    response: { status: 200, headers: {}, text: "" },
+  });
+
+/** Reads what is after the token by pages of fifty, and gives the ids, the sizes that were asked for, and how often a read failed. */
+async function read(isReadable: (size: number, after: number) => boolean, after?: string, mostFailures = 0) {
+  const service = paymentsService(payments, ({ _size = 20, _after = "0" }) => {
+    if (!isReadable(_size, Number(_after))) throw unreadable();
+    return undefined;
+  });
+  const ids: string[] = [];
+  const failures: number[] = [];
+  const pages = readPaymentPages(
+    requireApiClient("test", service.client),
+    { after, size: 50 },
+    {},
+    async (error, count) => {
+      failures.push(count);
+      if (failures.length > mostFailures) throw error;
+    },
+  );
+  for await (const page of pages) ids.push(...page.map(({ id }) => id));
+  return { ids, failures, sizes: service.requested.map(({ _size }) => _size) };
+}
+
+const idsFrom = (first: number) => payments.slice(first - 1).map(({ id }) => id);
+
+it("reads all payments, or those after a token", async () => {
+  expect((await read(() => true)).ids).toEqual(idsFrom(1));
+  expect((await read(() => true, "42")).ids).toEqual(idsFrom(43));
+});
+
+it("reads smaller pages where a large one can't be read, and larger ones again behind that", async () => {
+  // The fortieth payment makes every page too large that has more than five.
+  const { ids, failures, sizes } = await read((size, after) => size <= 5 || after >= 40 || after + size < 40);
+  expect(ids).toEqual(idsFrom(1));
+  expect(failures).toEqual([]);
+  expect(sizes[0]).toBe(50);
+  expect(Math.min(...sizes.map(Number))).toBeLessThanOrEqual(5);
+  expect(sizes.at(-1)).toBe(50);
+  expect(Math.max(...sizes.map(Number))).toBe(50);
+});
+
+it("leaves it to its caller what to do about a payment that can't be read alone", async () => {
+  let tries = 0;
+  const isReadable = (_: number, after: number) => {
+    if (after === 0) tries += 1;
+    return after !== 0 || tries > 5;
+  };
+  const { ids, failures } = await read(isReadable, undefined, 9);
+  expect(ids).toEqual(idsFrom(1));
+  expect(failures).toEqual([0, 1, 2]);
+  await expect(read(() => false)).rejects.toThrow("can't be read");
+});

@@ -1,0 +1,41 @@
+import type { KnownSurvivor } from "../known-survivor.js";
+
+const openedSignature = "src/verification/opened-signature.ts";
+const verifyRecord = "src/verification/verify-record.ts";
+
+export const verification: readonly KnownSurvivor[] = [
+  {
+    file: openedSignature,
+    line: "const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;",
+    replacement: "key.asymmetricKeyDetails.modulusLength",
+    why: "For the compiler: a public key of RSA has them.",
+  },
+  { file: openedSignature, line: "} catch {", replacement: "{}", why: "A function that ends gives undefined." },
+  {
+    file: openedSignature,
+    line: "for (let counter = 0; counter * digestBytes(hash) < length; counter += 1) {",
+    replacement: "counter * digestBytes(hash) <= length",
+    why: "What is too long is cut off.",
+  },
+  {
+    file: "src/verification/signature-text.ts",
+    line: "const bytes = repaired === undefined ? undefined : decodeSignature(repaired);",
+    original: "repaired === undefined",
+    replacement: "false",
+    why: "For the compiler: what is undefined is no Base64.",
+  },
+  {
+    file: verifyRecord,
+    line: "if (signed === undefined || written === undefined) return false;",
+    original: "written === undefined",
+    replacement: "false",
+    why: "For the compiler: both rows of the catalogue have a body.",
+  },
+  {
+    file: verifyRecord,
+    line: "return one.length === other.length && one.every((byte, index) => byte === other[index]);",
+    original: "one.length === other.length",
+    replacement: "true",
+    why: "The DER form of a key begins with its length: none is the beginning of another.",
+  },
+];
