@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { expect, it, vi } from "vitest";
+import { beforeAll, expect, it, vi } from "vitest";
 import type { PasswordAuth } from "../../src/auth/auth-options.js";
 import { type GrantResult, TokenEndpoint } from "../../src/auth/token-endpoint.js";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
@@ -17,6 +17,9 @@ import {
   timedOut,
   untrusted,
 } from "./fake-token-endpoint.js";
+
+// Loading it takes longer on a busy machine than some of these requests may.
+beforeAll(() => import("../../src/auth/openid-grant.js"));
 
 const auth = {
   authUrl: "https://id.example/base",

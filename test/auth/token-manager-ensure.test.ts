@@ -1,10 +1,8 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { granted, responded } from "./fake-token-endpoint.js";
-import { fakeTime, handled, type ManagerFixture, managerFixture, pass, settle } from "./manager-fixture.js";
+import { handled, type ManagerFixture, managerFixture, pass, settle, withFakeTime } from "./manager-fixture.js";
 
-beforeEach(fakeTime);
-
-afterEach(() => void vi.useRealTimers());
+withFakeTime();
 
 const away = responded(503, "<html>");
 

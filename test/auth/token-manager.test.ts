@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { TokenManager } from "../../src/auth/token-manager.js";
-import { ConfigError, TokenError } from "../../src/errors/errors.js";
+import { ConfigError } from "../../src/errors/errors.js";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
 import { now } from "../../src/timing/timestamp.js";
 import { passingRefusals, provingNothing } from "../http/statuses.js";
@@ -16,7 +16,17 @@ import {
   timedOut,
   untrusted,
 } from "./fake-token-endpoint.js";
-import { auth, fakeTime, handled, managerFixture, pass, secrets, settle } from "./manager-fixture.js";
+import {
+  auth,
+  failure,
+  handled,
+  managerFixture,
+  pass,
+  secrets,
+  session,
+  settle,
+  withFakeTimeAndNothingUnhandled,
+} from "./manager-fixture.js";
 
 /** A call that finds a token about to expire uses it, and starts its renewal. */
 async function callAfterRenewal(call: () => Promise<string>): Promise<string> {
@@ -28,32 +38,7 @@ async function callAfterRenewal(call: () => Promise<string>): Promise<string> {
 const refusedStatuses = [400, 401, 403, 404, 405, 413, 415, 422];
 const failingStatuses = [...passingRefusals, ...provingNothing, 500, 502, 503, 504];
 
-let unhandled: unknown[] = [];
-const onUnhandled = (reason: unknown) => unhandled.push(reason);
-
-beforeEach(async () => {
-  unhandled = [];
-  process.on("unhandledRejection", onUnhandled);
-  await fakeTime();
-});
-
-afterEach(async () => {
-  await settle();
-  vi.useRealTimers();
-  process.off("unhandledRejection", onUnhandled);
-  expect(unhandled).toEqual([]);
-});
-
-/** The error of a call, which has to fail at once. */
-async function failure(call: Promise<unknown>): Promise<TokenError> {
-  const error: unknown = await handled(call).then(
-    (value) => new Error(`no failure but ${String(value)}`),
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof TokenError)) throw error;
-  expect(error.effect).toBe("none");
-  return error;
-}
+withFakeTimeAndNothingUnhandled();
 
 // One request for all
 
@@ -1075,9 +1060,6 @@ it("takes a refresh_expires_in of 0 as no end, as Keycloak means it", async () =
   expect(await call()).toBe("b");
   expect(fake.grants).toEqual(["password", "refresh_token"]);
 });
-
-const { username: _u, password: _p, ...provider } = auth;
-const session = { ...provider, refreshToken: "given" };
 
 it("continues a session by its refresh token, and never logs in", async () => {
   const { call, fake } = managerFixture([granted("a"), granted("b"), refusal(400)], { auth: session });

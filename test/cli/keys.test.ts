@@ -1,19 +1,14 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { signRequest, verifySignature } from "../../src/index.js";
 import { command } from "../support/program.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 import { run } from "./run.js";
 
-let folder: string;
+const folder = temporaryFolder();
 const file = (name: string) => join(folder, name);
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "cross-border-keys-"));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function openssl(...line: readonly string[]): string {
   return execFileSync("openssl", line, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });

@@ -1,15 +1,9 @@
 import { CrossBorderError } from "cross-border-payments";
 import { FlowPausedError, type Journal, MemoryJournal } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { flowFixture, request } from "./flow-fixture.js";
-
-function deferred() {
-  let resolve = () => {};
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
-}
+import { errorOf } from "./results.js";
 
 /** A memory journal that counts what it is asked for. */
 class CountingJournal extends MemoryJournal {
@@ -33,13 +27,6 @@ class CountingJournal extends MemoryJournal {
 /** That nobody has the lease of a flow. */
 async function expectFree(journal: Journal, key: string): Promise<void> {
   expect((await journal.read(key))?.leaseUntilMs).toBeUndefined();
-}
-
-async function errorOf(work: Promise<unknown>): Promise<unknown> {
-  return work.then(
-    (value) => new Error(`no failure but ${JSON.stringify(value)}`),
-    (error: unknown) => error,
-  );
 }
 
 it("starts nothing once it is closed, and writes nothing", async () => {

@@ -2,6 +2,7 @@ import { AbortedError, ConfigError } from "cross-border-payments";
 import { type FlowEvent, FlowPausedError, type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
 import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { describe, expect, it, vi } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { boundJournal } from "./bound-journal.js";
 import { closed, type FlowFixture, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
@@ -375,14 +376,8 @@ it("does not say rejected of a paid key because the intent of its second run is 
         : undefined,
   });
   // The second run reads the key before the first has stored it.
-  let hasRead: () => void = () => {};
-  const read = new Promise<void>((resolve) => {
-    hasRead = resolve;
-  });
-  let goOn: () => void = () => {};
-  const first = new Promise<void>((resolve) => {
-    goOn = resolve;
-  });
+  const { promise: read, resolve: hasRead } = deferred();
+  const { promise: first, resolve: goOn } = deferred();
   let reads = 0;
   const slow = boundJournal(journal, {
     read: async (key) => {
@@ -466,10 +461,7 @@ it("takes the money for every payment where that was turned off", async () => {
 
 it("looks for the outcome soon after another process has settled the flow, however long its lease is", async () => {
   const { flow, bank, journal } = await flowFixture();
-  let isWaiting = (): void => {};
-  const waiting = new Promise<void>((resolve) => {
-    isWaiting = resolve;
-  });
+  const { promise: waiting, resolve: isWaiting } = deferred();
   const takeFunds = async (context: { readonly key: string }) => {
     await waiting;
     return bank.takeFunds(context);

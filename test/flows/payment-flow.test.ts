@@ -8,6 +8,7 @@ import {
 } from "cross-border-payments/flow";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { apiClientOf } from "../../src/api/api-client.js";
+import { deferred } from "../support/deferred.js";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { all } from "./results.js";
@@ -311,10 +312,7 @@ describe("run", () => {
 
   it("hands over when another owner took the flow over, and returns the other's outcome", async () => {
     const { flow, sandbox, bank } = await flowFixture();
-    let open: () => void = () => {};
-    const closed = new Promise<void>((resolve) => {
-      open = resolve;
-    });
+    const { promise: closed, resolve: open } = deferred();
     const journal = new MemoryJournal();
     const stuck = flow({
       journal: boundJournal(journal, { renew: () => Promise.reject(new Error("the journal is away")) }),
@@ -473,10 +471,7 @@ describe("after a crash", () => {
 
   it("recovers flows of dead owners only", async () => {
     const { flow, journal, bank } = await flowFixture();
-    let open: () => void = () => {};
-    const closed = new Promise<void>((resolve) => {
-      open = resolve;
-    });
+    const { promise: closed, resolve: open } = deferred();
     const alive = flow({
       takeFunds: async (context) => {
         await closed;

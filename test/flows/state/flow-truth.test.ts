@@ -10,6 +10,7 @@ import {
 } from "cross-border-payments/flow";
 import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { deferred } from "../../support/deferred.js";
 import { keyPairOf } from "../../support/key-pairs.js";
 import { boundJournal } from "../bound-journal.js";
 import { type FlowFixture, flowFixture, isList, isPayment, request } from "../flow-fixture.js";
@@ -180,10 +181,7 @@ describe("never says `none` of a payment that was made", () => {
   );
 
   it("when the caller stops waiting for another process", async () => {
-    let open = () => {};
-    const closed = new Promise<void>((resolve) => {
-      open = resolve;
-    });
+    const { promise: closed, resolve: open } = deferred();
     const { flow, journal, bank, sandbox } = await flowFixture();
     const takeFunds: FlowFixture["bank"]["takeFunds"] = (context) => bank.takeFunds(context);
     const owner = flow({ takeFunds: (context) => closed.then(() => takeFunds(context)) }).run("k", request);
