@@ -655,22 +655,6 @@ describe("a store", () => {
     expect(new Set(await callAll(fleet.members, 0)).size).toBe(2);
   });
 
-  it.each([
-    ["another user", { username: "another" }],
-    ["another realm", { realm: "another" }],
-    ["another client", { clientId: "another" }],
-    ["another identity server", { authUrl: "https://another.example" }],
-    ["a session that was given by its refresh token", undefined],
-  ])("keeps the session of %s apart", async (_, other) => {
-    const fleet = fleetOf(1);
-    const [mine] = await callAll(fleet.members);
-    const givenAuth = { ...client, refreshToken: fleet.identity.begin() };
-    const stranger = fleet.join({ auth: other === undefined ? givenAuth : { ...auth, ...other } });
-    expect(await outcomeOf(stranger.call(), 100)).not.toBe(mine);
-    expect(fleet.store.values.size).toBe(2);
-    for (const key of fleet.store.values.keys()) expect(key).toMatch(/^[0-9a-f]{64}$/);
-  });
-
   it("holds no password, no secret of the client and no name", async () => {
     const fleet = fleetOf(1);
     await callAll(fleet.members);

@@ -164,12 +164,6 @@ it("is not content with no records at all", async () => {
   expect(stderr).toContain("stdin has no records");
 });
 
-it("fails where the file is not there", async () => {
-  const { code, stderr } = await run(["verify", file("nowhere"), "--trusted-keys", file("keys.json")]);
-  expect(code).toBe(3);
-  expect(stderr).toContain("ENOENT");
-});
-
 describe("evidence", () => {
   const evidence = (id: string, record: object = payment, key = keys.publicKey) => {
     writeFileSync(

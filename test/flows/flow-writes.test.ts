@@ -5,11 +5,19 @@ import { describe, expect, it, vi } from "vitest";
 import { deferred } from "../support/deferred.js";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { boundJournal } from "./bound-journal.js";
-import { closed, type FlowFixture, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import {
+  afterPayment,
+  closed,
+  type FlowFixture,
+  flowFixture,
+  isList,
+  isPayment,
+  onPayment,
+  request,
+} from "./flow-fixture.js";
 import { errorOf } from "./results.js";
 
-type Seen = { readonly operation: string | undefined };
-const lost = { onResponse: (seen: Seen) => (isPayment(seen) ? Response.error() : undefined) };
+const lost = afterPayment(() => Response.error());
 
 /** Notes the calls of a journal by their names. */
 function counted(journal: Journal): { readonly journal: Journal; readonly calls: string[] } {
@@ -435,7 +443,7 @@ it("reports each step to on.flow", async () => {
 });
 
 it("makes a part of the work of each step, where the client's work is followed", async () => {
-  const { flow } = await flowFixture(lost);
+  const { flow } = await lastingFixture(lost);
   const tracing = new RecordedTracing();
   await flow({}, { telemetry: tracing.telemetry }).run("k", request);
   const step = (phase: string) => ({ name: `flow step ${phase}`, kind: "internal", attributes: {} });
@@ -447,9 +455,7 @@ it("makes a part of the work of each step, where the client's work is followed",
 });
 
 it("takes the money for every payment where that was turned off", async () => {
-  const { flow, bank } = await flowFixture({
-    onRequest: (seen) => (isPayment(seen) ? new Response("<html>", { status: 403 }) : undefined),
-  });
+  const { flow, bank } = await flowFixture(onPayment(() => new Response("<html>", { status: 403 })));
   const one = flow({ circuitBreaker: false });
   for (let count = 1; count <= 6; count += 1) {
     const { intent } = await one.quote(`quoted ${count}`, request);

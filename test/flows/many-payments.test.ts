@@ -92,21 +92,11 @@ describe("a look that reads 5,000 payments at most", () => {
     expect(requests).toBeLessThan(2 * Math.ceil(5200 / 99) + 12);
   });
 
-  it("takes two requests where it may end at a mark: the page, and that it begins with the newest payment", async () => {
-    expect(await readMany(10_001, "9990")).toMatchObject({ problem: undefined, requests: 2 });
-  });
-
   it("may end at a mark where several payments were made at once", async () => {
     expect(await readMany(1000, "990", (token) => Math.floor(token / 3))).toMatchObject({
       problem: undefined,
       requests: 4,
     });
-  });
-
-  it("reads on beyond its mark for as long as the clocks of a service's machines may differ", async () => {
-    // Fifty a second; the mark is the last payment of the first page.
-    const { seen, requests } = await readMany(10_001, "9902", (token) => token / 50);
-    expect([seen, requests]).toEqual([3169, 64]);
   });
 
   it("finds a payment that a machine with a slow clock gave a lower token than the mark's", async () => {
@@ -147,6 +137,8 @@ describe("a look that reads 5,000 payments at most", () => {
 });
 
 type Seen = { readonly operation: string | undefined; readonly query: string };
+/** Long enough for a busy machine: an operator waits until it is over. */
+const leaseMs = 2000;
 const refusal = () => Response.json({ error: "limit", message: "no" }, { status: 400 });
 
 /**
@@ -166,7 +158,8 @@ async function crowdedFixture(onPayment: () => Response | undefined, fields: Rec
       return Response.json(page.map((payment) => ({ ...payment, ...fields[payment.pagingToken] })));
     },
   });
-  return { ...fixture, lists };
+  const flow: typeof fixture.flow = (options) => fixture.flow({ leaseMs, ...options });
+  return { ...fixture, flow, lists };
 }
 
 describe("a flow whose money was taken for the first time by the call that began it", () => {

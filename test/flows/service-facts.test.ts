@@ -52,26 +52,6 @@ describe("singleUseIntents", () => {
     expect(await flow({ service }).run("k", request)).toMatchObject({ status });
     expect([sent, sandbox.payments.length, bank.released]).toEqual([2, 1, []]);
   });
-
-  it("sends nothing again while a payment that looks like it is listed", async () => {
-    let sent = 0;
-    const { flow } = await flowFixture({
-      onRequest: (seen) => {
-        if (isPayment(seen)) {
-          sent += 1;
-          return Response.error();
-        }
-        return isList(seen) && sent > 0
-          ? Response.json([{ pagingToken: "1", senderGatewayTransactionId: "TX-1" }])
-          : undefined;
-      },
-    });
-    expect(await flow({ service }).run("k", request)).toMatchObject({
-      status: "held",
-      lookalike: { pagingToken: "1" },
-    });
-    expect(sent).toBe(1);
-  });
 });
 
 /** The first payment is lost on its way. Whoever runs the flow with `stopped` stops then, before the first look. */
