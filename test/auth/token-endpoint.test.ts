@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { beforeAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { PasswordAuth } from "../../src/auth/auth-options.js";
 import { type GrantResult, TokenEndpoint } from "../../src/auth/token-endpoint.js";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
@@ -18,9 +18,6 @@ import {
   untrusted,
 } from "./fake-token-endpoint.js";
 
-// Loading it takes longer on a busy machine than some of these requests may.
-beforeAll(() => import("../../src/auth/openid-grant.js"));
-
 const auth = {
   authUrl: "https://id.example/base",
   realm: "cross border",
@@ -31,7 +28,7 @@ const auth = {
 } satisfies PasswordAuth;
 
 /** An endpoint with these options before a transport. */
-function endpointOf(transport: Transport, options: Partial<PasswordAuth> = {}, timeoutMs = 1000): TokenEndpoint {
+function endpointOf(transport: Transport, options: Partial<PasswordAuth> = {}, timeoutMs = 60_000): TokenEndpoint {
   return new TokenEndpoint({ auth: { ...auth, ...options }, transport, timeoutMs });
 }
 

@@ -163,7 +163,7 @@ describe.each(journals)("flows in a journal of $name", ({ open, isHere }) => {
         }, 10_000);
         expect(await phasesAt(fixture.journal, oldUrl)).toEqual([]);
         await vi.waitFor(async () => {
-          await all(fixture.atNew().recover());
+          await all(fixture.atNew({ leaseMs: 60_000 }).recover());
           expect(await fixture.atNew().outcome("open")).toMatchObject({ status: "paid" });
         }, 10_000);
         expect(fixture.sandbox.payments).toHaveLength(2);

@@ -128,7 +128,7 @@ describe("run", () => {
 
   it("holds a payment that was not found, with everything an operator needs", async () => {
     const { flow, sandbox, bank } = await flowFixture(onPayment(() => Response.error()));
-    const outcome = await flow().run("k", request);
+    const outcome = await flow({ leaseMs: 60_000 }).run("k", request);
     if (outcome.status !== "held") throw new Error(`is ${outcome.status}`);
     expect(outcome.looks).toHaveLength(2);
     expect((outcome.looks[1]?.atMs ?? 0) - (outcome.looks[0]?.atMs ?? 0)).toBeGreaterThanOrEqual(9);
@@ -415,7 +415,7 @@ describe("after a crash", () => {
         const { leaseUntilMs = 0 } = (await journal.read("k")) ?? {};
         expect(leaseUntilMs).toBeLessThan(Date.now());
       });
-      const outcomes = await all(flow().recover());
+      const outcomes = await all(flow({ leaseMs: 60_000 }).recover());
       const outcome = await flow().run("k", request);
       const leavesNothing = phase === "funds-requested" && when === "before";
       const hasSettled = phase === "paid" && when === "after";
@@ -461,14 +461,15 @@ describe("after a crash", () => {
     };
     const settled: FlowOutcome[] = [];
     const recovering = async () => {
-      for await (const outcome of flow({ takeFunds }).recover({ concurrency: 2 })) settled.push(outcome);
+      for await (const outcome of flow({ takeFunds, leaseMs: 60_000 }).recover({ concurrency: 2 }))
+        settled.push(outcome);
     };
     await expect(recovering()).rejects.toMatchObject({
       message: expect.stringContaining('"b"'),
       errors: [expect.objectContaining({ key: "b", phase: "funds-requested", code: "flow_paused" })],
     });
     expect(settled.map(({ key }) => key).sort()).toEqual(["a", "c"]);
-    expect((await all(flow().recover())).map(({ key }) => key)).toEqual(["b"]);
+    expect((await all(flow({ leaseMs: 60_000 }).recover())).map(({ key }) => key)).toEqual(["b"]);
   });
 });
 

@@ -15,7 +15,8 @@ describe("singleUseIntents", () => {
         return sent.length === 1 ? Response.error() : undefined;
       },
     });
-    expect(await flow({ service }).run("k", request)).toMatchObject({ status: "paid", reliedOn: ["singleUseIntents"] });
+    const outcome = await flow({ service, leaseMs: 60_000 }).run("k", request);
+    expect(outcome).toMatchObject({ status: "paid", reliedOn: ["singleUseIntents"] });
     expect(sent).toEqual([sent[0], sent[0]]);
     expect([sandbox.payments.length, bank.taken.size, bank.calls]).toEqual([1, 1, 2]);
   });

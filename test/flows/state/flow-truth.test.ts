@@ -371,7 +371,7 @@ describe.each(["release", "resend"] as const)("%s by an operator", (action) => {
     expect(error).toMatchObject({ code, effect: "possible" });
     expect([sandbox.requests.filter(isPayment).length, bank.released]).toEqual([1, []]);
     expect(await flow().outcome("k")).toMatchObject({ status: "held", decisions: [] });
-    await flow()
+    await flow({ leaseMs: 60_000 })
       .resolve("k", action, { ...resolution, withoutProof: true })
       .catch(() => {});
     expect([sandbox.requests.filter(isPayment).length, bank.released]).toEqual(
