@@ -56,15 +56,15 @@ const system = [
   "test/http/response-costs.test.ts",
   "test/reconcile/large-comparison.test.ts",
 ];
-/** Tests that count timers or memory of their process, which they need for themselves. */
-const alone = [
+/** Tests that count timers: beside no test that leaves some, such as those of sockets. */
+const timers = [
   "test/auth/{end-session,shared-session,store-entry,token-endpoint,token-manager}.test.ts",
-  "test/flows/{open-work,work-flows}.test.ts",
+  "test/flows/work-flows.test.ts",
   "test/http/{call,check-health,ensure-token,http-client-endings,http-client-methods}.test.ts",
-  "test/sandbox/login.test.ts",
   "test/timing/deadline.test.ts",
-  "test/wire/{body-chunks,compression}.test.ts",
 ];
+/** Tests that measure the memory of their process, which they need for themselves. */
+const alone = ["test/sandbox/login.test.ts", "test/wire/{body-chunks,compression}.test.ts"];
 /** Tests against a real Keycloak, which `npm run test:keycloak` starts. */
 const keycloak = "test/keycloak/**/*.test.ts";
 /** Recipes of the guide in real workflow engines, whose servers `npm run test:engines` starts. */
@@ -116,8 +116,32 @@ export default defineConfig({
           isolate: false,
           setupFiles: "test/support/undo.ts",
           include: ["test/**/*.test.ts"],
-          exclude: [...system, ...alone, keycloak, engines, openapi, look, spec, ...Object.values(built), ...leftOut],
+          exclude: [
+            ...system,
+            ...timers,
+            ...alone,
+            keycloak,
+            engines,
+            openapi,
+            look,
+            spec,
+            ...Object.values(built),
+            ...leftOut,
+          ],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },
+          testTimeout,
+          hookTimeout: testTimeout,
+          maxWorkers,
+          retry,
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
+          name: "unit-timers",
+          isolate: false,
+          setupFiles: "test/support/undo.ts",
+          include: timers,
           testTimeout,
           hookTimeout: testTimeout,
           maxWorkers,

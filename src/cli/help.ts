@@ -37,7 +37,7 @@ export function helpOf({ name, summary, description, operands, options, examples
     ...columns([...rows, ["--help", "this text"]], width),
     "",
     "Examples:",
-    ...examples.flatMap((example) => wrappedCommand(`  ${program} ${example}`, width, 6)),
+    ...examples.flatMap((example) => wrappedCommand(`  ${program} ${example}`, width)),
     "",
     ...wrapped(exits, width, 2),
   ].join("\n");

@@ -20,9 +20,9 @@ export function wrappedData(text: string, width: number | undefined): string[] {
 }
 
 /** A command line, broken in front of options in a way that shells read as one. */
-export function wrappedCommand(text: string, width: number | undefined, indent: number): string[] {
+export function wrappedCommand(text: string, width: number | undefined): string[] {
   if (width === undefined || shownWidth(text) <= width) return [text];
-  const lines = filled(text.split(/ (?=--|[<>|] )/), width - 2, indent);
+  const lines = filled(text.split(/ (?=--|[<>|] )/), width - 2, 6);
   return lines.map((line, index) => (index < lines.length - 1 ? `${line} \\` : line));
 }
 

@@ -3,11 +3,11 @@ import { mostWhy } from "../flows/check-resolution.js";
 import { decisionEffects, describeDecision } from "../flows/decision-effects.js";
 import type { FlowCounts } from "../flows/flow-status.js";
 import { describeElsewhere } from "../flows/flows-elsewhere.js";
-import { describeGrounds } from "../flows/looking/describe-looks.js";
 import { isSamePerson, verifyDecisions } from "../flows/state/decision-chain.js";
-import type { FlowStep, Look, OperatorDecision, ResolveAction } from "../flows/state/flow-state.js";
+import type { OperatorDecision, ResolveAction } from "../flows/state/flow-state.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { DeskFlow, FlowDetails, WaitingProposal } from "./desk-options.js";
+import { instant, lookText, stepText } from "./history-texts.js";
 import { Html, html } from "./html.js";
 import { hidden, maskedBody, maskedJson } from "./masked.js";
 import { pageStyle } from "./page-style.js";
@@ -220,30 +220,13 @@ function effect(action: ResolveAction): string {
   return `needs ${evidence}. Then ${does}. What follows: ${follows}.`;
 }
 
-function lookText({ atMs, seen, complete, problem, found, grounds }: Look): string {
-  const all = complete ? "all among which it can be" : `not all: ${problem ?? "unknown"}`;
-  const rests = grounds === undefined ? "" : `; it ${describeGrounds(grounds)}`;
-  return `${instant(atMs)}: ${counted(seen, "payment")} seen, ${found ? "and this flow's is one of them" : all}${rests}`;
-}
-
 function decisionText(decision: OperatorDecision): string {
   const [what, why] = describeDecision(decision);
   return `${instant(decision.atMs)}: ${what} ${decision.step ?? "decided"} by ${decision.by}: ${why}`;
 }
 
-function stepText({ from, to, atMs, durationMs, owner, times, code }: FlowStep): string {
-  const phases = from === undefined || from === to ? to : `${from} → ${to}`;
-  const failed = code === undefined ? "" : `, failed: ${code}${times === undefined ? "" : `, ${times} times`}`;
-  return `${instant(atMs)}: ${phases}, in ${durationMs} ms, by ${owner}${failed}`;
-}
-
 function fact(name: string, value: string): Html {
   return html`<div><dt>${name}</dt><dd><bdi>${value}</bdi></dd></div>`;
-}
-
-function instant(ms: number): string {
-  const date = new Date(ms);
-  return Number.isNaN(date.getTime()) ? "?" : date.toISOString();
 }
 
 function age(ms: number): string {

@@ -1,36 +1,11 @@
 import { inspect } from "node:util";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { AccessTokenContext } from "../../src/auth/auth-options.js";
 import { callerTokenSource } from "../../src/auth/caller-token-source.js";
-import { TokenError } from "../../src/errors/errors.js";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
-import { fakeTime, handled, settle } from "./manager-fixture.js";
+import { failure, handled, settle, withFakeTimeAndNothingUnhandled } from "./manager-fixture.js";
 
-let unhandled: unknown[] = [];
-const onUnhandled = (reason: unknown) => unhandled.push(reason);
-
-beforeEach(async () => {
-  unhandled = [];
-  process.on("unhandledRejection", onUnhandled);
-  await fakeTime();
-});
-
-afterEach(async () => {
-  await settle();
-  vi.useRealTimers();
-  process.off("unhandledRejection", onUnhandled);
-  expect(unhandled).toEqual([]);
-});
-
-async function failure(asked: string | Promise<string>): Promise<TokenError> {
-  const error: unknown = await Promise.resolve(asked).then(
-    (value) => new Error(`no failure but ${value}`),
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof TokenError)) throw error;
-  expect(error.effect).toBe("none");
-  return error;
-}
+withFakeTimeAndNothingUnhandled();
 
 it("gives a token that the function returns at once as a plain string", () => {
   expect(callerTokenSource({ accessToken: () => "a" }).current(new Deadline({}), 2)).toBe("a");

@@ -1,17 +1,20 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Granted } from "../../src/auth/token-endpoint.js";
 import { now } from "../../src/timing/timestamp.js";
 import { granted, maybeSent, notSent, type Reply, refusal, responded } from "./fake-token-endpoint.js";
-import { type Fleet, fleetOf, type Member } from "./fleet-fixture.js";
-import { auth, fakeTime, handled, type ManagerFixture, managerFixture, pass, settle } from "./manager-fixture.js";
+import { type Fleet, fleetOf, givenFleet, type Member } from "./fleet-fixture.js";
+import {
+  handled,
+  type ManagerFixture,
+  managerFixture,
+  outcomeOf,
+  pass,
+  session,
+  settle,
+  withFakeTime,
+} from "./manager-fixture.js";
 
-beforeEach(fakeTime);
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-const { username: _username, password: _password, ...client } = auth;
-const session = { ...client, refreshToken: "given" };
+withFakeTime();
 
 /** The tokens of a login that a user has just made. */
 const login = (more: Partial<Granted> = {}): Granted => ({
@@ -29,13 +32,6 @@ function sent({ fake }: Pick<ManagerFixture, "fake">): string[] {
     const { grant_type = "", refresh_token = "" } = fake.forms[index] ?? {};
     return `${path.endsWith("/logout") ? "logout" : grant_type} ${refresh_token}`.trim();
   });
-}
-
-async function outcomeOf<T>(work: Promise<T> | undefined, ms: number): Promise<T> {
-  if (work === undefined) throw new Error("nobody is there to do it");
-  handled(work);
-  await pass(ms);
-  return work;
 }
 
 describe("a login that has just been made", () => {
@@ -164,14 +160,6 @@ describe("a session of one process that is ended", () => {
 });
 
 describe("a session of many processes that is ended", () => {
-  /** Each process is given the first refresh token, as by `resume`. */
-  function givenFleet(size: number): Fleet & { readonly given: string } {
-    const fleet = fleetOf(0);
-    const given = fleet.identity.begin();
-    const join = () => fleet.join({ auth: { ...client, refreshToken: given } });
-    return { ...fleet, join, given, members: Array.from({ length: size }, join) };
-  }
-
   const call = (member: Member | undefined, ms = 100) => outcomeOf(member?.call(), ms);
   const end = (member: Member | undefined, ms = 0) => outcomeOf(member?.manager.endSession(), ms);
 

@@ -3,7 +3,7 @@ import { TokenManager, type TokenManagerOptions } from "../../src/auth/token-man
 import type { StoredToken, TokenStore } from "../../src/auth/token-store.js";
 import { MemoryTokenStore } from "../../src/tokens/memory-token-store.js";
 import type { Transport } from "../../src/wire/transport.js";
-import { auth, type CallOptions, within } from "./manager-fixture.js";
+import { auth, type CallOptions, client, within } from "./manager-fixture.js";
 import { RotatingIdentity } from "./rotating-identity.js";
 
 /** How a store fails: at once, never answering, or after it has done what it was asked for. */
@@ -119,6 +119,14 @@ export interface Fleet {
   readonly members: readonly Member[];
   /** One more process. */
   join(options?: Partial<TokenManagerOptions>): Member;
+}
+
+/** A fleet each of whose processes was given the refresh token of one session. */
+export function givenFleet(size: number): Fleet & { readonly given: string } {
+  const fleet = fleetOf(0);
+  const given = fleet.identity.begin();
+  const join = () => fleet.join({ auth: { ...client, refreshToken: given } });
+  return { ...fleet, join, given, members: Array.from({ length: size }, join) };
 }
 
 /** Processes with one store and one identity server, in fake time. Jitter is off unless `random` is given. */

@@ -1,18 +1,15 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { SessionAuth } from "../../src/auth/auth-options.js";
 import { TokenError } from "../../src/errors/errors.js";
 import { Ended } from "../../src/timing/deadline.js";
 import { seededRandom } from "../faults/seeded-random.js";
 import { runs } from "../support/thorough.js";
 import { type Fleet, fleetOf, type Member, type StoreFault } from "./fleet-fixture.js";
-import { auth, fakeTime, handled, pass, settle } from "./manager-fixture.js";
+import { auth, fakeTime, handled, pass, settle, withFakeTime } from "./manager-fixture.js";
 import type { IdentityFault } from "./rotating-identity.js";
 
-beforeEach(fakeTime);
-afterEach(() => {
-  vi.useRealTimers();
-});
+withFakeTime();
 
 const leewayMs = 5000;
 

@@ -1,6 +1,7 @@
-import { vi } from "vitest";
+import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { TokenEvent } from "../../src/auth/token-event.js";
 import { TokenManager, type TokenManagerOptions } from "../../src/auth/token-manager.js";
+import { TokenError } from "../../src/errors/errors.js";
 import { Deadline } from "../../src/timing/deadline.js";
 import { FakeTokenEndpoint, type Reply } from "./fake-token-endpoint.js";
 
@@ -12,6 +13,14 @@ export const secrets = {
 };
 
 export const auth = { authUrl: "https://id.example", realm: "payments", clientId: "gateway", ...secrets };
+
+const { username: _username, password: _password, ...clientAuth } = auth;
+
+/** With nothing to log in with. */
+export const client = clientAuth;
+
+/** A session that was given by its refresh token. */
+export const session = { ...client, refreshToken: "given" };
 
 /** What a call allows. Default: 30 s and 2 retries. */
 export interface CallOptions {
@@ -71,6 +80,47 @@ export async function within<T>(
 export async function fakeTime(): Promise<void> {
   await import("../../src/auth/openid-grant.js");
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"], now: Date.UTC(2030, 0, 1) });
+}
+
+/** Fakes the time in every test of the file. */
+export function withFakeTime(): void {
+  beforeEach(fakeTime);
+  afterEach(() => void vi.useRealTimers());
+}
+
+/** The same, and fails each test that leaves a rejection unhandled. */
+export function withFakeTimeAndNothingUnhandled(): void {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  beforeEach(async () => {
+    process.on("unhandledRejection", note);
+    await fakeTime();
+  });
+  afterEach(async () => {
+    await settle();
+    vi.useRealTimers();
+    process.off("unhandledRejection", note);
+    expect(unhandled.splice(0)).toEqual([]);
+  });
+}
+
+/** The error of a token that could not be had, which has to come at once. */
+export async function failure(asked: string | Promise<unknown>): Promise<TokenError> {
+  const error: unknown = await handled(Promise.resolve(asked)).then(
+    (value) => new Error(`no failure but ${String(value)}`),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof TokenError)) throw error;
+  expect(error.effect).toBe("none");
+  return error;
+}
+
+/** What a work comes to within this time. */
+export async function outcomeOf<T>(work: Promise<T> | undefined, ms: number): Promise<T> {
+  if (work === undefined) throw new Error("nobody is there to do it");
+  handled(work);
+  await pass(ms);
+  return work;
 }
 
 /** Lets everything happen that waits for no timer. */

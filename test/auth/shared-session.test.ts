@@ -1,15 +1,20 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { TokenError } from "../../src/errors/errors.js";
 import { FakeTokenEndpoint, granted } from "./fake-token-endpoint.js";
-import { type FaultyStore, type Fleet, fleetOf, type Member } from "./fleet-fixture.js";
-import { auth, fakeTime, handled, pass, secrets, settle } from "./manager-fixture.js";
+import { type FaultyStore, type Fleet, fleetOf, givenFleet, type Member } from "./fleet-fixture.js";
+import {
+  auth,
+  type CallOptions,
+  client,
+  handled,
+  outcomeOf,
+  pass,
+  secrets,
+  settle,
+  withFakeTime,
+} from "./manager-fixture.js";
 
-beforeEach(fakeTime);
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-const { username: _username, password: _password, ...client } = auth;
+withFakeTime();
 
 /** Nothing of it is drawn: one of 256 other passwords would have the same mark. */
 const withPassword = (password: string | (() => string)) => ({ ...auth, clientSecret: "client", password });
@@ -21,15 +26,23 @@ async function callAll(members: readonly Member[], ms = 1000): Promise<string[]>
   return Promise.all(calls);
 }
 
-async function outcomeOf<T>(work: Promise<T>, ms: number): Promise<T> {
-  handled(work);
-  await pass(ms);
-  return work;
-}
-
 /** Lets the access token expire, and another second pass. */
 async function expire({ identity }: Fleet): Promise<void> {
   await pass(identity.lifetime * 1000 + 1000);
+}
+
+/** A fleet whose first access token has expired. */
+async function expiredFleet(size: number): Promise<Fleet> {
+  const fleet = fleetOf(size);
+  await callAll(fleet.members);
+  await expire(fleet);
+  return fleet;
+}
+
+/** A call that the test does not wait for yet. */
+function callOf(member: Member | undefined, options?: CallOptions): Promise<string> {
+  if (member === undefined) throw new Error("nobody is there to do it");
+  return handled(member.call(options));
 }
 
 describe("a fleet", () => {
@@ -95,9 +108,7 @@ describe("a fleet", () => {
   });
 
   it("lets a process close at once while another one requests the token, although it requested the last", async () => {
-    const fleet = fleetOf(1);
-    await callAll(fleet.members);
-    await expire(fleet);
+    const fleet = await expiredFleet(1);
     fleet.identity.latencyMs = () => 5000;
     const other = handled(fleet.join().call());
     await pass(100);
@@ -130,12 +141,10 @@ describe("a fleet", () => {
   });
 
   it("marks the refresh token in the store before it is sent", async () => {
-    const fleet = fleetOf(1);
-    await callAll(fleet.members);
-    await expire(fleet);
+    const fleet = await expiredFleet(1);
     fleet.store.log.length = 0;
     fleet.identity.latencyMs = () => 100;
-    handled(fleet.members[0]?.call() ?? Promise.reject());
+    callOf(fleet.members[0]);
     await pass(10);
     expect(fleet.store.log).toEqual(["read", "lock", "read", "mark"]);
     expect(fleet.identity.refreshes).toBe(1);
@@ -144,9 +153,7 @@ describe("a fleet", () => {
   });
 
   it("does not send the refresh token where the mark can't be written", async () => {
-    const fleet = fleetOf(1);
-    await callAll(fleet.members);
-    await expire(fleet);
+    const fleet = await expiredFleet(1);
     const { write } = fleet.store;
     fleet.store.write = async (key, value, ...rest) => {
       if (value.includes("spentBy")) throw new Error("disk full");
@@ -157,9 +164,7 @@ describe("a fleet", () => {
   });
 
   it("keeps no token in its events, and says which tokens are shared", async () => {
-    const fleet = fleetOf(2);
-    await callAll(fleet.members);
-    await expire(fleet);
+    const fleet = await expiredFleet(2);
     await callAll(fleet.members);
     expect(fleet.members.flatMap(({ events }) => events)).toEqual([
       { grant: "password", expiresInMs: 300_000, shared: true },
@@ -168,16 +173,14 @@ describe("a fleet", () => {
   });
 
   it("waits in close for the token that it requests for the others", async () => {
-    const fleet = fleetOf(2);
-    await callAll(fleet.members);
-    await expire(fleet);
+    const fleet = await expiredFleet(2);
     fleet.identity.latencyMs = () => 500;
     const [first, second] = fleet.members;
-    handled(first?.call() ?? Promise.reject());
+    callOf(first);
     await pass(100);
-    await outcomeOf(first?.manager.close() ?? Promise.reject(), 1000);
+    await outcomeOf(first?.manager.close(), 1000);
     expect(vi.getTimerCount()).toBe(0);
-    await outcomeOf(second?.call() ?? Promise.reject(), 100);
+    await outcomeOf(second?.call(), 100);
     expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "refresh_token"]);
   });
 
@@ -185,7 +188,7 @@ describe("a fleet", () => {
     const fleet = fleetOf(1);
     fleet.identity.latencyMs = () => 9000;
     const [member] = fleet.members;
-    handled(member?.call() ?? Promise.reject());
+    callOf(member);
     await pass(100);
     let isClosed = false;
     void member?.manager.close().then(() => {
@@ -202,9 +205,9 @@ describe("a fleet", () => {
     fleet.identity.latencyMs = () => 9000;
     const [first, second] = fleet.members;
     const abort = new AbortController();
-    handled(first?.call() ?? Promise.reject());
+    callOf(first);
     await pass(100);
-    const aborted = handled(second?.call({ signal: abort.signal }) ?? Promise.reject());
+    const aborted = callOf(second, { signal: abort.signal });
     await pass(100);
     abort.abort();
     let isClosed = false;
@@ -259,8 +262,8 @@ describe("a fleet", () => {
     await callAll(fleet.members);
     await pass(200_000);
     const [first, second] = fleet.members;
-    await outcomeOf(first?.ensure(150_000) ?? Promise.reject(), 1000);
-    await outcomeOf(second?.ensure(150_000) ?? Promise.reject(), 1000);
+    await outcomeOf(first?.ensure(150_000), 1000);
+    await outcomeOf(second?.ensure(150_000), 1000);
     expect(fleet.identity.refreshes).toBe(1);
     expect(new Set(await callAll(fleet.members)).size).toBe(1);
   });
@@ -286,9 +289,7 @@ describe("a fleet", () => {
 
 describe("the lock", () => {
   it("is followed by another look: someone may have renewed while it was asked for", async () => {
-    const fleet = fleetOf(2);
-    await callAll(fleet.members);
-    await expire(fleet);
+    const fleet = await expiredFleet(2);
     const { lock } = fleet.store;
     let locks = 0;
     fleet.store.lock = async (...request) => {
@@ -313,9 +314,7 @@ describe("the lock", () => {
   });
 
   it("is taken anew for the login after a refresh that was refused", async () => {
-    const fleet = fleetOf(4);
-    await callAll(fleet.members);
-    await expire(fleet);
+    const fleet = await expiredFleet(4);
     fleet.identity.endSessions();
     fleet.identity.latencyMs = () => 9000;
     const calls = fleet.members.map((member) => handled(member.call()));
@@ -333,7 +332,7 @@ describe("the lock", () => {
       const fleet = fleetOf(2, { random: () => drawn });
       fleet.identity.latencyMs = () => 9000;
       const [first, second] = fleet.members;
-      handled(first?.call() ?? Promise.reject());
+      callOf(first);
       await pass(10);
       const { lock } = fleet.store;
       const asked: number[] = [];
@@ -341,7 +340,7 @@ describe("the lock", () => {
         asked.push(performance.now());
         return lock.apply(fleet.store, request);
       };
-      handled(second?.call() ?? Promise.reject());
+      callOf(second);
       await pass(3000);
       const gaps = asked.slice(1).map((at, index) => at - (asked[index] ?? 0));
       expect(gaps.length).toBeGreaterThan(4);
@@ -350,9 +349,7 @@ describe("the lock", () => {
   });
 
   it("is kept for the login after a refresh that was refused, and then given back", async () => {
-    const fleet = fleetOf(1);
-    await callAll(fleet.members);
-    await expire(fleet);
+    const fleet = await expiredFleet(1);
     fleet.identity.endSessions();
     fleet.store.log.length = 0;
     await callAll(fleet.members);
@@ -362,12 +359,10 @@ describe("the lock", () => {
 
 describe("a process that stops at the wrong moment", () => {
   it("costs the others the time of its lock, and one login, where it was killed with the lock", async () => {
-    const fleet = fleetOf(5);
-    await callAll(fleet.members);
-    await expire(fleet);
+    const fleet = await expiredFleet(5);
     fleet.identity.latencyMs = () => 300;
     const [holder, ...others] = fleet.members;
-    handled(holder?.call() ?? Promise.reject());
+    callOf(holder);
     await pass(10);
     holder?.stop();
     const calls = others.map((member) => handled(member.call()));
@@ -378,16 +373,14 @@ describe("a process that stops at the wrong moment", () => {
   });
 
   it("sends nothing that another process has sent, where it goes on after its lock has ended", async () => {
-    const fleet = fleetOf(2);
-    await callAll(fleet.members);
-    await expire(fleet);
+    const fleet = await expiredFleet(2);
     const [holder, other] = fleet.members;
     fleet.store.latencyMs = () => 10;
-    const late = handled(holder?.call({ timeoutMs: 120_000 }) ?? Promise.reject());
+    const late = callOf(holder, { timeoutMs: 120_000 });
     // After its lock, before its mark.
     await pass(22);
     holder?.stop();
-    await outcomeOf(other?.call() ?? Promise.reject(), 17_000);
+    await outcomeOf(other?.call(), 17_000);
     holder?.resume();
     await pass(2000);
     expect(await late).toBe(await other?.call());
@@ -396,16 +389,14 @@ describe("a process that stops at the wrong moment", () => {
   });
 
   it("keeps the newer token in the store, where its own comes late", async () => {
-    const fleet = fleetOf(2);
-    await callAll(fleet.members);
-    await expire(fleet);
+    const fleet = await expiredFleet(2);
     const [holder, other] = fleet.members;
     fleet.identity.latencyMs = () => 100;
-    const late = handled(holder?.call({ timeoutMs: 120_000 }) ?? Promise.reject());
+    const late = callOf(holder, { timeoutMs: 120_000 });
     await pass(20);
     holder?.stop();
     await pass(17_000);
-    const newer = await outcomeOf(other?.call() ?? Promise.reject(), 1000);
+    const newer = await outcomeOf(other?.call(), 1000);
     holder?.resume();
     await pass(1000);
     await late.catch(() => {});
@@ -419,9 +410,7 @@ describe("a token request that fails", () => {
   it.each(["lost", "lost-before", "bad-gateway"] as const)(
     "costs one login where the refresh token may have been used: %s",
     async (fault) => {
-      const fleet = fleetOf(3);
-      await callAll(fleet.members);
-      await expire(fleet);
+      const fleet = await expiredFleet(3);
       fleet.identity.faults.push(fault);
       await callAll(fleet.members, 5000);
       expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "refresh_token", "password"]);
@@ -432,9 +421,7 @@ describe("a token request that fails", () => {
   it.each(["unsent", "failing", "throttled"] as const)(
     "costs no login where it was certainly not used: %s",
     async (fault) => {
-      const fleet = fleetOf(3);
-      await callAll(fleet.members);
-      await expire(fleet);
+      const fleet = await expiredFleet(3);
       fleet.identity.faults.push(fault);
       await callAll(fleet.members, 6000);
       expect(fleet.identity.logins).toBe(1);
@@ -446,10 +433,10 @@ describe("a token request that fails", () => {
     const fleet = fleetOf(1, { auth: withPassword("old") });
     fleet.identity.refusesLogins = true;
     const [member] = fleet.members;
-    await expect(outcomeOf(member?.call() ?? Promise.reject(), 100)).rejects.toMatchObject({ code: "login_refused" });
+    await expect(outcomeOf(member?.call(), 100)).rejects.toMatchObject({ code: "login_refused" });
     fleet.identity.refusesLogins = false;
     const token = await outcomeOf(fleet.join({ auth: withPassword("new") }).call(), 100);
-    expect(await outcomeOf(member?.call() ?? Promise.reject(), 100)).toBe(token);
+    expect(await outcomeOf(member?.call(), 100)).toBe(token);
     expect(fleet.identity.logins).toBe(2);
   });
 });
@@ -549,7 +536,7 @@ describe("a store", () => {
     const fleet = fleetOf(1, { random: () => 0.9 });
     fleet.store.fault = "refuses";
     const error = await outcomeOf(
-      (fleet.members[0]?.call({ timeoutMs: 5000 }) ?? Promise.reject()).catch((thrown: unknown) => thrown),
+      callOf(fleet.members[0], { timeoutMs: 5000 }).catch((thrown: unknown) => thrown),
       6000,
     );
     expect(error).toBeInstanceOf(TokenError);
@@ -611,9 +598,9 @@ describe("a store", () => {
     fleet.store.write = write;
     fleet.store.fault = "refuses";
     await expire(fleet);
-    await outcomeOf(first?.call() ?? Promise.reject(), 100);
+    await outcomeOf(first?.call(), 100);
     fleet.store.fault = undefined;
-    await outcomeOf(second?.call() ?? Promise.reject(), 100);
+    await outcomeOf(second?.call(), 100);
     expect(fleet.identity.requests.map(({ grant }) => grant)).toEqual(["password", "password", "refresh_token"]);
     expect(fleet.identity.reused).toEqual([]);
   });
@@ -668,22 +655,6 @@ describe("a store", () => {
     expect(new Set(await callAll(fleet.members, 0)).size).toBe(2);
   });
 
-  it.each([
-    ["another user", { username: "another" }],
-    ["another realm", { realm: "another" }],
-    ["another client", { clientId: "another" }],
-    ["another identity server", { authUrl: "https://another.example" }],
-    ["a session that was given by its refresh token", undefined],
-  ])("keeps the session of %s apart", async (_, other) => {
-    const fleet = fleetOf(1);
-    const [mine] = await callAll(fleet.members);
-    const givenAuth = { ...client, refreshToken: fleet.identity.begin() };
-    const stranger = fleet.join({ auth: other === undefined ? givenAuth : { ...auth, ...other } });
-    expect(await outcomeOf(stranger.call(), 100)).not.toBe(mine);
-    expect(fleet.store.values.size).toBe(2);
-    for (const key of fleet.store.values.keys()) expect(key).toMatch(/^[0-9a-f]{64}$/);
-  });
-
   it("holds no password, no secret of the client and no name", async () => {
     const fleet = fleetOf(1);
     await callAll(fleet.members);
@@ -693,13 +664,6 @@ describe("a store", () => {
 });
 
 describe("a session that was given by its refresh token", () => {
-  function givenFleet(size: number): Fleet {
-    const fleet = fleetOf(0);
-    const given = { ...client, refreshToken: fleet.identity.begin() };
-    const join = () => fleet.join({ auth: given });
-    return { ...fleet, join, members: Array.from({ length: size }, join) };
-  }
-
   it("is continued by all processes, and by those that start later with the same refresh token", async () => {
     const fleet = givenFleet(5);
     expect(new Set(await callAll(fleet.members)).size).toBe(1);
@@ -713,10 +677,10 @@ describe("a session that was given by its refresh token", () => {
     const fleet = givenFleet(2);
     fleet.identity.latencyMs = () => 300;
     const [holder, other] = fleet.members;
-    handled(holder?.call() ?? Promise.reject());
+    callOf(holder);
     await pass(10);
     holder?.stop();
-    const call = outcomeOf(other?.call() ?? Promise.reject(), 17_000);
+    const call = outcomeOf(other?.call(), 17_000);
     await expect(call).rejects.toMatchObject({
       code: "login_refused",
       message: expect.stringContaining("build clients with another refreshToken"),
@@ -762,7 +726,7 @@ describe("a session that was given by its refresh token", () => {
     await callAll(members);
     await store.fill(before);
     await pass(300_000);
-    await expect(outcomeOf(members[0]?.call() ?? Promise.reject(), 1000)).rejects.toMatchObject({
+    await expect(outcomeOf(members[0]?.call(), 1000)).rejects.toMatchObject({
       code: "login_refused",
     });
     expect([identity.refreshes, identity.reused]).toEqual([2, []]);
@@ -797,7 +761,7 @@ describe("a session that was given by its refresh token", () => {
   it("says why it ended, and that nothing is to be waited for", async () => {
     const fleet = givenFleet(1);
     fleet.identity.endSessions();
-    await expect(outcomeOf(fleet.members[0]?.call() ?? Promise.reject(), 100)).rejects.toMatchObject({
+    await expect(outcomeOf(fleet.members[0]?.call(), 100)).rejects.toMatchObject({
       code: "login_refused",
       serviceCode: "invalid_grant",
       message: expect.not.stringContaining("before"),
@@ -813,7 +777,7 @@ describe("a session that was given by its refresh token", () => {
     await fleet.store.block(1e9);
     await expire(fleet);
     await spoil(fleet);
-    const call = outcomeOf(fleet.members[0]?.call({ timeoutMs: 60_000 }) ?? Promise.reject(), 60_000);
+    const call = outcomeOf(fleet.members[0]?.call({ timeoutMs: 60_000 }), 60_000);
     await expect(call).rejects.toMatchObject({
       code: "token_store_failed",
       message: expect.stringContaining(`the token store can't be used (${reason})`),

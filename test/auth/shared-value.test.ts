@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   readSharedValue,
   type SharedValue,
@@ -10,12 +10,9 @@ import {
 } from "../../src/auth/shared-value.js";
 import type { Granted } from "../../src/auth/token-endpoint.js";
 import { now } from "../../src/timing/timestamp.js";
-import { fakeTime } from "./manager-fixture.js";
+import { withFakeTime } from "./manager-fixture.js";
 
-beforeEach(fakeTime);
-afterEach(() => {
-  vi.useRealTimers();
-});
+withFakeTime();
 
 const day = 86_400_000;
 

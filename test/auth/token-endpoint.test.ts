@@ -28,7 +28,7 @@ const auth = {
 } satisfies PasswordAuth;
 
 /** An endpoint with these options before a transport. */
-function endpointOf(transport: Transport, options: Partial<PasswordAuth> = {}, timeoutMs = 1000): TokenEndpoint {
+function endpointOf(transport: Transport, options: Partial<PasswordAuth> = {}, timeoutMs = 60_000): TokenEndpoint {
   return new TokenEndpoint({ auth: { ...auth, ...options }, transport, timeoutMs });
 }
 

@@ -1,10 +1,8 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { granted, responded } from "./fake-token-endpoint.js";
-import { fakeTime, handled, type ManagerFixture, managerFixture, pass, settle } from "./manager-fixture.js";
+import { handled, type ManagerFixture, managerFixture, pass, settle, withFakeTime } from "./manager-fixture.js";
 
-beforeEach(fakeTime);
-
-afterEach(() => void vi.useRealTimers());
+withFakeTime();
 
 const away = responded(503, "<html>");
 
@@ -114,14 +112,6 @@ it("asks for nothing when its time is over already, and ends with it otherwise",
   await pass(500);
   await expect(late).rejects.toMatchObject({ kind: "timeout" });
   await finishRenewal(fake);
-});
-
-it("renews by whichever clock has less left", async () => {
-  const { ensure, fake, call } = managerFixture([granted("a"), granted("b")]);
-  await call();
-  vi.setSystemTime(Date.now() + 280_000);
-  await ensure(30_000);
-  expect(fake.requests).toHaveLength(2);
 });
 
 async function finishRenewal(fake: ManagerFixture["fake"]): Promise<void> {

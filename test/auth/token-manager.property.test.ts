@@ -1,14 +1,11 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { TokenError } from "../../src/errors/errors.js";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
 import { granted, maybeSent, notSent, type Reply, refusal, responded, untrusted } from "./fake-token-endpoint.js";
-import { fakeTime, type ManagerFixture, managerFixture, pass, settle } from "./manager-fixture.js";
+import { fakeTime, type ManagerFixture, managerFixture, pass, settle, withFakeTime } from "./manager-fixture.js";
 
-beforeEach(fakeTime);
-afterEach(() => {
-  vi.useRealTimers();
-});
+withFakeTime();
 
 type Response =
   | "token"

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { TokenManager } from "../../src/auth/token-manager.js";
-import { ConfigError, TokenError } from "../../src/errors/errors.js";
+import { ConfigError } from "../../src/errors/errors.js";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
 import { now } from "../../src/timing/timestamp.js";
 import { passingRefusals, provingNothing } from "../http/statuses.js";
@@ -16,7 +16,17 @@ import {
   timedOut,
   untrusted,
 } from "./fake-token-endpoint.js";
-import { auth, fakeTime, handled, managerFixture, pass, secrets, settle } from "./manager-fixture.js";
+import {
+  auth,
+  failure,
+  handled,
+  managerFixture,
+  pass,
+  secrets,
+  session,
+  settle,
+  withFakeTimeAndNothingUnhandled,
+} from "./manager-fixture.js";
 
 /** A call that finds a token about to expire uses it, and starts its renewal. */
 async function callAfterRenewal(call: () => Promise<string>): Promise<string> {
@@ -26,34 +36,9 @@ async function callAfterRenewal(call: () => Promise<string>): Promise<string> {
 }
 
 const refusedStatuses = [400, 401, 403, 404, 405, 413, 415, 422];
-const failingStatuses = [...passingRefusals, ...provingNothing, 500, 502, 503, 504];
+const failingStatuses = [...passingRefusals, ...provingNothing, 429, 500, 502, 503, 504];
 
-let unhandled: unknown[] = [];
-const onUnhandled = (reason: unknown) => unhandled.push(reason);
-
-beforeEach(async () => {
-  unhandled = [];
-  process.on("unhandledRejection", onUnhandled);
-  await fakeTime();
-});
-
-afterEach(async () => {
-  await settle();
-  vi.useRealTimers();
-  process.off("unhandledRejection", onUnhandled);
-  expect(unhandled).toEqual([]);
-});
-
-/** The error of a call, which has to fail at once. */
-async function failure(call: Promise<unknown>): Promise<TokenError> {
-  const error: unknown = await handled(call).then(
-    (value) => new Error(`no failure but ${String(value)}`),
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof TokenError)) throw error;
-  expect(error.effect).toBe("none");
-  return error;
-}
+withFakeTimeAndNothingUnhandled();
 
 // One request for all
 
@@ -71,12 +56,6 @@ it("makes one request for 1,000 calls on a cold manager", async () => {
   fake.reply(granted("a"));
   expect(new Set(await Promise.all(calls))).toEqual(new Set(["a"]));
   expect(fake.requests).toHaveLength(1);
-});
-
-it("gives a live token as a plain string", async () => {
-  const { call, manager } = managerFixture([granted("a")]);
-  await call();
-  expect(manager.current(new Deadline({}), 2)).toBe("a");
 });
 
 it("leaves the request running when the call that caused it is aborted", async () => {
@@ -178,16 +157,6 @@ it("makes calls wait in the last second of a token whose renewal hangs, and no l
   await expect(waiting).rejects.toMatchObject({ kind: "timeout", sent: false });
 });
 
-it("uses a short-lived token for nine tenths of its lifetime", async () => {
-  const { call, fake } = managerFixture([granted("a", { expires_in: 10 }), granted("b")]);
-  await call();
-  await pass(8999);
-  expect(await call()).toBe("a");
-  await pass(1);
-  expect(await call()).toBe("b");
-  expect(fake.requests).toHaveLength(2);
-});
-
 it("uses a token until it expires with a leeway of 0, and renews it beside no call", async () => {
   const { call, fake } = managerFixture([granted("a"), granted("b")], { leewayMs: 0 });
   await call();
@@ -196,14 +165,6 @@ it("uses a token until it expires with a leeway of 0, and renews it beside no ca
   expect(fake.requests).toHaveLength(1);
   await pass(1);
   expect(await call()).toBe("b");
-});
-
-it("uses a token for half of its lifetime when the leeway is longer than that", async () => {
-  const { call, fake } = managerFixture([granted("a"), granted("b")], { leewayMs: 3_600_000 });
-  await call();
-  await pass(149_999);
-  expect(await call()).toBe("a");
-  expect(fake.requests).toHaveLength(1);
 });
 
 it.each([-1, Number.NaN])("refuses a leeway of %d", (leewayMs) => {
@@ -590,17 +551,6 @@ it("ends the hold of a refused login as soon as a function returns another passw
   expect(fake.forms.map((form) => form.password)).toEqual(["wrong", "right"]);
 });
 
-it("ends the hold of a refused login as soon as an async function returns another client secret", async () => {
-  let clientSecret = "wrong";
-  const { call, fake } = managerFixture([refusal(401), granted("a")], {
-    auth: { ...auth, clientSecret: async () => clientSecret },
-  });
-  await failure(call());
-  clientSecret = "right";
-  expect(await call()).toBe("a");
-  expect(fake.forms.map((form) => form.client_secret)).toEqual(["wrong", "right"]);
-});
-
 it("does not log in with each call where a function never returns the same password twice", async () => {
   let count = 0;
   const { call, fake } = managerFixture(
@@ -689,14 +639,6 @@ it("reads a Retry-After that is a date", async () => {
   expect(await first).toBe("a");
 });
 
-it("holds for 300 s at most, however long Retry-After is", async () => {
-  const { call } = managerFixture([responded(429, {}, { "retry-after": "86400" }), granted("a")]);
-  const heldUntilMs = Date.now() + 300_000;
-  expect(await failure(call())).toMatchObject({ code: "token_throttled", heldUntilMs });
-  await pass(300_000);
-  expect(await call()).toBe("a");
-});
-
 it("fails at once, and says until when, where the hold outlasts the call's deadline", async () => {
   const { call, fake } = managerFixture([responded(429, {}, { "retry-after": "30" }), granted("a")]);
   const heldUntilMs = Date.now() + 30_000;
@@ -734,15 +676,6 @@ it("ends the wait for a hold as soon as the call is aborted", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("backs off on a 429 without Retry-After", async () => {
-  const { call, fake } = managerFixture([responded(429), responded(429), granted("a")]);
-  const first = call();
-  await pass(300);
-  expect(await first).toBe("a");
-  const [one = 0, two = 0, three = 0] = fake.arrivalsMs;
-  expect([two - one, three - two]).toEqual([100, 100]);
-});
-
 it.each(failingStatuses)("backs off longer after each %i in a row, and starts over after a success", async (status) => {
   const bad = responded(status);
   const briefly = granted("a", { expires_in: 0, refresh_token: undefined });
@@ -769,13 +702,6 @@ it("waits until a call's deadline where the endpoint is away, although its next 
   expect(hasFailed).toBe(false);
   await pass(1);
   expect(await failure(waiting)).toMatchObject({ code: "token_endpoint_failing", status: 503 });
-});
-
-it("gives the status when the endpoint fails for longer than the call waits", async () => {
-  const { call } = managerFixture([responded(503), responded(503), responded(503)]);
-  const first = handled(call({ timeoutMs: 250 }));
-  await pass(250);
-  expect(await failure(first)).toMatchObject({ code: "token_endpoint_failing", status: 503 });
 });
 
 it("makes one request per backoff where logins fail for good again and again", async () => {
@@ -1075,9 +1001,6 @@ it("takes a refresh_expires_in of 0 as no end, as Keycloak means it", async () =
   expect(await call()).toBe("b");
   expect(fake.grants).toEqual(["password", "refresh_token"]);
 });
-
-const { username: _u, password: _p, ...provider } = auth;
-const session = { ...provider, refreshToken: "given" };
 
 it("continues a session by its refresh token, and never logs in", async () => {
   const { call, fake } = managerFixture([granted("a"), granted("b"), refusal(400)], { auth: session });

@@ -1,15 +1,15 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { exitCodes } from "../../src/cli/command.js";
 import { commands } from "../../src/cli/commands.js";
 import { overview } from "../../src/cli/help.js";
 import { docUrlOf } from "../../src/errors/doc-url.js";
 import { command } from "../support/program.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 import { isThorough } from "../support/thorough.js";
 import { run } from "./run.js";
 
@@ -143,11 +143,7 @@ function helpCodes(): number[] {
 }
 
 describe("the program", () => {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "cross-border-cli-"));
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
 
   // Node takes a CI for a terminal of two colours, whatever TERM says.
   const none = { NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined };

@@ -1,28 +1,23 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { commands } from "../../src/cli/commands.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 import { run } from "./run.js";
 
-let folder: string;
-let home: string;
+const folder = temporaryFolder();
+const home = temporaryFolder();
 const file = (name: string) => join(folder, name);
 const isHere = (shell: string) => spawnSync(shell, ["--version"]).error === undefined;
 
 beforeAll(async () => {
-  home = mkdtempSync(join(tmpdir(), "cross-border-home-"));
-  folder = mkdtempSync(join(tmpdir(), "cross-border-completion-"));
   for (const shell of ["bash", "zsh", "fish"]) {
     const { code, stdout } = await run(["completion", shell]);
     expect(code).toBe(0);
     writeFileSync(file(`script.${shell}`), stdout);
   }
   writeFileSync(file("my gateway.json"), "{}");
-});
-afterAll(() => {
-  for (const made of [folder, home]) rmSync(made, { recursive: true });
 });
 
 /** What a shell offers for the last of these words, which follow the program's name. */

@@ -1,44 +1,35 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo, Server } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { CrossBorderClient, type SigningKeyPair } from "../../src/index.js";
 import { type SandboxOptions, type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { signingKeysOf } from "../support/key-pairs.js";
+import { originInTest } from "../support/origin-of.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 import { openClosedPort } from "../wire/closed-port.js";
+import { settingsOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
-let folder: string;
+const folder = temporaryFolder();
 let server: SandboxServer;
 let keys: SigningKeyPair;
 const file = (name: string) => join(folder, name);
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "cross-border-doctor-"));
   server = await startSandbox({ basePath: "/gateway/v1" });
   keys = signingKeysOf("gateway");
   writeFileSync(file("key.pem"), keys.privateKey);
+  const { publicKeyBase64: rsaPublicKeyBase64 } = keys;
   await using client = new CrossBorderClient(server.clientOptions);
-  await client.paymentGateways.create({
-    institutionId: "alpha-bank",
-    currency: "EUR",
-    rsaPublicKeyBase64: keys.publicKeyBase64,
-  });
+  await client.paymentGateways.create({ institutionId: "alpha-bank", currency: "EUR", rsaPublicKeyBase64 });
 });
-afterAll(async () => {
-  await server.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => server.close());
 
 function settings(more: object = {}): Record<string, string> {
-  const { baseUrl, auth } = server.clientOptions;
-  const { authUrl, realm, clientId, username, password } = auth;
-  const signingKey = file("key.pem");
-  return { baseUrl, authUrl, realm, clientId, username, password, signingKey, gatewayId: "alpha-bank", ...more };
+  return { ...settingsOf(server), signingKey: file("key.pem"), gatewayId: "alpha-bank", ...more };
 }
 
 /** Each check with what came of it: `ok`, or the whole finding. */
@@ -61,12 +52,6 @@ function fingerprintByOpenssl(path: string): string {
   const der = execFileSync("openssl", ["pkey", "-in", path, "-pubout", "-outform", "DER"]);
   const text = execFileSync("openssl", ["dgst", "-sha256"], { input: der, encoding: "utf8" });
   return text.trim().split(" ").at(-1) ?? "";
-}
-
-async function listen(made: Server): Promise<number> {
-  await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void made.close());
-  return (made.address() as AddressInfo).port;
 }
 
 it("finds nothing wrong where nothing is, moves no money, and leaves no session", async () => {
@@ -100,10 +85,38 @@ it("prints a line a check, with what to do", async () => {
 });
 
 describe("says what is wrong:", () => {
-  it("an address that is none", async () => {
-    const { wrong, text } = await examined({ baseUrl: "service.example" });
-    expect(wrong).toEqual(["address of the service: failed", "login: skipped", "registered key: skipped"]);
-    expect(text).toContain("baseUrl");
+  const unseen = ["login: skipped", "registered key: skipped"];
+  const noLogin = ["login: failed", "registered key: skipped"];
+  const noList = ["a list of one: failed", "registered key: skipped"];
+  const [noHost, noKey] = ["name of the service: failed", "signing key: failed"];
+
+  it.each<[what: string, more: () => object, wrong: string[], ...said: string[]]>([
+    ["an address that is none", () => ({ baseUrl: "hm" }), ["address of the service: failed", ...unseen], "baseUrl"],
+    [
+      "a name that nobody knows",
+      () => ({ baseUrl: "https://no-such-host.invalid/v1" }),
+      [noHost, "connection to the service: skipped", ...unseen],
+    ],
+    [
+      "a password that is refused",
+      () => ({ password: "wrong" }),
+      noLogin,
+      "refused the login with 401 (invalid_grant)",
+    ],
+    ["a realm that is not there", () => ({ realm: "nowhere" }), noLogin, "404", "check realm, clientId"],
+    ["a base path that the service does not have", () => ({ baseUrl: `${server.url}/other` }), noList],
+    ["a key file that has no key", () => ({ signingKey: file("config.json") }), [noKey]],
+    ["a key file that is not there", () => ({ signingKey: file("nowhere.pem") }), [noKey]],
+    [
+      "a gateway that is not there",
+      () => ({ gatewayId: "gamma" }),
+      ["registered key: failed"],
+      "no gateway gamma is listed, but alpha-bank",
+    ],
+  ])("%s", async (_, more, wrong, ...said) => {
+    const found = await examined(more());
+    expect(found.wrong).toEqual(wrong);
+    for (const text of said) expect(found.text).toContain(text);
   });
 
   it("an issuer in the place of the identity provider's address, as the client does", async () => {
@@ -123,46 +136,12 @@ describe("says what is wrong:", () => {
     expect(server.sandbox.tokenRequests).toHaveLength(earlier);
   });
 
-  it("a name that nobody knows", async () => {
-    const { wrong } = await examined({ baseUrl: "https://no-such-host.invalid/v1" });
-    expect(wrong).toEqual([
-      "name of the service: failed",
-      "connection to the service: skipped",
-      "login: skipped",
-      "registered key: skipped",
-    ]);
-  });
-
   it("nobody who listens", async () => {
     const closed = await openClosedPort();
     onTestFinished(() => closed.close());
     const { wrong, text } = await examined({ authUrl: `http://127.0.0.1:${closed.port}` });
     expect(wrong).toEqual(["connection to the identity provider: failed", "login: skipped", "registered key: skipped"]);
     expect(text).toContain("ECONNREFUSED");
-  });
-
-  it("a password that is refused", async () => {
-    const { wrong, text } = await examined({ password: "wrong" });
-    expect(wrong).toEqual(["login: failed", "registered key: skipped"]);
-    expect(text).toContain("refused the login with 401 (invalid_grant)");
-  });
-
-  it("a realm that is not there", async () => {
-    const { wrong, text } = await examined({ realm: "nowhere" });
-    expect(wrong).toEqual(["login: failed", "registered key: skipped"]);
-    expect(text).toContain("404");
-    expect(text).toContain("check realm, clientId");
-  });
-
-  it("a base path that the service does not have", async () => {
-    const { wrong } = await examined({ baseUrl: `${server.url}/other` });
-    expect(wrong).toEqual(["a list of one: failed", "registered key: skipped"]);
-  });
-
-  it("a key file that has no key", async () => {
-    writeFileSync(file("empty.pem"), "hm");
-    expect((await examined({ signingKey: file("empty.pem") })).wrong).toEqual(["signing key: failed"]);
-    expect((await examined({ signingKey: file("nowhere.pem") })).wrong).toEqual(["signing key: failed"]);
   });
 
   it("an encrypted key without its passphrase, or with another one", async () => {
@@ -189,12 +168,6 @@ describe("says what is wrong:", () => {
     );
   });
 
-  it("a gateway that is not there", async () => {
-    const { wrong, text } = await examined({ gatewayId: "gamma" });
-    expect(wrong).toEqual(["registered key: failed"]);
-    expect(text).toContain("no gateway gamma is listed, but alpha-bank");
-  });
-
   it("a proxy that the client does not go by", async () => {
     // It is for https, and the sandbox is on http.
     const { isWell, wrong } = await examined({}, { HTTPS_PROXY: "http://proxy.invalid:3128" });
@@ -211,16 +184,15 @@ describe("says what is wrong:", () => {
       response.statusCode = 404;
       response.end();
     };
-    const port = await listen(createServer(respond));
-    const { findings } = await examined({ baseUrl: `http://127.0.0.1:${port}/v1` });
+    const { findings } = await examined({ baseUrl: `${await originInTest(createServer(respond))}/v1` });
     const clock = findings.find(({ check }) => check === "clock");
     expect(clock).toMatchObject({ status });
     expect(clock?.found).toMatch(seconds < 0 ? /ahead of/ : /behind/);
   });
 
   it("a date that is none", async () => {
-    const port = await listen(createServer((_request, response) => response.setHeader("date", "soon").end()));
-    const { findings } = await examined({ baseUrl: `http://127.0.0.1:${port}/v1` });
+    const origin = await originInTest(createServer((_, response) => response.setHeader("date", "soon").end()));
+    const { findings } = await examined({ baseUrl: `${origin}/v1` });
     const clock = findings.find(({ check }) => check === "clock");
     expect(clock).toMatchObject({ status: "warning", found: "the service does not tell its time" });
   });
@@ -272,24 +244,14 @@ describe("over https, says", () => {
   function certificate(name: string, days: string, host = "localhost") {
     const [key, cert] = [file(`${name}.key`), file(`${name}.crt`)];
     const subject = ["-subj", `/O=${name}/CN=${host}`, "-addext", `subjectAltName=DNS:${host}`];
-    const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, ...subject];
-    execFileSync(
-      "openssl",
-      [
-        ...made,
-        ...(days.startsWith("-")
-          ? ["-not_before", "20200101000000Z", "-not_after", "20200201000000Z"]
-          : ["-days", days]),
-      ],
-      {
-        stdio: "pipe",
-      },
-    );
+    const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-days", days];
+    execFileSync("openssl", [...made, ...subject], { stdio: "pipe" });
     return { key: readFileSync(key), cert: readFileSync(cert), file: cert };
   }
 
   async function connectionBy(made: { key: Buffer; cert: Buffer }, more: object = {}) {
-    const port = await listen(createSecureServer(made, (_, response) => response.writeHead(404).end()));
+    const server = createSecureServer(made, (_, response) => response.writeHead(404).end());
+    const { port } = new URL(await originInTest(server));
     const { findings } = await examined({ baseUrl: `https://localhost:${port}/v1`, ...more });
     return findings.find(({ check }) => check === "connection to the service");
   }

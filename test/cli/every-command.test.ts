@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { commands } from "../../src/cli/commands.js";
 import { operations } from "../../src/resources/catalogue.js";
+import { originOf } from "../support/origin-of.js";
 import { run } from "./run.js";
 
 const credential = "a-credential-of-the-gateway";
@@ -25,8 +25,7 @@ const server = createServer((request, response) => {
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = await originOf(server);
   env = {
     ...{ CROSS_BORDER_BASE_URL: origin, CROSS_BORDER_AUTH_URL: origin, CROSS_BORDER_REALM: "r" },
     ...{ CROSS_BORDER_CLIENT_ID: "c", CROSS_BORDER_USERNAME: "u", CROSS_BORDER_PASSWORD: "p" },
@@ -42,8 +41,9 @@ const shown: Readonly<Record<string, string>> = { doctor: "login", probe: "token
 
 it.each(online)("$name only reads, and shows no credential", async ({ examples: [example = ""], options }) => {
   const line = example.replace(/ --config \S+/, "").split(" ");
-  const isJsonToo = "json" in options && shown[line[0] ?? ""] === undefined;
-  for (const { as = [], ...more } of [{}, { width: 400 }, ...(isJsonToo ? [{ as: ["--json"] }] : [])]) {
+  const isRecord = shown[line[0] ?? ""] === undefined;
+  const asJson = "json" in options ? [{ as: ["--json"] }] : [];
+  for (const { as = [], ...more } of [{}, ...(isRecord ? [{ width: 400 }, ...asJson] : [])]) {
     sent = [];
     const { stdout, stderr } = await run([...line, ...as], { env, ...more });
     expect(new Set(sent), stderr).toContain("GET");

@@ -1,24 +1,22 @@
 import { sign } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { keyPairOf } from "../support/key-pairs.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 import { run } from "./run.js";
 
 const keys = keyPairOf("gateway");
 const others = keyPairOf("stranger");
 const body = '{"amount":"1.50"}';
-let folder: string;
+const folder = temporaryFolder();
 const file = (name: string) => join(folder, name);
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "cross-border-explain-"));
   writeFileSync(file("body.json"), body);
   writeFileSync(file("key.pem"), keys.publicKey.export({ type: "spki", format: "pem" }));
   writeFileSync(file("old.pem"), others.publicKey.export({ type: "spki", format: "pem" }));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const signed = (text: string, key = keys.privateKey) => sign("sha256", Buffer.from(text), key).toString("base64");
 

@@ -1,17 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { CrossBorderClient, Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { command } from "../support/program.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 import { isThorough } from "../support/thorough.js";
-import { registeredClient, requestOf } from "./gateway-fixture.js";
-import { run } from "./run.js";
+import { registeredClient, requestOf, settingsOf } from "./gateway-fixture.js";
+import { recordsIn, run } from "./run.js";
 
-let folder: string;
+const folder = temporaryFolder();
 let server: SandboxServer;
 let client: CrossBorderClient;
 let env: Record<string, string>;
@@ -22,7 +22,6 @@ let unlisted: Set<string>;
 const file = (name: string) => join(folder, name);
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "cross-border-follow-"));
   server = await startSandbox({
     onRequest: ({ operation }) => (isAway && operation?.endsWith(".list") ? Response.error() : undefined),
     async onResponse({ operation }, response) {
@@ -33,9 +32,7 @@ beforeAll(async () => {
     },
   });
   client = await registeredClient(server);
-  const { baseUrl, auth } = server.clientOptions;
-  const { authUrl, realm, clientId, username, password } = auth;
-  writeFileSync(file("config.json"), JSON.stringify({ baseUrl, authUrl, realm, clientId, username, password }));
+  writeFileSync(file("config.json"), JSON.stringify(settingsOf(server)));
   env = { CROSS_BORDER_CONFIG: file("config.json") };
 });
 beforeEach(() => {
@@ -45,7 +42,6 @@ beforeEach(() => {
 afterAll(async () => {
   await client.close();
   await server.close();
-  rmSync(folder, { recursive: true });
 });
 
 let paid = 0;
@@ -88,11 +84,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(10);
 }
 
-const records = (ndjson: string): { readonly id: string; readonly senderGatewayTransactionId: string }[] =>
-  ndjson
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
+const records: (ndjson: string) => { readonly id: string; readonly senderGatewayTransactionId: string }[] = recordsIn;
 const transactions = (ndjson: string) => records(ndjson).map(({ senderGatewayTransactionId: id }) => id);
 /** What the service has really stored. */
 const stored = () => server.sandbox.payments.map(({ senderGatewayTransactionId: id }) => id);

@@ -22,11 +22,16 @@ export const requestOf = (receiverAmount: string, memo = "") => ({
   ...{ receiverAmount, memo },
 });
 
-/** The environment of a command that uses the sandbox. */
-export function environmentOf({ clientOptions: { baseUrl, auth } }: SandboxServer): Record<string, string> {
-  return {
-    ...{ CROSS_BORDER_BASE_URL: baseUrl, CROSS_BORDER_AUTH_URL: auth.authUrl, CROSS_BORDER_REALM: auth.realm },
-    ...{ CROSS_BORDER_CLIENT_ID: auth.clientId, CROSS_BORDER_USERNAME: auth.username },
-    CROSS_BORDER_PASSWORD: String(auth.password),
-  };
+/** The settings of a command that uses the sandbox, as a file has them. */
+export function settingsOf({ clientOptions: { baseUrl, auth } }: SandboxServer): Record<string, string> {
+  const { authUrl, realm, clientId, username, password } = auth;
+  return { baseUrl, authUrl, realm, clientId, username, password: String(password) };
 }
+
+/** The same, as the environment has them. */
+export function environmentOf(server: SandboxServer): Record<string, string> {
+  const named = Object.entries(settingsOf(server)).map(([name, value]) => [variableOf(name), value]);
+  return Object.fromEntries(named);
+}
+
+const variableOf = (name: string) => `CROSS_BORDER_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;

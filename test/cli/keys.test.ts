@@ -1,26 +1,26 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { signRequest, verifySignature } from "../../src/index.js";
 import { command } from "../support/program.js";
-import { run } from "./run.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+import { type CommandResult, run } from "./run.js";
 
-let folder: string;
+const folder = temporaryFolder();
 const file = (name: string) => join(folder, name);
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "cross-border-keys-"));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function openssl(...line: readonly string[]): string {
   return execFileSync("openssl", line, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
 
+let generated: CommandResult;
+beforeAll(async () => {
+  generated = await run(["keys", "generate", "--out", file("one")]);
+});
+
 it("makes a pair that signs, and says what to send", async () => {
-  const { code, stdout } = await run(["keys", "generate", "--out", file("one")]);
+  const { code, stdout } = generated;
   expect(code).toBe(0);
   const [privateKey, publicKey] = ["one.pem", "one.public.pem"].map((name) => readFileSync(file(name), "utf8"));
   expect(statSync(file("one.pem")).mode & 0o777).toBe(0o600);
@@ -33,12 +33,11 @@ it("makes a pair that signs, and says what to send", async () => {
 });
 
 it("gives the fingerprint that OpenSSL gives, of either key", async () => {
-  await run(["keys", "generate", "--out", file("two")]);
-  openssl("pkey", "-pubin", "-in", file("two.public.pem"), "-outform", "DER", "-out", file("two.der"));
-  const [fingerprint] = openssl("dgst", "-sha256", "-r", file("two.der")).split(" ");
-  for (const name of ["two.pem", "two.public.pem"]) {
+  openssl("pkey", "-pubin", "-in", file("one.public.pem"), "-outform", "DER", "-out", file("one.der"));
+  const [fingerprint] = openssl("dgst", "-sha256", "-r", file("one.der")).split(" ");
+  for (const name of ["one.pem", "one.public.pem"]) {
     const { stdout } = await run(["keys", "show", file(name), "--json"]);
-    expect(JSON.parse(stdout)).toMatchObject({ fingerprint, kind: name === "two.pem" ? "private" : "public" });
+    expect(JSON.parse(stdout)).toMatchObject({ fingerprint, kind: name === "one.pem" ? "private" : "public" });
     expect(stdout).not.toContain("PRIVATE");
   }
 });
@@ -70,29 +69,26 @@ it("tells programs the same", async () => {
 });
 
 it("warns of a private key that others can read", async () => {
-  await run(["keys", "generate", "--out", file("open")]);
-  expect((await run(["keys", "show", file("open.pem")])).stdout).not.toContain("chmod");
-  chmodSync(file("open.pem"), 0o640);
-  const { stdout } = await run(["keys", "show", file("open.pem")]);
-  expect(stdout).toContain(`others can read this private key (mode 0640): chmod 600 ${file("open.pem")}`);
+  expect((await run(["keys", "show", file("one.pem")])).stdout).not.toContain("chmod");
+  chmodSync(file("one.pem"), 0o640);
+  const { stdout } = await run(["keys", "show", file("one.pem")]);
+  expect(stdout).toContain(`others can read this private key (mode 0640): chmod 600 ${file("one.pem")}`);
 });
 
 it("opens an encrypted key with the passphrase of the environment, and says when there is none", async () => {
-  await run(["keys", "generate", "--out", file("secret")]);
-  const encrypted = file("secret.enc.pem");
-  openssl("pkcs8", "-topk8", "-in", file("secret.pem"), "-out", encrypted, "-passout", "pass:open sesame");
+  const encrypted = file("one.enc.pem");
+  openssl("pkcs8", "-topk8", "-in", file("one.pem"), "-out", encrypted, "-passout", "pass:open sesame");
   const none = await run(["keys", "show", encrypted]);
   expect(none.code).toBe(3);
   expect(none.stderr).toContain("give it by CROSS_BORDER_KEY_PASSPHRASE");
   const env = { CROSS_BORDER_KEY_PASSPHRASE: "open sesame" };
   const { stdout } = await run(["keys", "show", encrypted, "--json"], { env });
-  const known = JSON.parse((await run(["keys", "show", file("secret.public.pem"), "--json"])).stdout);
+  const known = JSON.parse((await run(["keys", "show", file("one.public.pem"), "--json"])).stdout);
   expect(JSON.parse(stdout)).toMatchObject({ fingerprint: known.fingerprint });
 });
 
 it("shows a public key in PEM byte for byte, since that is what is registered", async () => {
-  await run(["keys", "generate", "--out", file("bytes")]);
-  const odd = readFileSync(file("bytes.public.pem"), "utf8").trimEnd().replaceAll("\n", "\r\n");
+  const odd = readFileSync(file("one.public.pem"), "utf8").trimEnd().replaceAll("\n", "\r\n");
   const { stdout } = await run(["keys", "show", "-", "--json"], { stdin: odd });
   expect(JSON.parse(stdout).rsaPublicKeyBase64).toBe(Buffer.from(odd).toString("base64"));
 });

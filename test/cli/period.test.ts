@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { originInTest } from "../support/origin-of.js";
 import { environmentOf, registeredClient, requestOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
@@ -89,11 +89,9 @@ describe("the payments of a period", () => {
       const text = /_after|_before/.test(url) ? "[]" : await listed.text();
       response.writeHead(listed.status, { "content-type": "application/json" }).end(text);
     });
-    await new Promise<void>((resolve) => lying.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void lying.close());
     vi.spyOn(Math, "random").mockReturnValue(0);
     onTestFinished(() => void vi.restoreAllMocks());
-    const baseUrl = `http://127.0.0.1:${(lying.address() as AddressInfo).port}`;
+    const baseUrl = await originInTest(lying);
     const { code, stderr } = await list("--from", "2026-03-01", "--size", "10", "--base-url", baseUrl);
     expect({ code, stderr }).toEqual({
       code: 3,

@@ -1,9 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { type AddressInfo, connect, type Server } from "node:net";
-import { tmpdir } from "node:os";
+import { connect, type Server } from "node:net";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { ProxyAgent } from "undici";
@@ -15,12 +14,15 @@ import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { readSettings } from "../../src/settings/index.js";
 import { nodeSqlite } from "../journals/sqlite-fixture.js";
 import { signingKeysOf } from "../support/key-pairs.js";
+import { originOf } from "../support/origin-of.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+import { settingsOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
 // Names that no name server knows: only the proxy leads there.
 const [service, identity] = ["service.bank.invalid", "id.bank.invalid"];
 const proxyUser = "teller:s3cret of the proxy";
-let folder: string;
+const folder = temporaryFolder();
 let sandbox: SandboxServer;
 let bank: Server;
 let proxy: Server;
@@ -39,44 +41,17 @@ function openssl(...line: readonly string[]): void {
   execFileSync("openssl", line, { cwd: folder, stdio: "ignore" });
 }
 
+const newKey = ["-newkey", "rsa:2048", "-nodes", "-keyout"];
+
 function issue(name: string, names: string): void {
   writeFileSync(file(`${name}.ext`), `subjectAltName=${names}\n`);
-  openssl(
-    "req",
-    "-newkey",
-    "rsa:2048",
-    "-nodes",
-    "-keyout",
-    `${name}.key`,
-    "-out",
-    `${name}.csr`,
-    "-subj",
-    `/CN=${name}`,
-  );
+  openssl("req", ...newKey, `${name}.key`, "-out", `${name}.csr`, "-subj", `/CN=${name}`);
   const by = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30", "-extfile", `${name}.ext`];
   openssl("x509", "-req", "-in", `${name}.csr`, "-out", `${name}.pem`, ...by);
 }
 
-const listen = (server: Server) =>
-  new Promise<number>((resolve) => {
-    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
-  });
-
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "cross-border-proxy-"));
-  openssl(
-    "req",
-    "-x509",
-    "-newkey",
-    "rsa:2048",
-    "-nodes",
-    "-keyout",
-    "ca.key",
-    "-out",
-    "ca.pem",
-    "-subj",
-    "/CN=Test CA",
-  );
+  openssl("req", "-x509", ...newKey, "ca.key", "-out", "ca.pem", "-subj", "/CN=Test CA");
   issue("server", `DNS:${service},DNS:${identity}`);
   issue("gateway", "DNS:gateway.bank.invalid");
   sandbox = await startSandbox({ basePath: "/gateway/v1" });
@@ -107,7 +82,7 @@ beforeAll(async () => {
       response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
     },
   );
-  const bankPort = await listen(bank);
+  const { port: bankPort } = new URL(await originOf(bank));
   proxy = createServer((_, response) => response.writeHead(405).end());
   proxy.on("connect", ({ url = "", headers }, socket) => {
     asked.push(url);
@@ -117,7 +92,7 @@ beforeAll(async () => {
       socket.end(`HTTP/1.1 ${status} Refused\r\nproxy-authenticate: Basic\r\n\r\n`);
       return;
     }
-    const onward = connect(bankPort, "127.0.0.1", () => {
+    const onward = connect(Number(bankPort), "127.0.0.1", () => {
       socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
       onward.pipe(socket).pipe(onward);
     });
@@ -125,20 +100,19 @@ beforeAll(async () => {
     socket.on("close", () => onward.destroy());
   });
   const [user = "", password = ""] = proxyUser.split(":");
-  proxyUrl = `http://${user}:${encodeURIComponent(password)}@127.0.0.1:${await listen(proxy)}`;
+  const { host } = new URL(await originOf(proxy));
+  proxyUrl = `http://${user}:${encodeURIComponent(password)}@${host}`;
   writeFileSync(file("settings.json"), JSON.stringify(settings()));
 });
 afterAll(async () => {
   await sandbox.close();
   for (const server of [bank, proxy]) server.close();
-  rmSync(folder, { recursive: true });
 });
 
 function settings(): Record<string, string> {
-  const { realm, clientId, username, password } = sandbox.clientOptions.auth;
   return {
-    ...{ baseUrl: `https://${service}/gateway/v1`, authUrl: `https://${identity}` },
-    ...{ realm, clientId, username, password, gatewayId: "alpha-bank" },
+    ...settingsOf(sandbox),
+    ...{ baseUrl: `https://${service}/gateway/v1`, authUrl: `https://${identity}`, gatewayId: "alpha-bank" },
     // Relative to the folder of the file.
     ...{ signingKey: "signing.pem", ca: "ca.pem", cert: "gateway.pem", key: "gateway.key" },
   };
@@ -323,13 +297,8 @@ describe("settings without a name", () => {
   const store = (name: string, more: object = {}, mode = 0o600) => {
     mkdirSync(file("home/.config/cross-border"), { recursive: true });
     const path = file(`home/.config/cross-border/${name}.json`);
-    const paths = {
-      signingKey: file("signing.pem"),
-      ca: file("ca.pem"),
-      cert: file("gateway.pem"),
-      key: file("gateway.key"),
-    };
-    writeFileSync(path, JSON.stringify({ ...settings(), ...paths, ...more }));
+    const tls = { ca: file("ca.pem"), cert: file("gateway.pem"), key: file("gateway.key") };
+    writeFileSync(path, JSON.stringify({ ...settings(), signingKey: file("signing.pem"), ...tls, ...more }));
     chmodSync(path, mode);
   };
 

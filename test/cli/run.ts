@@ -43,3 +43,11 @@ export async function run(
   const [out, err] = await written;
   return { code, stdout: out, stderr: err };
 }
+
+/** What a command wrote as NDJSON. */
+export function recordsIn(ndjson: string) {
+  return ndjson
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+}

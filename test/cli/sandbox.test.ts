@@ -1,33 +1,20 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { Recording } from "../../src/cli/sandbox/recording.js";
 import { CrossBorderClient } from "../../src/index.js";
 import { startSandbox } from "../../src/sandbox/index.js";
+import { deferred } from "../support/deferred.js";
 import { command } from "../support/program.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 import { type CommandResult, run } from "./run.js";
 
-let base: string;
+const base = temporaryFolder();
 const file = (name: string) => join(base, name);
-
-beforeAll(() => {
-  base = mkdtempSync(join(tmpdir(), "cross-border-sandbox-test-"));
-});
-afterAll(() => rmSync(base, { recursive: true }));
 
 interface RunningSandbox {
   readonly folder: string;
@@ -42,10 +29,7 @@ async function whileRunning(
   ...more: readonly string[]
 ): Promise<CommandResult> {
   const folder = file(name);
-  let stop = () => {};
-  const stopped = new Promise<void>((resolve) => {
-    stop = resolve;
-  });
+  const { promise: stopped, resolve: stop } = deferred();
   let isOver = false;
   const running = run(["sandbox", "--folder", folder, ...more], { stopped }).finally(() => {
     isOver = true;

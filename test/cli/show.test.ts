@@ -1,6 +1,5 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { resource } from "../../src/api/resource.js";
 import { commands } from "../../src/cli/commands.js";
 import { listCommandsOf } from "../../src/cli/lists/list-commands.js";
@@ -9,7 +8,8 @@ import { type Rows, sources, sourcesOf } from "../../src/cli/lists/sources.js";
 import type { CrossBorderClient } from "../../src/index.js";
 import { catalogue } from "../../src/resources/catalogue.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
-import { environmentOf, registeredClient } from "./gateway-fixture.js";
+import { originInTest } from "../support/origin-of.js";
+import { environmentOf, registeredClient, requestOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
 const secret = "a secret of the gateway";
@@ -56,11 +56,7 @@ describe("a record", () => {
 
   it("can be a provider, an intent, and what is kept under a provider or a gateway", async () => {
     const provider = await client.liquidityProviders.create({ firstName: "L", lastName: "Q", email: "l@example.com" });
-    const intent = await client.paymentIntents.create({
-      ...{ senderGatewayId: "alpha-bank", senderAccount: "DE-1", senderCurrency: "EUR" },
-      ...{ receiverGatewayId: "beta-mobile", receiverAccount: "KE-1", receiverCurrency: "EUR" },
-      ...{ receiverAmount: "5.00", memo: "" },
-    });
+    const intent = await client.paymentIntents.create(requestOf("5.00"));
     const rate = await client.liquidityProviders.exchangeRates(provider.id).create({
       ...{ baseGatewayId: "alpha-bank", counterGatewayId: "beta-mobile", baseCurrency: "EUR", counterCurrency: "KES" },
       ...{ buyPrice: "150.1", sellPrice: "149.9" },
@@ -81,9 +77,7 @@ describe("a record", () => {
     const nesting = createServer((_, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(within));
     });
-    await new Promise<void>((resolve) => nesting.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void nesting.close());
-    const nested = ["--base-url", `http://127.0.0.1:${(nesting.address() as AddressInfo).port}`];
+    const nested = ["--base-url", await originInTest(nesting)];
     for (const more of [{}, { width: 400 }]) {
       for (const line of [[], nested]) {
         const show = ["payment-gateways", "show", gateway.id, ...line];

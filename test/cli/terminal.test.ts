@@ -1,27 +1,27 @@
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { commands } from "../../src/cli/commands.js";
 import { CrossBorderClient } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { deferred } from "../support/deferred.js";
 import { signingKeysOf } from "../support/key-pairs.js";
+import { originInTest } from "../support/origin-of.js";
 import { command } from "../support/program.js";
 import { openTerminal, type TerminalSession } from "../support/pseudo-terminal.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 import { isThorough } from "../support/thorough.js";
+import { settingsOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
-let folder: string;
+const folder = temporaryFolder();
 let server: SandboxServer;
-let settings: Record<string, string>;
 const file = (name: string) => join(folder, name);
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "cross-border-terminal-"));
   server = await startSandbox();
   await using client = new CrossBorderClient(server.clientOptions);
   for (const [index, name] of [
@@ -32,18 +32,15 @@ beforeAll(async () => {
   ].entries()) {
     await client.paymentGateways.create({ institutionId: `bank-${index}`, currency: "EUR", countryCode: "DE", name });
   }
-  const { baseUrl, auth } = server.clientOptions;
-  const { authUrl, realm, clientId, username } = auth;
-  settings = { baseUrl, authUrl, realm, clientId, username };
+  const { password, ...settings } = settingsOf(server);
   writeFileSync(file("config.json"), JSON.stringify(settings));
   const { publicKey, publicKeyBase64 } = signingKeysOf("gateway");
   writeFileSync(file("key.pem"), publicKey);
   writeFileSync(file("keys.json"), JSON.stringify({ "bank-1": publicKeyBase64 }));
-  writeFileSync(file("whole.json"), JSON.stringify({ ...settings, password: auth.password }));
+  writeFileSync(file("whole.json"), JSON.stringify({ ...settings, password }));
 });
 afterAll(async () => {
   await server.close();
-  rmSync(folder, { recursive: true });
 });
 
 const doctor = () => ["doctor", "--config", file("config.json")];
@@ -159,17 +156,10 @@ function words(text: string): string[] {
 describe("Ctrl-C ends at once, and leaves the terminal as it was,", () => {
   /** Takes requests and never responds. */
   async function openHangingServer() {
-    let isAsked = () => {};
-    const asked = new Promise<void>((resolve) => {
-      isAsked = resolve;
-    });
+    const { promise: asked, resolve: isAsked } = deferred();
     const hanging = createServer(() => isAsked());
-    await new Promise<void>((resolve) => hanging.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => {
-      hanging.closeAllConnections();
-      hanging.close();
-    });
-    return { url: `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`, asked };
+    onTestFinished(() => hanging.closeAllConnections());
+    return { url: await originInTest(hanging), asked };
   }
 
   /** As a shell has it: 130. */

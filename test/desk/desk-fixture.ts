@@ -1,9 +1,9 @@
 import { createServer, request as httpRequest, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { deskListener, type OperatorDeskOptions, operatorDesk } from "cross-border-payments/desk";
 import type { PaymentFlow } from "cross-border-payments/flow";
 import { expect, onTestFinished, vi } from "vitest";
 import { flowFixture, isList, isPayment, request } from "../flows/flow-fixture.js";
+import { originOf } from "../support/origin-of.js";
 
 const leaseMs = 60_000;
 
@@ -42,9 +42,8 @@ export async function deskFixture({ people = 2, before = async () => {}, ...more
   const shown: object[] = [];
   const errors: unknown[] = [];
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const origin = `http://127.0.0.1:${port}`;
+  const origin = await originOf(server);
+  const { port } = new URL(origin);
   const desk = operatorDesk({
     flow,
     origin,

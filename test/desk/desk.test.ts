@@ -1,10 +1,10 @@
 import http2 from "node:http2";
-import type { AddressInfo } from "node:net";
 import { deskListener, operatorDesk } from "cross-border-payments/desk";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { resolutionOptions } from "../../src/flows/check-resolution.js";
 import { clock } from "../../src/timing/clock.js";
 import { request } from "../flows/flow-fixture.js";
+import { originOf } from "../support/origin-of.js";
 import { deskFixture } from "./desk-fixture.js";
 
 const why = "ticket 4711";
@@ -162,8 +162,7 @@ describe("the desk", () => {
   it("is served by HTTP/2 as well, with the host and the origin that are asked for, and closes no connection for a form that is too long", async () => {
     const { flow, key } = await deskFixture();
     const server = http2.createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const origin = await originOf(server);
     const listener = deskListener(operatorDesk({ flow, origin, authenticate: () => ({ name: "Olga" }) }));
     server.on("request", (incoming, outgoing) => void listener(incoming, outgoing));
     const session = http2.connect(origin);

@@ -5,7 +5,6 @@ import {
   ConfigError,
   CrossBorderClient,
   CrossBorderError,
-  type RequestSigner,
 } from "cross-border-payments";
 import { startSandbox } from "cross-border-payments/sandbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -51,8 +50,6 @@ const throwing = (thrown: unknown) => () => {
 };
 const rejecting = (thrown: unknown) => () => Promise.reject(thrown);
 
-const ways = { throws: throwing, rejects: rejecting };
-
 async function failedPayment(options: Partial<ClientOptions>): Promise<CrossBorderError> {
   const { privateKey } = signingKeysOf("gateway");
   const { baseUrl } = server.clientOptions;
@@ -69,59 +66,61 @@ async function failedPayment(options: Partial<ClientOptions>): Promise<CrossBord
 
 const hostile = hostileThrows(secret);
 
+const unknown = { code: "outcome_unknown", effect: "possible", attempts: 1 };
+const nothing = { effect: "none", operation: "payments.create", attempts: 0 };
+
+const both = [throwing, rejecting];
+
+interface Place {
+  readonly as: string;
+  readonly ways: readonly (typeof throwing | typeof rejecting)[];
+  readonly options: (fail: () => never, thrown: unknown) => Partial<ClientOptions>;
+  /** Of the error of a payment. */
+  readonly expected: object;
+}
+
+const { publicKey } = signingKeysOf("gateway");
+const places: Place[] = [
+  {
+    ...{ as: "a token source", ways: both, expected: { ...nothing, code: "token_source_failed" } },
+    options: (accessToken) => ({ auth: { accessToken } }),
+  },
+  {
+    ...{ as: "a signer", ways: both, expected: { ...nothing, code: "signing_failed" } },
+    options: (sign) => ({ signingKey: { publicKey, sign } }),
+  },
+  { as: "a fetch", ways: both, options: (fetch) => ({ fetch }), expected: unknown },
+  {
+    ...{ as: "a response of a fetch", ways: [throwing], expected: unknown },
+    options: (get) => ({ fetch: async () => Object.defineProperty(new Response(), "status", { get }) }),
+  },
+  {
+    ...{ as: "a dispatcher that throws before it starts", ways: [throwing], expected: { effect: "none" } },
+    options: (dispatch) => ({ dispatcher: { dispatch } }),
+  },
+  {
+    ...{ as: "a dispatcher that gives it to the handler", ways: [throwing], expected: unknown },
+    options: (_, thrown) => {
+      const dispatch = (_: never, handler: Handler) => {
+        handler.onRequestStart({ abort: () => {} }, {});
+        handler.onResponseError({ abort: () => {} }, thrown);
+        return true;
+      };
+      return { dispatcher: { dispatch } as never };
+    },
+  },
+];
+
 // By name: the runner would look at the values.
 describe.each(Object.keys(hostile))("code of the caller's that throws %s", (what) => {
   const thrown = hostile[what];
 
-  it.each(["throws", "rejects"] as const)("as a token source that %s", async (how) => {
-    const accessToken = ways[how](thrown);
-    const error = await failedPayment({ auth: { accessToken } });
-    expect(error).toMatchObject({
-      code: "token_source_failed",
-      effect: "none",
-      operation: "payments.create",
-      attempts: 0,
-    });
-    expect(shownTexts(error)).not.toMatch(forbidden);
-  });
-
-  it.each(["throws", "rejects"] as const)("as a signer that %s", async (how) => {
-    const sign = ways[how](thrown);
-    const { publicKey } = signingKeysOf("gateway");
-    const error = await failedPayment({ signingKey: { publicKey, sign } as RequestSigner });
-    expect(error).toMatchObject({ code: "signing_failed", effect: "none", operation: "payments.create", attempts: 0 });
-    expect(shownTexts(error)).not.toMatch(forbidden);
-  });
-
-  it.each(["throws", "rejects"] as const)("as a fetch that %s", async (how) => {
-    const fetch = ways[how](thrown);
-    const error = await failedPayment({ fetch });
-    expect(error).toMatchObject({ code: "outcome_unknown", effect: "possible", attempts: 1 });
-    expect(shownTexts(error)).not.toMatch(forbidden);
-  });
-
-  it("as a response of a fetch", async () => {
-    const broken = Object.defineProperty(new Response(), "status", { get: throwing(thrown) });
-    const error = await failedPayment({ fetch: async () => broken });
-    expect(error).toMatchObject({ code: "outcome_unknown", effect: "possible", attempts: 1 });
-    expect(shownTexts(error)).not.toMatch(forbidden);
-  });
-
-  it("as a dispatcher that throws before it starts", async () => {
-    const error = await failedPayment({ dispatcher: { dispatch: throwing(thrown) } });
-    expect(error.effect).toBe("none");
-    expect(shownTexts(error)).not.toMatch(forbidden);
-  });
-
-  it("as a dispatcher that gives it to the handler", async () => {
-    const dispatch = (_: never, handler: Handler) => {
-      handler.onRequestStart({ abort: () => {} }, {});
-      handler.onResponseError({ abort: () => {} }, thrown);
-      return true;
-    };
-    const error = await failedPayment({ dispatcher: { dispatch } as never });
-    expect(error).toMatchObject({ code: "outcome_unknown", effect: "possible", attempts: 1 });
-    expect(shownTexts(error)).not.toMatch(forbidden);
+  it.each(places)("as $as", async ({ ways, options, expected }) => {
+    for (const failing of ways) {
+      const error = await failedPayment(options(failing(thrown) as () => never, thrown));
+      expect(error).toMatchObject(expected);
+      expect(shownTexts(error)).not.toMatch(forbidden);
+    }
   });
 
   it("as a hook changes no call, whether it throws or rejects", async () => {

@@ -22,13 +22,6 @@ it.each(Object.keys(hostile))("survives %s as the cause of an error", (what) => 
   expect(() => shownTexts(error)).not.toThrow();
 });
 
-it("keeps the name, the code, the message and the frames", () => {
-  const thrown = Object.assign(new RangeError("out of quota"), { code: "ThrottlingException", extra: 1 });
-  const cause = safeCause(thrown);
-  expect(cause).toMatchObject({ name: "RangeError", message: "out of quota", code: "ThrottlingException" });
-  expect(cause.stack).toMatch(/^RangeError: out of quota\n {4}at .*safe-cause\.test\.ts/);
-});
-
 it.each([7, -1, 0, 999, "E_1.x:$-", "c".repeat(64)])("keeps the code %j", (code) => {
   expect(safeCause(Object.assign(new Error("x"), { code }))).toHaveProperty("code", code);
 });

@@ -1,8 +1,9 @@
-import { type ClientOptions, ConfigError, CrossBorderClient } from "cross-border-payments";
+import { ConfigError, CrossBorderClient } from "cross-border-payments";
 import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
+import type { SandboxOptions } from "cross-border-payments/sandbox";
 import pino from "pino";
-import { describe, expect, it } from "vitest";
-import { type Harness, harnesses, prepareCorridor } from "../contract/harness.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { harnesses, prepareCorridor } from "../contract/harness.js";
 import { Bank } from "../flows/flow-fixture.js";
 
 function logOf(level: string) {
@@ -23,19 +24,29 @@ const request = {
   memo: "school fees of Ada",
 };
 
-function flowOf({ options }: Harness, more: Partial<ClientOptions>) {
-  const bank = new Bank();
-  const client = new CrossBorderClient({ ...options, ...more });
-  const flow = new PaymentFlow({
-    client,
-    journal: new MemoryJournal(),
-    takeFunds: bank.takeFunds,
-    releaseFunds: bank.releaseFunds,
-    readBackDelayMs: 1,
-    readBacks: 2,
+/** A flow at a service with these hooks, and what is logged of it from the level on. */
+async function loggedFlow(level: string, hooks: SandboxOptions) {
+  const [{ open } = expect.fail("there is no harness")] = harnesses;
+  const harness = await open(hooks);
+  const { keys } = await prepareCorridor(harness);
+  const { logger, lines, text } = logOf(level);
+  const { takeFunds, releaseFunds } = new Bank();
+  const client = new CrossBorderClient({ ...harness.options, logger, signingKey: keys.privateKey });
+  const journal = new MemoryJournal();
+  const flow = new PaymentFlow({ client, journal, takeFunds, releaseFunds, readBackDelayMs: 1, readBacks: 2 });
+  onTestFinished(async () => {
+    await flow.close();
+    await client.close();
+    await harness[Symbol.asyncDispose]();
   });
-  return { flow, client };
+  return { run: () => flow.run("order-1", request), lines, text };
 }
+
+const responding = (operation: string, response: () => Response): SandboxOptions => ({
+  onRequest: (seen) => (seen.operation === operation ? response() : undefined),
+});
+const refusing = (operation: string, error: string, message = "no") =>
+  responding(operation, () => Response.json({ error, message }, { status: 400 }));
 
 describe.each(harnesses)("a logger with $name", ({ open }) => {
   it("gets a line for the token and for each call, and none of their secrets", async () => {
@@ -65,18 +76,13 @@ describe.each(harnesses)("a logger with $name", ({ open }) => {
     const values = ["DE89370400440532013000", "KE7002", "school", "15000.00", "TX-77", "no-such-intent", "alpha-bank"];
     for (const value of [...tokens, ...values, username, password]) expect(text()).not.toContain(value);
   });
+});
 
+describe("of a flow a logger", () => {
   it("gets a warning with status and code when a payment is refused, and no error", async () => {
-    await using harness = await open({
-      onRequest: ({ operation }) =>
-        operation === "payments.create"
-          ? Response.json({ error: "limit_exceeded", message: "DE89370400440532013000 is over it" }, { status: 400 })
-          : undefined,
-    });
-    const { keys } = await prepareCorridor(harness);
-    const { logger, lines, text } = logOf("debug");
-    const { flow, client } = flowOf(harness, { logger, signingKey: keys.privateKey });
-    expect((await flow.run("order-1", request)).status).toBe("rejected");
+    const hooks = refusing("payments.create", "limit_exceeded", "DE89370400440532013000 is over it");
+    const { run, lines, text } = await loggedFlow("debug", hooks);
+    expect((await run()).status).toBe("rejected");
     const steps = lines().filter((line) => "cross_border.flow.key" in line);
     const refusal = { "http.response.status_code": 400, "cross_border.service_code": "limit_exceeded" };
     expect(steps).toMatchObject([
@@ -89,72 +95,41 @@ describe.each(harnesses)("a logger with $name", ({ open }) => {
     expect(lines().filter(({ level }) => Number(level) > 20)).toHaveLength(1);
     expect(lines().some((line) => "cross_border.effect" in line && line["cross_border.effect"] !== "none")).toBe(false);
     expect(text()).not.toMatch(/DE8937|KE7002|TX-1|is over it/);
-    await flow.close();
-    await client.close();
   });
 
   it("gets a warning when an intent is refused, without a code that is a sentence", async () => {
-    await using harness = await open({
-      onRequest: ({ operation }) =>
-        operation === "paymentIntents.create"
-          ? Response.json({ error: "Ada Lovelace is not known here", message: "no" }, { status: 400 })
-          : undefined,
-    });
-    const { keys } = await prepareCorridor(harness);
-    const { logger, lines, text } = logOf("warn");
-    const { flow, client } = flowOf(harness, { logger, signingKey: keys.privateKey });
-    expect((await flow.run("order-1", request)).status).toBe("rejected");
+    const hooks = refusing("paymentIntents.create", "Ada Lovelace is not known here");
+    const { run, lines, text } = await loggedFlow("warn", hooks);
+    expect((await run()).status).toBe("rejected");
     expect(lines()).toMatchObject([{ level: 40, msg: "a flow is rejected", "http.response.status_code": 400 }]);
     expect(text()).not.toMatch(/service_code|Lovelace/);
-    await flow.close();
-    await client.close();
   });
 
   it("gets an error when a refused payment can't be looked for, and says what was refused", async () => {
-    await using harness = await open({
-      onRequest({ operation }) {
-        if (operation === "payments.create") return Response.json({ error: "no", message: "no" }, { status: 400 });
-        return undefined;
-      },
+    const { run, lines } = await loggedFlow("error", {
+      ...refusing("payments.create", "no"),
       onResponse: ({ operation }, response) => (operation === "payments.list" ? Response.json([{}]) : response),
     });
-    const { keys } = await prepareCorridor(harness);
-    const { logger, lines } = logOf("error");
-    const { flow, client } = flowOf(harness, { logger, signingKey: keys.privateKey });
-    expect((await flow.run("order-1", request)).status).toBe("held");
+    expect((await run()).status).toBe("held");
     expect(lines()).toMatchObject([
       { msg: "a flow is held", "http.response.status_code": 400, "cross_border.service_code": "no" },
     ]);
-    await flow.close();
-    await client.close();
   });
 
   it("gets a warning with the code of what keeps a flow from going on", async () => {
-    await using harness = await open({
-      onRequest: ({ operation }) =>
-        operation === "payments.create"
-          ? Response.json({ error: "slow_down", message: "no" }, { status: 429, headers: { "retry-after": "3600" } })
-          : undefined,
-    });
-    const { keys } = await prepareCorridor(harness);
-    const { logger, lines } = logOf("warn");
-    const { flow, client } = flowOf(harness, { logger, signingKey: keys.privateKey });
-    await expect(flow.run("order-1", request)).rejects.toMatchObject({ code: "flow_paused" });
+    const headers = { "retry-after": "3600" };
+    const throttled = () => Response.json({ error: "slow_down", message: "no" }, { status: 429, headers });
+    const { run, lines } = await loggedFlow("warn", responding("payments.create", throttled));
+    await expect(run()).rejects.toMatchObject({ code: "flow_paused" });
     expect(lines().at(-1)).toMatchObject({ level: 40, msg: "a flow is unknown", "error.type": "flow_throttled" });
-    await flow.close();
-    await client.close();
   });
 
   it("gets an error when a payment's outcome is unknown, and when a flow is held", async () => {
-    await using harness = await open({
+    const { run, lines, text } = await loggedFlow("warn", {
+      ...responding("payments.list", () => Response.json([])),
       onResponse: ({ operation }, response) => (operation === "payments.create" ? Response.error() : response),
-      onRequest: ({ operation }) => (operation === "payments.list" ? Response.json([]) : undefined),
     });
-    const { keys } = await prepareCorridor(harness);
-    const { logger, lines, text } = logOf("warn");
-    const { flow, client } = flowOf(harness, { logger, signingKey: keys.privateKey });
-    const outcome = await flow.run("order-1", request);
-    expect(outcome.status).toBe("held");
+    expect((await run()).status).toBe("held");
     const errors = lines().filter(({ level }) => level === 50);
     expect(errors.map(({ msg }) => msg)).toEqual([
       "payments.create: outcome_unknown, it may have been done all the same",
@@ -163,8 +138,6 @@ describe.each(harnesses)("a logger with $name", ({ open }) => {
     ]);
     expect(errors.at(-1)).toMatchObject({ "cross_border.flow.key": "order-1", "cross_border.effect": "possible" });
     expect(text()).not.toMatch(/DE8937|KE7002|TX-1/);
-    await flow.close();
-    await client.close();
   });
 });
 

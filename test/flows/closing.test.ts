@@ -1,15 +1,9 @@
 import { CrossBorderError } from "cross-border-payments";
-import { FlowPausedError, type Journal, MemoryJournal } from "cross-border-payments/flow";
+import { FlowPausedError, type Journal, MemoryJournal, type PaymentFlow } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { flowFixture, request } from "./flow-fixture.js";
-
-function deferred() {
-  let resolve = () => {};
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
-}
+import { errorOf } from "./results.js";
 
 /** A memory journal that counts what it is asked for. */
 class CountingJournal extends MemoryJournal {
@@ -35,27 +29,20 @@ async function expectFree(journal: Journal, key: string): Promise<void> {
   expect((await journal.read(key))?.leaseUntilMs).toBeUndefined();
 }
 
-async function errorOf(work: Promise<unknown>): Promise<unknown> {
-  return work.then(
-    (value) => new Error(`no failure but ${JSON.stringify(value)}`),
-    (error: unknown) => error,
-  );
-}
+/** Whatever is called for a key. */
+const callsOf = (flow: PaymentFlow): Promise<unknown>[] => [
+  flow.run("order-1", request),
+  flow.quote("order-1", request),
+  flow.confirm("order-1", { intentId: "intent-1" }),
+  flow.cancel("order-1"),
+  flow.resolve("order-1", "release", { by: "olga", why: "test" }),
+];
 
 it("starts nothing once it is closed, and writes nothing", async () => {
   const { flow, journal, bank } = await flowFixture();
   const closed = flow();
   await closed.close();
-  const begun = [
-    closed.run("order-1", request),
-    closed.quote("order-1", request),
-    closed.confirm("order-1", { intentId: "intent-1" }),
-    closed.cancel("order-1"),
-    closed.resolve("order-1", "release", { by: "olga", why: "test" }),
-    closed.recover().next(),
-    closed.work(),
-  ];
-  for (const work of begun) {
+  for (const work of [...callsOf(closed), closed.recover().next(), closed.work()]) {
     expect(await errorOf(work)).toMatchObject({ code: "flow_closed", effect: "none" });
   }
   expect([await journal.read("order-1"), bank.calls]).toEqual([undefined, 0]);
@@ -77,14 +64,7 @@ it("says of a key whose payment may have been made so, although it is closed", a
   await errorOf(closed.run("order-1", request));
   expect(sandbox.payments).toHaveLength(1);
   await closed.close();
-  const begun = [
-    closed.run("order-1", request),
-    closed.quote("order-1", request),
-    closed.confirm("order-1", { intentId: "intent-1" }),
-    closed.cancel("order-1"),
-    closed.resolve("order-1", "release", { by: "olga", why: "test" }),
-  ];
-  for (const work of begun) {
+  for (const work of callsOf(closed)) {
     const error = await errorOf(work);
     expect(error).toBeInstanceOf(FlowPausedError);
     expect(error).toMatchObject({ key: "order-1", effect: "possible", cause: { code: "flow_closed" } });
@@ -200,7 +180,7 @@ it("ends the waits between two looks, and leaves nothing behind that touches the
     },
   });
   const journal = new CountingJournal();
-  const closing = flow({ journal, leaseMs: 300, readBackDelayMs: 600_000 });
+  const closing = flow({ journal, leaseMs: 3000, readBackDelayMs: 600_000 });
   const running = errorOf(closing.run("order-1", request));
   const working = closing.work({ everyMs: 10 });
   const recovering = closing.recover();
@@ -211,7 +191,7 @@ it("ends the waits between two looks, and leaves nothing behind that touches the
   expect(await running).toBeInstanceOf(FlowPausedError);
   const calls = journal.calls;
   // Longer than a heartbeat of the lease, and than many rounds of work.
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  await new Promise((resolve) => setTimeout(resolve, 1200));
   expect(journal.calls).toBe(calls);
 });
 

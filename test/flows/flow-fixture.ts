@@ -22,6 +22,16 @@ interface Seen {
 export const isPayment = ({ operation }: Seen) => operation === "payments.create";
 export const isList = ({ operation }: Seen) => operation === "payments.list";
 
+/** Responds to payments in the service's place, which hears nothing of them. */
+export function onPayment(respond: () => Response | undefined): SandboxOptions {
+  return { onRequest: (seen) => (isPayment(seen) ? respond() : undefined) };
+}
+
+/** Responds to payments in the place of the service, which has made them. */
+export function afterPayment(respond: () => Response | undefined): SandboxOptions {
+  return { onResponse: (seen) => (isPayment(seen) ? respond() : undefined) };
+}
+
 /** A bank that is idempotent by key, and counts its calls. */
 export class Bank {
   readonly taken = new Map<string, string>();
@@ -53,6 +63,12 @@ export interface FlowFixture {
   /** Stands for another process: a flow of its own over the same journal. */
   flow(options?: Partial<PaymentFlowOptions>, client?: Partial<ClientOptions>): PaymentFlow;
 }
+
+/** Shows nothing of a text to who does not decode it. */
+export const cipher = {
+  encrypt: (text: string) => Buffer.from(text).toString("base64"),
+  decrypt: (text: string) => Buffer.from(text, "base64").toString(),
+};
 
 /** What a bank does that takes no money now. */
 export const closed = (): never => {

@@ -2,13 +2,22 @@ import { AbortedError, ConfigError } from "cross-border-payments";
 import { type FlowEvent, FlowPausedError, type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
 import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { describe, expect, it, vi } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { boundJournal } from "./bound-journal.js";
-import { closed, type FlowFixture, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import {
+  afterPayment,
+  closed,
+  type FlowFixture,
+  flowFixture,
+  isList,
+  isPayment,
+  onPayment,
+  request,
+} from "./flow-fixture.js";
 import { errorOf } from "./results.js";
 
-type Seen = { readonly operation: string | undefined };
-const lost = { onResponse: (seen: Seen) => (isPayment(seen) ? Response.error() : undefined) };
+const lost = afterPayment(() => Response.error());
 
 /** Notes the calls of a journal by their names. */
 function counted(journal: Journal): { readonly journal: Journal; readonly calls: string[] } {
@@ -375,14 +384,8 @@ it("does not say rejected of a paid key because the intent of its second run is 
         : undefined,
   });
   // The second run reads the key before the first has stored it.
-  let hasRead: () => void = () => {};
-  const read = new Promise<void>((resolve) => {
-    hasRead = resolve;
-  });
-  let goOn: () => void = () => {};
-  const first = new Promise<void>((resolve) => {
-    goOn = resolve;
-  });
+  const { promise: read, resolve: hasRead } = deferred();
+  const { promise: first, resolve: goOn } = deferred();
   let reads = 0;
   const slow = boundJournal(journal, {
     read: async (key) => {
@@ -440,7 +443,7 @@ it("reports each step to on.flow", async () => {
 });
 
 it("makes a part of the work of each step, where the client's work is followed", async () => {
-  const { flow } = await flowFixture(lost);
+  const { flow } = await lastingFixture(lost);
   const tracing = new RecordedTracing();
   await flow({}, { telemetry: tracing.telemetry }).run("k", request);
   const step = (phase: string) => ({ name: `flow step ${phase}`, kind: "internal", attributes: {} });
@@ -452,9 +455,7 @@ it("makes a part of the work of each step, where the client's work is followed",
 });
 
 it("takes the money for every payment where that was turned off", async () => {
-  const { flow, bank } = await flowFixture({
-    onRequest: (seen) => (isPayment(seen) ? new Response("<html>", { status: 403 }) : undefined),
-  });
+  const { flow, bank } = await flowFixture(onPayment(() => new Response("<html>", { status: 403 })));
   const one = flow({ circuitBreaker: false });
   for (let count = 1; count <= 6; count += 1) {
     const { intent } = await one.quote(`quoted ${count}`, request);
@@ -466,10 +467,7 @@ it("takes the money for every payment where that was turned off", async () => {
 
 it("looks for the outcome soon after another process has settled the flow, however long its lease is", async () => {
   const { flow, bank, journal } = await flowFixture();
-  let isWaiting = (): void => {};
-  const waiting = new Promise<void>((resolve) => {
-    isWaiting = resolve;
-  });
+  const { promise: waiting, resolve: isWaiting } = deferred();
   const takeFunds = async (context: { readonly key: string }) => {
     await waiting;
     return bank.takeFunds(context);

@@ -61,7 +61,7 @@ it.each([
   const tracing = new RecordedTracing();
   const stop = new AbortController();
   const on = { flow: ({ to }: FlowEvent) => void (to === "paid" && stop.abort()) };
-  await takeOver(flow({ on }, { telemetry: tracing.telemetry }), stop.signal);
+  await takeOver(flow({ on, leaseMs: 60_000 }, { telemetry: tracing.telemetry }), stop.signal);
   expect(tracing.parts.filter(({ name }) => name === "flow")).toMatchObject([
     { attributes: { "cross_border.operation": `flow.${operation}`, "cross_border.flow.to": "paid" } },
   ]);

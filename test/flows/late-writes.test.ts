@@ -1,7 +1,7 @@
 import { type Journal, JournalError } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, isPayment, request } from "./flow-fixture.js";
+import { afterPayment, flowFixture, isPayment, onPayment, request } from "./flow-fixture.js";
 import { LateJournal, unanswered } from "./late-journal.js";
 import { all, errorOf } from "./results.js";
 
@@ -9,13 +9,10 @@ import { all, errorOf } from "./results.js";
 const leaseMs = 30_000;
 const refusal = () => Response.json({ error: "limit", message: "no" }, { status: 400 });
 
-type Seen = { readonly operation: string | undefined };
 const services = {
   "is accepted": {},
-  "is accepted, and its response lost": {
-    onResponse: (seen: Seen) => (isPayment(seen) ? Response.error() : undefined),
-  },
-  "is refused": { onRequest: (seen: Seen) => (isPayment(seen) ? refusal() : undefined) },
+  "is accepted, and its response lost": afterPayment(() => Response.error()),
+  "is refused": onPayment(refusal),
 } as const;
 
 describe.each([

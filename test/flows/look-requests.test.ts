@@ -1,12 +1,11 @@
 import { expect, it } from "vitest";
-import { flowFixture, isPayment, request } from "./flow-fixture.js";
+import { flowFixture, onPayment, request } from "./flow-fixture.js";
 
 it("sends looks that no cache is to respond to, and the headers of its call with them", async () => {
   const sent: Headers[] = [];
-  const { flow, sandbox } = await flowFixture({
-    onRequest: (seen) =>
-      isPayment(seen) ? Response.json({ error: "limit", message: "no" }, { status: 400 }) : undefined,
-  });
+  const { flow, sandbox } = await flowFixture(
+    onPayment(() => Response.json({ error: "limit", message: "no" }, { status: 400 })),
+  );
   const watched: typeof fetch = (input, init) => {
     const { method, url, headers } = new Request(input, init);
     if (method === "GET" && new URL(url).pathname.endsWith("/payments")) sent.push(headers);
@@ -23,10 +22,9 @@ it("sends looks that no cache is to respond to, and the headers of its call with
 });
 
 it("holds the money of a refused payment while its list comes from a cache", async () => {
-  const { flow, bank, sandbox } = await flowFixture({
-    onRequest: (seen) =>
-      isPayment(seen) ? Response.json({ error: "limit", message: "no" }, { status: 400 }) : undefined,
-  });
+  const { flow, bank, sandbox } = await flowFixture(
+    onPayment(() => Response.json({ error: "limit", message: "no" }, { status: 400 })),
+  );
   const cached: typeof fetch = async (input, init) => {
     const response = await sandbox.fetch(input, init);
     if (!new URL(new Request(input, init).url).pathname.endsWith("/payments")) return response;

@@ -6,17 +6,13 @@ import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import pg from "pg";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { newFile, nodeSqlite } from "../journals/sqlite-fixture.js";
-import { closed, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import { cipher, closed, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 const oldUrl = "https://old.test";
 const newUrl = "https://service.test";
 const from = { service: oldUrl };
 const gatewayId = request.senderGatewayId;
-const cipher = {
-  encrypt: (text: string) => Buffer.from(text).toString("base64"),
-  decrypt: (text: string) => Buffer.from(text, "base64").toString(),
-};
 const decision = { by: "Olga Operator", why: "the back office looked" };
 
 const postgresUrl = process.env.CBP_POSTGRES_URL ?? "";
@@ -167,7 +163,7 @@ describe.each(journals)("flows in a journal of $name", ({ open, isHere }) => {
         }, 10_000);
         expect(await phasesAt(fixture.journal, oldUrl)).toEqual([]);
         await vi.waitFor(async () => {
-          await all(fixture.atNew().recover());
+          await all(fixture.atNew({ leaseMs: 60_000 }).recover());
           expect(await fixture.atNew().outcome("open")).toMatchObject({ status: "paid" });
         }, 10_000);
         expect(fixture.sandbox.payments).toHaveLength(2);

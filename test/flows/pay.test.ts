@@ -13,19 +13,13 @@ import { pay, type TakeFunds } from "../../src/flows/pay.js";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { flowFixture, request } from "./flow-fixture.js";
 import { gatewayClient, intent, intentRequest } from "./gateway-client.js";
+import { errorOf } from "./results.js";
 
 const taking = (steps: string[] = []) =>
   vi.fn<TakeFunds>(() => {
     steps.push("takeFunds");
     return { senderGatewayTransactionId: "tx-1" };
   });
-
-async function errorOf(outcome: Promise<unknown>): Promise<unknown> {
-  return outcome.then(
-    () => expect.unreachable("the payment went through"),
-    (error: unknown) => error,
-  );
-}
 
 const refusal = () =>
   ApiError.of("payments.create: the service responded with 400", {

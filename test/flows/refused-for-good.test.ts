@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { signingKeysOf } from "../support/key-pairs.js";
-import { type FlowFixture, flowFixture, isPayment, request } from "./flow-fixture.js";
+import { type FlowFixture, flowFixture, isPayment, onPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 const refusal = (status: number) => Response.json({ error: "key_unknown", message: "no" }, { status });
@@ -47,9 +47,7 @@ describe.each([401, 429])("a payment that is refused with %i again and again", (
   });
 
   it("is counted over all processes that had its flow", async () => {
-    const { flow, bank, sandbox } = await flowFixture({
-      onRequest: (seen) => (isPayment(seen) ? refusal(status) : undefined),
-    });
+    const { flow, bank, sandbox } = await flowFixture(onPayment(() => refusal(status)));
     for (let round = 0; round < 3; round++) {
       await errorOf(flow({ leaseMs, takeFunds: takingOnce(bank) }).run("k", request));
     }

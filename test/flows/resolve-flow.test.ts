@@ -335,11 +335,12 @@ describe("a look before an operator's decision", () => {
     expect(await flow().resolve("k", "release", decision)).toMatchObject({ status: "rejected" });
   });
 
-  it("leaves the flow as it was where it fails, and says so", async () => {
+  it.each(["found", "resend", "release"] as const)("leaves the flow as it was where it fails: %s", async (action) => {
     const { flow, journal, onLook } = await heldFixture();
     onLook(() => new Response("", { status: 503 }));
-    const error = await errorOf(flow().resolve("k", "release", decision));
-    expect(error).toMatchObject({ code: "flow_paused", key: "k", phase: "held", cause: { code: "http_503" } });
+    const error = await errorOf(flow().resolve("k", action, decision));
+    const paused = { code: "flow_paused", effect: "possible", key: "k", phase: "held" };
+    expect(error).toMatchObject({ ...paused, cause: { code: "http_503" } });
     expect(await journal.read("k")).toMatchObject({ phase: "held", leaseUntilMs: undefined });
   });
 });

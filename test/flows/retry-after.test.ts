@@ -2,7 +2,7 @@ import { type Journal, MemoryJournal } from "cross-border-payments/flow";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { newFile, nodeSqlite, withoutSqlite } from "../journals/sqlite-fixture.js";
-import { flowFixture, request } from "./flow-fixture.js";
+import { closed, flowFixture, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 type Operation = string | undefined;
@@ -186,9 +186,7 @@ it("leaves a worker's other flows room, however many wait", async () => {
   );
   for (let n = 0; n < 20; n++) await errorOf(flow().run(`a${n}`, request));
   const stopped = flow({
-    takeFunds: () => {
-      throw new Error("the bank is away");
-    },
+    takeFunds: closed,
   });
   await errorOf(stopped.run("b", request));
   const worker = flow();

@@ -2,7 +2,7 @@ import { CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
 import { FlowPausedError, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { signingKeysOf } from "../support/key-pairs.js";
-import { Bank, closed, flowFixture, isPayment, request } from "./flow-fixture.js";
+import { Bank, cipher, closed, flowFixture, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
@@ -26,7 +26,7 @@ async function gatewaysFixture(sandboxOptions: Parameters<typeof flowFixture>[0]
     maxRetries: 0,
   });
   const otherBank = new Bank();
-  const common = { journal, leaseMs: 300, readBackDelayMs: 10 };
+  const common = { journal, leaseMs: 5000, readBackDelayMs: 10 };
   const ofGamma = { ...request, senderGatewayId: "gamma-bank" };
   return {
     sandbox,
@@ -261,11 +261,6 @@ describe("after the key was changed, and without gatewayId", () => {
 });
 
 describe("a row that was moved", () => {
-  const cipher = {
-    encrypt: (text: string) => Buffer.from(text).toString("base64"),
-    decrypt: (text: string) => Buffer.from(text, "base64").toString(),
-  };
-
   it("to another key is unreadable, and not paid again", async () => {
     const { flow, journal, sandbox, bank } = await flowFixture();
     const takeFunds = () => closed();

@@ -1,6 +1,6 @@
 import type { FlowOutcome } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
-import { isList, isPayment } from "./flow-fixture.js";
+import { closed, isList, isPayment } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
 import { errorOf } from "./results.js";
 import { leaseMs, request, waitingFixture } from "./waiting-fixture.js";
@@ -131,9 +131,7 @@ describe("takers that live for less than a wait", () => {
     await abandonBank(fixture);
     await succession(fixture, 6);
     const decision = { by: "Olga Operator", why: "the back office looked" };
-    const takeFunds = () => {
-      throw new Error("the bank is away");
-    };
+    const takeFunds = closed;
     const deciding = errorOf(process("after", { takeFunds }).resolve("k", "resend", decision));
     await expect.poll(async () => (await stateOf()).leaseUntilMs).toBeDefined();
     await wait(leaseMs);

@@ -6,6 +6,7 @@ import type { FlowOutcome } from "../../src/flows/flow-outcome.js";
 import { FlowPausedError } from "../../src/flows/flow-paused-error.js";
 import type { Recovered } from "../../src/flows/ownership/recovery.js";
 import { type FlowWork, workFlows } from "../../src/flows/work-flows.js";
+import { deferred } from "../support/deferred.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
@@ -140,10 +141,7 @@ it("reports what a round rejects with, and goes on", async () => {
 
 /** A round whose flows have ended once `end` is called. */
 function longRound(reports: readonly Recovered[]) {
-  let end = () => {};
-  const after = new Promise<void>((resolve) => {
-    end = resolve;
-  });
+  const { promise: after, resolve: end } = deferred();
   return { round: { reports, after }, end };
 }
 

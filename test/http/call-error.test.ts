@@ -142,13 +142,6 @@ describe("an error of a token source or a signer", () => {
     expect((await errorOf(calls.read(client))).cause).toBe(cause);
   });
 
-  it("is the cause where an earlier attempt may have been done", async () => {
-    const { client, tokens } = scriptedClient([broken, { status: 401 }]);
-    tokens.renew.mockRejectedValue(new TokenError("no", { code: "login_refused" }));
-    const { message } = await errorOf(calls.update(client));
-    expect(message).toContain("an earlier attempt may have been done, and the last one failed; it may have been done");
-  });
-
   it("is passed on where it says itself that something may have been done", async () => {
     const request = { path: "/login", body: "" };
     const unknown = new OutcomeUnknownError("login: the connection broke", { operation: "login", request });

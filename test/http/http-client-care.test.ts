@@ -1,9 +1,8 @@
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { payments } from "../../src/resources/payments.js";
-import type { Deadline } from "../../src/timing/deadline.js";
 import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 import { undiciTransport } from "../../src/wire/undici-transport.js";
 import { startWireServer, type WireScript, wireResponse } from "../wire/wire-server.js";
@@ -17,18 +16,6 @@ import {
   recordOf,
   scriptedClient,
 } from "./scripted-transport.js";
-
-it.each(["signed", "read"] as const)(
-  "requests no signature and no token when the signal of a %s call is already aborted",
-  async (kind) => {
-    const { client, transport, tokens, signer } = scriptedClient([json(paymentRecord())]);
-    expect(await errorOf(calls[kind](client, { signal: AbortSignal.abort() }))).toMatchObject({
-      name: "AbortedError",
-      effect: "none",
-    });
-    expect([transport.sent.length, tokens.current.mock.calls.length, signer.sign.mock.calls.length]).toEqual([0, 0, 0]);
-  },
-);
 
 it("does not count a renewed token among the retries", async () => {
   const { client, transport } = scriptedClient([
@@ -92,21 +79,6 @@ describe("a request that was signed earlier", () => {
     expect(error).toMatchObject({ name: "RateLimitError", effect: "none", attempts: 1 });
     expect(server.requests).toHaveLength(1);
   });
-});
-
-it("sends nothing when the deadline passes while the event loop is blocked, although its timer could not fire", async () => {
-  const current = vi.fn((_: Deadline) => "token-1");
-  const { client, server } = await clientOfServer({ tokens: { current, renew: async () => "token-2" } });
-  await calls.signed(client);
-  // Nothing between the token and the open socket waits, so the timer can't fire.
-  current.mockImplementation((deadline) => {
-    while (deadline.remainingMs() > 0);
-    return "token-1";
-  });
-  const error = await errorOf(calls.signed(client, { timeoutMs: 30 }));
-  expect(error).toMatchObject({ name: "TimeoutError", effect: "none" });
-  expect(server.requests).toHaveLength(1);
-  expect(server.connections()).toBe(1);
 });
 
 /** A client over real sockets. What its server receives is what was sent. */

@@ -161,12 +161,12 @@ describe("the caller's signal", () => {
   });
 
   it.each(["read", "update", "create", "signed"] as const)(
-    "sends nothing where it is aborted before: %s",
+    "sends nothing, and asks for no token and no signature, where it is aborted before: %s",
     async (kind) => {
-      const { client, transport } = scriptedClient([well]);
+      const { client, transport, tokens, signer } = scriptedClient([well]);
       const error = await within(0, errorOf(calls[kind](client, { signal: AbortSignal.abort() })));
       expect(error).toMatchObject({ name: "AbortedError", effect: "none" });
-      expect(transport.sent).toEqual([]);
+      expect([transport.sent, tokens.current.mock.calls, signer.sign.mock.calls]).toEqual([[], [], []]);
     },
   );
 

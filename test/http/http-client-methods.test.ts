@@ -6,7 +6,7 @@ import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentGateways } from "../../src/resources/payment-gateways.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
-import { calls, errorOf, json, payment, paymentRecord, recordOf, scriptedClient } from "./scripted-transport.js";
+import { calls, errorOf, json, payment, recordOf, scriptedClient } from "./scripted-transport.js";
 
 const intentRecord = recordOf(paymentIntents.get.record);
 
@@ -129,10 +129,4 @@ describe("the query of a single read", () => {
 it("reports to whom it was told to", () => {
   const reporter = createReporter([]);
   expect(scriptedClient([], { reporter }).client.reporter).toBe(reporter);
-});
-
-it("names the call that a closed client refuses", async () => {
-  const { client } = scriptedClient([json(paymentRecord())]);
-  await client.close();
-  expect((await errorOf(calls.signed(client))).message).toBe("payments.create: the client is closed");
 });

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { type ClientOptions, CrossBorderClient, type PasswordAuth } from "cross-border-payments";
+import { originOf } from "../support/origin-of.js";
 import { type IdentityProxy, startProxy } from "./identity-proxy.js";
 import { createRealm, isActive, type Realm, type RealmOptions } from "./keycloak.js";
 
@@ -37,9 +37,8 @@ export async function openGateway(options: RealmOptions = {}): Promise<GatewayFi
     const body = isGood ? { id: request.url?.split("/").at(-1) } : { message: "no", error: "unauthorized" };
     response.writeHead(isGood ? 200 : 401, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const auth = { authUrl: proxy.origin, realm: realm.name, ...realm.credentials };
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const baseUrl = await originOf(server);
   const clients: CrossBorderClient[] = [];
   return {
     realm,

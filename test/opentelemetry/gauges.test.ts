@@ -9,6 +9,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { gauges } from "../../src/opentelemetry/gauges.js";
 import { boundJournal } from "../flows/bound-journal.js";
 import { closed, flowFixture, isPayment, request } from "../flows/flow-fixture.js";
+import { deferred } from "../support/deferred.js";
 
 /** Two collectors of one SDK. What they export is what a Prometheus server would read. */
 function collectors() {
@@ -74,10 +75,7 @@ it("exports what work has taken over, and no longer once that has ended", async 
   const { meter, collect } = collectors();
   const left = fixture.flow({ takeFunds: closed });
   for (const key of ["a", "b", "c"]) await left.run(key, request).catch(() => {});
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
+  const { promise: opened, resolve: open } = deferred();
   const flow = fixture.flow({
     leaseMs: 600_000,
     async takeFunds(given) {
@@ -153,10 +151,7 @@ it.each<[string, "backlog" | "counts", unknown]>([
 it("waits for a journal that hangs no longer than 5 seconds, asks it no second time meanwhile, and takes what it says later", async () => {
   const fixture = await flowFixture();
   const { meter, collect } = collectors();
-  let respond = () => {};
-  const hangs = new Promise<void>((resolve) => {
-    respond = resolve;
-  });
+  const { promise: hangs, resolve: respond } = deferred();
   const backlog = vi.fn(() => hangs.then(() => fixture.journal.backlog()));
   const flow = fixture.flow({ journal: boundJournal(fixture.journal, { backlog }) });
   observeGauges(api, flow, { meter });

@@ -62,8 +62,11 @@ const propagations: Record<string, object> = {
   "an inject that throws": { inject: fail },
   "an inject that rejects": { inject: reject },
 };
-const spans: Record<string, object> = {
+const spans: Record<string, object | typeof fail> = {
   "spans that reject": { setAttributes: reject, setStatus: reject, end: reject },
+  "spans that throw": { setAttributes: fail, setStatus: fail, end: fail },
+  "spans that can't be asked": { isRecording: fail, spanContext: fail },
+  "a tracer that makes none": fail,
 };
 
 const { context, trace, propagation } = api;
@@ -96,7 +99,8 @@ const worlds: [string, typeof api, object?][] = [
 it.each(worlds)("does every call once, and with its own result, beside %s", async (_, broken, ofSpans = {}) => {
   await using fixed = await startFollowed();
   const tracer: api.Tracer = {
-    startSpan: (...given) => Object.assign(fixed.tracer.startSpan(...given), ofSpans),
+    startSpan: (...given) =>
+      Object.assign(fixed.tracer.startSpan(...given), typeof ofSpans === "function" ? ofSpans() : ofSpans),
     startActiveSpan: fail,
   };
   await using client = new CrossBorderClient({ ...fixed.options, telemetry: openTelemetry(broken, { tracer }) });

@@ -331,36 +331,6 @@ it("says the code and the effect of a call that failed, and no message", async (
   expect([status, events]).toEqual([{ code: 2 }, []]);
 });
 
-it("does no call harm when a tracer throws", async () => {
-  await using server = await startSandbox();
-  const fail = () => {
-    throw new Error("a tracer's mistake");
-  };
-  const real = api.trace.getTracer("none");
-  const tracers: api.Tracer[] = [
-    { startSpan: fail, startActiveSpan: fail },
-    {
-      startActiveSpan: fail,
-      startSpan: (...given) =>
-        Object.assign(real.startSpan(...given), {
-          isRecording: () => true,
-          setAttributes: fail,
-          setStatus: fail,
-          end: fail,
-        }),
-    },
-    {
-      startActiveSpan: fail,
-      startSpan: (...given) => Object.assign(real.startSpan(...given), { isRecording: fail, spanContext: fail }),
-    },
-  ];
-  for (const tracer of tracers) {
-    await using client = new CrossBorderClient({ ...server.clientOptions, telemetry: openTelemetry(api, { tracer }) });
-    expect(await client.payments.list().toArray({ max: 1 })).toEqual([]);
-    await expect(client.liquidityProviders.get("nobody")).rejects.toMatchObject({ effect: "none" });
-  }
-});
-
 it("asks for one span of a call where there is no SDK, and for none of its parts", async () => {
   await using server = await startSandbox();
   const real = api.trace.getTracer("none");

@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { CrossBorderClient, generateSigningKeyPair, paymentFromIntent, signRequest } from "cross-border-payments";
 import { type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Page, Profile } from "../support/chromium.js";
+import { originInTest } from "../support/origin-of.js";
 import { misledBrowser, tabTo, watchedPage } from "./watched-page.js";
 
 const { CBP_CONSOLE_SCREENSHOTS } = process.env;
@@ -307,9 +307,7 @@ describe("the sandbox's console", () => {
   it("is of no use to a page of another origin, or of a name that leads here", async () => {
     const { server, profile } = await visit();
     const attacker = createServer((_, response) => response.end("<!doctype html><title>attacker</title>"));
-    await new Promise<void>((resolve) => attacker.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void attacker.close());
-    const { port } = attacker.address() as AddressInfo;
+    const { port } = new URL(await originInTest(attacker));
     const consoleUrl = JSON.stringify(server.consoleUrl);
     const fault = JSON.stringify({ kind: "lost", of: "operations", times: "1", delaySeconds: "1" });
     for (const origin of [`http://attacker.test:${port}`, `http://127.0.0.1:${port}`]) {

@@ -1,5 +1,4 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { CrossBorderClient, generateSigningKeyPair } from "cross-border-payments";
 import { deskListener, operatorDesk } from "cross-border-payments/desk";
@@ -7,6 +6,7 @@ import { MemoryJournal, PaymentFlow, verifyDecisions } from "cross-border-paymen
 import { startSandbox } from "cross-border-payments/sandbox";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Page } from "../support/chromium.js";
+import { originOf } from "../support/origin-of.js";
 import { misledBrowser, tabTo, watchedPage } from "./watched-page.js";
 
 const { CBP_CONSOLE_SCREENSHOTS } = process.env;
@@ -45,9 +45,8 @@ describe("the operators' desk", () => {
       ...{ receiverAmount: "150.00", memo },
     });
     const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
-    const origin = `http://127.0.0.1:${port}`;
+    const origin = await originOf(server);
+    const { port } = new URL(origin);
     const shown: object[] = [];
     const desk = operatorDesk({
       ...{ flow, origin, on: { shown: (event) => shown.push(event) } },

@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { MemoryTokenStore, ServerLogin, type ServerLoginOptions } from "cross-border-payments";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { tellerApp } from "../../examples/login/teller-app.js";
 import { isActive, isKeycloakRunning, keycloakOrigin } from "../keycloak/keycloak.js";
 import type { Page } from "../support/chromium.js";
+import { originOf } from "../support/origin-of.js";
 import { consent, eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
 
 /** In Chromium: the example with Fastify and sessions, before a real Keycloak that rotates refresh tokens and ends reused sessions. */
@@ -16,8 +16,7 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
   let origin: string;
 
   beforeAll(async () => {
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    origin = await originOf(server);
     office = await openOffice(inject("matrix").tools, `${origin}/callback`, { publicClient: false });
     office.service.isGood = (token) => isActive(office.realm, token);
   }, 300_000);

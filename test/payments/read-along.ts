@@ -9,11 +9,11 @@ import type { Payment } from "../../src/resources/payments.js";
 export type Inspect = (payment: Payment) => boolean;
 
 /** Reads the payments as a look does, back to the one whose token is `since`, or all of them. */
-export async function readAlong(client: ApiClient, since: string | null, inspect: Inspect, clockSkewMs = 60_000) {
+export async function readAlong(client: ApiClient, since: string | null, inspect: Inspect, mostPayments = 100_000) {
   const match = (payment: Payment) => (inspect(payment) ? ("own" as const) : undefined);
-  const range = { mark: since, pastMarkMs: since === null ? undefined : clockSkewMs, notBeforeMs: undefined };
+  const range = { mark: since, pastMarkMs: since === null ? undefined : 60_000, notBeforeMs: undefined };
   const goal = new LookGoal(match, range, new KnownPayments(0, 60_000));
-  const limits = { newestFirst: "createdAt.desc", mostPayments: 100_000 };
+  const limits = { newestFirst: "createdAt.desc", mostPayments };
   await new PaymentReading(new PaymentPages({ client, lenient: true }), limits, [goal]).run();
   return { seen: goal.seen, problem: goal.found === undefined ? goal.problem(false) : undefined };
 }

@@ -20,6 +20,7 @@ import { base64, expectToTellNothingOf, pkcs8, rsaKeyPair, spki, thrownBy } from
 const passphrase = "correct horse battery staple";
 const pair = keyPairOf("gateway");
 const weak = rsaKeyPair(1024);
+const large = rsaKeyPair(3072);
 const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const ed25519 = generateKeyPairSync("ed25519");
 const dsa = generateKeyPairSync("dsa", { modulusLength: 1024, divisorLength: 160 });
@@ -67,7 +68,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     });
 
     it("reads keys of more than 2048 bits", async () => {
-      const large = rsaKeyPair(3072);
       const signature = await parseSigningKey(pkcs8(large.privateKey)).sign(text);
       expect(verify("sha256", text, large.publicKey, signature)).toBe(true);
     });
@@ -118,7 +118,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["a PEM text with a byte order mark in front of it", `\ufeff${pem}`],
       ["a PEM text with a byte order mark in front of it", `\ufeff${spki(pair.publicKey)}`],
       ["a PEM text whose lines are indented", pem.replace(/^/gm, "  ")],
-      ["a PEM text of several private keys", `${pem}${pkcs8(rsaKeyPair(2048).privateKey)}`],
+      ["a PEM text of several private keys", `${pem}${pkcs8(keyPairOf("stranger").privateKey)}`],
       ["a PEM text of several private keys", `${pem}${encrypted.pkcs8}`],
       ["a PEM text without a key", `-----BEGIN ${base64(pem)}`],
       ["a private key in OpenSSH's own format", pem.replaceAll("PRIVATE KEY", "OPENSSH PRIVATE KEY")],

@@ -1,9 +1,9 @@
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { keyPairOf } from "../support/key-pairs.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 import { platforms, signingOn } from "./signing-on.js";
 import { pkcs8, spki } from "./test-keys.js";
 
@@ -17,11 +17,7 @@ const requests = [
   { path: "/payments", body: "" },
 ];
 
-let folder = "";
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "cross-border-signing-"));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 describe.for(platforms)("on the platform %s", async (platform) => {
   const { createSigner, generateSigningKeyPair, signRequest, verifySignature } = await signingOn(platform);

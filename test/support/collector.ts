@@ -1,6 +1,5 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
+import { originInTest } from "./origin-of.js";
 
 /** A collector of OTLP over HTTP, on loopback: the text of what it was sent, by path. */
 export async function startCollector() {
@@ -13,8 +12,5 @@ export async function startCollector() {
     received.set(path, (received.get(path) ?? "") + text);
     response.writeHead(200, { "content-type": "application/x-protobuf" }).end();
   });
-  await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void collector.close());
-  const { port } = collector.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, received };
+  return { url: await originInTest(collector), received };
 }

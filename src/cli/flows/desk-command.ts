@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { userInfo } from "node:os";
 import type { DeskFlow } from "../../desk/desk-options.js";
+import { instant } from "../../desk/history-texts.js";
 import { deskListener, operatorDesk } from "../../desk/index.js";
 import { checkResolution } from "../../flows/check-resolution.js";
 import {
@@ -27,7 +28,6 @@ import { type Settings, settingOptions } from "../settings.js";
 import { print, printJson, type Terminal } from "../terminal.js";
 import { journalOptions, openFlows } from "./journal.js";
 import { asOperator, neededToDecide } from "./resolve-command.js";
-import { instant } from "./view.js";
 
 export const flowsDeskCommand = command({
   name: "flows desk",

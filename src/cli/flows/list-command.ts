@@ -1,3 +1,4 @@
+import { instant } from "../../desk/history-texts.js";
 import { countFlows, heldFlows, listFlows } from "../../flows/flow-status.js";
 import { describeElsewhere } from "../../flows/flows-elsewhere.js";
 import type { FlowPhase, FlowStatus, FlowsElsewhere, HeldFlow, StuckFlow } from "../../flows/index.js";
@@ -9,7 +10,7 @@ import { writeOut } from "../lists/write-out.js";
 import { printableLines } from "../printable.js";
 import { printJson, type Terminal } from "../terminal.js";
 import { journalOptions, type OpenFlows, openFlows } from "./journal.js";
-import { failureText, instant, showLines } from "./view.js";
+import { failureText, showLines } from "./view.js";
 
 export const flowsListCommand = command({
   name: "flows list",

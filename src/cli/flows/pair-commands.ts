@@ -1,3 +1,4 @@
+import { instant } from "../../desk/history-texts.js";
 import { InvalidArgumentError } from "../../errors/errors.js";
 import { checkResolution } from "../../flows/check-resolution.js";
 import {
@@ -27,7 +28,7 @@ import {
   showPlan,
 } from "./resolve-command.js";
 import { readFlow } from "./show-command.js";
-import { instant, showLines } from "./view.js";
+import { showLines } from "./view.js";
 
 const { by, why, yes } = decisionOptions;
 const { isRequired: _, ...whyIfGiven } = why;

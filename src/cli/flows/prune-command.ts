@@ -1,3 +1,4 @@
+import { instant } from "../../desk/history-texts.js";
 import { counted } from "../../errors/counted.js";
 import {
   finalPhases,
@@ -11,7 +12,6 @@ import { command, exitCodes, UsageError } from "../command.js";
 import { parseDuration } from "../duration.js";
 import { print, printJson } from "../terminal.js";
 import { journalOptions, openFlows } from "./journal.js";
-import { instant } from "./view.js";
 
 export const flowsPruneCommand = command({
   name: "flows prune",

@@ -1,3 +1,4 @@
+import { instant } from "../../desk/history-texts.js";
 import { InvalidArgumentError } from "../../errors/errors.js";
 import { checkResolution, type GivenResolution } from "../../flows/check-resolution.js";
 import { decisionEffects } from "../../flows/decision-effects.js";
@@ -21,7 +22,7 @@ import { type Settings, settingOptions } from "../settings.js";
 import { print, printJson, type Terminal } from "../terminal.js";
 import { journalOptions, openFlows } from "./journal.js";
 import { readFlow } from "./show-command.js";
-import { instant, showFlow, showLines } from "./view.js";
+import { showFlow, showLines } from "./view.js";
 
 /** What a decision is made of, whether one person makes it or one proposes it. */
 export const decisionOptions = {

@@ -1,8 +1,8 @@
+import { instant, lookText, stepText } from "../../desk/history-texts.js";
 import { counted } from "../../errors/counted.js";
 import { describeDecision } from "../../flows/decision-effects.js";
 import type { FlowDetails, WaitingProposal } from "../../flows/flow-details.js";
-import type { Claim, FlowFailures, FlowHistory, FlowStep, Look, OperatorDecision } from "../../flows/index.js";
-import { describeGrounds } from "../../flows/looking/describe-looks.js";
+import type { Claim, FlowFailures, FlowHistory, OperatorDecision } from "../../flows/index.js";
 import type { PaymentIntent } from "../../resources/payment-intents.js";
 import { wrappedData } from "../layout.js";
 import { printable } from "../printable.js";
@@ -41,7 +41,7 @@ function linesOf(flow: FlowDetails): readonly Line[] {
     ...outcomeLines(flow),
     ...(failures === undefined ? [] : [["failures", failuresText(failures)] as const]),
     ...(flow.claims ?? []).map((claim): Line => ["request", claimText(claim)]),
-    ...(flow.looks ?? []).map((look): Line => ["look", lookText(look)]),
+    ...(flow.looks ?? []).map((look): Line => ["look", `at ${lookText(look)}`]),
     ...(flow.lookalike === undefined
       ? []
       : [
@@ -120,29 +120,12 @@ function claimText({ claimedAtMs, sendByMs, signature, isRefused, isAbsent }: Cl
   return `made at ${instant(claimedAtMs)}, not sent after ${instant(sendByMs)}, signature ${signature.slice(0, 16)}…${since}`;
 }
 
-/** A look goes back no further than it has to, and ends where it finds the payment. */
-function lookText({ atMs, seen, complete, problem, found, grounds }: Look): string {
-  const all = complete ? "all among which it can be" : `not all: ${problem ?? "unknown"}`;
-  const rests = grounds === undefined ? "" : `; it ${describeGrounds(grounds)}`;
-  return `at ${instant(atMs)}: ${counted(seen, "payment")} seen, ${found ? "and this flow's is one of them" : all}${rests}`;
-}
-
 function historyLines({ steps, dropped }: FlowHistory = { steps: [], dropped: 0 }): readonly Line[] {
   const older: readonly Line[] = dropped === 0 ? [] : [["step", `${counted(dropped, "older step")} not kept`]];
-  return [...older, ...steps.map((step): Line => ["step", stepText(step)])];
-}
-
-export function stepText({ from, to, atMs, durationMs, owner, times, code }: FlowStep): string {
-  const phases = from === undefined || from === to ? to : `${from} → ${to}`;
-  const failed = code === undefined ? "" : `, failed: ${code}${times === undefined ? "" : `, ${times} times`}`;
-  return `at ${instant(atMs)}: ${phases}, in ${durationMs} ms, by ${owner}${failed}`;
+  return [...older, ...steps.map((step): Line => ["step", `at ${stepText(step)}`])];
 }
 
 function decisionText(decision: OperatorDecision): string {
   const [what, why] = describeDecision(decision);
   return `${what} by ${decision.by} at ${instant(decision.atMs)}: ${why}`;
-}
-
-export function instant(ms: number | undefined): string {
-  return ms === undefined || Number.isNaN(new Date(ms).getTime()) ? "?" : new Date(ms).toISOString();
 }

@@ -23,8 +23,8 @@ export const signedPath: Question = {
     const without = await isTaken(payments, { signedPath: path, query });
     const withIt = await isTaken(payments, { signedPath: `${path}?probe=1`, query });
     const value = {
-      basePath: hasBase ? which(whole, bare, "signed", "left out") : "there is none",
-      query: which(withIt, without, "signed", "left out"),
+      basePath: hasBase ? which(whole, bare) : "there is none",
+      query: which(withIt, without),
     };
     return { value, says: `base path: ${value.basePath}; query: ${value.query}`, trials: hasBase ? 4 : 3 };
   },
@@ -36,8 +36,9 @@ async function isTaken(payments: Payments, twist: Parameters<Payments["pay"]>[1]
   return payment !== undefined;
 }
 
-function which(one: boolean, other: boolean, ifOne: string, ifOther: string): string {
-  return one && other ? "either way" : one ? ifOne : other ? ifOther : "refused either way";
+function which(isSigned: boolean, isLeftOut: boolean): string {
+  if (isSigned && isLeftOut) return "either way";
+  return isSigned ? "signed" : isLeftOut ? "left out" : "refused either way";
 }
 
 const wrongSignature: Question = {

@@ -152,7 +152,7 @@ function show(facts: Facts, terminal: Terminal): void {
     ...wrapped(content, width),
     "In another terminal:",
     "",
-    ...commands.flatMap((line) => wrappedCommand(`  ${program} ${line}`, width, 6)),
+    ...commands.flatMap((line) => wrappedCommand(`  ${program} ${line}`, width)),
   );
 }
 

@@ -10,6 +10,7 @@ import pg from "pg";
 import { Bank } from "../../flows/flow-fixture.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
 import { signingKeysOf } from "../../support/key-pairs.js";
+import { settingsOf } from "../gateway-fixture.js";
 import { run } from "../run.js";
 
 export const postgresUrl = process.env.CBP_POSTGRES_URL ?? "";
@@ -79,11 +80,8 @@ export async function openFlowsFixture(
       ...more,
       ...options,
     });
-  const { baseUrl, auth } = server.clientOptions;
-  const { authUrl, realm, clientId, username, password } = auth;
   const config = join(folder, `${randomBytes(6).toString("hex")}.json`);
-  const settings = { baseUrl, authUrl, realm, clientId, username, password, gatewayId: "alpha-bank" };
-  writeFileSync(config, JSON.stringify(settings));
+  writeFileSync(config, JSON.stringify({ ...settingsOf(server), gatewayId: "alpha-bank" }));
   const env = { CROSS_BORDER_CONFIG: config, ...place.env };
   const fixture: FlowsFixture = {
     ...{ sandbox: server.sandbox, journal: place.journal, bank, flow: newFlow(), newFlow, rows: place.rows },

@@ -1,34 +1,20 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CrossBorderClient } from "cross-border-payments";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { all } from "../../flows/results.js";
 import { postgresRelease02, sqliteRelease02 } from "../../journals/release-0-2.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
 import { signingKeysOf } from "../../support/key-pairs.js";
 import { command } from "../../support/program.js";
-import { run } from "../run.js";
+import { temporaryFolder } from "../../support/temporary-folder.js";
+import { recordsIn, run } from "../run.js";
 import { type FlowsFixture, journalKinds, openFlowsFixture, postgresUrl, request } from "./flows-fixture.js";
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "cross-border-flows-"));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
-
-const records = (ndjson: string) =>
-  ndjson
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const item of items) found.push(item);
-  return found;
-}
+const folder = temporaryFolder();
 
 const grounds = ["--by", "Olga Operator", "--why", "ticket 4711"];
 
@@ -69,10 +55,10 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     const { code, stdout, stderr } = await fixture.run(["flows", "list"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const listed = await all(fixture.flow.list());
-    expect(records(stdout)).toEqual(JSON.parse(JSON.stringify(listed)));
-    expect(records(stdout).map(({ key }) => key)).toEqual(["held-1", "paid-1", "quoted-1"]);
+    expect(recordsIn(stdout)).toEqual(JSON.parse(JSON.stringify(listed)));
+    expect(recordsIn(stdout).map(({ key }) => key)).toEqual(["held-1", "paid-1", "quoted-1"]);
     const keysOf = async (...line: string[]) =>
-      records((await fixture.run(["flows", "list", ...line])).stdout).map(({ key }) => key);
+      recordsIn((await fixture.run(["flows", "list", ...line])).stdout).map(({ key }) => key);
     expect(await keysOf("--phase", "paid")).toEqual(["paid-1"]);
     expect(await keysOf("--after", "held-1", "--limit", "1")).toEqual(["paid-1"]);
     expect(await keysOf("--gateway-id", "beta-mobile")).toEqual([]);
@@ -115,8 +101,8 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     const { code, stdout } = await fixture.run(["flows", "list", "--held"]);
     expect(code).toBe(0);
     const held = await all(fixture.flow.held());
-    expect(records(stdout)).toEqual(JSON.parse(JSON.stringify(held)));
-    expect(records(stdout).map(({ status }) => status)).toEqual(["held", "stuck"]);
+    expect(recordsIn(stdout)).toEqual(JSON.parse(JSON.stringify(held)));
+    expect(recordsIn(stdout).map(({ status }) => status)).toEqual(["held", "stuck"]);
     const { stdout: table } = await fixture.run(["flows", "list", "--held"], { width: 400 });
     expect(table).toMatch(/^held-1 +held +20\S+Z +150.00 EUR +beta-mobile +\S/m);
     expect(table).toMatch(/^stuck-1 +funds-requested .* ECONNREFUSED: /m);
@@ -294,7 +280,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
 
     const { claims } = JSON.parse((await fixture.run(["flows", "show", "refused-1", "--json"])).stdout);
     const { path, body, signature, keyId } = claims.at(-1);
-    const [gateway] = records(
+    const [gateway] = recordsIn(
       (
         await run(["payment-gateways", "list", "--json"], {
           env: { ...fixture.env, CROSS_BORDER_PASSWORD: auth.password },
@@ -361,7 +347,7 @@ export const decrypt = (text) => Buffer.from(text, "base64").toString();`,
     await fixture.flow.run("open-1", request);
     const without = await fixture.run(["flows", "list"]);
     expect(without.code).toBe(1);
-    expect(records(without.stdout).map(({ key }) => key)).toEqual(["open-1"]);
+    expect(recordsIn(without.stdout).map(({ key }) => key)).toEqual(["open-1"]);
     expect(without.stderr).toMatch(/^cross-border: the journal's entry for key "sealed-1" can't be read/);
     const withCipher = await fixture.run(["flows", "show", "sealed-1", "--cipher", cipher]);
     expect(withCipher.code).toBe(0);

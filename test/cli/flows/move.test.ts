@@ -1,21 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../support/temporary-folder.js";
+import { recordsIn } from "../run.js";
 import { type FlowsFixture, journalKinds, openFlowsFixture, request } from "./flows-fixture.js";
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "cross-border-moves-"));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const newUrl = "https://new.example/v1";
-const scopesOf = (ndjson: string) =>
-  ndjson
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
 
 describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) => {
   let fixture: FlowsFixture;
@@ -34,7 +24,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
 
   it.skipIf(!isHere)("are counted by address, and moved with --yes alone", async () => {
     const own = { service: oldUrl, gateway: "alpha-bank", open: 0, held: 1, paid: 1, flows: 2 };
-    expect(scopesOf((await fixture.run(["flows", "scopes"])).stdout)).toEqual([{ ...own, isOwn: true }]);
+    expect(recordsIn((await fixture.run(["flows", "scopes"])).stdout)).toEqual([{ ...own, isOwn: true }]);
     expect((await fixture.run(["flows", "scopes"], { width: 200 })).stdout).toMatch(
       /^service +gateway +open +held +paid +flows[^\n]*\n\S+ +alpha-bank +0 +1 +1 +2 +here/,
     );
@@ -53,7 +43,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     const moved = await fixture.run([...line, "--yes"]);
     expect(moved).toMatchObject({ code: 0, stderr: "", stdout: `Moved: 2 flows, from ${oldUrl} to ${newUrl}.\n` });
     const { stdout } = await fixture.run(["flows", "scopes", "--base-url", newUrl]);
-    expect(scopesOf(stdout)).toEqual([{ ...own, service: newUrl, isOwn: true }]);
+    expect(recordsIn(stdout)).toEqual([{ ...own, service: newUrl, isOwn: true }]);
     const shown = await fixture.run(["flows", "show", "held", "--base-url", newUrl, "--json"]);
     expect(JSON.parse(shown.stdout)).toMatchObject({ key: "held", phase: "held" });
   });
@@ -61,7 +51,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
   it.skipIf(!isHere)("wait for an operator under another address too", async () => {
     const elsewhere = { status: "elsewhere", service: oldUrl, gateway: "alpha-bank", open: 0, held: 1 };
     const list = ["flows", "list", "--base-url", newUrl];
-    expect(scopesOf((await fixture.run([...list, "--held"])).stdout)).toEqual([elsewhere]);
+    expect(recordsIn((await fixture.run([...list, "--held"])).stdout)).toEqual([elsewhere]);
     const table = (await fixture.run([...list, "--held"], { width: 400 })).stdout;
     expect(table).toMatch(/elsewhere .*0 open flows and 1 held flow .*"cross-border flows move"/);
     expect(JSON.parse((await fixture.run([...list, "--counts"])).stdout)).toMatchObject({ held: 0, elsewhere: 1 });

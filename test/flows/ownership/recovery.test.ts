@@ -2,6 +2,7 @@ import type { FlowOutcome, Journal, TakeFundsByKey } from "cross-border-payments
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { RecoverySlots } from "../../../src/flows/ownership/recovery-slots.js";
 import { clock } from "../../../src/timing/clock.js";
+import { deferred } from "../../support/deferred.js";
 import { closed, flowFixture, isList, isPayment, request } from "../flow-fixture.js";
 import { all, errorOf } from "../results.js";
 
@@ -116,10 +117,7 @@ describe("a slot that is lent while work takes long", () => {
   function lentSlot() {
     const slots = new RecoverySlots(1);
     slots.tryEnter();
-    let end: () => void = () => {};
-    const work = new Promise<void>((resolve) => {
-      end = resolve;
-    });
+    const { promise: work, resolve: end } = deferred();
     let isBack = false;
     const lent = slots
       .lend(() => work, 1000)

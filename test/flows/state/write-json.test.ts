@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { writeJson } from "../../../src/flows/state/write-json.js";
+import { runs } from "../../support/thorough.js";
 
 const depth = 20_000;
 
@@ -33,7 +34,7 @@ it("writes what JSON.stringify writes, at the bottom of a deep value too", () =>
       const bottom = JSON.stringify([item]).slice(1, -1);
       expect(writeJson(nested(item))).toBe(`{"value":${"[".repeat(depth)}${bottom}${"]".repeat(depth)}}`);
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   );
 });
 

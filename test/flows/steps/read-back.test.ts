@@ -1,6 +1,6 @@
 import type { PaymentFlowOptions, TakeFundsByKey } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
-import { type FlowFixture, flowFixture, isList, isPayment, request } from "../flow-fixture.js";
+import { closed, type FlowFixture, flowFixture, isList, isPayment, request } from "../flow-fixture.js";
 import { longList } from "../long-list.js";
 import { errorOf } from "../results.js";
 
@@ -29,9 +29,7 @@ async function olderPaymentFixture({
       return longList(listed, sent < hiddenFor ? {} : { senderGatewayTransactionId: "TX-1" }, seen);
     },
   });
-  const takeFunds = () => {
-    throw new Error("the bank is away");
-  };
+  const takeFunds = closed;
   await errorOf(flow({ takeFunds }).run("k", request));
   const outcome = await flow({ takeFunds: bank.takeFunds, leaseMs, ...options }).run("k", request);
   return { outcome, bank, sent: () => sent };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type ApiClient, apiClientOf } from "../../../src/api/api-client.js";
 import type { RequestOptions } from "../../../src/api/request-options.js";
 import { boundJournal } from "../bound-journal.js";
-import { type FlowFixture, flowFixture, isPayment, request } from "../flow-fixture.js";
+import { type FlowFixture, flowFixture, isPayment, onPayment, request } from "../flow-fixture.js";
 import { all, errorOf } from "../results.js";
 
 const decision = { by: "Olga Operator", why: "the service has no such payment" };
@@ -145,9 +145,7 @@ describe("what came in response to a payment", () => {
 });
 
 it("says that its owner was gone where nobody else can know what became of a payment", async () => {
-  const { flow, journal } = await flowFixture({
-    onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined),
-  });
+  const { flow, journal } = await flowFixture(onPayment(() => Response.error()));
   const dying = journalWithout(journal, "unknown");
   expect(await errorOf(flow({ journal: dying }).run("k", request))).toMatchObject({ phase: "claimed" });
   expect(await flow().run("k", request)).toMatchObject({
@@ -159,9 +157,9 @@ it("says that its owner was gone where nobody else can know what became of a pay
 });
 
 it("takes no refusal for a sign that nothing gets through to the service", async () => {
-  const { flow, bank } = await flowFixture({
-    onRequest: (seen) => (isPayment(seen) ? Response.json({ error: "no", message: "no" }, { status: 400 }) : undefined),
-  });
+  const { flow, bank } = await flowFixture(
+    onPayment(() => Response.json({ error: "no", message: "no" }, { status: 400 })),
+  );
   const stopped = flow({ circuitBreaker: { opensAfter: 1 } });
   for (const key of ["a", "b"]) expect(await stopped.run(key, request)).toMatchObject({ status: "rejected" });
   expect(bank.released).toEqual(["a", "b"]);
