@@ -1,6 +1,6 @@
 /** What a `content-encoding` names, in the order in which it was applied. None where the body is as it is. */
 export function parseContentCodings(header: string | undefined): readonly string[] {
-  if (header === undefined || header === "identity") return none;
+  if (header === undefined) return none;
   return header
     .toLowerCase()
     .split(",")

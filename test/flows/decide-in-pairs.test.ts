@@ -390,4 +390,5 @@ it.each([
   const { flow } = await flowFixture();
   const error = await errorOf(flow()[operation]("k", given as never));
   expect(error).toMatchObject({ code: "invalid_argument", message: expect.stringContaining(message) });
+  expect(String(Object(error).message).startsWith(`${operation}: `)).toBe(true);
 });

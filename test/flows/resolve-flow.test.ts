@@ -87,6 +87,7 @@ describe("what resolve is given", () => {
       "as JSON of 262144 bytes or fewer; found an object",
     ],
     ["release", { ...decision, withoutproof: true }, "there are by, why, payment, withoutProof"],
+    ["found", { ...decision, payment: null }, "payment must be the service's record of the payment"],
     ["found", { ...decision, payment: "payment-1" }, "payment must be the service's record of the payment"],
     ["resend", { ...decision, payment: {} }, 'for "found" only, not for "resend"'],
     ["found", { ...decision, withoutProof: true }, 'withoutProof is for "release" and "resend" only'],
@@ -97,6 +98,18 @@ describe("what resolve is given", () => {
     const { flow } = await flowFixture();
     const error = await errorOf(flow().resolve("k", action as "release", resolution as never));
     expect(error).toMatchObject({ code: "invalid_argument", message: expect.stringContaining(message) });
+    expect(String(Object(error).message)).toMatch(/^resolve: /);
+  });
+
+  it("is accepted up to the longest that it may be", () => {
+    const longest = { by: "b".repeat(200), why: "w".repeat(2000) };
+    expect(checkResolution("release", longest).decision).toMatchObject(longest);
+    const payment = (characters: number) => ({ note: "n".repeat(characters) }) as never;
+    const around = '{"note":""}'.length;
+    const found = checkResolution("found", { ...longest, payment: payment(256 * 1024 - around) });
+    expect(found.payment).toEqual(payment(256 * 1024 - around));
+    const tooLong = { ...longest, payment: payment(256 * 1024 - around + 1) };
+    expect(() => checkResolution("found", tooLong)).toThrow("payment must be the service's record of the payment");
   });
 
   it("is stored with when it was decided, and whether it was although not every payment could be seen", () => {

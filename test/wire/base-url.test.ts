@@ -19,6 +19,7 @@ it.each([
   ["https://host/", "https://host", ""],
   ["https://host/gw/v1", "https://host", "/gw/v1"],
   ["https://host/gw/v1/", "https://host", "/gw/v1"],
+  ["https://host/gw//", "https://host", "/gw"],
   ["https://host:8443/a%20b/~c", "https://host:8443", "/a%20b/~c"],
   ["HTTPS://Host:443/Path", "https://host", "/Path"],
 ])("takes %s apart", (value, origin, path) => {
@@ -32,6 +33,11 @@ it.each(["http://localhost:3000", "http://127.0.0.1:80/x", "http://127.8.9.10", 
   },
 );
 
+it("allows http to other hosts where that is permitted, and nothing else", () => {
+  expect(parseBaseUrl("http://host/x", "baseUrl", true)).toEqual({ origin: "http://host", path: "/x" });
+  expect(() => parseBaseUrl("ftp://host", "baseUrl", true)).toThrow("neither https nor http");
+});
+
 it.each([
   ["http://host/x", "in the clear"],
   ["http://127.0.0.1.example.org", "in the clear"],
@@ -43,6 +49,8 @@ it.each([
   ["host/path", "not an absolute address"],
   ["//host/path", "not an absolute address"],
   ["https:host", "not an absolute address"],
+  ["https:b://c", "not an absolute address"],
+  ["https://user:word@host", "an address with a user name or password in it"],
   ["https://", "not an absolute address"],
   ["https://host:99999", "not an absolute address"],
   ["https://host?", "a query"],

@@ -10,6 +10,7 @@ import { reconcile } from "./known-survivors/reconcile.js";
 import { signing } from "./known-survivors/signing.js";
 import { tokens } from "./known-survivors/tokens.js";
 import { verification } from "./known-survivors/verification.js";
+import { wire } from "./known-survivors/wire.js";
 
 export const knownSurvivors: readonly KnownSurvivor[] = [
   ...auth,
@@ -23,4 +24,5 @@ export const knownSurvivors: readonly KnownSurvivor[] = [
   ...signing,
   ...tokens,
   ...verification,
+  ...wire,
 ];

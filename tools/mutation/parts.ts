@@ -45,7 +45,9 @@ export const parts: readonly Part[] = [
   {
     name: "decisions",
     sources: decisions,
-    tests: ["decide-in-pairs", "resolve-flow", "state/decision-chain"].map((name) => `test/flows/${name}.test.ts`),
+    tests: ["decide-in-pairs", "decision-effects", "resolve-flow", "state/decision-chain"].map(
+      (name) => `test/flows/${name}.test.ts`,
+    ),
   },
   { name: "verification", sources: sources("verification/*"), tests: tests("verification") },
   { name: "tokens", sources: sources("tokens/*"), tests: tests("tokens") },

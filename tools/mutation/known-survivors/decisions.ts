@@ -5,6 +5,12 @@ const sawAll = "For the compiler: what was proposed has what its proposer saw.";
 
 export const decisions: readonly KnownSurvivor[] = [
   {
+    file: "src/flows/check-resolution.ts",
+    line: "} catch {",
+    replacement: "{}",
+    why: "A function that ends gives undefined, which accepts nothing.",
+  },
+  {
     file: decideInPairs,
     line: "if (open?.saw?.hash === hash) throw alreadyProposed(key, open);",
     replacement: "open?.saw.hash",
