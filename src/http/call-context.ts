@@ -6,6 +6,7 @@ import type { Transport } from "../wire/transport.js";
 import type { InFlight } from "./in-flight.js";
 import type { RequestSettings } from "./prepare-request.js";
 import type { ValidationMode } from "./read-response.js";
+import type { ReportedFields } from "./reported-fields.js";
 import type { RetryBudget } from "./retry-budget.js";
 import type { SchemaLoader } from "./schema.js";
 
@@ -21,7 +22,7 @@ export interface CallContext extends RequestSettings {
   readonly reporter: Reporter;
   /** Whether the service has responded to anything. */
   hasResponded?: boolean;
-  readonly reported: Set<string>;
+  readonly reported: ReportedFields;
   readonly budget: RetryBudget;
   readonly inFlight: InFlight;
   readonly random: () => number;

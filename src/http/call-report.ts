@@ -19,8 +19,9 @@ export type KnownByCall = Pick<CallFacts, "kind" | "attempts" | "effect" | "requ
 export class CallReport {
   readonly #client: CallContext;
   readonly #operation: AnyOperation;
-  /** Tokens, and the credentials in headers of the caller's own. */
-  readonly #secrets: Set<string>;
+  /** The caller's own: some of them carry credentials. */
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #tokens: string[] = [];
   /** What body and query held, by field. */
   #values: Readonly<Record<string, unknown>> = {};
   readonly #startMs = clock.monotonicMs();
@@ -30,11 +31,10 @@ export class CallReport {
   /** The id that the last response with one gave. */
   #sentRequestId: string | undefined;
 
-  /** @param headers the caller's own: some of them carry credentials. */
   constructor(client: CallContext, operation: AnyOperation, headers: Readonly<Record<string, string>>) {
     this.#client = client;
     this.#operation = operation;
-    this.#secrets = new Set(Object.entries(headers).flatMap(([name, value]) => (credential.test(name) ? value : [])));
+    this.#headers = headers;
   }
 
   /** What is told of the last response, once there was one. */
@@ -55,7 +55,7 @@ export class CallReport {
   }
 
   hideToken(token: string): void {
-    this.#secrets.add(token);
+    if (!this.#tokens.includes(token)) this.#tokens.push(token);
   }
 
   showableReason(reason: string): string {
@@ -77,17 +77,13 @@ export class CallReport {
   differs(mismatches: readonly Mismatch[]): void {
     const { reporter, reported } = this.#client;
     const { name: operation } = this.#operation;
-    const isNew = (field: string) => {
-      const key = `${operation} ${field}`;
-      if (reported.size >= mostReported || reported.has(key)) return false;
-      reported.add(key);
-      return true;
-    };
     for (const mismatch of mismatches) {
-      if (!isNew(mismatch.field)) continue;
+      if (!reported.isNew(operation, mismatch.field)) continue;
       const isShown = mismatch.field === unprintable || isShowable(mismatch.field, this.#hidden());
       if (isShown) reporter.emit("mismatch", { operation, ...mismatch });
-      else if (isNew(unprintable)) reporter.emit("mismatch", { operation, ...mismatch, field: unprintable });
+      else if (reported.isNew(operation, unprintable)) {
+        reporter.emit("mismatch", { operation, ...mismatch, field: unprintable });
+      }
     }
   }
 
@@ -132,7 +128,8 @@ export class CallReport {
     const operation = this.#operation;
     const confidential =
       operation.verb === "request" ? textsIn(this.#values) : confidentialValues(operation.record, this.#values);
-    return [...this.#secrets, ...confidential];
+    const credentials = Object.entries(this.#headers).flatMap(([name, value]) => (credential.test(name) ? value : []));
+    return [...credentials, ...this.#tokens, ...confidential];
   }
 }
 
@@ -164,5 +161,3 @@ const requestIdHeader = "x-request-id";
 
 /** Headers of the caller's own that carry credentials. */
 const credential = /auth|cookie|credential|key|password|secret|token/;
-
-const mostReported = 1000;

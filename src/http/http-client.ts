@@ -16,6 +16,7 @@ import { checkHeaders } from "./headers.js";
 import { InFlight } from "./in-flight.js";
 import { checkRequest, prepareRequest } from "./prepare-request.js";
 import { parseRawRequest, type RawRequest } from "./raw-request.js";
+import { ReportedFields } from "./reported-fields.js";
 import { SchemaLoader } from "./schema.js";
 import { assertSigner, signOnly, trySigner } from "./sign-only.js";
 
@@ -39,7 +40,7 @@ export class HttpClient implements ApiClient {
 
   constructor({ signedOperations, schemas = new SchemaLoader(), ...context }: HttpClientOptions) {
     const server = serverAttributes(context.origin);
-    this.#context = { ...context, server, schemas, reported: new Set(), inFlight: this.#inFlight };
+    this.#context = { ...context, server, schemas, reported: new ReportedFields(), inFlight: this.#inFlight };
     this.#signedOperations = signedOperations;
   }
 

@@ -1,3 +1,4 @@
+import { encodeUtf8 } from "#platform";
 import type { CallInput, SignedRequest } from "../api/api-client.js";
 import type { AnyOperation, Operation, RawOperation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
@@ -76,7 +77,7 @@ export function prepareRequest(
     path,
     signedPath: settings.signQuery ? path : pathname,
     text,
-    body: body === undefined ? undefined : utf8.encode(text),
+    body: body === undefined ? undefined : encodeUtf8(text),
     values,
   };
 }
@@ -88,13 +89,11 @@ export function presignedRequest({ signQuery }: RequestSettings, request: Signed
     path,
     signedPath: signQuery ? path : (path.split("?")[0] ?? path),
     text,
-    body: utf8.encode(text),
+    body: encodeUtf8(text),
     signature,
     values: JSON.parse(text) as Readonly<Record<string, unknown>>,
   };
 }
-
-const utf8 = new TextEncoder();
 
 function assertNoKey({ name, path }: AnyOperation, ids: readonly string[]): void {
   for (const [index, id] of ids.entries()) {

@@ -5,6 +5,12 @@ import { type OtherKeyDer, type RsaPrivateKeyDer, type RsaPublicKeyDer, readPkcs
 
 export { encodeBase64 } from "./base64.js";
 
+export function encodeUtf8(text: string): Uint8Array {
+  return utf8.encode(text);
+}
+
+const utf8 = new TextEncoder();
+
 /** Some runtimes of the web, such as Cloudflare Workers, also have `node:crypto`. */
 export function isKeyObject(value: unknown): value is KeyObjectLike {
   return Object.prototype.toString.call(value) === "[object KeyObject]";

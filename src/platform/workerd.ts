@@ -4,6 +4,7 @@ export {
   decompression,
   decryptPem,
   encodeBase64,
+  encodeUtf8,
   generateKeyPair,
   importPrivateKey,
   importPublicKey,

@@ -1,3 +1,4 @@
+import { encodeUtf8 } from "#platform";
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 
@@ -12,15 +13,13 @@ export function signedText(path: string, body: string | Uint8Array): Uint8Array 
       `body is ${describeValue(body)}; wanted: the raw body as it is sent, a string or a Uint8Array`,
     );
   }
-  const pathBytes = utf8.encode(path);
-  const bodyBytes = typeof body === "string" ? utf8.encode(body) : body;
+  const pathBytes = encodeUtf8(path);
+  const bodyBytes = typeof body === "string" ? encodeUtf8(body) : body;
   const text = new Uint8Array(pathBytes.length + bodyBytes.length);
   text.set(pathBytes);
   text.set(bodyBytes, pathBytes.length);
   return text;
 }
-
-const utf8 = new TextEncoder();
 
 function assertPath(path: unknown): void {
   const wanted = 'wanted: the request path without host, base path included, such as "/payments"';
