@@ -63,9 +63,13 @@ export const journalMethods: readonly string[] = Object.keys(checks);
 function checked(store: Journal): Journal {
   const methods = Object.entries<readonly ((value: never) => void)[]>(checks).map(([name, assertions]) => [
     name,
-    async (...given: readonly unknown[]) => {
-      // The table has an assertion for each argument, of its type.
-      for (const [index, assert] of assertions.entries()) assert(given[index] as never);
+    (...given: readonly unknown[]): unknown => {
+      try {
+        // The table has an assertion for each argument, of its type.
+        for (let index = 0; index < assertions.length; index++) assertions[index]?.(given[index] as never);
+      } catch (error) {
+        return Promise.reject(error);
+      }
       return Reflect.apply(Reflect.get(store, name), store, given);
     },
   ]);

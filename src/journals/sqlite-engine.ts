@@ -47,8 +47,7 @@ export const inTransaction = "CROSS_BORDER_IN_TRANSACTION";
  */
 export function openSqliteEngine(database: SqliteDatabase): SqliteEngine {
   const fs = process.getBuiltinModule("node:fs");
-  const prepared = new Map<string, SqliteStatement>();
-  const returnsRows = /^SELECT|RETURNING/;
+  const prepared = new Map<string, { readonly statement: SqliteStatement; readonly returnsRows: boolean }>();
   let sql: Readonly<Record<string, string>> = {};
   let path = "";
   let identity = "";
@@ -104,9 +103,10 @@ export function openSqliteEngine(database: SqliteDatabase): SqliteEngine {
       const rows: unknown[] = [];
       let changes = 0;
       operation.steps.forEach((step) => {
-        const statement = engine.prepare(step[0]);
+        const known = prepared.get(step[0]) || engine.prepare(step[0]);
+        const statement = known.statement;
         const parameters = step[1] as (string | number | null)[];
-        if (returnsRows.test(String(sql[step[0]]))) rows.push.apply(rows, statement.all.apply(statement, parameters));
+        if (known.returnsRows) rows.push.apply(rows, statement.all.apply(statement, parameters));
         else changes += Number(statement.run.apply(statement, parameters).changes);
       });
       return { rows, changes };
@@ -114,10 +114,11 @@ export function openSqliteEngine(database: SqliteDatabase): SqliteEngine {
 
     // Never `get`, which stops at the first row: node:sqlite then commits a lone statement while it resets it and, before Node 26,
     // drops the failure of that commit. A write that was lost would look stored.
-    prepare(name: string): SqliteStatement {
-      const statement = prepared.get(name) || database.prepare(String(sql[name]));
-      prepared.set(name, statement);
-      return statement;
+    prepare(name: string): { readonly statement: SqliteStatement; readonly returnsRows: boolean } {
+      const text = String(sql[name]);
+      const known = { statement: database.prepare(text), returnsRows: /^SELECT|RETURNING/.test(text) };
+      prepared.set(name, known);
+      return known;
     },
 
     rollBack(): void {

@@ -62,12 +62,11 @@ export class SqliteThread implements SqliteConnection {
     return (await this.#ask(["start", statements])) as string | undefined;
   }
 
-  async run(operation: SqliteOperation): Promise<SqliteReply> {
-    try {
-      return (await this.#ask(["run", operation])) as SqliteReply;
-    } catch (error) {
-      return { error };
-    }
+  run(operation: SqliteOperation): Promise<SqliteReply> {
+    return this.#ask(["run", operation]).then(
+      (reply) => reply as SqliteReply,
+      (error: unknown) => ({ error }),
+    );
   }
 
   async close(): Promise<void> {

@@ -26,8 +26,11 @@ export class FlowCodec {
   /** Key and scope are part of what is encrypted, so that no row's text passes for another's. */
   async encode(key: string, scope: FlowScope, state: FlowState): Promise<JournalState> {
     const { service, gateway } = scope;
-    const data = await this.#encrypt(writeJson({ version, key, scope: { service, gateway }, state: toStored(state) }));
-    const evidence = hasOutcome(state) ? await this.#encrypt(evidenceOf(key, state)) : "";
+    const text = writeJson({ version, key, scope: { service, gateway }, state: toStored(state) });
+    const kept = hasOutcome(state) ? evidenceOf(key, state) : "";
+    const cipher = this.#cipher;
+    const data = cipher === undefined ? text : await cipher.encrypt(text);
+    const evidence = cipher === undefined || kept === "" ? kept : await cipher.encrypt(kept);
     const stored = { phase: state.phase, settled: isSettled(state), data, evidence };
     return state.phase === "quoted" ? { ...stored, quoteTtlMs: this.#quoteTtlMs } : stored;
   }
@@ -54,10 +57,6 @@ export class FlowCodec {
     const kept: KeptEvidence = parseJsonObject(await this.#decrypt(key, evidence));
     if (kept.key !== key) throw unreadable(key);
     return kept;
-  }
-
-  async #encrypt(text: string): Promise<string> {
-    return this.#cipher === undefined ? text : this.#cipher.encrypt(text);
   }
 
   async #decrypt(key: string, data: string): Promise<string> {

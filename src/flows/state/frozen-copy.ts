@@ -7,27 +7,24 @@ import { type PaymentIntentRequest, paymentIntents } from "../../resources/payme
  */
 export function frozenCopy<T>(value: T): T {
   if (!isObject(value)) return value;
-  const root = emptyLike(value);
-  const pending: [from: object, to: object][] = [[value, root]];
+  const root = shallowCopy(value);
+  const pending = [root];
   let copies: Map<object, object> | undefined;
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const [from, to] = next;
-    for (const key of Object.keys(from)) {
-      let item: unknown = Reflect.get(from, key);
-      if (isObject(item)) {
-        copies ??= new Map([[value, root]]);
-        let copy = copies.get(item);
-        if (copy === undefined) {
-          copy = emptyLike(item);
-          copies.set(item, copy);
-          pending.push([item, copy]);
-        }
-        item = copy;
+    for (const key of Object.keys(next)) {
+      const item: unknown = Reflect.get(next, key);
+      if (!isObject(item)) continue;
+      copies ??= new Map([[value, root]]);
+      let copy = copies.get(item);
+      if (copy === undefined) {
+        copy = shallowCopy(item);
+        copies.set(item, copy);
+        pending.push(copy);
       }
       // Not an assignment: as a field of JSON data `__proto__` is a name like any other.
-      Object.defineProperty(to, key, { value: item, enumerable: true });
+      Object.defineProperty(next, key, { value: copy });
     }
-    Object.freeze(to);
+    Object.freeze(next);
   }
   return root as T;
 }
@@ -36,8 +33,8 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-function emptyLike(value: object): object {
-  return Array.isArray(value) ? [] : {};
+function shallowCopy(value: object): object {
+  return Array.isArray(value) ? [...value] : { ...value };
 }
 
 /**

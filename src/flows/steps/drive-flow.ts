@@ -165,8 +165,9 @@ function afterProgress({ lease }: OwnedFlow, state: FlowState, isPartial: boolea
   if (isPartial) return state;
   const isNew = state.phase === "unknown" ? state.refusal === undefined : state.phase !== "claimed";
   if (!isNew) return state;
-  const { failures: _, progressEpoch: __, ...rest } = state;
   const { epoch } = lease.id;
+  if (epoch === 1 && state.failures === undefined && state.progressEpoch === undefined) return state;
+  const { failures: _, progressEpoch: __, ...rest } = state;
   return (epoch === 1 ? rest : { ...rest, progressEpoch: epoch }) as FlowState;
 }
 

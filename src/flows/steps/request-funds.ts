@@ -133,8 +133,9 @@ type SignedClaim = Pick<Claim, "path" | "body" | "signature"> & { readonly keyId
 /** The newest claim that may still turn out to be paid. One that was signed for another base path is no request to this address. */
 function claimToRepeat({ scope }: FlowContext, { claims }: Requested): SignedClaim | undefined {
   const claim = openClaim(claims);
+  if (claim === undefined) return undefined;
   const basePath = new URL(scope.service).pathname.replace(/\/$/, "");
-  return claim?.path === basePath + payments.create.path.text ? claim : undefined;
+  return claim.path === basePath + payments.create.path.text ? claim : undefined;
 }
 
 async function sign({ client }: FlowContext, { call }: OwnedFlow, state: Funded): Promise<SignedClaim> {
