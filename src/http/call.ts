@@ -120,7 +120,8 @@ export class Call {
     let retries = 0;
     let renewed: string | undefined;
     for (;;) {
-      const token = renewed ?? (await tokens.current(this.#deadline, this.#maxRetries));
+      const current = renewed ?? tokens.current(this.#deadline, this.#maxRetries);
+      const token = typeof current === "string" ? current : await current;
       this.report.hideToken(token);
       progress.attempts += 1;
       const attempt = { request, signature: progress.signature, token, number: progress.attempts };

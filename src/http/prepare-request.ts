@@ -55,7 +55,7 @@ interface Content {
 function describedContent(operation: Operation, input: CallInput<unknown>): Content {
   const query = input.query === undefined ? undefined : checkQuery(operation, input.query);
   const body = operation.body === undefined ? undefined : checkBody(operation, operation.body, input.body);
-  return { query, body, values: { ...query, ...body } };
+  return { query, body, values: query === undefined && body !== undefined ? body : { ...query, ...body } };
 }
 
 function rawContent(operation: RawOperation, ids: readonly string[], input: CallInput<unknown>): Content {

@@ -67,10 +67,10 @@ export class IdleSockets {
     const end = now();
     let isAny = false;
     for (const [socket, { since, bytesWritten }] of this.#taken) {
-      const isWritten = socket.bytesWritten !== bytesWritten;
-      if (!isWritten && elapsedMs(since, end) < leastMs) continue;
+      if (elapsedMs(since, end) < leastMs) continue;
       this.#taken.delete(socket);
-      if (isWritten) continue;
+      // Asked last, and rarely: Node adds up what it has still to write.
+      if (socket.bytesWritten !== bytesWritten) continue;
       socket.destroy();
       isAny = true;
     }

@@ -27,6 +27,7 @@ export const importTable: ImportTable = {
       "options",
       "timing",
       "tracing",
+      "platform",
       "wire",
       "events",
       "api",

@@ -1,5 +1,5 @@
 import { fromStoredHistory, type StoredHistory, toStoredHistory } from "./flow-history.js";
-import { allPhases, type FlowState, type OperatorDecision, openClaim, type StateOf } from "./flow-state.js";
+import { allPhases, type FlowState, type OperatorDecision, openClaim } from "./flow-state.js";
 
 /** A state as it is stored, maybe by a later release that has more phases. */
 export type StoredState = Omit<FlowState, "phase" | "history"> & {
@@ -7,10 +7,10 @@ export type StoredState = Omit<FlowState, "phase" | "history"> & {
   readonly history?: StoredHistory;
 };
 
-/** Without what follows from the rest: a claim is long, and each flow stores three states. */
+/** What `writeJson` is to write: without what follows from the rest, since a claim is long, and each flow stores three states. */
 export function toStored(state: FlowState): object {
-  const { claim: _, history, ...stored } = state as Partial<StateOf<"claimed">>;
-  return history === undefined ? stored : { ...stored, history: toStoredHistory(history) };
+  const { history } = state;
+  return { ...state, claim: undefined, history: history && toStoredHistory(history) };
 }
 
 /** `undefined` for a phase that this version does not know. */
