@@ -35,7 +35,7 @@ First(phase) == [phase |-> phase, claims |-> {}, new |-> 0, no |-> FALSE, txn |-
 
 Owner(entry, must) ==
   [view |-> entry.c, epoch |-> entry.epoch, rev |-> entry.rev, inc |-> inc, busy |-> None, must |-> must,
-   knows |-> must /\ entry.mark = inc, funds |-> "unasked", saw |-> "nothing", waited |-> 0, live |-> 0, over |-> FALSE, late |-> FALSE, ended |-> FALSE, gives |-> FALSE]
+   knows |-> must /\ entry.mark = inc, funds |-> "unasked", first |-> FALSE, saw |-> "nothing", waited |-> 0, live |-> 0, over |-> FALSE, late |-> FALSE, ended |-> FALSE, gives |-> FALSE]
 
 Init == /\ row = None /\ past = {None} /\ inc = 1 /\ msgs = {} /\ stored = {} /\ own = <<>> /\ made = <<>>
         /\ sent = {} /\ inFlight = {} /\ refused = {} /\ payments = {} /\ listed = {} /\ bank = "untouched"
@@ -113,11 +113,15 @@ List(c) == c \in payments \ listed /\ listed' = listed \cup {c} /\ UNCHANGED <<j
 Refuse(c) == /\ c \in inFlight /\ inFlight' = inFlight \ {c} /\ refused' = refused \cup {c}
              /\ UNCHANGED <<journal, own, made, sent, payments, listed, bank, operators>>
 
+(* It has begun the flow, and took the money: no payment of the key is older than the mark. *)
+IsFirst(o, answer) == answer = "first" /\ ~own[o].must /\ ~own[o].view.txn
+
 Answers == CASE bank = "untouched" -> {"first", "null"} [] bank = "taken" -> {"replayed"} [] OTHER -> {"null"}
 Take(o, answer) ==
   /\ own[o].view.phase = "funds-requested" /\ own[o].busy = None /\ answer \in Answers
   /\ bank' = CASE answer = "first" -> "taken" [] answer = "null" /\ bank = "untouched" -> "declined" [] OTHER -> bank
-  /\ own' = [own EXCEPT ![o].funds = answer, ![o].knows = @ \/ (answer = "first" /\ ~own[o].over)]
+  /\ own' = [own EXCEPT ![o].funds = answer, ![o].first = @ \/ IsFirst(o, answer),
+                             ![o].knows = @ \/ (answer = "first" /\ ~own[o].over)]
   /\ UNCHANGED <<journal, made, service, operators>>
 GiveBack(o) == /\ own[o].gives /\ bank' = "released" /\ UNCHANGED <<journal, own, made, service, operators>>
 
@@ -175,7 +179,9 @@ OrderRelease(o) == /\ own[o].view.phase = "refused" /\ own[o].busy = None /\ ~ow
 
 IsAbsent(o, n) == ~Rule("look") \/ (own[o].saw = "nothing there" /\ (Rule("wait") => own[o].waited >= n))
 
-Funded(o) == [own[o].view EXCEPT !.txn = TRUE, !.sure = @ \/ (own[o].funds = "first" /\ ~own[o].must /\ ~own[o].view.txn)]
+(* Where it has asked again since it took the money, it may have heard the first answer, or not. *)
+Funded(o) == {[own[o].view EXCEPT !.txn = TRUE, !.sure = @ \/ sure] :
+                sure \in {IsFirst(o, own[o].funds)} \cup (IF own[o].first THEN {TRUE} ELSE {})}
 MayClaim(o) == /\ own[o].funds \in {"first", "replayed"} /\ ~own[o].over /\ (Rule("hold lost entries") => ~Lost(o))
                /\ (own[o].must /\ Rule("look before a claim")) => own[o].saw = "nothing there" /\ (Rule("wait before a claim") => own[o].knows)
 
@@ -186,13 +192,14 @@ Options(o) ==
   LET me == own[o]
       v == me.view
       to(phase) == {[v EXCEPT !.phase = phase]}
+      funded(phase) == {[c EXCEPT !.phase = phase] : c \in Funded(o)}
       if(condition, contents) == IF condition THEN contents ELSE {}
   IN {v} \cup                                                  \* what was waited, looked at, or failed; another base URL
   CASE v.phase = "funds-requested" ->
          if(me.funds = "null" /\ ~v.txn, to("declined"))
-         \cup if(me.funds \in {"first", "replayed"} \/ me.waited = 2, {Funded(o), [Funded(o) EXCEPT !.phase = "held"]})
-         \cup if(MayClaim(o), {[Funded(o) EXCEPT !.phase = "claimed", !.claims = @ \cup {Len(made) + 1}, !.new = Len(made) + 1, !.no = FALSE]})
-         \cup if(me.saw = "found", {[Funded(o) EXCEPT !.phase = "paid"]})
+         \cup if(me.funds \in {"first", "replayed"} \/ me.waited = 2, funded(v.phase) \cup funded("held"))
+         \cup if(MayClaim(o), {[c EXCEPT !.claims = @ \cup {Len(made) + 1}, !.new = Len(made) + 1, !.no = FALSE] : c \in funded("claimed")})
+         \cup if(me.saw = "found", funded("paid"))
     [] v.phase = "claimed" ->
          to("unknown")
          \cup if(made[v.new] = o /\ v.new \in payments, to("paid"))

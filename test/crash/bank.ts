@@ -24,8 +24,17 @@ export interface BankOptions {
   readonly ignoresIntents?: boolean;
   /** Called before each response, which waits for what it returns. */
   readonly onCall?: (kind: BankEntry["kind"], key: string) => Promise<void> | void;
+  /** Called with what a process's call came to, whatever becomes of the response. */
+  readonly onAnswer?: (answer: BankAnswer) => void;
   /** Called with what happens to a call of a flow, in the words of the simulator. */
   readonly onEvent?: (key: string, what: Happening) => void;
+}
+
+/** `given back` where it was a release. */
+export interface BankAnswer {
+  readonly key: string;
+  readonly process: string;
+  readonly answer: "first" | "replayed" | "null" | "given back";
 }
 
 const faults = {
@@ -86,7 +95,10 @@ export class Bank implements AsyncDisposable {
       response.writeHead(503).end();
       return;
     }
-    const text = JSON.stringify(kind === "take" ? this.#take(body) : this.#release(body));
+    const receipt = kind === "take" ? this.#take(body) : this.#release(body);
+    const taken = receipt === null ? "null" : receipt.replayed ? "replayed" : "first";
+    this.#options.onAnswer?.({ ...body, answer: kind === "take" ? taken : "given back" });
+    const text = JSON.stringify(receipt);
     if (fault === "lost") response.destroy();
     else response.writeHead(200, { "content-length": Buffer.byteLength(text) }).end(text);
   }

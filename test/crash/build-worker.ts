@@ -1,9 +1,11 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "tsup";
+import type { Patch } from "../simulation/mutations.js";
+import { patched } from "../simulation/patch-sources.js";
 
 /** The worker's script as one file, made from the entry points of a package: it starts in a tenth of a second, on any Node. */
 export interface BuiltWorker extends AsyncDisposable {
@@ -39,6 +41,20 @@ export async function buildWorkerOf(commit: string): Promise<BuiltWorker> {
   execFileSync("bash", ["-o", "pipefail", "-c", extract, repository, commit, folder]);
   await symlink(join(repository, "node_modules"), join(folder, "node_modules"));
   // Its tsconfig maps the package to the sources beside it.
+  return bundle(folder, join(folder, "tsconfig.json"), {});
+}
+
+/** Runs the sources of this working tree, with some rules taken out. */
+export async function buildPatchedWorker(patches: readonly Patch[]): Promise<BuiltWorker> {
+  const folder = await mkdtemp(join(tmpdir(), "cbp-worker-"));
+  for (const name of ["src", "package.json", "tsconfig.json"]) {
+    await cp(join(repository, name), join(folder, name), { recursive: true });
+  }
+  for (const patch of patches) {
+    const path = join(folder, patch.file);
+    await writeFile(path, patched(await readFile(path, "utf8"), patch));
+  }
+  await symlink(join(repository, "node_modules"), join(folder, "node_modules"));
   return bundle(folder, join(folder, "tsconfig.json"), {});
 }
 

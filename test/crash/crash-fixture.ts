@@ -10,6 +10,7 @@ import {
 import { judge, type Verdict } from "./laws.js";
 import type { MachineClock } from "./machine-clock.js";
 import { FaultyService, type ServiceOptions } from "./service.js";
+import type { StoredState } from "./stored-states.js";
 import type { JournalPlace, Outcome, Report, WorkerSettings } from "./worker-messages.js";
 import { WorkerProcess } from "./worker-process.js";
 
@@ -26,7 +27,7 @@ export interface CrashFixtureOptions extends JournalChoice, ServiceOptions {
 }
 
 export interface WorkerOptions
-  extends Pick<WorkerSettings, "troubles" | "diskFaults" | "quoteTtlMs" | "listedWithinMs"> {
+  extends Pick<WorkerSettings, "troubles" | "diskFaults" | "quoteTtlMs" | "listedWithinMs" | "record"> {
   /** Each lane has a journal of its own. Default: the first. */
   readonly lane?: number;
   /** Default: the fixture's. */
@@ -102,6 +103,12 @@ export class CrashFixture implements AsyncDisposable {
     const outcomes: (Outcome | undefined)[] = [];
     for (const [lane, keys] of lanes.entries()) outcomes.push(...(await auditor.audit(this.journal(lane), keys)));
     return outcomes;
+  }
+
+  /** Every state that the rows of the first journal had, read in a new process, where the workers kept them. */
+  async storedStates(): Promise<readonly StoredState[]> {
+    await using reader = await this.newWorker().ready();
+    return await reader.listStates(this.journal());
   }
 
   /** Reads every outcome in a new process, and compares them with the records of the service and the bank. */

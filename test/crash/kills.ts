@@ -19,11 +19,14 @@ import { type BuiltWorker, buildWorker } from "./build-worker.js";
 import { CrashFixture } from "./crash-fixture.js";
 import { CrashMarks } from "./crash-marks.js";
 import { type DatabaseInterruption, DatabaseTroubles, databaseInterruptions } from "./database-troubles.js";
+import type { FlowRecord } from "./flow-records.js";
 import type { JournalChoice } from "./journal-place.js";
 import { describeLaws, isKept, sayAll, sumOf, type Verdict } from "./laws.js";
 import { MachineClock } from "./machine-clock.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
+import { RunRecords } from "./run-records.js";
 import type { ServiceFault } from "./service.js";
+import type { StoredState } from "./stored-states.js";
 import type { Outcome, Report, Task } from "./worker-messages.js";
 import type { WorkerProcess } from "./worker-process.js";
 
@@ -45,8 +48,20 @@ export interface KillsOptions extends JournalChoice, Readonly<Partial<Record<Int
   readonly timeoutMs?: number;
   /** An older release, which every second worker runs: it has the journal open when the others open it. */
   readonly olderRelease?: BuiltWorker;
+  /** What the workers run. Default: what is published of this working tree. */
+  readonly script?: BuiltWorker;
+  /** Called at the end of each round. Default: nothing is kept of what happened to its flows. */
+  readonly onRecords?: (round: RoundRecords) => void;
   /** Called with each round's result. */
   readonly onProgress?: (line: string) => void;
+}
+
+/** All that is known of the flows of a round. */
+export interface RoundRecords {
+  readonly round: number;
+  readonly readBackDelayMs: number;
+  readonly records: readonly FlowRecord[];
+  readonly states: readonly StoredState[];
 }
 
 export interface KillsResult extends Verdict, Readonly<Record<Interruption, number>> {
@@ -62,12 +77,17 @@ export interface KillsResult extends Verdict, Readonly<Record<Interruption, numb
 }
 
 export async function runKills(options: KillsOptions): Promise<KillsResult> {
+  if (options.script !== undefined) return runRounds(options, options.script);
+  await using script = await buildWorker();
+  return await runRounds(options, script);
+}
+
+async function runRounds(options: KillsOptions, script: BuiltWorker): Promise<KillsResult> {
   const startedMs = performance.now();
   const rounds = Math.ceil(options.flows / options.flowsPerRound);
   const results: KillsResult[] = [];
-  await using script = await buildWorker();
   let next = 0;
-  const runRounds = async (): Promise<void> => {
+  const runNext = async (): Promise<void> => {
     while (next < rounds) {
       const round = next;
       next += 1;
@@ -75,14 +95,14 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
         Math.floor((total * (round + 1)) / rounds) - Math.floor((total * round) / rounds);
       const seed = rounds === 1 ? options.seed : derivedSeed(options.seed, round);
       const counts = Object.fromEntries(interruptions.map((name) => [name, share(options[name] ?? 0)]));
-      const result = await runRound({ ...options, ...counts, flows: share(options.flows), seed, script });
+      const result = await runRound({ ...options, ...counts, flows: share(options.flows), seed, script, round });
       results.push(result);
       options.onProgress?.(`  round ${round + 1} of ${rounds}, seed ${seed}: ${describe(result)}`);
       // Here too: nothing is said at the end where a later round fails altogether.
       for (const text of result.violations) options.onProgress?.(`    ${text}`);
     }
   };
-  await Promise.all(Array.from({ length: options.parallel }, runRounds));
+  await Promise.all(Array.from({ length: options.parallel }, runNext));
   return { ...total(results), seconds: (performance.now() - startedMs) / 1000 };
 }
 
@@ -97,11 +117,17 @@ function total(results: readonly KillsResult[]): KillsResult {
   return { ...sumOf(results), stumbles, violations, marks: sumOfMarks(results.map((result) => result.marks)) };
 }
 
-async function runRound(options: KillsOptions & { readonly script: BuiltWorker }): Promise<KillsResult> {
+interface RoundOptions extends KillsOptions {
+  readonly script: BuiltWorker;
+  readonly round: number;
+}
+
+async function runRound(options: RoundOptions): Promise<KillsResult> {
   const startedMs = performance.now();
   const { seed, leaseMs } = options;
   const random = seededRandom(seed);
   const marks = new CrashMarks();
+  using records = options.onRecords === undefined ? undefined : new RunRecords();
   let takeCalls = 0;
   // Two machines, whose clocks have nothing to do with one another.
   await using clocks = await openClocks(options);
@@ -111,9 +137,10 @@ async function runRound(options: KillsOptions & { readonly script: BuiltWorker }
     ...options,
     clock: clocks.workers,
     ...(isTroubled ? { database: { timeoutMs: options.timeoutMs ?? 400, ...environment } } : undefined),
-    readBackDelayMs: 120,
+    readBackDelayMs,
     fault: serviceFaults(seed),
     onFault: (operation, key, fault) => marks.ofService(operation, key, fault),
+    ...(records && { onExchange: (request, payments) => records.exchange(request, payments) }),
     slowResponseMs: leaseMs / 3,
     // Some before the last read-back, some after it.
     slowCommitMs: () => leaseMs * (1 + 2 * random()),
@@ -124,14 +151,19 @@ async function runRound(options: KillsOptions & { readonly script: BuiltWorker }
         if (kind === "take") takeCalls += 1;
       },
       onEvent: (key, what) => marks.happened(key, what),
+      ...(records && { onAnswer: (answer) => records.bankAnswers(answer) }),
     },
   });
   const keys = Array.from({ length: options.flows }, (_, index) => `order-${String(index).padStart(6, "0")}`);
-  await using workers = new Workers(fixture, keys, options, clocks, marks);
+  await using workers = new Workers(fixture, keys, options, clocks, marks, records);
   await workers.untilAllSettled();
   // Late commits may still come.
   await pause(3 * leaseMs + 100);
   const verdict = await fixture.judge(keys);
+  if (records !== undefined) {
+    const { round } = options;
+    options.onRecords?.({ round, readBackDelayMs, records: records.all(), states: await fixture.storedStates() });
+  }
   const { done, confirmedElsewhere, toldByOlder, stumbles, accidents } = workers;
   const reached = marks.reached();
   const violations = [...verdict.violations, ...accidents, ...describeForeign(reportMarks(reached))];
@@ -192,6 +224,7 @@ class Workers implements AsyncDisposable {
   readonly #moments: ReadonlyMap<Interruption, number[]>;
   readonly #clocks: Clocks;
   readonly #marks: CrashMarks;
+  readonly #records: RunRecords | undefined;
   readonly #database: DatabaseTroubles | undefined;
   #started = 0;
   #isOver = false;
@@ -207,6 +240,7 @@ class Workers implements AsyncDisposable {
     options: KillsOptions,
     clocks: Clocks,
     marks: CrashMarks,
+    records: RunRecords | undefined,
   ) {
     this.#fixture = fixture;
     this.#options = options;
@@ -217,6 +251,7 @@ class Workers implements AsyncDisposable {
     );
     this.#clocks = clocks;
     this.#marks = marks;
+    this.#records = records;
     const { database } = fixture;
     this.#database = database && new DatabaseTroubles(database, this.#random, options.timeoutMs ?? 400);
     for (const key of keys) this.#queue.push(...firstTasks(key, this.#random));
@@ -252,9 +287,10 @@ class Workers implements AsyncDisposable {
     const { olderRelease } = this.#options;
     const release = isOlder && olderRelease !== undefined ? { script: olderRelease } : undefined;
     const name = String(this.#started);
+    const record = this.#records && { record: this.#records.placeOf(name) };
     const slot: Slot = {
       name,
-      worker: this.#fixture.newWorker({ diskFaults, ...release }, (report) => this.#hear(slot, report)),
+      worker: this.#fixture.newWorker({ diskFaults, ...release, ...record }, (report) => this.#hear(slot, report)),
       isReady: false,
       isStopped: false,
       isOlder,
@@ -426,6 +462,8 @@ class Workers implements AsyncDisposable {
     }
   }
 }
+
+const readBackDelayMs = 120;
 
 /** A flow that nobody can settle is unsettled, and not waited for. */
 const longestSilenceMs = 120_000;

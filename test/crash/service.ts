@@ -21,6 +21,8 @@ export interface ServiceOptions {
   readonly fault: (operation: SandboxRequest["operation"], key: string, attempt: number) => ServiceFault;
   /** Called with each fault before it happens. */
   readonly onFault?: (operation: SandboxRequest["operation"], key: string, fault: ServiceFault) => void;
+  /** Called before and after each request is done. */
+  readonly onExchange?: (request: SandboxRequest, payments: readonly Payment[]) => void;
   readonly slowResponseMs: number;
   /** Called for each slow commit. */
   readonly slowCommitMs: () => number;
@@ -102,12 +104,14 @@ class Faults {
       case "slow-commit":
         await pause(this.#options.slowCommitMs());
     }
+    this.#options.onExchange?.(request, this.#sandbox.payments);
     const { listedAfterMs } = this.#options;
     if (listedAfterMs === undefined || request.operation !== "payments.list") return undefined;
     return listedOf(this.#sandbox.payments, this.#isListed(listedAfterMs), request);
   }
 
   async after(request: SandboxRequest): Promise<Response | undefined> {
+    if (this.#sandbox !== undefined) this.#options.onExchange?.(request, this.#sandbox.payments);
     switch (this.#pending.get(request)) {
       case "lost":
         return Response.error();

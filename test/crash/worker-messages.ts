@@ -1,5 +1,7 @@
 import type { PaymentIntentRequest } from "cross-border-payments";
 import type { FlowEvent, FlowOutcome } from "cross-border-payments/flow";
+import type { RecordPlace } from "./flow-records.js";
+import type { StoredState } from "./stored-states.js";
 
 /** Where the flows are kept. */
 export interface JournalPlace {
@@ -41,6 +43,8 @@ export interface WorkerSettings {
   /** What the service's operators promise. Default: nothing. */
   readonly listedWithinMs?: number;
   readonly troubles?: readonly Trouble[];
+  /** Where everything is kept that spec/flow.tla is to explain. Default: it is not. */
+  readonly record?: RecordPlace;
   /** A disk of which any write can fail. */
   readonly diskFaults?: { readonly seed: number; readonly rate: number };
 }
@@ -72,6 +76,8 @@ export type Command =
   | { readonly type: "go-on"; readonly trouble: Pick<Trouble, "point" | "key"> }
   /** Reads what a journal says of each key. */
   | { readonly type: "audit"; readonly journal: JournalPlace; readonly keys: readonly string[] }
+  /** Reads every state that the journal's rows had. */
+  | { readonly type: "list-states"; readonly journal: JournalPlace }
   /** Reads which flows a journal shows to an operator. */
   | { readonly type: "list-held"; readonly journal: JournalPlace }
   /** Reports how long the claims' writes took. */
@@ -97,6 +103,7 @@ export type Report =
   | { readonly type: "continued"; readonly trouble: Trouble }
   | { readonly type: "audited"; readonly outcomes: readonly (Outcome | undefined)[] }
   | { readonly type: "held-listed"; readonly keys: readonly string[] }
+  | { readonly type: "states-listed"; readonly states: readonly StoredState[] }
   | { readonly type: "claim-times"; readonly milliseconds: readonly number[] };
 
 /** What marks need of an event of a flow. */

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import type { StoredState } from "./stored-states.js";
 import type { Command, JournalPlace, Outcome, Report, WorkerSettings } from "./worker-messages.js";
 
 export interface WorkerStart {
@@ -94,6 +95,12 @@ export class WorkerProcess implements AsyncDisposable {
     this.send({ type: "audit", journal, keys });
     // On its way from another process, `undefined` becomes `null`.
     return (await response).outcomes.map((outcome) => outcome ?? undefined);
+  }
+
+  async listStates(journal: JournalPlace): Promise<readonly StoredState[]> {
+    const response = this.next("states-listed");
+    this.send({ type: "list-states", journal });
+    return (await response).states;
   }
 
   async listHeld(journal: JournalPlace): Promise<readonly string[]> {

@@ -7,7 +7,10 @@ import type { BankReceipt } from "./bank.js";
 import { CrashPoints } from "./crash-points.js";
 import { crashingDispatcher } from "./crashing-dispatcher.js";
 import { type CrashingJournal, crashingJournal } from "./crashing-journal.js";
+import { type NoteEvent, noteTo, recordedJournal } from "./flow-records.js";
 import { machineNowMs } from "./machine-time.js";
+import { recordedDispatcher } from "./recorded-dispatcher.js";
+import { keepStates, storedStates } from "./stored-states.js";
 import {
   type Command,
   type JournalPlace,
@@ -28,7 +31,9 @@ async function main(settings: WorkerSettings): Promise<void> {
   });
   for (const trouble of settings.troubles ?? []) points.expect(trouble);
   const crashing = crashingJournal(await patiently(() => openJournal(settings.journal)), points);
-  const flow = openFlow(settings, crashing.journal, points);
+  const note = settings.record && noteTo(settings.record);
+  if (note !== undefined) await patiently(() => keepStates(settings.journal));
+  const flow = openFlow(settings, note ? recordedJournal(crashing.journal, note) : crashing.journal, points, note);
   process.on("message", (command: Command) => void obey({ flow, crashing, points, settings }, command));
   process.on("disconnect", () => process.exit());
   report({ type: "ready" });
@@ -65,6 +70,9 @@ async function obey(worker: Worker, command: Command): Promise<void> {
       return;
     case "audit":
       report({ type: "audited", outcomes: await patiently(() => audit(worker, command)) });
+      return;
+    case "list-states":
+      report({ type: "states-listed", states: await patiently(() => storedStates(command.journal)) });
       return;
     case "list-held":
       report({ type: "held-listed", keys: await patiently(() => listHeld(worker, command.journal)) });
@@ -190,18 +198,24 @@ async function listHeld({ settings, points }: Worker, journal: JournalPlace): Pr
   }
 }
 
-function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoints): PaymentFlow {
+function openFlow(
+  settings: WorkerSettings,
+  journal: Journal,
+  points: CrashPoints,
+  note: NoteEvent = () => {},
+): PaymentFlow {
+  const { process: owner = "" } = settings.record ?? {};
   const agent = new Agent({ allowH2: false, pipelining: 1, connections: 64, headersTimeout: 0, bodyTimeout: 0 });
   const client = new CrossBorderClient({
     baseUrl: settings.baseUrl,
     auth: { accessToken: () => settings.accessToken },
     signingKey: settings.signingKey,
     timeoutMs: 5_000,
-    dispatcher: crashingDispatcher(agent, points),
+    dispatcher: crashingDispatcher(settings.record ? recordedDispatcher(agent, owner, note) : agent, points),
   });
   const askBank = async (path: string, body: object): Promise<unknown> => {
     const origin = settings.bankUrl;
-    const response = await agent.request({ origin, path, method: "POST", body: JSON.stringify(body) });
+    const response = await agent.request({ origin, path, method: "POST", body: JSON.stringify({ ...body, process: owner }) });
     const text = await response.body.text();
     if (response.statusCode !== 200) throw new Error(`the bank says ${response.statusCode}`);
     return JSON.parse(text);
@@ -211,6 +225,7 @@ function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoint
     journal,
     leaseMs: settings.leaseMs,
     readBackDelayMs: settings.readBackDelayMs,
+    ...(owner === "" ? undefined : { owner }),
     ...(settings.quoteTtlMs === undefined ? undefined : { quoteTtlMs: settings.quoteTtlMs }),
     ...(settings.listedWithinMs === undefined ? undefined : { service: { listedWithinMs: settings.listedWithinMs } }),
     // Among faults as frequent as these it would be open most of the time.
@@ -228,6 +243,7 @@ function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoint
       return receipt as BankReceipt | null;
     },
     async releaseFunds({ key, senderGatewayTransactionId: transactionId }) {
+      note({ type: "ordered", key, process: owner });
       points.pass("give-back:before", key);
       await askBank("/release", { key, transactionId });
       points.pass("give-back:after", key);

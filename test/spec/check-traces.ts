@@ -11,6 +11,8 @@ export interface Mismatch {
   readonly law: string | undefined;
   /** How many of its steps are those of the specification. */
   readonly steps: number;
+  /** How many of the changes of its journal. */
+  readonly changes: number;
   readonly log: string;
 }
 
@@ -36,7 +38,7 @@ export async function checkTraces(traces: readonly Trace[]): Promise<TraceReport
     const law = lawIn(log);
     const broken = law === undefined ? undefined : group[lastNumberOf("t", log) - 1];
     if (broken !== undefined)
-      mismatches.push({ trace: broken, law, steps: lastNumberOf("i", log) - 1, log: lastState(log) });
+      mismatches.push({ trace: broken, law, ...takenIn(log), log: lastState(log) });
     else if (!log.includes("No error has been found")) throw new Error(`TLC failed:\n${log.slice(-4000)}`);
     else mismatches.push(...(await unreached(group, log)));
   }
@@ -45,15 +47,15 @@ export async function checkTraces(traces: readonly Trace[]): Promise<TraceReport
 
 /** The traces of which some step is none of the specification's. */
 async function unreached(group: readonly Trace[], log: string): Promise<Mismatch[]> {
-  const reached = group.map(() => 0);
-  for (const [, trace, step] of log.matchAll(/^<<"reached", (\d+), (\d+)>>$/gm))
-    reached[Number(trace) - 1] = Number(step);
+  const reached = group.map(() => ({ steps: 0, changes: 0 }));
+  for (const [, trace, i, j] of log.matchAll(/^<<"reached", (\d+), (\d+), (\d+)>>$/gm))
+    reached[Number(trace) - 1] = { steps: Number(i) - 1, changes: Number(j) - 1 };
   const mismatches: Mismatch[] = [];
   for (const [index, trace] of group.entries()) {
-    const step = reached[index] ?? 0;
-    if (step > trace.steps.length) continue;
-    const before = mismatches.length > 0 ? "" : lastState(await runTlc([trace], ["IsBefore"], step));
-    mismatches.push({ trace, law: undefined, steps: step - 1, log: before });
+    const { steps = 0, changes = 0 } = reached[index] ?? {};
+    if (steps === trace.steps.length && changes === (trace.stored?.length ?? 0)) continue;
+    const before = mismatches.length > 0 ? "" : lastState(await runTlc([trace], ["IsBefore"], steps + changes + 1));
+    mismatches.push({ trace, law: undefined, steps, changes, log: before });
   }
   return mismatches;
 }
@@ -70,15 +72,23 @@ function lastState(log: string): string {
   return log.slice(log.lastIndexOf("\nState "), log.lastIndexOf(" states generated"));
 }
 
+function takenIn(log: string): Pick<Mismatch, "steps" | "changes"> {
+  return { steps: lastNumberOf("i", log) - 1, changes: lastNumberOf("j", log) - 1 };
+}
+
 function lastNumberOf(variable: string, log: string): number {
   return Number(new RegExp(`^/\\\\ ${variable} = (\\d+)$`, "m").exec(lastState(log))?.[1]);
 }
 
 /** What is to be seen of a mismatch. */
-export function describeMismatch({ trace, law, steps, log }: Mismatch): string {
-  const shown = trace.steps.slice(0, steps + 1).map((step, index) => `${index === steps ? "*" : " "} ${toTla(step)}`);
+export function describeMismatch({ trace, law, steps, changes, log }: Mismatch): string {
+  const shown = [...shownUpTo(trace.stored ?? [], changes), ...shownUpTo(trace.steps, steps)];
   const why = law === undefined ? "the last step is none of the specification's" : `the law ${law} breaks`;
   return [`${trace.name}: ${why}`, ...shown.slice(-40), log.trim()].join("\n");
+}
+
+function shownUpTo(steps: readonly Step[], taken: number): readonly string[] {
+  return steps.slice(0, taken + 1).map((step, index) => `${index === taken ? "*" : " "} ${toTla(step)}`);
 }
 
 /** @param stop the step before which the invariants `also` hold. */
@@ -89,7 +99,11 @@ async function runTlc(group: readonly Trace[], also: readonly string[], stop = 0
     const [first] = group;
     if (first === undefined) throw new TypeError("there is no trace");
     writeFileSync(join(folder, "trace.cfg"), settings(first.facts, also));
-    const traces = group.map(({ steps }) => `<<\n${steps.map(toTla).join(",\n")} >>`);
+    const list = (steps: readonly Step[]) => `<<\n${steps.map(toTla).join(",\n")} >>`;
+    const traces = group.map(
+      ({ steps, stored = [] }) =>
+        `[steps |-> ${list(steps)}, stored |-> ${list(stored)}, ends |-> ${toTla(endsOf(steps, stored))}]`,
+    );
     writeFileSync(
       join(folder, "data.tla"),
       `---- MODULE data ----\nEXTENDS Naturals\nStop == ${stop}\nTraces == <<\n${traces.join(",\n")}\n>>\n====\n`,
@@ -106,6 +120,17 @@ async function runTlc(group: readonly Trace[], also: readonly string[], stop = 0
   }
 }
 
+/** For each owner, the last step that may be one of its own. */
+function endsOf(steps: readonly Step[], stored: readonly Step[]): readonly number[] {
+  const owners = [...steps, ...stored].filter(({ op }) => op === "begin" || op === "replace" || op === "acquire");
+  const ends = owners.map(() => 0);
+  for (const [index, { o, os = [], looks = [] }] of steps.entries()) {
+    const looking = isList(looks) ? looks.map((look) => Number(Reflect.get(Object(look), "o"))) : [];
+    for (const owner of [Number(o ?? 0), ...(isList(os) ? os.map(Number) : []), ...looking]) ends[owner - 1] = index + 1;
+  }
+  return ends;
+}
+
 function settings({ singleUse, listedWithin }: Facts, also: readonly string[]): string {
   const constants = {
     MostOwners: "1",
@@ -120,6 +145,7 @@ function settings({ singleUse, listedWithin }: Facts, also: readonly string[]): 
   const lines = Object.entries(constants).map(([name, value]) => `  ${name} = ${value}`);
   return [
     "SPECIFICATION TraceSpec",
+    "VIEW Seen",
     "CONSTANTS",
     ...lines,
     `INVARIANTS ${["Once", "NeverBoth", "NothingLost", "AllTrue", "Reached", ...also].join(" ")}`,

@@ -6,6 +6,11 @@ export interface Trace {
   readonly name: string;
   readonly facts: Facts;
   readonly steps: readonly Step[];
+  /**
+   * Changes of the journal of which it is known in which order they were made, and not when. Each says after how many of the steps, and
+   * each step after how many of them.
+   */
+  readonly stored?: readonly Step[];
 }
 
 /** What the service's operators promise, as far as the flow is told. */
@@ -80,6 +85,8 @@ export class FlowTrace {
   /** Whether something happened that the specification does not know of. */
   isOver = false;
   wasRestored = false;
+  /** What each further step says of its place, for those that have none in one order of all. */
+  bounds: Readonly<Record<string, number>> = {};
 
   constructor(waits: Waits) {
     this.#waits = waits;
@@ -98,7 +105,7 @@ export class FlowTrace {
       if (step.op !== "look") steps.push(step);
       else {
         const looks = looksIn(step).filter(({ o }) => owners.has(o));
-        if (looks.length > 0) steps.push({ op: "look", looks });
+        if (looks.length > 0) steps.push({ ...step, looks });
       }
     }
     return steps.reverse();
@@ -121,14 +128,14 @@ export class FlowTrace {
   add(atMs: number, step: Step): void {
     if (this.isOver) return;
     this.#list(atMs);
-    this.#steps.push(step);
+    this.#steps.push({ ...step, ...this.bounds });
   }
 
   /** What is listed by now. */
   #list(atMs: number): void {
     const due = this.#pending.filter((listing) => listing.atMs <= atMs);
     this.#pending = this.#pending.filter((listing) => listing.atMs > atMs);
-    for (const { sending } of due) this.#steps.push({ op: "listed", sending });
+    for (const { sending } of due) this.#steps.push({ op: "listed", sending, ...this.bounds });
   }
 
   begun(atMs: number, entry: JournalEntry, process: string): void {

@@ -1,0 +1,73 @@
+import { parseArgs } from "node:util";
+import { buildPatchedWorker } from "../crash/build-worker.js";
+import { runKills } from "../crash/kills.js";
+import { mutations, patchesOf } from "../simulation/mutations.js";
+import { checkTraces, describeMismatch } from "./check-traces.js";
+import { crashTraces } from "./crash-traces.js";
+import type { Trace } from "./trace.js";
+
+/**
+ * Holds flows of processes that are killed and stopped, over a real database, against spec/flow.tla:
+ *
+ *     npx tsx test/spec/traces-of-kills.ts --flows 10000 --kills 2000 --stops 500 --journal sqlite --seed 1
+ *     npx tsx test/spec/traces-of-kills.ts --journal postgres
+ *     npx tsx test/spec/traces-of-kills.ts --without "the claim is stored before it is sent"
+ *
+ * Each round is checked when it is over. `--without` takes a rule of `test/simulation/mutations.ts` out of the workers' sources.
+ */
+const { values } = parseArgs({
+  options: {
+    flows: { type: "string", default: "200" },
+    kills: { type: "string", default: "40" },
+    stops: { type: "string", default: "10" },
+    round: { type: "string", default: "100" },
+    lease: { type: "string", default: "400" },
+    journal: { type: "string", default: "sqlite" },
+    seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 31)) },
+    without: { type: "string" },
+  },
+});
+const { journal, without } = values;
+const rule = mutations.find(({ name }) => name === without);
+if (without !== undefined && rule === undefined) throw new Error(`there is no such rule: ${without}`);
+const [seed, leaseMs] = [Number(values.seed), Number(values.lease)];
+console.log(`Seed ${seed}, journal ${journal}.`);
+let checked = Promise.resolve();
+const total = { traces: 0, steps: 0, states: 0, mismatches: 0 };
+await using script = await buildPatchedWorker(rule === undefined ? [] : patchesOf(rule));
+const startMs = performance.now();
+const { violations } = await runKills({
+  kind: journal === "postgres" ? "postgres" : "sqlite",
+  script,
+  seed,
+  leaseMs,
+  flows: Number(values.flows),
+  kills: Number(values.kills),
+  stops: Number(values.stops),
+  flowsPerRound: Number(values.round),
+  workers: 4,
+  concurrency: 16,
+  parallel: 1,
+  onProgress: (line) => console.log(line),
+  onRecords: ({ records, states, readBackDelayMs, round }) => {
+    const traces = crashTraces(records, states, { leaseMs, lagMs: readBackDelayMs });
+    checked = checked.then(() => check(traces.map((trace) => ({ ...trace, name: `round ${round + 1}, ${trace.name}` }))));
+  },
+});
+await checked;
+const seconds = Math.round((performance.now() - startMs) / 1000);
+const end =
+  total.mismatches === 0
+    ? "all are behaviours of spec/flow.tla"
+    : `${total.mismatches} are no behaviour of spec/flow.tla`;
+console.log(`${total.traces} flows with ${total.steps} steps, ${total.states} states of TLC, ${seconds} s: ${end}.`);
+process.exitCode = total.mismatches + violations.length === 0 ? 0 : 1;
+
+async function check(traces: readonly Trace[]): Promise<void> {
+  const { steps, states, mismatches } = await checkTraces(traces);
+  total.traces += traces.length;
+  total.steps += steps;
+  total.states += states;
+  total.mismatches += mismatches.length;
+  for (const mismatch of mismatches) console.error(`\n${describeMismatch(mismatch)}`);
+}
