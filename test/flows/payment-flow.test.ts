@@ -415,7 +415,7 @@ describe("after a crash", () => {
         const { leaseUntilMs = 0 } = (await journal.read("k")) ?? {};
         expect(leaseUntilMs).toBeLessThan(Date.now());
       });
-      const outcomes = await all(flow({ leaseMs: 60_000 }).recover());
+      const outcomes = await all(flow({ leaseMs: 1000 }).recover());
       const outcome = await flow().run("k", request);
       const leavesNothing = phase === "funds-requested" && when === "before";
       const hasSettled = phase === "paid" && when === "after";
@@ -461,15 +461,14 @@ describe("after a crash", () => {
     };
     const settled: FlowOutcome[] = [];
     const recovering = async () => {
-      for await (const outcome of flow({ takeFunds, leaseMs: 60_000 }).recover({ concurrency: 2 }))
-        settled.push(outcome);
+      for await (const outcome of flow({ takeFunds, leaseMs: 1000 }).recover({ concurrency: 2 })) settled.push(outcome);
     };
     await expect(recovering()).rejects.toMatchObject({
       message: expect.stringContaining('"b"'),
       errors: [expect.objectContaining({ key: "b", phase: "funds-requested", code: "flow_paused" })],
     });
     expect(settled.map(({ key }) => key).sort()).toEqual(["a", "c"]);
-    expect((await all(flow({ leaseMs: 60_000 }).recover())).map(({ key }) => key)).toEqual(["b"]);
+    expect((await all(flow({ leaseMs: 1000 }).recover())).map(({ key }) => key)).toEqual(["b"]);
   });
 });
 
