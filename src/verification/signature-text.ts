@@ -46,11 +46,10 @@ function readings(text: string): [mistake: string | undefined, repaired: string 
   ];
 }
 
-/** The text that was encoded, where it is Base64 itself. */
+/** The text that was encoded; a signature's bytes are none. */
 function decodedOnce(text: string): string | undefined {
   const bytes = decodeSignature(text);
-  const inner = bytes && new TextDecoder().decode(bytes);
-  return inner !== undefined && decodeSignature(inner) !== undefined ? inner : undefined;
+  return bytes && new TextDecoder().decode(bytes);
 }
 
 function padded(text: string): string {

@@ -21,6 +21,7 @@ it("refuses to go on where the newest payment was not handed out by two readings
     "payments.list: the newest payment is not listed after those before it: new paging tokens do not follow the older ones, as where numbers are ordered as texts, so that 1000 comes before 999. The payments of this service can't be watched from here on. reconcilePayments reads all of them, in the order of the service: compare by that until it orders its tokens by value, or gives all of them one length",
   );
   expect(notAfter(hidden)).toMatchObject({ name: "PagingError", operation: "payments.list" });
+  expect(notAfter(watched("a", 0, "a9")).message).not.toContain("numbers");
   const named = new NewestCheck(undefined);
   named.afterReread(watched("a", 20, "9-token"));
   expect(() => named.afterReread(watched("b", 30, "token-8"))).toThrow(

@@ -221,6 +221,11 @@ describe("the algorithm", () => {
     ]);
   });
 
+  it("says what is right", () => {
+    const [finding] = explainSignature({ ...right, signature: signed(path + body, "sha1") }).findings;
+    expect(finding?.remedy).toBe("sign with RSA, SHA-256 and the padding PKCS#1 v1.5");
+  });
+
   it("says that the name of the hash is missing", () => {
     const digest = createHash("sha256")
       .update(path + body)
@@ -304,6 +309,11 @@ describe("the Base64", () => {
     expect(explained(text)).toEqual([expect.stringContaining(wrong)]);
     const [finding] = explainSignature({ ...right, signature: text }).findings;
     expect(finding?.aspect).toBe("base64");
+  });
+
+  it("has nothing but a name in front of it", () => {
+    const text = `rsa/sha256=${signature}`;
+    expect(explained(text)).toEqual([`base64: the signature is ${text.length} characters that are not Base64`]);
   });
 
   it("is taken for a signature from 128 bytes on, as of RSA with 1,024 bits", () => {

@@ -45,6 +45,7 @@ describe("PKCS#1 v1.5", () => {
     ["begins with another byte", block(content, { first: 1 })],
     ["is that of an encryption", block(content, { type: 2 })],
     ["is filled with other bytes", block(content, { filling: 0xfe })],
+    ["is not filled with one byte alone", block(content, { filling: 0xfe }).fill(0xff, 5, 6)],
     ["begins with two other bytes", block(content, { first: 1, type: 2 })],
     ["holds less than its hash", block(content.subarray(0, -1))],
     ["holds more than its hash", block(Buffer.concat([content, digest.subarray(0, 1)]))],
