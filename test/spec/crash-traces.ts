@@ -17,13 +17,16 @@ interface Change {
  * What happened to each flow of processes that were killed. The order of the changes of its row is known, and the order of all that
  * processes, service and bank saw; when a change was made, among the latter, is known as far as who asked for it and who saw it.
  */
-export function crashTraces(records: readonly FlowRecord[], states: readonly StoredState[], waits: Waits): readonly Trace[] {
+export function crashTraces(
+  records: readonly FlowRecord[],
+  states: readonly StoredState[],
+  waits: Waits,
+): readonly Trace[] {
   const asked = new Map<string, number>();
   const lists: FlowRecord[] = [];
   const byKey = new Map<string, FlowRecord[]>();
   for (const record of records) {
-    const call =
-      record.type === "asked" ? record.call : record.type === "handed" ? callOf.write(record.id) : undefined;
+    const call = record.type === "asked" ? record.call : record.type === "handed" ? callOf.write(record.id) : undefined;
     if (call !== undefined && !asked.has(call)) asked.set(call, record.atMs);
     if (record.type === "listed") lists.push(record);
     else if ("key" in record) addTo(byKey, record.key, record);
@@ -84,7 +87,10 @@ function isIn({ name, state }: Change, seen: { readonly epoch: number; readonly 
   return name === "release" ? seen.revision > state.revision : seen.revision >= state.revision;
 }
 
-function nameOf(before: StoredState | undefined, { epoch, revision, isLeased }: StoredState): Change["name"] | undefined {
+function nameOf(
+  before: StoredState | undefined,
+  { epoch, revision, isLeased }: StoredState,
+): Change["name"] | undefined {
   if (before === undefined) return "begin";
   if (epoch !== before.epoch) return revision === before.revision ? "acquire" : "replace";
   if (revision !== before.revision) return "store";
