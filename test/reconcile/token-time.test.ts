@@ -21,6 +21,12 @@ it.each([
 it("tells nothing by fewer than twenty pairs, or by payments made close to each other", () => {
   expect(tokenTimeOf([], 10)).toBe("unclear");
   expect(tokenTimeOf([...rising(20).slice(1)], 10)).toBe("unclear");
+  expect(
+    tokenTimeOf(
+      Array.from({ length: 39 }, (_, index) => 100 * index),
+      10,
+    ),
+  ).toBe("unclear");
   expect(tokenTimeOf(rising(20, 10), 10)).toBe("unclear");
   expect(tokenTimeOf(rising(20, 11), 10)).toBe("follows");
   expect(tokenTimeOf(rising(20).with(0, Number.NaN), 10)).toBe("unclear");

@@ -57,7 +57,7 @@ export const parts: readonly Part[] = [
   { name: "errors", sources: sources("errors/*"), tests: tests("errors", "events", "http") },
   { name: "auth", sources: sources("auth/*"), tests: tests("auth", "tokens") },
   { name: "http", sources: sources("http/!(decision)"), tests: tests("http", "resources") },
-  { name: "wire", sources: sources("wire/*"), tests: tests("wire") },
+  { name: "wire", sources: sources("wire/*"), tests: tests("wire"), isolated: true },
   {
     name: "journals",
     sources: sources("journals/*"),
