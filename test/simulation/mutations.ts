@@ -301,7 +301,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "proof of absence counts from this owner's claim too, not from the takeover alone",
-    profile: "late in the lease",
+    profile: "listed in time",
     file: flows("ownership/lease"),
     find: "this.#ownedSinceMs = at.monotonicMs;",
     replace: "this.#ownedSinceMs = Math.min(this.#ownedSinceMs, at.monotonicMs);",
@@ -385,7 +385,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a claim of an earlier owner is never sent, and may have been",
-    profile: "late payments",
+    profile: "abandoned claims",
     file: flows("steps/send-claim"),
     find: "if (sendBy === undefined) {",
     replace: "if (sendBy === undefined) return notSent(state, leaseEnded());\n  if (sendBy === undefined) {",

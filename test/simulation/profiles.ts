@@ -31,6 +31,13 @@ export const profiles = {
   }),
   /** Processes are killed while their payments are on the way, or not listed yet. */
   "late payments": (_, choices) => ({
+    kills: choices.of([60, 150]),
+    lateRequests: choices.of([300, 700]),
+    listLagMs: choices.of([0, 300]),
+    readBackDelayMs: 400,
+  }),
+  /** The same, and little else goes wrong. */
+  "abandoned claims": (_, choices) => ({
     ...mostlyCalm(choices),
     kills: choices.of([15, 60]),
     lateRequests: choices.of([300, 700]),
@@ -39,7 +46,6 @@ export const profiles = {
   }),
   /** Writes to the journal arrive late, and twice, while operators decide and the money of refused payments is given back. */
   "late writes": (_, choices) => ({
-    ...mostlyCalm(choices),
     ...choices.of<Partial<Profile>>([
       { listedWithinMs: undefined, tellsListedWithin: false },
       { listedWithinMs: 2000, tellsListedWithin: true },
@@ -49,7 +55,6 @@ export const profiles = {
     journalFailsAfter: choices.of([0, 250]),
     journalIsSlow: 0,
     refusals: choices.of([0, 400]),
-    passingRefusals: choices.of([0, 400]),
     lostResponses: choices.of([100, 400]),
     operators: choices.of([0, 900]),
     kills: choices.of([0, 60]),
@@ -89,7 +94,7 @@ export const profiles = {
     quotes: 0,
     operators: 0,
   }),
-  /** As `failovers`, once a payment that the service refused for the time being has been claimed again. */
+  /** As `failovers`, once a payment that the service refused for the time being has been claimed again, by an owner that stops before it sends. */
   "failovers after refusals": (_, choices) => ({
     ...calm(choices),
     failsOver: "after another claim",
@@ -145,7 +150,7 @@ export const profiles = {
     listFailures: 0,
     quotes: 0,
   }),
-  /** As below, and the clocks of machines are corrected forward again and again, each time by less than a lease. */
+  /** The operators promise how soon a payment is listed, and clocks are corrected forward again and again, each time by less than a lease. */
   "corrected clocks": (_, choices) => ({
     ...calm(choices),
     clockJumps: choices.of([60, 150]),
@@ -158,7 +163,7 @@ export const profiles = {
     latencyMs: 50,
     lateRequests: 700,
   }),
-  /** The same, where requests leave late, too: connections take nearly as long as the lease. */
+  /** Requests leave late, since connections take nearly as long as the lease, and are on their way for as long as the operators promise. */
   "late in the lease": (_, choices) => ({
     ...calm(choices),
     leaseMs: 1000,
@@ -188,7 +193,6 @@ export const profiles = {
   }),
   /** An intent can be paid once, the operators say so, and much is sent again. */
   "single use": (_, choices) => ({
-    ...mostlyCalm(choices),
     isSingleUse: true,
     tellsSingleUse: true,
     tellsListedWithin: false,
@@ -289,7 +293,7 @@ export const profiles = {
     listFailures: 0,
     quotes: 0,
   }),
-  /** Processes stop for longer than their leases, and the journal is restored to the time before. */
+  /** Processes stop for longer than their leases once they have the money, and wake when the journal has been restored to the time before. */
   "restores beside stops": (_, choices) => ({
     ...calm(choices),
     restoresJournal: true,
@@ -307,7 +311,8 @@ export const profiles = {
   }),
   /** A cache responds to some requests for lists, and says how old its responses are. */
   "cached lists": (_, choices) => ({
-    ...lists(choices),
+    ...mostlyCalm(choices),
+    ...lists(choices, 700),
     leaseMs: 400,
     readBackDelayMs: 400,
     cachedLists: choices.of([150, 900]),
@@ -339,7 +344,8 @@ export const profiles = {
   }),
   /** Replicas behind a load balancer: one that lacks the page before may give any page. */
   "stale pages": (_, choices) => ({
-    ...lists(choices),
+    ...mostlyCalm(choices),
+    ...lists(choices, 700),
     leaseMs: 400,
     stalePages: choices.of([60, 300]),
     replicaLagMs: choices.of([0, 300]),
@@ -544,16 +550,15 @@ function failovers(choices: Choices): Partial<Profile> {
 }
 
 /** Much is decided by looks: payments whose first response is a refusal, or none. */
-function lists(choices: Choices): Partial<Profile> {
+function lists(choices: Choices, mostRefusals = 500): Partial<Profile> {
   return {
-    ...mostlyCalm(choices),
     cachedLists: 0,
     emptyPages: 0,
     stalePages: 0,
     listLagMs: 0,
     kills: choices.of([0, 60]),
     duplicates: choices.of([0, 500]),
-    foreignRefusals: choices.of([300, 700]),
+    foreignRefusals: choices.of([300, mostRefusals]),
     operators: choices.of([0, 900]),
     withoutProof: 0,
     machineSkewMs: 0,
