@@ -6,7 +6,10 @@ import type { CrashPoints } from "./crash-points.js";
  * A dispatcher with crash points around the request that pays: `dispatch:before-check` and `dispatch:after-check`, around the client's
  * last check, when nothing is written yet; `dispatch:sent` when the body was sent; `dispatch:first-byte` and `dispatch:response`.
  */
-export function crashingDispatcher(dispatcher: Pick<Dispatcher, "dispatch">, points: CrashPoints): Pick<Dispatcher, "dispatch"> {
+export function crashingDispatcher(
+  dispatcher: Pick<Dispatcher, "dispatch">,
+  points: CrashPoints,
+): Pick<Dispatcher, "dispatch"> {
   subscribe("undici:request:bodySent", (message) => {
     // What undici publishes on this channel.
     const { request } = message as { readonly request: { method: string; path: string; body: Uint8Array | null } };

@@ -66,7 +66,9 @@ interface Database {
 }
 
 function onSqlite<T>(file: string, work: (database: Database) => T): T {
-  const sqlite: { readonly DatabaseSync: new (path: string) => Database } = Object(process.getBuiltinModule("node:sqlite"));
+  const sqlite: { readonly DatabaseSync: new (path: string) => Database } = Object(
+    process.getBuiltinModule("node:sqlite"),
+  );
   const database = new sqlite.DatabaseSync(file);
   try {
     database.exec("PRAGMA busy_timeout = 20000");

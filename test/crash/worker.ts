@@ -215,7 +215,12 @@ function openFlow(
   });
   const askBank = async (path: string, body: object): Promise<unknown> => {
     const origin = settings.bankUrl;
-    const response = await agent.request({ origin, path, method: "POST", body: JSON.stringify({ ...body, process: owner }) });
+    const response = await agent.request({
+      origin,
+      path,
+      method: "POST",
+      body: JSON.stringify({ ...body, process: owner }),
+    });
     const text = await response.body.text();
     if (response.statusCode !== 200) throw new Error(`the bank says ${response.statusCode}`);
     return JSON.parse(text);

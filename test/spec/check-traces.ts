@@ -37,8 +37,7 @@ export async function checkTraces(traces: readonly Trace[]): Promise<TraceReport
     states += statesIn(log);
     const law = lawIn(log);
     const broken = law === undefined ? undefined : group[lastNumberOf("t", log) - 1];
-    if (broken !== undefined)
-      mismatches.push({ trace: broken, law, ...takenIn(log), log: lastState(log) });
+    if (broken !== undefined) mismatches.push({ trace: broken, law, ...takenIn(log), log: lastState(log) });
     else if (!log.includes("No error has been found")) throw new Error(`TLC failed:\n${log.slice(-4000)}`);
     else mismatches.push(...(await unreached(group, log)));
   }
@@ -126,7 +125,9 @@ function endsOf(steps: readonly Step[], stored: readonly Step[]): readonly numbe
   const ends = owners.map(() => 0);
   for (const [index, { o, os = [], looks = [] }] of steps.entries()) {
     const looking = isList(looks) ? looks.map((look) => Number(Reflect.get(Object(look), "o"))) : [];
-    for (const owner of [Number(o ?? 0), ...(isList(os) ? os.map(Number) : []), ...looking]) ends[owner - 1] = index + 1;
+    for (const owner of [Number(o ?? 0), ...(isList(os) ? os.map(Number) : []), ...looking]) {
+      if (owner > 0) ends[owner - 1] = index + 1;
+    }
   }
   return ends;
 }

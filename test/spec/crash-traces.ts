@@ -17,13 +17,16 @@ interface Change {
  * What happened to each flow of processes that were killed. The order of the changes of its row is known, and the order of all that
  * processes, service and bank saw; when a change was made, among the latter, is known as far as who asked for it and who saw it.
  */
-export function crashTraces(records: readonly FlowRecord[], states: readonly StoredState[], waits: Waits): readonly Trace[] {
+export function crashTraces(
+  records: readonly FlowRecord[],
+  states: readonly StoredState[],
+  waits: Waits,
+): readonly Trace[] {
   const asked = new Map<string, number>();
   const lists: FlowRecord[] = [];
   const byKey = new Map<string, FlowRecord[]>();
   for (const record of records) {
-    const call =
-      record.type === "asked" ? record.call : record.type === "handed" ? callOf.write(record.id) : undefined;
+    const call = record.type === "asked" ? record.call : record.type === "handed" ? callOf.write(record.id) : undefined;
     if (call !== undefined && !asked.has(call)) asked.set(call, record.atMs);
     if (record.type === "listed") lists.push(record);
     else if ("key" in record) addTo(byKey, record.key, record);
@@ -84,7 +87,10 @@ function isIn({ name, state }: Change, seen: { readonly epoch: number; readonly 
   return name === "release" ? seen.revision > state.revision : seen.revision >= state.revision;
 }
 
-function nameOf(before: StoredState | undefined, { epoch, revision, isLeased }: StoredState): Change["name"] | undefined {
+function nameOf(
+  before: StoredState | undefined,
+  { epoch, revision, isLeased }: StoredState,
+): Change["name"] | undefined {
   if (before === undefined) return "begin";
   if (epoch !== before.epoch) return revision === before.revision ? "acquire" : "replace";
   if (revision !== before.revision) return "store";
@@ -140,15 +146,20 @@ function addChange(trace: FlowTrace, { name, state, askedAtMs }: Change): void {
   const entry = { ...state, data: "" } as unknown as JournalEntry;
   switch (name) {
     case "begin":
-      return trace.begun(askedAtMs, entry, state.owner);
+      trace.begun(askedAtMs, entry, state.owner);
+      return;
     case "replace":
-      return trace.replaced(askedAtMs, entry, state.owner);
+      trace.replaced(askedAtMs, entry, state.owner);
+      return;
     case "acquire":
-      return trace.acquired(askedAtMs, entry, state.owner, true);
+      trace.acquired(askedAtMs, entry, state.owner, true);
+      return;
     case "store":
-      return trace.stored(askedAtMs, { ...state, revision: state.revision - 1 }, true);
+      trace.stored(askedAtMs, { ...state, revision: state.revision - 1 }, true);
+      return;
     case "release":
-      return trace.released(askedAtMs, state);
+      trace.released(askedAtMs, state);
+      return;
   }
 }
 
@@ -156,21 +167,29 @@ function addEvent(trace: FlowTrace, record: FlowRecord, sendings: string[]): voi
   const { atMs } = record;
   switch (record.type) {
     case "handed":
-      return trace.handed(atMs, record.id, record.state);
+      trace.handed(atMs, record.id, record.state);
+      return;
     case "told":
-      return trace.told(atMs, record.id);
+      trace.told(atMs, record.id);
+      return;
     case "sent":
       sendings.push(record.sending);
-      return trace.sent(atMs, record.process);
+      trace.sent(atMs, record.process);
+      return;
     case "paid":
-      return trace.paid(atMs, sendings.indexOf(record.sending) + 1, atMs);
+      trace.paid(atMs, sendings.indexOf(record.sending) + 1, atMs);
+      return;
     case "listed":
-      return trace.looked(atMs, record.process);
+      trace.looked(atMs, record.process);
+      return;
     case "asked for money":
-      return trace.asked(atMs, record.process, record.answer);
+      trace.asked(atMs, record.process, record.answer);
+      return;
     case "ordered":
-      return trace.gaveBack(atMs, record.process, "order");
+      trace.gaveBack(atMs, record.process, "order");
+      return;
     case "gave back":
-      return trace.gaveBack(atMs, record.process, "give");
+      trace.gaveBack(atMs, record.process, "give");
+      return;
   }
 }

@@ -51,7 +51,9 @@ const { violations } = await runKills({
   onProgress: (line) => console.log(line),
   onRecords: ({ records, states, readBackDelayMs, round }) => {
     const traces = crashTraces(records, states, { leaseMs, lagMs: readBackDelayMs });
-    checked = checked.then(() => check(traces.map((trace) => ({ ...trace, name: `round ${round + 1}, ${trace.name}` }))));
+    checked = checked.then(() =>
+      check(traces.map((trace) => ({ ...trace, name: `round ${round + 1}, ${trace.name}` }))),
+    );
   },
 });
 await checked;
