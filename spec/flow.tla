@@ -79,7 +79,7 @@ IsOwn(o) == row # None /\ (Rule("owner") => row.epoch = own[o].epoch /\ row.nonc
 
 (* An owner whose lease had ended renews it, and looks: another one may have had the flow meanwhile. A claim that it has handed to the
    journal before is not sent any more: it may be sent within the lease in which it was made. *)
-Retake(o) == /\ IsOwn(o) /\ row.lease /\ own[o].over
+Retake(o) == /\ IsOwn(o) /\ row.lease
              /\ own' = [own EXCEPT ![o].over = FALSE, ![o].must = TRUE, ![o].knows = FALSE, ![o].live = 0, ![o].saw = "nothing",
                                      ![o].late = @ \/ own[o].busy # None]
              /\ UNCHANGED <<journal, made, service, bank, operators>>
@@ -261,7 +261,7 @@ Next ==
   \/ \E o \in 1..Len(own) :
        \/ own[o].funds = "unasked" /\ \E answer \in Answers : Take(o, answer)
        \/ BeginAgain(o) \/ GiveBack(o) \/ OrderRelease(o) \/ Send(o) \/ Learn(o) \/ LetGo(o)
-       \/ MostRestores > 0 /\ Retake(o)
+       \/ MostRestores > 0 /\ own[o].over /\ Retake(o)
        \/ own[o].saw = "nothing" /\ \E n \in Looks(o) : Look(o, n)
        \/ \E c \in Options(o) : c # own[o].view /\ (c.phase = "claimed" => Len(made) < MostClaims) /\ Write(o, c, own[o].knows)
        \/ resends + releases < MostDecisions /\ \E action \in {"resend", "release"} : Decide(o, action, own[o].knows)

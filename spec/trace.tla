@@ -43,7 +43,7 @@ Recorded(e) ==
   \/ e.op = "begin again" /\ BeginAgain(e.o)
   \/ e.op = "replace" /\ ReplaceQuote(e.phase)
   \/ e.op = "acquire" /\ e.wasFree /\ Acquire
-  \/ e.op = "renew" /\ (Retake(e.o) \/ UNCHANGED vars)
+  \/ e.op = "renew" /\ ((own[e.o].over /\ Retake(e.o)) \/ UNCHANGED vars)
   \/ e.op = "let go" /\ IF IsOwn(e.o) /\ row.lease THEN LetGo(e.o) ELSE UNCHANGED vars
   \/ e.op = "hand" /\ Handed(e)
   \/ e.op = "store" /\ Stored(e)
@@ -60,12 +60,14 @@ Recorded(e) ==
 
 Sent(e) == e.op = "send" /\ \E o \in Range(e.os) : Send(o) /\ sendings' = Append(sendings, own[o].live)
 
-(* That a request was refused shows only in what its owner stores. Flows of a process share what they read. *)
+(* That a request was refused shows only in what its owner stores. Flows of a process share what they read. An owner of which nobody saw that
+   its lease had ended, and that renewed it, is more careful from then on. *)
 Unrecorded(e) ==
   \/ /\ e.op = "hand" /\ e.phase = "unknown" /\ e.no /\ own[e.o].view.phase = "claimed" /\ own[e.o].view.new \in inFlight
      /\ Refuse(own[e.o].view.new)
   \/ /\ e.op = "look"
      /\ \E look \in Range(e.looks) :
+          \/ Len(Traces[t].stored) > 0 /\ own[look.o].view.phase = "funds-requested" /\ ~own[look.o].must /\ own[look.o].busy = None /\ Retake(look.o)
           \/ own[look.o].view.phase \in {"funds-requested", "unknown"} /\ \E n \in {0, look.waited} : Look(look.o, n)
           \/ own[look.o].view.phase = "refused" /\ ~own[look.o].knows /\ look.waited = 2 /\ Look(look.o, 2)
 

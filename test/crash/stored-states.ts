@@ -36,8 +36,8 @@ const postgres = (schema: string) => `
     RETURN NEW;
   END $$;
   DO $$ BEGIN
-    IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'keep_state' AND tgrelid = '${schema}.flows'::regclass) THEN
-      CREATE TRIGGER keep_state AFTER INSERT OR UPDATE ON flows FOR EACH ROW EXECUTE FUNCTION keep_state();
+    IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'keep_state' AND tgrelid = '${schema}.cross_border_flows'::regclass) THEN
+      CREATE TRIGGER keep_state AFTER INSERT OR UPDATE ON cross_border_flows FOR EACH ROW EXECUTE FUNCTION keep_state();
     END IF;
   END $$;`;
 

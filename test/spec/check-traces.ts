@@ -125,8 +125,9 @@ function endsOf(steps: readonly Step[], stored: readonly Step[]): readonly numbe
   const ends = owners.map(() => 0);
   for (const [index, { o, os = [], looks = [] }] of steps.entries()) {
     const looking = isList(looks) ? looks.map((look) => Number(Reflect.get(Object(look), "o"))) : [];
-    for (const owner of [Number(o ?? 0), ...(isList(os) ? os.map(Number) : []), ...looking])
-      ends[owner - 1] = index + 1;
+    for (const owner of [Number(o ?? 0), ...(isList(os) ? os.map(Number) : []), ...looking]) {
+      if (owner > 0) ends[owner - 1] = index + 1;
+    }
   }
   return ends;
 }

@@ -146,15 +146,20 @@ function addChange(trace: FlowTrace, { name, state, askedAtMs }: Change): void {
   const entry = { ...state, data: "" } as unknown as JournalEntry;
   switch (name) {
     case "begin":
-      return trace.begun(askedAtMs, entry, state.owner);
+      trace.begun(askedAtMs, entry, state.owner);
+      return;
     case "replace":
-      return trace.replaced(askedAtMs, entry, state.owner);
+      trace.replaced(askedAtMs, entry, state.owner);
+      return;
     case "acquire":
-      return trace.acquired(askedAtMs, entry, state.owner, true);
+      trace.acquired(askedAtMs, entry, state.owner, true);
+      return;
     case "store":
-      return trace.stored(askedAtMs, { ...state, revision: state.revision - 1 }, true);
+      trace.stored(askedAtMs, { ...state, revision: state.revision - 1 }, true);
+      return;
     case "release":
-      return trace.released(askedAtMs, state);
+      trace.released(askedAtMs, state);
+      return;
   }
 }
 
@@ -162,21 +167,29 @@ function addEvent(trace: FlowTrace, record: FlowRecord, sendings: string[]): voi
   const { atMs } = record;
   switch (record.type) {
     case "handed":
-      return trace.handed(atMs, record.id, record.state);
+      trace.handed(atMs, record.id, record.state);
+      return;
     case "told":
-      return trace.told(atMs, record.id);
+      trace.told(atMs, record.id);
+      return;
     case "sent":
       sendings.push(record.sending);
-      return trace.sent(atMs, record.process);
+      trace.sent(atMs, record.process);
+      return;
     case "paid":
-      return trace.paid(atMs, sendings.indexOf(record.sending) + 1, atMs);
+      trace.paid(atMs, sendings.indexOf(record.sending) + 1, atMs);
+      return;
     case "listed":
-      return trace.looked(atMs, record.process);
+      trace.looked(atMs, record.process);
+      return;
     case "asked for money":
-      return trace.asked(atMs, record.process, record.answer);
+      trace.asked(atMs, record.process, record.answer);
+      return;
     case "ordered":
-      return trace.gaveBack(atMs, record.process, "order");
+      trace.gaveBack(atMs, record.process, "order");
+      return;
     case "gave back":
-      return trace.gaveBack(atMs, record.process, "give");
+      trace.gaveBack(atMs, record.process, "give");
+      return;
   }
 }

@@ -1,0 +1,35 @@
+import { execFile } from "node:child_process";
+import { expect, it } from "vitest";
+
+it("takes flows of processes that are killed and stopped for behaviours of the specification", async () => {
+  expect(await run("--flows", "200", "--kills", "40", "--stops", "10", "--lease", "1000")).toContain(
+    "all are behaviours of spec/flow.tla",
+  );
+});
+
+it("finds flows of real processes that are none, without a look before the money is given back", async () => {
+  const rule = "after a definite no the payment is looked for before the money is given back";
+  const output = await run(
+    "--flows",
+    "60",
+    "--kills",
+    "6",
+    "--stops",
+    "1",
+    "--lease",
+    "1000",
+    "--seed",
+    "5",
+    "--without",
+    rule,
+  );
+  expect(output).toContain("no behaviour of spec/flow.tla");
+  expect(output).toMatch(/^\* .*phase \|-> "refused"/m);
+});
+
+function run(...options: readonly string[]): Promise<string> {
+  const script = ["--import", "tsx", "test/spec/traces-of-kills.ts", ...options];
+  return new Promise((resolve) => {
+    execFile(process.execPath, script, { maxBuffer: 2 ** 26 }, (_, stdout, stderr) => resolve(stdout + stderr));
+  });
+}
