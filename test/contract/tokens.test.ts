@@ -1,6 +1,6 @@
 import { CrossBorderError, type PasswordAuth, TokenError } from "cross-border-payments";
 import { describe, expect, it } from "vitest";
-import { errorOf } from "../http/scripted-transport.js";
+import { errorOf } from "../support/error-of.js";
 import { runs } from "../support/thorough.js";
 import { type Harness, harnesses } from "./harness.js";
 

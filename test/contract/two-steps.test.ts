@@ -10,7 +10,7 @@ import {
   verifyPaymentRecord,
 } from "cross-border-payments";
 import { describe, expect, it } from "vitest";
-import { errorOf } from "../flows/results.js";
+import { errorOf } from "../support/error-of.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { harnesses, intentRequest, prepareCorridor } from "./harness.js";
 

@@ -19,7 +19,7 @@ cp -r "$root/examples" .
 rm -r examples/bank examples/frameworks
 mkdir -p test/wire test/support && cp -r "$root/test/contract" "$root/test/journals" "$root/test/examples.test.ts" test/
 cp "$root/test/wire/closed-port.ts" test/wire/
-cp "$root/test/support/key-pairs.ts" "$root/test/support/thorough.ts" test/support/
+cp "$root/test/support/error-of.ts" "$root/test/support/key-pairs.ts" "$root/test/support/thorough.ts" test/support/
 # There the loader of sources runs the examples.
 printf 'export const program = (source: string) => ["--import", "tsx", source];\n' > test/support/program.ts
 # A test of the journals runs the SQL of their page.

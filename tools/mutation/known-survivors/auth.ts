@@ -19,7 +19,6 @@ const leftOut = "JSON leaves out what is undefined.";
 const onlyPassword = "Of a failure it is only told whether it was that of a login; every other text is a refresh.";
 const isInner = "It never gets out: callers see the error that is made of it.";
 const noSuchValue = "The value that would be hidden is in the text of no caller.";
-const onlyTime = "Only time: the first request loads it otherwise.";
 const noIdToken =
   "A response without an ID token is refused in two ways, by openid-client and here, and each of them is enough.";
 const onLoading = "It takes effect while the module is loaded, which happens once for all tests.";
@@ -101,8 +100,6 @@ export const auth: readonly KnownSurvivor[] = [
     why: forCompiler.number,
   },
   { file: "src/auth/store-entry.ts", line: 'this.name = "StoreAway";', replacement: '""', why: isInner },
-  { file: tokenEndpoint, line: "preload(): void {", replacement: "{}", why: onlyTime },
-  { file: tokenEndpoint, line: "loadOpenIdGrant().catch(() => {});", replacement: ";", why: onlyTime },
   {
     file: tokenEndpoint,
     line: 'const secrets = [state, nonce, verifier, url.searchParams.get("code") ?? ""];',
@@ -146,18 +143,6 @@ export const auth: readonly KnownSurvivor[] = [
     replacement,
     why: onlyWorkers,
   })),
-  {
-    file: tokenManager,
-    line: "preload(): void {",
-    replacement: "{}",
-    why: onlyTime,
-  },
-  {
-    file: tokenManager,
-    line: "this.#endpoint.preload();",
-    replacement: ";",
-    why: onlyTime,
-  },
   {
     file: "src/auth/hold.ts",
     line: "if (this.#hold === hold) this.#hold = undefined;",

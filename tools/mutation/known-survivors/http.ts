@@ -58,7 +58,7 @@ export const http: readonly KnownSurvivor[] = [
   },
   {
     file: "src/http/call-report.ts",
-    line: "this.#secrets = new Set(Object.entries(headers).flatMap(([name, value]) => (credential.test(name) ? value : [])));",
+    line: "const credentials = Object.entries(this.#headers).flatMap(([name, value]) => (credential.test(name) ? value : []));",
     replacement: '["Stryker was here"]',
     why: anotherSecret,
   },
