@@ -103,13 +103,15 @@ it.each(bundles)("runs as a bundle: $bundler, $format", async (bundle) => {
   expectPaid(service);
 });
 
-it("keeps a journal, whose thread is a text, in a minified bundle of bun's", async () => {
+it.each([
+  ["journal.js", { sqlite: "created: true" }],
+  ["sandbox.js", { console: "Sandbox console" }],
+])("runs %s as a minified ES module for Node by bun", async (program, told) => {
   const folder = newFolder();
   const bundle = bundles.find(({ bundler, format }) => bundler === "bun" && format === "ES module for Node");
-  await bundle?.build(matrix, "journal.js", folder);
+  await bundle?.build(matrix, program, folder);
   const { settings } = await serve();
-  const told = await tellByProcess([nodeBinary("24")], join(folder, "journal.js"), newFolder(), settings);
-  expect(told).toEqual({ sqlite: "created: true" });
+  expect(await tellByProcess([nodeBinary("24")], join(folder, program), newFolder(), settings)).toEqual(told);
 });
 
 /** Bundles find no packages where they run. */

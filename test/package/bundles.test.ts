@@ -84,11 +84,6 @@ it("says why where the banner is missing", () => {
   expect(run(bundle(alone, esModule.replace(/\\\n.*\n/, ""), "app.mjs"))).toContain("UNDICI_NOT_LOADED");
 });
 
-it("runs as a bundle for Node (bun build)", () => {
-  const command = "bun build app.js --target=node --outfile=bun.mjs";
-  expect(run(bundle(program, command, "bun.mjs"))).toBe(toldByProgram);
-});
-
 /** Shows the page's program in Node, with the sandbox behind Node's own `fetch`. */
 function show(path: string): string {
   const script = `
