@@ -48,5 +48,7 @@ export const programOptions: BuildOptions = {
 
 /** Each goes to the path in the folder that it has in the project, with the ending `.js`. */
 export async function compilePrograms(entryPoints: string[], outdir: string): Promise<void> {
-  await build({ ...programOptions, entryPoints, outdir, outbase: ".", splitting: true });
+  // Without this it is the directory in which the compiler was loaded, which need not be this one.
+  const absWorkingDir = process.cwd();
+  await build({ ...programOptions, absWorkingDir, entryPoints, outdir, outbase: ".", splitting: true });
 }

@@ -72,7 +72,7 @@ export const parts: readonly Part[] = [
   {
     name: "cli/lists",
     sources: sources("cli/lists/*"),
-    tests: ["lists", "follow", "period", "show", "spreadsheet"].map((name) => `test/cli/${name}.test.ts`),
+    tests: ["lists", "follow", "period", "progress", "show", "spreadsheet"].map((name) => `test/cli/${name}.test.ts`),
     hasPrograms: true,
   },
 ];
