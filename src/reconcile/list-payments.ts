@@ -119,8 +119,9 @@ export async function* pagesOfPeriod(
 }
 
 async function pause(failures: number, deadline: Deadline): Promise<void> {
+  const delayMs = nextDelayMs(failures, Math.random, backoff);
   try {
-    await deadline.sleep(nextDelayMs(failures, Math.random, backoff));
+    await deadline.sleep(delayMs);
   } catch {
     throw new AbortedError("listPayments: the caller's signal ended the list, which is not complete");
   }

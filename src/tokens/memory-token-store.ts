@@ -33,6 +33,8 @@ export class MemoryTokenStore implements TokenStore {
 
   #stored(key: string) {
     const stored = this.#tokens.get(key);
-    return stored !== undefined && stored.untilMs > clock.monotonicMs() ? stored : undefined;
+    if (stored === undefined || stored.untilMs > clock.monotonicMs()) return stored;
+    this.#tokens.delete(key);
+    return undefined;
   }
 }

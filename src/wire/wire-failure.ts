@@ -58,13 +58,14 @@ const isCode = /^(?:\w{1,64}|ERR_SSL_[\w/]{1,56})$/;
 
 /** A code that may be shown: the error's `code`, or else its name. */
 export function reasonOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "UNKNOWN";
   try {
     for (const key of ["code", "name"]) {
-      const value: unknown = Reflect.get(error as object, key);
+      const value: unknown = Reflect.get(error, key);
       if (typeof value === "string" && isCode.test(value)) return value;
     }
   } catch {
-    // No object was thrown, or one with a getter, or a proxy.
+    // A getter, or a proxy, of what was thrown.
   }
   return "UNKNOWN";
 }

@@ -3,6 +3,7 @@ import { type FlowOutcome, MemoryJournal, PaymentFlow } from "cross-border-payme
 import { Agent, type Dispatcher } from "undici";
 import { Marks } from "../../src/simulation/marks.js";
 import type { MarkCounts } from "../simulation/mark-report.js";
+import { intent } from "./calls.js";
 import { type Fixture, likeTheClients, type Mode, networkOf } from "./cell.js";
 import { capBytes, type Fault } from "./faults.js";
 import { happeningOf, type Point, pointOf } from "./flow-happenings.js";
@@ -21,16 +22,7 @@ export interface FlowObservation {
 
 const key = "order-1";
 const transactionId = "transaction-1";
-const intentRequest = {
-  senderGatewayId: "alpha",
-  senderCurrency: "EUR",
-  senderAccount: "DE-1000-2000",
-  receiverGatewayId: "beta",
-  receiverAccount: "KE-3000-4000",
-  receiverCurrency: "KES",
-  receiverAmount: "150.00",
-  memo: key,
-};
+const intentRequest = { ...intent, memo: key };
 const leaseMs = 2000;
 /** How often the flow is run while the fault lasts; and in all, on a machine that is too busy to reach the fault, or to go on after it. */
 const runsInFault = 2;
