@@ -2,9 +2,8 @@ import { parseArgs } from "node:util";
 import { buildPatchedWorker } from "../crash/build-worker.js";
 import { runKills } from "../crash/kills.js";
 import { mutations, patchesOf } from "../simulation/mutations.js";
-import { checkTraces, describeMismatch } from "./check-traces.js";
 import { crashTraces } from "./crash-traces.js";
-import type { Trace } from "./trace.js";
+import { TraceTotals } from "./trace-totals.js";
 
 /**
  * Holds flows of processes that are killed and stopped, over a real database, against spec/flow.tla:
@@ -33,9 +32,8 @@ if (without !== undefined && rule === undefined) throw new Error(`there is no su
 const [seed, leaseMs] = [Number(values.seed), Number(values.lease)];
 console.log(`Seed ${seed}, journal ${journal}.`);
 let checked = Promise.resolve();
-const total = { traces: 0, steps: 0, states: 0, mismatches: 0 };
+const totals = new TraceTotals();
 await using script = await buildPatchedWorker(rule === undefined ? [] : patchesOf(rule));
-const startMs = performance.now();
 const { violations } = await runKills({
   kind: journal === "postgres" ? "postgres" : "sqlite",
   script,
@@ -52,24 +50,10 @@ const { violations } = await runKills({
   onRecords: ({ records, states, readBackDelayMs, round }) => {
     const traces = crashTraces(records, states, { leaseMs, lagMs: readBackDelayMs });
     checked = checked.then(() =>
-      check(traces.map((trace) => ({ ...trace, name: `round ${round + 1}, ${trace.name}` }))),
+      totals.check(traces.map((trace) => ({ ...trace, name: `round ${round + 1}, ${trace.name}` }))),
     );
   },
 });
 await checked;
-const seconds = Math.round((performance.now() - startMs) / 1000);
-const end =
-  total.mismatches === 0
-    ? "all are behaviours of spec/flow.tla"
-    : `${total.mismatches} are no behaviour of spec/flow.tla`;
-console.log(`${total.traces} flows with ${total.steps} steps, ${total.states} states of TLC, ${seconds} s: ${end}.`);
-process.exitCode = total.mismatches + violations.length === 0 ? 0 : 1;
-
-async function check(traces: readonly Trace[]): Promise<void> {
-  const { steps, states, mismatches } = await checkTraces(traces);
-  total.traces += traces.length;
-  total.steps += steps;
-  total.states += states;
-  total.mismatches += mismatches.length;
-  for (const mismatch of mismatches) console.error(`\n${describeMismatch(mismatch)}`);
-}
+totals.print();
+process.exitCode = totals.mismatches + violations.length === 0 ? 0 : 1;
