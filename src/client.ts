@@ -9,7 +9,8 @@ import { openChannels } from "./events/channels.js";
 import { logListener } from "./events/logger.js";
 import { createReporter, type Reporter } from "./events/reporter.js";
 import { telemetryParts } from "./events/telemetry.js";
-import { type PayOutcome, pay, type TakeFunds } from "./flows/pay.js";
+import { latePay } from "./flows/late-pay.js";
+import type { PayOutcome, TakeFunds } from "./flows/pay.js";
 import type { HealthReport } from "./http/check-health.js";
 import { HttpClient } from "./http/http-client.js";
 import type { RawRequest } from "./http/raw-request.js";
@@ -96,7 +97,7 @@ export class CrossBorderClient {
    * @returns `paid` with both records, or `declined` when `takeFunds` gave `null`.
    */
   pay(request: PaymentIntentRequest, takeFunds: TakeFunds, options?: RequestOptions): Promise<PayOutcome> {
-    return pay(this.#http, request, takeFunds, options);
+    return latePay(this.#http, request, takeFunds, options);
   }
 
   /**

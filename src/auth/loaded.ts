@@ -1,4 +1,5 @@
 import { TokenError } from "../errors/errors.js";
+import { notLoaded } from "../errors/not-loaded.js";
 import { safeCause } from "../errors/safe-cause.js";
 
 /** openid-client, and what calls it. */
@@ -11,9 +12,9 @@ export async function loaded<Module>(loading: Promise<Module>): Promise<Module> 
   try {
     return await loading;
   } catch (error) {
-    throw new TokenError(
-      "what requests tokens can't be loaded, so nothing was requested; is the package cross-border-payments installed completely, and are all files there that a bundler made of it?",
-      { code: "token_request_failed", cause: safeCause(error) },
-    );
+    throw new TokenError(notLoaded("what requests tokens", "nothing was requested"), {
+      code: "token_request_failed",
+      cause: safeCause(error),
+    });
   }
 }

@@ -6,7 +6,7 @@ import { type Payment, Payments, payments } from "../resources/payments.js";
 import type { Part } from "../tracing/tracing.js";
 import { assertFundsTaken } from "./funds-functions.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
-import { copyRequest, frozenCopy } from "./state/frozen-copy.js";
+import { frozenCopy } from "./state/frozen-copy.js";
 import { assertPayable } from "./steps/assert-payable.js";
 
 /**
@@ -24,7 +24,7 @@ export type PayOutcome =
   | { readonly status: "paid"; readonly intent: PaymentIntent; readonly payment: Payment }
   | { readonly status: "declined"; readonly intent: PaymentIntent };
 
-/** The two steps of a payment in order, as one part of the work. See `CrossBorderClient.pay`. */
+/** The two steps of a payment in order, as one part of the work. What it is given belongs to it: see `latePay`. */
 export function pay(
   client: ApiClient,
   request: PaymentIntentRequest,
@@ -51,26 +51,15 @@ async function payInSteps(
   }
   // Whatever would keep the second step from being made is found before the sender's money is touched.
   client.assertCallable(payments.create);
-  // Both steps belong to this call, whatever becomes of the objects that it was given.
-  const asked = copyRequest(request);
-  const kept = copyOf(options);
-  const intent = await new PaymentIntents(client).create(asked, kept);
-  await assertPayable(client, asked, intent, kept);
-  const signal = kept?.signal;
+  const intent = await new PaymentIntents(client).create(request, options);
+  await assertPayable(client, request, intent, options);
+  const signal = options?.signal;
   if (signal?.aborted) throw abortedBeforeTaking();
   const funds: unknown = await takeFunds(frozenCopy(intent), { signal });
   assertFundsTaken(funds, "if the sender's money was taken, give it back");
   if (funds === null) return { status: "declined", intent };
-  const payment = await createPayment(client, intent, funds, kept);
+  const payment = await createPayment(client, intent, funds, options);
   return { status: "paid", intent, payment };
-}
-
-/** What is no plain object stays as it is, for `create` to refuse. */
-function copyOf(options: RequestOptions | undefined): RequestOptions | undefined {
-  if (typeof options !== "object" || options === null) return options;
-  const { headers } = options;
-  const isPlain = typeof headers === "object" && headers !== null && !(Symbol.iterator in headers);
-  return isPlain ? { ...options, headers: { ...headers } } : { ...options };
 }
 
 function abortedBeforeTaking(): AbortedError {

@@ -52,11 +52,11 @@ import { cancelFlow, confirmFlow, type QuotedFlow, quoteFlow } from "./quote-flo
 import { recoverFlows } from "./recover-flows.js";
 import { andGoOn, resolveFlow } from "./resolve-flow.js";
 import { runFlow } from "./run-flow.js";
+import { copyRequest } from "./state/copy-request.js";
 import { assertFlowKey } from "./state/flow-key.js";
 import { readState } from "./state/flow-scope.js";
 import { hasOutcome, type ResolveAction } from "./state/flow-state.js";
 import { truthOf } from "./state/flow-truth.js";
-import { copyRequest } from "./state/frozen-copy.js";
 import { takeOverAll, workFlows } from "./work-flows.js";
 
 /**

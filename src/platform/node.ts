@@ -4,7 +4,7 @@ import { limitConcurrency } from "./limit-concurrency.js";
 import type { Channel, KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
 
-export { tlsProblem } from "./tls-material.js";
+export { readTlsMaterial } from "./tls-material.js";
 export { openAgent } from "./undici-agent.js";
 export { decompression } from "./zlib-decompression.js";
 

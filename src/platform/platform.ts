@@ -1,7 +1,7 @@
 import type { Decompression } from "./decompression.js";
 import type { KeyObjectLike } from "./key-object.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
-import type { TlsMaterial } from "./tls-material.js";
+import type { TlsMaterial, TlsOptions } from "./tls-material.js";
 import type { AgentOptions, OpenedAgent } from "./undici-agent.js";
 
 /** A private RSA key that makes PKCS#1 v1.5 signatures with SHA-256. */
@@ -56,8 +56,8 @@ export interface Platform {
   sha256(bytes: Uint8Array): Promise<Uint8Array>;
   /** Opens the sockets of a client. On the web there is none: requests are sent by `fetch`. */
   readonly openAgent: ((options: AgentOptions) => Promise<OpenedAgent>) | undefined;
-  /** What is wrong with the certificates and keys for those sockets, if anything is. */
-  readonly tlsProblem: ((material: TlsMaterial) => string | undefined) | undefined;
+  /** Reads the certificates and keys for those sockets. */
+  readonly readTlsMaterial: ((given: TlsOptions) => TlsMaterial) | undefined;
   /** Decodes the responses that those sockets bring. On the web there is none: `fetch` decodes by itself. */
   readonly decompression: Decompression | undefined;
   /**

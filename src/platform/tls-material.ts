@@ -1,3 +1,23 @@
+import { ConfigError } from "../errors/errors.js";
+import { certificateInPem, privateKeyInPem } from "./pem.js";
+
+/**
+ * What the client's own agent trusts, and shows of itself: for the service and for the token endpoint alike. Certificates and
+ * keys are PEM, as text or as the bytes of a file. They are copied when the client is built.
+ */
+export interface TlsOptions {
+  /** The authorities to trust, instead of the well-known ones. Add Node's `tls.rootCertificates` to keep those. */
+  readonly ca?: string | Uint8Array | readonly (string | Uint8Array)[] | undefined;
+  /** The client's certificate for mutual TLS, followed by those between it and its authority. Goes with `key`. */
+  readonly cert?: string | Uint8Array | undefined;
+  /** The private key of `cert`. Only connections use it, never `signingKey`'s signatures. */
+  readonly key?: string | Uint8Array | undefined;
+  /** Opens an encrypted `key`. */
+  readonly passphrase?: string | undefined;
+  /** The name to ask for and to find in the server's certificate, instead of the host of the address. */
+  readonly servername?: string | undefined;
+}
+
 /** What a connection trusts and shows of itself, in PEM. */
 export interface TlsMaterial {
   readonly ca?: readonly string[];
@@ -8,10 +28,46 @@ export interface TlsMaterial {
 }
 
 /**
- * What is wrong with it, without a word of it. Connections would only fail one after another, and an authority that can't
- * be read would not even be mentioned.
+ * Reads what has the right types.
+ *
+ * @throws {ConfigError} that names the field, and what is wrong with it, without a word of it.
  */
-export function tlsProblem({ ca = [], cert, key, passphrase }: TlsMaterial): string | undefined {
+export function readTlsMaterial({ ca, cert, key, passphrase, servername }: TlsOptions): TlsMaterial {
+  if ((cert === undefined) !== (key === undefined)) {
+    const [found, missing] = key === undefined ? ["cert", "key"] : ["key", "cert"];
+    throw new ConfigError(`tls.${found} goes with tls.${missing}, which is missing`);
+  }
+  if (passphrase !== undefined && key === undefined)
+    throw new ConfigError("tls.passphrase goes with tls.key, which is missing");
+  const material: TlsMaterial = {
+    ...(ca !== undefined && { ca: [ca].flat().map((pem) => parsePem("ca", pem)) }),
+    ...(cert !== undefined && { cert: parsePem("cert", cert) }),
+    ...(key !== undefined && { key: parsePem("key", key) }),
+    ...(passphrase !== undefined && { passphrase }),
+    ...(servername !== undefined && { servername }),
+  };
+  const problem = problemOf(material);
+  if (problem !== undefined) throw new ConfigError(problem);
+  return material;
+}
+
+const certificatePattern = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/;
+const keyPattern = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/;
+const patterns = { ca: certificatePattern, cert: certificatePattern, key: keyPattern };
+
+function parsePem(name: keyof typeof patterns, value: string | Uint8Array): string {
+  const text = typeof value === "string" ? value : new TextDecoder().decode(value);
+  if (name === "ca" && keyPattern.test(text)) {
+    throw new ConfigError("tls.ca holds a private key; wanted: only the certificates of the authorities to trust");
+  }
+  if (patterns[name].test(text)) return text;
+  throw new ConfigError(
+    `tls.${name} is not ${name === "key" ? privateKeyInPem : certificateInPem}; a path has to be read first`,
+  );
+}
+
+/** Connections would only fail one after another, and an authority that can't be read would not even be mentioned. */
+function problemOf({ ca = [], cert, key, passphrase }: TlsMaterial): string | undefined {
   const { X509Certificate, createPrivateKey } = process.getBuiltinModule("node:crypto");
   // One that lost a part of itself is not skipped over.
   const certificates = (pem: string) => {

@@ -47,7 +47,7 @@ export const decryptPem: Platform["decryptPem"] = undefined;
 export const openAgent: Platform["openAgent"] = undefined;
 
 /** `fetch` takes no certificates. */
-export const tlsProblem: Platform["tlsProblem"] = undefined;
+export const readTlsMaterial: Platform["readTlsMaterial"] = undefined;
 
 /** `fetch` decodes by itself. */
 export const decompression: Platform["decompression"] = undefined;

@@ -11,8 +11,8 @@ export {
   isKeyObject,
   openAgent,
   openChannel,
+  readTlsMaterial,
   sha256,
-  tlsProblem,
 } from "./web.js";
 
 /** Where the runtime has no such module, or no request is being handled, nothing can be done. */

@@ -1,5 +1,6 @@
 import { decompression, openAgent } from "#platform";
 import { ConfigError } from "../errors/errors.js";
+import { notLoaded } from "../errors/not-loaded.js";
 import { safeCause } from "../errors/safe-cause.js";
 import type { AgentOptions, FreshAgent } from "../platform/undici-agent.js";
 import type { Transport } from "./transport.js";
@@ -72,10 +73,7 @@ async function loadExchange(): Promise<Exchange> {
   try {
     return (await import("./undici-exchange.js")).exchange;
   } catch (error) {
-    throw new ConfigError(
-      "what sends requests can't be loaded, so nothing was sent; is the package cross-border-payments installed completely, and are all files there that a bundler made of it?",
-      { cause: safeCause(error) },
-    );
+    throw new ConfigError(notLoaded("what sends requests", "nothing was sent"), { cause: safeCause(error) });
   }
 }
 

@@ -9,7 +9,8 @@ import {
   OutcomeUnknownError,
   SigningError,
 } from "../../src/errors/errors.js";
-import { pay, type TakeFunds } from "../../src/flows/pay.js";
+import { latePay as pay } from "../../src/flows/late-pay.js";
+import type { TakeFunds } from "../../src/flows/pay.js";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { flowFixture, request } from "./flow-fixture.js";
 import { gatewayClient, intent, intentRequest } from "./gateway-client.js";

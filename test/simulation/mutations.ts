@@ -83,7 +83,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "`run` copies the request before it waits for anything",
-    file: flows("state/frozen-copy"),
+    file: flows("state/copy-request"),
     find: "export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest {",
     replace:
       "export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest {\n  if (request !== null) return request;",

@@ -78,8 +78,8 @@ async function write(
 }
 
 /**
- * Every module that the main entry loads is in one file: every import loads it, and each further file costs time. What requests tokens is
- * in another one, which the first call loads.
+ * Every module that the main entry loads is in one file: every import loads it, and each further file costs time. What requests tokens, and
+ * what pays in two steps, are in one file each, which the first call of each loads.
  */
 function chunks(main: string): GetManualChunk {
   const chunkOf = new Map<string, string>();
@@ -92,6 +92,7 @@ function chunks(main: string): GetManualChunk {
     };
     add(root + main, "core");
     add(`${root}src/auth/token-manager.ts`, "tokens");
+    add(`${root}src/flows/pay.ts`, "pay");
     return chunkOf.get(id);
   };
 }

@@ -17,6 +17,7 @@ const steps = sources(
   "flows/steps/assert-payable",
   "flows/steps/drive-flow",
   "flows/steps/flow-steps",
+  "flows/late-pay",
   "flows/pay",
   "flows/payment-from-intent",
   "flows/steps/prepare-flow",

@@ -1,7 +1,8 @@
 import type { PaymentIntentRequest } from "cross-border-payments";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { copyRequest, frozenCopy } from "../../../src/flows/state/frozen-copy.js";
+import { copyRequest } from "../../../src/flows/state/copy-request.js";
+import { frozenCopy } from "../../../src/flows/state/frozen-copy.js";
 import { request } from "../flow-fixture.js";
 
 it("copies any JSON data, and freezes every part of the copy only", () => {
