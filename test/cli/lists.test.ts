@@ -3,8 +3,11 @@ import {
   appendFileSync,
   existsSync,
   linkSync,
+  mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -15,7 +18,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { column, formatOf } from "../../src/cli/lists/formats.js";
 import { ResumableFile } from "../../src/cli/lists/resumable-file.js";
 import type { Payment } from "../../src/index.js";
@@ -326,6 +329,15 @@ describe("a list that is resumed", () => {
     return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as { records: number }).records : 0;
   };
 
+  const openFiles = () =>
+    readdirSync("/proc/self/fd").flatMap((fd) => {
+      const path = existsSync(`/proc/self/fd/${fd}`) ? readlinkSync(`/proc/self/fd/${fd}`) : "";
+      return path.startsWith(folder) ? [path] : [];
+    });
+  afterEach(() => {
+    if (process.platform === "linux") expect(openFiles()).toEqual([]);
+  });
+
   it("has each record once, whenever its process is killed", async () => {
     for (const killAt of isThorough ? [2, 10, 20, 34] : [10]) {
       const child = spawn(process.execPath, [command, ...resumed("killed")], {
@@ -350,6 +362,13 @@ describe("a list that is resumed", () => {
     appendFileSync(file("first.ndjson"), '{"id":"torn');
     expect((await list(...resumed("first"))).code).toBe(0);
     expect(written("first")).toEqual(payments);
+  });
+
+  it.each(["", '{"ver', '{"version":2,"query":"'])("clears away what a killed run was writing: %j", async (text) => {
+    writeFileSync(file("torn.progress.next"), text);
+    expect(await list(...resumed("torn"))).toMatchObject({ code: 0, stderr: "" });
+    expect(existsSync(file("torn.progress.next"))).toBe(false);
+    expect(written("torn")).toEqual(payments);
   });
 
   it("adds what is new when it is called again, in CSV under one head", async () => {
@@ -380,8 +399,13 @@ describe("a list that is resumed", () => {
     expect(other.stderr).toContain("belongs to another list");
     writeFileSync(file("short.ndjson"), "");
     expect((await list(...resumed("short"))).stderr).toContain("it was changed since");
-    writeFileSync(file("short.progress"), "{}");
-    expect((await list(...resumed("short"))).stderr).toContain("is none that this command has written");
+    const later = readFileSync(file("short.progress"), "utf8").replace('"version":2', '"version":3');
+    for (const text of ["{}", '{"version":1,"query":"","bytes":4,"records":1}', later, "torn"]) {
+      writeFileSync(file("short.progress"), text);
+      expect((await list(...resumed("short"))).stderr).toContain(
+        "short.progress is none that this command has written, or was changed since",
+      );
+    }
   });
 
   const start = (line: readonly string[], more: object = {}) =>
@@ -457,6 +481,7 @@ describe("a list that is resumed", () => {
     ["a hard link in the way", (out, progress) => linkSync(out, `${progress}.next`)],
     ["another's file in the way", (_, progress) => writeFileSync(`${progress}.next`, "mine")],
     ["a folder", (out, progress) => [dirname(out), progress]],
+    ["a folder for the progress", (_, progress) => mkdirSync(progress)],
   ])("refuses %s, and changes nothing", async (what, prepare) => {
     const name = what.replace(/\W/g, "-");
     const out = file(what.startsWith("the file that") ? `${name}.next` : `${name}.ndjson`);
@@ -467,6 +492,9 @@ describe("a list that is resumed", () => {
     const before = readFileSync(kept, "utf8");
     const { code, stderr } = await list("payments", "list", "--out", given, "--resume", progress);
     expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.not.stringContaining("    at ") });
+    const isInTheWay = what.endsWith("in the way");
+    expect(stderr.includes(".next is in the way, and none that this command has written")).toBe(isInTheWay);
+    expect(existsSync(`${progress}.next`)).toBe(isInTheWay || kept === `${progress}.next`);
     expect(readFileSync(kept, "utf8")).toBe(before);
     expect(readFileSync(out, "utf8")).toBe("");
   });

@@ -20,11 +20,16 @@ export async function run(
     showsServiceText?: boolean;
     stopped?: Promise<void>;
     ask?: Terminal["ask"];
+    /** Gets what is written at once. */
+    onText?: (name: "stdout" | "stderr", text: string) => void;
   } = {},
 ): Promise<CommandResult> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(more.stdin ?? "");
   const written = Promise.all([text(stdout), text(stderr)]);
+  for (const [name, stream] of Object.entries({ stdout, stderr })) {
+    stream.on("data", (bytes) => more.onText?.(name as "stdout" | "stderr", String(bytes)));
+  }
   const terminal = {
     stdin,
     stdout,

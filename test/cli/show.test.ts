@@ -121,6 +121,40 @@ describe("the catalogue", () => {
     expect(names.size).toBe(commands.length);
   });
 
+  it("explains each command and each of its options, with examples that have what the command needs", () => {
+    const [lists, shows] = [listCommandsOf(sources), showCommandsOf(sources)];
+    for (const { name, summary, description, operands, options, examples } of [...lists, ...shows]) {
+      const [resource = "", verb = ""] = name.split(" ");
+      const words = resource.replaceAll("-", " ").replace(/^gateway /, "");
+      expect(summary).toMatch(new RegExp(`^(Lists|Shows one of the) ${words}( of a [a-z ]+)?\\.$`));
+      expect(description).toMatch(/^A (table|line a field) on a terminal, .*JSON.* Credentials .*are left out/s);
+      expect(operands).toEqual(verb === "list" ? [] : ["ID"]);
+      const required = Object.keys(options).filter((option) => options[option]?.isRequired);
+      expect(examples).toHaveLength(verb === "list" ? 3 : 1);
+      for (const example of examples) {
+        expect(example.startsWith(verb === "list" ? `${name} --` : `${name} 4711 `)).toBe(true);
+        const given = Array.from(example.matchAll(/ --(\S+)/g), ([, option]) => option);
+        expect(given).toEqual(expect.arrayContaining([...required, "config"]));
+        expect(Object.keys(options)).toEqual(expect.arrayContaining(given));
+      }
+      for (const [option, { type, value, help, multiple }] of Object.entries(options)) {
+        expect({ option, help, value, multiple }).toEqual({
+          ...{ option, help: expect.stringMatching(/\w{2}/) },
+          value: type === "boolean" ? undefined : expect.stringMatching(/^\S+$/),
+          multiple: option === "filter" || option === "sort" ? true : undefined,
+        });
+      }
+    }
+    const [payments, gateways] = ["payments", "payment-gateways"].map((name) => {
+      const found = lists.find((one) => one.name === `${name} list`);
+      return { periods: found?.options.from !== undefined, every: found?.options.every?.help, ...found };
+    });
+    expect(payments).toMatchObject({ periods: true, every: expect.stringContaining("10s unless it is given") });
+    expect(payments?.description).toMatch(/each record comes once.*for a day after.*compared here\. While the service/);
+    expect(gateways).toMatchObject({ periods: false, every: expect.stringContaining("1m unless it is given") });
+    expect(gateways?.description).toMatch(/each record comes once.*whole list is read each time.* While the service/);
+  });
+
   it("gives a resource that is added a list, and a show where the service has one", () => {
     const refunds = resource<{ id: string; amount: string }>()(
       "paymentGateways.refundRequests",

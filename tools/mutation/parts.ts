@@ -72,7 +72,10 @@ export const parts: readonly Part[] = [
   {
     name: "cli/lists",
     sources: sources("cli/lists/*"),
-    tests: ["lists", "follow", "period", "progress", "show", "spreadsheet"].map((name) => `test/cli/${name}.test.ts`),
+    tests: [
+      ...["list-options", "formats", "follow-news", "progress", "spreadsheet"],
+      ...["show", "period", "lists", "follow"],
+    ].map((name) => `test/cli/${name}.test.ts`),
     hasPrograms: true,
   },
 ];
