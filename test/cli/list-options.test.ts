@@ -41,8 +41,9 @@ it.each<[what: string, values: Values, parsed: object]>([
   expect(parse(values, { width: 80 })).toMatchObject(parsed);
 });
 
-it("read other lists than payments once a minute", () => {
-  expect(parse({ follow: true }, { of: "payment-gateways" })).toMatchObject({ everyMs: 60_000 });
+it("read other lists than payments once a minute, which may have paging tokens that the description doesn't name", () => {
+  const parsed = parse({ follow: true, fields: "pagingToken" }, { of: "payment-gateways" });
+  expect(parsed).toMatchObject({ everyMs: 60_000, fields: ["pagingToken"] });
 });
 
 it("can be a period, whose end may be open", () => {

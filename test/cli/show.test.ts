@@ -138,8 +138,8 @@ describe("the catalogue", () => {
         expect(Object.keys(options)).toEqual(expect.arrayContaining(given));
       }
       for (const [option, { type, value, help, multiple }] of Object.entries(options)) {
-        expect({ option, help, value, multiple }).toEqual({
-          ...{ option, help: expect.stringMatching(/\w{2}/) },
+        expect({ option, type, help, value, multiple }).toEqual({
+          ...{ option, type: value === undefined ? "boolean" : "string", help: expect.stringMatching(/\w{2}/) },
           value: type === "boolean" ? undefined : expect.stringMatching(/^\S+$/),
           multiple: option === "filter" || option === "sort" ? true : undefined,
         });
@@ -147,9 +147,11 @@ describe("the catalogue", () => {
     }
     const [payments, gateways] = ["payments", "payment-gateways"].map((name) => {
       const found = lists.find((one) => one.name === `${name} list`);
-      return { periods: found?.options.from !== undefined, every: found?.options.every?.help, ...found };
+      const { from, every, format } = found?.options ?? {};
+      return { periods: from !== undefined, every: every?.help, formats: format?.value, ...found };
     });
-    expect(payments).toMatchObject({ periods: true, every: expect.stringContaining("10s unless it is given") });
+    expect(payments).toMatchObject({ periods: true, formats: "table|ndjson|csv" });
+    expect(payments?.every).toContain("10s unless it is given");
     expect(payments?.description).toMatch(/each record comes once.*for a day after.*compared here\. While the service/);
     expect(gateways).toMatchObject({ periods: false, every: expect.stringContaining("1m unless it is given") });
     expect(gateways?.description).toMatch(/each record comes once.*whole list is read each time.* While the service/);
