@@ -194,11 +194,12 @@ describe("a list of payments that is followed", () => {
 
   it("shows a table that goes on under one head, and stops after as many as were asked for", async () => {
     const first = await pay("7.50");
-    const { code, stdout } = await run(
+    const { code, stdout, stderr } = await run(
       [...["payments", "list", "--follow", "--every", "20ms", "--limit", "1"], "--filter", "receiverAmount=7.5"],
-      { env, width: 200 },
+      { env, width: 200, showsProgress: true },
     );
     expect(code).toBe(0);
+    expect(stderr).toMatch(/\r1 record, \d+ a second.+\n$/);
     const [head = "", row = "", ...rest] = stdout.trimEnd().split("\n");
     expect(head).toMatch(/^id +receiver +/);
     const payment = server.sandbox.payments.find(({ senderGatewayTransactionId: id }) => id === first);
@@ -239,12 +240,24 @@ describe("another list that is followed", () => {
     const { id } = await create("the last one");
     await until(() => written().includes(`"${id}"`) && written().endsWith("\n"));
     expect(await follower.stop("SIGINT")).toBe(0);
+    const { query } = JSON.parse(readFileSync(file("gateways.progress"), "utf8")) as { query: string };
+    expect(JSON.parse(query)).toEqual({
+      ...{ service: server.clientOptions.baseUrl, list: "payment-gateways", parent: "" },
+      ...{ format: "ndjson", credentials: false, follow: true },
+    });
     const stored = server.sandbox.ledger.paymentGateways.map(({ id }) => id);
     expect(
       records(written())
         .map(({ id }) => id)
         .sort(),
     ).toEqual([...stored].sort());
+  });
+
+  it("has the records that fit, as many as were asked for", async () => {
+    const { id, institutionId } = await create("wanted");
+    const line = ["payment-gateways", "list", "--follow", "--filter", `institutionId=${institutionId}`, "--limit", "1"];
+    const { code, stdout } = await run(line, { env });
+    expect({ code, records: records(stdout) }).toMatchObject({ code: 0, records: [{ id }] });
   });
 
   it("waits while the service is away", async () => {

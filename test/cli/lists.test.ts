@@ -104,6 +104,8 @@ describe("a list", () => {
     const { code, stdout, stderr } = await list("payments", "list", "--size", "10");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(records(stdout)).toEqual(payments);
+    const seen = await run(["payments", "list", "--limit", "40"], { env, showsProgress: true });
+    expect(seen.stderr).toMatch(/\r40 records, \d+ a second.+\n$/);
   });
 
   it("takes filters, order, a cursor and a limit", async () => {
@@ -373,8 +375,9 @@ describe("a list that is resumed", () => {
 
   it("adds what is new when it is called again, in CSV under one head", async () => {
     const line = [...resumed("again", "--format", "csv")];
-    expect((await list(...line)).code).toBe(0);
+    expect((await run(line, { env, width: 80 })).code).toBe(0);
     const first = readFileSync(file("again.ndjson"), "utf8");
+    expect(first).toContain('"two\r\nlines, ""quoted"""');
     expect((await list(...line)).code).toBe(0);
     expect(readFileSync(file("again.ndjson"), "utf8")).toBe(first);
     expect(first.match(/^id,/gm)).toHaveLength(1);
@@ -536,6 +539,10 @@ describe("a list that is resumed", () => {
     await list(...resumed("older", "--size", "2"));
     const text = readFileSync(file("older.ndjson"), "utf8").split("\n").slice(0, 5).join("\n").concat("\n");
     const { query } = JSON.parse(readFileSync(file("older.progress"), "utf8")) as { query: string };
+    // As the earlier release has written it.
+    const service = server.clientOptions.baseUrl;
+    const asked = { list: "payments", parent: "", size: 2, format: "ndjson", credentials: false };
+    expect(query).toBe(JSON.stringify({ service, ...asked }));
     const after = payments[4]?.pagingToken;
     writeFileSync(file("older.ndjson"), `${text}{"torn`);
     writeFileSync(
@@ -552,6 +559,8 @@ describe("a list that is resumed", () => {
     expect(code).toBe(3);
     expect(stderr).toContain("its records have no pagingToken, so there is no cursor to continue with");
     expect(readFileSync(file("gateways.ndjson"), "utf8")).toBe("");
+    const { query } = JSON.parse(readFileSync(file("gateways.progress"), "utf8")) as { query: string };
+    expect(JSON.parse(query)).toMatchObject({ list: "payment-gateways", parent: "" });
     // What is left behind stands in nobody's way.
     expect((await list("payment-gateways", "list", ...line)).stderr).toBe(stderr);
   });

@@ -18,6 +18,7 @@ export async function run(
     env?: object;
     width?: number;
     showsServiceText?: boolean;
+    showsProgress?: boolean;
     stopped?: Promise<void>;
     ask?: Terminal["ask"];
     /** Gets what is written at once. */
@@ -36,7 +37,7 @@ export async function run(
     stderr,
     env: { ...more.env },
     hasColors: false,
-    showsProgress: false,
+    showsProgress: more.showsProgress ?? false,
     showsServiceText: more.showsServiceText ?? false,
     width: more.width,
     ask: more.ask,
