@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
+import type { Command } from "../../src/cli/command.js";
 import { commands } from "../../src/cli/commands.js";
 import { runCommandLine } from "../../src/cli/run-command.js";
 import type { Terminal } from "../../src/cli/terminal.js";
@@ -19,6 +20,7 @@ export async function run(
     width?: number;
     showsServiceText?: boolean;
     showsProgress?: boolean;
+    of?: readonly Command[];
     stopped?: Promise<void>;
     ask?: Terminal["ask"];
     /** Gets what is written at once. */
@@ -43,7 +45,7 @@ export async function run(
     ask: more.ask,
     untilStopped: () => more.stopped ?? new Promise<void>(() => {}),
   };
-  const code = await runCommandLine(commands, line, terminal);
+  const code = await runCommandLine(more.of ?? commands, line, terminal);
   stdout.end();
   stderr.end();
   const [out, err] = await written;

@@ -66,7 +66,7 @@ describe("a record", () => {
       [intent, "payment-intents", "show", intent.id],
       [rate, "exchange-rates", "show", rate.id, "--liquidity-provider", provider.id],
     ] as const) {
-      const { code, stdout } = await run(line, { env });
+      const { code, stdout } = await run(line, { env, of: showCommandsOf(sources) });
       expect({ code, shown: JSON.parse(stdout) }).toEqual({ code: 0, shown: record });
     }
   });
@@ -130,6 +130,7 @@ describe("the catalogue", () => {
       expect(description).toMatch(/^A (table|line a field) on a terminal, .*JSON.* Credentials .*are left out/s);
       expect(operands).toEqual(verb === "list" ? [] : ["ID"]);
       const required = Object.keys(options).filter((option) => options[option]?.isRequired);
+      expect(required).toEqual(sources.find((one) => one.name === resource)?.parents);
       expect(examples).toHaveLength(verb === "list" ? 3 : 1);
       for (const example of examples) {
         expect(example.startsWith(verb === "list" ? `${name} --` : `${name} 4711 `)).toBe(true);
@@ -167,15 +168,42 @@ describe("the catalogue", () => {
       fields: { id: "text" },
       list: true,
     });
-    const added = sourcesOf([...catalogue, refunds, deposits]);
-    expect(added.slice(-2)).toMatchObject([
-      { name: "refund-requests", title: "refund requests of a payment gateway", parents: ["payment-gateway"] },
-      { name: "gateway-deposits", parents: [] },
+    const texts = { a: "text", b: "text", c: "text", d: "text", e: "text", f: "text", g: "text" } as const;
+    const fields = { accountVerificationBearerToken: "secret", ...texts } as const;
+    const limit = resource<Record<keyof typeof fields, string>>()(
+      "limits",
+      "/banks/{bankIdentityId}/regions/{regionId}/limits",
+      { fields, get: true },
+    );
+    const transfers = resource<{ id: string }>()("senders.transfers", "/transfers", {
+      fields: { id: "text" },
+      list: true,
+    });
+    const added = sourcesOf([...catalogue, {}, refunds, deposits, transfers, limit]);
+    expect(added.slice(-4).map((one) => ({ ...one, columns: one.columns.map(({ title }) => title) }))).toMatchObject([
+      {
+        ...{ name: "refund-requests", title: "refund requests of a payment gateway", parents: ["payment-gateway"] },
+        ...{ columns: ["id", "amount"], fields: { id: "text", amount: "decimal" } },
+      },
+      { name: "gateway-deposits", title: "deposits of a payment gateway", parents: [] },
+      { name: "sender-transfers", title: "transfers of a sender" },
+      {
+        name: "limits",
+        title: "limits",
+        parents: ["bank-identity", "region"],
+        columns: ["a", "b", "c", "d", "e", "f"],
+      },
+    ]);
+    expect(added.at(-1)?.columns[1]?.cell({ a: 1, b: 2 })).toBe(2);
+    expect(sourcesOf([{}])).toEqual([]);
+    expect(showCommandsOf(added).at(-1)?.examples).toEqual([
+      "limits show 4711 --bank-identity 42 --region 42 --config gateway.json",
     ]);
     const made = [...listCommandsOf(added), ...showCommandsOf(added)].map(({ name }) => name);
     expect(made).toEqual(
       expect.arrayContaining(["refund-requests list", "refund-requests show", "gateway-deposits list"]),
     );
     expect(made).not.toContain("gateway-deposits show");
+    expect(made.filter((name) => name.startsWith("limits"))).toEqual(["limits show"]);
   });
 });
