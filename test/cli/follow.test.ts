@@ -80,6 +80,26 @@ function follow(...line: readonly string[]): Follower {
   };
 }
 
+/** The same in this process, of which a stop is a signal, too. */
+function followHere(...line: readonly string[]) {
+  const written = { stdout: "", stderr: "" };
+  const ended = run(line, {
+    env,
+    onText(name, text) {
+      written[name] += text;
+    },
+  });
+  return {
+    stdout: () => written.stdout,
+    stderr: () => written.stderr,
+    /** The exit code. */
+    async stop(signal: NodeJS.Signals): Promise<number> {
+      process.emit(signal);
+      return (await ended).code;
+    },
+  };
+}
+
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(10);
 }
@@ -119,11 +139,10 @@ describe("a list of payments that is followed", () => {
       // What was being written when the power went.
       appendFileSync(file("killed.ndjson"), '{"id":"torn');
     }
-    const follower = follow(...line, ...files);
+    const follower = followHere(...line, ...files);
     const last = await pay();
     await until(() => written().includes(`"${last}"`) && written().endsWith("\n"));
-    follower.process.kill("SIGTERM");
-    expect(await follower.closed).toBe(0);
+    expect(await follower.stop("SIGTERM")).toBe(0);
     const found = transactions(written());
     expect(found).toHaveLength(new Set(found).size);
     expect(new Set(found)).toEqual(new Set(stored()));
@@ -145,10 +164,9 @@ describe("a list of payments that is followed", () => {
     killed.process.kill("SIGKILL");
     await killed.closed;
     unlisted.delete(duringKill);
-    const resumed = follow(...line);
+    const resumed = followHere(...line);
     await until(() => written().includes(`"${duringKill}"`));
-    resumed.process.kill("SIGINT");
-    expect(await resumed.closed).toBe(0);
+    expect(await resumed.stop("SIGINT")).toBe(0);
     const found = transactions(written());
     expect(found).toHaveLength(new Set(found).size);
     expect(new Set(found)).toEqual(new Set(stored()));
@@ -156,33 +174,32 @@ describe("a list of payments that is followed", () => {
 
   it("waits while the service is away, and says so once", async () => {
     isAway = true;
-    const follower = follow("payments", "list", "--follow", "--every", "20ms");
+    const follower = followHere("payments", "list", "--follow", "--every", "20ms");
     await until(() => follower.stderr() !== "");
     expect(follower.stderr()).toMatch(/^cross-border: payments\.list failed \(\w+\); it is tried again/);
     isAway = false;
     const id = await pay();
     await until(() => follower.stdout().includes(`"${id}"`));
-    follower.process.kill("SIGINT");
-    expect(await follower.closed).toBe(0);
+    expect(await follower.stop("SIGINT")).toBe(0);
     expect(transactions(follower.stdout())).toEqual(stored());
     expect(follower.stderr().split("\n").slice(1)).toEqual(["cross-border: the service is there again", ""]);
   });
 
   it("ends at Ctrl-C while the service is away", async () => {
     isAway = true;
-    const follower = follow("payments", "list", "--follow", "--every", "20ms");
+    const follower = followHere("payments", "list", "--follow", "--every", "20ms");
     await until(() => follower.stderr() !== "");
-    follower.process.kill("SIGINT");
-    expect(await follower.closed).toBe(0);
+    expect(await follower.stop("SIGINT")).toBe(0);
   });
 
   it("shows a table that goes on under one head, and stops after as many as were asked for", async () => {
     const first = await pay("7.50");
-    const { code, stdout } = await run(
+    const { code, stdout, stderr } = await run(
       [...["payments", "list", "--follow", "--every", "20ms", "--limit", "1"], "--filter", "receiverAmount=7.5"],
-      { env, width: 200 },
+      { env, width: 200, showsProgress: true },
     );
     expect(code).toBe(0);
+    expect(stderr).toMatch(/\r1 record, \d+ a second.+\n$/);
     const [head = "", row = "", ...rest] = stdout.trimEnd().split("\n");
     expect(head).toMatch(/^id +receiver +/);
     const payment = server.sandbox.payments.find(({ senderGatewayTransactionId: id }) => id === first);
@@ -219,11 +236,15 @@ describe("another list that is followed", () => {
       await create(`unseen-${round}`);
       appendFileSync(file("gateways.ndjson"), '{"id":"torn');
     }
-    const follower = follow(...line);
+    const follower = followHere(...line);
     const { id } = await create("the last one");
     await until(() => written().includes(`"${id}"`) && written().endsWith("\n"));
-    follower.process.kill("SIGINT");
-    expect(await follower.closed).toBe(0);
+    expect(await follower.stop("SIGINT")).toBe(0);
+    const { query } = JSON.parse(readFileSync(file("gateways.progress"), "utf8")) as { query: string };
+    expect(JSON.parse(query)).toEqual({
+      ...{ service: server.clientOptions.baseUrl, list: "payment-gateways", parent: "" },
+      ...{ format: "ndjson", credentials: false, follow: true },
+    });
     const stored = server.sandbox.ledger.paymentGateways.map(({ id }) => id);
     expect(
       records(written())
@@ -232,14 +253,20 @@ describe("another list that is followed", () => {
     ).toEqual([...stored].sort());
   });
 
+  it("has the records that fit, as many as were asked for", async () => {
+    const { id, institutionId } = await create("wanted");
+    const line = ["payment-gateways", "list", "--follow", "--filter", `institutionId=${institutionId}`, "--limit", "1"];
+    const { code, stdout } = await run(line, { env });
+    expect({ code, records: records(stdout) }).toMatchObject({ code: 0, records: [{ id }] });
+  });
+
   it("waits while the service is away", async () => {
     isAway = true;
-    const follower = follow("payment-gateways", "list", "--follow", "--every", "50ms");
+    const follower = followHere("payment-gateways", "list", "--follow", "--every", "50ms");
     await until(() => follower.stderr() !== "");
     isAway = false;
     await until(() => follower.stdout().split("\n").length > server.sandbox.ledger.paymentGateways.length);
-    follower.process.kill("SIGINT");
-    expect(await follower.closed).toBe(0);
+    expect(await follower.stop("SIGINT")).toBe(0);
     expect(follower.stderr()).toContain("the service is there again\n");
   });
 });

@@ -3,19 +3,23 @@ import {
   appendFileSync,
   existsSync,
   linkSync,
+  mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { open } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { devNull, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { column, formatOf } from "../../src/cli/lists/formats.js";
 import { ResumableFile } from "../../src/cli/lists/resumable-file.js";
 import type { Payment } from "../../src/index.js";
@@ -101,6 +105,8 @@ describe("a list", () => {
     const { code, stdout, stderr } = await list("payments", "list", "--size", "10");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(records(stdout)).toEqual(payments);
+    const seen = await run(["payments", "list", "--limit", "40"], { env, showsProgress: true });
+    expect(seen.stderr).toMatch(/\r40 records, \d+ a second.+\n$/);
   });
 
   it("takes filters, order, a cursor and a limit", async () => {
@@ -326,6 +332,15 @@ describe("a list that is resumed", () => {
     return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as { records: number }).records : 0;
   };
 
+  const openFiles = () =>
+    readdirSync("/proc/self/fd").flatMap((fd) => {
+      const path = existsSync(`/proc/self/fd/${fd}`) ? readlinkSync(`/proc/self/fd/${fd}`) : "";
+      return path.startsWith(folder) ? [path] : [];
+    });
+  afterEach(() => {
+    if (process.platform === "linux") expect(openFiles()).toEqual([]);
+  });
+
   it("has each record once, whenever its process is killed", async () => {
     for (const killAt of isThorough ? [2, 10, 20, 34] : [10]) {
       const child = spawn(process.execPath, [command, ...resumed("killed")], {
@@ -350,12 +365,27 @@ describe("a list that is resumed", () => {
     appendFileSync(file("first.ndjson"), '{"id":"torn');
     expect((await list(...resumed("first"))).code).toBe(0);
     expect(written("first")).toEqual(payments);
+    // So has an earlier release begun.
+    writeFileSync(
+      file("first.progress"),
+      JSON.stringify({ version: 1, query: "", begun: file("first.ndjson"), bytes: 0, records: 0 }),
+    );
+    expect((await list(...resumed("first"))).code).toBe(0);
+    expect(written("first")).toEqual(payments);
+  });
+
+  it.each(["", '{"ver', '{"version":2,"query":"'])("clears away what a killed run was writing: %j", async (text) => {
+    writeFileSync(file("torn.progress.next"), text);
+    expect(await list(...resumed("torn"))).toMatchObject({ code: 0, stderr: "" });
+    expect(existsSync(file("torn.progress.next"))).toBe(false);
+    expect(written("torn")).toEqual(payments);
   });
 
   it("adds what is new when it is called again, in CSV under one head", async () => {
     const line = [...resumed("again", "--format", "csv")];
-    expect((await list(...line)).code).toBe(0);
+    expect((await run(line, { env, width: 80 })).code).toBe(0);
     const first = readFileSync(file("again.ndjson"), "utf8");
+    expect(first).toContain('"two\r\nlines, ""quoted"""');
     expect((await list(...line)).code).toBe(0);
     expect(readFileSync(file("again.ndjson"), "utf8")).toBe(first);
     expect(first.match(/^id,/gm)).toHaveLength(1);
@@ -377,11 +407,23 @@ describe("a list that is resumed", () => {
 
     await list(...resumed("short"));
     const other = await list(...resumed("short", "--filter", "memo="));
-    expect(other.stderr).toContain("belongs to another list");
+    expect(other.stderr).toMatch(
+      /short\.progress belongs to another list: \{.*"size":2,.*\}, and not \{.*"memo":"".*\}/,
+    );
+    const { size } = statSync(file("short.ndjson"));
     writeFileSync(file("short.ndjson"), "");
-    expect((await list(...resumed("short"))).stderr).toContain("it was changed since");
-    writeFileSync(file("short.progress"), "{}");
-    expect((await list(...resumed("short"))).stderr).toContain("is none that this command has written");
+    expect((await list(...resumed("short"))).stderr).toMatch(
+      new RegExp(
+        `has 0 bytes, and not at their end what .*short.progress says of the first ${size}: it was changed since`,
+      ),
+    );
+    const later = readFileSync(file("short.progress"), "utf8").replace('"version":2', '"version":3');
+    for (const text of ["{}", '{"version":1,"query":"","bytes":4,"records":1}', later, "torn"]) {
+      writeFileSync(file("short.progress"), text);
+      expect((await list(...resumed("short"))).stderr).toContain(
+        "short.progress is none that this command has written, or was changed since",
+      );
+    }
   });
 
   const start = (line: readonly string[], more: object = {}) =>
@@ -437,6 +479,27 @@ describe("a list that is resumed", () => {
     expect((await list(...line)).code).toBe(0);
   });
 
+  it("goes on behind pages of any length, also where the system takes a part of one at a time", async () => {
+    const paths = [file("parts.ndjson"), file("parts.progress"), "q"] as const;
+    const pages = [`${"x".repeat(70_000)}\n`, "", "short\n", ""];
+    const handle = await open(file("config.json"));
+    await handle.close();
+    const { write } = Object.getPrototypeOf(handle);
+    const inParts = vi.spyOn(Object.getPrototypeOf(handle), "write");
+    onTestFinished(() => inParts.mockRestore());
+    inParts.mockImplementation(function (this: unknown, ...[bytes, from, length, at]) {
+      return write.call(this, bytes, from, Math.ceil(Number(length) / 3), at);
+    });
+    for (const [index, page] of pages.entries()) {
+      await using own = await ResumableFile.open(...paths);
+      expect([own.after, own.records]).toEqual([index === 0 ? undefined : `${index}`, index * 2]);
+      await own.append(page, 2, `${index + 1}`);
+      const { tailBytes } = JSON.parse(readFileSync(paths[1], "utf8"));
+      expect(tailBytes).toBe(index < 2 ? 65_536 : 6);
+    }
+    expect(readFileSync(file("parts.ndjson"), "utf8")).toBe(pages.join(""));
+  });
+
   it("stops where another machine's run has taken its files over", async () => {
     const own = await ResumableFile.open(file("shared.ndjson"), file("shared.progress"), "q");
     await own.append('{"id":1}\n', 1, "1");
@@ -457,6 +520,8 @@ describe("a list that is resumed", () => {
     ["a hard link in the way", (out, progress) => linkSync(out, `${progress}.next`)],
     ["another's file in the way", (_, progress) => writeFileSync(`${progress}.next`, "mine")],
     ["a folder", (out, progress) => [dirname(out), progress]],
+    ["what is no file", (_, progress) => [devNull, progress]],
+    ["a folder for the progress", (_, progress) => mkdirSync(progress)],
   ])("refuses %s, and changes nothing", async (what, prepare) => {
     const name = what.replace(/\W/g, "-");
     const out = file(what.startsWith("the file that") ? `${name}.next` : `${name}.ndjson`);
@@ -467,6 +532,11 @@ describe("a list that is resumed", () => {
     const before = readFileSync(kept, "utf8");
     const { code, stderr } = await list("payments", "list", "--out", given, "--resume", progress);
     expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.not.stringContaining("    at ") });
+    expect(stderr.includes("would be one file")).toBe(what.startsWith("one file") || what.startsWith("the file that"));
+    expect(stderr.includes(" is no file")).toBe(what === "what is no file");
+    const isInTheWay = what.endsWith("in the way");
+    expect(stderr.includes(".next is in the way, and none that this command has written")).toBe(isInTheWay);
+    expect(existsSync(`${progress}.next`)).toBe(isInTheWay || kept === `${progress}.next`);
     expect(readFileSync(kept, "utf8")).toBe(before);
     expect(readFileSync(out, "utf8")).toBe("");
   });
@@ -508,6 +578,10 @@ describe("a list that is resumed", () => {
     await list(...resumed("older", "--size", "2"));
     const text = readFileSync(file("older.ndjson"), "utf8").split("\n").slice(0, 5).join("\n").concat("\n");
     const { query } = JSON.parse(readFileSync(file("older.progress"), "utf8")) as { query: string };
+    // As the earlier release has written it.
+    const service = server.clientOptions.baseUrl;
+    const asked = { list: "payments", parent: "", size: 2, format: "ndjson", credentials: false };
+    expect(query).toBe(JSON.stringify({ service, ...asked }));
     const after = payments[4]?.pagingToken;
     writeFileSync(file("older.ndjson"), `${text}{"torn`);
     writeFileSync(
@@ -524,6 +598,8 @@ describe("a list that is resumed", () => {
     expect(code).toBe(3);
     expect(stderr).toContain("its records have no pagingToken, so there is no cursor to continue with");
     expect(readFileSync(file("gateways.ndjson"), "utf8")).toBe("");
+    const { query } = JSON.parse(readFileSync(file("gateways.progress"), "utf8")) as { query: string };
+    expect(JSON.parse(query)).toMatchObject({ list: "payment-gateways", parent: "" });
     // What is left behind stands in nobody's way.
     expect((await list("payment-gateways", "list", ...line)).stderr).toBe(stderr);
   });

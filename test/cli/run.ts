@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
+import type { Command } from "../../src/cli/command.js";
 import { commands } from "../../src/cli/commands.js";
 import { runCommandLine } from "../../src/cli/run-command.js";
 import type { Terminal } from "../../src/cli/terminal.js";
@@ -18,26 +19,33 @@ export async function run(
     env?: object;
     width?: number;
     showsServiceText?: boolean;
+    showsProgress?: boolean;
+    of?: readonly Command[];
     stopped?: Promise<void>;
     ask?: Terminal["ask"];
+    /** Gets what is written at once. */
+    onText?: (name: "stdout" | "stderr", text: string) => void;
   } = {},
 ): Promise<CommandResult> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(more.stdin ?? "");
   const written = Promise.all([text(stdout), text(stderr)]);
+  for (const [name, stream] of Object.entries({ stdout, stderr })) {
+    stream.on("data", (bytes) => more.onText?.(name as "stdout" | "stderr", String(bytes)));
+  }
   const terminal = {
     stdin,
     stdout,
     stderr,
     env: { ...more.env },
     hasColors: false,
-    showsProgress: false,
+    showsProgress: more.showsProgress ?? false,
     showsServiceText: more.showsServiceText ?? false,
     width: more.width,
     ask: more.ask,
     untilStopped: () => more.stopped ?? new Promise<void>(() => {}),
   };
-  const code = await runCommandLine(commands, line, terminal);
+  const code = await runCommandLine(more.of ?? commands, line, terminal);
   stdout.end();
   stderr.end();
   const [out, err] = await written;

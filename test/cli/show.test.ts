@@ -66,7 +66,7 @@ describe("a record", () => {
       [intent, "payment-intents", "show", intent.id],
       [rate, "exchange-rates", "show", rate.id, "--liquidity-provider", provider.id],
     ] as const) {
-      const { code, stdout } = await run(line, { env });
+      const { code, stdout } = await run(line, { env, of: showCommandsOf(sources) });
       expect({ code, shown: JSON.parse(stdout) }).toEqual({ code: 0, shown: record });
     }
   });
@@ -121,6 +121,43 @@ describe("the catalogue", () => {
     expect(names.size).toBe(commands.length);
   });
 
+  it("explains each command and each of its options, with examples that have what the command needs", () => {
+    const [lists, shows] = [listCommandsOf(sources), showCommandsOf(sources)];
+    for (const { name, summary, description, operands, options, examples } of [...lists, ...shows]) {
+      const [resource = "", verb = ""] = name.split(" ");
+      const words = resource.replaceAll("-", " ").replace(/^gateway /, "");
+      expect(summary).toMatch(new RegExp(`^(Lists|Shows one of the) ${words}( of a [a-z ]+)?\\.$`));
+      expect(description).toMatch(/^A (table|line a field) on a terminal, .*JSON.* Credentials .*are left out/s);
+      expect(operands).toEqual(verb === "list" ? [] : ["ID"]);
+      const required = Object.keys(options).filter((option) => options[option]?.isRequired);
+      expect(required).toEqual(sources.find((one) => one.name === resource)?.parents);
+      expect(examples).toHaveLength(verb === "list" ? 3 : 1);
+      for (const example of examples) {
+        expect(example.startsWith(verb === "list" ? `${name} --` : `${name} 4711 `)).toBe(true);
+        const given = Array.from(example.matchAll(/ --(\S+)/g), ([, option]) => option);
+        expect(given).toEqual(expect.arrayContaining([...required, "config"]));
+        expect(Object.keys(options)).toEqual(expect.arrayContaining(given));
+      }
+      for (const [option, { type, value, help, multiple }] of Object.entries(options)) {
+        expect({ option, type, help, value, multiple }).toEqual({
+          ...{ option, type: value === undefined ? "boolean" : "string", help: expect.stringMatching(/\w{2}/) },
+          value: type === "boolean" ? undefined : expect.stringMatching(/^\S+$/),
+          multiple: option === "filter" || option === "sort" ? true : undefined,
+        });
+      }
+    }
+    const [payments, gateways] = ["payments", "payment-gateways"].map((name) => {
+      const found = lists.find((one) => one.name === `${name} list`);
+      const { from, every, format } = found?.options ?? {};
+      return { periods: from !== undefined, every: every?.help, formats: format?.value, ...found };
+    });
+    expect(payments).toMatchObject({ periods: true, formats: "table|ndjson|csv" });
+    expect(payments?.every).toContain("10s unless it is given");
+    expect(payments?.description).toMatch(/each record comes once.*for a day after.*compared here\. While the service/);
+    expect(gateways).toMatchObject({ periods: false, every: expect.stringContaining("1m unless it is given") });
+    expect(gateways?.description).toMatch(/each record comes once.*whole list is read each time.* While the service/);
+  });
+
   it("gives a resource that is added a list, and a show where the service has one", () => {
     const refunds = resource<{ id: string; amount: string }>()(
       "paymentGateways.refundRequests",
@@ -131,15 +168,42 @@ describe("the catalogue", () => {
       fields: { id: "text" },
       list: true,
     });
-    const added = sourcesOf([...catalogue, refunds, deposits]);
-    expect(added.slice(-2)).toMatchObject([
-      { name: "refund-requests", title: "refund requests of a payment gateway", parents: ["payment-gateway"] },
-      { name: "gateway-deposits", parents: [] },
+    const texts = { a: "text", b: "text", c: "text", d: "text", e: "text", f: "text", g: "text" } as const;
+    const fields = { accountVerificationBearerToken: "secret", ...texts } as const;
+    const limit = resource<Record<keyof typeof fields, string>>()(
+      "limits",
+      "/banks/{bankIdentityId}/regions/{regionId}/limits",
+      { fields, get: true },
+    );
+    const transfers = resource<{ id: string }>()("senders.transfers", "/transfers", {
+      fields: { id: "text" },
+      list: true,
+    });
+    const added = sourcesOf([...catalogue, {}, refunds, deposits, transfers, limit]);
+    expect(added.slice(-4).map((one) => ({ ...one, columns: one.columns.map(({ title }) => title) }))).toMatchObject([
+      {
+        ...{ name: "refund-requests", title: "refund requests of a payment gateway", parents: ["payment-gateway"] },
+        ...{ columns: ["id", "amount"], fields: { id: "text", amount: "decimal" } },
+      },
+      { name: "gateway-deposits", title: "deposits of a payment gateway", parents: [] },
+      { name: "sender-transfers", title: "transfers of a sender" },
+      {
+        name: "limits",
+        title: "limits",
+        parents: ["bank-identity", "region"],
+        columns: ["a", "b", "c", "d", "e", "f"],
+      },
+    ]);
+    expect(added.at(-1)?.columns[1]?.cell({ a: 1, b: 2 })).toBe(2);
+    expect(sourcesOf([{}])).toEqual([]);
+    expect(showCommandsOf(added).at(-1)?.examples).toEqual([
+      "limits show 4711 --bank-identity 42 --region 42 --config gateway.json",
     ]);
     const made = [...listCommandsOf(added), ...showCommandsOf(added)].map(({ name }) => name);
     expect(made).toEqual(
       expect.arrayContaining(["refund-requests list", "refund-requests show", "gateway-deposits list"]),
     );
     expect(made).not.toContain("gateway-deposits show");
+    expect(made.filter((name) => name.startsWith("limits"))).toEqual(["limits show"]);
   });
 });

@@ -1,5 +1,6 @@
 import type { KnownSurvivor } from "./known-survivor.js";
 import { auth } from "./known-survivors/auth.js";
+import { cliLists } from "./known-survivors/cli-lists.js";
 import { decisions } from "./known-survivors/decisions.js";
 import { errors } from "./known-survivors/errors.js";
 import { flows } from "./known-survivors/flows.js";
@@ -14,6 +15,7 @@ import { wire } from "./known-survivors/wire.js";
 
 export const knownSurvivors: readonly KnownSurvivor[] = [
   ...auth,
+  ...cliLists,
   ...decisions,
   ...errors,
   ...flows,

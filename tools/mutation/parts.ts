@@ -73,7 +73,10 @@ export const parts: readonly Part[] = [
   {
     name: "cli/lists",
     sources: sources("cli/lists/*"),
-    tests: ["lists", "follow", "period", "progress", "show", "spreadsheet"].map((name) => `test/cli/${name}.test.ts`),
+    tests: [
+      ...["list-options", "formats", "follow-news", "run-lock", "progress", "spreadsheet"],
+      ...["show", "period", "lists", "follow"],
+    ].map((name) => `test/cli/${name}.test.ts`),
     hasPrograms: true,
   },
 ];

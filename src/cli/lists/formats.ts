@@ -65,7 +65,8 @@ function ndjsonOf(chosen: readonly string[] | undefined, withCredentials: boolea
 }
 
 function onlyFields(record: ListedRecord, names: readonly string[]): ListedRecord {
-  return Object.fromEntries(names.filter((name) => Object.hasOwn(record, name)).map((name) => [name, record[name]]));
+  // What is not there, JSON leaves out.
+  return Object.fromEntries(names.map((name) => [name, record[name]]));
 }
 
 /** RFC 4180, with the fields of the description: which others there are is not known before the last record. */
@@ -101,7 +102,6 @@ class LeftOutNames {
   #hasMore = false;
 
   add(name: string): void {
-    if (this.#hasMore) return;
     const shownName = /^\w{1,40}$/.test(name) ? name : toJson(clipped(name, 40));
     if (this.#shown.has(shownName)) return;
     if (this.#shown.size < mostNamed) this.#shown.add(shownName);

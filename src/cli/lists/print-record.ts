@@ -6,17 +6,13 @@ import { type ListedRecord, shown } from "./formats.js";
 
 export interface RecordStyle {
   /** Prints JSON at a terminal too. */
-  readonly isJson?: boolean;
+  readonly isJson: boolean;
   /** Fields of kind `secret` are left out otherwise. */
-  readonly withCredentials?: boolean;
+  readonly withCredentials: boolean;
 }
 
 /** Prints one record: a line a field on a terminal, JSON elsewhere. */
-export function printRecord(
-  terminal: Terminal,
-  record: ListedRecord,
-  { isJson = false, withCredentials = false }: RecordStyle = {},
-): void {
+export function printRecord(terminal: Terminal, record: ListedRecord, { isJson, withCredentials }: RecordStyle): void {
   const { width } = terminal;
   if (isJson || width === undefined) print(terminal, toJson(record, { indent: 2, withCredentials }));
   else print(terminal, ...columns(rowsOf(record, withCredentials), width));

@@ -102,10 +102,8 @@ const begin = '{"version":';
 
 /** A run that was killed may have left it behind. Whatever else is there stays. */
 async function clearNext(path: string): Promise<void> {
-  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  // What else is wrong there, the first write says.
+  const found = await lstat(path).catch(() => undefined);
   if (found === undefined) return;
   const isOwn =
     found.isFile() && found.nlink === 1 && begin.startsWith((await readFile(path, "utf8")).slice(0, begin.length));

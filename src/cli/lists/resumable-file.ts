@@ -149,8 +149,8 @@ async function openFile(path: string): Promise<FileHandle> {
 async function placeOf(path: string): Promise<string> {
   try {
     return await realpath(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  } catch {
+    // What else is wrong there, opening it says.
     return join(await realpath(dirname(path)), basename(path));
   }
 }

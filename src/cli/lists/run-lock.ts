@@ -24,7 +24,7 @@ export async function lockForRun(file: string, path: string): Promise<AsyncDispo
 }
 
 /** Of Linux's own names and of Windows's pipes nothing is left behind by a process that was killed. */
-function addressOf(name: string): string {
+export function addressOf(name: string): string {
   if (process.platform === "linux") return `\0cross-border-run-${name}`;
   if (process.platform === "win32") return `\\\\.\\pipe\\cross-border-run-${name}`;
   return join(tmpdir(), `cb-${name.slice(0, 16)}.run`);

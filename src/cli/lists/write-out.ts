@@ -3,5 +3,5 @@ import type { Terminal } from "../terminal.js";
 
 /** Writes text as fast as it is read. */
 export async function writeOut(text: string, { stdout }: Terminal): Promise<void> {
-  if (text !== "" && !stdout.write(text)) await once(stdout, "drain");
+  if (!stdout.write(text)) await once(stdout, "drain");
 }

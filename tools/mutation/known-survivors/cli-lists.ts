@@ -1,0 +1,74 @@
+import type { KnownSurvivor } from "../known-survivor.js";
+
+const runLock = "src/cli/lists/run-lock.ts";
+const listOptions = "src/cli/lists/list-options.ts";
+
+export const cliLists: readonly KnownSurvivor[] = [
+  ...['"Stryker was here!"', '["Stryker was here"]'].map((replacement) => ({
+    file: listOptions,
+    line: 'const [, name = "", direction = ""] = /^([^.\\s]+)(?:\\.(\\w+))?$/.exec(term) ?? [];',
+    replacement,
+    why: "What is neither asc nor desc is refused, whatever it is.",
+  })),
+  {
+    file: "src/cli/lists/progress-file.ts",
+    line: 'found.isFile() && found.nlink === 1 && begin.startsWith((await readFile(path, "utf8")).slice(0, begin.length));',
+    original: '"utf8"',
+    replacement: '""',
+    why: "Bytes become the same text where they are compared with one.",
+  },
+  ...[
+    ['code !== "ENOENT"', "true"],
+    ['code !== "ENOENT"', 'code === "ENOENT"'],
+    ['"ENOENT"', '""'],
+  ].map(([original = "", replacement = ""]) => ({
+    file: runLock,
+    line: 'socket.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code !== "ECONNREFUSED" && code !== "ENOENT"));',
+    original,
+    replacement,
+    why: "The run that had the file ends between two looks: no test can time that.",
+  })),
+  {
+    file: runLock,
+    line: 'socket.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code !== "ECONNREFUSED" && code !== "ENOENT"));',
+    original: 'code !== "ECONNREFUSED" && code !== "ENOENT"',
+    replacement: "false",
+    why: "Another user's socket, which may not be touched; nothing is refused to root, as whom tests may run.",
+  },
+  ...[
+    "false",
+    'address.startsWith("\\0") && address.startsWith("\\\\")',
+    'address.endsWith("\\0")',
+    'address.endsWith("\\\\")',
+  ].map((replacement) => ({
+    file: runLock,
+    line: 'if (address.startsWith("\\0") || address.startsWith("\\\\") || (await isAlive(address))) return undefined;',
+    replacement,
+    why: "Such a name is taken by a run that is alive, unless that ends between two looks: no test can time that.",
+  })),
+  ...["{}", "false"].map((replacement) => ({
+    file: runLock,
+    line: "await rm(address, { force: true });",
+    replacement,
+    why: "The file is there, unless another run takes it away between two looks: no test can time that.",
+  })),
+  {
+    file: runLock,
+    line: "server.unref();",
+    replacement: ";",
+    why: "A process that has nothing else to do ends; that of a test goes on.",
+  },
+  {
+    file: runLock,
+    line: "socket.destroy();",
+    replacement: ";",
+    why: "The other side ends the connection too.",
+  },
+  {
+    file: "src/cli/lists/sources.ts",
+    line: 'const [own = "", parent = ""] = resource.split(".").map(words).reverse();',
+    original: '""',
+    replacement: '"Stryker was here!"',
+    why: "For the compiler: each name has a part.",
+  },
+];
