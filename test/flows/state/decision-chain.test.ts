@@ -178,7 +178,8 @@ describe("a chain that was written anew", () => {
     }
     const { payment: _, ...unrecorded } = found;
     for (const decisions of [forged(found, { ...refusal, action: "found" }), forged(unrecorded, approved), []]) {
-      expect(verifyDecisions({ key: "k", decisions, payment })).toMatchObject({ isIntact: true });
+      const report = verifyDecisions({ key: "k", decisions, payment: { ...payment, id: "p-8" } });
+      expect(report).toMatchObject({ isIntact: true });
     }
   });
 
