@@ -7,8 +7,10 @@ const startMs = Date.UTC(2030, 0, 1);
 let known: KnownPayments;
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["Date", "performance"], now: startMs });
+  vi.useFakeTimers({ toFake: ["Date", "performance"] });
   onTestFinished(() => void vi.useRealTimers());
+  vi.advanceTimersByTime(1e6);
+  vi.setSystemTime(startMs);
   known = new KnownPayments(lagMs, skewMs);
 });
 

@@ -99,7 +99,7 @@ describe("a look has read enough", () => {
     ["before the bank's time, once it has met its mark", true, { mark, notBeforeMs: startMs }, [at(10), at(-1)]],
     ["not at the bank's time", false, { mark, notBeforeMs: startMs }, [at(10), at(0)]],
     ["at whichever it comes to first", true, { mark, pastMarkMs: 60_000, notBeforeMs: startMs }, [at(10), at(-1)]],
-    ["not where a payment's time can't be read", false, { mark, pastMarkMs: 5000 }, [at(10), "soon", at(4)]],
+    ["not where a payment's time can't be read", false, { mark, pastMarkMs: 5000 }, [at(10), "soon", at(-9000)]],
     [
       "an hour later where times have no zone",
       false,
@@ -216,6 +216,16 @@ describe("a look rules its payment out", () => {
     goal.end(ending);
     if (problem === undefined) expect(goal.problem(true)).toBeUndefined();
     else expect(goal.problem(true)).toContain(problem);
+  });
+
+  it("by the times that can be read", () => {
+    const known = new KnownPayments(0, skewMs);
+    known.note({ id: "known", createdAt: at(5) });
+    const goal = goalOf({ known, range: { mark: { id: "mark" } } });
+    goal.take([payment("mark", at(10)), payment("timeless", "soon"), payment("oldest", at(4))]);
+    goal.end(enough);
+    expect(goal.grounds().pastMarkMs).toBe(6000);
+    expect(goal.problem(false)).toContain("not listed (known)");
   });
 
   it("in an empty list only where nobody knows of a payment", () => {
