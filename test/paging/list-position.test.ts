@@ -38,6 +38,10 @@ it("knows what it has read", () => {
   expect(position.unproved).toBeUndefined();
   expect(read("up", [[1], [2]]).unproved).toMatchObject({ page: { tokens: ["2"] }, before: { tokens: ["1"] } });
   expect(read("down", [[5], [6], [4, 3]]).head).toEqual(["5", "4"]);
+  // What has no token shows nothing of the order.
+  expect(read("up", [[{ id: "x" }, 1]]).head).toEqual(["1"]);
+  expect(read("up", [[1, { id: "x" }]]).tokenBefore("after")).toBe("1");
+  expect(read("up", [[]]).pages).toBe(1);
 });
 
 describe("the next page", () => {
@@ -56,7 +60,7 @@ describe("the next page", () => {
       ],
       3,
     ],
-    ["follows a record where they come one by one", "after", "up", [[1], [2]], 3],
+    ["follows a record where they come one by one", "after", "up", [[1]], 3],
     ["of a descending list repeats a record", "overlap", "down", [[3, 2]], 2],
     ["of a descending list follows its only record", "after", "down", [[3]], 2],
   ])("%s", (_, start, direction, pages, size) => {
@@ -130,6 +134,14 @@ describe("the news of a page", () => {
     ["are not the last record, which has no id", "up", nameless(1, 2), "overlap", nameless(2, 3), nameless(3)],
     ["are no records of the last page", "up", [1, 2, 5], "further back", [2, 5], []],
     ["are no records of the last page, without ids", "up", nameless(1, 2, 5), "further back", nameless(2, 5), []],
+    [
+      "are no records of the last page, whose token has grown",
+      "up",
+      [2, 5],
+      "overlap",
+      [{ id: "r2", token: "4" }, 5],
+      [],
+    ],
     ["are those before the position too that are listed late", "up", [1, 2, 4], "overlap", [3, 4, 5], [3, 5]],
     ["are those before the first record of a list", "up", [2], "overlap", [1, 2, 3], [1, 3]],
     ["are not those that came to the beginning of a descending list", "down", [2], "overlap", [3, 2, 1], [1]],
@@ -145,15 +157,16 @@ describe("the news of a page", () => {
 describe("a page says of what follows", () => {
   it.each<["more" | "end" | "none", string, Direction, readonly Row[], PageStart, readonly Row[]]>([
     ["more", "it has records", "up", [1, 2], "after", [3]],
+    ["more", "it has records, in a descending list", "down", [3, 2], "after", [1]],
     ["none", "it is empty, and may be too old", "up", [1, 2], "after", []],
     ["end", "it shows the last record alone", "up", [1, 2], "overlap", [2]],
-    ["end", "it shows the last record alone, which has no id", "up", nameless(1, 2), "overlap", nameless(2)],
+    ["end", "it shows the last record alone, which has no id", "up", nameless(1, 2, 3), "overlap", nameless(3)],
     ["none", "it lacks the last record", "up", [1, 2], "overlap", []],
     ["none", "it has room for no other", "up", [1, 2], "overlap", [1, 2]],
     ["end", "where they come one by one, it has room for another", "up", [1], "overlap", [1]],
     ["more", "it shows the last record, and another", "up", [1, 2], "overlap", [2, 3]],
     ["more", "the last record is gone, and it ends further on", "up", [1, 2, 5], "overlap", [6, 7]],
-    ["none", "records that are listed late fill it", "up", [1, 2, 5], "overlap", [3, 4]],
+    ["none", "a record that is listed late fills it", "up", [1, 2, 5], "overlap", [3]],
     ["more", "its end can't be placed", "up", [1, 2], "overlap", [tokenless]],
     ["none", "it is older, in a descending list", "down", [7, 6, 5], "overlap", [4, 3]],
     [
