@@ -194,16 +194,14 @@ export const flows: readonly KnownSurvivor[] = [
     replacement: "leftMs >= 0",
     why: waitsForNothing,
   },
-  ...[
-    "Math.min(seen.leaseMs ?? context.leaseMs, context.leaseMs) * 4",
-    "Math.max(seen.leaseMs ?? context.leaseMs, context.leaseMs)",
-    "seen.leaseMs && context.leaseMs",
-  ].map((replacement) => ({
-    file: "src/flows/operate-flow.ts",
-    line: "await call.pause(Math.min(seen.leaseMs ?? context.leaseMs, context.leaseMs) / 4);",
-    replacement,
-    why: looksAgain,
-  })),
+  ...["Math.max(seen.leaseMs ?? context.leaseMs, context.leaseMs)", "seen.leaseMs && context.leaseMs"].map(
+    (replacement) => ({
+      file: "src/flows/operate-flow.ts",
+      line: "await call.pause(Math.min(seen.leaseMs ?? context.leaseMs, context.leaseMs) / 4);",
+      replacement,
+      why: looksAgain,
+    }),
+  ),
   {
     file: "src/flows/looking/known-payments.ts",
     line: 'const createdMs = Date.parse(payment.createdAt ?? "");',
