@@ -49,6 +49,10 @@ it("has a line of its own for a step that fails in another way, or for another o
   expect(linesAfter("one", failing("unknown"))).toBe(2);
   expect(linesAfter("one", failing("claimed", "http_503"))).toBe(2);
   expect(linesAfter("one", failing("claimed"), { ...first, phase: "unknown" } as FlowState)).toBe(2);
+  const well = withStep({ owner: "one" }, begun(stateOf("claimed")), stateOf("claimed"));
+  expect(linesAfter("one", stateOf("claimed"), well)).toBe(2);
+  const begunFailing = withStep({ owner: "one" }, begun(undefined), failing("quoted"));
+  expect(begunFailing.history?.steps).toMatchObject([{ to: "quoted", code: "connection_failed" }]);
   // What failed before is still in the state.
   expect(linesAfter("one", first)).toBe(2);
   expect(withStep({ owner: "one" }, begun(first), first).history?.steps[1]).not.toHaveProperty("code");
@@ -87,9 +91,28 @@ it("comes back as it was from what is stored", () => {
         index > 0 && one.from === undefined ? { ...one, from: "quoted" as const } : one,
       );
       const history: FlowHistory = { steps: whole, dropped };
-      expect(fromStoredHistory(JSON.parse(JSON.stringify(toStoredHistory(history))))).toEqual(history);
+      expect(fromStoredHistory(JSON.parse(JSON.stringify(toStoredHistory(history))))).toStrictEqual(history);
     }),
   );
+});
+
+it("is stored without what follows from the step before, or is as it mostly is", () => {
+  const steps: FlowStep[] = [
+    { to: "quoted", atMs: 1000, durationMs: 5, owner: "a" },
+    { from: "quoted", to: "claimed", atMs: 1010, durationMs: 6, owner: "b" },
+    { from: "claimed", to: "claimed", atMs: 1030, durationMs: 7, owner: "a", times: 3, code: "http_503" },
+    { from: "unknown", to: "paid", atMs: 1060, durationMs: 8, owner: "a" },
+  ];
+  expect(toStoredHistory({ steps, dropped: 0 })).toStrictEqual({
+    o: ["a", "b"],
+    s: [
+      ["quoted", 1000, 5],
+      ["claimed", 10, 6, 1],
+      ["claimed", 20, 7, 0, 3, "http_503"],
+      ["unknown>paid", 30, 8],
+    ],
+  });
+  expect(toStoredHistory({ steps: [], dropped: 7 })).toStrictEqual({ o: [], d: 7, s: [] });
 });
 
 it("takes about 150 bytes for the three states of a payment", () => {
