@@ -157,6 +157,17 @@ describe("a flow that can't be resolved", () => {
     await errorOf(flow({ takeFunds, leaseMs }).run("k", request, { signal: stop.signal }));
     expect(await errorOf(flow().resolve("k", "release", decision))).toMatchObject(notHeld("it is funds-requested"));
     expect((await journal.read("k"))?.leaseUntilMs).toBeUndefined();
+    // A process with another key does not get further, and says why.
+    const { privateKey } = signingKeysOf("stranger");
+    const error = await errorOf(flow({}, { signingKey: privateKey }).resolve("k", "release", decision));
+    expect(error).toMatchObject({ phase: "funds-requested", cause: { code: "flow_foreign" } });
+  });
+
+  it("is one that was settled and pruned", async () => {
+    const { flow, journal } = await flowFixture();
+    await flow().run("k", request);
+    await journal.prune({ settledBeforeMs: Date.now() + leaseMs });
+    expect(await errorOf(flow().resolve("k", "found", decision))).toMatchObject(notHeld("there is no such flow"));
   });
 
   it("is one that is settled, also for a client with another key", async () => {

@@ -43,6 +43,13 @@ it("serves calls that do not wait for each other in their order", async () => {
   expect(await Promise.all([...calls, end, iterator.next()])).toEqual([value(1), value(2), value(3), done, done, done]);
 });
 
+it("hands out no record after return, also where that waits for a page", async () => {
+  const { iterator } = records();
+  const first = iterator.next();
+  const later = first.then(() => iterator.next());
+  expect(await Promise.all([first, iterator.return(), later])).toEqual([value(1), done, done]);
+});
+
 it("hands out no record after return, and closes the pages once", async () => {
   const { iterator, seen } = records();
   expect(await iterator.next()).toEqual(value(1));

@@ -3,6 +3,7 @@ import { JournalError, MemoryJournal } from "cross-border-payments/flow";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { FlowContext } from "../../../src/flows/flow-context.js";
 import type { Journal } from "../../../src/flows/journal.js";
+import { unsettledWrite } from "../../../src/flows/ownership/journal-failure.js";
 import { LeaseLost } from "../../../src/flows/ownership/lease.js";
 import { acquireEntry, retryJournal } from "../../../src/flows/ownership/own-flow.js";
 import { boundJournal } from "../bound-journal.js";
@@ -67,6 +68,13 @@ describe("a journal that fails", () => {
     ],
   ])("is asked again where it throws %s", async (_, thrown) => {
     expect(await failing([thrown, thrown, thrown])).toEqual({ error: thrown, tries: 3 });
+  });
+});
+
+it("says of which flow a journal has not said what became of a write", () => {
+  expect(unsettledWrite("k")).toMatchObject({
+    message: 'the journal has not said what became of an earlier write to the flow of key "k"',
+    stored: "unknown",
   });
 });
 

@@ -1,8 +1,18 @@
+import { createHash } from "node:crypto";
 import type { Payment } from "cross-border-payments";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decisionHash, isSamePerson, verifyDecisions, withDecision } from "../../../src/flows/state/decision-chain.js";
-import type { OperatorDecision } from "../../../src/flows/state/flow-state.js";
+import {
+  decisionHash,
+  decisionsOf,
+  endedProposals,
+  isSamePerson,
+  proposedPayment,
+  seenHash,
+  verifyDecisions,
+  withDecision,
+} from "../../../src/flows/state/decision-chain.js";
+import type { FlowState, Look, OperatorDecision } from "../../../src/flows/state/flow-state.js";
 
 const decision = (by: string): OperatorDecision => ({ action: "release", by, why: "ticket", atMs: 1 });
 const chain = (...names: readonly string[]) =>
@@ -15,7 +25,24 @@ describe("the chain of decisions", () => {
     for (const given of [decisions, turned, JSON.parse(JSON.stringify(decisions))]) {
       expect(verifyDecisions({ key: "k", decisions: given as never })).toMatchObject({ isIntact: true, unchained: 0 });
     }
-    expect(verifyDecisions({ key: "k" })).toEqual({ isIntact: true, unchained: 0, hashes: [] });
+    expect(verifyDecisions({ key: "k" })).toStrictEqual({ isIntact: true, unchained: 0, hashes: [] });
+  });
+
+  it("goes by the SHA-256 of the fields in the order of their names, as those do that are stored already", () => {
+    const text = '[["action","release"],["atMs",1],["by","a"],["why","ticket"]]';
+    expect(decisionHash(decision("a"))).toBe(createHash("sha256").update(text).digest("hex"));
+  });
+
+  it("covers what a proposer saw, in whatever order a database keeps its fields", () => {
+    const hashOf = (saw: OperatorDecision["saw"]) => decisionHash({ ...proposal, ...(saw && { saw }) });
+    const { revision, looks, hash } = proposal.saw;
+    expect(hashOf({ hash, looks, revision })).toBe(hashOf(proposal.saw));
+    const others = [
+      { revision: 4, looks, hash },
+      { revision, looks: 3, hash },
+      { revision, looks, hash: "b" },
+    ];
+    for (const other of others) expect(hashOf(other)).not.toBe(hashOf(proposal.saw));
   });
 
   it("counts a given record by its content, however deep, and in whatever order a database keeps its fields", () => {
@@ -115,6 +142,8 @@ describe("a chain that was written anew", () => {
     [[proposal, { ...approval, atMs: undefined }], "2 is not what a flow stores"],
     [[proposal, { ...proposal, by: "Quentin" }], "2 was proposed while another proposal waited"],
     [[{ ...proposal, saw: undefined }, approval], "1 does not say what its proposer saw"],
+    [[{ ...proposal, saw: undefined }, proposal], "1 does not say what its proposer saw"],
+    [[{ ...proposal, payment: 5 }], "1 is not what a flow stores"],
     [[proposal, { ...approval, step: "aproved" }], "2 is neither a proposal nor an approval nor a refusal"],
   ] as const)("shows %j", (decisions, problem) => {
     const report = verifyDecisions({ key: "k", decisions: forged(...decisions) });
@@ -145,6 +174,12 @@ describe("a chain that was written anew", () => {
       expect(settledWith({ ...payment, id: "p-8" })).toMatchObject({
         problem: "the flow was settled with another record than was proposed",
       });
+      for (const nothing of [undefined, null]) expect(settledWith(nothing)).toMatchObject({ isIntact: true });
+    }
+    const { payment: _, ...unrecorded } = found;
+    for (const decisions of [forged(found, { ...refusal, action: "found" }), forged(unrecorded, approved), []]) {
+      const report = verifyDecisions({ key: "k", decisions, payment: { ...payment, id: "p-8" } });
+      expect(report).toMatchObject({ isIntact: true });
     }
   });
 
@@ -181,8 +216,17 @@ describe("a chain that was written anew", () => {
     });
   });
 
-  it.each([{ people: 3 }, { person: 2 }, null])("refuses the options %j", (options) => {
-    expect(() => verifyDecisions({ key: "k" }, options as never)).toThrow(/^verifyDecisions: /);
+  it("has no hashes where it is no list of decisions", () => {
+    const report = verifyDecisions({ key: "k", decisions: "x" as never });
+    expect(report).toMatchObject({ hashes: [], unchained: 0, problem: "decision 1 is not what a flow stores" });
+  });
+
+  it.each([
+    [{ people: 3 }, /^verifyDecisions: .*people must be 1 or 2/],
+    [{ person: 2 }, /^verifyDecisions: /],
+    [null, /^verifyDecisions: the options of verifyDecisions must be an object/],
+  ])("refuses the options %j", (options, message) => {
+    expect(() => verifyDecisions({ key: "k" }, options as never)).toThrow(message);
   });
 });
 
@@ -206,6 +250,72 @@ it.each([
   ["Olga", "Olga\u3164", true],
   ["Olga", "Olga\u0000", true],
   ["Olga", "Olgä", false],
+  ["Olga Operator", "OlgaOperator", false],
 ])("tells whether %j and %j are one person", (one, other, isSame) => {
   expect(isSamePerson(one, other)).toBe(isSame);
+});
+
+describe("a proposal", () => {
+  it("has ended unless the next decision approves it", () => {
+    const [first, second, third] = [proposal, { ...proposal, atMs: 2 }, { ...proposal, atMs: 3 }];
+    expect(endedProposals([first, refusal, second, approval, third])).toEqual([first, third]);
+    expect(endedProposals([decision("Olga"), second, third])).toEqual([second, third]);
+  });
+
+  it("has the record that was given with it, until only its hash is kept", () => {
+    const payment = { id: "p" } as Payment;
+    expect(proposedPayment({ ...proposal, payment })).toBe(payment);
+    expect(proposedPayment({ ...proposal, payment: "a hash" as never })).toBeUndefined();
+    expect(proposedPayment(proposal)).toBeUndefined();
+  });
+});
+
+describe("the hash of what there is to see of a flow", () => {
+  const look: Look = { atMs: 1, claims: 1, seen: 3, complete: false, problem: "it was cut short" };
+  const aged = (ageSeconds: number) => ({ mark: "met", end: "end", ageSeconds }) as const;
+  const flow = { phase: "held", looks: [look], decisions: [decision("Olga")] };
+  const hashOf = (more: object) => seenHash({ ...flow, ...more } as unknown as FlowState);
+  const hashOfLook = (more: Partial<Look>) => hashOf({ looks: [{ ...look, ...more }] });
+
+  it.each<[string, object]>([
+    ["fails again", { failures: { count: 3 } }],
+    ["is stored as it goes on", { history: [1], waits: { ms: 1, looks: 1 }, askedWait: {}, progressEpoch: 7 }],
+    ["is proposed for a decision, which is refused", { decisions: [...flow.decisions, proposal, refusal] }],
+    ["is looked for again, and cannot be ruled out again", { looks: [{ ...look, atMs: 2, seen: 4, grounds: {} }] }],
+  ])("stays the same where it %s", (_, more) => {
+    expect(hashOf(more)).toBe(hashOf({}));
+  });
+
+  it.each<[string, object]>([
+    ["is in another phase", { phase: "unknown" }],
+    ["was decided about by one", { decisions: [...flow.decisions, decision("Petra")] }],
+    ["was decided about by two", { decisions: [...flow.decisions, approval] }],
+    ["was looked for by another claim", { looks: [{ ...look, claims: 2 }] }],
+    ["was not ruled out for another reason", { looks: [{ ...look, problem: "it does not go on" }] }],
+    ["was not ruled out for a reason that nobody said", { looks: [{ ...look, problem: undefined }] }],
+    ["was looked for in a cache", { looks: [{ ...look, grounds: aged(7) }] }],
+    ["was looked for twice", { looks: [look, look] }],
+    ["was never looked for", { looks: undefined }],
+  ])("is another where it %s", (_, more) => {
+    expect(hashOf(more)).not.toBe(hashOf({}));
+  });
+
+  it("does not go by how old a cache was, and tells a cache from no reason", () => {
+    const cached = hashOfLook({ grounds: aged(7), problem: "7 s old" });
+    expect(hashOfLook({ grounds: aged(8), problem: "8 s old" })).toBe(cached);
+    expect(hashOfLook({ problem: "" })).not.toBe(cached);
+  });
+
+  it.each<[string, Partial<Look>]>([
+    ["that ruled the payment out", { complete: true }],
+    ["that saw one alike", { lookalike: { id: "p" } as Payment }],
+  ])("goes by each look %s", (_, more) => {
+    expect(hashOfLook({ ...more, atMs: 2 })).not.toBe(hashOfLook(more));
+  });
+
+  it("is there for a flow about which nothing was decided yet", () => {
+    const quoted = { phase: "quoted" } as unknown as FlowState;
+    expect(decisionsOf(quoted)).toEqual([]);
+    expect(seenHash(quoted)).toMatch(/^[0-9a-f]{64}$/);
+  });
 });

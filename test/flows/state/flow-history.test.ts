@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { fromStoredHistory, mostSteps, toStoredHistory, withStep } from "../../../src/flows/state/flow-history.js";
 import { allPhases, type FlowHistory, type FlowState, type FlowStep } from "../../../src/flows/state/flow-state.js";
 
@@ -26,6 +26,36 @@ it("has each step, by whom and with what it failed, and one line for a step that
   });
   expect(state.history?.steps[0]).not.toHaveProperty("from");
   expect(state.history?.steps[2]).not.toHaveProperty("code");
+});
+
+it("says when a step was done, and how long it took, in whole milliseconds", () => {
+  vi.useFakeTimers({ toFake: ["Date", "performance"], now: 5000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const startMs = performance.now();
+  const stepOf = (from: number) =>
+    withStep({ owner: "one" }, { from: undefined, startMs: from }, stateOf("quoted")).history?.steps;
+  expect(stepOf(startMs - 7.4)).toEqual([{ to: "quoted", atMs: 5000, durationMs: 7, owner: "one" }]);
+  expect(stepOf(startMs - 7.6)).toMatchObject([{ durationMs: 8 }]);
+  expect(stepOf(startMs + 7)).toMatchObject([{ durationMs: 0 }]);
+});
+
+it("has a line of its own for a step that fails in another way, or for another owner, or from another phase", () => {
+  const failing = (phase: string, code = "connection_failed") => stateOf(phase, failed(code));
+  const first = withStep({ owner: "one" }, begun(stateOf("claimed")), failing("claimed"));
+  const linesAfter = (owner: string, to: FlowState, from = first) =>
+    withStep({ owner }, begun(from), to).history?.steps.length;
+  expect(linesAfter("one", failing("claimed"))).toBe(1);
+  expect(linesAfter("two", failing("claimed"))).toBe(2);
+  expect(linesAfter("one", failing("unknown"))).toBe(2);
+  expect(linesAfter("one", failing("claimed", "http_503"))).toBe(2);
+  expect(linesAfter("one", failing("claimed"), { ...first, phase: "unknown" } as FlowState)).toBe(2);
+  const well = withStep({ owner: "one" }, begun(stateOf("claimed")), stateOf("claimed"));
+  expect(linesAfter("one", stateOf("claimed"), well)).toBe(2);
+  const begunFailing = withStep({ owner: "one" }, begun(undefined), failing("quoted"));
+  expect(begunFailing.history?.steps).toMatchObject([{ to: "quoted", code: "connection_failed" }]);
+  // What failed before is still in the state.
+  expect(linesAfter("one", first)).toBe(2);
+  expect(withStep({ owner: "one" }, begun(first), first).history?.steps[1]).not.toHaveProperty("code");
 });
 
 it("keeps the newest steps, and counts the others", () => {
@@ -61,9 +91,28 @@ it("comes back as it was from what is stored", () => {
         index > 0 && one.from === undefined ? { ...one, from: "quoted" as const } : one,
       );
       const history: FlowHistory = { steps: whole, dropped };
-      expect(fromStoredHistory(JSON.parse(JSON.stringify(toStoredHistory(history))))).toEqual(history);
+      expect(fromStoredHistory(JSON.parse(JSON.stringify(toStoredHistory(history))))).toStrictEqual(history);
     }),
   );
+});
+
+it("is stored without what follows from the step before, or is as it mostly is", () => {
+  const steps: FlowStep[] = [
+    { to: "quoted", atMs: 1000, durationMs: 5, owner: "a" },
+    { from: "quoted", to: "claimed", atMs: 1010, durationMs: 6, owner: "b" },
+    { from: "claimed", to: "claimed", atMs: 1030, durationMs: 7, owner: "a", times: 3, code: "http_503" },
+    { from: "unknown", to: "paid", atMs: 1060, durationMs: 8, owner: "a" },
+  ];
+  expect(toStoredHistory({ steps, dropped: 0 })).toStrictEqual({
+    o: ["a", "b"],
+    s: [
+      ["quoted", 1000, 5],
+      ["claimed", 10, 6, 1],
+      ["claimed", 20, 7, 0, 3, "http_503"],
+      ["unknown>paid", 30, 8],
+    ],
+  });
+  expect(toStoredHistory({ steps: [], dropped: 7 })).toStrictEqual({ o: [], d: 7, s: [] });
 });
 
 it("takes about 150 bytes for the three states of a payment", () => {

@@ -3,6 +3,9 @@ import type { KnownSurvivor } from "../known-survivor.js";
 const noIds = "An operation whose path has no ids looks at none.";
 const countsBytes = "Only speed: the bytes of a text that is certainly short enough are counted as well.";
 const waitsForNothing = "Where nothing is left, it waits for nothing once more.";
+const lookGoal = "src/flows/looking/look-goal.ts";
+const setByBegin = "Each reading begins with `begin`, which sets it.";
+const looksAgain = "Only speed: how often an operator who waits for a lease asks for it.";
 const checksIntent = "await context.client.check(paymentIntents.create, [], { body: request }, call.paymentOptions);";
 const endsAnyway = "A function that ends without a return gives undefined too.";
 
@@ -184,5 +187,63 @@ export const flows: readonly KnownSurvivor[] = [
     line: "void ended.then(() => running.delete(ended));",
     replacement: "() => undefined",
     why: "Only memory, a promise for each round: at the end those that have ended are waited for again, which takes no time.",
+  },
+  {
+    file: "src/flows/steps/release-funds.ts",
+    line: "if (leftMs > 0) {",
+    replacement: "leftMs >= 0",
+    why: waitsForNothing,
+  },
+  ...["Math.max(seen.leaseMs ?? context.leaseMs, context.leaseMs)", "seen.leaseMs && context.leaseMs"].map(
+    (replacement) => ({
+      file: "src/flows/operate-flow.ts",
+      line: "await call.pause(Math.min(seen.leaseMs ?? context.leaseMs, context.leaseMs) / 4);",
+      replacement,
+      why: looksAgain,
+    }),
+  ),
+  {
+    file: "src/flows/looking/known-payments.ts",
+    line: 'const createdMs = Date.parse(payment.createdAt ?? "");',
+    replacement: '"Stryker was here!"',
+    why: "Neither text is a time.",
+  },
+  {
+    file: lookGoal,
+    line: '...(freshBy === undefined ? undefined : { freshBy: freshBy.id ?? freshBy.token ?? "" }),',
+    replacement: '"Stryker was here!"',
+    why: "For the compiler: a known payment has an id or a token.",
+  },
+  {
+    file: lookGoal,
+    line: "#toBeListed: readonly KnownPayment[] = [];",
+    replacement: '["Stryker was here"]',
+    why: setByBegin,
+  },
+  { file: lookGoal, line: "#isTimeless = false;", replacement: "true", why: setByBegin },
+  { file: lookGoal, line: "#isZoneless = false;", replacement: "true", why: setByBegin },
+  {
+    file: lookGoal,
+    line: 'decides: "decides" | "reports" = "reports",',
+    replacement: '""',
+    why: "Only the other one is asked for.",
+  },
+  {
+    file: lookGoal,
+    line: "if (this.#ending?.problem !== undefined) return this.#ending.problem;",
+    replacement: "this.#ending.problem",
+    why: "For the compiler: a look is asked what is wrong once it has ended.",
+  },
+  {
+    file: "src/flows/state/flow-history.ts",
+    line: `const phases = from === before?.to ? to : \`\${from ?? ""}>\${to}\`;`,
+    replacement: '"Stryker was here!"',
+    why: "Each step but the first begins somewhere.",
+  },
+  {
+    file: "src/flows/state/flow-history.ts",
+    line: 'owner: owners[by] ?? "",',
+    replacement: '"Stryker was here!"',
+    why: "For the compiler: each step has the index of an owner.",
   },
 ];

@@ -2,10 +2,15 @@ import type { KnownSurvivor } from "../known-survivor.js";
 
 const file = "src/paging/cursor-order.ts";
 
+const position = "src/paging/list-position.ts";
+const iterator = "src/paging/record-iterator.ts";
+
 const onlySpeed = {
   comparison: "Only speed: numbers of one length compare as texts do, and are compared as numbers then.",
   shortcut: "Only speed: tokens in one order are looked at one by one then, and none of them is refused.",
+  turns: "Only speed: a record that is there already waits for its turn too, which comes at once.",
 };
+const hasRead = "For the compiler: a page repeats records only of a list that has some.";
 
 export const paging: readonly KnownSurvivor[] = [
   {
@@ -68,4 +73,43 @@ export const paging: readonly KnownSurvivor[] = [
     replacement: "false",
     why: "For the compiler: every record of a page that is looked behind has a token.",
   },
+  {
+    file: position,
+    line: "#isShort = false;",
+    replacement: "true",
+    why: "Every page sets it, and no page is repeated before the first one.",
+  },
+  {
+    file: position,
+    line: "const tokens = fields.tokens.slice(-3).filter((token) => token !== undefined);",
+    replacement: "fields.tokens",
+    why: "Only speed: three are kept in the next line.",
+  },
+  {
+    file: position,
+    line: "this.#tail = [...this.#tail.slice(0, this.#tail.length - repeated[start]), ...tokens].slice(-3);",
+    replacement: "[...this.#tail.slice(0, this.#tail.length - repeated[start]), ...tokens]",
+    why: "Only memory: no more than the last three are asked for.",
+  },
+  ...["this.last.tokens", "this.last.ids"].map((replacement) => ({
+    file: position,
+    line: "return id === undefined ? this.last?.tokens.includes(token) === true : this.last?.ids.has(id) === true;",
+    replacement,
+    why: hasRead,
+  })),
+  {
+    file: iterator,
+    line: "if (this.#work !== undefined || this.#count === this.#items.length) return this.#inTurn(() => this.#advance());",
+    original: "this.#work !== undefined || this.#count === this.#items.length",
+    replacement: "true",
+    why: onlySpeed.turns,
+  },
+  { file: iterator, line: "const forget = () => {", replacement: "{}", why: onlySpeed.turns },
+  {
+    file: iterator,
+    line: "if (this.#work === done) this.#work = undefined;",
+    replacement: "false",
+    why: onlySpeed.turns,
+  },
+  { file: iterator, line: "done.then(forget, forget);", replacement: ";", why: onlySpeed.turns },
 ];
