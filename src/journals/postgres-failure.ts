@@ -18,9 +18,10 @@ const meanings: readonly (readonly [sqlState: RegExp, meaning: string])[] = [
 // The statement was certainly not sent. Of all other failures without an SQLSTATE, nobody can tell how far the statement got.
 const neverConnected = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|EHOSTUNREACH|ENETUNREACH)$/;
 
+/** None begins with E, as the codes of Node do: `EPIPE` tells of a connection, and not of what the server did. */
 export function sqlStateOf(error: unknown): string | undefined {
   const code = codeOf(error);
-  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  return code !== undefined && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) ? code : undefined;
 }
 
 /** A driver's error as a `JournalError`. `work` completes "could not". */
@@ -53,7 +54,7 @@ export const maxAttempts = 10;
 
 /** Rolled back in favour of another transaction, where the database's default isolation is stricter than READ COMMITTED. */
 export function isRolledBack(error: unknown): boolean {
-  return /^40(?:001|P01)$/.test(sqlStateOf(error) ?? "");
+  return ["40001", "40P01"].includes(sqlStateOf(error) ?? "");
 }
 
 /** Whether only the statement failed, with nothing stored, so that parts of it may succeed. */
