@@ -81,7 +81,7 @@ function storedAfter(sqlState: string): "nothing" | "unknown" {
 // The messages of the server and the driver can quote values, names and addresses; the code says enough.
 function withoutText(error: unknown, code: string | undefined): Error {
   const name = error instanceof Error ? error.name : typeof error;
-  return Object.assign(new Error(`${name} of the database driver`), code === undefined ? {} : { code });
+  return Object.assign(new Error(`${name} of the database driver`), { code });
 }
 
 function codeOf(error: unknown): string | undefined {
@@ -90,5 +90,5 @@ function codeOf(error: unknown): string | undefined {
   if (typeof code === "string") return code;
   // Node throws one error for all addresses of a host name.
   const errors: unknown = Reflect.get(error, "errors");
-  return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : undefined;
+  return Array.isArray(errors) ? codeOf(errors[0]) : undefined;
 }

@@ -83,9 +83,11 @@ it("sends by the simple statement what comes while nothing else is under way, an
   await turn();
   const second = read("b");
   await turn();
-  expect(sent.map(({ text }) => text)).toEqual([keyed.read.alone, keyed.read.together]);
+  const other = read("b2");
+  await turn();
+  expect(sent.map(({ text }) => text)).toEqual([keyed.read.alone, keyed.read.together, keyed.read.together]);
   await replyAll();
-  await Promise.all([first, second]);
+  await Promise.all([first, second, other]);
   const third = read("c");
   await turn();
   expect(sent.map(({ text }) => text)).toEqual([keyed.read.alone]);
@@ -150,7 +152,9 @@ it("tries ten times what was rolled back in favour of others", async () => {
     expect(sent).toHaveLength(1);
   }
   sent.splice(0)[0]?.fail(driverError("40001"));
-  expect(await replies).toMatchObject([{ reason: { name: "JournalError", message: /release a lease/ } }]);
+  expect(await replies).toMatchObject([
+    { reason: { name: "JournalError", message: expect.stringMatching(/release a lease/) } },
+  ]);
   expect(sent).toEqual([]);
 });
 

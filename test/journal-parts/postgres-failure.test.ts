@@ -26,6 +26,7 @@ it.each([
   ["42883", "the database refused", "nothing", true],
   ["ECONNREFUSED", "the database can't be reached, or did not respond in time", "nothing", false],
   ["EPIPE", "the database can't be reached, or did not respond in time", "unknown", false],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", "the database can't be reached, or did not respond in time", "unknown", false],
   ["ECONNRESET", "the database can't be reached, or did not respond in time", "unknown", false],
 ])("tells what %s means, without the driver's text", (code, meaning, stored, isOfOne) => {
   const failure = postgresFailure(driverError(code), "read a flow");
