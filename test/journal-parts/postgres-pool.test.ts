@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { foreignPool, onConnection, openPool } from "../../src/journals/postgres-pool.js";
 
 function fakePool() {
@@ -91,6 +91,9 @@ it("opens a pool that waits no longer than it may, and keeps connections that no
     ...{ connectionTimeoutMillis: 50, query_timeout: 50, keepAlive: true },
     fallback_application_name: "cross-border-payments",
   });
+  const client = new EventEmitter();
+  Object(pool).emit("connect", client);
+  for (const emitter of [Object(pool), client]) emitter.emit("error", new Error("a connection broke"));
   await close();
   await expect(pool.query("SELECT 1")).rejects.toThrow("after calling end");
 });
@@ -163,4 +166,18 @@ it("repeats nothing that has failed otherwise, or as it is", async () => {
   expect(sent.splice(0)).toEqual([named("a"), "release true", ["a", []], "release true"]);
   await expect(queryOften("a")).rejects.toThrow("0A000");
   expect(sent).toEqual([["a", []], "release true"]);
+});
+
+it("says what to install where pg is missing", async () => {
+  const missing = new Error("Cannot find package 'pg'");
+  vi.doMock("pg", () => {
+    throw missing;
+  });
+  onTestFinished(() => void vi.doUnmock("pg"));
+  await expect(openPool("postgres://localhost:1/db", 50)).rejects.toMatchObject({
+    name: "ConfigError",
+    message:
+      "PostgresJournal: the package pg can't be loaded. Install it (npm install pg), or pass a pool in place of the URL.",
+    cause: expect.anything(),
+  });
 });

@@ -78,9 +78,13 @@ it("migrates tables of release 0.2.0, once", async () => {
 });
 
 it.each<[string, Found, RegExp]>([
-  ["a newer release", { versions: [4] }, /have version 4, .* knows 3/],
-  ["release 0.1.0", { versions: [1] }, /have version 1,/],
-  ["release 0.2.0, with flows of 0.1.0", { versions: [2], unscoped: "k" }, /began the flow of key "k"/],
+  ["a newer release", { versions: [4] }, /^PostgresJournal: .*have version 4, .* knows 3/],
+  ["release 0.1.0", { versions: [1] }, /^PostgresJournal: .*have version 1,/],
+  [
+    "release 0.2.0, with flows of 0.1.0",
+    { versions: [2], unscoped: "k" },
+    /^PostgresJournal: .*began the flow of key "k"/,
+  ],
 ])("changes nothing in tables of %s", async (_, found, message) => {
   const { sent, pool } = server(found);
   await expect(migrate(pool, tables)).rejects.toMatchObject({
@@ -162,7 +166,13 @@ it("writes what an administrator runs, line by line", () => {
   ]);
   expect(migrated.at(-3)).toBe('GRANT SELECT ON "public"."cross_border_flows_version" TO "payments";');
   expect(schemaText({ from: 3 })).not.toContain("ALTER TABLE");
-  for (const from of [-1, 0.5, 4]) expect(() => schemaText({ from })).toThrow("a whole number from 0 to 3");
+  expect(schemaText({ from: 0 })).toBe(schemaText());
+  const refused = (message: RegExp) => expect.objectContaining({ message: expect.stringMatching(message) });
+  for (const from of [-1, 0.5, 4]) {
+    expect(() => schemaText({ from })).toThrow(refused(/^PostgresJournal: .*a whole number from 0 to 3/));
+  }
+  expect(() => schemaText(7 as object)).toThrow(refused(/^PostgresJournal: the options/));
   expect(() => schemaText({ role: "a b" })).toThrow("PostgresJournal: role must be");
   expect(() => schemaText({ from: 1 })).toThrow(expect.objectContaining({ code: "journal_outdated" }));
+  expect(() => schemaText({ from: 1 })).toThrow(refused(/^PostgresJournal: /));
 });

@@ -1,6 +1,8 @@
+import { linkSync, writeFileSync } from "node:fs";
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { SqliteConnection } from "../../src/journals/sqlite-connection.js";
 import { assertSqliteOptions, prepareDatabase, type SqliteJournalOptions } from "../../src/journals/sqlite-database.js";
+import { newFile } from "../journals/sqlite-fixture.js";
 
 const applicationId = 0x4342504a;
 const busy = Object.assign(new Error("driver"), { errcode: 5 });
@@ -9,10 +11,12 @@ const busy = Object.assign(new Error("driver"), { errcode: 5 });
 interface File {
   readonly answers?: Readonly<Record<string, unknown>>;
   readonly failures?: Record<string, unknown[]>;
+  /** Its path, which is empty in memory. */
+  readonly path?: string;
 }
 
 /** Prepares a file that answers as given, and otherwise as a new one. */
-async function prepare(options: SqliteJournalOptions = {}, { answers = {}, failures = {} }: File = {}) {
+async function prepare(options: SqliteJournalOptions = {}, { answers = {}, failures = {}, path = "" }: File = {}) {
   const asked: string[] = [];
   const ask = (sql: string) => {
     asked.push(sql.startsWith("CREATE TABLE") || sql.startsWith("ALTER TABLE") ? sql.slice(0, 6).trim() : sql);
@@ -31,7 +35,7 @@ async function prepare(options: SqliteJournalOptions = {}, { answers = {}, failu
     exec: async (sql: string) => ask(sql),
     all: async (sql: string) => {
       ask(sql);
-      if (sql === "PRAGMA database_list") return [{ name: "temp", file: "/other" }, null, { name: "main", file: "" }];
+      if (sql === "PRAGMA database_list") return [{ name: "temp", file: "/other" }, null, { name: "main", file: path }];
       return sql in known ? [{ value: known[sql], key: known[sql] }] : [];
     },
   };
@@ -148,13 +152,27 @@ it.each<[string, SqliteJournalOptions, Record<string, unknown>, string]>([
 });
 
 it.each<[string, Record<string, unknown>, RegExp]>([
-  ["a newer release", ours(4), /version 4, .* knows 3/],
+  ["a newer release", ours(4), /^SqliteJournal: .*version 4, .* knows 3/],
   ["release 0.1.0", ours(1), /the tables have version 1/],
-  ["release 0.2.0, with flows of 0.1.0", { ...ours(2), [scoped]: "k" }, /release 0\.1\.0 began the flow of key "k"/],
+  [
+    "release 0.2.0, with flows of 0.1.0",
+    { ...ours(2), [scoped]: "k" },
+    /^SqliteJournal: release 0\.1\.0 began the flow of key "k"/,
+  ],
 ])("leaves a file of %s as it is", async (_, answers, message) => {
   const { prepared, asked } = await prepare({}, { answers });
   expect(prepared).toMatchObject({ name: "ConfigError", message: expect.stringMatching(message) });
   expect([asked.at(-1), asked.includes("ALTER")]).toEqual(["ROLLBACK", false]);
+});
+
+it("refuses a file with another name, before it asks anything else", async () => {
+  const path = newFile();
+  writeFileSync(path, "");
+  expect((await prepare({}, { path })).prepared).toBe("prepared");
+  linkSync(path, `${path}.other`);
+  const { prepared, asked } = await prepare({}, { path });
+  expect(prepared).toMatchObject({ name: "ConfigError", message: expect.stringContaining("a hard link") });
+  expect(asked).toEqual(["PRAGMA database_list"]);
 });
 
 it("reports what failed first, also where it can't be rolled back", async () => {
@@ -191,4 +209,6 @@ it("has defaults, and refuses options that can't be meant", () => {
     const check = () => assertSqliteOptions(options as SqliteJournalOptions);
     expect(check).toThrow(expect.objectContaining({ message: expect.stringMatching(/^SqliteJournal: .*must be/) }));
   }
+  const noOptions = () => assertSqliteOptions(7 as SqliteJournalOptions);
+  expect(noOptions).toThrow(expect.objectContaining({ message: expect.stringMatching(/^SqliteJournal: the options/) }));
 });

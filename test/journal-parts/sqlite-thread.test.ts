@@ -88,6 +88,23 @@ describe.skipIf(nodeSqlite === undefined)("the thread", () => {
     expect([refs.mock.calls.length, unrefs.mock.calls.length]).toEqual([1, 1]);
   });
 
+  it("keeps the process alive while one of two messages is under way", async () => {
+    const { thread, worker, sent, unrefs } = await openThread();
+    sent.mockImplementation(() => {});
+    unrefs.mockClear();
+    const replies = [1, 2].map(async (number) => {
+      if (number === 2) await new Promise((resolve) => setImmediate(resolve));
+      return thread.run(add(number));
+    });
+    await new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
+    expect(sent.mock.calls.slice(-2).map(([requests]) => requests)).toEqual([[["run", add(1)]], [["run", add(2)]]]);
+    worker.emit("message", [[added]]);
+    expect(unrefs).not.toHaveBeenCalled();
+    worker.emit("message", [[added]]);
+    expect(unrefs).toHaveBeenCalledTimes(1);
+    expect(await Promise.all(replies)).toEqual([added, added]);
+  });
+
   it("says of what was sent to a thread that ended that nobody knows, and of the rest that nothing was stored", async () => {
     const { thread, worker } = await openThread();
     const sentOnes = [thread.run(add(1))];
@@ -95,6 +112,7 @@ describe.skipIf(nodeSqlite === undefined)("the thread", () => {
     sentOnes.push(thread.run(add(2)));
     await new Promise((resolve) => setImmediate(resolve));
     // These wait: two messages are under way, or the next one is not sent in this turn.
+    worker.emit("error", new Error("no memory left"));
     const ended = worker.terminate();
     const waiting = thread.run(add(3));
     await ended;
