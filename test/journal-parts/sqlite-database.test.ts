@@ -39,7 +39,7 @@ async function prepare(options: SqliteJournalOptions = {}, { answers = {}, failu
       return sql in known ? [{ value: known[sql], key: known[sql] }] : [];
     },
   };
-  const prepared = await prepareDatabase(connection as SqliteConnection, assertSqliteOptions(options)).then(
+  const prepared = await prepareDatabase(connection as unknown as SqliteConnection, assertSqliteOptions(options)).then(
     () => "prepared",
     (error: unknown) => error,
   );

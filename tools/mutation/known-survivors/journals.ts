@@ -128,7 +128,6 @@ export const journals: readonly KnownSurvivor[] = [
   {
     file: program,
     line: 'if (sqlite === undefined) throw Object.assign(new Error("no node:sqlite"), { code: "CROSS_BORDER_NO_SQLITE" });',
-    original: '"no node:sqlite"',
     replacement: '""',
     why: oldNode,
   },
