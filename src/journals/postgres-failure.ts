@@ -18,9 +18,10 @@ const meanings: readonly (readonly [sqlState: RegExp, meaning: string])[] = [
 // The statement was certainly not sent. Of all other failures without an SQLSTATE, nobody can tell how far the statement got.
 const neverConnected = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|EHOSTUNREACH|ENETUNREACH)$/;
 
+/** None begins with E, as the codes of Node do: `EPIPE` tells of a connection, and not of what the server did. */
 export function sqlStateOf(error: unknown): string | undefined {
   const code = codeOf(error);
-  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  return code !== undefined && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) ? code : undefined;
 }
 
 /** A driver's error as a `JournalError`. `work` completes "could not". */
@@ -53,7 +54,7 @@ export const maxAttempts = 10;
 
 /** Rolled back in favour of another transaction, where the database's default isolation is stricter than READ COMMITTED. */
 export function isRolledBack(error: unknown): boolean {
-  return /^40(?:001|P01)$/.test(sqlStateOf(error) ?? "");
+  return ["40001", "40P01"].includes(sqlStateOf(error) ?? "");
 }
 
 /** Whether only the statement failed, with nothing stored, so that parts of it may succeed. */
@@ -80,7 +81,7 @@ function storedAfter(sqlState: string): "nothing" | "unknown" {
 // The messages of the server and the driver can quote values, names and addresses; the code says enough.
 function withoutText(error: unknown, code: string | undefined): Error {
   const name = error instanceof Error ? error.name : typeof error;
-  return Object.assign(new Error(`${name} of the database driver`), code === undefined ? {} : { code });
+  return Object.assign(new Error(`${name} of the database driver`), { code });
 }
 
 function codeOf(error: unknown): string | undefined {
@@ -89,5 +90,5 @@ function codeOf(error: unknown): string | undefined {
   if (typeof code === "string") return code;
   // Node throws one error for all addresses of a host name.
   const errors: unknown = Reflect.get(error, "errors");
-  return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : undefined;
+  return Array.isArray(errors) ? codeOf(errors[0]) : undefined;
 }

@@ -84,7 +84,8 @@ async function connectAlone(pool: PostgresPool): Promise<PostgresConnection> {
 
 function isInTransaction(connection: PostgresConnection): boolean {
   try {
-    return /^[TE]$/.test(connection.getTransactionStatus?.() ?? "");
+    const status = connection.getTransactionStatus?.();
+    return status === "T" || status === "E";
   } catch {
     // pg-native may be older than the pg that asks it.
     return false;

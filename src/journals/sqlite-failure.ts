@@ -16,7 +16,7 @@ const resultNames: ReadonlyMap<number, string> = new Map([
   [26, "SQLITE_NOTADB"],
 ]);
 
-const meanings: ReadonlyMap<string, string> = new Map([
+const meanings: ReadonlyMap<string | undefined, string> = new Map([
   [
     "SQLITE_BUSY",
     "another process has the file locked. Raise busyTimeoutMs, or find the one that keeps the file to itself",
@@ -48,14 +48,14 @@ export function sqliteResult(error: unknown): string | undefined {
   if (typeof number === "number") return resultNames.get(number & 0xff);
   const text: unknown = Reflect.get(error, "code");
   if (text === fileReplaced || text === inTransaction || text === threadEnded) return text;
-  return typeof text === "string" ? /^SQLITE_[A-Z]+/.exec(text)?.[0] : undefined;
+  return /^SQLITE_[A-Z]+/.exec(String(text))?.[0];
 }
 
 /** A driver's error as a `JournalError`. `work` completes "could not". */
 export function sqliteFailure(error: unknown, work: string): CrossBorderError {
   if (error instanceof CrossBorderError) return error;
   const result = sqliteResult(error);
-  const meaning = (result === undefined ? undefined : meanings.get(result)) ?? "the database refused";
+  const meaning = meanings.get(result) ?? "the database refused";
   return new JournalError(
     `SqliteJournal could not ${work}: ${meaning}${result?.startsWith("SQLITE_") ? ` (${result})` : ""}.`,
     {

@@ -5,7 +5,6 @@
  * @param path absolute, and empty for a database without a file.
  */
 export function whyLogIsApart(path: string): string | undefined {
-  if (path === "") return undefined;
   const fs = process.getBuiltinModule("node:fs");
   const { nlink = 1 } = fs.statSync(path, { throwIfNoEntry: false }) ?? {};
   if (nlink > 1) return "it has another name, a hard link, and each name has a log of its own. Leave it one name";
@@ -16,10 +15,10 @@ export function whyLogIsApart(path: string): string | undefined {
 }
 
 /** Linux alone has this list. Spaces and backslashes in it are written in octal. */
-function mountPoints(fs: typeof import("node:fs")): ReadonlySet<string> {
+function mountPoints(fs: typeof import("node:fs")): ReadonlySet<string | undefined> {
   try {
-    const mounts = fs.readFileSync("/proc/self/mountinfo", "utf8").trim().split("\n");
-    return new Set(mounts.map((mount) => (mount.split(" ")[4] ?? "").replace(/\\(\d{3})/g, fromOctal)));
+    const mounts = fs.readFileSync("/proc/self/mountinfo", "utf8").split("\n");
+    return new Set(mounts.map((mount) => mount.split(" ")[4]?.replace(/\\(\d{3})/g, fromOctal)));
   } catch {
     return new Set();
   }

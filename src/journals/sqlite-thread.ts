@@ -143,7 +143,7 @@ function withoutNodeSqlite(): ConfigError {
 }
 
 function errorOf({ message, code, errcode }: ThreadFailure): Error {
-  return Object.assign(new Error(message), { code, ...(errcode !== undefined && { errcode }) });
+  return Object.assign(new Error(message), { code, errcode });
 }
 
 function endedError(stored: "nothing" | "unknown"): Error {

@@ -5,6 +5,7 @@ import { decisions } from "./known-survivors/decisions.js";
 import { errors } from "./known-survivors/errors.js";
 import { flows } from "./known-survivors/flows.js";
 import { http } from "./known-survivors/http.js";
+import { journals } from "./known-survivors/journals.js";
 import { login } from "./known-survivors/login.js";
 import { paging } from "./known-survivors/paging.js";
 import { reconcile } from "./known-survivors/reconcile.js";
@@ -20,6 +21,7 @@ export const knownSurvivors: readonly KnownSurvivor[] = [
   ...errors,
   ...flows,
   ...http,
+  ...journals,
   ...login,
   ...paging,
   ...reconcile,

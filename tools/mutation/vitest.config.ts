@@ -24,6 +24,7 @@ export default defineConfig({
     include: part === undefined ? [] : [...part.tests],
     exclude: excludedTests,
     sequence: { sequencer: InTheirOrder },
+    setupFiles: "tools/mutation/thread-mutants.ts",
     // A mutant is switched on while the tests run: no module has to be loaded again for it.
     isolate: part?.isolated === true,
     // A mutant that waits for ever is found by its test, which costs less than ending its process.
