@@ -32,7 +32,9 @@ async function promtool(...parameters: readonly string[]): Promise<{ readonly ok
 }
 
 /** The alarms' tests: what stands above the first, and each of them. */
-const [head = "", quiet = "", ...loud] = readFileSync(join(folder, "alerts.test.yml"), "utf8").split(/^(?= {2}- name: )/m);
+const [head = "", quiet = "", ...loud] = readFileSync(join(folder, "alerts.test.yml"), "utf8").split(
+  /^(?= {2}- name: )/m,
+);
 
 /** Tries some of the alarms' tests with other alarms: each takes as long as its samples. */
 async function holds(tests: readonly string[], text: string): Promise<boolean> {
