@@ -20,6 +20,7 @@ it("says so where what pays can't be loaded, sends and takes nothing, and tries 
     name: "ConfigError",
     effect: "none",
     message: expect.stringContaining("what pays in two steps can't be loaded, so nothing was sent"),
+    cause: expect.anything(),
   });
   expect(asked).toEqual([]);
   expect(takeFunds).not.toHaveBeenCalled();
