@@ -72,13 +72,14 @@ function opened(scheme: SignatureScheme, digest: string): OpenedSignature {
 /** RFC 8017, 9.1.2, with the mask made by the hash itself, as every library does where it is not told otherwise. */
 function readPss(encoded: Buffer, bits: number): readonly OpenedSignature[] {
   if (encoded.at(-1) !== 0xbc) return [];
-  // Of another hash the block is random, and its salt seems to be long.
+  // Of another hash the block is random: by chance it reads as one whose salt is as long as can be, with no zeros in front.
   const found = hashes.flatMap(({ name }) => readPssBy(name, encoded, bits) ?? []);
-  return found.sort((one, other) => one.saltBytes - other.saltBytes);
+  return found.sort((one, other) => other.zeros - one.zeros);
 }
 
 interface OpenedPss extends OpenedSignature {
-  readonly saltBytes: number;
+  /** In front of the salt; two or less, which can be chance, count as none. */
+  readonly zeros: number;
 }
 
 function readPssBy(hash: string, encoded: Buffer, bits: number): OpenedPss | undefined {
@@ -96,7 +97,7 @@ function readPssBy(hash: string, encoded: Buffer, bits: number): OpenedPss | und
     const digest = createHash(hash).update(text).digest();
     return createHash(hash).update(Buffer.alloc(8)).update(digest).update(salt).digest().equals(mixed);
   };
-  return { scheme: { padding: "PSS", hash }, fits, saltBytes: salt.length };
+  return { scheme: { padding: "PSS", hash }, fits, zeros: saltAt > 2 ? saltAt : 0 };
 }
 
 function mgf1(hash: string, seed: Buffer, length: number): Buffer {

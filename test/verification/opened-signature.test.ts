@@ -68,6 +68,22 @@ describe("PSS", () => {
     expect(opened(encoded)).toEqual([]);
   });
 
+  it.each([
+    ["sha512", 20],
+    ["sha512", 64],
+    ["sha256", constants.RSA_PSS_SALTLEN_MAX_SIGN],
+  ])("with %s and a salt of %i bytes is told from what reads by chance as one of another hash", (hash, saltLength) => {
+    const key = { key: privateKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength };
+    const readings = Array.from({ length: 300 }, () =>
+      openSignature(spkiOf(publicKey), sign(hash, Buffer.from("text"), key)),
+    );
+    expect(readings.map(([first]) => first?.scheme.hash)).toEqual(readings.map(() => hash));
+    // By each of five other hashes, one in 128.
+    const ambiguous = readings.filter(({ length }) => length > 1).length;
+    expect(ambiguous).toBeGreaterThan(0);
+    expect(ambiguous).toBeLessThan(100);
+  });
+
   it("is read from keys whose bits do not fill their bytes", () => {
     const odd = generateKeyPairSync("rsa", { modulusLength: 2050 });
     const [found] = openSignature(
@@ -82,4 +98,9 @@ it("is of as many bytes as the key", () => {
   const signature = sign("sha256", Buffer.from("text"), privateKey);
   expect(openSignature(spkiOf(publicKey), signature)).toHaveLength(1);
   expect(openSignature(spkiOf(publicKey), Buffer.concat([Buffer.alloc(1), signature]))).toEqual([]);
+  // The same number in fewer bytes is none either.
+  let withZero = signature;
+  for (let text = 0; withZero[0] !== 0; text += 1) withZero = sign("sha256", Buffer.from(`${text}`), privateKey);
+  expect(openSignature(spkiOf(publicKey), withZero)).toHaveLength(1);
+  expect(openSignature(spkiOf(publicKey), withZero.subarray(1))).toEqual([]);
 });
