@@ -1,6 +1,5 @@
 import { TokenError } from "../errors/errors.js";
-import { notLoaded } from "../errors/not-loaded.js";
-import { safeCause } from "../errors/safe-cause.js";
+import { loadedLate } from "../errors/loaded-late.js";
 
 /** openid-client, and what calls it. */
 export function loadOpenIdGrant(): Promise<typeof import("#login")> {
@@ -8,13 +7,11 @@ export function loadOpenIdGrant(): Promise<typeof import("#login")> {
 }
 
 /** @throws {TokenError} where a file of this package can't be loaded. */
-export async function loaded<Module>(loading: Promise<Module>): Promise<Module> {
-  try {
-    return await loading;
-  } catch (error) {
-    throw new TokenError(notLoaded("what requests tokens", "nothing was requested"), {
-      code: "token_request_failed",
-      cause: safeCause(error),
-    });
-  }
+export function loaded<Module>(loading: Promise<Module>): Promise<Module> {
+  return loadedLate(
+    loading,
+    "what requests tokens",
+    "nothing was requested",
+    (message, cause) => new TokenError(message, { code: "token_request_failed", cause }),
+  );
 }

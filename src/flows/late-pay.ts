@@ -1,8 +1,6 @@
 import type { ApiClient } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
-import { ConfigError } from "../errors/errors.js";
-import { notLoaded } from "../errors/not-loaded.js";
-import { safeCause } from "../errors/safe-cause.js";
+import { loadedLate } from "../errors/loaded-late.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import type { PayOutcome, TakeFunds } from "./pay.js";
 import { copyRequest } from "./state/copy-request.js";
@@ -17,21 +15,11 @@ export async function latePay(
   // Both steps belong to this call, whatever becomes of the objects that it was given.
   const asked = copyRequest(request);
   const kept = copyOf(options);
-  pay ??= await loadPay();
-  return pay(client, asked, takeFunds, kept);
+  loaded ??= await loadedLate(import("./pay.js"), "what pays in two steps");
+  return loaded.pay(client, asked, takeFunds, kept);
 }
 
-type Pay = typeof import("./pay.js").pay;
-let pay: Pay | undefined;
-
-/** @throws {ConfigError} What can't be loaded is loaded again by the next call. */
-async function loadPay(): Promise<Pay> {
-  try {
-    return (await import("./pay.js")).pay;
-  } catch (error) {
-    throw new ConfigError(notLoaded("what pays in two steps", "nothing was sent"), { cause: safeCause(error) });
-  }
-}
+let loaded: typeof import("./pay.js") | undefined;
 
 /** What is no plain object stays as it is, for `create` to refuse. */
 function copyOf(options: RequestOptions | undefined): RequestOptions | undefined {

@@ -1,7 +1,6 @@
 import { decompression, openAgent } from "#platform";
 import { ConfigError } from "../errors/errors.js";
-import { notLoaded } from "../errors/not-loaded.js";
-import { safeCause } from "../errors/safe-cause.js";
+import { loadedLate } from "../errors/loaded-late.js";
 import type { AgentOptions, FreshAgent } from "../platform/undici-agent.js";
 import type { Transport } from "./transport.js";
 import type { Route } from "./undici-exchange.js";
@@ -43,9 +42,12 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
   };
 
   const open = async (): Promise<readonly [Route, Exchange]> => {
-    const opened = await Promise.all([openRoute(), loadExchange()]);
-    exchange = opened[1];
-    return opened;
+    const [opened, loaded] = await Promise.all([
+      openRoute(),
+      loadedLate(import("./undici-exchange.js"), "what sends requests"),
+    ]);
+    exchange = loaded.exchange;
+    return [opened, exchange];
   };
 
   return {
@@ -67,15 +69,6 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
 }
 
 type Exchange = typeof import("./undici-exchange.js").exchange;
-
-/** @throws {ConfigError} which is another one for each call, since flows add facts to theirs. What can't be loaded is loaded again by the next one. */
-async function loadExchange(): Promise<Exchange> {
-  try {
-    return (await import("./undici-exchange.js")).exchange;
-  } catch (error) {
-    throw new ConfigError(notLoaded("what sends requests", "nothing was sent"), { cause: safeCause(error) });
-  }
-}
 
 /** Makes a new error for each call, since flows add facts to theirs. */
 function undiciNotLoaded(): ConfigError {
