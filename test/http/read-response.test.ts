@@ -46,11 +46,13 @@ describe("readResponse", () => {
       for (const operation of operations) {
         for (const ending of endings) {
           let bestMs = Number.POSITIVE_INFINITY;
-          // Other work on the machine, and the collection of garbage, only ever make it slower.
+          // Other work on the machine makes the time longer, and threads that collect garbage the use of processors: neither is of this work.
           for (let round = 0; round < 10 && bestMs >= 50; round++) {
             const startMs = performance.now();
+            const before = process.cpuUsage();
             readResponse(operation, {}, { headers: {}, text, ...ending }, "off", schemas);
-            bestMs = Math.min(bestMs, performance.now() - startMs);
+            const { user, system } = process.cpuUsage(before);
+            bestMs = Math.min(bestMs, performance.now() - startMs, (user + system) / 1000);
           }
           expect(bestMs).toBeLessThan(50);
         }

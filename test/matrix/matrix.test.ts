@@ -213,7 +213,10 @@ function nodeVersions(): string[] {
   return [...new Set([...nodes.values()].flat())].sort();
 }
 
-it("has the bundles that are documented, and their sizes within a tenth", () => {
+/** On Node 20 npm installs another undici, whose sizes are not in the table. */
+const hasDocumentedUndici = Number(process.versions.node.split(".")[0]) >= 22;
+
+it.runIf(hasDocumentedUndici)("has the bundles that are documented, and their sizes within a tenth", () => {
   const made = bundles.map(({ bundler, format, needs = "" }) => [`${bundler} ${versionOf(bundler)}`, format, needs]);
   const documented = tableUnder("## Bundles");
   expect(documented.map((cells) => cells.slice(0, 3))).toEqual(made);

@@ -18,6 +18,9 @@ const folder = temporaryFolder();
 
 const grounds = ["--by", "Olga Operator", "--why", "ticket 4711"];
 
+/** A program whose lease outlasts what a busy machine takes for its requests. */
+const patient = { leaseMs: 60_000 };
+
 describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) => {
   let fixture: FlowsFixture;
   beforeEach(async () => {
@@ -195,7 +198,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect(stdout).toMatch(/^phase +refused$/m);
     expect(stdout).toMatch(/^then +the program that runs these flows calls releaseFunds/m);
     expect([fixture.bank.released, fixture.bank.calls]).toEqual([[], calls]);
-    const [outcome] = await all(fixture.newFlow().recover());
+    const [outcome] = await all(fixture.newFlow(patient).recover());
     expect(outcome).toMatchObject({ status: "rejected", decisions: [{ action: "release", by: "Olga Operator" }] });
     expect(fixture.bank.released).toEqual(["held-1"]);
     expect(payments()).toBe(0);
@@ -219,7 +222,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect(code).toBe(0);
     expect(stdout).toMatch(/^phase +funds-requested$/m);
     expect(payments()).toBe(0);
-    const [outcome] = await all(fixture.newFlow().recover());
+    const [outcome] = await all(fixture.newFlow(patient).recover());
     expect(outcome).toMatchObject({ status: "paid", decisions: [{ action: "resend", why: "ticket 4711" }] });
     expect(payments()).toBe(1);
     expect(fixture.bank.released).toEqual([]);
@@ -231,7 +234,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
       fixture.run(["flows", "resolve", "held-1", action, ...grounds, "--yes"]).then(({ code }) => code);
     const codes = await Promise.all([resolve("release"), resolve("resend"), resolve("release")]);
     expect(codes.sort()).toEqual([0, 3, 3]);
-    expect(await all(fixture.newFlow().recover())).toHaveLength(1);
+    expect(await all(fixture.newFlow(patient).recover())).toHaveLength(1);
     expect(payments() + fixture.bank.released.length).toBe(1);
   });
 
