@@ -74,6 +74,18 @@ describe("a payment that goes through", () => {
   });
 });
 
+it("pays with the id that it checked, although the object of takeFunds has another one by then", async () => {
+  const { client, asked } = gatewayClient();
+  const ids = ["tx-1", "tx-2"];
+  const takeFunds: TakeFunds = () => ({
+    get senderGatewayTransactionId() {
+      return ids.shift() ?? "";
+    },
+  });
+  await pay(client, intentRequest, takeFunds, undefined);
+  expect(asked[1]?.body).toMatchObject({ senderGatewayTransactionId: "tx-1" });
+});
+
 it("makes no payment when the sender declines", async () => {
   const { client, steps } = gatewayClient();
   expect(await pay(client, intentRequest, () => null, undefined)).toEqual({ status: "declined", intent });

@@ -76,6 +76,19 @@ describe("run", () => {
     expect(bank.released).toEqual([]);
   });
 
+  it("pays with the id that it checked, although the object of takeFunds has another one by then", async () => {
+    const { flow, sandbox } = await flowFixture();
+    const ids = ["TX-1", "TX-2"];
+    const takeFunds = () => ({
+      replayed: false,
+      get senderGatewayTransactionId() {
+        return ids.shift() ?? "";
+      },
+    });
+    expect(await flow({ takeFunds }).run("k", request)).toMatchObject({ status: "paid" });
+    expect(sandbox.payments).toMatchObject([{ senderGatewayTransactionId: "TX-1" }]);
+  });
+
   it("refuses a bad request and a bad key before it writes anything", async () => {
     const { flow, journal } = await flowFixture();
     await expect(flow().run("k", { ...request, receiverAmount: "1,5" })).rejects.toBeInstanceOf(InvalidArgumentError);
