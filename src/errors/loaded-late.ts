@@ -2,7 +2,8 @@ import { ConfigError, type CrossBorderError } from "./errors.js";
 import { safeCause } from "./safe-cause.js";
 
 /**
- * Waits for a file of this package that is loaded late. What can't be loaded is loaded again by the next `import()`.
+ * Waits for a file of this package that is loaded late. What can't be loaded is loaded again by the next `import()`, unless Node remembers
+ * the failure of an ES module itself: each of reading a file in Node 20, that of a package that is not found in any.
  *
  * @param what what the file does.
  * @param outcome what did not happen without it.

@@ -41,16 +41,16 @@ export type ReleaseFundsByKey = (context: {
 }) => Promise<void> | void;
 
 /**
- * Checks what `takeFunds` returned.
+ * Reads what `takeFunds` returned, each field once: the object is its own, which it may change for the next payment.
  *
  * @param advice ends the message: what to do if the money was taken all the same.
  * @throws {InvalidArgumentError} that says what was returned, but not its value.
  */
-export function assertFundsTaken(returned: unknown, advice: string): asserts returned is FundsTaken | null {
-  if (returned === null) return;
+export function readFundsTaken(returned: unknown, advice: string): FundsTaken | null {
+  if (returned === null) return null;
   const isObject = typeof returned === "object";
   const id: unknown = isObject ? Reflect.get(returned, "senderGatewayTransactionId") : undefined;
-  if (typeof id === "string" && id !== "") return;
+  if (typeof id === "string" && id !== "") return { senderGatewayTransactionId: id };
   const found = isObject
     ? `an object whose senderGatewayTransactionId is ${describeValue(id)}`
     : describeValue(returned);
@@ -60,23 +60,23 @@ export function assertFundsTaken(returned: unknown, advice: string): asserts ret
 }
 
 /**
- * Checks what the `takeFunds` of a flow returned.
+ * Reads what the `takeFunds` of a flow returned.
  *
  * @param latestMs the latest time at which the money can have been taken, whatever the clocks.
  * @throws {InvalidArgumentError} that says what was returned, but not its value.
  */
-export function assertFlowFunds(returned: unknown, latestMs: number): asserts returned is FlowFunds | null {
+export function readFlowFunds(returned: unknown, latestMs: number): FlowFunds | null {
   const advice = "the flow stays as it is, and takeFunds is called again with the same key when it is run again";
-  assertFundsTaken(returned, advice);
-  if (returned === null) return;
-  const replayed: unknown = Reflect.get(returned, "replayed");
+  const taken = readFundsTaken(returned, advice);
+  if (taken === null) return null;
+  const replayed: unknown = Reflect.get(Object(returned), "replayed");
   if (typeof replayed !== "boolean") {
     throw new InvalidArgumentError(
       `takeFunds must return { senderGatewayTransactionId, replayed }, where replayed says whether this key's money had been taken before, or null; replayed is ${describeValue(replayed)}. No payment was made; ${advice}`,
     );
   }
-  const takenAtMs: unknown = Reflect.get(returned, "takenAtMs");
-  if (takenAtMs === undefined || (isTime(takenAtMs) && takenAtMs <= latestMs)) return;
+  const takenAtMs: unknown = Reflect.get(Object(returned), "takenAtMs");
+  if (takenAtMs === undefined || (isTime(takenAtMs) && takenAtMs <= latestMs)) return { ...taken, replayed, takenAtMs };
   const found = isTime(takenAtMs)
     ? `${takenAtMs}, which is ahead of this process's clock by more than bankSkewMs`
     : describeValue(takenAtMs);

@@ -1,7 +1,7 @@
 import type { ApiClient } from "../api/api-client.js";
-import type { RequestOptions } from "../api/request-options.js";
+import { parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import { loadedLate } from "../errors/loaded-late.js";
-import type { PaymentIntentRequest } from "../resources/payment-intents.js";
+import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import type { PayOutcome, TakeFunds } from "./pay.js";
 import { copyRequest } from "./state/copy-request.js";
 
@@ -14,17 +14,9 @@ export async function latePay(
 ): Promise<PayOutcome> {
   // Both steps belong to this call, whatever becomes of the objects that it was given.
   const asked = copyRequest(request);
-  const kept = copyOf(options);
+  const kept = parseRequestOptions(paymentIntents.create, options);
   loaded ??= await loadedLate(import("./pay.js"), "what pays in two steps");
   return loaded.pay(client, asked, takeFunds, kept);
 }
 
 let loaded: typeof import("./pay.js") | undefined;
-
-/** What is no plain object stays as it is, for `create` to refuse. */
-function copyOf(options: RequestOptions | undefined): RequestOptions | undefined {
-  if (typeof options !== "object" || options === null) return options;
-  const { headers } = options;
-  const isPlain = typeof headers === "object" && headers !== null && !(Symbol.iterator in headers);
-  return isPlain ? { ...options, headers: { ...headers } } : { ...options };
-}

@@ -4,7 +4,7 @@ import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError }
 import { type PaymentIntent, type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { type Payment, Payments, payments } from "../resources/payments.js";
 import type { Part } from "../tracing/tracing.js";
-import { assertFundsTaken } from "./funds-functions.js";
+import { readFundsTaken } from "./funds-functions.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
 import { frozenCopy } from "./state/frozen-copy.js";
 import { assertPayable } from "./steps/assert-payable.js";
@@ -55,8 +55,8 @@ async function payInSteps(
   await assertPayable(client, request, intent, options);
   const signal = options?.signal;
   if (signal?.aborted) throw abortedBeforeTaking();
-  const funds: unknown = await takeFunds(frozenCopy(intent), { signal });
-  assertFundsTaken(funds, "if the sender's money was taken, give it back");
+  const returned: unknown = await takeFunds(frozenCopy(intent), { signal });
+  const funds = readFundsTaken(returned, "if the sender's money was taken, give it back");
   if (funds === null) return { status: "declined", intent };
   const payment = await createPayment(client, intent, funds, options);
   return { status: "paid", intent, payment };

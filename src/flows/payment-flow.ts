@@ -146,7 +146,8 @@ export class PaymentFlow {
    * @throws {AggregateError} when flows could not be continued, after all others have settled: a `FlowPausedError` for each.
    */
   recover(options: RecoverOptions = {}): AsyncGenerator<FlowOutcome, void, undefined> {
-    return this.#recover(typeof options === "object" && options !== null ? { ...options } : options);
+    const { concurrency, signal } = readRecoverOptions(options);
+    return recoverFlows(this.#context, concurrency, signal);
   }
 
   /**
@@ -337,11 +338,6 @@ export class PaymentFlow {
    */
   async close(options: CloseOptions = {}): Promise<CloseReport> {
     return this.#context.openWork.close(readCloseOptions(options).timeoutMs);
-  }
-
-  async *#recover(options: RecoverOptions): AsyncGenerator<FlowOutcome, void, undefined> {
-    const { concurrency, signal } = readRecoverOptions(options);
-    yield* recoverFlows(this.#context, concurrency, signal);
   }
 
   /** Never rejects. */

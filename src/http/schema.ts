@@ -2,6 +2,7 @@ import type { $ZodType } from "zod/v4/core";
 import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
 import type { Operation } from "../api/operation.js";
 import { describeValue, looksLikeName } from "../errors/describe-value.js";
+import { loadedLate } from "../errors/loaded-late.js";
 import { decimalNumeral } from "../money.js";
 
 /** A field that is not what the description says; never with its value. */
@@ -18,14 +19,11 @@ type Zod = typeof import("#schemas");
 /** Loads zod with the first call. */
 export class SchemaLoader {
   loaded: Schemas | undefined;
-  #loading: Promise<Schemas> | undefined;
 
-  load(): Promise<Schemas> {
-    this.#loading ??= import("#schemas").then((zod) => {
-      this.loaded = new Schemas(zod);
-      return this.loaded;
-    });
-    return this.#loading;
+  async load(): Promise<Schemas> {
+    const zod = await loadedLate(import("#schemas"), "what reads records");
+    this.loaded ??= new Schemas(zod);
+    return this.loaded;
   }
 }
 

@@ -32,7 +32,7 @@ export function postgresFailure(error: unknown, work: string): CrossBorderError 
   const shown = code === undefined ? "" : ` (${code})`;
   return new JournalError(`PostgresJournal could not ${work}: ${meaningOf(sqlState)}${shown}.`, {
     cause: withoutText(error, code),
-    stored: sqlState === undefined ? storedWithoutResponse(code) : storedAfter(sqlState),
+    stored: sqlState === undefined ? storedWithoutResponse(code) : storedAfter(sqlState, error),
   });
 }
 
@@ -60,7 +60,7 @@ export function isRolledBack(error: unknown): boolean {
 /** Whether only the statement failed, with nothing stored, so that parts of it may succeed. */
 export function isOfOneStatement(error: unknown): boolean {
   const sqlState = sqlStateOf(error);
-  return sqlState !== undefined && storedAfter(sqlState) === "nothing" && !/^(?:28|3D|53300|57P)/.test(sqlState);
+  return sqlState !== undefined && storedAfter(sqlState, error) === "nothing" && !/^(?:28|3D|53300|57P)/.test(sqlState);
 }
 
 function meaningOf(sqlState: string | undefined): string {
@@ -74,8 +74,17 @@ function storedWithoutResponse(code: string | undefined): "nothing" | "unknown" 
 
 // A server that shuts down (57P01, 57P02), or whose disk or memory failed, may already have committed. 40003 says so itself: servers and
 // proxies that speak PostgreSQL's protocol have it for a commit whose end they have not heard of.
-function storedAfter(sqlState: string): "nothing" | "unknown" {
-  return /^(?:57P0[12]|40003|58|XX|08)/.test(sqlState) ? "unknown" : "nothing";
+function storedAfter(sqlState: string, error: unknown): "nothing" | "unknown" {
+  return /^(?:57P0[12]|40003|58|XX|08)/.test(sqlState) || mayBePanic(sqlState, error) ? "unknown" : "nothing";
+}
+
+/**
+ * A server that can't go on writing its log panics, and the commit may be in the part that it wrote: without room, files or memory, or on a
+ * disk that became read-only. The same codes are of errors before any commit. Only the severity tells, a word of the server's language.
+ */
+function mayBePanic(sqlState: string, error: unknown): boolean {
+  const severity: unknown = Reflect.get(Object(error), "severity");
+  return typeof severity === "string" && !/^(?:ERROR|FATAL)$/.test(severity) && /^(?:53[0-2]|42501)/.test(sqlState);
 }
 
 // The messages of the server and the driver can quote values, names and addresses; the code says enough.

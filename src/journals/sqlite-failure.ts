@@ -43,10 +43,10 @@ const meanings: ReadonlyMap<string | undefined, string> = new Map([
 
 /** Such as `SQLITE_FULL`, from node:sqlite's number or better-sqlite3's string; an extended code gives the code that it extends. */
 export function sqliteResult(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const number: unknown = Reflect.get(error, "errcode");
+  // Whatever threw it: an error of another realm, as Node's own are in a vm context, is no Error here.
+  const number: unknown = Reflect.get(Object(error), "errcode");
   if (typeof number === "number") return resultNames.get(number & 0xff);
-  const text: unknown = Reflect.get(error, "code");
+  const text: unknown = Reflect.get(Object(error), "code");
   if (text === fileReplaced || text === inTransaction || text === threadEnded) return text;
   return /^SQLITE_[A-Z]+/.exec(String(text))?.[0];
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertFundsTaken, type ReleaseFundsByKey, type TakeFundsByKey } from "../flows/funds-functions.js";
+import { type ReleaseFundsByKey, readFundsTaken, type TakeFundsByKey } from "../flows/funds-functions.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import { BrokenLawError } from "./broken-law-error.js";
 
@@ -138,12 +138,12 @@ class FundsCheck {
   }
 
   async takeOrDecline(key: string, intent = this.#functions.intent): Promise<Taken | null> {
-    const funds: unknown = await this.#functions.takeFunds({ key, intent });
-    assertFundsTaken(funds, "if the money was taken, give it back");
+    const returned: unknown = await this.#functions.takeFunds({ key, intent });
+    const funds = readFundsTaken(returned, "if the money was taken, give it back");
     if (funds === null) return null;
-    const replayed: unknown = Reflect.get(funds, "replayed");
+    const replayed: unknown = Reflect.get(Object(returned), "replayed");
     assert.ok(typeof replayed === "boolean", "takeFunds must return replayed, true or false, beside the id");
-    const takenAtMs: unknown = Reflect.get(funds, "takenAtMs");
+    const takenAtMs: unknown = Reflect.get(Object(returned), "takenAtMs");
     assert.ok(
       takenAtMs === undefined || (Number.isSafeInteger(takenAtMs) && Number(takenAtMs) > 0),
       "takenAtMs must be a whole number of milliseconds since 1970, or absent",

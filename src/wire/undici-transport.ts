@@ -34,7 +34,10 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
 
   const openRoute = async (): Promise<Route> => {
     if (route !== undefined) return route;
-    own ??= openAgent(options).catch(() => undefined);
+    own ??= openAgent(options).catch(() => {
+      own = undefined;
+      return undefined;
+    });
     const agent = await own;
     if (agent === undefined) throw undiciNotLoaded();
     route ??= { dispatcher: agent, own: agent, showsStart: { read: true, write: true } };

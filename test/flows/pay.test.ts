@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import type { RequestOptions } from "../../src/api/request-options.js";
 import {
   AbortedError,
   ApiError,
@@ -72,6 +73,18 @@ describe("a payment that goes through", () => {
     expect(takeFunds.mock.calls).toEqual([[intent, { signal: undefined }]]);
     expect(steps).toEqual(["paymentIntents.create", "taken", "payments.create"]);
   });
+});
+
+it("pays with the id that it checked, although the object of takeFunds has another one by then", async () => {
+  const { client, asked } = gatewayClient();
+  const ids = ["tx-1", "tx-2"];
+  const takeFunds: TakeFunds = () => ({
+    get senderGatewayTransactionId() {
+      return ids.shift() ?? "";
+    },
+  });
+  await pay(client, intentRequest, takeFunds, undefined);
+  expect(asked[1]?.body).toMatchObject({ senderGatewayTransactionId: "tx-1" });
 });
 
 it("makes no payment when the sender declines", async () => {
@@ -243,6 +256,31 @@ describe("what is paid is what was asked for and intended", () => {
     expect(asked[1]?.options).toEqual({ timeoutMs: 5000, headers: { "x-a": "1" } });
   });
 });
+
+it("takes options that are an instance of a class, whose signal counts", async () => {
+  class Options {
+    get signal() {
+      return AbortSignal.abort();
+    }
+  }
+  const { client, sandbox } = await flowFixture();
+  const takeFunds = taking();
+  expect(await errorOf(client.pay(request, takeFunds, new Options()))).toBeInstanceOf(AbortedError);
+  expect(takeFunds).not.toHaveBeenCalled();
+  expect(sandbox.payments).toEqual([]);
+});
+
+it.each([new Map(), Promise.resolve({ timeoutMs: 1 }), [], new Date(0)])(
+  "refuses %o for its options",
+  async (given) => {
+    const { client, asked } = gatewayClient();
+    const takeFunds = taking();
+    const error = await errorOf(pay(client, intentRequest, takeFunds, given as RequestOptions));
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error.message).toContain("the options must be an object");
+    expect(asked).toEqual([]);
+  },
+);
 
 it("takes a request that is an instance of a class", async () => {
   class Order {}

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import * as compiled from "../../src/http/compiled-schemas.js";
 import * as plain from "../../src/http/plain-schemas.js";
 import { SchemaLoader, Schemas } from "../../src/http/schema.js";
@@ -7,6 +7,28 @@ import { payments } from "../../src/resources/payments.js";
 import { transfers } from "../../src/resources/transfers.js";
 import { withdrawals } from "../../src/resources/withdrawals.js";
 import { recordOf } from "./scripted-transport.js";
+
+it("says so where what reads records can't be loaded, and tries again with the next call", async () => {
+  vi.resetModules();
+  onTestFinished(() => {
+    vi.doUnmock("#schemas");
+    vi.resetModules();
+  });
+  vi.doMock("#schemas", () => {
+    throw new Error("too many open files");
+  });
+  const { SchemaLoader } = await import("../../src/http/schema.js");
+  const schemas = new SchemaLoader();
+  await expect(schemas.load()).rejects.toMatchObject({
+    name: "ConfigError",
+    effect: "none",
+    message: expect.stringContaining("what reads records can't be loaded, so nothing was sent"),
+  });
+  vi.doUnmock("#schemas");
+  const [one, other] = await Promise.all([schemas.load(), schemas.load()]);
+  expect(one).toBe(schemas.loaded);
+  expect(other).toBe(one);
+});
 
 it("makes schemas on first use and once, however many calls there are", () => {
   let made = 0;

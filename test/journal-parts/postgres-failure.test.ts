@@ -37,6 +37,21 @@ it.each([
 });
 
 it.each([
+  ["ERROR", "nothing"],
+  ["FATAL", "nothing"],
+  ["PANIC", "unknown"],
+  ["PANIK", "unknown"],
+])("knows by the severity %s whether a server ended within the commit: %s was stored", (severity, stored) => {
+  for (const code of ["53100", "53200", "53000", "42501"]) {
+    const thrown = Object.assign(driverError(code), { severity });
+    expect(postgresFailure(thrown, "store a state")).toMatchObject({ stored });
+    expect(isOfOneStatement(thrown)).toBe(stored === "nothing");
+  }
+  const inGerman = Object.assign(driverError("23514"), { severity: "FEHLER" });
+  expect(postgresFailure(inGerman, "store a state")).toMatchObject({ stored: "nothing" });
+});
+
+it.each([
   ["a text", "no connection", "string of the database driver"],
   ["an error without a code", new TypeError("no connection"), "TypeError of the database driver"],
   ["nothing", null, "object of the database driver"],

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../src/errors/errors.js";
 import { sqliteFailure, sqliteResult } from "../../src/journals/sqlite-failure.js";
@@ -43,13 +44,20 @@ it.each([
   ["an unknown result", driverError({ errcode: 4 })],
   ["another code", driverError({ code: "ERR_SQLITE_BUSY" })],
   ["no code", driverError({})],
-  ["what is no error", { code: "SQLITE_IOERR" }],
+  ["what is no error", "SQLITE_IOERR"],
+  ["nothing", undefined],
 ])("takes %s for a refusal", (_, thrown) => {
   expect(sqliteResult(thrown)).toBeUndefined();
   expect(sqliteFailure(thrown, "read a flow")).toMatchObject({
     stored: "nothing",
     message: "SqliteJournal could not read a flow: the database refused.",
   });
+});
+
+it("tells the result of an error of another realm, as node:sqlite's are in a vm context", () => {
+  const thrown: unknown = runInNewContext('Object.assign(new Error("disk I/O error"), { errcode: 1034 })');
+  expect(thrown).not.toBeInstanceOf(Error);
+  expect(sqliteFailure(thrown, "store a state")).toMatchObject({ stored: "unknown" });
 });
 
 it("names a result that it has no words for", () => {

@@ -35,6 +35,18 @@ it("stays below 630 kB", () => {
   expect(statSync(tarball).size).toBeLessThan(630_000);
 });
 
+it.each(["core.cjs", "core.js"])(
+  "finds no file of another release that was installed over it while it runs: %s",
+  (core) => {
+    const text = readFileSync(join(project, "node_modules/cross-border-payments/dist/shared", core), "utf8");
+    // What is loaded late: CommonJS would run it over the core of this release, and fail only where the two differ, money taken.
+    const late = Array.from(text.matchAll(/(?:=> require|import)\('(\.\/[^']+)'\)/g), ([, file = ""]) => file);
+    expect(late).toHaveLength(4);
+    const release = manifest.version.replace(/[^\w-]/g, "-");
+    expect(late.filter((file) => !file.includes(`-${release}.`))).toEqual([]);
+  },
+);
+
 it("has a command", () => {
   const printed = execFileSync("npx", ["--no-install", "cross-border", "--version"], {
     cwd: project,

@@ -76,6 +76,19 @@ it("says what to do where undici can't be loaded", async () => {
   await expect(transport.close()).resolves.toBeUndefined();
 });
 
+it("opens undici again with the next request where it could not be loaded, once for all that ask", async () => {
+  const origin = await startServer();
+  const { openAgent, ...platform } = await import("../../src/platform/node.js");
+  const opening = vi.fn(openAgent).mockRejectedValueOnce(new Error("too many open files"));
+  const transport = await openOn({ ...platform, openAgent: opening });
+  const first = await Promise.allSettled([1, 2].map(() => transport.send(requestTo(origin), deadline())));
+  expect(first).toMatchObject([{ reason: { effect: "none" } }, { reason: { effect: "none" } }]);
+  expect(opening).toHaveBeenCalledTimes(1);
+  const second = await Promise.all([1, 2].map(() => transport.send(requestTo(origin), deadline())));
+  expect(second).toMatchObject([{ text: "none" }, { text: "none" }]);
+  expect(opening).toHaveBeenCalledTimes(2);
+});
+
 it("says so where what sends can't be loaded, sends nothing, and tries again with the next request", async () => {
   const file = "../../src/wire/undici-exchange.js";
   const origin = await startServer();

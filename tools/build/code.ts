@@ -63,7 +63,7 @@ async function write(
     dir: "dist",
     format,
     entryFileNames: `[name].${ending}`,
-    chunkFileNames: `shared/[name].${ending}`,
+    chunkFileNames: ({ name, isDynamicEntry }) => `shared/${isDynamicEntry ? ofRelease(name) : name}.${ending}`,
     manualChunks: chunks(main),
     // Jest has no `import()` without a flag of Node's.
     dynamicImportInCjs: false,
@@ -75,6 +75,15 @@ async function write(
     minifyInternalExports: false,
   });
   return output.filter((chunk) => chunk.type === "chunk");
+}
+
+/**
+ * Of a file that is loaded late: another release may have been installed in place of the one that the process runs, and its files must not be
+ * found. CommonJS would mix the two without a word.
+ */
+function ofRelease(name: string): string {
+  const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly version: string };
+  return `${name}-${version.replace(/[^\w-]/g, "-")}`;
 }
 
 /**

@@ -2,7 +2,7 @@ import { CrossBorderError, InvalidArgumentError } from "../../errors/errors.js";
 import { payments } from "../../resources/payments.js";
 import { clock } from "../../timing/clock.js";
 import type { FlowContext, OwnedFlow, StepResult } from "../flow-context.js";
-import { assertFlowFunds, type FlowFunds } from "../funds-functions.js";
+import { type FlowFunds, readFlowFunds } from "../funds-functions.js";
 import { describeShortLives } from "../looking/describe-looks.js";
 import { lookForPayment } from "../looking/look-for-payment.js";
 import { afterLook, hastyLooks, waitAsOwner, wholeWaitMs } from "../looking/wait-as-owner.js";
@@ -80,8 +80,8 @@ async function lookFirst(
 
 /** @throws whatever `takeFunds` throws; {InvalidArgumentError} when it does not return what it has to. */
 async function askForFunds(context: FlowContext, key: string, state: Requested): Promise<FlowFunds | null> {
-  const funds: unknown = await context.takeFunds({ key, intent: frozenCopy(state.intent) });
-  assertFlowFunds(funds, clock.wallMs() + context.bankSkewMs);
+  const returned: unknown = await context.takeFunds({ key, intent: frozenCopy(state.intent) });
+  const funds = readFlowFunds(returned, clock.wallMs() + context.bankSkewMs);
   if (funds === null) assertMayDecline(state);
   else assertSameFunds(state, funds);
   return funds;
