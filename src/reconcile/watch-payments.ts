@@ -247,8 +247,7 @@ export class PaymentWatch {
   }
 
   #requestOptions(): RequestOptions {
-    const { headers } = this.#settings;
-    return { ...(headers && { headers }), signal: this.#deadline.signal };
+    return { headers: this.#settings.headers, signal: this.#deadline.signal };
   }
 
   readonly #waitAfter: OnFailure = async (error, failures) => {
