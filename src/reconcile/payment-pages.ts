@@ -38,16 +38,12 @@ export async function* readPaymentPages(
   let fitting = size;
   let failures = 0;
   for (;;) {
-    let isGrowing = false;
     try {
       const query = { sort, size: fitting, after };
-      for await (const { items } of new Listing(client, payments.list, [], query, options, position).pages()) {
-        failures = 0;
-        yield items;
-        isGrowing = fitting < size;
-        if (isGrowing) break;
-      }
-      if (!isGrowing) return;
+      const page = await new Listing(client, payments.list, [], query, options, position).pages().next();
+      if (page.done) return;
+      failures = 0;
+      yield page.value.items;
       fitting = Math.min(size, 2 * fitting);
     } catch (error) {
       if (error instanceof UnexpectedResponseError && fitting > 1) {

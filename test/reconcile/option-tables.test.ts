@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it, onTestFinished } from "vitest";
+import { InvalidArgumentError } from "../../src/errors/errors.js";
 import type { Option } from "../../src/options/option-table.js";
 import { listPaymentsOptions } from "../../src/reconcile/list-payments.js";
 import { reconcileOptions, toReconcileSettings } from "../../src/reconcile/reconcile-options.js";
@@ -41,7 +42,10 @@ it.each([
   [watch, "everyMs", [1, 2 ** 31 - 1], [0, -1, 0.5, "5", 2 ** 31]],
 ] as const)("%o takes of %s %j, and refuses %j", (read, name, good, bad) => {
   for (const value of good) expect(() => read({ [name]: value })).not.toThrow();
-  for (const value of bad) expect(() => read({ [name]: value })).toThrow(`Payments: ${name} must be`);
+  for (const value of bad) {
+    expect(() => read({ [name]: value })).toThrow(InvalidArgumentError);
+    expect(() => read({ [name]: value })).toThrow(`Payments: ${name} must be`);
+  }
 });
 
 it("reads the options of a comparison, whose period may end now", () => {

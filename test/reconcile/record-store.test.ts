@@ -25,12 +25,16 @@ function recordOf(key: string, characters = 0): StoredRecord {
 /** What a store gives back, in parts, and how much it wrote at a time. */
 async function partsOf(records: readonly StoredRecord[], mostInMemory: number) {
   const append = vi.spyOn(TemporaryFile.prototype, "append");
+  const close = vi.spyOn(TemporaryFile.prototype, "close");
   const store = new RecordStore(mostInMemory, directory);
   for (const record of records) await store.add(record);
   const parts: StoredRecord[][] = [];
   for await (const part of store.parts()) parts.push([...part]);
   await store.close();
-  return { parts, written: append.mock.calls.map(([text]) => text.length) };
+  expect(close).toHaveBeenCalledTimes(records.length > mostInMemory ? 1 : 0);
+  const written = append.mock.calls.map(([text]) => text.length);
+  vi.restoreAllMocks();
+  return { parts, written };
 }
 
 it("keeps as many records in memory as it may, and with one more all of them in the parts of their keys", async () => {
@@ -50,7 +54,7 @@ it("writes what belongs together in pieces of 32,768 characters or more, and giv
 });
 
 it("reads and writes on where the operating system does less than it was asked to", async () => {
-  const file = await TemporaryFile.open(directory);
+  const file = await TemporaryFile.open(undefined);
   const handle = await fs.open(join(directory, "other"), "w");
   const methods = Object.getPrototypeOf(handle);
   await handle.close();
