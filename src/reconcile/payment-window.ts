@@ -104,7 +104,7 @@ export class PaymentWindow {
    * Takes over what a cursor says was handed out. Where a stretch is as it was, none of it has to be handed out again; where only states
    * differ, its payments come as changed; where others are listed than before, as created.
    *
-   * @param listed the payments that are listed now, up to the end of the last stretch.
+   * @param listed the payments that are listed now, as far as the end of the last stretch at least.
    */
   recall(marks: readonly StretchMark[], listed: readonly WatchedPayment[], sinceMs: (createdMs: number) => number) {
     for (const { last } of marks) this.#stretches.push(emptyStretch(last));
