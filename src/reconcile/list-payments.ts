@@ -89,7 +89,7 @@ async function* eachOf(pages: AsyncIterable<readonly Payment[]>): AsyncGenerator
   for await (const page of pages) yield* page;
 }
 
-/** The same, in pages that are not empty. */
+/** The same, in pages. */
 export async function* pagesOfPeriod(
   client: ApiClient,
   { period, size, headers, signal }: ListSettings,
@@ -98,21 +98,17 @@ export async function* pagesOfPeriod(
   const reader = {
     client,
     size,
-    options: { signal: deadline.signal, ...(headers && { headers }) },
+    options: { signal: deadline.signal, headers },
     pause: (failures: number) => pause(failures, deadline),
   };
   const given = new Set<string>();
   const isNew = ({ id, pagingToken }: Payment) => {
-    const name = nonEmptyText(id) ?? nonEmptyText(pagingToken);
-    return name === undefined || (!given.has(name) && given.add(name));
+    // One that has neither ends the list with an error.
+    const name = nonEmptyText(id) ?? pagingToken;
+    return !given.has(name) && given.add(name);
   };
   try {
-    yield* handOut<readonly Payment[]>((give) =>
-      readPeriod(reader, period, false, async (page) => {
-        const news = page.filter(isNew);
-        if (news.length > 0) await give(news);
-      }),
-    );
+    yield* handOut<readonly Payment[]>((give) => readPeriod(reader, period, false, (page) => give(page.filter(isNew))));
   } finally {
     deadline.finish();
   }
@@ -139,5 +135,5 @@ function toListSettings(given: ListPaymentsOptions): ListSettings {
   const fromMs = parseTime("from", from, refuse);
   const toMs = to === undefined ? Number.POSITIVE_INFINITY : parseTime("to", to, refuse);
   if (fromMs >= toMs) throw refuse("from must lie before to");
-  return { period: { fromMs, toMs }, size, signal, headers: headers && { ...headers } };
+  return { period: { fromMs, toMs }, size, signal, headers: { ...headers } };
 }

@@ -1,7 +1,7 @@
 import { PagingError } from "../errors/errors.js";
 import { compareTokens } from "../paging/cursor-order.js";
 import { payments } from "../resources/payments.js";
-import { type Digest, DigestSum, digestOf } from "./digest.js";
+import { type Digest, DigestSum, digestOf, digestText } from "./digest.js";
 import { tokenTimeOf } from "./token-time.js";
 import type { WatchedPayment } from "./watched-payment.js";
 
@@ -42,6 +42,9 @@ interface Stretch extends StretchMark {
 /** More stretches make restarts hand out fewer payments again, and cursors longer. */
 const mostStretches = 32;
 
+/** The last stretch grows to this before another begins. */
+const smallestStretch = 16;
+
 /** So many payments are kept beyond their time where nothing shows that the tokens follow time. */
 const mostOverdue = 100_000;
 
@@ -53,7 +56,7 @@ export class PaymentWindow {
   readonly #entries = new Map<string, Entry>();
   /** In the order of the payments' tokens. */
   readonly #order: Entry[] = [];
-  readonly #stretches: Stretch[] = [];
+  #stretches: Stretch[] = [];
   #after: string | undefined;
   #last: string | undefined;
 
@@ -101,7 +104,7 @@ export class PaymentWindow {
    * Takes over what a cursor says was handed out. Where a stretch is as it was, none of it has to be handed out again; where only states
    * differ, its payments come as changed; where others are listed than before, as created.
    *
-   * @param listed the payments that are listed now, up to the end of the last stretch.
+   * @param listed the payments that are listed now, as far as the end of the last stretch at least.
    */
   recall(marks: readonly StretchMark[], listed: readonly WatchedPayment[], sinceMs: (createdMs: number) => number) {
     for (const { last } of marks) this.#stretches.push(emptyStretch(last));
@@ -130,22 +133,21 @@ export class PaymentWindow {
       if (sinceMs >= beforeMs || (upTo !== undefined && compareTokens(token, upTo) > 0)) break;
       count += 1;
     }
-    if (count === 0) return;
+    const newest = this.#order[count - 1];
+    if (newest === undefined) return;
     const tokenTime = tokenTimeOf(
       this.#order.map(({ createdMs }) => createdMs),
       toleranceMs,
     );
-    if (tokenTime === "none" || (tokenTime === "unclear" && count > mostOverdue)) throw unordered();
-    if (tokenTime === "unclear") return;
+    if (tokenTime === "unclear" && count <= mostOverdue) return;
+    if (tokenTime !== "follows") throw unordered();
     for (const entry of this.#order.splice(0, count)) {
       this.#entries.delete(entry.id);
       this.#leaveStretch(entry);
-      this.#after = entry.token;
     }
+    this.#after = newest.token;
     // One that is empty and not left behind yet has payments that are still to be handed out.
-    const after = this.#after ?? "";
-    const left = this.#stretches.findIndex(({ last }) => compareTokens(last, after) > 0);
-    this.#stretches.splice(0, left < 0 ? this.#stretches.length : left);
+    this.#stretches = this.#stretches.filter(({ last }) => compareTokens(last, newest.token) > 0);
   }
 
   mark(): WindowMark {
@@ -175,7 +177,7 @@ export class PaymentWindow {
     if (last !== undefined && compareTokens(token, last.last) <= 0) {
       return this.#stretches.find((stretch) => compareTokens(token, stretch.last) <= 0) ?? last;
     }
-    if (last !== undefined && last.count < Math.max(16, this.#order.length / (mostStretches / 2))) {
+    if (last !== undefined && last.count < smallestStretch) {
       last.last = token;
       return last;
     }
@@ -187,28 +189,28 @@ export class PaymentWindow {
 
   /** Joins the two neighbours that have the fewest payments together. The newest stays: it is about to grow. */
   #joinSmallest(): void {
-    const sizes = this.#stretches
-      .slice(0, -2)
-      .map(({ count }, index) => count + (this.#stretches[index + 1]?.count ?? 0));
-    const index = sizes.indexOf(Math.min(...sizes));
-    const [one, other] = this.#stretches.slice(index, index + 2);
-    if (one === undefined || other === undefined) return;
+    const older = this.#stretches.slice(0, -1);
+    const pairs = older.slice(1).map((other, index) => ({ one: older[index] as Stretch, other }));
+    const { one, other } = pairs.reduce((least, pair) => (sizeOf(pair) < sizeOf(least) ? pair : least));
     other.ids.add(one.ids);
     other.states.add(one.states);
     other.count += one.count;
-    this.#stretches.splice(index, 1);
+    this.#stretches.splice(this.#stretches.indexOf(one), 1);
   }
 }
 
-/** The place of the first in order whose token lies above this one. Mostly that is the end. */
+function sizeOf({ one, other }: Readonly<Record<"one" | "other", Stretch>>): number {
+  return one.count + other.count;
+}
+
+/** The place of the first in order whose token lies above this one. */
 function firstAbove(order: readonly { readonly token: string }[], token: string, from = 0): number {
-  const last = order.at(-1);
-  if (last === undefined || compareTokens(last.token, token) <= 0) return Math.max(from, order.length);
   let low = from;
   let high = order.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareTokens(order[middle]?.token ?? "", token) <= 0) low = middle + 1;
+    const found = order[middle] as { readonly token: string };
+    if (compareTokens(found.token, token) <= 0) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -221,10 +223,10 @@ function emptyStretch(last: string): Stretch {
 const idDigest = ({ id }: WatchedPayment): Digest => digestOf(id);
 const stateDigest = ({ state }: WatchedPayment): Digest => state;
 
-function isSumOf({ high, low }: Digest, digests: readonly Digest[]): boolean {
+function isSumOf(digest: Digest, digests: readonly Digest[]): boolean {
   const sum = new DigestSum();
-  for (const digest of digests) sum.add(digest);
-  return sum.high === high && sum.low === low;
+  for (const each of digests) sum.add(each);
+  return digestText(sum) === digestText(digest);
 }
 
 function unordered(): PagingError {

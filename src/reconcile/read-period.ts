@@ -10,8 +10,8 @@ export interface PeriodReader extends PaymentSource {
   readonly pause: (failures: number) => Promise<void>;
 }
 
-/** So often the payments are read before a gap in them is taken for a lasting one. */
-const mostReadings = 4;
+/** So often the payments are read again before a gap in them is taken for a lasting one. */
+const mostFailures = 3;
 
 /**
  * Gives every payment that was created in a period, some of them maybe several times. The newest come first, and where creation and
@@ -27,15 +27,15 @@ export async function readPeriod(
   onPayments: (payments: readonly Payment[]) => Promise<void>,
 ): Promise<void> {
   let hasSeen = isAnyKnown;
-  for (let readings = 1; ; readings += 1) {
+  for (let failures = 0; ; failures += 1) {
     const goal = new PeriodGoal(period, hasSeen, onPayments);
     await new PaymentReading(new PaymentPages(reader), limits, [goal]).run();
     const { problem, mayPass } = goal.doubt;
     hasSeen = goal.hasSeen;
     if (problem === undefined) return goal.giveNoticed();
     if (!mayPass) throw unreadable(problem, "paging");
-    if (readings >= mostReadings) throw unreadable(problem, "paging_end_unproved");
-    await reader.pause(readings - 1);
+    if (failures === mostFailures) throw unreadable(problem, "paging_end_unproved");
+    await reader.pause(failures);
   }
 }
 
@@ -47,8 +47,8 @@ class PeriodGoal implements PaymentGoal {
   readonly #onPayments: (payments: readonly Payment[]) => Promise<void>;
   /** Payments of the period that were listed beside what was read. */
   readonly #noticed = new Map<string, Payment>();
-  #isEmpty = true;
-  #isTimeless = false;
+  #isEmpty: boolean | undefined;
+  /** `NaN` where a time can't be read. */
   #oldestMs = Number.POSITIVE_INFINITY;
   #ending: Ending | undefined;
 
@@ -61,16 +61,13 @@ class PeriodGoal implements PaymentGoal {
 
   begin(): void {
     this.#isEmpty = true;
-    this.#isTimeless = false;
-    this.#oldestMs = Number.POSITIVE_INFINITY;
   }
 
   async take(page: readonly Payment[]): Promise<boolean> {
     if (page.length > 0) [this.#isEmpty, this.hasSeen] = [false, true];
     const wanted = page.filter(({ createdAt }) => {
       const createdMs = zonedMsOf(createdAt);
-      if (Number.isNaN(createdMs)) this.#isTimeless = true;
-      else this.#oldestMs = Math.min(this.#oldestMs, createdMs);
+      this.#oldestMs = Math.min(this.#oldestMs, createdMs);
       return this.#isOfPeriod(createdMs);
     });
     await this.#onPayments(wanted);
@@ -90,7 +87,7 @@ class PeriodGoal implements PaymentGoal {
   }
 
   isEnough(): boolean {
-    return !this.#isTimeless && this.#oldestMs < this.#period.fromMs;
+    return this.#oldestMs < this.#period.fromMs;
   }
 
   end(ending: Ending): void {

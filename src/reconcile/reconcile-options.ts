@@ -1,6 +1,6 @@
 import { type RequestOptions, requestOptions } from "../api/request-options.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { isPositiveInteger, type OptionTable, parseOptions, withDefaults } from "../options/option-table.js";
+import { isPositiveInteger, isText, type OptionTable, parseOptions, withDefaults } from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
 import type { Period } from "./compare-group.js";
 import { parseTime } from "./own-entry.js";
@@ -44,7 +44,6 @@ export interface ReconcileSettings {
 
 type OptionalOptions = Omit<ReconcileOptions, "from" | "to">;
 
-const isText = (value: unknown) => typeof value === "string" && value !== "";
 const time = {
   // What it says is looked at when both are read.
   accepts: (value: unknown) => typeof value === "string" || value instanceof Date,
@@ -114,6 +113,6 @@ export function toReconcileSettings(given: ReconcileOptions): ReconcileSettings 
     period,
     widened: { fromMs: period.fromMs - slackMs, toMs: period.toMs + slackMs },
     senderGatewayIds: ids && new Set(ids),
-    headers: headers && { ...headers },
+    headers: { ...headers },
   };
 }

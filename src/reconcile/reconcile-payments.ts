@@ -45,7 +45,7 @@ export function reconcilePayments(
   }
   return compareAll(settings, own, (deadline) => {
     const { size, headers } = settings;
-    const requests: RequestOptions = { signal: deadline.signal, ...(headers && { headers }) };
+    const requests: RequestOptions = { signal: deadline.signal, headers };
     return {
       client: api,
       size,

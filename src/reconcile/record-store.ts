@@ -26,8 +26,8 @@ interface Partition {
 export class RecordStore {
   readonly #mostInMemory: number;
   readonly #directory: string | undefined;
-  readonly #partitions: Partition[] = [];
-  #memory: StoredRecord[] = [];
+  #partitions: readonly Partition[] = [];
+  readonly #memory: StoredRecord[] = [];
   #file: TemporaryFile | undefined;
 
   constructor(mostInMemory: number, directory: string | undefined) {
@@ -41,10 +41,8 @@ export class RecordStore {
     if (this.#memory.length <= this.#mostInMemory) return;
     const file = await TemporaryFile.open(this.#directory);
     this.#file = file;
-    const records = this.#memory;
-    this.#memory = [];
-    for (let index = 0; index < partitionCount; index += 1) this.#partitions.push({ text: "", pieces: [] });
-    for (const stored of records) await this.#write(file, stored);
+    this.#partitions = Array.from({ length: partitionCount }, () => ({ text: "", pieces: [] }));
+    for (const stored of this.#memory.splice(0)) await this.#write(file, stored);
   }
 
   async *parts(): AsyncGenerator<Iterable<StoredRecord>, void, undefined> {
@@ -61,13 +59,11 @@ export class RecordStore {
   }
 
   async close(): Promise<void> {
-    this.#memory = [];
     await this.#file?.close();
   }
 
   async #write(file: TemporaryFile, record: StoredRecord): Promise<void> {
-    const partition = this.#partitions[digestOf(record.key).low % partitionCount];
-    if (partition === undefined) return;
+    const partition = this.#partitions[digestOf(record.key).low % partitionCount] as Partition;
     partition.text += `${JSON.stringify(record)}\n`;
     if (partition.text.length < pieceLength) return;
     const { text } = partition;

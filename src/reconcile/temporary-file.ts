@@ -32,13 +32,9 @@ export class TemporaryFile {
         "encrypt",
         "decrypt",
       ]);
-      try {
-        await fs.unlink(name);
-        return new TemporaryFile(file, key, async () => {});
-      } catch {
-        // Windows keeps the name of an open file.
-        return new TemporaryFile(file, key, () => fs.unlink(name));
-      }
+      // Windows keeps the name of an open file.
+      await fs.unlink(name).catch(() => {});
+      return new TemporaryFile(file, key, () => fs.rm(name, { force: true }));
     });
   }
 
@@ -104,7 +100,7 @@ function ivOf(piece: number): Uint8Array<ArrayBuffer> {
 /** Without imports, so that a bundle for the web does not look for them. */
 function nodeModules() {
   const { process } = globalThis;
-  if (typeof process !== "object" || typeof process.getBuiltinModule !== "function") {
+  if (process?.getBuiltinModule === undefined) {
     throw new Error("this platform has no files: compare shorter periods, or raise maxInMemory");
   }
   return {

@@ -1,7 +1,7 @@
 import type { ApiClient } from "../api/api-client.js";
 import { type RequestOptions, requestOptions } from "../api/request-options.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { isPositiveInteger, type OptionTable, parseOptions, withDefaults } from "../options/option-table.js";
+import { isPositiveInteger, isText, type OptionTable, parseOptions, withDefaults } from "../options/option-table.js";
 import type { WindowMark } from "./payment-window.js";
 import { readCursor } from "./watch-cursor.js";
 
@@ -43,18 +43,16 @@ const milliseconds = {
   wanted: "a whole number of milliseconds, from 1 to 2147483647",
 };
 
-const text = (value: unknown) => typeof value === "string" && value !== "";
-
 /** Every option, with its default and its line in docs/reconcile.md. One that is missing here does not compile. */
 export const watchOptions = {
   after: {
-    accepts: text,
+    accepts: isText,
     wanted: "the cursor of an event: a string that is not empty",
     documentedDefault: "none: every payment there is",
     documentation: "the `cursor` of the last event that was processed",
   },
   startAfter: {
-    accepts: text,
+    accepts: isText,
     wanted: "a paging token: a string that is not empty",
     documentedDefault: "the beginning",
     documentation: "where to begin without a cursor: only payments after this paging token",
@@ -93,5 +91,5 @@ export function toWatchSettings({ baseUrl }: ApiClient, given: WatchOptions): Wa
     throw refuse("after and startAfter exclude each other: with a cursor, the watch continues where that one ends");
   }
   const mark = after === undefined ? { after: startAfter, stretches: [] } : readCursor(baseUrl, after);
-  return { ...rest, headers: rest.headers && { ...rest.headers }, mark };
+  return { ...rest, headers: { ...rest.headers }, mark };
 }

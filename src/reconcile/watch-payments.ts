@@ -4,7 +4,7 @@ import { ApiError } from "../errors/errors.js";
 import { compareTokens } from "../paging/cursor-order.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
-import { Deadline, Ended } from "../timing/deadline.js";
+import { Deadline } from "../timing/deadline.js";
 import { isRefusedQuestion } from "../wire/status.js";
 import { NewestCheck, notAfter } from "./newest-check.js";
 import { type OnFailure, readPaymentPages } from "./payment-pages.js";
@@ -73,11 +73,10 @@ async function* watchUntilStopped(
   const deadline = new Deadline({ signal: stop.signal });
   const isOver = () => deadline.ended !== undefined;
   try {
-    if (!isOver()) yield* new PaymentWatch(api, settings, deadline, Math.random).events(isOver);
+    yield* new PaymentWatch(api, settings, deadline, Math.random).events(isOver);
   } catch (error) {
     if (!isOver()) throw error;
   } finally {
-    deadline.finish();
     signal?.removeEventListener("abort", onAbort);
   }
 }
@@ -120,12 +119,12 @@ export class PaymentWatch {
       if (startedMs >= rereadAtMs) {
         yield* this.#reread(startedMs, isOver);
         rereadAtMs = startedMs + this.#settings.rereadEveryMs;
-      } else if (!(yield* this.#poll(isOver)) && !isOver() && (await this.#isOutOfOrder(await this.#newest()))) {
+      } else if (!(yield* this.#poll(isOver)) && (await this.#outOfOrder(await this.#newest())) !== undefined) {
         // Read from further back, the list may show it.
         rereadAtMs = Number.NEGATIVE_INFINITY;
         continue;
       }
-      if (!isOver()) await this.#deadline.sleep(this.#settings.everyMs);
+      await this.#deadline.sleep(this.#settings.everyMs);
     }
   }
 
@@ -150,7 +149,8 @@ export class PaymentWatch {
     }
     if (!isOver()) {
       this.#check.afterReread(newest);
-      if (newest !== undefined && (await this.#isOutOfOrder(newest))) throw notAfter(newest);
+      const hidden = await this.#outOfOrder(newest);
+      if (hidden !== undefined) throw notAfter(hidden);
     }
     this.#trim(beforeMs);
     this.#isCatchingUp = false;
@@ -173,10 +173,12 @@ export class PaymentWatch {
   /** What lies before the position of a watch is not known to it. The newest payment may be there, and was not hidden then. */
   async #begin(): Promise<void> {
     const { after, newestMs } = this.#mark;
-    const newest = after === undefined ? undefined : await this.#newest();
-    this.#compareClocks(newest?.createdMs);
-    const isBefore = newest !== undefined && after !== undefined && compareTokens(newest.token, after) <= 0;
-    if (isBefore && newestMs === undefined) this.#check.see(newest);
+    if (after !== undefined) {
+      const newest = await this.#newest();
+      this.#compareClocks(newest?.createdMs);
+      const isBefore = newest !== undefined && compareTokens(newest.token, after) <= 0;
+      if (isBefore && newestMs === undefined) this.#check.see(newest);
+    }
     await this.#recall();
   }
 
@@ -197,18 +199,18 @@ export class PaymentWatch {
   }
 
   /**
-   * Whether a payment is listed before others with lower tokens, so that it never comes after them. Of a token that comes after all that
+   * Gives a payment back that is listed before others with lower tokens, so that it never comes after them. Of a token that comes after all that
    * were handed out, the service itself says what it has after that one: a replica that lags behind has nothing there.
    */
-  async #isOutOfOrder(newest: WatchedPayment | undefined): Promise<boolean> {
+  async #outOfOrder(newest: WatchedPayment | undefined): Promise<WatchedPayment | undefined> {
     const { last } = this.#window;
-    if (newest === undefined || last === undefined || compareTokens(newest.token, last) <= 0) return false;
+    if (newest === undefined || last === undefined || compareTokens(newest.token, last) <= 0) return undefined;
     try {
       const after = await this.#first({ _sort: "pagingToken.desc", _size: 1, _after: newest.token });
-      return after !== undefined && compareTokens(after.token, newest.token) < 0;
+      return after !== undefined && compareTokens(after.token, newest.token) < 0 ? newest : undefined;
     } catch (error) {
       // A service that refuses the question leaves it open.
-      if (error instanceof ApiError && isRefusedQuestion(error.status)) return false;
+      if (error instanceof ApiError && isRefusedQuestion(error.status)) return undefined;
       throw error;
     }
   }
@@ -219,9 +221,9 @@ export class PaymentWatch {
     if (last === undefined) return;
     const listed: WatchedPayment[] = [];
     for await (const page of this.#pages(this.#mark.after)) {
-      const watched = page.map(toWatched).filter(({ token }) => compareTokens(token, last) <= 0);
+      const watched = page.map(toWatched);
       listed.push(...watched);
-      if (watched.length < page.length) break;
+      if (watched.some(({ token }) => compareTokens(token, last) > 0)) break;
     }
     this.#window.recall(this.#mark.stretches, listed, (createdMs) => this.#sinceMs(createdMs));
   }
@@ -247,12 +249,10 @@ export class PaymentWatch {
   }
 
   #requestOptions(): RequestOptions {
-    const { headers } = this.#settings;
-    return { ...(headers && { headers }), signal: this.#deadline.signal };
+    return { headers: this.#settings.headers, signal: this.#deadline.signal };
   }
 
   readonly #waitAfter: OnFailure = async (error, failures) => {
-    if (error instanceof Ended) throw error;
     const delayMs = retryDelayMs(error, failures, this.#random, this.#nowMs);
     if (delayMs === undefined) throw error;
     await this.#deadline.sleep(delayMs);

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { AbortedError, InvalidArgumentError, PagingError } from "../../src/errors/errors.js";
 import { type ListPaymentsOptions, listPayments } from "../../src/reconcile/list-payments.js";
@@ -60,6 +61,27 @@ describe("the payments of a period", () => {
     }
   });
 
+  it("are all given where more than a page were created at the first instant", async () => {
+    const payments = tenADay(700).map((payment, index) =>
+      index < 600 ? payment : { ...payment, createdAt: yesterday.from },
+    );
+    expect(await idsOf(paymentsService(payments), { size: 20 })).toHaveLength(100);
+  });
+
+  it("are all given where none has an id", async () => {
+    const service = paymentsService(tenADay(700).map(({ id: _, ...payment }) => payment));
+    expect(await idsOf(service)).toHaveLength(10);
+  });
+
+  it("are asked for with the caller's headers, and leave no listener on its signal", async () => {
+    const service = paymentsService(tenADay(1000));
+    const { signal } = new AbortController();
+    await idsOf(service, { headers: { "X-Trace": "1" }, signal });
+    const options = { headers: { "X-Trace": "1" }, signal: expect.any(AbortSignal) };
+    expect(service.options).toEqual(service.requested.map(() => options));
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
   it("are all given where the list is short", async () => {
     for (const count of [0, 1, 2, 19, 21]) {
       const ids = await idsOf(paymentsService(tenADay(count)), { from: "2026-01-01T00:00:00Z", size: 5 });
@@ -72,10 +94,10 @@ describe("the payments of a period", () => {
     "are given where their time can't be read: %s",
     async (time) => {
       const payments = tenADay(700);
-      const timeless = payments[5];
-      if (timeless !== undefined) timeless.createdAt = time;
+      for (const [index, createdAt] of [time, ""].entries()) Object.assign(payments[index + 5] ?? {}, { createdAt });
       const period = { from: "2026-02-01T00:00:00Z", to: "2026-02-02T00:00:00Z" };
-      expect(await idsOf(paymentsService(payments), period)).toContain("p5");
+      // The second is listed last. That there are such payments shows before the period is over.
+      expect(await idsOf(paymentsService(payments), period)).toEqual(expect.arrayContaining(["p5", "p6"]));
     },
   );
 
@@ -162,6 +184,7 @@ describe("the payments of a period", () => {
     [{ from: "2026-03-02" }, "from must be a Date, or ISO 8601 with a time zone"],
     [{ from: undefined }, "from must be a Date"],
     [{ to: yesterday.from }, "from must lie before to"],
+    [{ to: "2026-02-30T00:00:00Z" }, "to must be a Date, or ISO 8601 with a time zone"],
     [{ size: 0 }, "size must be a whole number above 0"],
     [{ until: 5 }, 'there is no option "until"'],
   ])("are refused with %j", (options, said) => {
@@ -170,5 +193,11 @@ describe("the payments of a period", () => {
     expect(call).toThrow(InvalidArgumentError);
     expect(call).toThrow(`listPayments: ${said}`);
     expect(requested).toEqual([]);
+  });
+
+  it("are refused without options, and of what is no client", () => {
+    const { client } = paymentsService([]);
+    expect(() => listPayments(client, null as never)).toThrow("listPayments: the options must be an object");
+    expect(() => listPayments({ close: async () => {} }, yesterday)).toThrow("listPayments: the client must be");
   });
 });

@@ -1,10 +1,12 @@
+import { getEventListeners } from "node:events";
 import { CrossBorderClient, type Payment } from "cross-border-payments";
 import { type PaymentEvent, type WatchOptions, watchPayments } from "cross-border-payments/reconcile";
 import { type SandboxServer, type SandboxServerOptions, startSandbox } from "cross-border-payments/sandbox";
 import { afterEach, expect, it } from "vitest";
-import { BadRequestError, PagingError } from "../../src/errors/errors.js";
+import { BadRequestError, PagingError, TokenError } from "../../src/errors/errors.js";
 import { listRecords } from "../../src/paging/listing.js";
 import { requireApiClient } from "../../src/reconcile/payments-client.js";
+import { readCursor, writeCursor } from "../../src/reconcile/watch-cursor.js";
 import { payments as operations } from "../../src/resources/payments.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { compareTexts, paymentsService } from "./payments-service.js";
@@ -308,7 +310,8 @@ it("notices with the next poll that a number is ordered before those with a digi
   const world = new World({ payments, compare: compareTexts });
   const ids: string[] = [];
   const readAll = async () => {
-    for await (const { payment } of world.watch({ startAfter: "979" }, startMs + 3_600_000)) ids.push(payment.id);
+    const options = { startAfter: "979", rereadEveryMs: 7_200_000 };
+    for await (const { payment } of world.watch(options, startMs + 3_600_000)) ids.push(payment.id);
   };
   const error = await readAll().catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(PagingError);
@@ -318,16 +321,28 @@ it("notices with the next poll that a number is ordered before those with a digi
   expect(world.nowMs - (startMs + 20 * 60_000)).toBeLessThan(11_000);
 });
 
-it("goes on where the service refuses to say what lies behind the newest payment", async () => {
-  const rows = [1, 2].map((number) => {
+const refused = (status: number) => {
+  const response = { status, headers: {}, text: "" };
+  return new BadRequestError("no", { code: `http_${status}`, response, serviceMessage: "no" });
+};
+
+it.each<[what: string, answer: (rows: readonly Partial<Payment>[]) => readonly Partial<Payment>[]]>([
+  [
+    "refuses to say what lies behind the newest payment",
+    () => {
+      throw refused(400);
+    },
+  ],
+  ["has a payment behind the newest one by then", (rows) => rows.slice(2)],
+])("goes on where the service %s", async (_, answer) => {
+  const rows = [1, 2, 3].map((number) => {
     const createdAt = new Date(startMs + number * 1000).toISOString();
     return { id: `p${number}`, pagingToken: `${number}`, createdAt };
   });
-  const response = { status: 400, headers: {}, text: "" };
   // The second payment is the newest before it comes to the list behind the first.
   const { client, requested } = paymentsService(rows, ({ _sort, _after, _before }, number) => {
-    if (_sort === "createdAt.desc") return undefined;
-    if (_sort === "pagingToken.desc") throw new BadRequestError("no", { code: "http_400", response });
+    if (_sort === "createdAt.desc") return rows.slice(1, 2);
+    if (_sort === "pagingToken.desc") return answer(rows);
     return number < 12 ? rows.slice(0, _after === undefined && _before === undefined ? 1 : 0) : undefined;
   });
   const ids: string[] = [];
@@ -337,6 +352,117 @@ it("goes on where the service refuses to say what lies behind the newest payment
   }
   expect(ids).toEqual(["p1", "p2"]);
   expect(requested.some(({ _sort }) => _sort === "pagingToken.desc")).toBe(true);
+});
+
+it("throws what else the service says of that question", async () => {
+  const rows = [1, 2].map((number) => ({
+    id: `p${number}`,
+    pagingToken: `${number}`,
+    createdAt: `2026-01-01T00:00:0${number}Z`,
+  }));
+  const { client } = paymentsService(rows, ({ _sort, _after, _before }) => {
+    if (_sort === "createdAt.desc") return undefined;
+    if (_sort === "pagingToken.desc") throw refused(401);
+    return _after === undefined && _before === undefined ? rows.slice(0, 1) : [];
+  });
+  const readAll = async () => {
+    for await (const event of watchPayments(client, { everyMs: 1 })) void event;
+  };
+  await expect(readAll()).rejects.toMatchObject({ code: "http_401" });
+});
+
+it("takes the newest payment for one that was there before where it starts behind it, and for a hidden one where a cursor knows an older one", async () => {
+  const rows = (tokens: readonly number[]) =>
+    tokens.map((token, index) => {
+      const createdMs = startMs - (9 - index) * 60_000;
+      return { id: `p${token}`, token: `${token}`, createdMs, listedMs: createdMs, changes: [] };
+    });
+  const late = { id: "late", token: "9", createdMs: startMs + 60_000, listedMs: startMs + 60_000, changes: [] };
+  const idsAfter = async (start: WatchOptions, tokens: readonly number[], compare?: typeof compareTexts) => {
+    const world = new World({ payments: [...rows(tokens), late], ...(compare && { compare }) });
+    const ids: string[] = [];
+    for await (const { payment } of world.watch({ ...start, rereadEveryMs: 10_000 }, startMs + 120_000))
+      ids.push(payment.id);
+    return ids;
+  };
+  const cursor = (newestMs?: number) =>
+    writeCursor("https://service.test/api", { after: "5", stretches: [], newestMs });
+  expect(await idsAfter({ startAfter: "3" }, [1, 2, 3])).toEqual(["late"]);
+  expect(await idsAfter({ after: cursor() }, [1, 5, 3])).toEqual(["late"]);
+  await expect(idsAfter({ after: cursor(startMs - 8 * 60_000) }, [1, 5, 3])).rejects.toThrow(
+    "the newest payment is not listed",
+  );
+});
+
+it("waits longer after each failure of its first request, and reads back no further than its cursor goes", async () => {
+  const payments = Array.from({ length: 1000 }, (_, index) => {
+    const createdMs = startMs - (1000 - index) * 1000;
+    return { id: `p${index}`, token: `${index + 1}`, createdMs, listedMs: createdMs, changes: [] };
+  });
+  const world = new World({ payments, failing: new Set([1, 2, 3]) });
+  let after: string | undefined;
+  let left = 60;
+  for await (const { cursor } of world.watch({ size: 50 }, startMs + 1_000_000)) {
+    after = cursor;
+    // Half of 1, 2 and 4 s.
+    if (left === 60) expect(Math.floor((world.nowMs - startMs) / 100)).toBe(35);
+    left -= 1;
+    if (left === 0) break;
+  }
+  const { length } = world.requests;
+  for await (const { payment } of world.watch({ size: 50, after }, startMs + 1_000_000)) {
+    expect(payment.id).toBe("p60");
+    break;
+  }
+  expect(world.requests.length - length).toBeLessThan(8);
+});
+
+it("leaves old payments behind page by page when it begins", async () => {
+  const payments = Array.from({ length: 150 }, (_, index) => {
+    const createdMs = startMs - 30 * 86_400_000 + index * 3_600_000;
+    return { id: `p${index + 1}`, token: `${index + 1}`, createdMs, listedMs: createdMs, changes: [] };
+  });
+  const ends = new Map<string, string | undefined>();
+  for await (const { payment, cursor } of new World({ payments }).watch({ size: 50 }, startMs + 20_000)) {
+    ends.set(payment.id, readCursor("https://service.test/api", cursor).after);
+  }
+  expect([50, 51, 101].map((number) => ends.get(`p${number}`))).toEqual([undefined, "50", "100"]);
+});
+
+it("takes in a payment that comes between a poll and the question for the newest, where there was none", async () => {
+  const payment = { id: "p1", token: "1", createdMs: startMs, listedMs: startMs + 2600, changes: [] };
+  const world = new World({ payments: [payment], requestMs: 300 });
+  const ids: string[] = [];
+  for await (const event of world.watch({ everyMs: 1000 }, startMs + 10_000)) ids.push(event.payment.id);
+  expect(ids).toEqual(["p1"]);
+});
+
+it("waits for an identity server as long as that asks, by the time since 1970", async () => {
+  const failure = () => new TokenError("later", { code: "token_throttled", heldUntilMs: startMs + 50_000 });
+  const payment = { id: "p1", token: "1", createdMs: startMs, listedMs: startMs, changes: [] };
+  const world = new World({ payments: [payment], failing: new Set([1]), failure });
+  for await (const _ of world.watch({}, startMs + 100_000)) break;
+  expect(Math.floor((world.nowMs - startMs) / 1000)).toBe(50);
+});
+
+it("hands out nothing more of a page once its signal aborts, and leaves no listener on it", async () => {
+  const rows = [1, 2, 3].map((number) => ({
+    id: `p${number}`,
+    pagingToken: `${number}`,
+    createdAt: "2026-01-01T00:00:00Z",
+  }));
+  const { client } = paymentsService(rows);
+  const stop = new AbortController();
+  const ids: string[] = [];
+  for await (const { payment } of watchPayments(client, { signal: stop.signal })) {
+    ids.push(payment.id);
+    stop.abort();
+  }
+  expect(ids).toEqual(["p1"]);
+  const { signal } = new AbortController();
+  for await (const _ of watchPayments(client, { signal })) break;
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+  expect(() => watchPayments({ close: async () => {} })).toThrow("watchPayments: the client must be");
 });
 
 it("reads such a list by the advice that it gives", async () => {
@@ -362,9 +488,11 @@ it("asks for the newest payment only where a poll brings nothing, and for what l
     for await (const event of world.watch(options, startMs + 100_000)) void event;
     return world.requests.length;
   };
-  // A poll that brings something takes two requests: the payments, and that there are no more behind them.
-  expect(await requestsOf(200)).toBeLessThan(205);
+  // A poll that brings one payment takes four: that one, nothing between it and the last one, and twice that there are no more.
+  expect(await requestsOf(200)).toBeLessThan(405);
   expect(await requestsOf(1)).toBeLessThan(205);
+  // Of an empty list each poll asks twice.
+  expect(await requestsOf(0)).toBeLessThan(305);
 });
 
 it("notices at once, not after the window, that UUIDs come before the place where it started", async () => {

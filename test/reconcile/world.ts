@@ -60,7 +60,8 @@ export class World {
     const nowMs = () => this.nowMs + (options.aheadMs ?? 0);
     setClock({
       wallMs: nowMs,
-      monotonicMs: nowMs,
+      // Since the machine was started.
+      monotonicMs: () => nowMs() - startMs + 1_000_000,
       setTimer: (work, ms) => {
         this.nowMs += ms;
         queueMicrotask(work);
@@ -81,7 +82,8 @@ export class World {
     const { payments, failing, requestMs = 7, failure = () => new ConnectionError("away") } = this.#options;
     const { compare = compareTokens } = this.#options;
     this.nowMs += requestMs;
-    if (failing?.has(this.requests.push({ after: paging._after, items: 0 }))) {
+    const number = this.requests.push({ after: paging._after, items: 0 });
+    if (failing?.has(number)) {
       return toApiPromise(Promise.reject(failure()), { response: undefined });
     }
     const sign = paging._sort?.endsWith(".desc") ? -1 : 1;
