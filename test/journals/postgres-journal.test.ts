@@ -6,7 +6,7 @@ import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { openClosedPort } from "../wire/closed-port.js";
 import { expectMigrated } from "./expect-migrated.js";
-import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
+import { begin, expectAllFound, failure, newLease, scope, state } from "./journal-fixture.js";
 import { beganByRelease01, postgresRelease02 } from "./release-0-2.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
@@ -37,14 +37,18 @@ it.each([
   { table: "é" },
   { table: "t".repeat(41) },
   { timeoutMs: 0 },
+  { timeoutMs: 2 ** 31 },
   { migrate: 1 },
 ])("refuses the options %o", async (options) => {
   const error = await failure(PostgresJournal.open("postgresql://localhost:1/db", options as PostgresJournalOptions));
-  expect(error).toMatchObject({ name: "ConfigError" });
+  expect(error).toMatchObject({ name: "ConfigError", message: expect.stringMatching(/^PostgresJournal: .+/) });
 });
 
-it("refuses what is no pool", async () => {
-  expect(await failure(PostgresJournal.open({} as string))).toMatchObject({ name: "ConfigError" });
+it.each([undefined, { query() {} }, { connect() {} }])("refuses what is no pool: %j", async (pool) => {
+  expect(await failure(PostgresJournal.open(pool as never))).toMatchObject({
+    name: "ConfigError",
+    message: expect.stringContaining("a pool with query and connect"),
+  });
 });
 
 it("tells a server that can't be reached, without the password", async () => {
@@ -55,7 +59,7 @@ it("tells a server that can't be reached, without the password", async () => {
     name: "JournalError",
     code: "journal_failed",
     stored: "nothing",
-    message: expect.stringContaining("ECONNREFUSED"),
+    message: expect.stringMatching(/could not open the journal.*ECONNREFUSED/),
   });
   expect(Reflect.get(Object(error), "stack") + JSON.stringify(error)).not.toContain("hunter2");
 });
@@ -180,6 +184,11 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
       expect(begun.filter(({ created }) => created)).toHaveLength(1);
     },
   );
+
+  it("finds keys from the first possible one on, and prunes more than a slice of them", async () => {
+    const { schema } = inSchema();
+    await expectAllFound(await openJournal(url, { schema }), 1_000);
+  });
 
   it("refuses tables of a newer release", async () => {
     const { schema, open } = inSchema();
@@ -408,10 +417,12 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     const journal = await open();
     await journal.close();
     await journal.close();
-    expect(await failure(journal.read("k"))).toMatchObject({
-      name: "JournalError",
-      message: expect.stringContaining("closed"),
-    });
+    for (const work of [journal.read("k"), journal.begin("k", scope, state, newLease()), journal.counts(scope)]) {
+      expect(await failure(work)).toMatchObject({
+        name: "JournalError",
+        message: "PostgresJournal: the journal is closed.",
+      });
+    }
   });
 
   it("refuses a database in another encoding", async () => {
